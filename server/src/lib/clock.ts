@@ -1,0 +1,11 @@
+/** Time is passed in, so that a test can move it. */
+export interface Clock {
+  now(): Date;
+}
+
+export const systemClock: Clock = { now: () => new Date() };
+
+/** §1: `YYYY-MM-DDTHH:MM:SSZ`, without fractions. */
+export function isoSeconds(date: Date): string {
+  return `${date.toISOString().slice(0, 19)}Z`;
+}
