@@ -1,0 +1,245 @@
+import { inspect } from "node:util";
+import { describe, expect, test } from "vitest";
+import { exampleFile } from "./config/example-file.ts";
+import { describeDefault, settingList } from "./config/settings.ts";
+import { exposureWarning, isLoopback, readConfig, type Config, type Environment } from "./config.ts";
+import { Fault } from "./lib/fault.ts";
+
+function read(env: Environment, files: Record<string, string> = {}, isRoot = false): Config {
+  const readFile = (path: string): string => {
+    const text = files[path];
+    if (text === undefined) throw new Error(`ENOENT: no such file, open '${path}'`);
+    return text;
+  };
+  return readConfig({ HOME: "/home/ada", ...env }, { repositoryDir: "/repo", isRoot, readFile });
+}
+
+function problems(env: Environment, files: Record<string, string> = {}): string[] {
+  try {
+    read(env, files);
+  } catch (error) {
+    if (error instanceof Fault && error.code === "invalid") return error.publicMessage.split("\n");
+    throw error;
+  }
+  return [];
+}
+
+test("nothing set gives the documented defaults", () => {
+  expect(read({})).toEqual({
+    host: "127.0.0.1",
+    port: 8470,
+    dataDir: "/repo/data",
+    cacheDir: "/home/ada/.cache/headgate",
+    adminEmail: "admin@localhost",
+    databaseUrl: null,
+    keyFile: "/repo/data/keys",
+    identifierPrefix: "svc",
+    trustedProxies: [],
+    rateLimitPerSecond: 200,
+    rateBurst: 1000,
+    badTokenLimitPerMinute: 100,
+    s3Endpoint: null,
+    retainAuditDays: 400,
+    retainIdempotencyHours: 24,
+    lowDiskPercent: 5,
+    defaultFeatures: [],
+    allowedNetworks: ["127.0.0.0/8", "::1/128"],
+    logLevel: "info",
+  } satisfies Config);
+});
+
+test("root keeps its data and cache outside its home", () => {
+  const { dataDir, cacheDir, keyFile } = read({}, {}, true);
+  expect({ dataDir, cacheDir, keyFile }).toEqual({
+    dataDir: "/var/lib/headgate",
+    cacheDir: "/var/cache/headgate",
+    keyFile: "/var/lib/headgate/keys",
+  });
+});
+
+test("the key file follows the data directory, and relative paths count from the repository", () => {
+  expect(read({ HEADGATE_DATA_DIR: "../elsewhere" }).keyFile).toBe("/elsewhere/keys");
+  expect(read({ HEADGATE_DATA_DIR: "/srv/hg", HEADGATE_KEY_FILE: "k" }).keyFile).toBe("/repo/k");
+});
+
+test("the cache follows XDG_CACHE_HOME when that is absolute, and needs a setting without HOME", () => {
+  expect(read({ XDG_CACHE_HOME: "/tmp/xdg" }).cacheDir).toBe("/tmp/xdg/headgate");
+  expect(read({ XDG_CACHE_HOME: "xdg" }).cacheDir).toBe("/home/ada/.cache/headgate");
+  expect(problems({ HOME: undefined })).toEqual(["HEADGATE_CACHE_DIR must be set where the environment has no HOME"]);
+  expect(problems({ HOME: undefined, HEADGATE_CACHE_DIR: "/c" })).toEqual([]);
+});
+
+test("the configuration is frozen, its lists too", () => {
+  const config = read({ HEADGATE_FEATURES: "script_macros" });
+  expect(Object.isFrozen(config)).toBe(true);
+  for (const list of [config.trustedProxies, config.defaultFeatures, config.allowedNetworks]) {
+    expect(Object.isFrozen(list)).toBe(true);
+  }
+});
+
+describe("values", () => {
+  test.each([
+    ["HEADGATE_PORT", "abc", 'must be an integer from 0 to 65535, not "abc"'],
+    ["HEADGATE_PORT", "65536", 'must be an integer from 0 to 65535, not "65536"'],
+    ["HEADGATE_PORT", "-1", 'must be an integer from 0 to 65535, not "-1"'],
+    ["HEADGATE_PORT", "80.5", 'must be an integer from 0 to 65535, not "80.5"'],
+    ["HEADGATE_PORT", "0x50", 'must be an integer from 0 to 65535, not "0x50"'],
+    ["HEADGATE_HOST", "http://here", "must be an IP address or a host name"],
+    ["HEADGATE_DATA_DIR", "~/data", "must be a path"],
+    ["HEADGATE_ADMIN_EMAIL", "ada", "must be an e-mail address"],
+    ["HEADGATE_IDENTIFIER_PREFIX", "Svc", "must be 1 to 16 lower-case letters and digits"],
+    ["HEADGATE_TRUSTED_PROXIES", "10.0.0.1/8", "must be a comma list of IP addresses or CIDR blocks"],
+    ["HEADGATE_TRUSTED_PROXIES", "010.0.0.1", "must be a comma list of IP addresses or CIDR blocks"],
+    ["HEADGATE_TRUSTED_PROXIES", "10.0.0.0/33", "must be a comma list of IP addresses or CIDR blocks"],
+    ["HEADGATE_TRUSTED_PROXIES", "10.0.0.1,", "must be a comma list of IP addresses or CIDR blocks"],
+    ["HEADGATE_ALLOWED_NETWORKS", "fe80::1%eth0", "must be a comma list of IP addresses or CIDR blocks"],
+    ["HEADGATE_S3_ENDPOINT", "s3.example", "must be an http:// or https:// address"],
+    ["HEADGATE_S3_ENDPOINT", "https://key@s3.example", "must be an http:// or https:// address"],
+    ["HEADGATE_FEATURES", "macros", "must be a comma list of ip_whitelisting"],
+    ["HEADGATE_LOG_LEVEL", "loud", "must be one of trace, debug, info"],
+    ["HEADGATE_RETAIN_AUDIT", "0", "must be an integer from 1 to 36500"],
+    ["HEADGATE_RETAIN_IDEMPOTENCY", "x", "must be an integer from 1 to 8760"],
+    ["HEADGATE_LOW_DISK", "100", "must be an integer from 0 to 99"],
+    ["HEADGATE_RATE_LIMIT", "many", "must be an integer from 0 to 1000000"],
+    ["HEADGATE_BAD_TOKEN_LIMIT", "1e9", "must be an integer from 0 to 1000000"],
+  ])("%s=%s is refused with its rule", (name, text, rule) => {
+    const [first, ...rest] = problems({ [name]: text });
+    expect(first).toContain(`${name} ${rule}`);
+    expect(rest).toEqual([]);
+  });
+
+  test("lists are split, trimmed and rid of repetitions; none is the empty list", () => {
+    expect(read({ HEADGATE_TRUSTED_PROXIES: "10.0.0.0/8, ::1 ,10.0.0.0/8" }).trustedProxies).toEqual([
+      "10.0.0.0/8",
+      "::1",
+    ]);
+    expect(read({ HEADGATE_ALLOWED_NETWORKS: "none" }).allowedNetworks).toEqual([]);
+    expect(read({ HEADGATE_ALLOWED_NETWORKS: "2001:db8::/32" }).allowedNetworks).toEqual(["2001:db8::/32"]);
+    expect(read({ HEADGATE_FEATURES: "large_scripts,script_macros" }).defaultFeatures).toEqual([
+      "large_scripts",
+      "script_macros",
+    ]);
+  });
+
+  test("a trailing slash of the S3 endpoint is dropped", () => {
+    expect(read({ HEADGATE_S3_ENDPOINT: "http://127.0.0.1:9000/" }).s3Endpoint).toBe("http://127.0.0.1:9000");
+  });
+
+  test("the burst is five seconds of the rate, and no rate has no burst", () => {
+    expect(read({ HEADGATE_RATE_LIMIT: "10" }).rateBurst).toBe(50);
+    expect(read({ HEADGATE_RATE_LIMIT: "0" }).rateBurst).toBe(0);
+  });
+
+  test("an empty value counts as not set", () => {
+    expect(read({ HEADGATE_PORT: " ", DATABASE_URL: "" })).toEqual(read({}));
+  });
+
+  test("all wrong settings are reported together, one a line", () => {
+    expect(problems({ HEADGATE_PORT: "abc", HEADGATE_LOG_LEVEL: "loud", HEADGATE_POTR: "1" })).toEqual([
+      "HEADGATE_POTR is not a setting; did you mean HEADGATE_PORT?",
+      'HEADGATE_PORT must be an integer from 0 to 65535, not "abc"',
+      'HEADGATE_LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, not "loud"',
+    ]);
+  });
+
+  test("an unknown name that resembles none gets no suggestion; names of other programs are not ours", () => {
+    expect(problems({ HEADGATE_QQQQQQQQQQQQQQQQQQ: "1" })).toEqual(["HEADGATE_QQQQQQQQQQQQQQQQQQ is not a setting"]);
+    expect(problems({ PGHOST: "x", HEADGATER: "1" })).toEqual([]);
+  });
+});
+
+describe("the database address", () => {
+  const url = "postgres://hg:hunter2@db.example/hg";
+
+  test("is revealed on request only", () => {
+    const config = read({ DATABASE_URL: url });
+    expect(config.databaseUrl?.reveal()).toBe(url);
+    for (const shown of [
+      JSON.stringify(config),
+      inspect(config, { depth: 9, showHidden: true }),
+      `${config.databaseUrl}`,
+    ]) {
+      expect(shown).toContain("********");
+      expect(shown).not.toContain("hunter2");
+    }
+  });
+
+  test("is not quoted when it is wrong", () => {
+    expect(problems({ DATABASE_URL: "mysql://hg:hunter2@db" })).toEqual([
+      "DATABASE_URL must be a postgres:// or postgresql:// address",
+    ]);
+  });
+});
+
+describe("the file", () => {
+  const env = { HEADGATE_CONFIG: "hg.env" };
+
+  test("sets what the environment does not", () => {
+    const text =
+      "\uFEFF# a comment\r\n\r\nHEADGATE_PORT = '9000'\r\nHEADGATE_HOST=\"0.0.0.0\"\nDATABASE_URL=postgres://u:p#1@h/d\n";
+    const config = read({ ...env, HEADGATE_HOST: "::1" }, { "/repo/hg.env": text });
+    expect({ ...config, databaseUrl: config.databaseUrl?.reveal() }).toMatchObject({
+      port: 9000,
+      host: "::1",
+      databaseUrl: "postgres://u:p#1@h/d",
+    });
+  });
+
+  test("that cannot be read stops the start", () => {
+    expect(problems(env)).toEqual(["HEADGATE_CONFIG cannot be read: ENOENT: no such file, open '/repo/hg.env'"]);
+  });
+
+  test("is checked line by line without quoting what may be a secret", () => {
+    const text = "DATABASE_URL postgres://u:hunter2@h/d\nHEADGATE_PORT=1\nHEADGATE_PORT=2\nPORT=3\n";
+    expect(problems(env, { "/repo/hg.env": text })).toEqual([
+      "/repo/hg.env: line 1 is not KEY=value",
+      "/repo/hg.env: line 3 sets HEADGATE_PORT a second time",
+      "PORT in /repo/hg.env is not a setting",
+    ]);
+  });
+});
+
+describe("the example file", () => {
+  // `vitest run server/src/config -u` writes it again after a change of the table.
+  test("is the one generated from the table", async () => {
+    await expect(exampleFile()).toMatchFileSnapshot("../../headgate.env.example");
+  });
+
+  test("with every line taken in means the defaults", () => {
+    const active = exampleFile().replaceAll(/^#(?=[A-Z_0-9]+=)/gm, "");
+    expect(active.match(/^[A-Z_0-9]+=/gm)).toHaveLength(settingList.length);
+    expect(read({ HEADGATE_CONFIG: "all" }, { "/repo/all": active })).toEqual(read({}));
+  });
+
+  test("stays within 120 columns", () => {
+    expect(
+      exampleFile()
+        .split("\n")
+        .filter((line) => line.length > 120),
+    ).toEqual([]);
+  });
+});
+
+test("every setting tells its rule and its default", () => {
+  for (const setting of settingList) {
+    expect(setting.description).toMatch(/^[A-Z].*\.$/);
+    expect(setting.allowed).not.toBe("");
+    expect(describeDefault(setting)).not.toBe("");
+  }
+});
+
+test.each([
+  ["127.0.0.1", true],
+  ["127.9.9.9", true],
+  ["::1", true],
+  ["::ffff:127.0.0.1", true],
+  ["localhost", true],
+  ["0.0.0.0", false],
+  ["::", false],
+  ["10.0.0.1", false],
+  ["headgate.example", false],
+])("%s is loopback: %s", (host, expected) => {
+  expect(isLoopback(host)).toBe(expected);
+  expect(read({ HEADGATE_HOST: host }).allowedNetworks).toHaveLength(expected ? 2 : 0);
+  expect(exposureWarning({ host, port: 8470 }) === null).toBe(expected);
+});

@@ -1,0 +1,160 @@
+import { isAbsolute, join, resolve } from "node:path";
+import { isIPv6 } from "node:net";
+import ipaddr from "ipaddr.js";
+import { parseConfigFile } from "./config/config-file.ts";
+import { nearestName } from "./config/nearest-name.ts";
+import { settingList, settings, type FixedSetting, type LogLevel, type Setting } from "./config/settings.ts";
+import { Fault } from "./lib/fault.ts";
+import type { Feature } from "./lib/features.ts";
+import type { Secret } from "./lib/secret.ts";
+
+/**
+ * The sole reader of the environment and of the file that `HEADGATE_CONFIG` names. What is wrong stops the start with
+ * every wrong setting named at once; what comes out is frozen, complete and typed, and `app` hands single values on.
+ */
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string;
+  readonly cacheDir: string;
+  readonly adminEmail: string;
+  /** Null: the embedded server. */
+  readonly databaseUrl: Secret | null;
+  readonly keyFile: string;
+  readonly identifierPrefix: string;
+  readonly trustedProxies: readonly string[];
+  /** 0: no limit. */
+  readonly rateLimitPerSecond: number;
+  readonly rateBurst: number;
+  /** 0: no limit. */
+  readonly badTokenLimitPerMinute: number;
+  readonly s3Endpoint: string | null;
+  readonly retainAuditDays: number;
+  readonly retainIdempotencyHours: number;
+  /** 0: no check. */
+  readonly lowDiskPercent: number;
+  readonly defaultFeatures: readonly Feature[];
+  readonly allowedNetworks: readonly string[];
+  readonly logLevel: LogLevel;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface ReadConfigOptions {
+  repositoryDir: string;
+  isRoot: boolean;
+  readFile: (path: string) => string;
+}
+
+const loopbackNetworks = Object.freeze(["127.0.0.0/8", "::1/128"]);
+const burstSeconds = 5;
+
+export function readConfig(env: Environment, options: ReadConfigOptions): Config {
+  const problems: string[] = [];
+  const given = collect(env, options, problems);
+
+  const optional = <T>(setting: Setting<T>): T | null => {
+    const text = given.get(setting.name);
+    if (text === undefined) return null;
+    const value = setting.parse(text);
+    if (value !== undefined) return value;
+    problems.push(`${setting.name} must be ${setting.allowed}${setting.secret ? "" : `, not ${JSON.stringify(text)}`}`);
+    return null;
+  };
+  const value = <T>(setting: FixedSetting<T>): T => optional(setting) ?? parseDefault(setting);
+  const path = (setting: Setting<string>, otherwise: () => string): string =>
+    resolve(options.repositoryDir, optional(setting) ?? otherwise());
+
+  const host = value(settings.host);
+  const dataDir = path(settings.dataDir, () => (options.isRoot ? "/var/lib/headgate" : "data"));
+  const rateLimitPerSecond = value(settings.rateLimitPerSecond);
+  const config: Config = {
+    host,
+    port: value(settings.port),
+    dataDir,
+    cacheDir: path(settings.cacheDir, () => defaultCacheDir(env, options.isRoot, problems)),
+    adminEmail: value(settings.adminEmail),
+    databaseUrl: optional(settings.databaseUrl),
+    keyFile: path(settings.keyFile, () => join(dataDir, "keys")),
+    identifierPrefix: value(settings.identifierPrefix),
+    trustedProxies: value(settings.trustedProxies),
+    rateLimitPerSecond,
+    rateBurst: rateLimitPerSecond * burstSeconds,
+    badTokenLimitPerMinute: value(settings.badTokenLimitPerMinute),
+    s3Endpoint: optional(settings.s3Endpoint),
+    retainAuditDays: value(settings.retainAuditDays),
+    retainIdempotencyHours: value(settings.retainIdempotencyHours),
+    lowDiskPercent: value(settings.lowDiskPercent),
+    defaultFeatures: value(settings.defaultFeatures),
+    allowedNetworks: optional(settings.allowedNetworks) ?? (isLoopback(host) ? loopbackNetworks : Object.freeze([])),
+    logLevel: value(settings.logLevel),
+  };
+  if (problems.length > 0) throw new Fault("invalid", problems.join("\n"));
+  return Object.freeze(config);
+}
+
+/** The texts that count, by name: the environment over the file, empty ones left out. */
+function collect(env: Environment, options: ReadConfigOptions, problems: string[]): ReadonlyMap<string, string> {
+  const known = settingList.map((setting) => setting.name);
+  const given = new Map<string, string>();
+  const add = (name: string, text: string, from: string): void => {
+    if (known.includes(name)) {
+      if (text.trim() !== "") given.set(name, text.trim());
+      return;
+    }
+    const nearest = nearestName(name, known);
+    problems.push(`${name}${from} is not a setting${nearest === null ? "" : `; did you mean ${nearest}?`}`);
+  };
+
+  const file = env["HEADGATE_CONFIG"]?.trim() ?? "";
+  if (file !== "") {
+    const path = resolve(options.repositoryDir, file);
+    const { values, problems: wrongLines } = parseConfigFile(readText(path, options.readFile, problems));
+    problems.push(...wrongLines.map((problem) => `${path}: ${problem}`));
+    for (const [name, text] of values) add(name, text, ` in ${path}`);
+  }
+  for (const [name, text] of Object.entries(env)) {
+    const ours = name.startsWith("HEADGATE_") || known.includes(name);
+    if (ours && name !== "HEADGATE_CONFIG" && text !== undefined) add(name, text, "");
+  }
+  return given;
+}
+
+function readText(path: string, readFile: ReadConfigOptions["readFile"], problems: string[]): string {
+  try {
+    return readFile(path);
+  } catch (error) {
+    problems.push(`HEADGATE_CONFIG cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    return "";
+  }
+}
+
+function parseDefault<T>(setting: FixedSetting<T>): T {
+  const value = setting.parse(setting.default);
+  if (value === undefined) throw new Error(`the default of ${setting.name} is not allowed by its own rule`);
+  return value;
+}
+
+function defaultCacheDir(env: Environment, isRoot: boolean, problems: string[]): string {
+  if (isRoot) return "/var/cache/headgate";
+  const cacheHome = env["XDG_CACHE_HOME"] ?? "";
+  if (isAbsolute(cacheHome)) return join(cacheHome, "headgate"); // the XDG rule: a relative one is ignored
+  const home = env["HOME"] ?? "";
+  if (!isAbsolute(home)) problems.push("HEADGATE_CACHE_DIR must be set where the environment has no HOME");
+  return join(home, ".cache/headgate");
+}
+
+export function isLoopback(host: string): boolean {
+  if (host === "localhost") return true;
+  return ipaddr.isValid(host) && ipaddr.process(host).range() === "loopback";
+}
+
+/** What to tell an operator whose tokens would cross a network in the clear; null when they do not leave the machine. */
+export function exposureWarning(config: Pick<Config, "host" | "port">): string | null {
+  if (isLoopback(config.host)) return null;
+  const address = isIPv6(config.host) ? `[${config.host}]` : config.host;
+  return (
+    `Listening on ${address}:${config.port} without TLS: tokens and data cross the network in the clear. ` +
+    "Put a TLS proxy in front and name it in HEADGATE_TRUSTED_PROXIES, or listen on 127.0.0.1."
+  );
+}

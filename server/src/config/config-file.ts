@@ -1,0 +1,27 @@
+export interface ConfigFile {
+  readonly values: ReadonlyMap<string, string>;
+  /** One text a wrong line. They never quote the line, which may hold a secret. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * `KEY=value` lines; empty lines and lines that start with `#` do not count, one pair of quotes around a value is taken
+ * off. Nothing is expanded or unescaped and `#` inside a value stays, so that passwords need no care and systemd's
+ * `EnvironmentFile=` can read the same file.
+ */
+export function parseConfigFile(text: string): ConfigFile {
+  const values = new Map<string, string>();
+  const problems: string[] = [];
+  for (const [index, raw] of text
+    .replace(/^\uFEFF/, "")
+    .split(/\r?\n/)
+    .entries()) {
+    const line = raw.trim();
+    if (line === "" || line.startsWith("#")) continue;
+    const [, key, value] = /^([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)$/.exec(line) ?? [];
+    if (key === undefined || value === undefined) problems.push(`line ${index + 1} is not KEY=value`);
+    else if (values.has(key)) problems.push(`line ${index + 1} sets ${key} a second time`);
+    else values.set(key, value.replace(/^(["'])(.*)\1$/, "$2"));
+  }
+  return { values, problems };
+}

@@ -1,0 +1,61 @@
+import { isIP } from "node:net";
+import ipaddr from "ipaddr.js";
+
+/** Turns the text of a setting into its value; undefined says that the text is not allowed. */
+export type ParseValue<T> = (text: string) => T | undefined;
+
+export function integer(from: number, to: number): ParseValue<number> {
+  return (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
+    return value >= from && value <= to ? value : undefined;
+  };
+}
+
+export function oneOf<T extends string>(allowed: readonly T[]): ParseValue<T> {
+  return (text) => allowed.find((value) => value === text);
+}
+
+export function matching(pattern: RegExp): ParseValue<string> {
+  return (text) => (pattern.test(text) ? text : undefined);
+}
+
+/** Comma list without repetitions. `none` is the empty list, because an empty value counts as not set. */
+export function listOf<T>(item: ParseValue<T>): ParseValue<readonly T[]> {
+  return (text) => {
+    if (text === "none") return Object.freeze([]);
+    const values = new Set<T>();
+    for (const part of text.split(",")) {
+      const value = item(part.trim());
+      if (value === undefined) return undefined;
+      values.add(value);
+    }
+    return Object.freeze([...values]);
+  };
+}
+
+/** No shell expands a value of the file, so `~` would become a folder of that name. */
+export const path: ParseValue<string> = matching(/^[^~\p{Cc}][^\p{Cc}]*$/u);
+
+export const host: ParseValue<string> = (text) =>
+  isIP(text) !== 0 || /^(?=.{1,253}$)(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*$/i.test(text) ? text : undefined;
+
+/** An address or a CIDR block; host bits that are set most often mean a slip, so they are refused. */
+export const network: ParseValue<string> = (text) => {
+  const [address = "", bits, ...rest] = text.split("/");
+  // isIP is strict where ipaddr.js takes octal and shortened forms; zone ids mean nothing in a list of networks.
+  if (isIP(address) === 0 || address.includes("%") || rest.length > 0) return undefined;
+  if (bits === undefined) return text;
+  if (!/^\d{1,3}$/.test(bits) || !ipaddr.isValidCIDR(text)) return undefined;
+  const [parsed] = ipaddr.parseCIDR(text);
+  const base =
+    parsed.kind() === "ipv4" ? ipaddr.IPv4.networkAddressFromCIDR(text) : ipaddr.IPv6.networkAddressFromCIDR(text);
+  return base.toString() === parsed.toString() ? text : undefined;
+};
+
+/** Without a trailing slash, so that a path can be put behind it. */
+export const httpAddress: ParseValue<string> = (text) => {
+  if (!URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  const plain = url.username === "" && url.password === "" && url.search === "" && url.hash === "";
+  return /^https?:$/.test(url.protocol) && plain ? url.href.replace(/\/+$/, "") : undefined;
+};

@@ -1,0 +1,181 @@
+import { features, isFeature, type Feature } from "../lib/features.ts";
+import { Secret } from "../lib/secret.ts";
+import { host, httpAddress, integer, listOf, matching, network, oneOf, path, type ParseValue } from "./parse-value.ts";
+
+/**
+ * Every setting of the product as data: the reader, the operator's listing, `headgate.env.example` and the docs are all
+ * made from this table. `DATABASE_URL` keeps the name that hosting platforms give it.
+ */
+export interface Setting<T> {
+  readonly name: string;
+  readonly description: string;
+  /** Completes "NAME must be …". */
+  readonly allowed: string;
+  readonly parse: ParseValue<T>;
+  /** A setting whose value is never shown, not even when it is wrong. */
+  readonly secret?: true;
+}
+
+/** The default is a text like any other and goes through `parse`: what is documented is what happens. */
+export interface FixedSetting<T> extends Setting<T> {
+  readonly default: string;
+}
+
+/** Without a value the reader derives one from other settings or leaves it out; `derived` tells how. */
+export interface DerivedSetting<T> extends Setting<T> {
+  readonly derived: string;
+}
+
+export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+const aPath = "a path (a relative one counts from the repository; ~ is not expanded)";
+const networks = "a comma list of IP addresses or CIDR blocks without host bits, or none";
+
+function fixed<T>(setting: FixedSetting<T>): FixedSetting<T> {
+  return setting;
+}
+
+function derived<T>(setting: DerivedSetting<T>): DerivedSetting<T> {
+  return setting;
+}
+
+export const settings = {
+  host: fixed({
+    name: "HEADGATE_HOST",
+    description: "The address to listen on. Beyond loopback, put a proxy that speaks TLS in front.",
+    allowed: "an IP address or a host name",
+    parse: host,
+    default: "127.0.0.1",
+  }),
+  port: fixed({
+    name: "HEADGATE_PORT",
+    description: "The port to listen on. 0 takes a free one, and the ready line names it.",
+    allowed: "an integer from 0 to 65535",
+    parse: integer(0, 65_535),
+    default: "8470",
+  }),
+  dataDir: derived({
+    name: "HEADGATE_DATA_DIR",
+    description: "Where the database, the keys and the accounts' files live. Back this up.",
+    allowed: aPath,
+    parse: path,
+    derived: "data in the repository; as root /var/lib/headgate",
+  }),
+  cacheDir: derived({
+    name: "HEADGATE_CACHE_DIR",
+    description: "Where what can be fetched or built again is kept.",
+    allowed: aPath,
+    parse: path,
+    derived: "${XDG_CACHE_HOME:-~/.cache}/headgate; as root /var/cache/headgate",
+  }),
+  adminEmail: fixed({
+    name: "HEADGATE_ADMIN_EMAIL",
+    description: "The e-mail of the operator whom the first start creates.",
+    allowed: "an e-mail address of at most 254 characters",
+    parse: matching(/^(?=.{3,254}$)[^\s@,]+@[^\s@,]+$/),
+    default: "admin@localhost",
+  }),
+  databaseUrl: derived({
+    name: "DATABASE_URL",
+    description: "An own PostgreSQL server instead of the embedded one. Several nodes share one this way.",
+    allowed: "a postgres:// or postgresql:// address",
+    parse: (text) => (/^postgres(ql)?:\/\/\S+$/.test(text) ? new Secret(text) : undefined),
+    secret: true,
+    derived: "the embedded server in the data directory",
+  }),
+  keyFile: derived({
+    name: "HEADGATE_KEY_FILE",
+    description: "The keys that stored secrets are encrypted with. Without this file they are lost.",
+    allowed: aPath,
+    parse: path,
+    derived: "keys in the data directory",
+  }),
+  identifierPrefix: fixed({
+    name: "HEADGATE_IDENTIFIER_PREFIX",
+    description: "The vendor abbreviation in paths, keys and headers of the API (enable_<prefix>_user).",
+    allowed: "1 to 16 lower-case letters and digits, a letter first",
+    parse: matching(/^[a-z][a-z0-9]{0,15}$/),
+    default: "svc",
+  }),
+  trustedProxies: fixed({
+    name: "HEADGATE_TRUSTED_PROXIES",
+    description: "The proxies whose X-Forwarded-For is believed.",
+    allowed: networks,
+    parse: listOf(network),
+    default: "none",
+  }),
+  rateLimitPerSecond: fixed({
+    name: "HEADGATE_RATE_LIMIT",
+    description: "Requests a second for each token, with bursts of five times as many. 0 turns the limit off.",
+    allowed: "an integer from 0 to 1000000",
+    parse: integer(0, 1_000_000),
+    default: "200",
+  }),
+  badTokenLimitPerMinute: fixed({
+    name: "HEADGATE_BAD_TOKEN_LIMIT",
+    description: "Requests a minute with an unknown token for each address. 0 turns the limit off.",
+    allowed: "an integer from 0 to 1000000",
+    parse: integer(0, 1_000_000),
+    default: "100",
+  }),
+  s3Endpoint: derived({
+    name: "HEADGATE_S3_ENDPOINT",
+    description: "The S3-compatible store of accounts that name none of their own.",
+    allowed: "an http:// or https:// address without user, query or fragment",
+    parse: httpAddress,
+    derived: "the provider's, by region",
+  }),
+  retainAuditDays: fixed({
+    name: "HEADGATE_RETAIN_AUDIT",
+    description: "Days for which audit events are kept.",
+    allowed: "an integer from 1 to 36500",
+    parse: integer(1, 36_500),
+    default: "400",
+  }),
+  retainIdempotencyHours: fixed({
+    name: "HEADGATE_RETAIN_IDEMPOTENCY",
+    description: "Hours for which the answer to an Idempotency-Key is kept.",
+    allowed: "an integer from 1 to 8760",
+    parse: integer(1, 8760),
+    default: "24",
+  }),
+  lowDiskPercent: fixed({
+    name: "HEADGATE_LOW_DISK",
+    description: "Percent of the data disk that stay free: below it writes are refused. 0 turns the check off.",
+    allowed: "an integer from 0 to 99",
+    parse: integer(0, 99),
+    default: "5",
+  }),
+  defaultFeatures: fixed({
+    name: "HEADGATE_FEATURES",
+    description: "The features that are on in new accounts.",
+    allowed: `a comma list of ${features.join(", ")}, or none`,
+    parse: listOf<Feature>((text) => (isFeature(text) ? text : undefined)),
+    default: "none",
+  }),
+  allowedNetworks: derived({
+    name: "HEADGATE_ALLOWED_NETWORKS",
+    description:
+      "Private networks that addresses given by users (data stores, gateways, S3, HDFS, clusters) may lie in. " +
+      "Link-local and metadata addresses never may.",
+    allowed: networks,
+    parse: listOf(network),
+    derived: "loopback when HEADGATE_HOST is loopback, else none",
+  }),
+  logLevel: fixed({
+    name: "HEADGATE_LOG_LEVEL",
+    description: "How much is logged, as JSON lines on standard error.",
+    allowed: `one of ${logLevels.join(", ")}`,
+    parse: oneOf(logLevels),
+    default: "info",
+  }),
+} as const;
+
+/** The table as a list, for whoever only shows it. */
+export const settingList: readonly (FixedSetting<unknown> | DerivedSetting<unknown>)[] = Object.values(settings);
+
+/** The default as a person reads it. */
+export function describeDefault(setting: FixedSetting<unknown> | DerivedSetting<unknown>): string {
+  return "default" in setting ? setting.default : setting.derived;
+}
