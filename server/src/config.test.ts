@@ -157,7 +157,7 @@ describe("the database address", () => {
     for (const shown of [
       JSON.stringify(config),
       inspect(config, { depth: 9, showHidden: true }),
-      `${config.databaseUrl}`,
+      String(config.databaseUrl),
     ]) {
       expect(shown).toContain("********");
       expect(shown).not.toContain("hunter2");
