@@ -1,0 +1,113 @@
+/**
+ * The import directions of docs/architecture.md, held by `npm test`:
+ *
+ *   lib ← db, http, engines/* ← access ← accounts ← the other slices ← routes, tasks ← app, admin ← main
+ *
+ * Each part lists what it may import besides itself; all else below server/src is forbidden. Type imports count: a type
+ * from the wrong side ties two parts together as much as a value does.
+ */
+const slices = [
+  "users",
+  "clusters",
+  "commands",
+  "catalog",
+  "datastores",
+  "packages",
+  "folders",
+  "notebooks",
+  "schedules",
+];
+const leaves = ["lib/", "db/", "http/", "engines/"];
+const everySlice = ["access/", "accounts/", ...slices.map((slice) => `${slice}/`)];
+
+/** A part ends in `/` when it is a folder, in `.ts` when it is one file. */
+const mayImport = {
+  "lib/": [],
+  "db/": ["lib/"],
+  "http/": ["lib/"],
+  "engines/": ["lib/"],
+  "access/": leaves,
+  "accounts/": [...leaves, "access/"],
+  ...Object.fromEntries(slices.map((slice) => [`${slice}/`, [...leaves, "access/"]])),
+  "routes.ts": [...leaves, ...everySlice],
+  "tasks.ts": [...leaves, ...everySlice],
+  "config/": ["lib/"],
+  "config.ts": ["lib/", "config/"],
+  "app.ts": [...leaves, ...everySlice, "routes.ts", "tasks.ts", "config.ts", "config/"],
+  "admin/": [...leaves, ...everySlice, "routes.ts", "tasks.ts", "config.ts", "config/", "app.ts"],
+  "main.ts": [...leaves, ...everySlice, "routes.ts", "tasks.ts", "config.ts", "config/", "app.ts", "admin/"],
+};
+
+const tests = String.raw`\.test\.ts$|^server/test/`;
+const pattern = (part) => `^server/src/${part.replace(".", String.raw`\.`)}${part.endsWith("/") ? "" : "$"}`;
+
+const directions = Object.entries(mayImport).map(([part, allowed]) => ({
+  name: `imports-of-${part.replace(/\/$|\.ts$/, "")}`,
+  comment: `${part} may import ${allowed.length === 0 ? "nothing of ours" : allowed.join(", ")}; what it needs besides, app hands in`,
+  severity: "error",
+  from: { path: pattern(part), pathNot: tests },
+  to: { path: "^(server|bench)/", pathNot: [part, ...allowed].map(pattern) },
+}));
+
+export default {
+  forbidden: [
+    ...directions,
+    {
+      name: "part-without-rule",
+      comment: "A new folder or file of server/src gets its place in the list above first",
+      severity: "error",
+      from: { path: "^server/src/", pathNot: [...Object.keys(mayImport).map(pattern), tests] },
+      to: {},
+    },
+    {
+      name: "engines-in-layers",
+      comment: "An engine imports lower engines only, so no two of them lead back to each other",
+      severity: "error",
+      scope: "folder",
+      from: { path: "^server/src/engines/" },
+      to: { circular: true },
+    },
+    {
+      name: "no-circular",
+      comment: "Two files that import each other are one file, or miss an interface that app hands in",
+      severity: "error",
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: "no-orphans",
+      comment: "Nothing imports it and it imports nothing: dead, or not wired in yet",
+      severity: "error",
+      from: { orphan: true, path: "^server/src/", pathNot: [tests, String.raw`^server/src/main\.ts$`] },
+      to: {},
+    },
+    {
+      name: "not-for-production",
+      comment: "The server is installed without development dependencies",
+      severity: "error",
+      from: { path: "^server/src/", pathNot: tests },
+      to: { dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"], dependencyTypesNot: ["type-only"] },
+    },
+    {
+      name: "not-resolvable",
+      comment: "The file or package does not exist, or package.json does not name it",
+      severity: "error",
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: "tests-stay-outside",
+      comment: "The product does not need its tests",
+      severity: "error",
+      from: { path: "^server/src/", pathNot: tests },
+      to: { path: tests },
+    },
+  ],
+  options: {
+    // TypeScript 7 has no JavaScript interface to parse with, and acorn would not see type imports.
+    parser: "swc",
+    doNotFollow: { path: "node_modules" },
+    combinedDependencies: true,
+    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "default"] },
+  },
+};
