@@ -1,0 +1,102 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { Fault } from "../../lib/fault.ts";
+import type { Log } from "../../lib/log.ts";
+import { isPostmaster, isServerChild, readPostmasterPid, type Cluster } from "./cluster.ts";
+import { shutDown, watchPostmaster, type Postmaster } from "./postmaster.ts";
+import type { Endpoint } from "./postgres-settings.ts";
+import { probe } from "./probe.ts";
+import { findProcess, listProcesses } from "./process-table.ts";
+
+export interface Expectation {
+  readonly endpoint: Endpoint;
+  readonly fingerprint: string;
+  readonly password: string;
+}
+
+/**
+ * What an earlier Headgate left behind, when it was killed and could not stop its server:
+ *
+ * | pid in postmaster.pid            | then                                                  |
+ * |----------------------------------|-------------------------------------------------------|
+ * | our server, runs as we want it   | adopted                                               |
+ * | our server, other settings, mute | stopped                                               |
+ * | nobody, a zombie, a stranger     | the file is removed; a stranger is never signalled    |
+ *
+ * Children outlive a killed postmaster for a moment and hold its shared memory: they are waited for in any case.
+ */
+export async function settleLeftover(
+  cluster: Cluster,
+  expected: Expectation | undefined,
+  log: Log,
+): Promise<Postmaster | undefined> {
+  const left = await readPostmasterPid(cluster);
+  const facts = left === undefined ? undefined : await findProcess(left.pid);
+  if (facts !== undefined && isPostmaster(cluster, facts)) {
+    const postmaster = watchPostmaster(facts);
+    if (expected !== undefined && (await runsAsExpected(cluster, postmaster, expected))) {
+      log.info({ pid: postmaster.pid }, "took over the running PostgreSQL");
+      return postmaster;
+    }
+    log.info({ pid: postmaster.pid }, "stopping the PostgreSQL an earlier Headgate left running");
+    await shutDown(postmaster);
+  }
+  await endOrphans(cluster);
+  // PostgreSQL would take any living process of that pid, zombies included, for the server and refuse to start.
+  await rm(join(cluster.data, "postmaster.pid"), { force: true });
+  return undefined;
+}
+
+const recoveryLimitMs = 300_000;
+const silenceLimitMs = 5000;
+
+async function runsAsExpected(cluster: Cluster, postmaster: Postmaster, expected: Expectation): Promise<boolean> {
+  const begin = performance.now();
+  while (!postmaster.ended) {
+    const answer = await probe(expected.endpoint, expected.password);
+    if (answer.kind === "ready") return answer.fingerprint === expected.fingerprint;
+    if (answer.kind === "refused") return false;
+    const status = (await readPostmasterPid(cluster))?.status;
+    if (status === undefined || status === "stopping") return false;
+    // One that still recovers after a crash is worth waiting for: to stop it would mean to recover again.
+    if (performance.now() - begin > (status === "starting" ? recoveryLimitMs : silenceLimitMs)) return false;
+    await delay(50);
+  }
+  return false;
+}
+
+const orphanSteps: readonly { afterMs: number; signal: "SIGQUIT" | "SIGKILL" }[] = [
+  { afterMs: 5000, signal: "SIGQUIT" },
+  { afterMs: 10_000, signal: "SIGKILL" },
+];
+
+/** Children notice the postmaster's death within moments, except one deep in a computation. */
+export async function endOrphans(cluster: Cluster): Promise<void> {
+  const begin = performance.now();
+  const steps = [...orphanSteps];
+  for (;;) {
+    const orphans = (await listProcesses()).filter((facts) => isServerChild(cluster, facts));
+    if (orphans.length === 0) return;
+    const elapsedMs = performance.now() - begin;
+    const step = steps[0];
+    if (step !== undefined && elapsedMs > step.afterMs) {
+      for (const { pid } of orphans) signalIfThere(pid, step.signal);
+      steps.shift();
+    }
+    if (elapsedMs > 20_000) {
+      const pids = orphans.map(({ pid }) => pid).join(", ");
+      throw new Fault("unavailable", `processes of an earlier PostgreSQL do not end (pid ${pids})`);
+    }
+    await delay(50);
+  }
+}
+
+function signalIfThere(pid: number, signal: "SIGQUIT" | "SIGKILL"): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ESRCH") return;
+    throw error;
+  }
+}

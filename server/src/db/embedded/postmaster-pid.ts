@@ -1,0 +1,31 @@
+/**
+ * `postmaster.pid`, which a running server keeps in its data directory and a killed one leaves behind: pid, data
+ * directory, start time, port, socket folder, listen address, shared memory key and id, status, a line each. A server
+ * writes it in steps, so the later lines may be missing.
+ */
+export interface PostmasterPid {
+  readonly pid: number;
+  readonly dataDirectory: string;
+  readonly port: number | undefined;
+  readonly socketDir: string | undefined;
+  readonly status: PostmasterStatus | undefined;
+}
+
+export type PostmasterStatus = "starting" | "stopping" | "ready" | "standby";
+
+const statuses: readonly PostmasterStatus[] = ["starting", "stopping", "ready", "standby"];
+
+export function parsePostmasterPid(text: string): PostmasterPid | undefined {
+  const [pidLine, dataDirectory, , portLine, socketDir, , , statusLine] = text.split("\n").map((line) => line.trim());
+  // A negative pid is that of a single-user backend, which has no server to speak to.
+  const pid = Math.abs(Number(pidLine));
+  if (pidLine === "" || !Number.isSafeInteger(pid) || pid === 0) return undefined;
+  const port = Number(portLine);
+  return {
+    pid,
+    dataDirectory: dataDirectory ?? "",
+    port: Number.isInteger(port) && port > 0 ? port : undefined,
+    socketDir: socketDir === "" ? undefined : socketDir,
+    status: statuses.find((status) => status === statusLine),
+  };
+}

@@ -1,0 +1,103 @@
+import { spawn } from "node:child_process";
+import { Fault } from "../../lib/fault.ts";
+import type { Binaries } from "./binaries.ts";
+import type { Cluster } from "./cluster.ts";
+import { findProcess, type ProcessFacts } from "./process-table.ts";
+import { cleanEnvironment, explainSpawnError } from "./run-program.ts";
+import { spawnIdentity } from "./unprivileged-user.ts";
+
+/** The server's first process: our own child, or one that an earlier Headgate left running. */
+export interface Postmaster {
+  readonly pid: number;
+  readonly ended: boolean;
+  /** Settles when the process is gone. Does not keep Node alive, until a signal was sent. */
+  readonly exited: Promise<void>;
+  signal(name: "SIGINT" | "SIGQUIT" | "SIGKILL"): Promise<void>;
+}
+
+/** In a session of its own: a Ctrl-C on our terminal must not end it before we have drained. */
+export async function spawnPostmaster(
+  cluster: Cluster,
+  binaries: Binaries,
+  fingerprint: string,
+  logDescriptor: number,
+): Promise<Postmaster> {
+  const settings = { config_file: cluster.settingsFile, "headgate.fingerprint": fingerprint };
+  const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const child = spawn(binaries.postgres, ["-D", cluster.data, ...args], {
+    cwd: "/",
+    env: cleanEnvironment,
+    detached: true,
+    stdio: ["ignore", logDescriptor, logDescriptor],
+    ...spawnIdentity(cluster.user),
+  });
+  const exited = new Promise<void>((settle) => child.once("exit", () => settle()));
+  await new Promise<void>((settle, fail) => {
+    child.once("spawn", settle);
+    child.once("error", (error) => fail(explainSpawnError(error, binaries.postgres)));
+  });
+  const { pid } = child;
+  if (pid === undefined) throw new Fault("internal", "PostgreSQL was started without a pid");
+  child.unref();
+  return {
+    pid,
+    exited,
+    get ended() {
+      return child.exitCode !== null || child.signalCode !== null;
+    },
+    signal: async (name) => {
+      child.ref();
+      child.kill(name);
+    },
+  };
+}
+
+const watchEveryMs = 1000;
+const awaitEndEveryMs = 25;
+
+/** Someone else's child tells nobody when it ends: its entry in the process table is polled. */
+export function watchPostmaster(facts: ProcessFacts): Postmaster {
+  const { promise: exited, resolve: settle } = Promise.withResolvers<void>();
+  let ended = false;
+  const check = async (): Promise<boolean> => {
+    if (!ended && (await findProcess(facts.pid))?.startTime !== facts.startTime) {
+      ended = true;
+      clearInterval(timer);
+      settle();
+    }
+    return !ended;
+  };
+  let timer = setInterval(() => void check(), watchEveryMs).unref();
+  return {
+    pid: facts.pid,
+    exited,
+    get ended() {
+      return ended;
+    },
+    signal: async (name) => {
+      // Looked at right before, so that a pid in new hands is not hit.
+      if (!(await check())) return;
+      clearInterval(timer);
+      timer = setInterval(() => void check(), awaitEndEveryMs);
+      process.kill(facts.pid, name);
+    },
+  };
+}
+
+/** Fast shutdown, which writes a checkpoint; the harder signals lose nothing either, but the next start recovers. */
+export async function shutDown(postmaster: Postmaster): Promise<void> {
+  await postmaster.signal("SIGINT");
+  if (await endsWithin(postmaster, 60_000)) return;
+  await postmaster.signal("SIGQUIT");
+  if (await endsWithin(postmaster, 10_000)) return;
+  await postmaster.signal("SIGKILL");
+  await postmaster.exited;
+}
+
+async function endsWithin(postmaster: Postmaster, limitMs: number): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(false), limitMs);
+  const inTime = await Promise.race([postmaster.exited.then(() => true), late]);
+  clearTimeout(timer);
+  return inTime;
+}

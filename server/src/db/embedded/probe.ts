@@ -1,0 +1,44 @@
+import { Client } from "pg";
+import type { Endpoint } from "./postgres-settings.ts";
+import { superuser } from "./role-passwords.ts";
+
+export type ProbeAnswer =
+  | { readonly kind: "ready"; readonly fingerprint: string | null }
+  | { readonly kind: "not-yet"; readonly cause: unknown }
+  | { readonly kind: "refused"; readonly cause: unknown };
+
+/** 28…: the password or the access rules say no, and will say so again. */
+const invalidAuthorization = /^28/;
+
+/**
+ * Asks over the socket as the superuser, who finds a free connection even when the app has taken all of its own. The
+ * password proves both sides: a stranger in the server's place does not know its half of the SCRAM exchange.
+ */
+export async function probe(endpoint: Endpoint, password: string): Promise<ProbeAnswer> {
+  const client = new Client({
+    host: endpoint.socketDir,
+    port: endpoint.port,
+    user: superuser,
+    database: "postgres",
+    password,
+    connectionTimeoutMillis: 5000,
+    query_timeout: 5000,
+  });
+  // A connection lost between two calls is reported here; the call that follows fails by itself.
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ fingerprint: string | null }>(
+      "SELECT current_setting('headgate.fingerprint', true) AS fingerprint",
+    );
+    return { kind: "ready", fingerprint: rows[0]?.fingerprint ?? null };
+  } catch (cause) {
+    return { kind: invalidAuthorization.test(codeOf(cause)) ? "refused" : "not-yet", cause };
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}

@@ -1,0 +1,29 @@
+import { copyFile, open, stat, truncate, type FileHandle } from "node:fs/promises";
+
+const maxBytes = 8 * 1024 * 1024;
+
+/** Opened by us and handed over as a descriptor: the server's user needs no right to the file. */
+export async function openServerLog(path: string): Promise<{ file: FileHandle; sizeBytes: number }> {
+  await boundServerLog(path);
+  const file = await open(path, "a", 0o600);
+  return { file, sizeBytes: (await file.stat()).size };
+}
+
+/** A running server keeps its descriptor (it appends), so the content is moved and not the file. */
+export async function boundServerLog(path: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined || found.size <= maxBytes) return;
+  await copyFile(path, `${path}.1`);
+  await truncate(path);
+}
+
+export async function readLogFrom(path: string, offset: number): Promise<string> {
+  const file = await open(path, "r");
+  try {
+    const buffer = Buffer.alloc(16 * 1024);
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, offset);
+    return buffer.toString("utf8", 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,95 @@
+import { chmod, rename, writeFile, type FileHandle } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import { Fault } from "../../lib/fault.ts";
+import type { Binaries } from "./binaries.ts";
+import type { Cluster } from "./cluster.ts";
+import { endOrphans } from "./leftover.ts";
+import { fingerprint, hostAccess, renderSettings, type Endpoint } from "./postgres-settings.ts";
+import { shutDown, spawnPostmaster, type Postmaster } from "./postmaster.ts";
+import { probe } from "./probe.ts";
+import { lastLines } from "./run-program.ts";
+import { openServerLog, readLogFrom } from "./server-log.ts";
+
+export interface StartPlan {
+  readonly cluster: Cluster;
+  readonly binaries: Binaries;
+  readonly endpoint: Endpoint;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly superuserPassword: string;
+}
+
+export type StartOutcome =
+  | { readonly kind: "ready"; readonly postmaster: Postmaster }
+  | { readonly kind: "port-taken" }
+  | { readonly kind: "aborted" };
+
+const previousServerAlive = /pre-existing shared memory block|lock file "postmaster\.pid" already exists/;
+const portTaken = /could not bind IPv4 address/;
+const patienceMs = 30_000;
+
+/** Starts the server and waits until it takes connections. */
+export async function startPostmaster(plan: StartPlan, signal?: AbortSignal): Promise<StartOutcome> {
+  await writeSettings(plan);
+  const begin = performance.now();
+  for (;;) {
+    const log = await openServerLog(plan.cluster.logFile);
+    const postmaster = await spawnInto(plan, log.file);
+    const outcome = await waitUntilReady(plan, postmaster, signal);
+    if (outcome !== "ended") return outcome;
+    const said = await readLogFrom(plan.cluster.logFile, log.sizeBytes);
+    if (portTaken.test(said)) return { kind: "port-taken" };
+    if (!previousServerAlive.test(said) || performance.now() - begin > patienceMs) {
+      const message = `PostgreSQL does not start (see ${plan.cluster.logFile}): ${lastLines(said)}`;
+      throw new Fault("unavailable", message);
+    }
+    await endOrphans(plan.cluster);
+    await delay(100);
+    if (signal?.aborted === true) return { kind: "aborted" };
+  }
+}
+
+async function spawnInto({ cluster, binaries, settings }: StartPlan, log: FileHandle): Promise<Postmaster> {
+  try {
+    return await spawnPostmaster(cluster, binaries, fingerprint(binaries.version, settings), log.fd);
+  } finally {
+    await log.close();
+  }
+}
+
+/** As long as it lives it is recovering, and that takes the time the log written since the last checkpoint needs. */
+async function waitUntilReady(
+  plan: StartPlan,
+  postmaster: Postmaster,
+  signal: AbortSignal | undefined,
+): Promise<StartOutcome | "ended"> {
+  while (!postmaster.ended) {
+    if (signal?.aborted === true) {
+      await shutDown(postmaster);
+      return { kind: "aborted" };
+    }
+    const answer = await probe(plan.endpoint, plan.superuserPassword);
+    if (answer.kind === "ready") return { kind: "ready", postmaster };
+    if (answer.kind === "refused") {
+      await shutDown(postmaster);
+      const message =
+        `PostgreSQL refuses the password in ${plan.cluster.secrets}: ` +
+        "move that folder away, and the next start sets new ones";
+      throw new Fault("unavailable", message, { cause: answer.cause });
+    }
+    await delay(20);
+  }
+  return "ended";
+}
+
+/** Outside of the server's own folder: as root we write nothing where its user could have put a link. */
+async function writeSettings({ cluster, settings }: StartPlan): Promise<void> {
+  const files = [
+    { path: cluster.settingsFile, text: renderSettings(settings) },
+    { path: cluster.hostAccessFile, text: hostAccess },
+  ];
+  for (const { path, text } of files) {
+    await writeFile(`${path}.new`, text);
+    await chmod(`${path}.new`, 0o644);
+    await rename(`${path}.new`, path);
+  }
+}
