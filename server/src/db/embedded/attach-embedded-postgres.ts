@@ -1,3 +1,4 @@
+import { realpathSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault } from "../../lib/fault.ts";
 import { describeCluster, readPostmasterPid, type Cluster } from "./cluster.ts";
@@ -49,7 +50,7 @@ const startingLimitMs = 30_000;
 
 /** The other Headgate may be starting its server at this moment. */
 async function connectToRunning(dataDir: string, conflict: Fault): Promise<EmbeddedPostgres> {
-  const cluster = describeCluster(dataDir, findUnprivilegedUser());
+  const cluster = describeCluster(realpathSync(dataDir), findUnprivilegedUser());
   const begin = performance.now();
   for (;;) {
     const running = await findRunning(cluster);

@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { basename, dirname, extname, join } from "node:path";
 import { randomBytes } from "node:crypto";
 import { Fault } from "../../lib/fault.ts";
+import { makeReachableFolder } from "./unprivileged-user.ts";
 
 export interface Binaries {
   /** Of the npm package, such as `18.4.0-beta.17`. */
@@ -24,7 +25,7 @@ const platforms: readonly string[] = ["linux-x64", "linux-arm64", "darwin-x64", 
 export async function provideBinaries(cacheDir: string, progress: (line: string) => void): Promise<Binaries> {
   const source = findPackage();
   const { version } = parseManifest(await readFile(join(source, "package.json"), "utf8"));
-  await mkdir(cacheDir, { recursive: true });
+  makeReachableFolder(cacheDir);
   const folder = join(await realpath(cacheDir), `postgres-${version}`);
   if (!(await exists(folder))) {
     progress(`Copying PostgreSQL ${version} to ${folder}`);

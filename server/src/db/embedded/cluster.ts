@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { chmod, mkdir, readFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { Fault } from "../../lib/fault.ts";
 import { parsePostmasterPid, type PostmasterPid } from "./postmaster-pid.ts";
 import type { ProcessFacts } from "./process-table.ts";
 import type { UnprivilegedUser } from "./unprivileged-user.ts";
@@ -39,6 +40,11 @@ export function describeCluster(dataDir: string, user: UnprivilegedUser | undefi
 
 export async function makeClusterFolder(cluster: Cluster): Promise<void> {
   await mkdir(cluster.folder, { recursive: true, mode: 0o700 });
+  const { uid } = await stat(cluster.folder);
+  if (uid !== process.getuid?.()) {
+    // To go on would leave files of two owners, which neither can start from.
+    throw new Fault("invalid", `${cluster.folder} belongs to the user with uid ${uid}: start Headgate as that user`);
+  }
   if (cluster.user !== undefined) await chmod(cluster.folder, 0o711);
 }
 
@@ -47,8 +53,10 @@ export async function readPostmasterPid(cluster: Cluster): Promise<PostmasterPid
   return parsePostmasterPid(text);
 }
 
+/** Also a single-user one, which sets passwords and must not be started beside. */
 export function isPostmaster(cluster: Cluster, facts: ProcessFacts): boolean {
-  return belongs(cluster, facts) && facts.commandLine.includes(`/postgres -D ${cluster.data} `);
+  const forms = [`/postgres -D ${cluster.data} `, `/postgres --single -D ${cluster.data} `];
+  return belongs(cluster, facts) && forms.some((form) => facts.commandLine.includes(form));
 }
 
 /** A backend or worker; after the postmaster's death nothing but its title ties it to the cluster. */

@@ -1,7 +1,8 @@
-import { chmodSync, closeSync, mkdirSync, openSync, realpathSync } from "node:fs";
+import { closeSync, openSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../../lib/fault.ts";
+import { makeReachableFolder } from "./unprivileged-user.ts";
 
 /** Proof that this process alone works on a data directory; whoever needs that asks for the lock as an argument. */
 export interface DataDirLock {
@@ -10,16 +11,18 @@ export interface DataDirLock {
   release(): void;
 }
 
+/** Out of reach of the garbage collector, which would close the file of a lock whose owner forgot the object. */
+const held = new Set<DatabaseSync>();
+
 /**
  * One Headgate per data directory. Node has no flock, but the SQLite inside it takes the same kind of kernel lock on
  * a file: an open write transaction is the lock. It ends with the process whatever ends it, knows no reused pids, and
  * holds between containers that share a volume. The pid, for the message only, sits in the file's `user_version`.
  */
 export function lockDataDir(dataDir: string): DataDirLock {
-  makeDataDir(dataDir);
+  makeReachableFolder(dataDir);
   const path = join(dataDir, "headgate.lock");
-  closeSync(openSync(path, "a", 0o600));
-  const file = new DatabaseSync(path);
+  const file = openPrivately(path);
   try {
     // The content is worth nothing after a crash: no journal file, no sync.
     file.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
@@ -30,13 +33,20 @@ export function lockDataDir(dataDir: string): DataDirLock {
     if (holder === undefined) throw new Fault("internal", `${path} cannot be locked`, { cause: error });
     throw new Fault("conflict", `another Headgate (pid ${holder}) uses ${dataDir}`, { cause: error });
   }
-  return { dataDir: realpathSync(dataDir), release: () => file.close() };
+  held.add(file);
+  const release = (): void => {
+    if (held.delete(file)) file.close();
+  };
+  return { dataDir: realpathSync(dataDir), release };
 }
 
-/** As root other users have to get through it, to what is theirs below; what they must not read is closed itself. */
-function makeDataDir(dataDir: string): void {
-  const created = mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  if (created !== undefined && process.getuid?.() === 0) chmodSync(dataDir, 0o711);
+function openPrivately(path: string): DatabaseSync {
+  try {
+    closeSync(openSync(path, "a", 0o600));
+    return new DatabaseSync(path);
+  } catch (cause) {
+    throw new Fault("invalid", `${path} cannot be written by this user: start Headgate as its owner`, { cause });
+  }
 }
 
 function readHolder(file: DatabaseSync): string {

@@ -14,6 +14,7 @@
  */
 import type { Log } from "../../lib/log.ts";
 import { Fault } from "../../lib/fault.ts";
+import type { Secret } from "../../lib/secret.ts";
 import { provideBinaries, type Binaries } from "./binaries.ts";
 import { describeCluster, makeClusterFolder, type Cluster } from "./cluster.ts";
 import type { DataDirLock } from "./data-dir-lock.ts";
@@ -22,7 +23,14 @@ import { clusterExists, initCluster, resetPasswords } from "./init-cluster.ts";
 import { settleLeftover } from "./leftover.ts";
 import { fingerprint, planSettings } from "./postgres-settings.ts";
 import type { Postmaster } from "./postmaster.ts";
-import { appDatabase, appRole, loadPasswords, type LoadedPasswords } from "./role-passwords.ts";
+import {
+  appDatabase,
+  appRole,
+  makePasswords,
+  readPasswords,
+  storePasswords,
+  type RolePasswords,
+} from "./role-passwords.ts";
 import { startPostmaster, type StartPlan } from "./start-postmaster.ts";
 import { supervise } from "./supervise.ts";
 import { assertReachable, findUnprivilegedUser } from "./unprivileged-user.ts";
@@ -33,7 +41,7 @@ export interface EmbeddedPostgres {
   /** Part of the socket's name, and the TCP port on 127.0.0.1. */
   readonly port: number;
   readonly user: string;
-  readonly password: string;
+  readonly password: Secret;
   readonly database: string;
   /** False from the death of the server until it takes connections again. */
   readonly healthy: boolean;
@@ -74,29 +82,33 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   };
 }
 
+/** Passwords are stored after the cluster knows them: a crash in between finds none, and sets new ones. */
 async function provideCluster(
   cluster: Cluster,
   binaries: Binaries,
   log: Log,
   progress: (line: string) => void,
-): Promise<LoadedPasswords> {
+): Promise<RolePasswords> {
   const exists = await clusterExists(cluster, binaries);
-  const passwords = await loadPasswords(cluster.secrets);
-  if (!exists) {
-    progress(`Creating the database in ${cluster.folder}`);
-    await initCluster(cluster, binaries, passwords);
-  } else if (passwords.fresh) {
+  const stored = await readPasswords(cluster.secrets);
+  if (exists && stored !== undefined) return stored;
+  const passwords = makePasswords();
+  if (exists) {
     log.warn("the passwords of the database are gone: setting new ones");
     await settleLeftover(cluster, undefined, log);
     await resetPasswords(cluster, binaries, passwords);
+  } else {
+    progress(`Creating the database in ${cluster.folder}`);
+    await initCluster(cluster, binaries, passwords);
   }
+  await storePasswords(cluster.secrets, passwords);
   return passwords;
 }
 
 async function adoptOrStart(
   cluster: Cluster,
   binaries: Binaries,
-  passwords: LoadedPasswords,
+  passwords: RolePasswords,
   options: EmbeddedPostgresOptions,
 ): Promise<{ plan: StartPlan; postmaster: Postmaster }> {
   const socketDir = await provideSocketDir(cluster.folder, cluster.user);

@@ -43,8 +43,8 @@ export async function initCluster(cluster: Cluster, binaries: Binaries, password
   const locale = ["--encoding=UTF8", "--no-locale", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
   await runProgram(binaries.initdb, ["-D", data, "-U", superuser, ...options, ...locale], cluster.user);
   await runSingleUser(cluster, binaries, data, [
-    `ALTER ROLE ${superuser} PASSWORD '${passwords.superuser}'`,
-    `CREATE ROLE ${appRole} LOGIN CREATEDB CREATEROLE PASSWORD '${passwords.app}'`,
+    `ALTER ROLE ${superuser} PASSWORD '${passwords.superuser.reveal()}'`,
+    `CREATE ROLE ${appRole} LOGIN CREATEDB CREATEROLE PASSWORD '${passwords.app.reveal()}'`,
     `CREATE DATABASE ${appDatabase} OWNER ${appRole}`,
     // Other login roles are to come, for databases of their own: they have no business in these.
     ...[appDatabase, "postgres", "template1"].map((name) => `REVOKE ALL ON DATABASE ${name} FROM PUBLIC`),
@@ -71,8 +71,8 @@ async function removeAbandoned(cluster: Cluster): Promise<void> {
 /** The way in when the stored passwords are lost; no server may run. */
 export async function resetPasswords(cluster: Cluster, binaries: Binaries, passwords: RolePasswords): Promise<void> {
   await runSingleUser(cluster, binaries, cluster.data, [
-    `ALTER ROLE ${superuser} PASSWORD '${passwords.superuser}'`,
-    `ALTER ROLE ${appRole} PASSWORD '${passwords.app}'`,
+    `ALTER ROLE ${superuser} PASSWORD '${passwords.superuser.reveal()}'`,
+    `ALTER ROLE ${appRole} PASSWORD '${passwords.app.reveal()}'`,
   ]);
   await runProgram(binaries.initdb, ["-D", cluster.data, "--sync-only"], cluster.user);
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
+import type { Secret } from "../../lib/secret.ts";
 import { isPostmaster, isServerChild, readPostmasterPid, type Cluster } from "./cluster.ts";
 import { shutDown, watchPostmaster, type Postmaster } from "./postmaster.ts";
 import type { Endpoint } from "./postgres-settings.ts";
@@ -12,7 +13,7 @@ import { findProcess, listProcesses } from "./process-table.ts";
 export interface Expectation {
   readonly endpoint: Endpoint;
   readonly fingerprint: string;
-  readonly password: string;
+  readonly password: Secret;
 }
 
 /**

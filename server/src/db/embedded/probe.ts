@@ -1,4 +1,5 @@
 import { Client } from "pg";
+import type { Secret } from "../../lib/secret.ts";
 import type { Endpoint } from "./postgres-settings.ts";
 import { superuser } from "./role-passwords.ts";
 
@@ -14,13 +15,13 @@ const invalidAuthorization = /^28/;
  * Asks over the socket as the superuser, who finds a free connection even when the app has taken all of its own. The
  * password proves both sides: a stranger in the server's place does not know its half of the SCRAM exchange.
  */
-export async function probe(endpoint: Endpoint, password: string): Promise<ProbeAnswer> {
+export async function probe(endpoint: Endpoint, password: Secret): Promise<ProbeAnswer> {
   const client = new Client({
     host: endpoint.socketDir,
     port: endpoint.port,
     user: superuser,
     database: "postgres",
-    password,
+    password: password.reveal(),
     connectionTimeoutMillis: 5000,
     query_timeout: 5000,
   });

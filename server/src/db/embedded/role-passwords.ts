@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { Secret } from "../../lib/secret.ts";
 
 export const superuser = "postgres";
 export const appRole = "headgate";
@@ -8,22 +9,22 @@ export const appDatabase = "headgate";
 
 export interface RolePasswords {
   /** Of the role only the supervisor uses. */
-  readonly superuser: string;
-  readonly app: string;
+  readonly superuser: Secret;
+  readonly app: Secret;
 }
 
-export interface LoadedPasswords extends RolePasswords {
-  /** Made just now: a cluster that exists already does not know them yet. */
-  readonly fresh: boolean;
+/** Letters and digits only: they go into SQL literals and connection strings as they are. */
+export function makePasswords(): RolePasswords {
+  const make = (): Secret => new Secret(randomBytes(24).toString("hex"));
+  return { superuser: make(), app: make() };
 }
 
-export async function loadPasswords(folder: string): Promise<LoadedPasswords> {
-  const stored = await readPasswords(folder);
-  if (stored !== undefined) return { ...stored, fresh: false };
-  const passwords = { superuser: randomPassword(), app: randomPassword() };
+export async function storePasswords(folder: string, passwords: RolePasswords): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  await writePrivately(fileOf(folder), JSON.stringify(passwords));
-  return { ...passwords, fresh: true };
+  await writePrivately(
+    fileOf(folder),
+    JSON.stringify({ superuser: passwords.superuser.reveal(), app: passwords.app.reveal() }),
+  );
 }
 
 /** One file for both, so that they are lost or kept together. */
@@ -35,16 +36,11 @@ export async function readPasswords(folder: string): Promise<RolePasswords | und
   if (text === undefined) return undefined;
   const stored: unknown = JSON.parse(text);
   if (typeof stored !== "object" || stored === null || !("superuser" in stored) || !("app" in stored)) return undefined;
-  return { superuser: String(stored.superuser), app: String(stored.app) };
+  return { superuser: new Secret(String(stored.superuser)), app: new Secret(String(stored.app)) };
 }
 
 function fileOf(folder: string): string {
   return join(folder, "passwords.json");
-}
-
-/** Letters and digits only: it goes into SQL literals and connection strings as it is. */
-function randomPassword(): string {
-  return randomBytes(24).toString("hex");
 }
 
 /** Closed to others from its first byte on, and whole or absent after a power cut. */

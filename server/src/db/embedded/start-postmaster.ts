@@ -1,6 +1,7 @@
 import { chmod, rename, writeFile, type FileHandle } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault } from "../../lib/fault.ts";
+import type { Secret } from "../../lib/secret.ts";
 import type { Binaries } from "./binaries.ts";
 import type { Cluster } from "./cluster.ts";
 import { endOrphans } from "./leftover.ts";
@@ -15,7 +16,7 @@ export interface StartPlan {
   readonly binaries: Binaries;
   readonly endpoint: Endpoint;
   readonly settings: Readonly<Record<string, string>>;
-  readonly superuserPassword: string;
+  readonly superuserPassword: Secret;
 }
 
 export type StartOutcome =
@@ -32,6 +33,7 @@ export async function startPostmaster(plan: StartPlan, signal?: AbortSignal): Pr
   await writeSettings(plan);
   const begin = performance.now();
   for (;;) {
+    if (signal?.aborted === true) return { kind: "aborted" };
     const log = await openServerLog(plan.cluster.logFile);
     const postmaster = await spawnInto(plan, log.file);
     const outcome = await waitUntilReady(plan, postmaster, signal);
@@ -44,7 +46,6 @@ export async function startPostmaster(plan: StartPlan, signal?: AbortSignal): Pr
     }
     await endOrphans(plan.cluster);
     await delay(100);
-    if (signal?.aborted === true) return { kind: "aborted" };
   }
 }
 

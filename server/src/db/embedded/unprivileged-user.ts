@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync } from "node:fs";
 import { chown, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { Fault } from "../../lib/fault.ts";
@@ -33,6 +33,18 @@ export function spawnIdentity(user: UnprivilegedUser | undefined): { uid?: numbe
 
 export async function giveTo(user: UnprivilegedUser | undefined, path: string): Promise<void> {
   if (user !== undefined) await chown(path, user.uid, user.gid);
+}
+
+/**
+ * As root, other users have to get through it to what is theirs below, whatever our umask is; what they must not read
+ * is closed itself. A folder that was there before keeps the mode its owner gave it.
+ */
+export function makeReachableFolder(path: string): void {
+  const first = mkdirSync(path, { recursive: true, mode: 0o700 });
+  if (first === undefined || process.getuid?.() !== 0) return;
+  for (let folder = resolve(path); folder.length >= resolve(first).length; folder = dirname(folder)) {
+    chmodSync(folder, 0o711);
+  }
 }
 
 /** A uid that cannot enter one folder on the way sees nothing below it, and PostgreSQL's own message does not say so. */
