@@ -68,5 +68,5 @@ async function findRunning(cluster: Cluster): Promise<EmbeddedPostgres | undefin
   const endpoint = { socketDir: found.socketDir, port: found.port };
   if ((await probe(endpoint, passwords.superuser)).kind !== "ready") return undefined;
   const stop = async (): Promise<void> => undefined;
-  return { ...endpoint, user: appRole, password: passwords.app, database: appDatabase, healthy: true, stop };
+  return { ...endpoint, user: appRole, password: passwords.app.reveal(), database: appDatabase, healthy: true, stop };
 }

@@ -14,7 +14,6 @@
  */
 import type { Log } from "../../lib/log.ts";
 import { Fault } from "../../lib/fault.ts";
-import type { Secret } from "../../lib/secret.ts";
 import { provideBinaries, type Binaries } from "./binaries.ts";
 import { describeCluster, makeClusterFolder, type Cluster } from "./cluster.ts";
 import type { DataDirLock } from "./data-dir-lock.ts";
@@ -41,7 +40,7 @@ export interface EmbeddedPostgres {
   /** Part of the socket's name, and the TCP port on 127.0.0.1. */
   readonly port: number;
   readonly user: string;
-  readonly password: Secret;
+  readonly password: string;
   readonly database: string;
   /** False from the death of the server until it takes connections again. */
   readonly healthy: boolean;
@@ -73,7 +72,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   return {
     ...plan.endpoint,
     user: appRole,
-    password: passwords.app,
+    password: passwords.app.reveal(),
     database: appDatabase,
     get healthy() {
       return supervision.healthy;
