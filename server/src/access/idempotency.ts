@@ -1,0 +1,97 @@
+import { createHash } from "node:crypto";
+import type { Database, Tx } from "../db/database.ts";
+import { Fault } from "../lib/fault.ts";
+import type { KeyRing } from "../lib/key-ring.ts";
+import type { Caller } from "./caller.ts";
+
+/**
+ * `Idempotency-Key` on any POST, per token, method and path: the same key and body answer with the stored reply, sealed
+ * because it may hold a token. The reply is stored by the transaction that makes the change (see change.ts); a second
+ * request in flight finds that transaction's lock taken.
+ */
+export interface IdempotencyScope {
+  caller: Caller;
+  method: string;
+  path: string;
+  key: string;
+}
+
+export interface IdempotentReply {
+  /** Takes the key for this transaction, or refuses: another request with it is at work, or was just done. */
+  claim(tx: Tx): Promise<void>;
+  keep(tx: Tx, reply: unknown): void;
+}
+
+const MAX_KEY_LENGTH = 255;
+const SEAL_CONTEXT = "idempotency.reply";
+
+export function checkIdempotencyKey(key: string): void {
+  if (key.length === 0 || key.length > MAX_KEY_LENGTH) {
+    throw new Fault("invalid", `Idempotency-Key must have 1 to ${MAX_KEY_LENGTH} characters`);
+  }
+}
+
+interface KeptRow {
+  body_sha256: Buffer;
+  reply: Buffer;
+}
+
+/** The stored reply of an earlier request with this key, or undefined when there was none. */
+export async function keptReply(
+  db: Database,
+  keys: KeyRing,
+  scope: IdempotencyScope,
+  rawBody: Buffer,
+): Promise<unknown> {
+  const [row] = await db.accountReader(scope.caller.accountId).query<KeptRow>(
+    `select body_sha256, reply from idempotency
+      where token_id = $1 and method = $2 and path = $3 and key = $4`,
+    [scope.caller.tokenId, scope.method, scope.path, scope.key],
+  );
+  if (row === undefined) return undefined;
+  if (!row.body_sha256.equals(bodySha256(rawBody))) {
+    throw new Fault("invalid", "Idempotency-Key was used before with another body");
+  }
+  return JSON.parse(keys.open(row.reply, sealContext(scope)).toString("utf8"));
+}
+
+export function idempotentReply(keys: KeyRing, scope: IdempotencyScope, rawBody: Buffer): IdempotentReply {
+  const { caller, method, path, key } = scope;
+  return {
+    async claim(tx) {
+      const [row] = await tx.query<{ free: boolean; done: boolean }>(
+        `select pg_try_advisory_xact_lock(hashtextextended($1::text || ' ' || $2 || ' ' || $3 || ' ' || $4, 0)) as free,
+                exists (select from idempotency where token_id = $1 and method = $2 and path = $3 and key = $4) as done`,
+        [caller.tokenId, method, path, key],
+      );
+      if (row === undefined || !row.free || row.done) {
+        throw new Fault("conflict", "A request with this Idempotency-Key is being worked on. Try again shortly.", {
+          retryAfterSeconds: 1,
+        });
+      }
+    },
+    keep(tx, reply) {
+      tx.send(
+        `insert into idempotency (account_id, token_id, method, path, key, body_sha256, reply)
+         values ($1, $2, $3, $4, $5, $6, $7)`,
+        [
+          caller.accountId,
+          caller.tokenId,
+          method,
+          path,
+          key,
+          bodySha256(rawBody),
+          keys.seal(Buffer.from(JSON.stringify(reply)), sealContext(scope)),
+        ],
+      );
+    },
+  };
+}
+
+function sealContext({ caller }: IdempotencyScope): string {
+  return `${SEAL_CONTEXT}:${caller.accountId}`;
+}
+
+function bodySha256(rawBody: Buffer): Buffer {
+  return createHash("sha256").update(rawBody).digest();
+}

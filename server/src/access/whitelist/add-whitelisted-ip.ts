@@ -1,0 +1,33 @@
+import { Type } from "typebox";
+import { operation } from "../operation.ts";
+import { parseWhitelistEntry } from "./ip-address.ts";
+import { StatusReply, statusReply } from "./status-reply.ts";
+import { insertWhitelistedIp } from "./store.ts";
+
+/** §4.1 Add. The list may be kept before the feature enforces it; a duplicate is success without a second row. */
+export const addWhitelistedIp = operation({
+  id: "whitelist_ip_add",
+  summary: "Whitelist an IP address",
+  tag: "IP whitelist",
+  method: "POST",
+  paths: { "v1.2": "/whitelist_ip", v2: "/accounts/whitelist_ip" },
+  supersededBy: { "v1.2": "v2" },
+  access: { permission: { groups: ["system-user", "system-admin"], role: "account:update" } },
+  body: Type.Object({
+    ip_cidr: Type.String({
+      maxLength: 64,
+      description: "IPv4 or IPv6 address, or CIDR block",
+      examples: ["203.0.113.7"],
+    }),
+  }),
+  reply: StatusReply,
+
+  async handle({ body, change }) {
+    const entry = parseWhitelistEntry(body.ip_cidr);
+    return change(async (tx, audit) => {
+      await insertWhitelistedIp(tx, entry);
+      audit.object = `whitelisted_ip/${entry.cidr}`;
+      return statusReply("IP whitelisted successfully.");
+    });
+  },
+});

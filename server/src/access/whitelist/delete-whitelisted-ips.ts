@@ -1,0 +1,35 @@
+import { Type } from "typebox";
+import { parseIdList } from "../../http/id-list.ts";
+import { notFound } from "../../http/input.ts";
+import { invalid } from "../../lib/fault.ts";
+import { operation } from "../operation.ts";
+import { StatusReply, statusReply } from "./status-reply.ts";
+import { deleteWhitelistedIps, isListedIfEnforced } from "./store.ts";
+
+/** §4.1 Delete. Several ids are all or nothing; what would lock the caller out is refused. */
+export const removeWhitelistedIps = operation({
+  id: "whitelist_ip_delete",
+  summary: "Remove whitelisted IP addresses",
+  tag: "IP whitelist",
+  method: "DELETE",
+  paths: { "v1.2": "/whitelist_ip/:ids", v2: "/accounts/whitelist_ip/:ids" },
+  supersededBy: { "v1.2": "v2" },
+  access: { permission: { groups: ["system-user", "system-admin"], role: "account:update" } },
+  params: Type.Object({ ids: Type.String({ description: "One id or a comma-separated list", examples: ["7,8"] }) }),
+  reply: StatusReply,
+
+  async handle({ params, caller, change }) {
+    const ids = parseIdList(params.ids);
+    return change(async (tx, audit) => {
+      if ((await deleteWhitelistedIps(tx, ids)) < ids.length) throw notFound();
+      if ((await isListedIfEnforced(tx, caller.address)) === false) {
+        throw invalid(
+          "id",
+          `must leave an entry that covers your own address ${caller.address}, or you would be locked out`,
+        );
+      }
+      audit.object = `whitelisted_ip/${ids.join(",")}`;
+      return statusReply("IP removed successfully.");
+    });
+  },
+});

@@ -1,0 +1,39 @@
+import type { Queryable, Tx } from "../../db/database.ts";
+import type { WhitelistEntry } from "./ip-address.ts";
+
+export interface WhitelistedIpRow {
+  id: number;
+  account_id: number;
+  given_text: string;
+  created_at: Date;
+  updated_at: Date;
+}
+
+export async function insertWhitelistedIp(tx: Tx, entry: WhitelistEntry): Promise<void> {
+  await tx.query(
+    `insert into whitelisted_ip (ip_cidr, given_text) values ($1, $2)
+     on conflict on constraint whitelisted_ip_once do nothing`,
+    [entry.cidr, entry.givenText],
+  );
+}
+
+export async function listWhitelistedIps(reader: Queryable): Promise<WhitelistedIpRow[]> {
+  return reader.query("select id, account_id, given_text, created_at, updated_at from whitelisted_ip order by id");
+}
+
+export async function deleteWhitelistedIps(tx: Tx, ids: readonly number[]): Promise<number> {
+  const rows = await tx.query("delete from whitelisted_ip where id = any ($1) returning id", [ids]);
+  return rows.length;
+}
+
+/** Whether this address could still log in, were it only for the list; null while the list is not enforced. */
+export async function isListedIfEnforced(tx: Tx, address: string): Promise<boolean | null> {
+  // The account row is locked: two deletes at once, or a delete and a switch, must see each other.
+  const [row] = await tx.query<{ listed: boolean | null }>(
+    `select case when 'ip_whitelisting' = any (a.features)
+                 then exists (select from whitelisted_ip w where w.ip_cidr >>= $1::inet) end as listed
+       from account a for update`,
+    [address],
+  );
+  return row?.listed ?? null;
+}

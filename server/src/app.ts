@@ -1,0 +1,77 @@
+import { collectDefaultMetrics, Registry } from "prom-client";
+import type { FastifyInstance } from "fastify";
+import type { PoolConfig } from "pg";
+import { gatherDenials } from "./access/audit/denials.ts";
+import { accessGate } from "./access/gate.ts";
+import type { Config } from "./config.ts";
+import { openDatabase, type Database } from "./db/database.ts";
+import { httpMetrics } from "./http/metrics.ts";
+import { buildServer } from "./http/server.ts";
+import { systemClock, type Clock } from "./lib/clock.ts";
+import { openKeyRing } from "./lib/key-file.ts";
+import type { KeyRing } from "./lib/key-ring.ts";
+import type { Log } from "./lib/log.ts";
+import { endpoints } from "./routes.ts";
+
+/**
+ * The composition root: the only place that constructs things. It takes a store that is already migrated and gives a
+ * server that listens; `main.ts` decides where the store comes from, tests hand in one of their own.
+ */
+export interface Services {
+  db: Database;
+  keys: KeyRing;
+  clock: Clock;
+  config: Config;
+}
+
+export interface App {
+  url: string;
+  services: Services;
+  /** Drains requests, then closes the store. */
+  stop(): Promise<void>;
+}
+
+export interface AppOptions {
+  config: Config;
+  connection: PoolConfig;
+  log: Log;
+  clock?: Clock;
+}
+
+export async function startApp({ config, connection, log, clock = systemClock }: AppOptions): Promise<App> {
+  const db = openDatabase(connection);
+  const keys = openKeyRing(config.keyFile);
+  const denials = gatherDenials(db.system, clock, log);
+  const services: Services = { db, keys, clock, config };
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+
+  const gate = accessGate({ ...config, db, keys, denials, clock, log });
+  const server = await buildServer({
+    endpoints,
+    services,
+    gate,
+    log,
+    identifierPrefix: config.identifierPrefix,
+    trustedProxies: config.trustedProxies,
+    metrics: httpMetrics(registry),
+    writesRefused: () => undefined,
+  });
+  await server.listen({ host: config.host, port: config.port });
+
+  return {
+    url: urlOf(server, config.host),
+    services,
+    async stop() {
+      await server.close();
+      await denials.flush();
+      await db.close();
+    },
+  };
+}
+
+function urlOf(server: FastifyInstance, host: string): string {
+  const address = server.server.address();
+  if (address === null || typeof address === "string") throw new Error("the server does not listen on TCP");
+  return `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`;
+}

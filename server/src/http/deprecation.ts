@@ -1,0 +1,18 @@
+import type { Endpoint, Version } from "./endpoint.ts";
+
+/** 2026-01-01T00:00:00Z: fixed, so that clients and caches see one date. */
+const DEPRECATED_SINCE = 1_767_225_600;
+
+/** §9.3: what a newer version replaces says so, and where to go. */
+export function deprecationHeaders(
+  endpoint: Pick<Endpoint<never, never, never>, "supersededBy" | "paths">,
+  version: Version,
+): Record<string, string> {
+  const successor = endpoint.supersededBy?.[version];
+  if (successor === undefined) return {};
+  const path = (endpoint.paths[successor] ?? "").replaceAll(/:(\w+)/g, "{$1}");
+  return {
+    Deprecation: `@${DEPRECATED_SINCE}`,
+    Link: `</api/${successor}${path}>; rel="successor-version"`,
+  };
+}

@@ -1,0 +1,85 @@
+import type { Static, TObject, TSchema } from "typebox";
+
+/**
+ * An endpoint is data plus a short handler. Everything else — routing of every version and spelling, parsing, access,
+ * errors, OpenAPI — reads this data, so an operation is described once. `Access` is what the product's access rules
+ * need to know of it, `Admitted` what they hand to the handler; this folder knows neither.
+ */
+export type Method = "GET" | "POST" | "PUT" | "DELETE";
+export type Version = "v1" | "v1.2" | "v2";
+
+type Value<S extends TObject | undefined> = S extends TObject ? Static<S> : Record<never, never>;
+
+export interface RequestInput<
+  P extends TObject | undefined,
+  Q extends TObject | undefined,
+  B extends TObject | undefined,
+> {
+  params: Value<P>;
+  /** On GET a JSON body is read too; the query string wins. */
+  query: Value<Q>;
+  body: Value<B>;
+}
+
+export interface Endpoint<Access, Admitted, Services> {
+  /** Reads as a CLI command: `whitelist_ip_add`. */
+  id: string;
+  summary: string;
+  description?: string;
+  tag: string;
+  method: Method;
+  /** Where each version has it. What v1.2 has, v2 has too. */
+  paths: Partial<Record<Version, string>>;
+  /** Other paths the same version answers. */
+  aliases?: Partial<Record<Version, readonly string[]>>;
+  /** §9.3: this version has a newer one. */
+  supersededBy?: Partial<Record<Version, Version>>;
+  access: Access;
+  params?: TObject;
+  query?: TObject;
+  body?: TObject;
+  bodyLimitBytes?: number;
+  reply: TSchema;
+  /** Finds what the path names before the body is judged: an unknown id is 404 whatever the body holds. */
+  find?: (
+    request: Pick<RequestInput<TObject, TObject, TObject>, "params"> & Admitted,
+    services: Services,
+  ) => Promise<unknown>;
+  handle: (
+    request: RequestInput<TObject, TObject, TObject> & Admitted & { found: unknown },
+    services: Services,
+  ) => Promise<unknown>;
+}
+
+type EndpointDefinition<
+  Access,
+  Admitted,
+  Services,
+  P extends TObject | undefined,
+  Q extends TObject | undefined,
+  B extends TObject | undefined,
+  R extends TSchema,
+  Found,
+> = Omit<Endpoint<Access, Admitted, Services>, "params" | "query" | "body" | "reply" | "find" | "handle"> & {
+  params?: P;
+  query?: Q;
+  body?: B;
+  reply: R;
+  find?: (request: Pick<RequestInput<P, Q, B>, "params"> & Admitted, services: Services) => Promise<Found>;
+  handle: (request: RequestInput<P, Q, B> & Admitted & { found: Found }, services: Services) => Promise<Static<R>>;
+};
+
+/** Binds the definition function to the product's kind of access; schemas type the handler's input and reply. */
+export function endpointFor<Access, Admitted>() {
+  return <
+    Services,
+    R extends TSchema,
+    P extends TObject | undefined = undefined,
+    Q extends TObject | undefined = undefined,
+    B extends TObject | undefined = undefined,
+    Found = undefined,
+  >(
+    definition: EndpointDefinition<Access, Admitted, Services, P, Q, B, R, Found>,
+    // The schemas of the definition are what the server validates by, so the handler's narrower input type holds.
+  ): Endpoint<Access, Admitted, Services> => definition as unknown as Endpoint<Access, Admitted, Services>;
+}

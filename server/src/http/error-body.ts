@@ -1,0 +1,58 @@
+import { Type } from "typebox";
+import { Fault, type FaultCode } from "../lib/fault.ts";
+
+/** §7 and decisions: one error form for everything, router and parser included. The only place that knows statuses. */
+const STATUS: Record<FaultCode, number> = {
+  malformed: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  "not-found": 404,
+  "method-not-allowed": 405,
+  "request-timeout": 408,
+  conflict: 409,
+  "too-large": 413,
+  invalid: 422,
+  "rate-limited": 429,
+  "headers-too-large": 431,
+  internal: 500,
+  unavailable: 503,
+};
+
+export const ErrorBody = Type.Object(
+  { error: Type.Object({ error_code: Type.Integer(), error_message: Type.String() }) },
+  { title: "Error" },
+);
+
+export interface ErrorReply {
+  status: number;
+  headers: Record<string, string>;
+  body: { error: { error_code: number; error_message: string } };
+}
+
+export function errorReply(fault: Fault): ErrorReply {
+  const status = STATUS[fault.code];
+  const headers: Record<string, string> = {};
+  if (fault.retryAfterSeconds !== undefined) headers["Retry-After"] = String(Math.ceil(fault.retryAfterSeconds));
+  if (fault.allow !== undefined) headers.Allow = fault.allow.join(", ");
+  return { status, headers, body: { error: { error_code: status, error_message: fault.publicMessage } } };
+}
+
+/** What Fastify and Node raise themselves, in our words; anything unknown is internal and tells nothing. */
+export function toFault(error: unknown): Fault {
+  if (error instanceof Fault) return error;
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const known = FOREIGN[code];
+  if (known !== undefined) return new Fault(known[0], known[1], { cause: error });
+  return new Fault("internal", "Something went wrong on our side. The request id helps the operator find it.", {
+    cause: error,
+  });
+}
+
+const FOREIGN: Record<string, [FaultCode, string] | undefined> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ["too-large", "The body is larger than this operation takes."],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ["malformed", "The body does not have the length that Content-Length says."],
+  FST_ERR_BAD_URL: ["malformed", "The path is not a valid URL path."],
+  FST_ERR_ASYNC_CONSTRAINT: ["malformed", "The request is malformed."],
+  HPE_HEADER_OVERFLOW: ["headers-too-large", "The request headers are too large."],
+  ERR_HTTP_REQUEST_TIMEOUT: ["request-timeout", "The request did not arrive in time."],
+};

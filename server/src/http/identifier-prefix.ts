@@ -1,0 +1,35 @@
+import { isRecord } from "./lenient.ts";
+
+/**
+ * The vendor abbreviation of §1 is a deployment setting; definitions always say `svc`. This is the rewrite of keys, and
+ * of the same words inside policy strings, between the wire and the definitions. With the default it does nothing.
+ */
+export interface PrefixRewrite {
+  incoming(value: unknown): unknown;
+  outgoing(value: unknown): unknown;
+}
+
+const KEYS = ["user_id", "users", "groups", "session_id"];
+const POLICY_WORDS = ["users", "groups", "user"];
+const POLICY_KEYS = new Set(["policy", "policies"]);
+
+export function prefixRewrite(prefix: string): PrefixRewrite {
+  if (prefix === "svc") return { incoming: (value) => value, outgoing: (value) => value };
+  return { incoming: rewriter(prefix, "svc"), outgoing: rewriter("svc", prefix) };
+}
+
+function rewriter(from: string, to: string): (value: unknown) => unknown {
+  const keys = new Map(KEYS.map((key) => [`${from}_${key}`, `${to}_${key}`]));
+  const policyWord = new RegExp(`"${from}_(${POLICY_WORDS.join("|")})"`, "g");
+  const rewrite = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(rewrite);
+    if (!isRecord(value) || value instanceof Date) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]) => [
+        keys.get(key) ?? key,
+        POLICY_KEYS.has(key) && typeof inner === "string" ? inner.replaceAll(policyWord, `"${to}_$1"`) : rewrite(inner),
+      ]),
+    );
+  };
+  return rewrite;
+}

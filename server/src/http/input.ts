@@ -1,0 +1,75 @@
+import type { TLocalizedValidationError } from "typebox/error";
+import { Compile } from "typebox/compile";
+import type { TObject } from "typebox";
+import { Fault } from "../lib/fault.ts";
+import { isRecord, lenient } from "./lenient.ts";
+
+/** Reads one part of a request by its schema; built once per endpoint. */
+export type InputReader = (raw: unknown) => Record<string, unknown>;
+
+export function inputReader(schema: TObject | undefined): InputReader {
+  if (schema === undefined) return () => ({});
+  const validator = Compile(schema);
+  return (raw) => {
+    if (!isRecord(raw)) throw new Fault("invalid", "The body must be a JSON object.");
+    const value = lenient(schema, raw);
+    if (validator.Check(value)) return value;
+    throw new Fault("invalid", describe(validator.Errors(value)));
+  };
+}
+
+/** A path parameter that cannot be an id names nothing: 404, as an id that never was. */
+export function paramsReader(schema: TObject | undefined): InputReader {
+  const read = inputReader(schema);
+  return (raw) => {
+    try {
+      return read(raw);
+    } catch (error) {
+      if (error instanceof Fault && error.code === "invalid") throw notFound();
+      throw error;
+    }
+  };
+}
+
+/** One text for an unknown path, an unknown id and an id of another account: byte-equal, so nothing can be told apart. */
+export function notFound(): Fault {
+  return new Fault("not-found", "Not found.");
+}
+
+function describe(errors: readonly TLocalizedValidationError[]): string {
+  const [first] = errors;
+  if (first === undefined) return "The request breaks a rule.";
+  const field = first.instancePath.slice(1).replaceAll("/", ".");
+  if (first.keyword === "required") {
+    const [missing] = first.params.requiredProperties;
+    return `${field === "" ? "" : `${field}.`}${missing ?? "a field"} is required`;
+  }
+  return `${field === "" ? "The body" : field} ${rule(first)}`;
+}
+
+function rule(error: TLocalizedValidationError): string {
+  switch (error.keyword) {
+    case "type":
+      return `must be ${article(String(error.params.type))}`;
+    case "minimum":
+      return `must be at least ${String(error.params.limit)}`;
+    case "maximum":
+      return `must be at most ${String(error.params.limit)}`;
+    case "minLength":
+      return error.params.limit === 1 ? "must not be empty" : `must have at least ${error.params.limit} characters`;
+    case "maxLength":
+      return `must have at most ${error.params.limit} characters`;
+    case "minItems":
+      return `must have at least ${error.params.limit} entries`;
+    case "maxItems":
+      return `must have at most ${error.params.limit} entries`;
+    case "enum":
+      return `must be one of ${error.params.allowedValues.map(String).join(", ")}`;
+    default:
+      return error.message;
+  }
+}
+
+function article(type: string): string {
+  return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`;
+}

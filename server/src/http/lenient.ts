@@ -1,0 +1,86 @@
+import type { TSchema } from "typebox";
+import { invalid } from "../lib/fault.ts";
+
+/**
+ * Clients of the original interface send `null` for unset fields, numbers and booleans as strings, and numbers where
+ * text is meant. This pass turns what they send into what the schema says, and drops what it does not name; whatever
+ * it cannot read it leaves for the validator to refuse. (Validators' own coercion turns null into 0.)
+ */
+export function lenient(schema: TSchema, value: unknown, field = ""): unknown {
+  switch (typeOf(schema)) {
+    case "object":
+      return isRecord(value) ? lenientObject(schema, value, field) : value;
+    case "array":
+      return Array.isArray(value)
+        ? value.map((item, index) => lenient(itemsOf(schema), item, `${field}[${index}]`))
+        : value;
+    case "integer":
+    case "number":
+      return lenientNumber(value, field);
+    case "boolean":
+      return lenientBoolean(value);
+    case "string":
+      return lenientString(value, field);
+    default:
+      return value;
+  }
+}
+
+function lenientObject(schema: TSchema, value: Record<string, unknown>, field: string): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  for (const [key, property] of Object.entries(propertiesOf(schema))) {
+    const given = Object.hasOwn(value, key) ? value[key] : undefined;
+    if (given === undefined || given === null) continue;
+    result[key] = lenient(property, given, field === "" ? key : `${field}.${key}`);
+  }
+  return result;
+}
+
+function lenientNumber(value: unknown, field: string): unknown {
+  const number = typeof value === "string" && /^\s*[+-]?\d{1,20}\s*$/.test(value) ? Number(value) : value;
+  if (typeof number === "number" && Math.abs(number) > Number.MAX_SAFE_INTEGER) {
+    throw invalid(field, "is too large");
+  }
+  return number;
+}
+
+function lenientBoolean(value: unknown): unknown {
+  if (value === 1 || value === 0) return value === 1;
+  if (typeof value !== "string") return value;
+  switch (value.trim().toLowerCase()) {
+    case "true":
+    case "1":
+      return true;
+    case "false":
+    case "0":
+      return false;
+    default:
+      return value;
+  }
+}
+
+function lenientString(value: unknown, field: string): unknown {
+  if (typeof value === "number") return String(value);
+  if (typeof value !== "string") return value;
+  // PostgreSQL stores neither; a client that sends them has a fault of its own.
+  if (value.includes("\u0000")) throw invalid(field, "must not contain U+0000");
+  if (!value.isWellFormed()) throw invalid(field, "must be well-formed Unicode, without lone surrogates");
+  return value;
+}
+
+function typeOf(schema: TSchema): unknown {
+  return "type" in schema ? schema.type : undefined;
+}
+
+function itemsOf(schema: TSchema): TSchema {
+  return "items" in schema && isRecord(schema.items) ? schema.items : {};
+}
+
+function propertiesOf(schema: TSchema): Record<string, TSchema> {
+  // Object schemas of TypeBox always carry their properties as schemas.
+  return "properties" in schema ? (schema.properties as Record<string, TSchema>) : {};
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,113 @@
+import type { FastifyInstance, FastifyRequest, RouteOptions } from "fastify";
+import { Fault } from "../lib/fault.ts";
+import { deprecationHeaders } from "./deprecation.ts";
+import type { Endpoint, RequestInput } from "./endpoint.ts";
+import type { Arrival } from "./gate.ts";
+import { inputReader, paramsReader } from "./input.ts";
+import { isRecord } from "./lenient.ts";
+import { routeTable, type Route } from "./route-table.ts";
+import type { HttpOptions } from "./server.ts";
+import type { TObject } from "typebox";
+
+const METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"];
+
+export function registerRoutes<Access, Admission, Admitted, Services>(
+  server: FastifyInstance,
+  options: HttpOptions<Access, Admission, Admitted, Services>,
+): void {
+  const routes = routeTable(options.endpoints);
+  for (const route of routes) server.route(routeOptions(route, options));
+  for (const [url, methods] of methodsByUrl(routes)) {
+    server.route({
+      method: METHODS.filter((method) => !methods.includes(method)),
+      url,
+      exposeHeadRoute: false,
+      onRequest: (request, _reply, done) => {
+        done(new Fault("method-not-allowed", `${request.method} is not possible here.`, { allow: methods }));
+      },
+      handler: () => undefined,
+    });
+  }
+}
+
+function routeOptions<Access, Admission, Admitted, Services>(
+  route: Route<Endpoint<Access, Admitted, Services>>,
+  options: HttpOptions<Access, Admission, Admitted, Services>,
+): RouteOptions {
+  const { endpoint } = route;
+  const { gate, services, writesRefused } = options;
+  const headers = deprecationHeaders(endpoint, route.version);
+  const readParams = paramsReader(endpoint.params);
+  const readQuery = inputReader(endpoint.query);
+  const readBody = inputReader(endpoint.body);
+  const isGet = endpoint.method === "GET";
+  const admissionOf = (request: FastifyRequest): Admission => request.admission as Admission; // set in onRequest below
+
+  return {
+    method: endpoint.method,
+    url: route.url,
+    schema: { response: { 200: endpoint.reply } },
+    ...(endpoint.bodyLimitBytes === undefined ? {} : { bodyLimit: endpoint.bodyLimitBytes }),
+    config: { operation: endpoint.id, caller: (admission) => gate.describe(admission as Admission) },
+    async onRequest(request, reply) {
+      reply.headers(headers);
+      request.admission = await gate.admit(endpoint, arrivalOf(request));
+      const refusal = isGet ? undefined : writesRefused();
+      if (refusal !== undefined) throw refusal;
+    },
+    async handler(request, reply) {
+      const arrival = arrivalOf(request);
+      const admission = admissionOf(request);
+      const params = readParams(request.params);
+      const admitted = await gate.enter(endpoint, admission, arrival);
+      const found = await endpoint.find?.({ params, ...admitted }, services);
+      const input: RequestInput<TObject, TObject, TObject> = {
+        params,
+        query: readQuery(isGet ? { ...objectBody(request.body), ...queryOf(request) } : queryOf(request)),
+        body: isGet ? {} : readBody(request.body ?? {}),
+      };
+      if (arrival.idempotencyKey !== undefined && endpoint.method === "POST") {
+        const kept = await gate.replay(admission, arrival, request.rawBody ?? Buffer.alloc(0));
+        if (kept !== undefined) {
+          reply.header("Idempotent-Replayed", "true");
+          return kept;
+        }
+      }
+      return endpoint.handle({ ...input, ...admitted, found }, services);
+    },
+  };
+}
+
+function arrivalOf(request: FastifyRequest): Arrival {
+  const { "x-auth-token": token, "idempotency-key": key } = request.headers;
+  const queryAt = request.url.indexOf("?");
+  return {
+    requestId: request.id,
+    method: request.method,
+    path: queryAt === -1 ? request.url : request.url.slice(0, queryAt),
+    address: request.ip,
+    token: typeof token === "string" ? token : undefined,
+    idempotencyKey: typeof key === "string" ? key : undefined,
+  };
+}
+
+function objectBody(body: unknown): Record<string, unknown> {
+  if (body === undefined || body === null) return {};
+  if (!isRecord(body)) throw new Fault("invalid", "The body must be a JSON object.");
+  return body;
+}
+
+function queryOf(request: FastifyRequest): Record<string, unknown> {
+  return isRecord(request.query) ? { ...request.query } : {};
+}
+
+function methodsByUrl(routes: readonly Route<unknown>[]): Map<string, string[]> {
+  const byShape = new Map<string, { url: string; methods: string[] }>();
+  for (const { url, method } of routes) {
+    const shape = url.replaceAll(/:\w+/g, ":");
+    const entry = byShape.get(shape) ?? { url, methods: [] };
+    entry.methods.push(method);
+    byShape.set(shape, entry);
+  }
+  return new Map([...byShape.values()].map(({ url, methods }) => [url, methods]));
+}

@@ -1,0 +1,131 @@
+import { randomUUID } from "node:crypto";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { Fault } from "../lib/fault.ts";
+import type { Log } from "../lib/log.ts";
+import { canonicalUrl } from "./canonical-url.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { errorReply, toFault } from "./error-body.ts";
+import type { Gate } from "./gate.ts";
+import { prefixRewrite } from "./identifier-prefix.ts";
+import { notFound } from "./input.ts";
+import { jsonBody } from "./json-body.ts";
+import type { HttpMetrics } from "./metrics.ts";
+import { refuseBrokenRequest } from "./refuse-broken-request.ts";
+import { registerRoutes } from "./register-routes.ts";
+
+/**
+ * The HTTP server, once for every operation: it turns bytes into typed requests and faults into the one error form.
+ * What an operation is comes from its endpoint data, who may call it from the gate.
+ */
+export interface HttpOptions<Access, Admission, Admitted, Services> {
+  endpoints: readonly Endpoint<Access, Admitted, Services>[];
+  services: Services;
+  gate: Gate<Access, Admission, Admitted>;
+  identifierPrefix: string;
+  trustedProxies: readonly string[];
+  log: Log;
+  metrics: HttpMetrics;
+  /** A reason why nothing may be written now (the disk is nearly full), or undefined. */
+  writesRefused: () => Fault | undefined;
+}
+
+export const BODY_LIMIT_BYTES = 1024 * 1024;
+const REQUEST_TIMEOUT_MS = 60_000;
+const CLIENT_REQUEST_ID = /^[\w.-]{1,64}$/;
+
+export async function buildServer<Access, Admission, Admitted, Services>(
+  options: HttpOptions<Access, Admission, Admitted, Services>,
+): Promise<FastifyInstance> {
+  const { identifierPrefix, log, metrics } = options;
+  const prefix = prefixRewrite(identifierPrefix);
+  const traceHeader = `X-${identifierPrefix.charAt(0).toUpperCase()}${identifierPrefix.slice(1)}-Trace-Id`;
+
+  const server = Fastify({
+    bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    forceCloseConnections: "idle",
+    trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
+    routerOptions: { maxParamLength: 4096 },
+    rewriteUrl: (request) => canonicalUrl(request.url ?? "/", identifierPrefix),
+    genReqId: (request) => {
+      const given = request.headers["x-request-id"];
+      return typeof given === "string" && CLIENT_REQUEST_ID.test(given) ? given : randomUUID();
+    },
+    frameworkErrors: (error, request, reply) => sendFault(toFault(error), request, reply),
+    clientErrorHandler: (error, socket) => {
+      refuseBrokenRequest(error, socket);
+    },
+  });
+
+  function sendFault(fault: Fault, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    if (fault.code === "internal") log.error({ requestId: request.id, err: fault.cause }, "request failed");
+    const { status, headers, body } = errorReply(fault);
+    return reply
+      .code(status)
+      .headers({ "X-Request-Id": request.id, [traceHeader]: request.id, ...headers })
+      .type("application/json; charset=utf-8")
+      .serializer(JSON.stringify)
+      .send(body);
+  }
+
+  server.setErrorHandler((error, request, reply) => sendFault(toFault(error), request, reply));
+  server.setNotFoundHandler((request, reply) => sendFault(notFound(), request, reply));
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, bytes, done) => {
+    try {
+      request.rawBody = Buffer.from(bytes);
+      done(null, prefix.incoming(jsonBody(request.rawBody)));
+    } catch (error) {
+      done(error instanceof Error ? error : new Error(String(error)));
+    }
+  });
+  // §4.6, §4.14: a JSON body on GET is read.
+  server.addHttpMethod("GET", { hasBody: true, overrideExisting: true });
+  server.decorateRequest("admission", null);
+  server.decorateRequest("rawBody");
+  server.addHook("onRequest", (request, reply, done) => {
+    // A body is JSON whatever its Content-Type says.
+    request.raw.headers["content-type"] = "application/json";
+    reply.header("X-Request-Id", request.id);
+    reply.header(traceHeader, request.id);
+    done();
+  });
+  if (identifierPrefix !== "svc") {
+    server.addHook("onSend", (request, _reply, payload, done) => {
+      const rewritten = request.url.startsWith("/api/") && typeof payload === "string";
+      done(null, rewritten ? JSON.stringify(prefix.outgoing(JSON.parse(payload))) : payload);
+    });
+  }
+  server.addHook("onResponse", (request, reply, done) => {
+    const { operation = "none", caller = {} } = request.routeOptions.config;
+    const milliseconds = Math.round(reply.elapsedTime * 10) / 10;
+    metrics.observe(operation, reply.statusCode, reply.elapsedTime / 1000);
+    const callerFields = request.admission === null ? {} : caller instanceof Function ? caller(request.admission) : {};
+    log.info({
+      requestId: request.id,
+      operation,
+      method: request.method,
+      status: reply.statusCode,
+      milliseconds,
+      address: request.ip,
+      ...callerFields,
+    });
+    done();
+  });
+
+  registerRoutes(server, options);
+  await server.ready();
+  return server;
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** What the gate found out about the caller; null on routes without one. */
+    admission: unknown;
+    rawBody: Buffer | undefined;
+  }
+  interface FastifyContextConfig {
+    operation?: string;
+    caller?: (admission: unknown) => Record<string, number | string>;
+  }
+}

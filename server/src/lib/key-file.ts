@@ -1,0 +1,56 @@
+import { randomBytes } from "node:crypto";
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import { Fault } from "./fault.ts";
+import { KeyRing, type Key } from "./key-ring.ts";
+
+/**
+ * The key file: a line `<id> <base64 of 32 bytes>` per key, the newest last, mode 0600, outside the database. It is
+ * replaced as a whole (written, synced, renamed), so that a reader never sees half of one.
+ */
+const LINE = /^(\d{1,9}) ([A-Za-z0-9+/]{43}=)$/;
+
+export function parseKeys(text: string, file: string): Key[] {
+  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return lines.map((line) => {
+    const [, id, base64] = LINE.exec(line) ?? [];
+    if (id === undefined || base64 === undefined) {
+      throw new Fault("invalid", `${file} is no key file: a line must be "<id> <base64 of 32 bytes>"`);
+    }
+    return { id: Number(id), bytes: Buffer.from(base64, "base64") };
+  });
+}
+
+export function readKeys(file: string): Key[] {
+  return parseKeys(readFileSync(file, "utf8"), file);
+}
+
+export function writeKeys(file: string, keys: readonly Key[]): void {
+  const text = `# Headgate key file: needed to read every stored secret. Keep a copy apart from the database.\n${keys
+    .map(({ id, bytes }) => `${id} ${bytes.toString("base64")}\n`)
+    .join("")}`;
+  const temporary = `${file}.${process.pid}.new`;
+  const handle = openSync(temporary, "w", 0o600);
+  try {
+    writeSync(handle, text);
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+  renameSync(temporary, file);
+  const folder = openSync(dirname(file), "r");
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+export function newKey(after: readonly Key[]): Key {
+  return { id: Math.max(0, ...after.map(({ id }) => id)) + 1, bytes: randomBytes(32) };
+}
+
+/** Opens the ring of a key file; it reads the file again when a value names a key it does not know. */
+export function openKeyRing(file: string): KeyRing {
+  return new KeyRing(readKeys(file), () => readKeys(file));
+}

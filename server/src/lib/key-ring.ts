@@ -1,0 +1,77 @@
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { Fault } from "./fault.ts";
+
+/**
+ * Secrets at rest: AES-256-GCM under the newest key of the key file. A sealed value is
+ * `key id (4) | nonce (12) | tag (16) | ciphertext`; the context (column and account) is authenticated with it, so a
+ * value moved to another row does not open. Older keys stay readable until everything is sealed anew.
+ */
+export interface Key {
+  id: number;
+  bytes: Buffer;
+}
+
+const ID_LENGTH = 4;
+const NONCE_LENGTH = 12;
+const TAG_LENGTH = 16;
+const HEADER_LENGTH = ID_LENGTH + NONCE_LENGTH + TAG_LENGTH;
+
+export class KeyRing {
+  #keys: Map<number, Buffer>;
+  #newestId: number;
+  readonly #reload: () => readonly Key[];
+
+  /** `reload` reads the key file again: another process may have added a key since. */
+  constructor(keys: readonly Key[], reload: () => readonly Key[]) {
+    this.#reload = reload;
+    this.#keys = new Map();
+    this.#newestId = 0;
+    this.replace(keys);
+  }
+
+  get newestId(): number {
+    return this.#newestId;
+  }
+
+  replace(keys: readonly Key[]): void {
+    const newest = keys.at(-1);
+    if (newest === undefined) throw new Fault("invalid", "The key file holds no key.");
+    this.#keys = new Map(keys.map(({ id, bytes }) => [id, bytes]));
+    this.#newestId = newest.id;
+  }
+
+  seal(plain: Buffer, context: string): Buffer {
+    const header = Buffer.alloc(ID_LENGTH);
+    header.writeUInt32BE(this.#newestId);
+    const nonce = randomBytes(NONCE_LENGTH);
+    const cipher = createCipheriv("aes-256-gcm", this.#key(this.#newestId), nonce, { authTagLength: TAG_LENGTH });
+    cipher.setAAD(Buffer.from(context));
+    const body = Buffer.concat([cipher.update(plain), cipher.final()]);
+    return Buffer.concat([header, nonce, cipher.getAuthTag(), body]);
+  }
+
+  open(sealed: Buffer, context: string): Buffer {
+    const nonce = sealed.subarray(ID_LENGTH, ID_LENGTH + NONCE_LENGTH);
+    const decipher = createDecipheriv("aes-256-gcm", this.#key(KeyRing.keyIdOf(sealed)), nonce, {
+      authTagLength: TAG_LENGTH,
+    });
+    decipher.setAAD(Buffer.from(context));
+    decipher.setAuthTag(sealed.subarray(ID_LENGTH + NONCE_LENGTH, HEADER_LENGTH));
+    return Buffer.concat([decipher.update(sealed.subarray(HEADER_LENGTH)), decipher.final()]);
+  }
+
+  static keyIdOf(sealed: Buffer): number {
+    return sealed.readUInt32BE(0);
+  }
+
+  #key(id: number): Buffer {
+    let key = this.#keys.get(id);
+    if (key === undefined) {
+      this.replace(this.#reload());
+      key = this.#keys.get(id);
+    }
+    if (key === undefined)
+      throw new Error(`the key file holds no key ${id}: restore the key file that belongs to this database`);
+    return key;
+  }
+}

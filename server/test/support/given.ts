@@ -1,0 +1,174 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { afterAll, beforeAll } from "vitest";
+import { mintToken, tokenSha256 } from "../../src/access/token.ts";
+import { foundAccount } from "../../src/accounts/found-account.ts";
+import { startApp, type App } from "../../src/app.ts";
+import { readConfig, type Config } from "../../src/config.ts";
+import type { Clock } from "../../src/lib/clock.ts";
+import type { Feature } from "../../src/lib/features.ts";
+import { newKey, writeKeys } from "../../src/lib/key-file.ts";
+import { Client } from "./client.ts";
+import { repositoryDir } from "./repository-dir.ts";
+import { cloneDatabase, type TestDatabase } from "./test-database.ts";
+
+/** What a test file starts from: a server of its own over a database of its own, and quick ways to fill it. */
+export interface Given {
+  readonly app: App;
+  readonly base: string;
+  readonly database: TestDatabase;
+  readonly dataDir: string;
+  /** A new account; the client is its first system-admin. */
+  account(options?: AccountOptions): Promise<AccountClient>;
+  /** The first account's operator. */
+  operator(): Promise<AccountClient>;
+  /** Another user of the account. */
+  member(account: AccountClient, options?: MemberOptions): Promise<MemberClient>;
+  anonymous(): Client;
+}
+
+export interface AccountOptions {
+  name?: string;
+  features?: readonly Feature[];
+  isOperator?: boolean;
+  email?: string;
+}
+
+export interface MemberOptions {
+  /** Names of groups of the account; none by default. */
+  groups?: readonly string[];
+  state?: "pending" | "active" | "disabled";
+  email?: string;
+}
+
+export class AccountClient extends Client {
+  readonly accountId: number;
+  readonly email: string;
+  constructor(base: string, token: string, accountId: number, email: string) {
+    super(base, token);
+    this.accountId = accountId;
+    this.email = email;
+  }
+}
+
+export class MemberClient extends AccountClient {
+  readonly membershipId: number;
+  constructor(base: string, token: string, accountId: number, email: string, membershipId: number) {
+    super(base, token, accountId, email);
+    this.membershipId = membershipId;
+  }
+}
+
+export interface ServerOptions {
+  settings?: Record<string, string>;
+  clock?: Clock;
+}
+
+let uniqueEmail = 0;
+
+export function useServer(options: ServerOptions = {}): Given {
+  let app: App | undefined;
+  let database: TestDatabase | undefined;
+  let dataDir = "";
+  let operator: AccountClient | undefined;
+
+  beforeAll(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), "headgate-file-"));
+    database = await cloneDatabase();
+    const config = testConfig(dataDir, options.settings);
+    writeKeys(config.keyFile, [newKey([])]);
+    app = await startApp({
+      config,
+      connection: database.connection,
+      log: pino({ level: process.env.TEST_LOG ?? "silent" }),
+      ...(options.clock === undefined ? {} : { clock: options.clock }),
+    });
+  });
+  afterAll(async () => {
+    await app?.stop();
+    await database?.drop();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  const running = <T>(value: T | undefined): T => {
+    if (value === undefined) throw new Error("the server runs only inside tests and hooks");
+    return value;
+  };
+
+  const given: Given = {
+    get app() {
+      return running(app);
+    },
+    get base() {
+      return running(app).url;
+    },
+    get database() {
+      return running(database);
+    },
+    get dataDir() {
+      return dataDir;
+    },
+    async account({ name = "Test account", features = [], isOperator = false, email = newEmail() } = {}) {
+      const founded = await given.app.services.db.asSystem((tx) =>
+        foundAccount(tx, {
+          account: { name, parentId: null, plan: "free" },
+          founder: { email, name: "Founder", isOperator },
+          features,
+        }),
+      );
+      return new AccountClient(given.base, founded.token, founded.accountId, email);
+    },
+    async operator() {
+      operator ??= await given.account({ name: "First", isOperator: true });
+      return operator;
+    },
+    async member(account, { groups = [], state = "active", email = newEmail() } = {}) {
+      const token = mintToken();
+      const membershipId = await insertMember(given, account, { groups, state, email, token });
+      return new MemberClient(given.base, token, account.accountId, email, membershipId);
+    },
+    anonymous: () => new Client(given.base),
+  };
+  return given;
+}
+
+export function testConfig(dataDir: string, settings: Record<string, string> = {}): Config {
+  return readConfig(
+    { HEADGATE_PORT: "0", HEADGATE_DATA_DIR: dataDir, HEADGATE_LOW_DISK: "0", HOME: dataDir, ...settings },
+    { repositoryDir, isRoot: false, readFile: () => "" },
+  );
+}
+
+export function newEmail(): string {
+  uniqueEmail += 1;
+  return `user${uniqueEmail}@example.test`;
+}
+
+async function insertMember(
+  given: Given,
+  account: AccountClient,
+  member: Required<MemberOptions> & { token: string },
+): Promise<number> {
+  return given.app.services.db.asSystem(async (tx) => {
+    const [row] = await tx.query<{ id: number }>(
+      `with u as (insert into app_user (email, name) values ($1, $1)
+                  on conflict (lower(email)) do update set email = app_user.email returning id)
+       insert into membership (account_id, user_id, state) select $2, id, $3 from u returning id`,
+      [member.email, account.accountId, member.state],
+    );
+    if (row === undefined) throw new Error("no membership");
+    await tx.query("insert into api_token (account_id, membership_id, sha256) values ($1, $2, $3)", [
+      account.accountId,
+      row.id,
+      tokenSha256(member.token),
+    ]);
+    await tx.query(
+      `insert into access_group_member (account_id, group_id, membership_id)
+       select account_id, id, $2 from access_group where account_id = $1 and name = any ($3)`,
+      [account.accountId, row.id, [...member.groups]],
+    );
+    return row.id;
+  });
+}

@@ -1,0 +1,61 @@
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client, type ClientConfig } from "pg";
+import { pino } from "pino";
+import type { TestProject } from "vitest/node";
+import { readConfig } from "../../src/config.ts";
+import { lockDataDir } from "../../src/db/embedded/data-dir-lock.ts";
+import { startEmbeddedPostgres } from "../../src/db/embedded/embedded-postgres.ts";
+import { migrate } from "../../src/db/migrate.ts";
+import { repositoryDir } from "./repository-dir.ts";
+
+/** One real PostgreSQL for the whole run, and a migrated template that every test file clones its own database from. */
+export const TEMPLATE = "headgate_template";
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const dataDir = mkdtempSync(join(tmpdir(), "headgate-test-"));
+  chmodSync(dataDir, 0o755);
+  const lock = lockDataDir(dataDir);
+  const { cacheDir } = readConfig(
+    { HEADGATE_CACHE_DIR: process.env.HEADGATE_CACHE_DIR, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME, HOME: homedir() },
+    { repositoryDir, isRoot: process.getuid?.() === 0, readFile: () => "" },
+  );
+  const postgres = await startEmbeddedPostgres({
+    lock,
+    cacheDir,
+    log: pino({ level: "silent" }),
+    settings: { max_connections: "200" },
+  });
+  const connection: ClientConfig = {
+    host: postgres.socketDir,
+    port: postgres.port,
+    user: postgres.user,
+    password: postgres.password,
+    database: postgres.database,
+  };
+  const client = new Client(connection);
+  await client.connect();
+  await client.query(`create database ${TEMPLATE}`);
+  await client.end();
+  await migrate({ ...connection, database: TEMPLATE });
+  project.provide("postgres", {
+    host: postgres.socketDir,
+    port: postgres.port,
+    user: postgres.user,
+    password: postgres.password,
+    cacheDir,
+  });
+
+  return async () => {
+    await postgres.stop();
+    lock.release();
+    rmSync(dataDir, { recursive: true, force: true });
+  };
+}
+
+declare module "vitest" {
+  interface ProvidedContext {
+    postgres: { host: string; port: number; user: string; password: string; cacheDir: string };
+  }
+}

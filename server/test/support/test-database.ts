@@ -1,0 +1,31 @@
+import { randomBytes } from "node:crypto";
+import { Client, type ClientConfig } from "pg";
+import { inject } from "vitest";
+import { TEMPLATE } from "./global-setup.ts";
+
+/** A database of the file's own, cloned from the migrated template. */
+export interface TestDatabase {
+  connection: ClientConfig & { host: string; port: number; user: string; password: string; database: string };
+  drop(): Promise<void>;
+}
+
+export async function cloneDatabase(template = TEMPLATE): Promise<TestDatabase> {
+  const { host, port, user, password } = inject("postgres");
+  const server = { host, port, user, password };
+  const database = `test_${randomBytes(6).toString("hex")}`;
+  await asMaintenance(server, `create database ${database} template ${template}`);
+  return {
+    connection: { ...server, database },
+    drop: () => asMaintenance(server, `drop database if exists ${database} with (force)`),
+  };
+}
+
+async function asMaintenance(server: ClientConfig, sql: string): Promise<void> {
+  const client = new Client({ ...server, database: "headgate" });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}

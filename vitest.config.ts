@@ -1,0 +1,26 @@
+import { defineConfig, type TestUserConfig } from "vitest/config";
+
+/** `npm test` runs the project `fast`; `npm run test:full` also what is too long for every run (`*.full.test.ts`). */
+const shared = {
+  globalSetup: ["server/test/support/global-setup.ts"],
+  testTimeout: 30_000,
+  hookTimeout: 60_000,
+  pool: "forks" as const,
+} satisfies TestUserConfig;
+
+export default defineConfig({
+  test: {
+    maxWorkers: 2,
+    projects: [
+      {
+        test: {
+          ...shared,
+          name: "fast",
+          include: ["server/**/*.test.ts"],
+          exclude: ["**/node_modules/**", "**/*.full.test.ts"],
+        },
+      },
+      { test: { ...shared, name: "full", include: ["server/**/*.full.test.ts"], testTimeout: 600_000 } },
+    ],
+  },
+});
