@@ -1,0 +1,111 @@
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { SetUpError } from "./set-up-error.mjs";
+
+const keptOutput = 20_000;
+
+/**
+ * `install`, not `ci`: that one fails where a mirror lacks optional packages of other platforms. `--no-save` leaves the
+ * lockfile as it is. Retries come quicker than npm's own (10 s, then 60 s), so that a machine without network hears of
+ * it within half a minute.
+ */
+function installArguments(development) {
+  return [
+    "install",
+    "--no-save",
+    development ? "--include=dev" : "--omit=dev",
+    "--include=optional", // the embedded PostgreSQL is one
+    "--loglevel=error",
+    "--progress=false",
+    "--no-audit",
+    "--no-fund",
+    "--no-update-notifier",
+    "--fetch-retries=4",
+    "--fetch-retry-mintimeout=1000",
+    "--fetch-retry-maxtimeout=8000",
+  ];
+}
+
+/**
+ * Starts npm at the head of a process group of its own, so that its install scripts end with it. `done` gives the exit
+ * code, null when a signal ended it, and the end of what it printed.
+ */
+export function startNpmInstall(repositoryDir, development) {
+  const [program, ...first] = npmProgram();
+  const child = spawn(program, [...first, ...installArguments(development)], {
+    cwd: repositoryDir,
+    env: npmEnvironment(repositoryDir),
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text) => {
+      output = (output + text).slice(-keptOutput);
+    });
+  }
+  const done = new Promise((resolve, reject) => {
+    child.on("error", (error) => {
+      const cure = "Install npm 8 or newer; it comes with Node, or as the package `npm` of your distribution.";
+      reject(new SetUpError(`npm cannot be started (${error.code}).`, cure));
+    });
+    child.on("close", (exitCode) => resolve({ exitCode, output }));
+  });
+  return { pid: child.pid, done };
+}
+
+/** The npm that runs us, on the Node it runs on: the one in node_modules is about to be replaced. */
+function npmProgram() {
+  const { npm_execpath: script, npm_node_execpath: node } = process.env;
+  const isNpm = script !== undefined && /npm-cli\.c?js$/.test(script);
+  return isNpm && node !== undefined && existsSync(script) && existsSync(node) ? [node, script] : ["npm"];
+}
+
+function npmEnvironment(repositoryDir) {
+  const binaries = join(repositoryDir, "node_modules/.bin");
+  const path = (process.env.PATH || "").split(delimiter).filter((dir) => dir !== binaries);
+  return { ...process.env, PATH: path.join(delimiter) };
+}
+
+const cures = [
+  {
+    // E… of the socket layer, and npm's own words where a proxy or a firewall answers instead
+    when: /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ERR_SOCKET|network/,
+    problem: "The package registry cannot be reached.",
+    cure: "Check the network, the proxy and `npm config get registry`, then run the same command again.",
+  },
+  {
+    when: /ENOSPC|EDQUOT/,
+    problem: "The disk is full.",
+    cure: "Headgate's packages need about 500 MB, npm's cache as much again (`npm cache clean --force` empties it).",
+  },
+  {
+    when: /CERT|SELF_SIGNED|UNABLE_TO_GET_ISSUER/,
+    problem: "The certificate of the package registry is not trusted.",
+    cure: "Name your organisation's certificates in NODE_EXTRA_CA_CERTS, then run the same command again.",
+  },
+  {
+    when: /E40[13]|ENEEDAUTH/,
+    problem: "The package registry refuses access.",
+    cure: "Check `npm config get registry` and log in with `npm login`, then run the same command again.",
+  },
+  {
+    when: /E404|ETARGET|ENOVERSIONS/,
+    problem: "The package registry lacks a package.",
+    cure: "A mirror may be behind: check `npm config get registry`, or wait, then run the same command again.",
+  },
+  {
+    when: /EACCES|EPERM/,
+    problem: "A file may not be written.",
+    cure: "Files in node_modules or in npm's cache belong to another user: give them back with `chown -R`.",
+  },
+];
+
+export function explainFailure({ exitCode, output }) {
+  const known = cures.find(({ when }) => when.test(output)) || {
+    problem: exitCode === null ? "npm was killed." : `npm failed with exit code ${exitCode}.`,
+    cure: "Run the same command again; if it fails again, `npm install` by hand shows more.",
+  };
+  return new SetUpError(known.problem, known.cure, output.trim());
+}
