@@ -1,0 +1,64 @@
+import { Type } from "typebox";
+import { Nullable } from "./schema.ts";
+
+/**
+ * Lists in pages, in one round trip: one row more than a page is fetched, and whether it came says if there is a next
+ * page. A page past the end is an empty list.
+ */
+const DEFAULT_PER_PAGE = 10;
+const MAX_PER_PAGE = 100;
+/** So that the offset stays an exact integer; no list is that long. */
+const MAX_PAGE = 1_000_000_000;
+
+/** Spread into the `query` schema of a list: `Type.Object({ ...PageQuery, … })`. */
+export const PageQuery = {
+  page: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 1, description: "Page number, from 1", examples: [1] }),
+  ),
+  per_page: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_PER_PAGE,
+      default: DEFAULT_PER_PAGE,
+      description: "Entries of a page",
+      examples: [DEFAULT_PER_PAGE],
+    }),
+  ),
+};
+
+/** §4.6: null at the ends. */
+export const PagingInfo = Type.Object(
+  {
+    previous_page: Nullable(Type.Integer()),
+    next_page: Nullable(Type.Integer()),
+    per_page: Type.Integer(),
+  },
+  { title: "PagingInfo" },
+);
+
+export interface Page {
+  number: number;
+  perPage: number;
+  /** For `limit` of the statement: one more than is shown. */
+  limit: number;
+  offset: number;
+}
+
+export function pageOf(query: { page?: number; per_page?: number }): Page {
+  const { page = 1, per_page: perPage = DEFAULT_PER_PAGE } = query;
+  return { number: page, perPage, limit: perPage + 1, offset: (page - 1) * perPage };
+}
+
+/** `rows` as fetched with the page's limit. */
+export function pagingInfo(page: Page, rows: readonly unknown[]) {
+  return {
+    previous_page: page.number > 1 ? page.number - 1 : null,
+    next_page: rows.length > page.perPage ? page.number + 1 : null,
+    per_page: page.perPage,
+  };
+}
+
+/** Of the rows fetched, those of the page itself. */
+export function shownRows<Row>(page: Page, rows: readonly Row[]): readonly Row[] {
+  return rows.length > page.perPage ? rows.slice(0, page.perPage) : rows;
+}
