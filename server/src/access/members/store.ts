@@ -1,0 +1,46 @@
+import type { Queryable } from "../../db/database.ts";
+
+/** A membership with its user and groups: what every list of users shows, in one statement. */
+export interface MemberRow {
+  id: number;
+  user_id: number;
+  account_id: number;
+  email: string;
+  name: string;
+  state: "pending" | "active" | "disabled";
+  user_type: "regular" | "service";
+  last_login: Date | null;
+  created_at: Date;
+  groups: { id: number; name: string; source: "system" | "custom" }[] | null;
+}
+
+const SELECT_MEMBER = `
+  select m.id, m.user_id, m.account_id, u.email, u.name, m.state, m.user_type, m.last_login, m.created_at,
+         (select json_agg(json_build_object('id', g.id, 'name', g.name, 'source', g.source) order by g.id)
+            from effective_group_member e join access_group g on g.id = e.group_id
+           where e.membership_id = m.id) as groups
+    from membership m join app_user u on u.id = m.user_id`;
+
+/** Users of the account, active and disabled; who still waits for approval is in a list of their own. */
+export async function listMembers(reader: Queryable): Promise<MemberRow[]> {
+  return reader.query(`${SELECT_MEMBER} where m.state <> 'pending' order by m.id`);
+}
+
+export async function listMembersPage(reader: Queryable, limit: number, offset: number): Promise<MemberRow[]> {
+  return reader.query(
+    `${SELECT_MEMBER}
+      where m.id in (select id from membership where state <> 'pending' order by id limit $1 offset $2)
+      order by m.id`,
+    [limit, offset],
+  );
+}
+
+/** The users in a group; `everyone` has all active ones. */
+export async function listMembersOfGroup(reader: Queryable, groupId: number): Promise<MemberRow[]> {
+  return reader.query(
+    `${SELECT_MEMBER}
+      where m.state <> 'pending' and m.id in (select membership_id from effective_group_member where group_id = $1)
+      order by m.id`,
+    [groupId],
+  );
+}
