@@ -1,4 +1,5 @@
-import { chmod, rename, writeFile, type FileHandle } from "node:fs/promises";
+import { chmod, rename, rm, writeFile, type FileHandle } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault } from "../../lib/fault.ts";
 import type { Secret } from "../../lib/secret.ts";
@@ -28,9 +29,10 @@ const previousServerAlive = /pre-existing shared memory block|lock file "postmas
 const portTaken = /could not bind IPv4 address/;
 const patienceMs = 30_000;
 
-/** Starts the server and waits until it takes connections. */
+/** Starts the server and waits until it takes connections. None may be running: see `settleLeftover`. */
 export async function startPostmaster(plan: StartPlan, signal?: AbortSignal): Promise<StartOutcome> {
   await writeSettings(plan);
+  await clearSocket(plan.endpoint);
   const begin = performance.now();
   for (;;) {
     if (signal?.aborted === true) return { kind: "aborted" };
@@ -80,6 +82,12 @@ async function waitUntilReady(
     await delay(20);
   }
   return "ended";
+}
+
+/** Like `postmaster.pid`, the socket's lock file of a killed server counts while its pid is a zombie or a stranger. */
+async function clearSocket({ socketDir, port }: Endpoint): Promise<void> {
+  const socket = join(socketDir, `.s.PGSQL.${port}`);
+  for (const path of [socket, `${socket}.lock`]) await rm(path, { force: true });
 }
 
 /** Outside of the server's own folder: as root we write nothing where its user could have put a link. */

@@ -1,0 +1,212 @@
+import { once } from "node:events";
+import { chmod, chown, lstat, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } from "vitest";
+import type { EmbeddedPostgres } from "./embedded-postgres.ts";
+import { listProcesses, findProcess } from "./process-table.ts";
+import { readPasswords } from "./role-passwords.ts";
+import { connectAndQuery, makeScratchCluster, query, type ScratchCluster } from "./scratch-cluster.ts";
+
+const isRoot = process.getuid?.() === 0;
+const { cacheDir } = inject("postgres");
+async function modeOf(path: string): Promise<number> {
+  return (await lstat(path)).mode & 0o777;
+}
+
+describe("a first start", () => {
+  let scratch: ScratchCluster;
+  let postgres: EmbeddedPostgres;
+
+  beforeAll(async () => {
+    scratch = makeScratchCluster(cacheDir);
+    postgres = await scratch.start();
+  });
+  afterAll(() => scratch.dispose());
+
+  test("makes a durable UTF-8 database that belongs to a role without superuser rights", async () => {
+    const [role] = await query(postgres, "SELECT * FROM pg_roles WHERE rolname = current_user");
+    expect(role).toMatchObject({ rolname: "headgate", rolsuper: false, rolcreatedb: true, rolcreaterole: true });
+    const [database] = await query(
+      postgres,
+      `SELECT pg_get_userbyid(datdba) AS owner, pg_encoding_to_char(encoding) AS encoding, datlocprovider, datlocale,
+         current_setting('data_checksums') AS checksums, current_setting('fsync') AS fsync,
+         current_setting('timezone') AS timezone
+       FROM pg_database WHERE datname = current_database()`,
+    );
+    expect(database).toEqual({
+      owner: "headgate",
+      encoding: "UTF8",
+      datlocprovider: "b",
+      datlocale: "C.UTF-8",
+      checksums: "on",
+      fsync: "on",
+      timezone: "UTC",
+    });
+  });
+
+  test("keeps its secrets and its socket from everybody else", async () => {
+    const { secrets, logFile, data } = scratch.cluster;
+    expect(await modeOf(secrets)).toBe(0o700);
+    const file = join(secrets, "passwords.json");
+    expect(await modeOf(file)).toBe(0o600);
+    expect((await stat(file)).uid).toBe(process.getuid?.());
+    expect(await modeOf(logFile)).toBe(0o600);
+    expect(await modeOf(data)).toBe(0o700);
+    expect(await modeOf(postgres.socketDir)).toBe(0o700);
+    const commandLines = (await listProcesses()).map(({ commandLine }) => commandLine).join("\n");
+    expect(commandLines).not.toContain(postgres.password);
+    expect(await readFile(logFile, "utf8")).not.toContain(postgres.password);
+  });
+
+  test("asks for the password on every way in, and lets the superuser in by the socket only", async () => {
+    const bySocket = { ...postgres, host: postgres.socketDir };
+    const byTcp = { ...postgres, host: "127.0.0.1" };
+    expect(await connectAndQuery(byTcp, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    const wrong = { password: "wrong" };
+    await expect(connectAndQuery({ ...bySocket, ...wrong }, "SELECT 1")).rejects.toMatchObject({ code: "28P01" });
+    await expect(connectAndQuery({ ...byTcp, ...wrong }, "SELECT 1")).rejects.toMatchObject({ code: "28P01" });
+
+    const password = (await readPasswords(scratch.cluster.secrets))?.superuser.reveal() ?? "";
+    const superuser = { user: "postgres", database: "postgres", password };
+    expect(await connectAndQuery({ ...bySocket, ...superuser }, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    await expect(connectAndQuery({ ...byTcp, ...superuser }, "SELECT 1")).rejects.toMatchObject({ code: "28000" });
+  });
+
+  test("keeps a role made for another database out of the app's", async () => {
+    await query(postgres, "CREATE ROLE metastore LOGIN PASSWORD 'metastore'");
+    const stranger = { ...postgres, host: "127.0.0.1", user: "metastore", password: "metastore" };
+    await expect(connectAndQuery(stranger, "SELECT 1")).rejects.toMatchObject({ code: "42501" });
+  });
+
+  test.skipIf(!isRoot)("as root, the server runs as nobody, in a session of its own", async () => {
+    const pid = (await scratch.postmasterPid()) ?? 0;
+    const nobody = scratch.cluster.user?.uid;
+    expect(nobody).toBeGreaterThan(0);
+    expect((await findProcess(pid))?.uid).toBe(nobody);
+    const status = await readFile(`/proc/${pid}/stat`, "utf8");
+    expect(status.slice(status.lastIndexOf(")")).split(" ")[4]).toBe(String(pid));
+    expect(await readFile(`/proc/${pid}/status`, "utf8")).toMatch(/^Groups:\s*$/m);
+  });
+});
+
+describe("a start", () => {
+  let scratch: ScratchCluster;
+  afterEach(() => scratch.dispose());
+
+  test("redoes a first one that was cut half way", async () => {
+    scratch = makeScratchCluster(cacheDir);
+    const { folder, data } = scratch.cluster;
+    const child = scratch.startElsewhere();
+    await vi.waitFor(
+      async () => expect(await readdir(folder)).toContainEqual(expect.stringMatching(/^data\.partial-/)),
+      {
+        timeout: 10_000,
+        interval: 5,
+      },
+    );
+    child.kill("SIGKILL");
+    await once(child, "close");
+    await expect(stat(data)).rejects.toMatchObject({ code: "ENOENT" });
+
+    expect(await query(await scratch.start(), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  });
+
+  test("finds data, port and password as they were", async () => {
+    scratch = makeScratchCluster(cacheDir);
+    const first = await scratch.start();
+    await query(first, "CREATE TABLE kept AS SELECT 42 AS answer");
+    await scratch.stop();
+    expect(first.healthy).toBe(false);
+    const second = await scratch.start();
+    expect(await query(second, "SELECT answer FROM kept")).toEqual([{ answer: 42 }]);
+    expect([second.port, second.password]).toEqual([first.port, first.password]);
+  });
+
+  test("takes another port when its own is taken, and keeps that one", async () => {
+    scratch = makeScratchCluster(cacheDir);
+    const { port } = await scratch.start();
+    await scratch.stop();
+    const squatter = createServer().listen({ host: "127.0.0.1", port });
+    await once(squatter, "listening");
+    const second = await scratch.start();
+    expect(second.port).not.toBe(port);
+    await scratch.stop();
+    squatter.close();
+    expect((await scratch.start()).port).toBe(second.port);
+  });
+
+  test("sets new passwords when the stored ones are lost", async () => {
+    scratch = makeScratchCluster(cacheDir);
+    await query(await scratch.start(), "CREATE TABLE kept AS SELECT 42 AS answer");
+    await scratch.stop();
+    await rm(scratch.cluster.secrets, { recursive: true });
+    expect(await query(await scratch.start(), "SELECT answer FROM kept")).toEqual([{ answer: 42 }]);
+  });
+
+  test("refuses a cluster of another major version and says how to move", async () => {
+    scratch = makeScratchCluster(cacheDir);
+    await mkdir(scratch.cluster.data, { recursive: true });
+    for (const path of [scratch.dataDir, scratch.cluster.folder]) await chmod(path, 0o755);
+    await writeFile(join(scratch.cluster.data, "PG_VERSION"), "17\n");
+    await expect(scratch.start()).rejects.toThrow(/PostgreSQL 17.*brings 18.*admin -- export.*admin -- import/);
+  });
+
+  test("names the log and the reason when the server does not start", async () => {
+    scratch = makeScratchCluster(cacheDir);
+    await expect(scratch.start({ shared_buffers: "nonsense" })).rejects.toThrow(/server\.log\)[^]*shared_buffers/);
+  });
+});
+
+describe("a data directory whose path is too long for a Unix socket", () => {
+  let scratch: ScratchCluster;
+  afterEach(() => scratch.dispose());
+
+  test("has its socket in a private temporary folder, taken again as long as it is private", async () => {
+    scratch = makeScratchCluster(cacheDir, "a-long-name-".repeat(8));
+    const first = await scratch.start();
+    expect(first.socketDir.startsWith(scratch.dataDir)).toBe(false);
+    expect(await modeOf(first.socketDir)).toBe(0o700);
+    expect(await query(first, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    await scratch.stop();
+    expect((await scratch.start()).socketDir).toBe(first.socketDir);
+    await scratch.stop();
+
+    await chmod(first.socketDir, 0o777);
+    const third = await scratch.start();
+    expect(third.socketDir).not.toBe(first.socketDir);
+    await scratch.stop();
+    for (const path of [first.socketDir, third.socketDir]) await rm(path, { recursive: true });
+  });
+});
+
+describe.skipIf(!isRoot)("as root", () => {
+  let scratch: ScratchCluster;
+  afterEach(() => scratch.dispose());
+
+  test("a folder nobody can enter is named, with what to do", async () => {
+    scratch = makeScratchCluster(cacheDir, "closed");
+    const closed = dirname(scratch.dataDir);
+    await mkdir(closed, { mode: 0o700 });
+    await expect(scratch.start()).rejects.toThrow(
+      `cannot enter ${closed}: point HEADGATE_DATA_DIR somewhere else, or run chmod o+x ${closed}`,
+    );
+  });
+
+  test("a cluster of another user is left alone", async () => {
+    scratch = makeScratchCluster(cacheDir);
+    await mkdir(scratch.cluster.folder, { recursive: true });
+    await chown(scratch.cluster.folder, 12345, 12345);
+    await expect(scratch.start()).rejects.toThrow("belongs to the user with uid 12345");
+  });
+
+  test("a new data directory is reachable for the server under any umask", async () => {
+    scratch = makeScratchCluster(cacheDir, "new");
+    const before = process.umask(0o077);
+    try {
+      expect(await query(await scratch.start(), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    } finally {
+      process.umask(before);
+    }
+  });
+});

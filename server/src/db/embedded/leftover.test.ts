@@ -1,0 +1,89 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, describe, expect, inject, test, vi } from "vitest";
+import { findProcess } from "./process-table.ts";
+import { makeScratchCluster, query, type ScratchCluster } from "./scratch-cluster.ts";
+import { spawnIdentity } from "./unprivileged-user.ts";
+
+const { cacheDir } = inject("postgres");
+let scratch: ScratchCluster;
+
+afterEach(() => scratch.dispose());
+
+async function startAndKillSupervisor(): Promise<number> {
+  const supervisor = scratch.startElsewhere();
+  await untilReady(supervisor);
+  const pid = await scratch.postmasterPid();
+  supervisor.kill("SIGKILL");
+  await once(supervisor, "close");
+  return pid ?? 0;
+}
+
+async function untilReady(supervisor: ChildProcess): Promise<void> {
+  if (supervisor.stdout === null) throw new Error("the supervisor's output is not piped");
+  const [line] = (await once(supervisor.stdout, "data")) as [Buffer];
+  expect(line.toString()).toBe("ready\n");
+}
+
+async function isRunning(pid: number): Promise<boolean> {
+  return (await findProcess(pid)) !== undefined;
+}
+
+describe("after kill -9 of the supervisor", () => {
+  test("the server goes on, and the next start takes it over", async () => {
+    scratch = makeScratchCluster(cacheDir);
+    const pid = await startAndKillSupervisor();
+    const postgres = await scratch.start();
+    expect(await scratch.postmasterPid()).toBe(pid);
+    expect(postgres.healthy).toBe(true);
+    expect(await query(postgres, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    await scratch.stop();
+    expect(await isRunning(pid)).toBe(false);
+  });
+
+  test("a server with other settings is replaced", async () => {
+    scratch = makeScratchCluster(cacheDir);
+    const pid = await startAndKillSupervisor();
+    const postgres = await scratch.start({ work_mem: "5MB" });
+    expect(await isRunning(pid)).toBe(false);
+    expect(await query(postgres, "SHOW work_mem")).toEqual([{ work_mem: "5MB" }]);
+  });
+
+  test("an adopted server that dies is started again", async () => {
+    scratch = makeScratchCluster(cacheDir);
+    const pid = await startAndKillSupervisor();
+    const postgres = await scratch.start();
+    process.kill(pid, "SIGKILL");
+    await vi.waitFor(() => expect(postgres.healthy).toBe(false), { timeout: 10_000 });
+    await vi.waitFor(() => expect(postgres.healthy).toBe(true), { timeout: 10_000 });
+    expect(await query(postgres, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  });
+
+  test("and of the server at once, the next start recovers", async () => {
+    scratch = makeScratchCluster(cacheDir);
+    const pid = await startAndKillSupervisor();
+    process.kill(pid, "SIGKILL");
+    expect(await query(await scratch.start(), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  });
+});
+
+test("a stranger with the pid of a server that is gone is not touched", async () => {
+  scratch = makeScratchCluster(cacheDir);
+  await scratch.start();
+  await scratch.stop();
+  const identity = spawnIdentity(scratch.cluster.user);
+  const stranger = spawn("/bin/sleep", ["600"], { cwd: "/", stdio: "ignore", ...identity });
+  await once(stranger, "spawn");
+  try {
+    const left = [stranger.pid, scratch.cluster.data, 1, 5432, "", "127.0.0.1", "1 1", "ready", ""].join("\n");
+    await writeFile(join(scratch.cluster.data, "postmaster.pid"), left, { mode: 0o600 });
+    expect(await query(await scratch.start(), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    expect(stranger.signalCode).toBeNull();
+    expect(await isRunning(stranger.pid ?? 0)).toBe(true);
+  } finally {
+    stranger.kill("SIGKILL");
+    await once(stranger, "exit");
+  }
+});

@@ -1,0 +1,101 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { chmodSync, mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "pg";
+import { pino } from "pino";
+import { describeCluster, readPostmasterPid, type Cluster } from "./cluster.ts";
+import { lockDataDir } from "./data-dir-lock.ts";
+import { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded-postgres.ts";
+import { settleLeftover } from "./leftover.ts";
+import { findUnprivilegedUser } from "./unprivileged-user.ts";
+
+/** For tests: a data directory of its own, and a way to leave nothing of it behind, running or stored. */
+export interface ScratchCluster {
+  readonly dataDir: string;
+  readonly cluster: Cluster;
+  start(settings?: Record<string, string>): Promise<EmbeddedPostgres>;
+  /** Stops the server and gives the data directory free, as a Headgate that ends does. */
+  stop(): Promise<void>;
+  /** Starts the server from a process of its own, which can be killed. */
+  startElsewhere(): ChildProcess;
+  postmasterPid(): Promise<number | undefined>;
+  dispose(): Promise<void>;
+}
+
+export function makeScratchCluster(cacheDir: string, below = ""): ScratchCluster {
+  const root = mkdtempSync(join(tmpdir(), "headgate-embedded-"));
+  chmodSync(root, 0o755);
+  const dataDir = join(root, below, "data");
+  const cluster = describeCluster(dataDir, findUnprivilegedUser());
+  const log = pino({ level: "silent" });
+  let ending: (() => Promise<void>) | undefined;
+  const stop = async (): Promise<void> => {
+    await ending?.();
+    ending = undefined;
+  };
+  return {
+    dataDir,
+    cluster,
+    start: async (settings) => {
+      const lock = lockDataDir(dataDir);
+      try {
+        const postgres = await startEmbeddedPostgres({ lock, cacheDir, log, ...(settings && { settings }) });
+        ending = () => postgres.stop().finally(() => lock.release());
+        return postgres;
+      } catch (error) {
+        lock.release();
+        throw error;
+      }
+    },
+    stop,
+    startElsewhere: () => startElsewhere(dataDir, cacheDir),
+    postmasterPid: async () => (await readPostmasterPid(cluster))?.pid,
+    dispose: async () => {
+      await stop();
+      await settleLeftover(cluster, undefined, log);
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Prints `ready` and then waits to be killed. */
+function startElsewhere(dataDir: string, cacheDir: string): ChildProcess {
+  const code = `
+    import { pino } from "pino";
+    import { lockDataDir } from "${new URL("data-dir-lock.ts", import.meta.url).href}";
+    import { startEmbeddedPostgres } from "${new URL("embedded-postgres.ts", import.meta.url).href}";
+    const lock = lockDataDir(${JSON.stringify(dataDir)});
+    await startEmbeddedPostgres({ lock, cacheDir: ${JSON.stringify(cacheDir)}, log: pino({ level: "silent" }) });
+    console.log("ready");
+    setInterval(() => undefined, 60_000);
+  `;
+  const args = ["--input-type=module", "--eval", code];
+  return spawn(process.execPath, args, { cwd: import.meta.dirname, stdio: ["ignore", "pipe", "inherit"] });
+}
+
+/** One statement as the app, over the socket. */
+export async function query(postgres: EmbeddedPostgres, sql: string): Promise<Record<string, unknown>[]> {
+  return connectAndQuery({ ...postgres, host: postgres.socketDir }, sql);
+}
+
+export async function connectAndQuery(
+  {
+    host,
+    port,
+    user,
+    password,
+    database,
+  }: Record<"host" | "user" | "password" | "database", string> & { port: number },
+  sql: string,
+): Promise<Record<string, unknown>[]> {
+  const client = new Client({ host, port, user, password, database });
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}

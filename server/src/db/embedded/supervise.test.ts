@@ -1,0 +1,53 @@
+import { afterEach, describe, expect, inject, test, vi } from "vitest";
+import { isServerChild } from "./cluster.ts";
+import { findProcess, listProcesses } from "./process-table.ts";
+import { makeScratchCluster, query, type ScratchCluster } from "./scratch-cluster.ts";
+
+const { cacheDir } = inject("postgres");
+let scratch: ScratchCluster;
+
+afterEach(() => scratch.dispose());
+
+describe("after kill -9 of the server", () => {
+  test("it is started again at the same place, with what was committed", async () => {
+    scratch = makeScratchCluster(cacheDir);
+    const postgres = await scratch.start();
+    await query(postgres, "CREATE TABLE kept AS SELECT 42 AS answer");
+    const pid = (await scratch.postmasterPid()) ?? 0;
+    process.kill(pid, "SIGKILL");
+    await vi.waitFor(() => expect(postgres.healthy).toBe(false), { interval: 1 });
+    await vi.waitFor(() => expect(postgres.healthy).toBe(true), { timeout: 10_000 });
+    expect(await query(postgres, "SELECT answer FROM kept")).toEqual([{ answer: 42 }]);
+    expect(await scratch.postmasterPid()).not.toBe(pid);
+  });
+
+  test("a stop in the middle of the restart leaves nothing running", async () => {
+    scratch = makeScratchCluster(cacheDir);
+    const postgres = await scratch.start();
+    process.kill((await scratch.postmasterPid()) ?? 0, "SIGKILL");
+    await vi.waitFor(() => expect(postgres.healthy).toBe(false), { interval: 1 });
+    await scratch.stop();
+    expect(postgres.healthy).toBe(false);
+    expect((await listProcesses()).filter((facts) => isServerChild(scratch.cluster, facts))).toEqual([]);
+    expect(await scratch.postmasterPid()).toBeUndefined();
+  });
+
+  test("a backend too busy to notice is ended, because it holds the shared memory", async () => {
+    scratch = makeScratchCluster(cacheDir);
+    const postgres = await scratch.start();
+    const stuck = query(postgres, "SELECT pg_sleep(600)").catch((error: unknown) => error);
+    const backend = await vi.waitFor(async () => {
+      const found = (await listProcesses()).find(
+        (facts) => isServerChild(scratch.cluster, facts) && facts.commandLine.endsWith("SELECT"),
+      );
+      if (found === undefined) throw new Error("no backend at work yet");
+      return found;
+    });
+    process.kill(backend.pid, "SIGSTOP");
+    process.kill((await scratch.postmasterPid()) ?? 0, "SIGKILL");
+    await vi.waitFor(() => expect(postgres.healthy).toBe(false), { interval: 1 });
+    await vi.waitFor(() => expect(postgres.healthy).toBe(true), { timeout: 20_000 });
+    expect(await findProcess(backend.pid)).toBeUndefined();
+    expect(await stuck).toBeInstanceOf(Error);
+  });
+});
