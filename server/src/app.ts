@@ -3,15 +3,22 @@ import type { FastifyInstance } from "fastify";
 import type { PoolConfig } from "pg";
 import { gatherDenials } from "./access/audit/denials.ts";
 import { accessGate } from "./access/gate.ts";
+import { limitsOf } from "./access/limits.ts";
 import type { Config } from "./config.ts";
 import { openDatabase, type Database } from "./db/database.ts";
 import { httpMetrics } from "./http/metrics.ts";
 import { buildServer } from "./http/server.ts";
 import { systemClock, type Clock } from "./lib/clock.ts";
+import { guardDisk } from "./lib/disk-guard.ts";
 import { openKeyRing } from "./lib/key-file.ts";
 import type { KeyRing } from "./lib/key-ring.ts";
 import type { Log } from "./lib/log.ts";
+import { runPeriodically } from "./lib/periodic.ts";
 import { endpoints } from "./routes.ts";
+import { periodicTasks } from "./tasks.ts";
+
+/** A client that does not read its answer must not hold up a stop. */
+const DRAIN_LIMIT_MS = 20_000;
 
 /**
  * The composition root: the only place that constructs things. It takes a store that is already migrated and gives a
@@ -36,6 +43,8 @@ export interface AppOptions {
   connection: PoolConfig;
   log: Log;
   clock?: Clock;
+  /** Whether the embedded PostgreSQL is up, where there is one. */
+  storeHealthy?: () => boolean;
 }
 
 export async function startApp({ config, connection, log, clock = systemClock }: AppOptions): Promise<App> {
@@ -46,7 +55,9 @@ export async function startApp({ config, connection, log, clock = systemClock }:
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
 
-  const gate = accessGate({ ...config, db, keys, denials, clock, log });
+  const diskGuard = guardDisk(config.dataDir, config.lowDiskPercent);
+  await diskGuard.check();
+  const gate = accessGate({ db, keys, denials, limits: limitsOf(config, clock), clock, log });
   const server = await buildServer({
     endpoints,
     services,
@@ -55,15 +66,20 @@ export async function startApp({ config, connection, log, clock = systemClock }:
     identifierPrefix: config.identifierPrefix,
     trustedProxies: config.trustedProxies,
     metrics: httpMetrics(registry),
-    writesRefused: () => undefined,
+    writesRefused: () => diskGuard.refusal(),
   });
   await server.listen({ host: config.host, port: config.port });
+  const retention = { auditDays: config.retainAuditDays, idempotencyHours: config.retainIdempotencyHours };
+  const tasks = runPeriodically(periodicTasks({ db, clock, diskGuard, retention }), log);
 
   return {
     url: urlOf(server, config.host),
     services,
     async stop() {
+      const drained = setTimeout(() => server.server.closeAllConnections(), DRAIN_LIMIT_MS);
       await server.close();
+      clearTimeout(drained);
+      await tasks.stop();
       await denials.flush();
       await db.close();
     },

@@ -1,4 +1,3 @@
-import { LRUCache } from "lru-cache";
 import type { Database } from "../db/database.ts";
 import type { Arrival, Gate } from "../http/gate.ts";
 import { notFound } from "../http/input.ts";
@@ -6,67 +5,55 @@ import type { Clock } from "../lib/clock.ts";
 import { Fault } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import type { Log } from "../lib/log.ts";
-import { TokenBucket } from "../lib/token-bucket.ts";
 import { authenticate, type Authenticated } from "./authenticate.ts";
 import type { Denials } from "./audit/denials.ts";
 import type { Caller } from "./caller.ts";
 import { changeFor } from "./change.ts";
-import { checkIdempotencyKey, idempotentReply, keptReply } from "./idempotency.ts";
-import { normalAddress } from "./whitelist/ip-address.ts";
+import { checkIdempotencyKey, idempotentReply, keptReply, type IdempotencyScope } from "./idempotency.ts";
+import type { Limits } from "./limits.ts";
 import type { Admitted, OperationAccess, Visitor } from "./operation.ts";
-import { isPermitted } from "./permission.ts";
-import { isWellFormedToken } from "./token.ts";
+import { isPermitted, type PermissionRow } from "./permission.ts";
 import { touchLastLogin } from "./store.ts";
+import { isWellFormedToken } from "./token.ts";
+import { normalAddress } from "./whitelist/ip-address.ts";
 
 /**
- * Who may pass. In this order: the token (401), the limits (429), the membership's state and the address (403), the
+ * Who may pass. In this order: the token (401), the limits (429), the address and the membership's state (403), the
  * permission (403, or 404 on operator routes). Refusals of a known caller are audited.
  */
 export interface GateOptions {
   db: Database;
   keys: KeyRing;
   denials: Denials;
+  limits: Limits;
   clock: Clock;
   log: Log;
-  rateLimitPerSecond: number;
-  rateBurst: number;
-  badTokenLimitPerMinute: number;
 }
 
 /** Null: the operation is public and nobody is known. */
-export type Admission = { caller: Caller; rawBody: Buffer | undefined } | null;
+export type Admission = {
+  caller: Caller;
+  /** Known once it is read; an idempotent reply is bound to it. */
+  rawBody: Buffer;
+} | null;
 
 const LAST_LOGIN_STALE_MS = 10 * 60_000;
-const REMEMBERED = 10_000;
+const NO_BODY = Buffer.alloc(0);
 
-export function accessGate(options: GateOptions): Gate<OperationAccess, Admission, Admitted> {
-  const { db, keys, denials, clock, log } = options;
-  const requests = new LRUCache<number, TokenBucket>({ max: REMEMBERED });
-  const badTokens = new LRUCache<string, TokenBucket>({ max: REMEMBERED });
-
-  function refuseToken(address: string, message: string): never {
-    const perMinute = options.badTokenLimitPerMinute;
-    if (perMinute > 0) limit(badTokens, address, perMinute / 60, perMinute);
-    throw new Fault("unauthenticated", message);
-  }
-
-  function limit<K extends string | number>(
-    buckets: LRUCache<K, TokenBucket>,
-    key: K,
-    perSecond: number,
-    burst: number,
-  ): void {
-    let bucket = buckets.get(key);
-    if (bucket === undefined) {
-      bucket = new TokenBucket(perSecond, burst);
-      buckets.set(key, bucket);
-    }
-    const waitSeconds = bucket.take(clock.now().getTime());
-    if (waitSeconds > 0) {
-      throw new Fault("rate-limited", "Too many requests. Wait as Retry-After says.", {
-        retryAfterSeconds: waitSeconds,
-      });
-    }
+export function accessGate({
+  db,
+  keys,
+  denials,
+  limits,
+  clock,
+  log,
+}: GateOptions): Gate<OperationAccess, Admission, Admitted> {
+  async function identify({ token, requestId }: Arrival, address: string): Promise<Authenticated> {
+    if (token === undefined || token === "") throw new Fault("unauthenticated", "The header X-AUTH-TOKEN is missing.");
+    const known = isWellFormedToken(token) ? await authenticate(db.system, token, address, requestId) : undefined;
+    if (known !== undefined) return known;
+    limits.takeBadToken(address);
+    throw new Fault("unauthenticated", "The token in X-AUTH-TOKEN is not valid.");
   }
 
   function noteLogin({ caller, lastLogin }: Authenticated): void {
@@ -81,57 +68,44 @@ export function accessGate(options: GateOptions): Gate<OperationAccess, Admissio
     async admit(endpoint, arrival) {
       const { permission } = endpoint.access;
       if (permission === "public") return null;
-      const { token, address: peer, requestId } = arrival;
-      if (token === undefined || token === "") {
-        throw new Fault("unauthenticated", "The header X-AUTH-TOKEN is missing.");
-      }
-      const address = normalAddress(peer);
-      const known = isWellFormedToken(token) ? await authenticate(db.system, token, address, requestId) : undefined;
-      if (known === undefined) return refuseToken(address, "The token in X-AUTH-TOKEN is not valid.");
+      const known = await identify(arrival, normalAddress(arrival.address));
       const { caller } = known;
-      if (options.rateLimitPerSecond > 0)
-        limit(requests, caller.tokenId, options.rateLimitPerSecond, options.rateBurst);
-
-      const refusal = refusalOf(known);
+      limits.takeRequest(caller.tokenId);
+      if (permission === "operator" && known.state === "active" && known.addressAllowed && !caller.isOperator) {
+        throw notFound();
+      }
+      const refusal = refusalOf(known) ?? (typeof permission === "object" ? lackOf(permission, caller) : undefined);
       if (refusal !== undefined) {
         denials.add(caller, endpoint.id);
         throw new Fault("forbidden", refusal);
       }
-      if (permission === "operator" && !caller.isOperator) throw notFound();
-      if (typeof permission === "object" && !isPermitted(permission, caller)) {
-        denials.add(caller, endpoint.id);
-        throw new Fault("forbidden", `You may not do this: it needs ${describePermission(permission)}.`);
-      }
       noteLogin(known);
-      return { caller, rawBody: undefined };
+      return { caller, rawBody: NO_BODY };
     },
 
-    async enter(endpoint, admission, arrival) {
+    enter(endpoint, admission, arrival) {
       const visitor: Visitor = { address: normalAddress(arrival.address), requestId: arrival.requestId };
       // Public operations are defined by `publicOperation`, whose handlers know of no caller.
       if (admission === null) return visitor as Admitted;
       const { caller } = admission;
-      const key = endpoint.method === "POST" ? arrival.idempotencyKey : undefined;
+      const scope = endpoint.method === "POST" ? scopeOf(caller, arrival) : undefined;
       return {
         ...visitor,
         caller,
         reader: db.accountReader(caller.accountId),
-        // The body is known by the time a change runs: replay() keeps it.
-        change: (work, scope) => {
-          const kept =
-            key === undefined
-              ? undefined
-              : idempotentReply(keys, scopeOf(caller, arrival, key), admission.rawBody ?? Buffer.alloc(0));
-          return changeFor(db, caller, endpoint.id, kept)(work, scope);
+        change: (work, reach) => {
+          const kept = scope === undefined ? undefined : idempotentReply(keys, scope, admission.rawBody);
+          return changeFor(db, caller, endpoint.id, kept)(work, reach);
         },
       };
     },
 
     async replay(admission, arrival, rawBody) {
-      if (admission === null || arrival.idempotencyKey === undefined) return undefined;
-      checkIdempotencyKey(arrival.idempotencyKey);
+      const scope = admission === null ? undefined : scopeOf(admission.caller, arrival);
+      if (admission === null || scope === undefined) return undefined;
+      checkIdempotencyKey(scope.key);
       admission.rawBody = rawBody;
-      return keptReply(db, keys, scopeOf(admission.caller, arrival, arrival.idempotencyKey), rawBody);
+      return keptReply(db, keys, scope, rawBody);
     },
 
     describe: (admission) =>
@@ -151,10 +125,11 @@ function refusalOf({ state, addressAllowed }: Authenticated): string | undefined
   }
 }
 
-function describePermission({ groups, role }: { groups: readonly string[]; role: string }): string {
-  return `membership in ${groups.join(" or ")}, or a role that allows ${role}`;
+function lackOf(row: PermissionRow, caller: Caller): string | undefined {
+  if (isPermitted(row, caller)) return undefined;
+  return `You may not do this: it needs membership in ${row.groups.join(" or ")}, or a role that allows ${row.role}.`;
 }
 
-function scopeOf(caller: Caller, { method, path }: Arrival, key: string) {
-  return { caller, method, path, key };
+function scopeOf(caller: Caller, { method, path, idempotencyKey }: Arrival): IdempotencyScope | undefined {
+  return idempotencyKey === undefined ? undefined : { caller, method, path, key: idempotencyKey };
 }

@@ -24,7 +24,11 @@ function parseStatement(element: unknown, field: string): RoleStatement {
     throw invalid(`${field}.resource`, `must be one of all, ${Object.keys(RESOURCE_ACTIONS).join(", ")}`);
   }
   const allowed: ReadonlySet<string> = new Set(["all", ...actionsOf(resource)]);
-  if (!Array.isArray(action) || action.length === 0 || !action.every((each) => allowed.has(each))) {
+  if (
+    !Array.isArray(action) ||
+    action.length === 0 ||
+    !action.every((each: unknown) => typeof each === "string" && allowed.has(each))
+  ) {
     throw invalid(`${field}.action`, `must be an array of ${[...allowed].join(", ")}`);
   }
   if (access !== "allow" && access !== "deny") throw invalid(`${field}.access`, "must be allow or deny");

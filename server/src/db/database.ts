@@ -1,4 +1,5 @@
-import { Pool, types, type PoolClient, type PoolConfig } from "pg";
+import { Pool, types, type CustomTypesConfig, type PoolClient, type PoolConfig } from "pg";
+import { StatementNames } from "./statement-names.ts";
 import { storeFault } from "./store-fault.ts";
 
 /**
@@ -23,85 +24,113 @@ export interface Database {
   accountReader(accountId: number): Queryable;
   /** Single statements of the owner, each its own transaction. */
   readonly system: Queryable;
-  /** Connections in use, waiting requests, and statements sent so far: for /metrics and bench/. */
-  stats(): { connections: number; idle: number; waiting: number; roundTrips: number };
+  /** For /metrics and bench/. */
+  stats(): DatabaseStats;
   close(): Promise<void>;
 }
 
-const INT8_OID = 20;
-const MAX_NAMED_STATEMENTS = 500;
+export interface DatabaseStats {
+  connections: number;
+  idle: number;
+  waiting: number;
+  /** Since the start: how often somebody waited for an answer. */
+  roundTrips: number;
+}
 
 export function openDatabase(connection: PoolConfig): Database {
-  const pool = new Pool({
-    max: 16,
-    pipeline: true,
-    connectionTimeoutMillis: 5_000,
-    idleTimeoutMillis: 60_000,
-    statement_timeout: 30_000,
-    idle_in_transaction_session_timeout: 60_000,
-    application_name: "headgate",
-    types: { getTypeParser: (oid, format) => (oid === INT8_OID ? Number : types.getTypeParser(oid, format)) },
-    ...connection,
-  });
-  // An idle connection that breaks (PostgreSQL restarted) is dropped by the pool; the next request opens another.
-  pool.on("error", () => undefined);
-  const statements = new StatementNames();
-  let roundTrips = 0;
+  return new PooledDatabase(connection);
+}
 
-  async function run<Row extends object>(client: PoolClient, text: string, values: readonly unknown[]): Promise<Row[]> {
-    const result = await client.query<Row>({ ...statements.name(text), text, values: [...values] });
-    return result.rows;
+class PooledDatabase implements Database {
+  readonly #pool: Pool;
+  readonly #statements = new StatementNames();
+  #roundTrips = 0;
+
+  readonly system: Queryable = { query: (text, values = []) => this.#systemStatement(text, values) };
+
+  constructor(connection: PoolConfig) {
+    this.#pool = new Pool({
+      max: 16,
+      pipeline: true,
+      connectionTimeoutMillis: 5_000,
+      idleTimeoutMillis: 60_000,
+      statement_timeout: 30_000,
+      idle_in_transaction_session_timeout: 60_000,
+      application_name: "headgate",
+      types: integersAsNumbers,
+      ...connection,
+    });
+    // An idle connection that breaks (PostgreSQL restarted) is dropped by the pool; the next request opens another.
+    this.#pool.on("error", () => undefined);
   }
 
-  async function transaction<T>(open: string, work: (tx: Tx) => Promise<T>): Promise<T> {
-    const client = await pool.connect().catch(rethrow);
-    let broken: unknown;
-    // `begin` and everything sent with `send` is awaited at the end; until then a rejection must have a listener.
-    const sent: Promise<unknown>[] = [client.query(open)];
-    const settled = (): Promise<unknown> => Promise.all(sent);
-    settled().catch(() => undefined);
-    const tx: Tx = {
-      query: (text, values = []) => {
-        roundTrips += 1;
-        return run(client, text, values);
-      },
-      send: (text, values = []) => {
-        const answer = run(client, text, values);
-        answer.catch(() => undefined);
-        sent.push(answer);
-      },
+  asAccount<T>(accountId: number, work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#transaction(beginAsAccount(accountId), work);
+  }
+
+  asSystem<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#transaction("begin", work);
+  }
+
+  accountReader(accountId: number): Queryable {
+    return { query: (text, values = []) => this.#readAsAccount(accountId, text, values) };
+  }
+
+  stats(): DatabaseStats {
+    const { totalCount, idleCount, waitingCount } = this.#pool;
+    return { connections: totalCount, idle: idleCount, waiting: waitingCount, roundTrips: this.#roundTrips };
+  }
+
+  close(): Promise<void> {
+    return this.#pool.end();
+  }
+
+  async #transaction<T>(begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+    const client = await this.#connect();
+    // What is sent and not awaited is settled before the commit counts; until then a rejection must have a listener.
+    const sent: Promise<unknown>[] = [];
+    const send = (answer: Promise<unknown>): void => {
+      answer.catch(() => undefined);
+      sent.push(answer);
     };
+    send(client.query(begin));
+    let isBroken = false;
     try {
-      const result = await work(tx);
-      roundTrips += 1;
-      const committed = client.query("commit");
-      committed.catch(() => undefined);
-      await settled();
-      await committed;
+      const result = await work({
+        query: (text, values = []) => {
+          this.#roundTrips += 1;
+          return this.#run(client, text, values);
+        },
+        send: (text, values = []) => {
+          send(this.#run(client, text, values));
+        },
+      });
+      this.#roundTrips += 1;
+      send(client.query("commit"));
+      await Promise.all(sent);
       return result;
     } catch (error) {
-      await client.query("rollback").catch((rollbackError: unknown) => {
-        broken = rollbackError;
+      await client.query("rollback").catch(() => {
+        isBroken = true;
       });
       throw storeFault(error);
     } finally {
-      client.release(broken instanceof Error);
+      client.release(isBroken);
     }
   }
 
-  async function readOnce<Row extends object>(
+  async #readAsAccount<Row extends object>(
     accountId: number,
     text: string,
     values: readonly unknown[],
   ): Promise<Row[]> {
-    const client = await pool.connect().catch(rethrow);
-    roundTrips += 1;
-    const opened = client.query(openAccount(accountId));
-    const rows = run<Row>(client, text, values);
+    const client = await this.#connect();
+    this.#roundTrips += 1;
+    const opened = client.query(beginAsAccount(accountId));
+    const rows = this.#run<Row>(client, text, values);
     // After a failed statement this is a rollback; either way the connection is clean again.
     const closed = client.query("commit");
-    const all = Promise.allSettled([opened, rows, closed]);
-    void all.then(([, , close]) => {
+    void Promise.allSettled([opened, rows, closed]).then(([, , close]) => {
       client.release(close.status === "rejected");
     });
     try {
@@ -112,61 +141,45 @@ export function openDatabase(connection: PoolConfig): Database {
     }
   }
 
-  return {
-    asAccount: (accountId, work) => transaction(openAccount(accountId), work),
-    asSystem: (work) => transaction("begin", work),
-    accountReader: (accountId) => ({ query: (text, values = []) => readOnce(accountId, text, values) }),
-    system: {
-      async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-        const client = await pool.connect().catch(rethrow);
-        roundTrips += 1;
-        let failed = true;
-        try {
-          const rows = await run<Row>(client, text, values);
-          failed = false;
-          return rows;
-        } catch (error) {
-          const fault = storeFault(error);
-          failed = fault !== error;
-          throw fault;
-        } finally {
-          client.release(failed);
-        }
-      },
-    },
-    stats: () => ({
-      connections: pool.totalCount,
-      idle: pool.idleCount,
-      waiting: pool.waitingCount,
-      roundTrips,
-    }),
-    close: () => pool.end(),
-  };
+  async #systemStatement<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]> {
+    const client = await this.#connect();
+    this.#roundTrips += 1;
+    let isBroken = false;
+    try {
+      return await this.#run<Row>(client, text, values);
+    } catch (error) {
+      const fault = storeFault(error);
+      isBroken = fault !== error;
+      throw fault;
+    } finally {
+      client.release(isBroken);
+    }
+  }
+
+  async #connect(): Promise<PoolClient> {
+    try {
+      return await this.#pool.connect();
+    } catch (error) {
+      throw storeFault(error);
+    }
+  }
+
+  async #run<Row extends object>(client: PoolClient, text: string, values: readonly unknown[]): Promise<Row[]> {
+    const name = this.#statements.nameOf(text);
+    const result = await client.query<Row>({ ...(name === undefined ? {} : { name }), text, values: [...values] });
+    return result.rows;
+  }
 }
 
-function openAccount(accountId: number): string {
+function beginAsAccount(accountId: number): string {
   if (!Number.isSafeInteger(accountId)) throw new TypeError("account id must be an integer");
   return `begin; set local role headgate_account; set local headgate.account_id = ${accountId}`;
 }
 
-function rethrow(error: unknown): never {
-  throw storeFault(error);
-}
-
-/**
- * Statements are text constants, so each is prepared once per connection. The number is bounded: a statement built
- * from parts would otherwise fill the server's memory with plans.
- */
-class StatementNames {
-  readonly #names = new Map<string, string>();
-
-  name(text: string): { name?: string } {
-    let name = this.#names.get(text);
-    if (name === undefined) {
-      if (this.#names.size >= MAX_NAMED_STATEMENTS) return {};
-      name = `s${this.#names.size + 1}`;
-      this.#names.set(text, name);
-    }
-    return { name };
-  }
-}
+/** Ids and counts are bigint in the store and stay exact as numbers up to 2^53. */
+const integersAsNumbers: CustomTypesConfig = {
+  getTypeParser: (oid, format) => {
+    if (oid === types.builtins.INT8) return Number;
+    return types.getTypeParser(oid, format) as (text: string) => unknown; // typed `any` by the driver
+  },
+};

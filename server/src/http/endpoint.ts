@@ -8,7 +8,7 @@ import type { Static, TObject, TSchema } from "typebox";
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 export type Version = "v1" | "v1.2" | "v2";
 
-type Value<S extends TObject | undefined> = S extends TObject ? Static<S> : Record<never, never>;
+type Value<S extends TObject | undefined> = S extends TObject ? Static<S> : Record<string, never>;
 
 export interface RequestInput<
   P extends TObject | undefined,

@@ -6,7 +6,7 @@ import type { Endpoint } from "./endpoint.ts";
  */
 export interface Gate<Access, Admission, Admitted> {
   admit(endpoint: Endpoint<Access, Admitted, never>, arrival: Arrival): Promise<Admission>;
-  enter(endpoint: Endpoint<Access, Admitted, never>, admission: Admission, arrival: Arrival): Promise<Admitted>;
+  enter(endpoint: Endpoint<Access, Admitted, never>, admission: Admission, arrival: Arrival): Admitted;
   /** A reply kept for this idempotency key, or undefined. */
   replay(admission: Admission, arrival: Arrival, rawBody: Buffer): Promise<unknown>;
   /** What the request log may say of the caller. */

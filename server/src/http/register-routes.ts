@@ -59,7 +59,7 @@ function routeOptions<Access, Admission, Admitted, Services>(
       const arrival = arrivalOf(request);
       const admission = admissionOf(request);
       const params = readParams(request.params);
-      const admitted = await gate.enter(endpoint, admission, arrival);
+      const admitted = gate.enter(endpoint, admission, arrival);
       const found = await endpoint.find?.({ params, ...admitted }, services);
       const input: RequestInput<TObject, TObject, TObject> = {
         params,

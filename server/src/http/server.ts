@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { Fault } from "../lib/fault.ts";
+import type { Fault } from "../lib/fault.ts";
 import type { Log } from "../lib/log.ts";
 import { canonicalUrl } from "./canonical-url.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -51,7 +51,9 @@ export async function buildServer<Access, Admission, Admitted, Services>(
       const given = request.headers["x-request-id"];
       return typeof given === "string" && CLIENT_REQUEST_ID.test(given) ? given : randomUUID();
     },
-    frameworkErrors: (error, request, reply) => sendFault(toFault(error), request, reply),
+    frameworkErrors: (error, request, reply) => {
+      void sendFault(toFault(error), request, reply);
+    },
     clientErrorHandler: (error, socket) => {
       refuseBrokenRequest(error, socket);
     },
@@ -97,10 +99,10 @@ export async function buildServer<Access, Admission, Admitted, Services>(
     });
   }
   server.addHook("onResponse", (request, reply, done) => {
-    const { operation = "none", caller = {} } = request.routeOptions.config;
+    const { operation = "none", caller = () => ({}) } = request.routeOptions.config;
     const milliseconds = Math.round(reply.elapsedTime * 10) / 10;
     metrics.observe(operation, reply.statusCode, reply.elapsedTime / 1000);
-    const callerFields = request.admission === null ? {} : caller instanceof Function ? caller(request.admission) : {};
+    const callerFields = request.admission === null ? {} : caller(request.admission);
     log.info({
       requestId: request.id,
       operation,

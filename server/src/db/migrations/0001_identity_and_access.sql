@@ -71,6 +71,7 @@ create table api_token (
   created_at timestamptz not null default now()
 );
 create index api_token_by_account on api_token (account_id);
+create index api_token_expiry on api_token (expires_at) where expires_at is not null;
 create unique index api_token_one_current on api_token (membership_id) where expires_at is null;
 
 create table access_group (
@@ -131,6 +132,7 @@ create table invitation (
   created_at timestamptz not null default now()
 );
 create index invitation_by_account on invitation (account_id);
+create index invitation_expiry on invitation (expires_at);
 
 create table whitelisted_ip (
   id bigint generated always as identity primary key,

@@ -1,0 +1,30 @@
+import type { Database } from "../db/database.ts";
+import type { Clock } from "../lib/clock.ts";
+import { deleteAuditBefore, deleteExpiredTokens, deleteIdempotencyBefore, deleteInvitationsBefore } from "./store.ts";
+
+export interface Retention {
+  auditDays: number;
+  idempotencyHours: number;
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const SPENT_INVITATION_DAYS = 30;
+const BATCH = 1000;
+
+/** Deletes what is past its time, in small batches, so that no delete holds locks or fills the log for long. */
+export async function keepRetention(
+  db: Database,
+  clock: Clock,
+  { auditDays, idempotencyHours }: Retention,
+): Promise<void> {
+  const now = clock.now().getTime();
+  await inBatches((limit) => deleteAuditBefore(db.system, new Date(now - auditDays * DAY_MS), limit));
+  await inBatches((limit) => deleteIdempotencyBefore(db.system, new Date(now - idempotencyHours * HOUR_MS), limit));
+  await inBatches((limit) => deleteExpiredTokens(db.system, new Date(now), limit));
+  await inBatches((limit) => deleteInvitationsBefore(db.system, new Date(now - SPENT_INVITATION_DAYS * DAY_MS), limit));
+}
+
+async function inBatches(deleteSome: (limit: number) => Promise<number>): Promise<void> {
+  while ((await deleteSome(BATCH)) === BATCH);
+}

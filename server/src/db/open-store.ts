@@ -1,0 +1,54 @@
+import type { ClientConfig } from "pg";
+import type { Log } from "../lib/log.ts";
+import type { Secret } from "../lib/secret.ts";
+import { attachEmbeddedPostgres } from "./embedded/attach-embedded-postgres.ts";
+import type { DataDirLock } from "./embedded/data-dir-lock.ts";
+import { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded/embedded-postgres.ts";
+
+/** Where the data is: the embedded PostgreSQL, or the one that DATABASE_URL names. */
+export interface Store {
+  readonly kind: "embedded" | "external";
+  readonly connection: ClientConfig;
+  /** The embedded server is up; what another machine's does shows only when we ask it. */
+  healthy(): boolean;
+  /** Ends the embedded server if it is ours to end. */
+  stop(): Promise<void>;
+}
+
+export interface StoreOptions {
+  databaseUrl: Secret | null;
+  cacheDir: string;
+  log: Log;
+  progress: (line: string) => void;
+}
+
+/** For the server, which holds the data directory. */
+export async function openStore(options: StoreOptions & { lock: DataDirLock }): Promise<Store> {
+  if (options.databaseUrl !== null) return externalStore(options.databaseUrl);
+  return embeddedStore(await startEmbeddedPostgres(options));
+}
+
+/** For commands beside the server: uses what runs, or starts it for the length of the command. */
+export async function attachStore(options: StoreOptions & { dataDir: string }): Promise<Store> {
+  if (options.databaseUrl !== null) return externalStore(options.databaseUrl);
+  return embeddedStore(await attachEmbeddedPostgres(options));
+}
+
+function externalStore(databaseUrl: Secret): Store {
+  return {
+    kind: "external",
+    connection: { connectionString: databaseUrl.reveal() },
+    healthy: () => true,
+    stop: () => Promise.resolve(),
+  };
+}
+
+function embeddedStore(postgres: EmbeddedPostgres): Store {
+  const { socketDir, port, user, password, database } = postgres;
+  return {
+    kind: "embedded",
+    connection: { host: socketDir, port, user, password, database },
+    healthy: () => postgres.healthy,
+    stop: () => postgres.stop(),
+  };
+}

@@ -1,0 +1,114 @@
+import { readFileSync } from "node:fs";
+import { enableCompileCache } from "node:module";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Config } from "./config.ts";
+
+/**
+ * One program, roles as subcommands. Modules are loaded by the role that needs them, after the compile cache is on:
+ * that is most of the time a second start takes.
+ */
+const USAGE = `Usage: headgate <command>
+
+  start      serve (npm start)
+  admin …    operator commands (npm run admin -- --help)
+  migrate    bring the database to this version and end
+  openapi    print the OpenAPI document
+  schema     print the schema of the database
+
+Settings: see headgate.env.example.`;
+
+const repositoryDir = fileURLToPath(new URL("../..", import.meta.url));
+
+async function main([command, ...rest]: readonly string[]): Promise<void> {
+  switch (command) {
+    case "start":
+      return runServer(await loadConfig());
+    case "admin": {
+      const { runAdmin } = await import("./admin/admin.ts");
+      return runAdmin(rest, loadConfig);
+    }
+    case "migrate":
+      return runMigrations(await loadConfig());
+    case "openapi": {
+      const { openApiText } = await import("./openapi-document.ts");
+      process.stdout.write(openApiText());
+      return undefined;
+    }
+    case "schema": {
+      const { printSchema } = await import("./admin/print-schema.ts");
+      return printSchema(await loadConfig());
+    }
+    case "help":
+    case "--help":
+    case "-h":
+      say(USAGE);
+      return undefined;
+    default:
+      fail(`${command === undefined ? "A command is needed." : `Unknown command ${command}.`}\n\n${USAGE}`);
+  }
+}
+
+async function loadConfig(): Promise<Config> {
+  const { readConfig } = await import("./config.ts");
+  const isRoot = process.getuid?.() === 0;
+  const config = readConfig(process.env, { repositoryDir, isRoot, readFile: (path) => readFileSync(path, "utf8") });
+  enableCompileCache(join(config.cacheDir, "node"));
+  return config;
+}
+
+async function runServer(config: Config): Promise<void> {
+  const [{ start }, { createLog }] = await Promise.all([import("./start.ts"), import("./lib/log.ts")]);
+  const log = createLog(config.logLevel);
+  const headgate = await start(config, log, say);
+  let stopping = false;
+  const stop = (signal: string): void => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ signal }, "stopping");
+    headgate.stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.fatal({ err: error }, "the stop failed");
+        log.flush(() => process.exit(1));
+      },
+    );
+  };
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => stop(signal));
+}
+
+async function runMigrations(config: Config): Promise<void> {
+  const { attachStore } = await import("./db/open-store.ts");
+  const { migrate } = await import("./db/migrate.ts");
+  const { createLog } = await import("./lib/log.ts");
+  const store = await attachStore({ ...config, log: createLog("warn"), progress: say });
+  try {
+    const applied = await migrate(store.connection);
+    say(
+      applied.length === 0
+        ? "The database is up to date."
+        : applied.map(({ number, name }) => `${number} ${name}`).join("\n"),
+    );
+  } finally {
+    await store.stop();
+  }
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function fail(message: string): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+  // What a person can act on is told in a sentence; anything else is a defect and shows where it happened.
+  const told = error instanceof Error && error.name === "Fault";
+  fail(
+    told
+      ? `Headgate cannot start: ${error.message}`
+      : `Headgate failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+  );
+});
