@@ -97,6 +97,10 @@ export function accessGate({
           const kept = scope === undefined ? undefined : idempotentReply(keys, scope, admission.rawBody);
           return changeFor(db, caller, endpoint.id, kept)(work, reach);
         },
+        deny: (message) => {
+          denials.add(caller, endpoint.id);
+          return new Fault("forbidden", message);
+        },
       };
     },
 

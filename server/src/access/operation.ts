@@ -1,5 +1,6 @@
 import type { Database, Queryable } from "../db/database.ts";
 import { endpointFor } from "../http/endpoint.ts";
+import type { Fault } from "../lib/fault.ts";
 import type { Caller } from "./caller.ts";
 import type { Change } from "./change.ts";
 import type { PermissionRow } from "./permission.ts";
@@ -36,6 +37,8 @@ export interface Admitted extends Visitor {
   reader: Queryable;
   /** The one way to write: a transaction, its audit row and the idempotent reply, all or nothing. */
   change: Change;
+  /** The refusal of what the table allows but a rule about this very object or caller does not; audited as a denial. */
+  deny: (message: string) => Fault;
 }
 
 export const operation = endpointFor<

@@ -1,0 +1,20 @@
+import { isPermitted, RESOURCE_ACTIONS, type RolePermission, type RoleStatement, type Standing } from "./permission.ts";
+
+/**
+ * The guard against helping oneself to more. §5 lets more than admins assign roles and edit groups; without a limit
+ * anybody of them could become an admin. So nobody hands out power over groups, roles or users that they do not have:
+ * not by a role's policy, not by assigning a role, not by adding members to a group that has such a role.
+ * System-admins may hand out anything, and only they change the group `system-admin`.
+ */
+const POWERS: readonly RolePermission[] = (["group", "role", "svc_user"] as const).flatMap((resource) =>
+  RESOURCE_ACTIONS[resource].filter((action) => action !== "read").map((action) => `${resource}:${action}` as const),
+);
+
+export function mayHandOut(caller: Standing, statements: readonly RoleStatement[]): boolean {
+  if (caller.groups.has("system-admin")) return true;
+  return POWERS.every((power) => !grants(statements, power) || grants(caller.statements, power));
+}
+
+function grants(statements: readonly RoleStatement[], power: RolePermission): boolean {
+  return isPermitted({ groups: [], role: power }, { groups: new Set(), statements });
+}
