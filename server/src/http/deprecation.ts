@@ -1,4 +1,4 @@
-import type { Endpoint, Version } from "./endpoint.ts";
+import type { ApiPath, Endpoint, Version } from "./endpoint.ts";
 
 /** 2026-01-01T00:00:00Z: fixed, so that clients and caches see one date. */
 const DEPRECATED_SINCE = 1_767_225_600;
@@ -10,9 +10,13 @@ export function deprecationHeaders(
 ): Record<string, string> {
   const successor = endpoint.supersededBy?.[version];
   if (successor === undefined) return {};
-  const path = (endpoint.paths[successor] ?? "").replaceAll(/:(\w+)/g, "{$1}");
+  const path = isPath(successor) ? successor : `/api/${successor}${endpoint.paths[successor] ?? ""}`;
   return {
     Deprecation: `@${DEPRECATED_SINCE}`,
-    Link: `</api/${successor}${path}>; rel="successor-version"`,
+    Link: `<${path.replaceAll(/:(\w+)/g, "{$1}")}>; rel="successor-version"`,
   };
+}
+
+function isPath(successor: Version | ApiPath): successor is ApiPath {
+  return successor.startsWith("/");
 }

@@ -7,6 +7,7 @@ import type { Static, TObject, TSchema } from "typebox";
  */
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 export type Version = "v1" | "v1.2" | "v2";
+export type ApiPath = `/api/${string}`;
 
 type Value<S extends TObject | undefined> = S extends TObject ? Static<S> : Record<string, never>;
 
@@ -32,8 +33,8 @@ export interface Endpoint<Access, Admitted, Services> {
   paths: Partial<Record<Version, string>>;
   /** Other paths the same version answers. */
   aliases?: Partial<Record<Version, readonly string[]>>;
-  /** §9.3: this version has a newer one. */
-  supersededBy?: Partial<Record<Version, Version>>;
+  /** §9.3: this version has a newer one, of this endpoint or (a path) of another. */
+  supersededBy?: Partial<Record<Version, Version | ApiPath>>;
   access: Access;
   params?: TObject;
   query?: TObject;

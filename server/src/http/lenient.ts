@@ -31,9 +31,25 @@ function lenientObject(schema: TSchema, value: Record<string, unknown>, field: s
   for (const [key, property] of Object.entries(propertiesOf(schema))) {
     const given = Object.hasOwn(value, key) ? value[key] : undefined;
     if (given === undefined || given === null) continue;
-    result[key] = lenient(property, given, field === "" ? key : `${field}.${key}`);
+    result[key] = lenient(property, given, fieldOf(field, key));
+  }
+  const rest = restOf(schema);
+  if (rest === undefined) return result;
+  for (const [key, given] of Object.entries(value)) {
+    if (given === null || Object.hasOwn(result, key)) continue;
+    // Not by assignment: a key `__proto__` is a key like any other.
+    Object.defineProperty(result, key, {
+      value: lenient(rest, given, fieldOf(field, key)),
+      enumerable: true,
+      writable: true,
+      configurable: true,
+    });
   }
   return result;
+}
+
+function fieldOf(parent: string, key: string): string {
+  return parent === "" ? key : `${parent}.${key}`;
 }
 
 function lenientNumber(value: unknown, field: string): unknown {
@@ -79,6 +95,13 @@ function itemsOf(schema: TSchema): TSchema {
 function propertiesOf(schema: TSchema): Record<string, TSchema> {
   // Object schemas of TypeBox always carry their properties as schemas.
   return "properties" in schema ? (schema.properties as Record<string, TSchema>) : {};
+}
+
+/** The schema of keys that the client chooses: `additionalProperties`, where it is a schema. */
+function restOf(schema: TSchema): TSchema | undefined {
+  return "additionalProperties" in schema && isRecord(schema.additionalProperties)
+    ? schema.additionalProperties
+    : undefined;
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,0 +1,77 @@
+import { describe, expect, test } from "vitest";
+import { addressRefusal, hostRefusal } from "./network-policy.ts";
+
+const EVERYTHING = ["0.0.0.0/0", "::/0"];
+
+describe("an address given by a user", () => {
+  test.each(["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"])(
+    "%s is public and open",
+    (address) => {
+      expect(addressRefusal(address, [])).toBeUndefined();
+    },
+  );
+
+  test.each([
+    "127.0.0.1",
+    "10.1.2.3",
+    "172.16.0.1",
+    "192.168.1.1",
+    "100.64.0.1",
+    "240.0.0.1",
+    "::1",
+    "fd12::1",
+    "::ffff:10.0.0.1",
+    "64:ff9b::a00:1",
+    "2002:a00:1::",
+  ])("%s is reached only inside an allowed network", (address) => {
+    expect(addressRefusal(address, [])).toMatch(/HEADGATE_ALLOWED_NETWORKS/);
+    expect(addressRefusal(address, EVERYTHING)).toBeUndefined();
+  });
+
+  test.each([
+    "169.254.169.254",
+    "169.254.0.1",
+    "::ffff:169.254.169.254",
+    "64:ff9b::a9fe:a9fe",
+    "fe80::1",
+    "fd00:ec2::254",
+    "fd20:ce::254",
+    "100.100.100.200",
+    "168.63.129.16",
+    "192.0.0.192",
+    "0.0.0.0",
+    "::",
+    "224.0.0.1",
+    "ff02::1",
+    "255.255.255.255",
+  ])("%s is never reached, whatever is allowed", (address) => {
+    expect(addressRefusal(address, EVERYTHING)).toMatch(/link-local, metadata/);
+  });
+
+  test.each(["", "example.com", "127.1", "010.0.0.1", "fe80::1%eth0"])("%j is no address", (address) => {
+    expect(addressRefusal(address, EVERYTHING)).toBe("must be an IP address");
+  });
+
+  test("the allow-list takes networks and single addresses, of either family", () => {
+    expect(addressRefusal("10.1.2.3", ["10.1.0.0/16"])).toBeUndefined();
+    expect(addressRefusal("10.2.2.3", ["10.1.0.0/16", "fd00::/8"])).toBeDefined();
+    expect(addressRefusal("10.2.2.3", ["10.2.2.3"])).toBeUndefined();
+    expect(addressRefusal("fd00::7", ["fd00::/8"])).toBeUndefined();
+    expect(addressRefusal("fd00::8", ["fd00::7"])).toBeDefined();
+  });
+});
+
+describe("a host before it is resolved", () => {
+  test.each(["localhost", "LOCALHOST", "localhost.", "a.localhost", "[::1]", "127.0.0.1", "10.0.0.1"])(
+    "%s is judged as what it stands for",
+    (host) => {
+      expect(hostRefusal(host, [])).toBeDefined();
+      expect(hostRefusal(host, EVERYTHING)).toBeUndefined();
+    },
+  );
+
+  test("a name is left to the check after its resolution", () => {
+    expect(hostRefusal("s3.example.com", [])).toBeUndefined();
+    expect(hostRefusal("notlocalhost", [])).toBeUndefined();
+  });
+});
