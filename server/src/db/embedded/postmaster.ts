@@ -1,10 +1,8 @@
-import { spawn } from "node:child_process";
 import { Fault } from "../../lib/fault.ts";
 import type { Binaries } from "./binaries.ts";
 import type { Cluster } from "./cluster.ts";
 import { findProcess, type ProcessFacts } from "./process-table.ts";
-import { cleanEnvironment, explainSpawnError } from "./run-program.ts";
-import { spawnIdentity } from "./unprivileged-user.ts";
+import { spawnProgram } from "./run-program.ts";
 
 /** The server's first process: our own child, or one that an earlier Headgate left running. */
 export interface Postmaster {
@@ -24,18 +22,12 @@ export async function spawnPostmaster(
 ): Promise<Postmaster> {
   const settings = { config_file: cluster.settingsFile, "headgate.fingerprint": fingerprint };
   const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  const child = spawn(binaries.postgres, ["-D", cluster.data, ...args], {
-    cwd: "/",
-    env: cleanEnvironment,
-    detached: true,
+  const child = await spawnProgram(binaries.postgres, ["-D", cluster.data, ...args], {
+    user: cluster.user,
     stdio: ["ignore", logDescriptor, logDescriptor],
-    ...spawnIdentity(cluster.user),
+    detached: true,
   });
   const exited = new Promise<void>((settle) => child.once("exit", () => settle()));
-  await new Promise<void>((settle, fail) => {
-    child.once("spawn", settle);
-    child.once("error", (error) => fail(explainSpawnError(error, binaries.postgres)));
-  });
   const { pid } = child;
   if (pid === undefined) throw new Fault("internal", "PostgreSQL was started without a pid");
   child.unref();

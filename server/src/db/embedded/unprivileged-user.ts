@@ -32,7 +32,11 @@ export function spawnIdentity(user: UnprivilegedUser | undefined): { uid?: numbe
 }
 
 export async function giveTo(user: UnprivilegedUser | undefined, path: string): Promise<void> {
-  if (user !== undefined) await chown(path, user.uid, user.gid);
+  if (user === undefined) return;
+  await chown(path, user.uid, user.gid).catch((cause: unknown) => {
+    const message = `${path} cannot be given to the user ${user.name} (CAP_CHOWN): start Headgate as a plain user`;
+    throw new Fault("invalid", message, { cause });
+  });
 }
 
 /**
