@@ -6,14 +6,18 @@ import { accessGate } from "./access/gate.ts";
 import { limitsOf } from "./access/limits.ts";
 import type { Config } from "./config.ts";
 import { openDatabase, type Database } from "./db/database.ts";
+import { databaseMetrics } from "./db/metrics.ts";
+import { migrationState } from "./db/migrate.ts";
 import { httpMetrics } from "./http/metrics.ts";
+import type { ReadinessParts } from "./http/readiness.ts";
 import { buildServer } from "./http/server.ts";
 import { systemClock, type Clock } from "./lib/clock.ts";
-import { guardDisk } from "./lib/disk-guard.ts";
+import { guardDisk, type DiskGuard } from "./lib/disk-guard.ts";
 import { openKeyRing } from "./lib/key-file.ts";
 import type { KeyRing } from "./lib/key-ring.ts";
 import type { Log } from "./lib/log.ts";
 import { runPeriodically } from "./lib/periodic.ts";
+import { headgateOpenApi } from "./openapi-document.ts";
 import { endpoints } from "./routes.ts";
 import { periodicTasks } from "./tasks.ts";
 
@@ -47,13 +51,20 @@ export interface AppOptions {
   storeHealthy?: () => boolean;
 }
 
-export async function startApp({ config, connection, log, clock = systemClock }: AppOptions): Promise<App> {
+export async function startApp({
+  config,
+  connection,
+  log,
+  clock = systemClock,
+  storeHealthy = () => true,
+}: AppOptions): Promise<App> {
   const db = openDatabase(connection);
   const keys = openKeyRing(config.keyFile);
   const denials = gatherDenials(db.system, clock, log);
   const services: Services = { db, keys, clock, config };
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  databaseMetrics(registry, db);
 
   const diskGuard = guardDisk(config.dataDir, config.lowDiskPercent);
   await diskGuard.check();
@@ -67,6 +78,11 @@ export async function startApp({ config, connection, log, clock = systemClock }:
     trustedProxies: config.trustedProxies,
     metrics: httpMetrics(registry),
     writesRefused: () => diskGuard.refusal(),
+    system: {
+      registry,
+      openApi: headgateOpenApi(),
+      readiness: readinessParts(db, diskGuard, storeHealthy),
+    },
   });
   await server.listen({ host: config.host, port: config.port });
   const retention = { auditDays: config.retainAuditDays, idempotencyHours: config.retainIdempotencyHours };
@@ -83,6 +99,25 @@ export async function startApp({ config, connection, log, clock = systemClock }:
       await denials.flush();
       await db.close();
     },
+  };
+}
+
+function readinessParts(db: Database, diskGuard: DiskGuard, storeHealthy: () => boolean): ReadinessParts {
+  return {
+    async store() {
+      if (!storeHealthy()) return { ok: false, detail: "the embedded PostgreSQL is down" };
+      await db.system.query("select 1");
+      return { ok: true, detail: "answers" };
+    },
+    async migrations() {
+      const { applied, known } = await migrationState(db.system);
+      return { ok: applied === known, detail: `${applied} of ${known} applied` };
+    },
+    disk: () =>
+      Promise.resolve({
+        ok: diskGuard.refusal() === undefined,
+        detail: `${Math.floor(diskGuard.freePercent())} % free`,
+      }),
   };
 }
 

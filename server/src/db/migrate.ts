@@ -1,6 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { Client, type ClientConfig } from "pg";
 import { Fault } from "../lib/fault.ts";
+import type { Queryable } from "./database.ts";
 import { ensureAccountRole } from "./rights.ts";
 
 const MIGRATIONS = new URL("migrations/", import.meta.url);
@@ -33,11 +34,11 @@ export async function migrate(connection: ClientConfig, upTo = Number.POSITIVE_I
   await client.connect();
   try {
     await client.query("select pg_advisory_lock($1)", [LOCK_KEY]);
+    await ensureAccountRole(client);
     await client.query(
       `create table if not exists schema_migration (
          number integer primary key, name text not null, applied_at timestamptz not null default now())`,
     );
-    await ensureAccountRole(client);
     const applied = await appliedNumber(client);
     const known = await readMigrations();
     if (applied > known.length) {
@@ -53,6 +54,15 @@ export async function migrate(connection: ClientConfig, upTo = Number.POSITIVE_I
   } finally {
     await client.end();
   }
+}
+
+/** Where the database stands, for a server that runs already. */
+export async function migrationState(system: Queryable): Promise<{ applied: number; known: number }> {
+  const [[row], known] = await Promise.all([
+    system.query<{ applied: number }>("select coalesce(max(number), 0) applied from schema_migration"),
+    readMigrations(),
+  ]);
+  return { applied: row?.applied ?? 0, known: known.length };
 }
 
 async function appliedNumber(client: Client): Promise<number> {

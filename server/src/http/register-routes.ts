@@ -5,11 +5,10 @@ import type { Endpoint, RequestInput } from "./endpoint.ts";
 import type { Arrival } from "./gate.ts";
 import { inputReader, paramsReader } from "./input.ts";
 import { isRecord } from "./lenient.ts";
+import { refuseOtherMethods } from "./refuse-other-methods.ts";
 import { routeTable, type Route } from "./route-table.ts";
-import type { HttpOptions } from "./server.ts";
+import type { HttpOptions } from "./http-options.ts";
 import type { TObject } from "typebox";
-
-const METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"];
 
 export function registerRoutes<Access, Admission, Admitted, Services>(
   server: FastifyInstance,
@@ -17,17 +16,7 @@ export function registerRoutes<Access, Admission, Admitted, Services>(
 ): void {
   const routes = routeTable(options.endpoints);
   for (const route of routes) server.route(routeOptions(route, options));
-  for (const [url, methods] of methodsByUrl(routes)) {
-    server.route({
-      method: METHODS.filter((method) => !methods.includes(method)),
-      url,
-      exposeHeadRoute: false,
-      onRequest: (request, _reply, done) => {
-        done(new Fault("method-not-allowed", `${request.method} is not possible here.`, { allow: methods }));
-      },
-      handler: () => undefined,
-    });
-  }
+  for (const [url, methods] of methodsByUrl(routes)) refuseOtherMethods(server, url, methods);
 }
 
 function routeOptions<Access, Admission, Admitted, Services>(

@@ -1,38 +1,26 @@
 import { randomUUID } from "node:crypto";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Fault } from "../lib/fault.ts";
-import type { Log } from "../lib/log.ts";
 import { canonicalUrl } from "./canonical-url.ts";
-import type { Endpoint } from "./endpoint.ts";
 import { errorReply, toFault } from "./error-body.ts";
-import type { Gate } from "./gate.ts";
+import type { HttpOptions } from "./http-options.ts";
 import { prefixRewrite } from "./identifier-prefix.ts";
 import { notFound } from "./input.ts";
 import { jsonBody } from "./json-body.ts";
-import type { HttpMetrics } from "./metrics.ts";
+import { observeRequests } from "./observe-requests.ts";
 import { refuseBrokenRequest } from "./refuse-broken-request.ts";
+import { knowAllMethods } from "./refuse-other-methods.ts";
 import { registerRoutes } from "./register-routes.ts";
-
-/**
- * The HTTP server, once for every operation: it turns bytes into typed requests and faults into the one error form.
- * What an operation is comes from its endpoint data, who may call it from the gate.
- */
-export interface HttpOptions<Access, Admission, Admitted, Services> {
-  endpoints: readonly Endpoint<Access, Admitted, Services>[];
-  services: Services;
-  gate: Gate<Access, Admission, Admitted>;
-  identifierPrefix: string;
-  trustedProxies: readonly string[];
-  log: Log;
-  metrics: HttpMetrics;
-  /** A reason why nothing may be written now (the disk is nearly full), or undefined. */
-  writesRefused: () => Fault | undefined;
-}
+import { registerSystemRoutes } from "./system-routes.ts";
 
 export const BODY_LIMIT_BYTES = 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 60_000;
 const CLIENT_REQUEST_ID = /^[\w.-]{1,64}$/;
 
+/**
+ * The HTTP server, once for every operation: it turns bytes into typed requests and faults into the one error form.
+ * What an operation is comes from its endpoint data, who may call it from the gate.
+ */
 export async function buildServer<Access, Admission, Admitted, Services>(
   options: HttpOptions<Access, Admission, Admitted, Services>,
 ): Promise<FastifyInstance> {
@@ -55,7 +43,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
       void sendFault(toFault(error), request, reply);
     },
     clientErrorHandler: (error, socket) => {
-      refuseBrokenRequest(error, socket);
+      refuseBrokenRequest(error, socket, traceHeader);
     },
   });
 
@@ -83,6 +71,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   });
   // §4.6, §4.14: a JSON body on GET is read.
   server.addHttpMethod("GET", { hasBody: true, overrideExisting: true });
+  knowAllMethods(server);
   server.decorateRequest("admission", null);
   server.decorateRequest("rawBody");
   server.addHook("onRequest", (request, reply, done) => {
@@ -98,23 +87,8 @@ export async function buildServer<Access, Admission, Admitted, Services>(
       done(null, rewritten ? JSON.stringify(prefix.outgoing(JSON.parse(payload))) : payload);
     });
   }
-  server.addHook("onResponse", (request, reply, done) => {
-    const { operation = "none", caller = () => ({}) } = request.routeOptions.config;
-    const milliseconds = Math.round(reply.elapsedTime * 10) / 10;
-    metrics.observe(operation, reply.statusCode, reply.elapsedTime / 1000);
-    const callerFields = request.admission === null ? {} : caller(request.admission);
-    log.info({
-      requestId: request.id,
-      operation,
-      method: request.method,
-      status: reply.statusCode,
-      milliseconds,
-      address: request.ip,
-      ...callerFields,
-    });
-    done();
-  });
-
+  observeRequests(server, log, metrics);
+  registerSystemRoutes(server, options.system);
   registerRoutes(server, options);
   await server.ready();
   return server;

@@ -1,0 +1,23 @@
+import type { FastifyInstance } from "fastify";
+import type { Log } from "../lib/log.ts";
+import type { HttpMetrics } from "./metrics.ts";
+
+/** One log line and one measurement per request; no body, no header, no query: they may hold secrets. */
+export function observeRequests(server: FastifyInstance, log: Log, metrics: HttpMetrics): void {
+  server.addHook("onResponse", (request, reply, done) => {
+    const { operation = "none", caller = () => ({}) } = request.routeOptions.config;
+    const milliseconds = Math.round(reply.elapsedTime * 10) / 10;
+    metrics.observe(operation, reply.statusCode, reply.elapsedTime / 1000);
+    const callerFields = request.admission === null ? {} : caller(request.admission);
+    log.info({
+      requestId: request.id,
+      operation,
+      method: request.method,
+      status: reply.statusCode,
+      milliseconds,
+      address: request.ip,
+      ...callerFields,
+    });
+    done();
+  });
+}

@@ -1,0 +1,84 @@
+import type { Endpoint } from "./endpoint.ts";
+import type { OpenApiDocument, OpenApiMethod, PathItem } from "./openapi/document.ts";
+import { documentedPaths } from "./openapi/documented-paths.ts";
+import { NamedSchemas } from "./openapi/named-schemas.ts";
+import { operationEntry, type AccessNote } from "./openapi/operation-entry.ts";
+import { refusalResponses } from "./openapi/refusals.ts";
+
+/**
+ * The interface as an OpenAPI 3.1 document, made of nothing but the endpoints' data: what is routed is described, and
+ * nothing else. Equal data gives equal bytes, so the committed file can be compared.
+ */
+export interface OpenApiOptions<Access> {
+  title: string;
+  version: string;
+  description: string;
+  describeAccess: (access: Access) => AccessNote;
+}
+
+const METHOD_ORDER: readonly OpenApiMethod[] = ["get", "post", "put", "delete"];
+const TOKEN_HEADER = "X-AUTH-TOKEN";
+
+export function openApiDocument<Access>(
+  endpoints: readonly Endpoint<Access, never, never>[],
+  { title, version, description, describeAccess }: OpenApiOptions<Access>,
+): OpenApiDocument {
+  const schemas = new NamedSchemas();
+  const responses = refusalResponses(schemas);
+  const paths = new Map<string, PathItem>();
+  for (const path of documentedPaths(endpoints)) {
+    const { endpoint, template } = path;
+    const item = paths.get(template) ?? {};
+    item[methodOf(endpoint)] = operationEntry(path, describeAccess(endpoint.access), schemas);
+    paths.set(template, item);
+  }
+  return {
+    openapi: "3.1.0",
+    info: { title, version, description },
+    servers: [{ url: "/" }],
+    tags: [...new Set(endpoints.map(({ tag }) => tag))].map((name) => ({ name })),
+    security: [{ token: [] }],
+    paths: Object.fromEntries(
+      [...paths].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([template, item]) => [template, ordered(item)]),
+    ),
+    components: {
+      schemas: schemas.all,
+      responses,
+      headers: {
+        RequestId: { description: "Names the request in the server's log.", schema: { type: "string" } },
+      },
+      parameters: {
+        IdempotencyKey: {
+          name: "Idempotency-Key",
+          in: "header",
+          required: false,
+          description: "The same key and body answer with the first reply instead of doing it again.",
+          schema: { type: "string", minLength: 1, maxLength: 255 },
+        },
+      },
+      securitySchemes: { token: { type: "apiKey", in: "header", name: TOKEN_HEADER } },
+    },
+  };
+}
+
+function methodOf({ method }: Endpoint<unknown, never, never>): OpenApiMethod {
+  switch (method) {
+    case "GET":
+      return "get";
+    case "POST":
+      return "post";
+    case "PUT":
+      return "put";
+    case "DELETE":
+      return "delete";
+  }
+}
+
+function ordered(item: PathItem): PathItem {
+  const result: PathItem = {};
+  for (const method of METHOD_ORDER) {
+    const operation = item[method];
+    if (operation !== undefined) result[method] = operation;
+  }
+  return result;
+}

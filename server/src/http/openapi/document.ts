@@ -1,0 +1,68 @@
+/** The part of OpenAPI 3.1 that this product writes; what the reference page and the generated suites read. */
+export interface OpenApiDocument {
+  openapi: "3.1.0";
+  info: { title: string; version: string; description: string };
+  servers: { url: string }[];
+  tags: { name: string }[];
+  security: SecurityRequirement[];
+  paths: Record<string, PathItem>;
+  components: {
+    schemas: Record<string, JsonSchema>;
+    responses: Record<string, Response>;
+    headers: Record<string, Header>;
+    parameters: Record<string, Parameter>;
+    securitySchemes: Record<string, unknown>;
+  };
+}
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+export type OpenApiMethod = "get" | "post" | "put" | "delete";
+export type PathItem = Partial<Record<OpenApiMethod, Operation>>;
+export type SecurityRequirement = Record<string, string[]>;
+
+export interface Operation {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description?: string;
+  deprecated?: true;
+  security?: SecurityRequirement[];
+  parameters?: (Parameter | Reference)[];
+  requestBody?: { required: boolean; content: JsonContent };
+  responses: Record<string, Response | Reference>;
+  /** Who may call it: a row of the permission table, or a word for a rule without one. */
+  "x-permission": unknown;
+  /** Other paths that answer the same, aliases and mirrors of older versions. */
+  "x-also-at"?: string[];
+}
+
+export interface Parameter {
+  name: string;
+  in: "path" | "query" | "header";
+  required: boolean;
+  description?: string;
+  schema: JsonSchema;
+}
+
+export interface Response {
+  description: string;
+  headers?: Record<string, Header | Reference>;
+  content?: JsonContent;
+}
+
+export interface Header {
+  description: string;
+  schema: JsonSchema;
+}
+
+export interface Reference {
+  $ref: string;
+}
+
+export interface JsonContent {
+  "application/json": { schema: JsonSchema };
+}
+
+export function isReference(value: object): value is Reference {
+  return "$ref" in value;
+}

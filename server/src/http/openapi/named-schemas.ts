@@ -1,0 +1,36 @@
+import type { JsonSchema } from "./document.ts";
+
+/**
+ * Schemas as they stand in the document: plain JSON, and those with a title of their own written once among the
+ * components. Two different schemas of one title are a mistake of ours, found when the document is made.
+ */
+export class NamedSchemas {
+  readonly #byTitle = new Map<string, JsonSchema>();
+
+  /** The schema, or a reference to it where it has a title. */
+  place(schema: object): JsonSchema {
+    // TypeBox keeps notes of its own on schemas; JSON leaves them behind.
+    const plain: unknown = JSON.parse(JSON.stringify(schema));
+    return this.#place(plain) as JsonSchema; // an object goes in, an object comes out
+  }
+
+  get all(): Record<string, JsonSchema> {
+    return Object.fromEntries([...this.#byTitle].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  #place(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((item) => this.#place(item));
+    if (typeof value !== "object" || value === null) return value;
+    const placed = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, this.#place(inner)]));
+    const { title } = placed;
+    if (typeof title !== "string" || !COMPONENT_NAME.test(title) || !("type" in placed)) return placed;
+    const there = this.#byTitle.get(title);
+    if (there !== undefined && JSON.stringify(there) !== JSON.stringify(placed)) {
+      throw new Error(`two different schemas are titled ${title}`);
+    }
+    this.#byTitle.set(title, placed);
+    return { $ref: `#/components/schemas/${title}` };
+  }
+}
+
+const COMPONENT_NAME = /^[A-Z]\w*$/;

@@ -1,0 +1,103 @@
+import type { TObject } from "typebox";
+import type { Endpoint } from "../endpoint.ts";
+import { deprecationHeaders } from "../deprecation.ts";
+import { isRecord } from "../lenient.ts";
+import type { Header, JsonSchema, Operation, Parameter, Reference } from "./document.ts";
+import type { DocumentedPath } from "./documented-paths.ts";
+import type { NamedSchemas } from "./named-schemas.ts";
+import { refusalsOf } from "./refusals.ts";
+
+/** What the product's access rules say of an operation, in the words of the document. */
+export interface AccessNote {
+  /** The value of `x-permission`. */
+  permission: unknown;
+  /** The same for a reader, one sentence. */
+  text: string;
+  needsToken: boolean;
+  /** Whoever may not use it is told that there is nothing. */
+  isHidden: boolean;
+}
+
+export function operationEntry(
+  path: DocumentedPath<Endpoint<unknown, never, never>>,
+  access: AccessNote,
+  schemas: NamedSchemas,
+): Operation {
+  const { endpoint, version, operationId, alsoAt } = path;
+  const parameters = [...pathParameters(path), ...queryParameters(endpoint), ...headerParameters(endpoint)];
+  return {
+    operationId,
+    tags: [endpoint.tag],
+    summary: endpoint.summary,
+    description: [endpoint.description, access.text].filter((text) => text !== undefined).join("\n\n"),
+    ...(endpoint.supersededBy?.[version] === undefined ? {} : { deprecated: true }),
+    ...(access.needsToken ? {} : { security: [] }),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(endpoint.body === undefined ? {} : { requestBody: requestBody(endpoint.body, schemas) }),
+    responses: {
+      "200": {
+        description: "Done.",
+        headers: replyHeaders(path),
+        content: { "application/json": { schema: schemas.place(endpoint.reply) } },
+      },
+      ...refusalsOf(endpoint, access.needsToken, access.isHidden),
+    },
+    "x-permission": access.permission,
+    ...(alsoAt.length === 0 ? {} : { "x-also-at": alsoAt }),
+  };
+}
+
+function pathParameters({ endpoint, parameterNames }: DocumentedPath<Endpoint<unknown, never, never>>): Parameter[] {
+  return [...parameterNames].map(([ours, name]) => {
+    const property = propertiesOf(endpoint.params).find(([key]) => key === ours);
+    if (property === undefined) throw new Error(`${endpoint.id} has no schema for its path parameter ${ours}`);
+    return parameter(name, "path", true, property[1]);
+  });
+}
+
+function queryParameters({ query }: Endpoint<unknown, never, never>): Parameter[] {
+  return propertiesOf(query).map(([name, schema]) => parameter(name, "query", isRequired(query, name), schema));
+}
+
+function headerParameters({ method }: Endpoint<unknown, never, never>): Reference[] {
+  return method === "POST" ? [{ $ref: "#/components/parameters/IdempotencyKey" }] : [];
+}
+
+function parameter(name: string, place: Parameter["in"], required: boolean, schema: JsonSchema): Parameter {
+  const { description, ...rest } = schema;
+  return {
+    name,
+    in: place,
+    required,
+    ...(typeof description === "string" ? { description } : {}),
+    schema: rest,
+  };
+}
+
+function requestBody(body: TObject, schemas: NamedSchemas): NonNullable<Operation["requestBody"]> {
+  return {
+    required: (body.required ?? []).length > 0,
+    content: { "application/json": { schema: schemas.place(body) } },
+  };
+}
+
+function replyHeaders({ endpoint, version }: DocumentedPath<Endpoint<unknown, never, never>>) {
+  const deprecation = Object.entries(deprecationHeaders(endpoint, version)).map(([name, value]): [string, Header] => [
+    name,
+    { description: "This version has a newer one.", schema: { type: "string", const: value } },
+  ]);
+  return { "X-Request-Id": { $ref: "#/components/headers/RequestId" }, ...Object.fromEntries(deprecation) };
+}
+
+function propertiesOf(schema: TObject | undefined): [string, JsonSchema][] {
+  if (schema === undefined) return [];
+  const plain: unknown = JSON.parse(JSON.stringify(schema.properties));
+  return isRecord(plain)
+    ? Object.entries(plain).filter((entry): entry is [string, JsonSchema] => isRecord(entry[1]))
+    : [];
+}
+
+function isRequired(schema: TObject | undefined, name: string): boolean {
+  const required: readonly string[] = schema?.required ?? [];
+  return required.includes(name);
+}

@@ -1,0 +1,35 @@
+/** Whether the parts this process needs are there. Each part is a question with a bounded wait for its answer. */
+export interface PartHealth {
+  ok: boolean;
+  /** For the operator; anybody who reaches the port can read it. */
+  detail: string;
+}
+
+export type ReadinessParts = Readonly<Record<string, () => Promise<PartHealth>>>;
+
+const ANSWER_WITHIN_MS = 2_000;
+
+export async function askParts(
+  parts: ReadinessParts,
+  answerWithinMs = ANSWER_WITHIN_MS,
+): Promise<Record<string, PartHealth>> {
+  const answers = await Promise.all(
+    Object.entries(parts).map(async ([name, ask]): Promise<[string, PartHealth]> => [
+      name,
+      await withinTime(ask, answerWithinMs),
+    ]),
+  );
+  return Object.fromEntries(answers);
+}
+
+async function withinTime(ask: () => Promise<PartHealth>, answerWithinMs: number): Promise<PartHealth> {
+  const { promise: late, resolve } = Promise.withResolvers<PartHealth>();
+  const timer = setTimeout(() => resolve({ ok: false, detail: `no answer in ${answerWithinMs} ms` }), answerWithinMs);
+  // Why it failed may name hosts or users; the log of the part itself has it.
+  const answer = ask().catch((): PartHealth => ({ ok: false, detail: "not reachable" }));
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

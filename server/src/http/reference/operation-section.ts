@@ -1,0 +1,112 @@
+import { html, type Html } from "../html.ts";
+import {
+  isReference,
+  type JsonSchema,
+  type OpenApiDocument,
+  type Operation,
+  type Parameter,
+  type Response,
+} from "../openapi/document.ts";
+import { notesOf, schemaRows, typeText, type Resolve } from "./schema-rows.ts";
+
+/** Everything the reference says of one operation. */
+export interface ListedOperation {
+  method: string;
+  path: string;
+  operation: Operation;
+}
+
+export function operationSection({ method, path, operation }: ListedOperation, document: OpenApiDocument): Html {
+  const resolve = schemaResolver(document);
+  const { operationId, summary, description = "", requestBody, responses, "x-also-at": alsoAt = [] } = operation;
+  const reply = responses["200"];
+  return html`<article id="${operationId}">
+    <h3>${summary}${operation.deprecated === true ? html` <mark>deprecated</mark>` : undefined}</h3>
+    <p class="call"><b>${method.toUpperCase()}</b> <code>${path}</code></p>
+    ${alsoAt.length === 0 ? undefined : html`<p>Also at ${alsoAt.map((each) => html`<code>${each}</code> `)}</p>`}
+    ${description.split("\n\n").map((paragraph) => html`<p>${paragraph}</p>`)}
+    <p>Permission: <code>${JSON.stringify(operation["x-permission"])}</code></p>
+    ${parameterTable(operation, document, resolve)}
+    ${
+      requestBody === undefined
+        ? undefined
+        : html`<h4>Body${requestBody.required ? "" : " (optional)"}</h4>
+            ${fieldTable(requestBody.content["application/json"].schema, resolve)}`
+    }
+    <h4>Reply 200</h4>
+    ${
+      reply === undefined || isReference(reply) || reply.content === undefined
+        ? undefined
+        : fieldTable(reply.content["application/json"].schema, resolve)
+    }
+    ${refusalTable(responses, document)}
+  </article>`;
+}
+
+function parameterTable({ parameters = [] }: Operation, document: OpenApiDocument, resolve: Resolve): Html | undefined {
+  if (parameters.length === 0) return undefined;
+  const rows = parameters
+    .map((each): Parameter | undefined =>
+      isReference(each) ? document.components.parameters[lastPart(each.$ref)] : each,
+    )
+    .filter((each) => each !== undefined)
+    .map(({ name, in: place, required, description, schema }) => {
+      const notes = notesOf(description === undefined ? schema : { ...schema, description });
+      return html`<tr>
+        <td><code>${name}</code></td>
+        <td>${place}, ${typeText(schema, resolve)}</td>
+        <td>${required ? "required" : ""}</td>
+        <td>${notes}</td>
+      </tr>`;
+    });
+  return html`<h4>Parameters</h4>
+    <table>
+      ${rows}
+    </table>`;
+}
+
+function fieldTable(schema: JsonSchema, resolve: Resolve): Html {
+  const rows = schemaRows(schema, resolve);
+  if (rows.length === 0) return html`<p>${typeText(schema, resolve)}</p>`;
+  return html`<table>
+    ${rows.map(
+      ({ name, type, isRequired, notes }) =>
+        html`<tr>
+          <td><code>${name}</code></td>
+          <td>${type}</td>
+          <td>${isRequired ? "required" : ""}</td>
+          <td>${notes}</td>
+        </tr>`,
+    )}
+  </table>`;
+}
+
+function refusalTable(responses: Operation["responses"], document: OpenApiDocument): Html {
+  const rows = Object.entries(responses)
+    .filter(([status]) => status !== "200")
+    .map(([status, response]): [string, Response | undefined] => [
+      status,
+      isReference(response) ? document.components.responses[lastPart(response.$ref)] : response,
+    ]);
+  return html`<details>
+    <summary>Refusals</summary>
+    <table>
+      ${rows.map(
+        ([status, response]) =>
+          html`<tr>
+            <td>${status}</td>
+            <td>${response?.description}</td>
+          </tr>`,
+      )}
+    </table>
+  </details>`;
+}
+
+function schemaResolver({ components }: OpenApiDocument): Resolve {
+  return (schema) =>
+    isReference(schema) && typeof schema.$ref === "string" ? (components.schemas[lastPart(schema.$ref)] ?? {}) : schema;
+}
+
+function lastPart(reference: string): string {
+  return reference.slice(reference.lastIndexOf("/") + 1);
+}

@@ -1,0 +1,53 @@
+import packageJson from "../package.json" with { type: "json" };
+import type { OperationAccess } from "./access/operation.ts";
+import { openApiDocument } from "./http/openapi.ts";
+import type { OpenApiDocument } from "./http/openapi/document.ts";
+import type { AccessNote } from "./http/openapi/operation-entry.ts";
+import { endpoints } from "./routes.ts";
+
+/** The document of this product: its endpoints, and its access rules in words. */
+export function headgateOpenApi(): OpenApiDocument {
+  return openApiDocument<OperationAccess>(endpoints, {
+    title: "Headgate",
+    version: packageJson.version,
+    description: DESCRIPTION,
+    describeAccess,
+  });
+}
+
+/** What `api/openapi.json` holds. */
+export function openApiText(): string {
+  return `${JSON.stringify(headgateOpenApi(), null, 2)}\n`;
+}
+
+export function describeAccess({ permission }: OperationAccess): AccessNote {
+  const rest = { permission, needsToken: permission !== "public", isHidden: permission === "operator" };
+  switch (permission) {
+    case "public":
+      return { ...rest, text: "Needs no token." };
+    case "member":
+      return { ...rest, text: "For every active member of the account." };
+    case "operator":
+      return { ...rest, text: "For operators of the installation; to everyone else the path does not exist." };
+    default: {
+      const [resource, action] = permission.role.split(":");
+      const groups = permission.groups.join(" or ");
+      return {
+        ...rest,
+        text: `For members of ${groups}, or of a group with a role that allows ${action} on ${resource}.`,
+      };
+    }
+  }
+}
+
+const DESCRIPTION = `Management interface of a self-hosted control plane for Spark.
+
+**Paths.** The version is part of the path. Each operation is listed at the path its version gives it; what a newer version replaces is marked deprecated. Besides, every v1.2 path also answers under \`/api/v2\` (\`account\` also as \`accounts\`), and \`/api/latest/<path>\` is the newest version that has the path. Every path works with and without a trailing slash and with the suffix \`.json\`.
+
+**Input.** Bodies are JSON whatever their Content-Type. Unknown keys are ignored and \`null\` is the same as absent. Integers and booleans may come as text (\`"25"\`, \`"True"\`), text may come as a number. On GET a JSON body is read as well; the query string wins.
+
+**Output.** Success is always 200. Every refusal has the form of the schema \`Error\`, and every response carries \`X-Request-Id\`.
+
+**Names.** Keys and paths with \`svc\` carry the prefix that the deployment has set instead (HEADGATE_IDENTIFIER_PREFIX).
+
+**Permissions.** \`x-permission\` is \`public\` (no token), \`member\` (every active member), \`operator\`, or the built-in groups and the role permission (resource:action) of which one is needed.`;

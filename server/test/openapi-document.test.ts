@@ -1,0 +1,65 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { describe, expect, test } from "vitest";
+import { headgateOpenApi, openApiText } from "../src/openapi-document.ts";
+import { routeTable } from "../src/http/route-table.ts";
+import { endpoints } from "../src/routes.ts";
+import { repositoryDir } from "./support/repository-dir.ts";
+
+const document = headgateOpenApi();
+const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
+);
+
+describe("the OpenAPI document", () => {
+  test("is the committed api/openapi.json (npm run generate writes it)", () => {
+    expect(openApiText()).toBe(readFileSync(join(repositoryDir, "api/openapi.json"), "utf8"));
+  });
+
+  test("is valid by the official schema of OpenAPI 3.1", async () => {
+    const result = await new Validator().validate(JSON.parse(openApiText()));
+    expect(result.errors ?? []).toEqual([]);
+    expect(result.valid).toBe(true);
+  });
+
+  test("gives every operation a summary, a tag and a permission", () => {
+    for (const { path, method, operation } of operations) {
+      const name = `${method} ${path}`;
+      expect(operation.summary, name).toMatch(/^[A-Z].{5,}[^.]$/);
+      expect(operation.tags, name).toHaveLength(1);
+      expect(operation["x-permission"], name).toBeDefined();
+    }
+  });
+
+  test("names every operation once", () => {
+    const ids = operations.map(({ operation }) => operation.operationId);
+    expect(ids).toEqual([...new Set(ids)]);
+  });
+
+  test("holds every endpoint at every path a version gives it, and nothing that is not routed", () => {
+    const documented = new Set(operations.map(({ path, method }) => `${method.toUpperCase()} ${shape(path)}`));
+    const routed = new Set(routeTable(endpoints).map(({ method, url }) => `${method} ${shape(url)}`));
+    for (const call of documented) expect(routed).toContain(call);
+    for (const { method, paths } of endpoints) {
+      for (const [version, path] of Object.entries(paths)) {
+        expect(documented).toContain(`${method} ${shape(`/api/${version}${path}`)}`);
+      }
+    }
+  });
+
+  test("marks what a newer version replaces as deprecated", () => {
+    expect(document.paths["/api/v1.2/whitelist_ip"]?.post?.deprecated).toBe(true);
+    expect(document.paths["/api/v2/accounts/whitelist_ip"]?.post?.deprecated).toBeUndefined();
+  });
+
+  test("asks no token where none is needed, and only there", () => {
+    for (const { operation } of operations) {
+      expect(operation.security).toEqual(operation["x-permission"] === "public" ? [] : undefined);
+    }
+  });
+});
+
+function shape(path: string): string {
+  return path.replaceAll(/:\w+|\{\w+\}/g, ":");
+}
