@@ -1,0 +1,60 @@
+import { randomBytes } from "node:crypto";
+import { Client, type ClientConfig } from "pg";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { cloneDatabase, type TestDatabase } from "../../test/support/test-database.ts";
+import { openDatabase } from "./database.ts";
+import { migrate } from "./migrate.ts";
+
+/** A foreign PostgreSQL as DATABASE_URL may name one: our login has just what its administrator gave it. */
+let database: TestDatabase;
+let login: string;
+
+beforeEach(async () => {
+  database = await cloneDatabase("template0");
+  login = `guest_${randomBytes(4).toString("hex")}`;
+  await asOwner(`create role ${login} login password 'guest'; grant connect on database ${name()} to ${login}`);
+});
+afterEach(async () => {
+  await database.drop();
+  await asOwner(`drop role ${login}`, "headgate");
+});
+
+function name(): string {
+  return database.connection.database;
+}
+
+function asGuest(): ClientConfig {
+  return { ...database.connection, user: login, password: "guest" };
+}
+
+async function asOwner(sql: string, on = name()): Promise<void> {
+  const client = new Client({ ...database.connection, database: on });
+  await client.connect();
+  await client.query(sql).finally(() => client.end());
+}
+
+describe("a login of a foreign PostgreSQL", () => {
+  test("that may not create tables is told what to grant", async () => {
+    await expect(migrate(asGuest())).rejects.toThrow(
+      new RegExp(`the user ${login} may not create tables in the database ${name()}.*grant create on schema public`),
+    );
+  });
+
+  test("that may not use the role of row-level security is told what to grant", async () => {
+    await asOwner(`grant create on schema public to ${login}`);
+    await expect(migrate(asGuest())).rejects.toThrow(
+      new RegExp(`the user ${login} needs the role headgate_account.*grant headgate_account to "${login}"`),
+    );
+  });
+
+  test("migrates and works once it has what the messages name", async () => {
+    await asOwner(`grant create on schema public to ${login}; grant headgate_account to ${login}`);
+    await expect(migrate(asGuest())).resolves.not.toEqual([]);
+    const db = openDatabase(asGuest());
+    try {
+      expect(await db.accountReader(1).query("select id from account")).toEqual([]);
+    } finally {
+      await db.close();
+    }
+  });
+});
