@@ -1,6 +1,35 @@
+import { listAuditEvents } from "./access/audit/list-audit-events.ts";
+import { addGroupUsers } from "./access/groups/add-group-users.ts";
+import { assignRole } from "./access/groups/assign-role.ts";
+import { createGroup } from "./access/groups/create-group.ts";
+import { deleteGroup } from "./access/groups/delete-group.ts";
+import { duplicateGroup } from "./access/groups/duplicate-group.ts";
+import { editGroup } from "./access/groups/edit-group.ts";
+import { listGroupRoles } from "./access/groups/list-group-roles.ts";
+import { listGroupUsers } from "./access/groups/list-group-users.ts";
+import { listGroups } from "./access/groups/list-groups.ts";
+import { removeGroupUsers } from "./access/groups/remove-group-users.ts";
+import { unassignRole } from "./access/groups/unassign-role.ts";
+import { viewGroup } from "./access/groups/view-group.ts";
+import { createRole } from "./access/roles/create-role.ts";
+import { deleteRole } from "./access/roles/delete-role.ts";
+import { duplicateRole } from "./access/roles/duplicate-role.ts";
+import { editRole } from "./access/roles/edit-role.ts";
+import { listRoleGroups } from "./access/roles/list-role-groups.ts";
+import { listRoles } from "./access/roles/list-roles.ts";
+import { viewRole } from "./access/roles/view-role.ts";
 import { addWhitelistedIp } from "./access/whitelist/add-whitelisted-ip.ts";
 import { listWhitelist } from "./access/whitelist/list-whitelisted-ips.ts";
 import { removeWhitelistedIps } from "./access/whitelist/delete-whitelisted-ips.ts";
+import { acceptInvitation } from "./users/accept-invitation.ts";
+import { disableUser } from "./users/disable-user.ts";
+import { enableUser } from "./users/enable-user.ts";
+import { getPendingUsers } from "./users/get-pending-users.ts";
+import { getUserEmails } from "./users/get-user-emails.ts";
+import { getUsers } from "./users/get-users.ts";
+import { inviteUser } from "./users/invite-user.ts";
+import { listUsers } from "./users/list-users.ts";
+import { resetTokens } from "./users/reset-tokens.ts";
 
 /** The whole list of operations: what is here is routed, checked, documented and in the permission matrix. */
 export const endpoints = [
@@ -8,4 +37,37 @@ export const endpoints = [
   addWhitelistedIp,
   listWhitelist,
   removeWhitelistedIps,
+  // access: audit
+  listAuditEvents,
+  // access: groups and their roles (§4.13)
+  listGroups,
+  viewGroup,
+  createGroup,
+  editGroup,
+  deleteGroup,
+  duplicateGroup,
+  listGroupUsers,
+  addGroupUsers,
+  removeGroupUsers,
+  listGroupRoles,
+  assignRole,
+  unassignRole,
+  // access: roles
+  listRoles,
+  viewRole,
+  listRoleGroups,
+  createRole,
+  editRole,
+  duplicateRole,
+  deleteRole,
+  // users (§4.12)
+  getUsers,
+  getPendingUsers,
+  getUserEmails,
+  listUsers,
+  enableUser,
+  disableUser,
+  inviteUser,
+  acceptInvitation,
+  resetTokens,
 ] as const;

@@ -15,7 +15,11 @@ export interface References {
 export const PathReference = Type.String({ minLength: 1, maxLength: 255, description: "Id or name" });
 
 /** `5,analysts,ann@example.com` in a body. */
-export const ReferenceList = Type.String({ maxLength: 65_536, description: "Comma-separated", examples: ["5,analysts"] });
+export const ReferenceList = Type.String({
+  maxLength: 65_536,
+  description: "Comma-separated",
+  examples: ["5,analysts"],
+});
 
 export function parseReference(text: string): Reference {
   if (!/^\d+$/.test(text)) return { id: null, name: text };

@@ -1,6 +1,16 @@
-import type { Tx } from "../../db/database.ts";
+import type { Queryable, Tx } from "../../db/database.ts";
+import { isUniqueViolation } from "../../db/store-fault.ts";
+import type { Page } from "../../http/paging.ts";
 import { BUILT_IN_ROLES } from "../built-in-roles.ts";
 import { BUILT_IN_GROUPS, type BuiltInGroup } from "../permission.ts";
+import type { Reference, References } from "../reference.ts";
+
+export interface GroupRow {
+  id: number;
+  name: string;
+  source: "system" | "custom";
+  created_at: Date;
+}
 
 /** The built-in groups of a new account, each with the role of its name. */
 export async function insertBuiltInGroups(tx: Tx, accountId: number): Promise<Map<BuiltInGroup, number>> {
@@ -16,4 +26,131 @@ export async function insertBuiltInGroups(tx: Tx, accountId: number): Promise<Ma
     [accountId, [...BUILT_IN_GROUPS], BUILT_IN_GROUPS.map((name) => JSON.stringify(BUILT_IN_ROLES[name]))],
   );
   return new Map(rows.map(({ name, id }) => [name, id]));
+}
+
+export async function listGroups(reader: Queryable, { limit, offset }: Page): Promise<GroupRow[]> {
+  return reader.query("select id, name, source, created_at from access_group order by name limit $1 offset $2", [
+    limit,
+    offset,
+  ]);
+}
+
+export async function listGroupsOfRole(
+  reader: Queryable,
+  roleId: number,
+  { limit, offset }: Page,
+): Promise<GroupRow[]> {
+  return reader.query(
+    `select g.id, g.name, g.source, g.created_at
+       from access_group_role gr join access_group g on g.id = gr.group_id
+      where gr.role_id = $1 order by g.name limit $2 offset $3`,
+    [roleId, limit, offset],
+  );
+}
+
+export async function findGroup(reader: Queryable, { id, name }: Reference): Promise<GroupRow | undefined> {
+  const [row] = await reader.query<GroupRow>(
+    "select id, name, source, created_at from access_group where id = $1 or name = $2",
+    [id, name],
+  );
+  return row;
+}
+
+/** Changes of one group come one after the other, and none meets its deletion. */
+export async function lockGroup(tx: Tx, id: number): Promise<GroupRow | undefined> {
+  const [row] = await tx.query<GroupRow>(
+    "select id, name, source, created_at from access_group where id = $1 for no key update",
+    [id],
+  );
+  return row;
+}
+
+/** Undefined: the name is taken. */
+export async function insertGroup(tx: Tx, name: string): Promise<GroupRow | undefined> {
+  const [row] = await tx.query<GroupRow>(
+    `insert into access_group (name) values ($1)
+     on conflict on constraint access_group_name do nothing returning id, name, source, created_at`,
+    [name],
+  );
+  return row;
+}
+
+/** A group with the members and roles that the original has now. Undefined: the name is taken. */
+export async function copyGroup(tx: Tx, originalId: number, name: string): Promise<GroupRow | undefined> {
+  const [row] = await tx.query<GroupRow>(
+    `with copy as (insert into access_group (name) values ($2)
+                   on conflict on constraint access_group_name do nothing returning id, name, source, created_at),
+          copied_member as (insert into access_group_member (group_id, membership_id)
+                            select copy.id, e.membership_id from copy, effective_group_member e where e.group_id = $1),
+          copied_role as (insert into access_group_role (group_id, role_id)
+                          select copy.id, r.id
+                            from copy, access_group_role gr join access_role r on r.id = gr.role_id
+                           where gr.group_id = $1 for share of r)
+     select id, name, source, created_at from copy`,
+    [originalId, name],
+  );
+  return row;
+}
+
+/** Undefined: the name is taken. */
+export async function renameGroup(tx: Tx, id: number, name: string): Promise<GroupRow | undefined> {
+  try {
+    const [row] = await tx.query<GroupRow>(
+      "update access_group set name = $2 where id = $1 returning id, name, source, created_at",
+      [id, name],
+    );
+    return row;
+  } catch (error) {
+    if (isUniqueViolation(error, "access_group_name")) return undefined;
+    throw error;
+  }
+}
+
+export async function deleteGroup(tx: Tx, id: number): Promise<void> {
+  await tx.query("delete from access_group where id = $1", [id]);
+}
+
+export interface NamedMember {
+  id: number;
+  /** The e-mails of the request that are this member's. */
+  named_by: string[] | null;
+}
+
+/** Members of any state, by id or e-mail, held until the transaction ends. */
+export async function holdMembers(tx: Tx, { ids, names }: References): Promise<NamedMember[]> {
+  return tx.query(
+    `select m.id, (select array_agg(e) from unnest($2::text[]) e where lower(e) = lower(u.email)) as named_by
+       from membership m join app_user u on u.id = m.user_id
+      where m.id in (select id from membership where id = any ($1)
+                     union all
+                     select named.id from membership named join app_user nu on nu.id = named.user_id
+                      where lower(nu.email) in (select lower(e) from unnest($2::text[]) e))
+      order by m.id for key share of m`,
+    [ids, names],
+  );
+}
+
+export async function insertGroupMembers(tx: Tx, groupId: number, membershipIds: readonly number[]): Promise<void> {
+  await tx.query(
+    `insert into access_group_member (group_id, membership_id) select $1, unnest($2::bigint[]) on conflict do nothing`,
+    [groupId, membershipIds],
+  );
+}
+
+export async function deleteGroupMembers(tx: Tx, groupId: number, membershipIds: readonly number[]): Promise<void> {
+  await tx.query("delete from access_group_member where group_id = $1 and membership_id = any ($2)", [
+    groupId,
+    membershipIds,
+  ]);
+}
+
+export async function insertGroupRoles(tx: Tx, groupId: number, roleIds: readonly number[]): Promise<void> {
+  await tx.query(
+    `insert into access_group_role (group_id, role_id) select $1, unnest($2::bigint[]) on conflict do nothing`,
+    [groupId, roleIds],
+  );
+}
+
+export async function deleteGroupRoles(tx: Tx, groupId: number, roleIds: readonly number[]): Promise<void> {
+  await tx.query("delete from access_group_role where group_id = $1 and role_id = any ($2)", [groupId, roleIds]);
 }

@@ -1,0 +1,59 @@
+import type { Tx } from "../../db/database.ts";
+import { invalid } from "../../lib/fault.ts";
+import { mayHandOut } from "../hand-out.ts";
+import { hasActiveAdmin, lockAdmins } from "../members/store.ts";
+import type { Admitted } from "../operation.ts";
+import { parsedPolicy } from "../role-policy.ts";
+import { listRolesOfGroup } from "../roles/store.ts";
+import { checkGroupEdit, type GroupEdit } from "./group-rules.ts";
+import { deleteGroupMembers, deleteGroupRoles, insertGroupMembers, insertGroupRoles, type GroupRow } from "./store.ts";
+
+/**
+ * Every way to change who is in a group and which roles it has ends here: the rules of groups (422), the guard against
+ * handing out more than one has (403), the rows, and the last system-admin, who stays. The group is locked before.
+ */
+export async function applyGroupEdit(
+  tx: Tx,
+  group: GroupRow,
+  edit: GroupEdit,
+  { caller, deny }: Pick<Admitted, "caller" | "deny">,
+): Promise<void> {
+  const refusal = await handOutRefusal(tx, group, edit, caller);
+  if (refusal !== undefined) throw deny(refusal);
+  checkGroupEdit(group, edit);
+
+  const takesAdmins = group.name === "system-admin" && edit.removedMembers.length > 0;
+  if (takesAdmins) lockAdmins(tx, caller.accountId);
+  if (edit.members.length > 0) await insertGroupMembers(tx, group.id, edit.members);
+  if (edit.removedMembers.length > 0) await deleteGroupMembers(tx, group.id, edit.removedMembers);
+  if (edit.roles.length > 0)
+    await insertGroupRoles(
+      tx,
+      group.id,
+      edit.roles.map(({ id }) => id),
+    );
+  if (edit.removedRoles.length > 0)
+    await deleteGroupRoles(
+      tx,
+      group.id,
+      edit.removedRoles.map(({ id }) => id),
+    );
+  if (takesAdmins && !(await hasActiveAdmin(tx))) {
+    throw invalid("members", "of system-admin must keep an active one: the last system-admin stays");
+  }
+}
+
+/** See hand-out.ts. A group may be new here, or its roles changing: whoever is added gets the sum. */
+async function handOutRefusal(
+  tx: Tx,
+  group: GroupRow,
+  { members, roles }: GroupEdit,
+  caller: Admitted["caller"],
+): Promise<string | undefined> {
+  if (caller.groups.has("system-admin")) return undefined;
+  if (group.name === "system-admin") return "You may not do this: only system-admins change the group system-admin.";
+  const had = members.length > 0 ? await listRolesOfGroup(tx, group.id) : [];
+  return [...had, ...roles].every(({ policy }) => mayHandOut(caller, parsedPolicy(policy)))
+    ? undefined
+    : "You may not do this: the group has, or would have, power over groups, roles or users that you do not have yourself.";
+}

@@ -1,0 +1,38 @@
+import { Type } from "typebox";
+import { operation } from "../operation.ts";
+import { ReferenceList } from "../reference.ts";
+import { checkUniqueName, UniqueName } from "../unique-name.ts";
+import { applyGroupEdit } from "./apply-edit.ts";
+import { groupNameTaken, NO_EDIT } from "./group-rules.ts";
+import { GroupReply, groupReply } from "./group.ts";
+import { membersNamedIn, rolesNamedIn, unknownIn } from "./named-in-list.ts";
+import { insertGroup } from "./store.ts";
+
+export const createGroup = operation({
+  id: "group_create",
+  summary: "Create a group",
+  description: "`members` are ids of get_users entries or e-mail addresses, `roles` ids or names.",
+  tag: "Groups",
+  method: "POST",
+  paths: { "v1.2": "/groups" },
+  access: { permission: { groups: ["system-admin"], role: "group:create" } },
+  body: Type.Object({
+    name: UniqueName,
+    members: Type.Optional(ReferenceList),
+    roles: Type.Optional(ReferenceList),
+  }),
+  reply: GroupReply,
+
+  async handle({ body, caller, deny, change }) {
+    const name = checkUniqueName(body.name);
+    return change(async (tx, audit) => {
+      const group = await insertGroup(tx, name);
+      if (group === undefined) throw groupNameTaken(name);
+      const members = await membersNamedIn(tx, body.members, unknownIn("members", "user"));
+      const roles = await rolesNamedIn(tx, body.roles, unknownIn("roles", "role"));
+      await applyGroupEdit(tx, group, { ...NO_EDIT, members, roles }, { caller, deny });
+      audit.object = `group/${group.id}`;
+      return groupReply(group);
+    });
+  },
+});

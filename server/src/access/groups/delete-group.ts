@@ -1,0 +1,29 @@
+import { Type } from "typebox";
+import { notFound } from "../../http/input.ts";
+import { operation } from "../operation.ts";
+import { checkGroupDelete } from "./group-rules.ts";
+import { GroupIdParam } from "./group.ts";
+import { deleteGroup as removeGroup, lockGroup } from "./store.ts";
+
+/** Its members stay members of the account and lose what the group's roles gave them. */
+export const deleteGroup = operation({
+  id: "group_delete",
+  summary: "Delete a group",
+  tag: "Groups",
+  method: "DELETE",
+  paths: { "v1.2": "/groups/:group_id" },
+  access: { permission: { groups: ["system-admin"], role: "group:delete" } },
+  params: GroupIdParam,
+  reply: Type.Object({ status: Type.Literal("success") }),
+
+  async handle({ params, change }) {
+    return change(async (tx, audit) => {
+      const group = await lockGroup(tx, params.group_id);
+      if (group === undefined) throw notFound();
+      checkGroupDelete(group);
+      await removeGroup(tx, group.id);
+      audit.object = `group/${group.id}`;
+      return { status: "success" as const };
+    });
+  },
+});

@@ -1,0 +1,45 @@
+import { Type } from "typebox";
+import { notFound } from "../../http/input.ts";
+import { mayHandOut } from "../hand-out.ts";
+import { operation } from "../operation.ts";
+import { parsedPolicy } from "../role-policy.ts";
+import { listRolesOfGroup } from "../roles/store.ts";
+import { checkUniqueName, UniqueName } from "../unique-name.ts";
+import { groupNameTaken } from "./group-rules.ts";
+import { GroupIdParam, GroupReply, groupReply } from "./group.ts";
+import { copyGroup, findGroup, lockGroup } from "./store.ts";
+
+/** A custom group with the same roles and members; of `everyone`, with those who are active members now. */
+export const duplicateGroup = operation({
+  id: "group_duplicate",
+  summary: "Duplicate a group",
+  tag: "Groups",
+  method: "POST",
+  paths: { "v1.2": "/groups/:group_id/duplicate" },
+  access: { permission: { groups: ["system-admin"], role: "group:create" } },
+  params: GroupIdParam,
+  body: Type.Object({ name: UniqueName }),
+  reply: GroupReply,
+
+  async find({ params, reader }) {
+    if ((await findGroup(reader, { id: params.group_id, name: null })) === undefined) throw notFound();
+  },
+
+  async handle({ params, body, caller, deny, change }) {
+    const name = checkUniqueName(body.name);
+    return change(async (tx, audit) => {
+      const original = await lockGroup(tx, params.group_id);
+      if (original === undefined) throw notFound();
+      const roles = await listRolesOfGroup(tx, original.id);
+      if (!roles.every(({ policy }) => mayHandOut(caller, parsedPolicy(policy)))) {
+        throw deny(
+          "You may not do this: the group has power over groups, roles or users that you do not have yourself.",
+        );
+      }
+      const copy = await copyGroup(tx, original.id, name);
+      if (copy === undefined) throw groupNameTaken(name);
+      audit.object = `group/${copy.id}`;
+      return groupReply(copy);
+    });
+  },
+});

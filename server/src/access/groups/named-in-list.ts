@@ -1,0 +1,42 @@
+import type { Tx } from "../../db/database.ts";
+import { invalid, type Fault } from "../../lib/fault.ts";
+import { parseReferences, type References } from "../reference.ts";
+import { holdRoles, type RoleRow } from "../roles/store.ts";
+import { holdMembers } from "./store.ts";
+
+/**
+ * What a comma list of a request names, all of it or nothing. What another account has is as unknown as what never
+ * was; `unknown` makes the refusal, which is 422 for a field and 404 in a path.
+ */
+type Unknown = (reference: string) => Fault;
+
+export async function membersNamedIn(tx: Tx, list: string | undefined, unknown: Unknown): Promise<number[]> {
+  const references = parseReferences(list ?? "");
+  if (isEmpty(references)) return [];
+  const rows = await holdMembers(tx, references);
+  refuseUnknown(references, new Set(rows.flatMap(({ id, named_by }) => [String(id), ...(named_by ?? [])])), unknown);
+  return rows.map(({ id }) => id);
+}
+
+export async function rolesNamedIn(tx: Tx, list: string | undefined, unknown: Unknown): Promise<RoleRow[]> {
+  const references = parseReferences(list ?? "");
+  if (isEmpty(references)) return [];
+  const rows = await holdRoles(tx, references);
+  refuseUnknown(references, new Set(rows.flatMap(({ id, name }) => [String(id), name])), unknown);
+  return rows;
+}
+
+const SHOWN_LENGTH = 100;
+
+export function unknownIn(field: string, kind: "user" | "role"): Unknown {
+  return (reference) => invalid(field, `names an unknown ${kind}: ${[...reference].slice(0, SHOWN_LENGTH).join("")}`);
+}
+
+function isEmpty({ ids, names }: References): boolean {
+  return ids.length + names.length === 0;
+}
+
+function refuseUnknown({ ids, names }: References, known: ReadonlySet<string>, unknown: Unknown): void {
+  const missing = [...ids.map(String), ...names].find((reference) => !known.has(reference));
+  if (missing !== undefined) throw unknown(missing);
+}

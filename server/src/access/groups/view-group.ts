@@ -1,0 +1,23 @@
+import { Type } from "typebox";
+import { notFound } from "../../http/input.ts";
+import { operation } from "../operation.ts";
+import { parseReference, PathReference } from "../reference.ts";
+import { Group, groupOf } from "./group.ts";
+import { findGroup } from "./store.ts";
+
+export const viewGroup = operation({
+  id: "group_view",
+  summary: "View a group",
+  tag: "Groups",
+  method: "GET",
+  paths: { "v1.2": "/groups/:group_id" },
+  access: { permission: { groups: ["system-admin"], role: "group:read" } },
+  params: Type.Object({ group_id: PathReference }),
+  reply: Group,
+
+  async handle({ params, reader }) {
+    const row = await findGroup(reader, parseReference(params.group_id));
+    if (row === undefined) throw notFound();
+    return groupOf(row);
+  },
+});

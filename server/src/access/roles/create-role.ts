@@ -1,0 +1,31 @@
+import { Type } from "typebox";
+import { mayHandOut } from "../hand-out.ts";
+import { operation } from "../operation.ts";
+import { parseRolePolicies } from "../role-policy.ts";
+import { checkUniqueName, UniqueName } from "../unique-name.ts";
+import { BEYOND_CALLER, roleNameTaken } from "./role-rules.ts";
+import { Policies, RoleReply, roleReply } from "./role.ts";
+import { insertRole } from "./store.ts";
+
+export const createRole = operation({
+  id: "role_create",
+  summary: "Create a role",
+  tag: "Roles",
+  method: "POST",
+  paths: { "v1.2": "/roles" },
+  access: { permission: { groups: ["system-admin"], role: "role:create" } },
+  body: Type.Object({ name: UniqueName, policies: Type.Optional(Policies) }),
+  reply: RoleReply,
+
+  async handle({ body, caller, change, deny }) {
+    const name = checkUniqueName(body.name);
+    const policy = body.policies ?? "[]";
+    if (!mayHandOut(caller, parseRolePolicies(policy))) throw deny(BEYOND_CALLER);
+    return change(async (tx, audit) => {
+      const role = await insertRole(tx, name, policy);
+      if (role === undefined) throw roleNameTaken(name);
+      audit.object = `role/${role.id}`;
+      return roleReply(role);
+    });
+  },
+});

@@ -1,0 +1,29 @@
+import { Type } from "typebox";
+import { notFound } from "../../http/input.ts";
+import { operation } from "../operation.ts";
+import { checkRoleDelete } from "./role-rules.ts";
+import { RoleIdParam } from "./role.ts";
+import { deleteRole as removeRole, lockRole } from "./store.ts";
+
+/** Groups that had the role lose it, from their members' next request on. */
+export const deleteRole = operation({
+  id: "role_delete",
+  summary: "Delete a role",
+  tag: "Roles",
+  method: "DELETE",
+  paths: { "v1.2": "/roles/:role_id" },
+  access: { permission: { groups: ["system-admin"], role: "role:delete" } },
+  params: RoleIdParam,
+  reply: Type.Object({ status: Type.Literal("success") }),
+
+  async handle({ params, change }) {
+    return change(async (tx, audit) => {
+      const role = await lockRole(tx, params.role_id);
+      if (role === undefined) throw notFound();
+      checkRoleDelete(role);
+      await removeRole(tx, role.id);
+      audit.object = `role/${role.id}`;
+      return { status: "success" as const };
+    });
+  },
+});

@@ -1,0 +1,39 @@
+import { Type } from "typebox";
+import { notFound } from "../../http/input.ts";
+import { mayHandOut } from "../hand-out.ts";
+import { operation } from "../operation.ts";
+import { parsedPolicy } from "../role-policy.ts";
+import { checkUniqueName, UniqueName } from "../unique-name.ts";
+import { BEYOND_CALLER, roleNameTaken } from "./role-rules.ts";
+import { RoleIdParam, RoleReply, roleReply } from "./role.ts";
+import { findRole, insertRole } from "./store.ts";
+
+/** The same policy under another name, assigned to nobody yet; of a built-in role, a copy that can be changed. */
+export const duplicateRole = operation({
+  id: "role_duplicate",
+  summary: "Duplicate a role",
+  tag: "Roles",
+  method: "POST",
+  paths: { "v1.2": "/roles/:role_id/duplicate" },
+  access: { permission: { groups: ["system-admin"], role: "role:create" } },
+  params: RoleIdParam,
+  body: Type.Object({ name: UniqueName }),
+  reply: RoleReply,
+
+  async find({ params, reader }) {
+    const original = await findRole(reader, { id: params.role_id, name: null });
+    if (original === undefined) throw notFound();
+    return original;
+  },
+
+  async handle({ found: original, body, caller, change, deny }) {
+    const name = checkUniqueName(body.name);
+    if (!mayHandOut(caller, parsedPolicy(original.policy))) throw deny(BEYOND_CALLER);
+    return change(async (tx, audit) => {
+      const role = await insertRole(tx, name, original.policy);
+      if (role === undefined) throw roleNameTaken(name);
+      audit.object = `role/${role.id}`;
+      return roleReply(role);
+    });
+  },
+});

@@ -1,0 +1,41 @@
+import { Type } from "typebox";
+import { notFound } from "../../http/input.ts";
+import { mayHandOut } from "../hand-out.ts";
+import { operation } from "../operation.ts";
+import { parseRolePolicies } from "../role-policy.ts";
+import { checkUniqueName, UniqueName } from "../unique-name.ts";
+import { BEYOND_CALLER, checkRoleEdit, roleNameTaken } from "./role-rules.ts";
+import { Policies, RoleIdParam, RoleReply, roleReply } from "./role.ts";
+import { findRole, lockRole, updateRole } from "./store.ts";
+
+/** What changes holds from the next request on of everybody whose groups have the role. */
+export const editRole = operation({
+  id: "role_edit",
+  summary: "Edit a role",
+  tag: "Roles",
+  method: "PUT",
+  paths: { "v1.2": "/roles/:role_id" },
+  access: { permission: { groups: ["system-admin"], role: "role:update" } },
+  params: RoleIdParam,
+  body: Type.Object({ name: Type.Optional(UniqueName), policies: Type.Optional(Policies) }),
+  reply: RoleReply,
+
+  async find({ params, reader }) {
+    if ((await findRole(reader, { id: params.role_id, name: null })) === undefined) throw notFound();
+  },
+
+  async handle({ params, body, caller, change, deny }) {
+    if (body.name !== undefined) checkUniqueName(body.name);
+    if (body.policies !== undefined && !mayHandOut(caller, parseRolePolicies(body.policies))) throw deny(BEYOND_CALLER);
+    return change(async (tx, audit) => {
+      const role = await lockRole(tx, params.role_id);
+      if (role === undefined) throw notFound();
+      const edit = { name: body.name ?? role.name, policy: body.policies ?? role.policy };
+      checkRoleEdit(role, edit);
+      const edited = await updateRole(tx, role.id, edit.name, edit.policy);
+      if (edited === undefined) throw roleNameTaken(edit.name);
+      audit.object = `role/${role.id}`;
+      return roleReply(edited);
+    });
+  },
+});

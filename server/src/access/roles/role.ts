@@ -1,0 +1,33 @@
+import { Type, type Static } from "typebox";
+import { Id, OneOf } from "../../http/schema.ts";
+import type { RoleRow } from "./store.ts";
+
+/** §2.8: what a role shows of itself. */
+export const Role = Type.Object(
+  {
+    id: Id,
+    name: Type.String(),
+    source: OneOf(["system", "custom"], { description: "system: built in" }),
+    policy: Type.String({ description: "A JSON string of [{resource, action:[…], access}], as it was given" }),
+    account_id: Id,
+  },
+  { title: "Role" },
+);
+
+export const RoleReply = Type.Object({ status: Type.Literal("success"), roles: Role });
+
+export const Policies = Type.String({
+  maxLength: 65_536,
+  description: "A JSON string of [{resource, action:[…], access}]",
+  examples: ['[{"resource":"command","action":["read","create"],"access":"allow"}]'],
+});
+
+export const RoleIdParam = Type.Object({ role_id: Id });
+
+export function roleOf({ id, name, source, policy, account_id }: RoleRow): Static<typeof Role> {
+  return { id, name, source, policy, account_id };
+}
+
+export function roleReply(row: RoleRow): Static<typeof RoleReply> {
+  return { status: "success", roles: roleOf(row) };
+}
