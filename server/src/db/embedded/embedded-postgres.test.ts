@@ -2,11 +2,17 @@ import { once } from "node:events";
 import { chmod, chown, lstat, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from "vitest";
 import type { EmbeddedPostgres } from "./embedded-postgres.ts";
 import { listProcesses, findProcess } from "./process-table.ts";
 import { readPasswords } from "./role-passwords.ts";
-import { connectAndQuery, makeScratchCluster, query, type ScratchCluster } from "./scratch-cluster.ts";
+import {
+  connectAndQuery,
+  makeScratchCluster,
+  makeStoppedCluster,
+  query,
+  type ScratchCluster,
+} from "./scratch-cluster.ts";
 
 const isRoot = process.getuid?.() === 0;
 const { cacheDir } = inject("postgres");
@@ -90,7 +96,7 @@ describe("a first start", () => {
   });
 });
 
-describe("a start", () => {
+describe("a start without a usable cluster", () => {
   let scratch: ScratchCluster;
   afterEach(() => scratch.dispose());
 
@@ -112,8 +118,29 @@ describe("a start", () => {
     expect(await query(await scratch.start(), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
   });
 
-  test("finds data, port and password as they were", async () => {
+  test("refuses a cluster of another major version and says how to move", async () => {
     scratch = makeScratchCluster(cacheDir);
+    await mkdir(scratch.cluster.data, { recursive: true });
+    for (const path of [scratch.dataDir, scratch.cluster.folder]) await chmod(path, 0o755);
+    await writeFile(join(scratch.cluster.data, "PG_VERSION"), "17\n");
+    await expect(scratch.start()).rejects.toThrow(/PostgreSQL 17.*brings 18.*admin -- export.*admin -- import/);
+  });
+});
+
+describe("a later start", () => {
+  let template: ScratchCluster;
+  let scratch: ScratchCluster;
+
+  beforeAll(async () => {
+    template = await makeStoppedCluster(cacheDir);
+  });
+  beforeEach(async () => {
+    scratch = await template.clone();
+  });
+  afterEach(() => scratch.dispose());
+  afterAll(() => template.dispose());
+
+  test("finds data, port and password as they were", async () => {
     const first = await scratch.start();
     await query(first, "CREATE TABLE kept AS SELECT 42 AS answer");
     await scratch.stop();
@@ -124,7 +151,6 @@ describe("a start", () => {
   });
 
   test("takes another port when its own is taken, and keeps that one", async () => {
-    scratch = makeScratchCluster(cacheDir);
     const { port } = await scratch.start();
     await scratch.stop();
     const squatter = createServer().listen({ host: "127.0.0.1", port });
@@ -137,23 +163,13 @@ describe("a start", () => {
   });
 
   test("sets new passwords when the stored ones are lost", async () => {
-    scratch = makeScratchCluster(cacheDir);
     await query(await scratch.start(), "CREATE TABLE kept AS SELECT 42 AS answer");
     await scratch.stop();
     await rm(scratch.cluster.secrets, { recursive: true });
     expect(await query(await scratch.start(), "SELECT answer FROM kept")).toEqual([{ answer: 42 }]);
   });
 
-  test("refuses a cluster of another major version and says how to move", async () => {
-    scratch = makeScratchCluster(cacheDir);
-    await mkdir(scratch.cluster.data, { recursive: true });
-    for (const path of [scratch.dataDir, scratch.cluster.folder]) await chmod(path, 0o755);
-    await writeFile(join(scratch.cluster.data, "PG_VERSION"), "17\n");
-    await expect(scratch.start()).rejects.toThrow(/PostgreSQL 17.*brings 18.*admin -- export.*admin -- import/);
-  });
-
   test("names the log and the reason when the server does not start", async () => {
-    scratch = makeScratchCluster(cacheDir);
     await expect(scratch.start({ shared_buffers: "nonsense" })).rejects.toThrow(/server\.log\)[^]*shared_buffers/);
   });
 });

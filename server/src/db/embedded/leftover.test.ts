@@ -2,15 +2,23 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, describe, expect, inject, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from "vitest";
 import { findProcess } from "./process-table.ts";
-import { makeScratchCluster, query, type ScratchCluster } from "./scratch-cluster.ts";
+import { makeStoppedCluster, query, type ScratchCluster } from "./scratch-cluster.ts";
 import { spawnIdentity } from "./unprivileged-user.ts";
 
 const { cacheDir } = inject("postgres");
+let template: ScratchCluster;
 let scratch: ScratchCluster;
 
+beforeAll(async () => {
+  template = await makeStoppedCluster(cacheDir);
+});
+beforeEach(async () => {
+  scratch = await template.clone();
+});
 afterEach(() => scratch.dispose());
+afterAll(() => template.dispose());
 
 async function startAndKillSupervisor(): Promise<number> {
   const supervisor = scratch.startElsewhere();
@@ -33,7 +41,6 @@ async function isRunning(pid: number): Promise<boolean> {
 
 describe("after kill -9 of the supervisor", () => {
   test("the server goes on, and the next start takes it over", async () => {
-    scratch = makeScratchCluster(cacheDir);
     const pid = await startAndKillSupervisor();
     const postgres = await scratch.start();
     expect(await scratch.postmasterPid()).toBe(pid);
@@ -44,7 +51,6 @@ describe("after kill -9 of the supervisor", () => {
   });
 
   test("a server with other settings is replaced", async () => {
-    scratch = makeScratchCluster(cacheDir);
     const pid = await startAndKillSupervisor();
     const postgres = await scratch.start({ work_mem: "5MB" });
     expect(await isRunning(pid)).toBe(false);
@@ -52,7 +58,6 @@ describe("after kill -9 of the supervisor", () => {
   });
 
   test("an adopted server that dies is started again", async () => {
-    scratch = makeScratchCluster(cacheDir);
     const pid = await startAndKillSupervisor();
     const postgres = await scratch.start();
     process.kill(pid, "SIGKILL");
@@ -62,7 +67,6 @@ describe("after kill -9 of the supervisor", () => {
   });
 
   test("and of the server at once, the next start recovers", async () => {
-    scratch = makeScratchCluster(cacheDir);
     const pid = await startAndKillSupervisor();
     process.kill(pid, "SIGKILL");
     expect(await query(await scratch.start(), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
@@ -70,9 +74,6 @@ describe("after kill -9 of the supervisor", () => {
 });
 
 test("a stranger with the pid of a server that is gone is not touched", async () => {
-  scratch = makeScratchCluster(cacheDir);
-  await scratch.start();
-  await scratch.stop();
   const identity = spawnIdentity(scratch.cluster.user);
   const stranger = spawn("/bin/sleep", ["600"], { cwd: "/", stdio: "ignore", ...identity });
   await once(stranger, "spawn");

@@ -1,20 +1,23 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { chmodSync, mkdtempSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { Client } from "pg";
 import { pino } from "pino";
 import { describeCluster, readPostmasterPid, type Cluster } from "./cluster.ts";
 import { lockDataDir } from "./data-dir-lock.ts";
 import { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded-postgres.ts";
 import { settleLeftover } from "./leftover.ts";
-import { findUnprivilegedUser } from "./unprivileged-user.ts";
+import { findUnprivilegedUser, makeReachableFolder } from "./unprivileged-user.ts";
 
 /** For tests: a data directory of its own, and a way to leave nothing of it behind, running or stored. */
 export interface ScratchCluster {
   readonly dataDir: string;
   readonly cluster: Cluster;
+  /** A stopped cluster's files under another data directory: cheaper than a first start. */
+  clone(): Promise<ScratchCluster>;
   start(settings?: Record<string, string>): Promise<EmbeddedPostgres>;
   /** Stops the server and gives the data directory free, as a Headgate that ends does. */
   stop(): Promise<void>;
@@ -38,6 +41,13 @@ export function makeScratchCluster(cacheDir: string, below = ""): ScratchCluster
   return {
     dataDir,
     cluster,
+    clone: async () => {
+      const copy = makeScratchCluster(cacheDir);
+      makeReachableFolder(copy.dataDir);
+      await promisify(execFile)("/bin/cp", ["-a", cluster.folder, copy.cluster.folder]);
+      await rm(join(copy.cluster.folder, "port"));
+      return copy;
+    },
     start: async (settings) => {
       const lock = lockDataDir(dataDir);
       try {
@@ -58,6 +68,14 @@ export function makeScratchCluster(cacheDir: string, below = ""): ScratchCluster
       await rm(root, { recursive: true, force: true });
     },
   };
+}
+
+/** One to clone from. */
+export async function makeStoppedCluster(cacheDir: string): Promise<ScratchCluster> {
+  const scratch = makeScratchCluster(cacheDir);
+  await scratch.start();
+  await scratch.stop();
+  return scratch;
 }
 
 /** Prints `ready` and then waits to be killed. */

@@ -1,16 +1,23 @@
-import { afterEach, describe, expect, inject, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from "vitest";
 import { isServerChild } from "./cluster.ts";
 import { findProcess, listProcesses } from "./process-table.ts";
-import { makeScratchCluster, query, type ScratchCluster } from "./scratch-cluster.ts";
+import { makeStoppedCluster, query, type ScratchCluster } from "./scratch-cluster.ts";
 
 const { cacheDir } = inject("postgres");
+let template: ScratchCluster;
 let scratch: ScratchCluster;
 
+beforeAll(async () => {
+  template = await makeStoppedCluster(cacheDir);
+});
+beforeEach(async () => {
+  scratch = await template.clone();
+});
 afterEach(() => scratch.dispose());
+afterAll(() => template.dispose());
 
 describe("after kill -9 of the server", () => {
   test("it is started again at the same place, with what was committed", async () => {
-    scratch = makeScratchCluster(cacheDir);
     const postgres = await scratch.start();
     await query(postgres, "CREATE TABLE kept AS SELECT 42 AS answer");
     const pid = (await scratch.postmasterPid()) ?? 0;
@@ -22,7 +29,6 @@ describe("after kill -9 of the server", () => {
   });
 
   test("a stop in the middle of the restart leaves nothing running", async () => {
-    scratch = makeScratchCluster(cacheDir);
     const postgres = await scratch.start();
     process.kill((await scratch.postmasterPid()) ?? 0, "SIGKILL");
     await vi.waitFor(() => expect(postgres.healthy).toBe(false), { interval: 1 });
@@ -33,7 +39,6 @@ describe("after kill -9 of the server", () => {
   });
 
   test("a backend too busy to notice is ended, because it holds the shared memory", async () => {
-    scratch = makeScratchCluster(cacheDir);
     const postgres = await scratch.start();
     const stuck = query(postgres, "SELECT pg_sleep(600)").catch((error: unknown) => error);
     const backend = await vi.waitFor(async () => {
