@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import { Pool, types, type CustomTypesConfig, type PoolClient, type PoolConfig } from "pg";
 import { StatementNames } from "./statement-names.ts";
 import { storeFault } from "./store-fault.ts";
@@ -87,26 +88,34 @@ class PooledDatabase implements Database {
 
   async #transaction<T>(begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
     const client = await this.#connect();
-    // What is sent and not awaited is settled before the commit counts; until then a rejection must have a listener.
+    // What nobody waits for: sent with the next statement or the commit, settled before the transaction counts as done.
     const sent: Promise<unknown>[] = [];
-    const send = (answer: Promise<unknown>): void => {
-      answer.catch(() => undefined);
-      sent.push(answer);
+    let held: (() => Promise<unknown>)[] = [() => client.query(begin)];
+    const sendHeld = (): void => {
+      for (const answer of held.map((send) => send())) {
+        answer.catch(() => undefined);
+        sent.push(answer);
+      }
+      held = [];
     };
-    send(client.query(begin));
+    const tx: Tx = {
+      query: (text, values = []) => {
+        this.#roundTrips += 1;
+        return inOneWrite(client, () => {
+          sendHeld();
+          return this.#run(client, text, values);
+        });
+      },
+      send: (text, values = []) => {
+        held.push(() => this.#run(client, text, values));
+      },
+    };
     let isBroken = false;
     try {
-      const result = await work({
-        query: (text, values = []) => {
-          this.#roundTrips += 1;
-          return this.#run(client, text, values);
-        },
-        send: (text, values = []) => {
-          send(this.#run(client, text, values));
-        },
-      });
+      const result = await work(tx);
       this.#roundTrips += 1;
-      send(client.query("commit"));
+      held.push(() => client.query("commit"));
+      inOneWrite(client, sendHeld);
       await Promise.all(sent);
       return result;
     } catch (error) {
@@ -126,10 +135,12 @@ class PooledDatabase implements Database {
   ): Promise<Row[]> {
     const client = await this.#connect();
     this.#roundTrips += 1;
-    const opened = client.query(beginAsAccount(accountId));
-    const rows = this.#run<Row>(client, text, values);
-    // After a failed statement this is a rollback; either way the connection is clean again.
-    const closed = client.query("commit");
+    const [opened, rows, closed] = inOneWrite(client, () => [
+      client.query(beginAsAccount(accountId)),
+      this.#run<Row>(client, text, values),
+      // After a failed statement this is a rollback; either way the connection is clean again.
+      client.query("commit"),
+    ]);
     void Promise.allSettled([opened, rows, closed]).then(([, , close]) => {
       client.release(close.status === "rejected");
     });
@@ -168,6 +179,17 @@ class PooledDatabase implements Database {
     const name = this.#statements.nameOf(text);
     const result = await client.query<Row>({ ...(name === undefined ? {} : { name }), text, values: [...values] });
     return result.rows;
+  }
+}
+
+/** What `work` sends at once leaves in one packet: on a busy server the system calls cost more than the SQL. */
+function inOneWrite<T>(client: PoolClient, work: () => T): T {
+  const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection; // public, but not typed
+  stream.cork();
+  try {
+    return work();
+  } finally {
+    stream.uncork();
   }
 }
 
