@@ -2,8 +2,9 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 import type { FastifyInstance } from "fastify";
 import type { PoolConfig } from "pg";
 import { gatherDenials } from "./access/audit/denials.ts";
-import { accessGate } from "./access/gate.ts";
-import { limitsOf } from "./access/limits.ts";
+import { accessGate, type Admission } from "./access/gate.ts";
+import { limitsOf, type Limits } from "./access/limits.ts";
+import type { Admitted, OperationAccess } from "./access/operation.ts";
 import type { Config } from "./config.ts";
 import { openDatabase, type Database } from "./db/database.ts";
 import { databaseMetrics } from "./db/metrics.ts";
@@ -31,6 +32,7 @@ const DRAIN_LIMIT_MS = 20_000;
 export interface Services {
   db: Database;
   keys: KeyRing;
+  limits: Limits;
   clock: Clock;
   config: Config;
 }
@@ -61,15 +63,16 @@ export async function startApp({
   const db = openDatabase(connection);
   const keys = openKeyRing(config.keyFile);
   const denials = gatherDenials(db.system, clock, log);
-  const services: Services = { db, keys, clock, config };
+  const limits = limitsOf(config, clock);
+  const services: Services = { db, keys, limits, clock, config };
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   databaseMetrics(registry, db);
 
   const diskGuard = guardDisk(config.dataDir, config.lowDiskPercent);
   await diskGuard.check();
-  const gate = accessGate({ db, keys, denials, limits: limitsOf(config, clock), clock, log });
-  const server = await buildServer({
+  const gate = accessGate({ db, keys, denials, limits, clock, log });
+  const server = await buildServer<OperationAccess, Admission, Admitted, Services>({
     endpoints,
     services,
     gate,

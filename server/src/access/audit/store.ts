@@ -1,8 +1,11 @@
 import type { Queryable, Tx } from "../../db/database.ts";
 import type { Caller } from "../caller.ts";
 
+/** Who an audit row names: a caller, or somebody who is not one yet. */
+export type Actor = Pick<Caller, "accountId" | "userId" | "email" | "address" | "requestId">;
+
 /** Rides with the change it tells of: sent with the commit, it costs no round trip, and if it fails nothing is done. */
-export function recordAudit(tx: Tx, caller: Caller, operation: string, object: string | null): void {
+export function recordAudit(tx: Tx, caller: Actor, operation: string, object: string | null): void {
   tx.send(
     `insert into audit_event (account_id, user_id, email, address, operation, object, outcome, request_id)
      values ($1, $2, $3, $4, $5, $6, 'done', $7)`,
@@ -41,5 +44,33 @@ export async function addDenial(system: Queryable, denial: Denial): Promise<void
       denial.minute,
       denial.count,
     ],
+  );
+}
+
+export interface AuditEventRow {
+  id: number;
+  at: Date;
+  user_id: number | null;
+  email: string | null;
+  address: string | null;
+  operation: string;
+  object: string | null;
+  outcome: "done" | "denied";
+  request_id: string | null;
+  count: number;
+}
+
+/** Newest first. A deep page counts its way through ids in the index; only the rows shown are read. */
+export async function listAuditEvents(
+  reader: Queryable,
+  { beforeId, limit, offset }: { beforeId: number; limit: number; offset: number },
+): Promise<AuditEventRow[]> {
+  return reader.query(
+    `select id, at, user_id, email, address, operation, object, outcome, request_id, count
+       from audit_event
+      where id in (select id from audit_event where account_id = current_account_id() and id < $1
+                    order by id desc limit $2 offset $3)
+      order by id desc`,
+    [beforeId, limit, offset],
   );
 }

@@ -1,4 +1,4 @@
-import type { Queryable } from "../../db/database.ts";
+import type { Queryable, Tx } from "../../db/database.ts";
 
 /** A membership with its user and groups: what every list of users shows, in one statement. */
 export interface MemberRow {
@@ -43,4 +43,23 @@ export async function listMembersOfGroup(reader: Queryable, groupId: number): Pr
       order by m.id`,
     [groupId],
   );
+}
+
+/**
+ * Taken before anything that may leave the account without a system-admin: of two such changes at once, the second
+ * sees what the first did. A statement of its own, because one that waits for a lock still reads what it saw before.
+ */
+export function lockAdmins(tx: Tx, accountId: number): void {
+  tx.send("select from account where id = $1 for no key update", [accountId]);
+}
+
+/** Whether anybody is left who can run the account. Ask under `lockAdmins`, after the change. */
+export async function hasActiveAdmin(tx: Tx): Promise<boolean> {
+  const [row] = await tx.query<{ there: boolean }>(
+    `select exists (select from access_group g
+                      join access_group_member gm on gm.group_id = g.id
+                      join membership m on m.id = gm.membership_id
+                     where g.name = 'system-admin' and m.state = 'active') as there`,
+  );
+  return row?.there ?? false;
 }

@@ -1,0 +1,68 @@
+import { Type } from "typebox";
+import { recordAudit } from "../access/audit/store.ts";
+import type { Limits } from "../access/limits.ts";
+import { publicOperation, type WithDatabase } from "../access/operation.ts";
+import { mintToken, tokenSha256 } from "../access/token.ts";
+import { Id, OneOf } from "../http/schema.ts";
+import { invalid, type Fault } from "../lib/fault.ts";
+import { codeSha256, isWellFormedCode, MAX_CODE_LENGTH } from "./invitation-code.ts";
+import { insertMember, takeInvitation } from "./store/invitations.ts";
+
+/**
+ * Whoever holds the code becomes a pending user of the account that invited them, with a token that is refused until
+ * somebody enables them. A user the installation knows keeps their name: a code proves no right to change it.
+ */
+export const acceptInvitation = publicOperation({
+  id: "invitation_accept",
+  summary: "Accept an invitation",
+  tag: "Users",
+  method: "POST",
+  paths: { v2: "/invitations/accept" },
+  access: { permission: "public" },
+  body: Type.Object({
+    code: Type.String({ maxLength: MAX_CODE_LENGTH, description: "The invitation_code of users/invite_new" }),
+    name: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 255,
+        pattern: "^[^\\u0000-\\u001f\\u007f]*$",
+        description: "How the user is shown; the e-mail address by default",
+        examples: ["Ada Lovelace"],
+      }),
+    ),
+  }),
+  reply: Type.Object({
+    status: OneOf(["success"]),
+    id: Id,
+    email: Type.String(),
+    authentication_token: Type.String({ description: "Shown once; refused until the user is enabled" }),
+  }),
+
+  async handle({ body, address, requestId }, { db, limits }: WithDatabase & { limits: Limits }) {
+    // One text for a code that never was, is used up or too old; who tries many is limited as with bad tokens.
+    const unusableCode = (): Fault => {
+      limits.takeBadToken(address);
+      return invalid("code", "must be that of an open invitation; ask for a new one");
+    };
+    if (!isWellFormedCode(body.code)) throw unusableCode();
+    return db.asSystem(async (tx) => {
+      const invitation = await takeInvitation(tx, codeSha256(body.code));
+      if (invitation === undefined) throw unusableCode();
+      const { account_id: accountId, email, group_ids: groupIds } = invitation;
+      const token = mintToken();
+      const member = await insertMember(tx, {
+        accountId,
+        email,
+        groupIds,
+        name: body.name ?? email,
+        state: "pending",
+        userType: "regular",
+        tokenSha256: tokenSha256(token),
+      });
+      if (member === undefined) throw unusableCode();
+      const actor = { accountId, userId: member.user_id, email: member.email, address, requestId };
+      recordAudit(tx, actor, "invitation_accept", `membership/${member.id}`);
+      return { status: "success" as const, id: member.id, email: member.email, authentication_token: token };
+    });
+  },
+});

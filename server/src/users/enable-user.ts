@@ -1,0 +1,27 @@
+import { operation } from "../access/operation.ts";
+import { parseReference } from "../access/reference.ts";
+import { notFound } from "../http/input.ts";
+import { findTarget, setMemberState } from "./store/members.ts";
+import { UserStatusBody, UserStatusReply } from "./user-status.ts";
+
+/** §4.12 Enable a user: lets a disabled one back in and approves a pending one; of an active one it changes nothing. */
+export const enableUser = operation({
+  id: "user_enable",
+  summary: "Enable a user",
+  tag: "Users",
+  method: "POST",
+  paths: { "v1.2": "/accounts/enable_svc_user" },
+  access: { permission: { groups: ["system-user", "system-admin"], role: "svc_user:update" } },
+  body: UserStatusBody,
+  reply: UserStatusReply,
+
+  async handle({ body, change }) {
+    return change(async (tx, audit) => {
+      const target = await findTarget(tx, parseReference(body.svc_user_id.trim()));
+      if (target === undefined) throw notFound();
+      await setMemberState(tx, target.id, "active");
+      audit.object = `membership/${target.id}`;
+      return { status: "success" as const, id: target.id, email: target.email };
+    });
+  },
+});

@@ -1,0 +1,18 @@
+import { createHash, randomBytes } from "node:crypto";
+
+/** An invitation's code: `hgi_` and 32 random bytes, of which only the SHA-256 is kept. */
+const WELL_FORMED = /^hgi_[\w-]{43}$/;
+export const MAX_CODE_LENGTH = 100;
+
+export function mintInvitationCode(random: (bytes: number) => Buffer = randomBytes): string {
+  return `hgi_${random(32).toString("base64url")}`;
+}
+
+/** Lets an invented code be refused without asking the store. */
+export function isWellFormedCode(code: string): boolean {
+  return WELL_FORMED.test(code);
+}
+
+export function codeSha256(code: string): Buffer {
+  return createHash("sha256").update(code).digest();
+}

@@ -1,0 +1,109 @@
+import { Type } from "typebox";
+import type { Caller } from "../access/caller.ts";
+import { mayHandOut } from "../access/hand-out.ts";
+import { USER_TYPES } from "../access/members/user-entry.ts";
+import { operation } from "../access/operation.ts";
+import { parseReferences, ReferenceList } from "../access/reference.ts";
+import { parsedPolicy } from "../access/role-policy.ts";
+import { mintToken, tokenSha256 } from "../access/token.ts";
+import type { Tx } from "../db/database.ts";
+import { notFound } from "../http/input.ts";
+import { Id, OneOf } from "../http/schema.ts";
+import { Fault } from "../lib/fault.ts";
+import { codeSha256, mintInvitationCode } from "./invitation-code.ts";
+import { resolveGroups } from "./resolve-groups.ts";
+import { findMemberState, insertInvitation, insertMember, isAccountNamed } from "./store/invitations.ts";
+import type { GroupRow } from "./store/groups.ts";
+import { MAX_EMAIL_LENGTH } from "./user-status.ts";
+
+const DEFAULT_GROUP = "system-user";
+
+/**
+ * Invites a person, who becomes a user by accepting, or makes a service user, who is one at once. The code or the token
+ * is in the reply and nowhere else. `id` is the invitation's for a person and that of get_users for a service user.
+ */
+export const inviteUser = operation({
+  id: "user_invite",
+  summary: "Invite a user to the account",
+  tag: "Users",
+  method: "POST",
+  paths: { "v1.2": "/users/invite_new" },
+  access: { permission: { groups: ["system-admin"], role: "svc_user:create" } },
+  body: Type.Object({
+    invitee_email: Type.String({
+      maxLength: MAX_EMAIL_LENGTH,
+      pattern: "^[^\\s,@\\u0000-\\u001f\\u007f]+@[^\\s,@\\u0000-\\u001f\\u007f]+$",
+      description: "The e-mail address of the user to be",
+      examples: ["ada@example.com"],
+    }),
+    account: Type.Optional(Type.String({ maxLength: 255, description: "The caller's own account, by id or name" })),
+    groups: Type.Optional(ReferenceList),
+    user_type: Type.Optional(OneOf(USER_TYPES, { default: "regular" })),
+  }),
+  reply: Type.Object({
+    status: OneOf(["success"]),
+    id: Id,
+    email: Type.String(),
+    invitation_code: Type.Optional(Type.String({ description: "Of a regular user: shown once, good for 7 days" })),
+    authentication_token: Type.Optional(Type.String({ description: "Of a service user: shown once" })),
+  }),
+
+  async handle({ body, caller, change, deny }) {
+    const { invitee_email: email, user_type: userType = "regular" } = body;
+    const { accountId } = caller;
+    const references = parseReferences((body.groups ?? "").trim() || DEFAULT_GROUP);
+    return change(
+      async (tx, audit) => {
+        if (body.account !== undefined && !(await isAccountNamed(tx, accountId, body.account))) throw notFound();
+        const groups = await resolveGroups(tx, accountId, references);
+        const beyond = groups.find((group) => !mayInviteInto(caller, group));
+        if (beyond !== undefined) throw deny(`You may not invite into ${beyond.name}: it may do more than you.`);
+        // Every active member is in `everyone` without a row of its own.
+        const groupIds = groups.filter(({ name }) => name !== "everyone").map(({ id }) => id);
+        if ((await findMemberState(tx, accountId, email)) !== undefined) throw alreadyMember(email);
+        const invite = userType === "service" ? addServiceUser : addInvitation;
+        const { object, ...invited } = await invite(tx, { accountId, email, groupIds });
+        audit.object = object;
+        return { status: "success" as const, ...invited };
+      },
+      // Users belong to no account, so making one reaches beyond it.
+      userType === "service" ? "system" : "account",
+    );
+  },
+});
+
+/** Who may invite may always invite ordinary users; beyond that, nobody hands out what they do not have. */
+function mayInviteInto(caller: Caller, { name, policies }: GroupRow): boolean {
+  if (name === DEFAULT_GROUP) return true;
+  if (name === "system-admin") return caller.groups.has("system-admin");
+  return mayHandOut(caller, (policies ?? []).flatMap(parsedPolicy));
+}
+
+interface Invitee {
+  accountId: number;
+  email: string;
+  groupIds: readonly number[];
+}
+
+async function addInvitation(tx: Tx, invitee: Invitee) {
+  const code = mintInvitationCode();
+  const id = await insertInvitation(tx, { ...invitee, codeSha256: codeSha256(code) });
+  return { object: `invitation/${id}`, id, email: invitee.email, invitation_code: code };
+}
+
+async function addServiceUser(tx: Tx, invitee: Invitee) {
+  const token = mintToken();
+  const member = await insertMember(tx, {
+    ...invitee,
+    name: invitee.email,
+    state: "active",
+    userType: "service",
+    tokenSha256: tokenSha256(token),
+  });
+  if (member === undefined) throw alreadyMember(invitee.email);
+  return { object: `membership/${member.id}`, id: member.id, email: member.email, authentication_token: token };
+}
+
+function alreadyMember(email: string): Fault {
+  return new Fault("conflict", `${email} is a user of this account already, or waits for approval.`);
+}
