@@ -52,6 +52,7 @@ const FOREIGN: Record<string, [FaultCode, string] | undefined> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ["too-large", "The body is larger than this operation takes."],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ["malformed", "The body does not have the length that Content-Length says."],
   FST_ERR_BAD_URL: ["malformed", "The path is not a valid URL path."],
+  FST_ERR_MAX_PARAM_LENGTH: ["not-found", "Not found."],
   FST_ERR_ASYNC_CONSTRAINT: ["malformed", "The request is malformed."],
   HPE_HEADER_OVERFLOW: ["headers-too-large", "The request headers are too large."],
   ERR_HTTP_REQUEST_TIMEOUT: ["request-timeout", "The request did not arrive in time."],

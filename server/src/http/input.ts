@@ -8,14 +8,23 @@ import { isRecord, lenient } from "./lenient.ts";
 export type InputReader = (raw: unknown) => Record<string, unknown>;
 
 export function inputReader(schema: TObject | undefined): InputReader {
-  if (schema === undefined) return () => ({});
+  if (schema === undefined) {
+    return (raw) => {
+      mustBeObject(raw);
+      return {};
+    };
+  }
   const validator = Compile(schema);
   return (raw) => {
-    if (!isRecord(raw)) throw new Fault("invalid", "The body must be a JSON object.");
+    mustBeObject(raw);
     const value = lenient(schema, raw);
     if (validator.Check(value)) return value;
     throw new Fault("invalid", describe(validator.Errors(value)));
   };
+}
+
+function mustBeObject(raw: unknown): asserts raw is Record<string, unknown> {
+  if (!isRecord(raw)) throw new Fault("invalid", "The body must be a JSON object.");
 }
 
 /** A path parameter that cannot be an id names nothing: 404, as an id that never was. */

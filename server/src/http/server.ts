@@ -79,7 +79,8 @@ export async function buildServer<Access, Admission, Admitted, Services>(
     request.raw.headers["content-type"] = "application/json";
     reply.header("X-Request-Id", request.id);
     reply.header(traceHeader, request.id);
-    done();
+    // An unknown path is 404 whatever its body holds.
+    done(request.is404 ? notFound() : undefined);
   });
   if (identifierPrefix !== "svc") {
     server.addHook("onSend", (request, _reply, payload, done) => {

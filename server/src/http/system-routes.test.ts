@@ -1,0 +1,116 @@
+import { describe, expect, test } from "vitest";
+import { useServer } from "../../test/support/given.ts";
+import { askParts } from "./readiness.ts";
+import { escapeHtml, html } from "./html.ts";
+import { referencePage } from "./reference-page.ts";
+import { headgateOpenApi } from "../openapi-document.ts";
+
+const given = useServer();
+
+const get = (path: string, init?: RequestInit): Promise<Response> => fetch(`${given.base}${path}`, init);
+
+describe("what the server says of itself", () => {
+  test("/healthz is 200 while the process is up", async () => {
+    const response = await get("/healthz");
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ status: "ok" });
+  });
+
+  test("/readyz tells the state of each part", async () => {
+    const response = await get("/readyz");
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({
+      status: "ok",
+      parts: {
+        store: { ok: true, detail: "answers" },
+        migrations: { ok: true, detail: expect.stringMatching(/^(\d+) of \1 applied$/) },
+        disk: { ok: true, detail: expect.stringMatching(/^\d+ % free$/) },
+      },
+    });
+  });
+
+  test("/metrics counts requests by operation and shows the connections", async () => {
+    const account = await given.account();
+    await account.get("/whitelist_ip");
+    const response = await get("/metrics");
+    expect(response.headers.get("content-type")).toMatch(/^text\/plain; version=/);
+    const text = await response.text();
+    expect(text).toMatch(/^headgate_http_requests_total\{operation="whitelist_ip_list",status="200"\} 1$/m);
+    expect(text).toMatch(/^headgate_db_connections\{state="idle"\} \d+$/m);
+    expect(text).toMatch(/^headgate_db_waiting 0$/m);
+    expect(text).toMatch(/^headgate_db_round_trips_total \d+$/m);
+    expect(text).toMatch(/^process_cpu_seconds_total/m);
+  });
+
+  test("/openapi.json is the document of this server", async () => {
+    const response = await get("/openapi.json");
+    expect(response.headers.get("content-type")).toMatch(/^application\/json/);
+    expect(await response.json()).toEqual(JSON.parse(JSON.stringify(headgateOpenApi())));
+  });
+
+  test("/docs is one page without script or anything fetched, and its policy forbids both", async () => {
+    const response = await get("/docs");
+    expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(response.headers.get("content-security-policy")).toMatch(
+      /^default-src 'none'; style-src 'sha256-[\w+/=]+';/,
+    );
+    const page = await response.text();
+    expect(page).not.toMatch(/<script|<img|<link|@import|url\(|https?:/i);
+    for (const { operationId } of Object.values(headgateOpenApi().paths).flatMap((item) => Object.values(item))) {
+      expect(page).toContain(`<article id="${operationId}">`);
+      expect(page).toContain(`href="#${operationId}"`);
+    }
+  });
+
+  test.each(["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs"])(
+    "%s answers HEAD, and 405 to the rest",
+    async (path) => {
+      const head = await get(path, { method: "HEAD" });
+      expect(head.status).toBe(200);
+      expect(head.headers.get("x-request-id")).toBeTruthy();
+      expect(await head.text()).toBe("");
+      for (const method of ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"]) {
+        const refused = await get(path, { method });
+        expect(refused.status, method).toBe(405);
+        expect(refused.headers.get("allow")).toBe("GET, HEAD");
+        expect(await refused.json()).toEqual({ error: { error_code: 405, error_message: expect.any(String) } });
+      }
+    },
+  );
+});
+
+describe("readiness", () => {
+  test("a part that fails or does not answer in time is not ready, and the others are told all the same", async () => {
+    const parts = await askParts(
+      {
+        good: () => Promise.resolve({ ok: true, detail: "here" }),
+        broken: () => Promise.reject(new Error("password of db1.internal is wrong")),
+        silent: () => new Promise(() => undefined),
+      },
+      20,
+    );
+    expect(parts).toEqual({
+      good: { ok: true, detail: "here" },
+      broken: { ok: false, detail: "not reachable" },
+      silent: { ok: false, detail: "no answer in 20 ms" },
+    });
+  });
+});
+
+describe("the reference page", () => {
+  test("escapes whatever the definitions hold", () => {
+    const evil = `</title><script>alert("1")</script>&'`;
+    const document = headgateOpenApi();
+    const [path = ""] = Object.keys(document.paths);
+    const item = document.paths[path] ?? {};
+    for (const operation of Object.values(item))
+      Object.assign(operation, { summary: evil, description: evil, "x-also-at": [evil] });
+    const page = referencePage({ ...document, info: { title: evil, version: evil, description: evil } });
+    expect(page.html).not.toContain("<script>");
+    expect(page.html).toContain(escapeHtml(evil));
+  });
+
+  test("keeps HTML that is HTML already, once", () => {
+    expect(html`<p>${[html`<b>${"<"}</b>`, undefined, 1]}</p>`.text).toBe("<p><b>&#60;</b>1</p>");
+  });
+});

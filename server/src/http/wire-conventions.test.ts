@@ -1,0 +1,298 @@
+import { describe, expect, test } from "vitest";
+import { expectErrorForm, type Reply } from "../../test/support/client.ts";
+import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { rawRequest, rawSocket, type RawRequest } from "../../test/support/raw-request.ts";
+
+const given = useServer();
+const PATH = "/api/v1.2/whitelist_ip";
+
+async function send(client: AccountClient | undefined, request: Partial<RawRequest>): Promise<Reply> {
+  const token: Record<string, string> = client?.token === undefined ? {} : { "X-AUTH-TOKEN": client.token };
+  return rawRequest(given.base, {
+    method: "GET",
+    path: PATH,
+    ...request,
+    headers: { ...token, ...request.headers },
+  });
+}
+
+async function listed(account: AccountClient): Promise<string[]> {
+  const { account_whitelisted_ips: ips } = await account.get("/whitelist_ip");
+  return ips.map(({ ip_cidr }: { ip_cidr: string }) => ip_cidr);
+}
+
+describe("a path", () => {
+  test.each([
+    PATH,
+    `${PATH}/`,
+    `${PATH}//`,
+    `${PATH}?`,
+    `${PATH}/?`,
+    `${PATH}.json`,
+    `${PATH}.json/`,
+    `${PATH}.json?`,
+    `${PATH}?x=1&x=2&&=&y`,
+  ])("%s is the same list", async (path) => {
+    const account = await given.account();
+    const reply = await send(account, { path });
+    expect(reply.status).toBe(200);
+    expect(reply.body).toEqual({ account_whitelisted_ips: [] });
+  });
+
+  test.each(["", "/", ".json", "?"])("with an id may end in %j", async (suffix) => {
+    const account = await given.account();
+    await account.post("/whitelist_ip", { ip_cidr: "10.0.0.1" });
+    const [{ id }] = (await account.get("/whitelist_ip")).account_whitelisted_ips;
+    const reply = await send(account, { method: "DELETE", path: `${PATH}/${id}${suffix}` });
+    expect(reply.status).toBe(200);
+  });
+
+  test.each(["/", "/api", "/api/v1.2", "/api/v3/whitelist_ip", "/api/v1.2/nothing", "/api/v1/whitelist_ip", "/x.json"])(
+    "%s that is none is 404 in the one form, without a token",
+    async (path) => {
+      const reply = await send(undefined, { path });
+      expect(reply.status).toBe(404);
+      expectErrorForm(reply);
+    },
+  );
+
+  test.each(["%zz", "%", "%E0%A4%A", "%ff"])("with the broken escape %s is refused in the one form", async (id) => {
+    const account = await given.account();
+    const reply = await send(account, { method: "DELETE", path: `${PATH}/${id}` });
+    expect([400, 404]).toContain(reply.status);
+    expectErrorForm(reply);
+  });
+
+  test("an id of any length names nothing", async () => {
+    const account = await given.account();
+    for (const length of [100, 5_000, 12_000]) {
+      const reply = await send(account, { method: "DELETE", path: `${PATH}/${"9".repeat(length)}` });
+      expect(reply.status, String(length)).toBe(404);
+      expectErrorForm(reply);
+    }
+  });
+
+  test.each(["POST", "PUT", "PATCH", "OPTIONS", "TRACE", "PROPFIND", "HEAD"])(
+    "%s where it is not possible is 405 with Allow, without a token",
+    async (method) => {
+      const reply = await send(undefined, { method, path: `${PATH}/7` });
+      expect(reply.status).toBe(405);
+      expect(reply.headers.get("allow")).toBe("DELETE");
+      if (method !== "HEAD") expectErrorForm(reply);
+    },
+  );
+
+  test("Allow names every method of the path", async () => {
+    const reply = await send(undefined, { method: "DELETE" });
+    expect(reply.headers.get("allow")?.split(", ").toSorted()).toEqual(["GET", "HEAD", "POST"]);
+  });
+
+  test("HEAD answers as GET without the body", async () => {
+    const account = await given.account();
+    const reply = await send(account, { method: "HEAD" });
+    expect(reply.status).toBe(200);
+    expect(reply.text).toBe("");
+    expect((await send(undefined, { method: "HEAD" })).status).toBe(401);
+  });
+});
+
+describe("a body", () => {
+  test.each([
+    "application/json",
+    "application/x-www-form-urlencoded",
+    "text/plain; charset=latin1",
+    "multipart/form-data; boundary=x",
+    "garbage",
+    "",
+    undefined,
+  ])("is JSON whatever the Content-Type %j and the Accept say", async (type) => {
+    const account = await given.account();
+    for (const [index, accept] of ["application/json", "text/html", "*/*", "garbage;;q=x", ""].entries()) {
+      const headers: Record<string, string> = {
+        Accept: accept,
+        ...(type === undefined ? {} : { "Content-Type": type }),
+      };
+      const reply = await send(account, { method: "POST", headers, body: `{"ip_cidr":"10.0.0.${index}"}` });
+      expect(reply.status, reply.text).toBe(200);
+      expect(reply.headers.get("content-type")).toBe("application/json; charset=utf-8");
+    }
+    expect(await listed(account)).toHaveLength(5);
+  });
+
+  test("on GET comes with or without a Content-Type, and may be empty", async () => {
+    const account = await given.account();
+    for (const request of [
+      { headers: { "Content-Type": "application/json" } },
+      { headers: { "Content-Type": "application/json", "Content-Length": "0" } },
+      { headers: { "Content-Type": "application/json" }, body: "{}" },
+      { body: '{"page":1}' },
+      { body: "null" },
+      { headers: { "Transfer-Encoding": "chunked" }, body: "{}" },
+    ]) {
+      expect((await send(account, request)).status, JSON.stringify(request)).toBe(200);
+    }
+    const malformed = await send(account, { body: "{" });
+    expect(malformed.status).toBe(400);
+    expect((await send(account, { body: "[1]" })).status).toBe(422);
+  });
+
+  test("of a POST may be absent, empty, or blank: then every field is unset", async () => {
+    const account = await given.account();
+    for (const request of [
+      {},
+      { headers: { "Content-Length": "0" } },
+      { body: "" },
+      { body: " \r\n" },
+      { body: "{}" },
+    ]) {
+      const reply = await send(account, { method: "POST", ...request });
+      expect(reply.status, JSON.stringify(request)).toBe(422);
+      expect(reply.body.error.error_message).toMatch(/^ip_cidr is required/);
+    }
+  });
+
+  test("of a DELETE may be absent, empty or an object", async () => {
+    const account = await given.account();
+    for (const request of [
+      {},
+      { headers: { "Content-Length": "0", "Content-Type": "application/json" } },
+      { body: "" },
+      { body: "{}" },
+      { body: '{"x":null}' },
+    ]) {
+      await account.post("/whitelist_ip", { ip_cidr: "10.0.0.1" });
+      const [{ id }] = (await account.get("/whitelist_ip")).account_whitelisted_ips;
+      const reply = await send(account, { method: "DELETE", path: `${PATH}/${id}`, ...request });
+      expect(reply.status, JSON.stringify(request)).toBe(200);
+    }
+  });
+
+  test("has its unknown keys ignored, and null is the same as absent", async () => {
+    const account = await given.account();
+    await account.post("/whitelist_ip", { ip_cidr: "10.0.0.1", other: { a: [1] }, comment: null });
+    await account.post("/whitelist_ip", { ip_cidr: null }).refused(422, /^ip_cidr is required/);
+    await send(account, { method: "POST", body: '{"ip_cidr":"10.0.0.2","__proto__":{"x":1},"constructor":1}' });
+    expect(await listed(account)).toEqual(["10.0.0.1", "10.0.0.2"]);
+  });
+
+  test("may start with a byte order mark", async () => {
+    const account = await given.account();
+    const reply = await send(account, { method: "POST", body: '\uFEFF{"ip_cidr":"10.0.0.1"}' });
+    expect(reply.status).toBe(200);
+  });
+
+  test.each(["[]", "[1]", '"text"', "7", "true"])("%s that is no object is 422", async (body) => {
+    const account = await given.account();
+    for (const method of ["POST", "DELETE"]) {
+      await account.post("/whitelist_ip", { ip_cidr: "10.0.0.1" });
+      const [{ id }] = (await account.get("/whitelist_ip")).account_whitelisted_ips;
+      const reply = await send(account, { method, path: method === "POST" ? PATH : `${PATH}/${id}`, body });
+      expect(reply.status, method).toBe(422);
+      expectErrorForm(reply);
+    }
+  });
+
+  test.each([
+    ["broken JSON", Buffer.from('{"ip_cidr":')],
+    ["single quotes", Buffer.from("{'ip_cidr':1}")],
+    ["a form", Buffer.from("ip_cidr=10.0.0.1")],
+    ["bytes that are no UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])],
+    ["a thousand levels", Buffer.from(`{"ip_cidr":${"[".repeat(1000)}${"]".repeat(1000)}}`)],
+    ["a hundred thousand levels", Buffer.from(`${"[".repeat(100_000)}${"]".repeat(100_000)}`)],
+  ])("of %s is 400", async (_name, body) => {
+    const account = await given.account();
+    const reply = await send(account, { method: "POST", body });
+    expect(reply.status, reply.text).toBe(400);
+    expectErrorForm(reply);
+    expect(await listed(account)).toEqual([]);
+  });
+
+  test("over 1 MB is 413, announced or not; just below is read", async () => {
+    const account = await given.account();
+    const big = JSON.stringify({ ip_cidr: "10.0.0.1", filler: "x".repeat(1024 * 1024) });
+    for (const headers of [{}, { "Transfer-Encoding": "chunked" }]) {
+      const reply = await send(account, { method: "POST", headers, body: big });
+      expect(reply.status).toBe(413);
+      expectErrorForm(reply);
+    }
+    expect(await listed(account)).toEqual([]);
+    const fits = JSON.stringify({ ip_cidr: "10.0.0.1", filler: "x".repeat(1024 * 1000) });
+    expect((await send(account, { method: "POST", body: fits })).status).toBe(200);
+  });
+});
+
+describe("the order of checks", () => {
+  test("is the router, the token, the state, the permission, the bytes, the object, the values", async () => {
+    const account = await given.account();
+    const pending = await given.member(account, { state: "pending", groups: ["system-admin"] });
+    const nobody = await given.member(account);
+    const broken = "{";
+    const tooLarge = "x".repeat(1024 * 1024 + 1);
+    const unknownId = `${PATH}/999999999`;
+    const post: Partial<RawRequest> = { method: "POST" };
+    const remove: Partial<RawRequest> = { method: "DELETE", path: unknownId };
+    const cases: [string, AccountClient | undefined, Partial<RawRequest>, number][] = [
+      ["unknown path before token", undefined, { ...post, path: "/api/v1.2/nothing", body: broken }, 404],
+      ["method before token", undefined, { method: "PUT", body: broken }, 405],
+      ["token before body", undefined, { ...post, body: broken }, 401],
+      ["token before size", undefined, { ...post, body: tooLarge }, 401],
+      ["state before body", pending, { ...post, body: broken }, 403],
+      ["permission before body", nobody, { ...post, body: broken }, 403],
+      ["permission before object", nobody, remove, 403],
+      ["body before object", account, { ...remove, body: broken }, 400],
+      ["size before object", account, { ...remove, body: tooLarge }, 413],
+      ["object before nothing else", account, remove, 404],
+      ["values last", account, { ...post, body: '{"ip_cidr":"x"}' }, 422],
+    ];
+    for (const [name, client, request, status] of cases) {
+      const reply = await send(client, request);
+      expect(reply.status, name).toBe(status);
+      expectErrorForm(reply);
+    }
+  });
+});
+
+describe("every response", () => {
+  test("carries a request id, twice, whatever came of the request", async () => {
+    const account = await given.account();
+    const requests: [AccountClient | undefined, Partial<RawRequest>, number][] = [
+      [account, {}, 200],
+      [undefined, {}, 401],
+      [undefined, { path: "/nowhere" }, 404],
+      [undefined, { method: "PUT" }, 405],
+      [account, { method: "POST", body: "{" }, 400],
+      [account, { method: "POST", body: "x".repeat(1024 * 1024 + 1) }, 413],
+      [account, { method: "POST", body: "{}" }, 422],
+      [undefined, { path: "/api/v1.2/whitelist_ip/%zz", method: "DELETE" }, 400],
+      [undefined, { path: "/healthz" }, 200],
+    ];
+    for (const [client, request, status] of requests) {
+      const { headers, status: got } = await send(client, request);
+      expect(got, JSON.stringify(request).slice(0, 100)).toBe(status);
+      expect(headers.get("x-request-id")).toMatch(/^[\w-]{36}$/);
+      expect(headers.get("x-svc-trace-id")).toBe(headers.get("x-request-id"));
+    }
+  });
+
+  test("takes over a client's request id where it is plain, and its own where it is not", async () => {
+    const own = await send(undefined, { headers: { "X-Request-Id": "job-17.a_b" } });
+    expect(own.headers.get("x-request-id")).toBe("job-17.a_b");
+    for (const id of ["a b", "x".repeat(65), '"', ""]) {
+      const reply = await send(undefined, { headers: { "X-Request-Id": id } });
+      expect(reply.headers.get("x-request-id")).toMatch(/^[\w-]{36}$/);
+    }
+  });
+
+  test.each([
+    ["headers that are too large", `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Big: ${"x".repeat(20_000)}\r\n\r\n`, 431],
+    ["what is no HTTP", "GARBAGE\r\n\r\n", 400],
+    ["two lengths", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx", 400],
+    ["a bad header", "GET / HTTP/1.1\r\nHost: x\r\nBad Header: 1\r\n\r\n", 400],
+  ])("to %s has the one form", async (_name, bytes, status) => {
+    const reply = await rawSocket(given.base, bytes);
+    expect(reply.status).toBe(status);
+    expectErrorForm(reply);
+    expect(reply.headers.get("x-request-id")).toMatch(/^[\w-]{36}$/);
+    expect(reply.headers.get("x-svc-trace-id")).toBe(reply.headers.get("x-request-id"));
+  });
+});

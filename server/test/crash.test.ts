@@ -1,0 +1,125 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import type { Client } from "./support/client.ts";
+import { operatorClient, startHeadgate, temporaryDataDir, type HeadgateProcess } from "./support/headgate-process.ts";
+
+const dataDir = temporaryDataDir();
+let headgate: HeadgateProcess | undefined;
+
+afterEach(async () => {
+  await headgate?.stop();
+  headgate = undefined;
+});
+
+describe("nothing acknowledged is lost", () => {
+  test("kill -9 of the server during writes, restart: every acknowledged address is there", async () => {
+    headgate = await startHeadgate(dataDir.path);
+    const writers = startWriters(operatorClient(headgate, dataDir.path), "10.1");
+    await expect.poll(() => writers.acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(100);
+    await headgate.crash();
+    await writers.stop();
+
+    headgate = await startHeadgate(dataDir.path);
+    expect(await listed(operatorClient(headgate, dataDir.path))).toEqual(expect.arrayContaining(writers.acknowledged));
+  });
+
+  test("kill -9 of PostgreSQL during writes: refusals are 503, it comes back by itself, every acknowledged address is there", async () => {
+    headgate = await startHeadgate(dataDir.path);
+    const client = operatorClient(headgate, dataDir.path);
+    const writers = startWriters(client, "10.2");
+    await expect.poll(() => writers.acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(100);
+    process.kill(postmasterPid(), "SIGKILL");
+    await expect.poll(() => writers.refused.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    const atCrash = writers.acknowledged.length;
+    await expect.poll(() => writers.acknowledged.length, { timeout: 30_000 }).toBeGreaterThan(atCrash + 100);
+    await writers.stop();
+
+    expect(new Set(writers.refused)).toEqual(new Set([503]));
+    expect(await listed(client)).toEqual(expect.arrayContaining(writers.acknowledged));
+  });
+});
+
+test("a client that repeats with its idempotency key until it is answered makes each account once, over kill -9 of both", async () => {
+  headgate = await startHeadgate(dataDir.path);
+  const tokens = new Map<string, string>();
+  const names = Array.from({ length: 24 }, (_, index) => `once-${index}`);
+  const create = async (name: string): Promise<void> => {
+    while (!tokens.has(name)) {
+      const client = operatorClient(headgate ?? fail(), dataDir.path);
+      const reply = await client
+        .post("/account", { account: { name } }, { headers: { "Idempotency-Key": name } })
+        .reply()
+        .catch(() => undefined);
+      if (reply?.status === 200) tokens.set(name, reply.body.authentication_token);
+      else await expect.poll(() => isReachable(), { timeout: 30_000 }).toBe(true);
+    }
+  };
+  const creating = Promise.all(names.map(create));
+  await expect.poll(() => tokens.size, { timeout: 20_000 }).toBeGreaterThan(2);
+  await headgate.crash();
+  headgate = await startHeadgate(dataDir.path);
+  process.kill(postmasterPid(), "SIGKILL");
+  await creating;
+
+  const operator = operatorClient(headgate, dataDir.path);
+  const { accounts } = await operator.get("/api/v2/accounts/all?per_page=100");
+  const made = accounts.map(({ name }: { name: string }) => name).filter((name: string) => name.startsWith("once-"));
+  expect(made.toSorted()).toEqual(names.toSorted());
+});
+
+async function isReachable(): Promise<boolean> {
+  const reply = await operatorClient(headgate ?? fail(), dataDir.path)
+    .get("/account")
+    .reply()
+    .catch(() => undefined);
+  return reply?.status === 200;
+}
+
+function fail(): never {
+  throw new Error("Headgate does not run");
+}
+
+function postmasterPid(): number {
+  const [pid] = readFileSync(join(dataDir.path, "postgres/data/postmaster.pid"), "utf8").split("\n");
+  return Number(pid);
+}
+
+interface Writers {
+  acknowledged: string[];
+  refused: number[];
+  stop(): Promise<void>;
+}
+
+/** Eight clients that whitelist one address after the other and note what was acknowledged. */
+function startWriters(client: Client, prefix: string): Writers {
+  const acknowledged: string[] = [];
+  const refused: number[] = [];
+  let isStopped = false;
+  const write = async (writer: number): Promise<void> => {
+    for (let each = 0; !isStopped && each < 65_536; each += 1) {
+      const ip = `${prefix}.${writer}.${each % 256}`;
+      const reply = await client
+        .post("/whitelist_ip", { ip_cidr: ip })
+        .reply()
+        .catch(() => undefined);
+      if (reply?.status === 200) acknowledged.push(ip);
+      else if (reply !== undefined) refused.push(reply.status);
+      else if (isStopped) return;
+    }
+  };
+  const writing = Promise.all(Array.from({ length: 8 }, (_, writer) => write(writer)));
+  return {
+    acknowledged,
+    refused,
+    async stop() {
+      isStopped = true;
+      await writing;
+    },
+  };
+}
+
+async function listed(client: Client): Promise<string[]> {
+  const { account_whitelisted_ips: ips } = await client.get("/whitelist_ip");
+  return ips.map(({ ip_cidr }: { ip_cidr: string }) => ip_cidr);
+}

@@ -1,0 +1,84 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "./client.ts";
+import { repositoryDir } from "./repository-dir.ts";
+
+/** The real program, as `npm start` runs it, over a data directory of the test's own: for what only a process shows. */
+export interface HeadgateProcess {
+  url: string;
+  pid: number;
+  stdout(): string;
+  stderr(): string;
+  /** Kills without a chance to clean up. */
+  crash(): Promise<void>;
+  /** SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>;
+}
+
+export function temporaryDataDir(): { path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), "headgate-process-"));
+  chmodSync(path, 0o755);
+  return {
+    path,
+    remove: () => {
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function startHeadgate(dataDir: string, settings: Record<string, string> = {}): Promise<HeadgateProcess> {
+  const child = spawnHeadgate(["start"], { HEADGATE_DATA_DIR: dataDir, HEADGATE_PORT: "0", ...settings });
+  const exited = once(child, "exit") as Promise<[number | null, string | null]>;
+  let stdout = "";
+  let stderr = "";
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  const url = await new Promise<string>((resolve, reject) => {
+    child.once("exit", (code) => reject(new Error(`Headgate ended with ${code}: ${stdout}${stderr}`)));
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+      const ready = /Headgate is ready at (\S+)/.exec(stdout);
+      if (ready?.[1] !== undefined) resolve(ready[1]);
+    });
+  });
+  if (child.pid === undefined) throw new Error("Headgate has no pid");
+  return {
+    url,
+    pid: child.pid,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    async crash() {
+      child.kill("SIGKILL");
+      await exited;
+    },
+    async stop() {
+      child.kill("SIGTERM");
+      const [code] = await exited;
+      return code;
+    },
+  };
+}
+
+export function spawnHeadgate(args: readonly string[], settings: Record<string, string>): ChildProcess {
+  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => isInherited(name)));
+  return spawn(process.execPath, [join(repositoryDir, "server/src/main.ts"), ...args], {
+    env: { ...inherited, ...settings },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+}
+
+export function operatorClient(headgate: HeadgateProcess, dataDir: string): Client {
+  return new Client(headgate.url, readFileSync(join(dataDir, "admin-token"), "utf8").trim());
+}
+
+/** Settings of whoever runs the tests must not reach the server under test; the cache is shared on purpose. */
+function isInherited(name: string): boolean {
+  return (
+    name === "HEADGATE_CACHE_DIR" ||
+    !(name.startsWith("HEADGATE_") || name === "DATABASE_URL" || name === "NODE_OPTIONS")
+  );
+}

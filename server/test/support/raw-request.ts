@@ -1,0 +1,70 @@
+import { request as httpRequest } from "node:http";
+import { connect } from "node:net";
+import type { Reply } from "./client.ts";
+
+/** A request exactly as given: fetch would refuse a body on GET and tidy up paths and headers. */
+export interface RawRequest {
+  method: string;
+  /** As it stands in the request line. */
+  path: string;
+  headers?: Record<string, string>;
+  body?: string | Buffer;
+}
+
+export async function rawRequest(base: string, { method, path, headers = {}, body }: RawRequest): Promise<Reply> {
+  const { hostname, port } = new URL(base);
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({ hostname, port, method, path, headers, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("error", reject);
+      response.on("end", () => {
+        const text = Buffer.concat(chunks).toString("utf8");
+        const replyHeaders = new Headers(
+          Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]),
+        );
+        const isJson = replyHeaders.get("content-type")?.startsWith("application/json") ?? false;
+        const isEmpty = text === "";
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: replyHeaders,
+          text,
+          body: isJson && !isEmpty ? JSON.parse(text) : undefined,
+        });
+      });
+    });
+    request.on("error", reject);
+    if (body !== undefined && headers["Content-Length"] === undefined && headers["Transfer-Encoding"] === undefined) {
+      request.setHeader("Content-Length", Buffer.byteLength(body));
+    }
+    request.end(body);
+  });
+}
+
+/** Bytes in, bytes out, for what is no HTTP. */
+export async function rawSocket(base: string, bytes: string): Promise<Reply> {
+  const { hostname, port } = new URL(base);
+  const text = await new Promise<string>((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () => socket.write(bytes));
+    let received = "";
+    socket.on("data", (chunk) => {
+      received += chunk.toString("utf8");
+    });
+    socket.on("error", reject);
+    socket.on("close", () => resolve(received));
+  });
+  return parseReply(text);
+}
+
+function parseReply(text: string): Reply {
+  const [head = "", ...rest] = text.split("\r\n\r\n");
+  const [statusLine = "", ...lines] = head.split("\r\n");
+  const headers = new Headers(
+    lines.map((line): [string, string] => {
+      const colon = line.indexOf(":");
+      return [line.slice(0, colon), line.slice(colon + 1).trim()];
+    }),
+  );
+  const body = rest.join("\r\n\r\n");
+  return { status: Number(statusLine.split(" ")[1]), headers, text: body, body: JSON.parse(body) };
+}
