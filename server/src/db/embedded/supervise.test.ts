@@ -36,6 +36,8 @@ describe("after kill -9 of the server", () => {
     expect(postgres.healthy).toBe(false);
     expect((await listProcesses()).filter((facts) => isServerChild(scratch.cluster, facts))).toEqual([]);
     expect(await scratch.postmasterPid()).toBeUndefined();
+    // Also takes the shared memory back that the killed one left in the system.
+    expect(await query(await scratch.start(), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
   });
 
   test("a backend too busy to notice is ended, because it holds the shared memory", async () => {
