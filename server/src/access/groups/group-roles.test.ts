@@ -1,0 +1,191 @@
+import { describe, expect, test } from "vitest";
+import { useServer, type AccountClient, type MemberClient } from "../../../test/support/given.ts";
+
+const given = useServer();
+const UNKNOWN = 987_654_321;
+
+function policies(...statements: [resource: string, action: string, access?: string][]): string {
+  return JSON.stringify(
+    statements.map(([resource, action, access = "allow"]) => ({ resource, action: [action], access })),
+  );
+}
+
+async function roleNamesOf(account: AccountClient, groupId: number): Promise<string[]> {
+  return (await account.get(`/groups/${groupId}/roles`)).roles.map(({ name }: { name: string }) => name);
+}
+
+/** A member whose only power comes from a role with these policies. */
+async function memberWith(account: AccountClient, name: string, text: string): Promise<MemberClient> {
+  const member = await given.member(account);
+  await account.post("/roles", { name, policies: text });
+  await account.post("/groups", { name, members: member.email, roles: name });
+  return member;
+}
+
+describe("PUT groups/<id>/roles/<role>/assign and /unassign", () => {
+  test("take the role by id and by name, and repeating changes nothing", async () => {
+    const account = await given.account();
+    const { group } = await account.post("/groups", { name: "g" });
+    const { roles: role } = await account.post("/roles", { name: "run it" });
+    for (const reference of ["run%20it", role.id]) {
+      expect(await account.put(`/groups/${group.id}/roles/${reference}/assign`, {})).toEqual({ status: "done" });
+      expect(await roleNamesOf(account, group.id)).toEqual(["run it"]);
+    }
+    for (const reference of [role.id, "run%20it"]) {
+      expect(await account.put(`/groups/${group.id}/roles/${reference}/unassign`)).toEqual({ status: "done" });
+      expect(await roleNamesOf(account, group.id)).toEqual([]);
+    }
+  });
+
+  test("what is assigned holds from the next request on, and a deny beats an allow", async () => {
+    const account = await given.account();
+    const member = await given.member(account, { groups: ["system-user"] });
+    const { id: everyone } = await account.get("/groups/everyone");
+    await account.post("/roles", { name: "no whitelist", policies: policies(["account", "update", "deny"]) });
+    await member.get("/whitelist_ip");
+    await account.put(`/groups/${everyone}/roles/no whitelist/assign`);
+    await member.get("/whitelist_ip").refused(403);
+    await account.get("/whitelist_ip");
+    await account.put(`/groups/${everyone}/roles/no whitelist/unassign`);
+    await member.get("/whitelist_ip");
+  });
+
+  test("a group or role that is unknown or another account's is 404, byte-equal", async () => {
+    const [account, other] = [await given.account(), await given.account()];
+    const { group } = await account.post("/groups", { name: "g" });
+    const { id: foreignGroup } = await other.get("/groups/system-user");
+    const { roles: foreignRole } = await other.post("/roles", { name: "theirs" });
+    const refusal = await account.put(`/groups/${UNKNOWN}/roles/system-user/assign`, {}).refused(404);
+    const paths = [
+      `${foreignGroup}/roles/system-user`,
+      `g/roles/system-user`,
+      `${group.id}/roles/${foreignRole.id}`,
+      `${group.id}/roles/theirs`,
+      `${group.id}/roles/${UNKNOWN}`,
+    ];
+    for (const path of paths) {
+      expect((await account.put(`/groups/${path}/assign`, {}).refused(404)).text).toBe(refusal.text);
+      expect((await account.put(`/groups/${path}/unassign`, {}).refused(404)).text).toBe(refusal.text);
+    }
+  });
+
+  test("assigning while the role is deleted ends as done or 404, never with a role that is gone", async () => {
+    const account = await given.account();
+    const { group } = await account.post("/groups", { name: "g" });
+    for (let n = 0; n < 5; n += 1) {
+      const { roles: role } = await account.post("/roles", { name: `r${n}` });
+      const [deleted, assigned] = await Promise.all([
+        account.delete(`/roles/${role.id}`).reply(),
+        account.put(`/groups/${group.id}/roles/${role.id}/assign`).reply(),
+      ]);
+      expect(deleted.status).toBe(200);
+      expect([200, 404]).toContain(assigned.status);
+    }
+    expect(await roleNamesOf(account, group.id)).toEqual([]);
+  });
+});
+
+describe("who may", () => {
+  test("a system-user assigns and unassigns roles, and does nothing else to groups and roles", async () => {
+    const account = await given.account();
+    const user = await given.member(account, { groups: ["system-user"] });
+    const { group } = await account.post("/groups", { name: "g" });
+    for (const role of ["dashboard-user", "system-user"]) {
+      await user.put(`/groups/${group.id}/roles/${role}/assign`, {});
+      await user.put(`/groups/${group.id}/roles/${role}/unassign`, {});
+    }
+    await user.get("/groups").refused(403, /group:read/);
+    await user.put(`/groups/${group.id}`, { members: user.email }).refused(403, /group:update/);
+    await user.put(`/groups/${group.id}/svc_users/${user.membershipId}/add`).refused(403);
+    await user.post("/roles", { name: "r" }).refused(403, /role:create/);
+  });
+
+  test("a role on group and role opens what it names, to nobody else", async () => {
+    const account = await given.account();
+    const clerk = await memberWith(account, "clerk", policies(["group", "all"], ["role", "read"]));
+    const friend = await given.member(account);
+    const { group } = await clerk.post("/groups", { name: "g", members: friend.email, roles: "dashboard-user" });
+    await clerk.put(`/groups/${group.id}/svc_users/${clerk.membershipId}/add`);
+    await clerk.get("/roles");
+    await clerk.post("/roles", { name: "r" }).refused(403);
+    await clerk.delete(`/groups/${group.id}`);
+    await friend.get("/groups").refused(403);
+  });
+});
+
+describe("nobody hands out power over access that they do not have", () => {
+  test("a system-user cannot assign the admin role, nor one that edits groups, roles or users", async () => {
+    const account = await given.account();
+    const user = await given.member(account, { groups: ["system-user"] });
+    const { id: everyone } = await account.get("/groups/everyone");
+    await account.post("/roles", { name: "editor", policies: policies(["role", "update"]) });
+    await user.put(`/groups/${everyone}/roles/system-admin/assign`).refused(403, /power/);
+    await user.put(`/groups/${everyone}/roles/editor/assign`).refused(403, /power/);
+    expect(await roleNamesOf(account, everyone)).toEqual(["everyone"]);
+    await account.put(`/groups/${everyone}/roles/editor/assign`);
+  });
+
+  test("who may edit groups cannot join the admins, nor a group that may more", async () => {
+    const account = await given.account();
+    const clerk = await memberWith(account, "clerk", policies(["group", "all"]));
+    const { id: admins } = await account.get("/groups/system-admin");
+    const { group: mighty } = await account.post("/groups", { name: "mighty", roles: "system-admin" });
+    for (const id of [admins, mighty.id]) {
+      await clerk.put(`/groups/${id}/svc_users/${clerk.membershipId}/add`).refused(403);
+      await clerk.put(`/groups/${id}`, { members: clerk.email }).refused(403);
+      await clerk.post(`/groups/${id}/duplicate`, { name: "copy" }).refused(403);
+    }
+    await clerk.post("/groups", { name: "own", members: clerk.email, roles: "system-admin" }).refused(403);
+    await clerk.get("/groups/own").refused(404);
+    await clerk.get("/groups/copy").refused(404);
+    await clerk.post("/roles", { name: "r" }).refused(403);
+  });
+
+  test("who may do everything by a role still cannot change who the admins are", async () => {
+    const account = await given.account();
+    const deputy = await memberWith(account, "deputy", policies(["all", "all"]));
+    const { id: admins } = await account.get("/groups/system-admin");
+    await deputy.put(`/groups/${admins}/svc_users/${deputy.membershipId}/add`).refused(403, /system-admins/);
+    await deputy.put(`/groups/${admins}/svc_users/${account.email}/remove`).refused(403, /system-admins/);
+    await deputy.put(`/groups/${admins}/roles/dashboard-user/assign`).refused(403, /system-admins/);
+    await deputy.post("/groups", { name: "own", roles: "system-admin" });
+  });
+
+  test("who may edit roles cannot write more into one than they have", async () => {
+    const account = await given.account();
+    const author = await memberWith(account, "author", policies(["role", "all"]));
+    const { roles: role } = await author.post("/roles", { name: "fine", policies: policies(["datastore", "create"]) });
+    await author.put(`/roles/${role.id}`, { policies: policies(["role", "update"]) });
+    const { id: own } = await author.get("/roles/author");
+    await author.put(`/roles/${own}`, { policies: policies(["all", "all"]) }).refused(403, /power/);
+    await author.post("/roles", { name: "r", policies: policies(["group", "update"]) }).refused(403, /power/);
+    const { id: admin } = await author.get("/roles/system-admin");
+    await author.post(`/roles/${admin}/duplicate`, { name: "copy" }).refused(403, /power/);
+    expect((await account.get("/roles?per_page=100")).roles).toHaveLength(6);
+  });
+
+  test("the refusal is in the audit as a denial", async () => {
+    const account = await given.account();
+    const user = await given.member(account, { groups: ["system-user"] });
+    const { id } = await account.get("/groups/everyone");
+    await user.put(`/groups/${id}/roles/system-admin/assign`).refused(403);
+    await expect
+      .poll(async () => (await account.get("/api/v2/audit_events")).audit_events, { timeout: 10_000 })
+      .toContainEqual(
+        expect.objectContaining({ operation: "group_role_assign", outcome: "denied", email: user.email }),
+      );
+  });
+});
+
+test("every change is an audit row that names what was touched", async () => {
+  const account = await given.account();
+  const { group } = await account.post("/groups", { name: "g" });
+  const { roles: role } = await account.post("/roles", { name: "r" });
+  await account.put(`/groups/${group.id}/roles/r/assign`);
+  const { audit_events: events } = await account.get("/api/v2/audit_events");
+  expect(events.map(({ operation, object }: Record<string, unknown>) => [operation, object])).toEqual([
+    ["group_role_assign", `group/${group.id}/role/${role.id}`],
+    ["role_create", `role/${role.id}`],
+    ["group_create", `group/${group.id}`],
+  ]);
+});

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { BUILT_IN_ROLES } from "./built-in-roles.ts";
+import { mayHandOut } from "./hand-out.ts";
+import { RESOURCE_ACTIONS, type RoleStatement } from "./permission.ts";
+
+const allow = (resource: string, ...action: string[]): RoleStatement => ({ resource, action, access: "allow" });
+const deny = (resource: string, ...action: string[]): RoleStatement => ({ resource, action, access: "deny" });
+
+test.each<[string, readonly RoleStatement[], readonly RoleStatement[], boolean]>([
+  ["what has nothing to do with access", [], [allow("datastore", "all"), allow("cluster", "terminate")], true],
+  ["reading groups, roles and users", [], [allow("all", "read")], true],
+  ["everything, having nothing", [], [allow("all", "all")], false],
+  ["creating anything, having nothing", [], [allow("all", "create")], false],
+  ["power over groups, having it", [allow("group", "all")], [allow("group", "update")], true],
+  ["power over groups, having that over roles", [allow("role", "all")], [allow("group", "update")], false],
+  ["what is denied to the caller", [allow("all", "all"), deny("role", "update")], [allow("role", "update")], false],
+  [
+    "everything but power",
+    [],
+    [allow("all", "all"), ...["group", "role", "svc_user"].map((r) => deny(r, "all"))],
+    true,
+  ],
+  ["a deny", [], [deny("all", "all")], true],
+  ["the role of one's own group", BUILT_IN_ROLES["system-user"], BUILT_IN_ROLES["system-user"], true],
+  ["the role of admins", BUILT_IN_ROLES["system-user"], BUILT_IN_ROLES["system-admin"], false],
+  ["the role of dashboard users", BUILT_IN_ROLES["system-user"], BUILT_IN_ROLES["dashboard-user"], true],
+])("handing out %s", (_case, has, statements, allowed) => {
+  expect(mayHandOut({ groups: new Set(["analysts"]), statements: has }, statements)).toBe(allowed);
+  expect(mayHandOut({ groups: new Set(["system-admin"]), statements: has }, statements)).toBe(true);
+});
+
+const writes = (["group", "role", "svc_user"] as const).flatMap((resource) =>
+  RESOURCE_ACTIONS[resource]
+    .filter((action) => action !== "read")
+    .map((action): [string, string] => [resource, action]),
+);
+test.each(writes)("%s:%s is a power, so nobody without it hands it out", (resource, action) => {
+  expect(mayHandOut({ groups: new Set(), statements: [] }, [allow(resource, action)])).toBe(false);
+});

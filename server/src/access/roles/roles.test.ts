@@ -1,0 +1,220 @@
+import { describe, expect, test } from "vitest";
+import { useServer, type AccountClient } from "../../../test/support/given.ts";
+
+const given = useServer();
+const BUILT_IN = ["dashboard-user", "everyone", "system-admin", "system-user"];
+const UNKNOWN = 987_654_321;
+const WHITELIST = '[ {"access":"allow",  "resource":"account", "action":["update"]} ]';
+
+async function roleNames(account: AccountClient): Promise<string[]> {
+  return (await account.get("/roles?per_page=100")).roles.map(({ name }: { name: string }) => name);
+}
+
+describe("GET roles", () => {
+  test("a new account has the built-in roles, by name, each with its policy as a JSON string", async () => {
+    const account = await given.account();
+    const { paging_info: paging, roles } = await account.get("/roles");
+    expect(paging).toEqual({ previous_page: null, next_page: null, per_page: 10 });
+    expect(roles).toEqual(
+      BUILT_IN.map((name) => ({
+        id: expect.any(Number),
+        name,
+        source: "system",
+        policy: expect.stringMatching(/^\[.*\]$/),
+        account_id: account.accountId,
+      })),
+    );
+    expect(JSON.parse(roles[2].policy)).toEqual([{ resource: "all", action: ["all"], access: "allow" }]);
+  });
+
+  test("comes in pages", async () => {
+    const account = await given.account();
+    const page = await account.get("/roles?page=2&per_page=1");
+    expect(page.roles).toMatchObject([{ name: "everyone" }]);
+    expect(page.paging_info).toEqual({ previous_page: 1, next_page: 3, per_page: 1 });
+    await account.get("/roles?per_page=0").refused(422, /^per_page/);
+  });
+});
+
+describe("GET roles/<id or name>", () => {
+  test("answers the same role by id and by name", async () => {
+    const account = await given.account();
+    const { roles: role } = await account.post("/roles", { name: "run it", policies: WHITELIST });
+    expect(await account.get(`/roles/${role.id}`)).toEqual(role);
+    expect(await account.get("/roles/run%20it")).toEqual(role);
+  });
+
+  test("unknown, and another account's, are byte-equal", async () => {
+    const [owner, stranger] = [await given.account(), await given.account()];
+    const { roles: role } = await owner.post("/roles", { name: "secret" });
+    const foreign = await stranger.get(`/roles/${role.id}`).refused(404);
+    for (const reference of ["secret", UNKNOWN, "0", "99999999999999999999"]) {
+      expect((await stranger.get(`/roles/${reference}`).refused(404)).text).toBe(foreign.text);
+    }
+  });
+});
+
+describe("GET roles/<id>/groups", () => {
+  test("lists the groups that have the role, in pages", async () => {
+    const account = await given.account();
+    const { id } = await account.get("/roles/system-user");
+    const { group } = await account.post("/groups", { name: "analysts", roles: "system-user" });
+    const { group: builtIn } = { group: await account.get("/groups/system-user") };
+    expect(await account.get(`/roles/${id}/groups`)).toEqual({
+      paging_info: { previous_page: null, next_page: null, per_page: 10 },
+      groups: [group, builtIn],
+    });
+    expect((await account.get(`/roles/${id}/groups?per_page=1&page=2`)).groups).toEqual([builtIn]);
+  });
+
+  test("another account's role is byte-equal to one that never was, before the query is judged", async () => {
+    const [owner, stranger] = [await given.account(), await given.account()];
+    const { id } = await owner.get("/roles/everyone");
+    const foreign = await stranger.get(`/roles/${id}/groups?per_page=0`).refused(404);
+    expect((await stranger.get(`/roles/${UNKNOWN}/groups`).refused(404)).text).toBe(foreign.text);
+  });
+});
+
+describe("POST roles", () => {
+  test("keeps the policy byte for byte", async () => {
+    const account = await given.account();
+    expect(await account.post("/roles", { name: "whitelist", policies: WHITELIST })).toEqual({
+      status: "success",
+      roles: {
+        id: expect.any(Number),
+        name: "whitelist",
+        source: "custom",
+        policy: WHITELIST,
+        account_id: account.accountId,
+      },
+    });
+  });
+
+  test("without policies allows nothing", async () => {
+    const account = await given.account();
+    expect((await account.post("/roles", { name: "none", policies: null })).roles.policy).toBe("[]");
+  });
+
+  test.each<[string, object, RegExp]>([
+    ["no name", { policies: "[]" }, /^name is required/],
+    ["a name of digits", { name: "7" }, /^name/],
+    ["a name with a comma", { name: "a,b" }, /^name/],
+    ["a policy that is no JSON", { name: "r", policies: "{" }, /^policies/],
+    ["a policy that is no array", { name: "r", policies: "{}" }, /^policies/],
+    ["a policy as an array, not as its JSON string", { name: "r", policies: [] }, /^policies/],
+    [
+      "an unknown action",
+      { name: "r", policies: '[{"resource":"account","action":["fly"],"access":"allow"}]' },
+      /^policies\[0\]\.action/,
+    ],
+    ["a policy that is too long", { name: "r", policies: `[${" ".repeat(65_536)}]` }, /^policies/],
+  ])("refuses %s and stores nothing", async (_case, body, message) => {
+    const account = await given.account();
+    await account.post("/roles", body).refused(422, message);
+    expect(await roleNames(account)).toEqual(BUILT_IN);
+  });
+
+  test("a name that is taken is 409, in this account alone", async () => {
+    const [account, other] = [await given.account(), await given.account()];
+    await account.post("/roles", { name: "r" });
+    await account.post("/roles", { name: "r" }).refused(409, /\br\b/);
+    await account.post("/roles", { name: "system-admin" }).refused(409);
+    await other.post("/roles", { name: "r" });
+  });
+});
+
+describe("PUT roles/<id>", () => {
+  test("changes name and policy, each alone or both, for the next request of whoever has it", async () => {
+    const account = await given.account();
+    const member = await given.member(account);
+    const { roles: role } = await account.post("/roles", { name: "r" });
+    await account.post("/groups", { name: "g", members: member.email, roles: "r" });
+    await member.get("/whitelist_ip").refused(403);
+    expect(await account.put(`/roles/${role.id}`, { policies: WHITELIST })).toEqual({
+      status: "success",
+      roles: { ...role, policy: WHITELIST },
+    });
+    await member.get("/whitelist_ip");
+    expect((await account.put(`/roles/${role.id}`, { name: "s" })).roles).toEqual({
+      ...role,
+      name: "s",
+      policy: WHITELIST,
+    });
+    await account.put(`/roles/${role.id}`, { policies: "[]" });
+    await member.get("/whitelist_ip").refused(403);
+    expect((await account.put(`/roles/${role.id}`)).roles).toEqual({ ...role, name: "s" });
+  });
+
+  test("refuses what breaks a rule and keeps what was there", async () => {
+    const account = await given.account();
+    const { roles: role } = await account.post("/roles", { name: "r", policies: WHITELIST });
+    await account.put(`/roles/${role.id}`, { name: "everyone", policies: "[]" }).refused(409);
+    await account.put(`/roles/${role.id}`, { name: "s", policies: "no" }).refused(422, /^policies/);
+    await account.put(`/roles/${role.id}`, { name: "5", policies: "[]" }).refused(422, /^name/);
+    expect(await account.get(`/roles/${role.id}`)).toEqual(role);
+  });
+
+  test("an unknown role is 404 before its body is judged, another account's byte-equal", async () => {
+    const [owner, stranger] = [await given.account(), await given.account()];
+    const { roles: role } = await owner.post("/roles", { name: "r" });
+    const foreign = await stranger.put(`/roles/${role.id}`, { name: "" }).refused(404);
+    expect((await stranger.put(`/roles/${UNKNOWN}`, { name: "" }).refused(404)).text).toBe(foreign.text);
+    expect(await owner.get(`/roles/${role.id}`)).toEqual(role);
+  });
+});
+
+describe("built-in roles", () => {
+  test.each(BUILT_IN)("%s keeps its name and policy, and is never deleted", async (name) => {
+    const account = await given.account();
+    const role = await account.get(`/roles/${name}`);
+    await account.put(`/roles/${role.id}`, { name: "other" }).refused(422, /^name/);
+    await account.put(`/roles/${role.id}`, { policies: WHITELIST }).refused(422, /^policies/);
+    await account.delete(`/roles/${role.id}`).refused(422, /^role_id/);
+    expect(await account.get(`/roles/${role.id}`)).toEqual(role);
+    expect((await account.put(`/roles/${role.id}`, { name })).roles).toEqual(role);
+  });
+});
+
+describe("POST roles/<id>/duplicate", () => {
+  test("gives the same policy another name, to change freely", async () => {
+    const account = await given.account();
+    const original = await account.get("/roles/system-user");
+    const { status, roles: copy } = await account.post(`/roles/${original.id}/duplicate`, { name: "copy" });
+    expect(status).toBe("success");
+    expect(copy).toEqual({ ...original, id: expect.any(Number), name: "copy", source: "custom" });
+    expect((await account.get(`/roles/${copy.id}/groups`)).groups).toEqual([]);
+    await account.put(`/roles/${copy.id}`, { policies: "[]" });
+    expect(await account.get("/roles/system-user")).toEqual(original);
+  });
+
+  test("a name that is taken is 409, a bad one 422, an unknown role 404 before that", async () => {
+    const [account, stranger] = [await given.account(), await given.account()];
+    const { id } = await account.get("/roles/system-user");
+    await account.post(`/roles/${id}/duplicate`, { name: "everyone" }).refused(409);
+    await account.post(`/roles/${id}/duplicate`, {}).refused(422, /^name is required/);
+    await stranger.post(`/roles/${id}/duplicate`, {}).refused(404);
+    expect(await roleNames(account)).toEqual(BUILT_IN);
+  });
+});
+
+describe("DELETE roles/<id>", () => {
+  test("takes the role from every group, for the next request of their members", async () => {
+    const account = await given.account();
+    const member = await given.member(account);
+    const { roles: role } = await account.post("/roles", { name: "r", policies: WHITELIST });
+    const { group } = await account.post("/groups", { name: "g", members: member.email, roles: "r" });
+    await member.get("/whitelist_ip");
+    expect(await account.delete(`/roles/${role.id}`)).toEqual({ status: "success" });
+    await member.get("/whitelist_ip").refused(403);
+    expect((await account.get(`/groups/${group.id}/roles`)).roles).toEqual([]);
+    await account.delete(`/roles/${role.id}`).refused(404);
+  });
+
+  test("another account's role stays, byte-equal to one that never was", async () => {
+    const [owner, stranger] = [await given.account(), await given.account()];
+    const { roles: role } = await owner.post("/roles", { name: "r" });
+    const foreign = await stranger.delete(`/roles/${role.id}`).refused(404);
+    expect((await stranger.delete(`/roles/${UNKNOWN}`).refused(404)).text).toBe(foreign.text);
+    expect(await owner.get(`/roles/${role.id}`)).toEqual(role);
+  });
+});
