@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import type { Client } from "./support/client.ts";
 import { operatorClient, startHeadgate, temporaryDataDir, type HeadgateProcess } from "./support/headgate-process.ts";
 
@@ -10,6 +10,10 @@ let headgate: HeadgateProcess | undefined;
 afterEach(async () => {
   await headgate?.stop();
   headgate = undefined;
+});
+
+afterAll(() => {
+  dataDir.remove();
 });
 
 describe("nothing acknowledged is lost", () => {
@@ -52,7 +56,7 @@ test("a client that repeats with its idempotency key until it is answered makes 
         .reply()
         .catch(() => undefined);
       if (reply?.status === 200) tokens.set(name, reply.body.authentication_token);
-      else await expect.poll(() => isReachable(), { timeout: 30_000 }).toBe(true);
+      else await vi.waitUntil(isReachable, { timeout: 30_000 });
     }
   };
   const creating = Promise.all(names.map(create));
@@ -95,9 +99,9 @@ interface Writers {
 function startWriters(client: Client, prefix: string): Writers {
   const acknowledged: string[] = [];
   const refused: number[] = [];
-  let isStopped = false;
+  const stopped = new AbortController();
   const write = async (writer: number): Promise<void> => {
-    for (let each = 0; !isStopped && each < 65_536; each += 1) {
+    for (let each = 0; !stopped.signal.aborted && each < 65_536; each += 1) {
       const ip = `${prefix}.${writer}.${each % 256}`;
       const reply = await client
         .post("/whitelist_ip", { ip_cidr: ip })
@@ -105,7 +109,6 @@ function startWriters(client: Client, prefix: string): Writers {
         .catch(() => undefined);
       if (reply?.status === 200) acknowledged.push(ip);
       else if (reply !== undefined) refused.push(reply.status);
-      else if (isStopped) return;
     }
   };
   const writing = Promise.all(Array.from({ length: 8 }, (_, writer) => write(writer)));
@@ -113,7 +116,7 @@ function startWriters(client: Client, prefix: string): Writers {
     acknowledged,
     refused,
     async stop() {
-      isStopped = true;
+      stopped.abort();
       await writing;
     },
   };

@@ -61,8 +61,10 @@ class PooledDatabase implements Database {
       types: integersAsNumbers,
       ...connection,
     });
-    // An idle connection that breaks (PostgreSQL restarted) is dropped by the pool; the next request opens another.
+    // A connection that breaks (PostgreSQL restarted), idle or in use, fails its statements and is dropped; without
+    // these listeners it would end the process.
     this.#pool.on("error", () => undefined);
+    this.#pool.on("connect", (client) => client.on("error", () => undefined));
   }
 
   asAccount<T>(accountId: number, work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -119,10 +121,10 @@ class PooledDatabase implements Database {
       await Promise.all(sent);
       return result;
     } catch (error) {
-      await client.query("rollback").catch(() => {
-        isBroken = true;
-      });
-      throw storeFault(error);
+      const fault = storeFault(error);
+      // A broken connection never answers: there is nothing left to roll back on it.
+      isBroken = fault !== error || !(await canRollBack(client));
+      throw fault;
     } finally {
       client.release(isBroken);
     }
@@ -179,6 +181,15 @@ class PooledDatabase implements Database {
     const name = this.#statements.nameOf(text);
     const result = await client.query<Row>({ ...(name === undefined ? {} : { name }), text, values: [...values] });
     return result.rows;
+  }
+}
+
+async function canRollBack(client: PoolClient): Promise<boolean> {
+  try {
+    await client.query("rollback");
+    return true;
+  } catch {
+    return false;
   }
 }
 
