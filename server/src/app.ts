@@ -5,6 +5,7 @@ import { gatherDenials } from "./access/audit/denials.ts";
 import { accessGate, type Admission } from "./access/gate.ts";
 import { limitsOf, type Limits } from "./access/limits.ts";
 import type { Admitted, OperationAccess } from "./access/operation.ts";
+import type { AccountServices } from "./accounts/account-services.ts";
 import type { Config } from "./config.ts";
 import { openDatabase, type Database } from "./db/database.ts";
 import { databaseMetrics } from "./db/metrics.ts";
@@ -35,6 +36,7 @@ export interface Services {
   limits: Limits;
   clock: Clock;
   config: Config;
+  accountSettings: AccountServices["accountSettings"];
 }
 
 export interface App {
@@ -64,7 +66,9 @@ export async function startApp({
   const keys = openKeyRing(config.keyFile);
   const denials = gatherDenials(db.system, clock, log);
   const limits = limitsOf(config, clock);
-  const services: Services = { db, keys, limits, clock, config };
+  const { dataDir, s3Endpoint, allowedNetworks, defaultFeatures } = config;
+  const accountSettings = { dataDir, s3Endpoint, allowedNetworks, defaultFeatures };
+  const services: Services = { db, keys, limits, clock, config, accountSettings };
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   databaseMetrics(registry, db);

@@ -21,6 +21,14 @@ import { viewRole } from "./access/roles/view-role.ts";
 import { addWhitelistedIp } from "./access/whitelist/add-whitelisted-ip.ts";
 import { listWhitelist } from "./access/whitelist/list-whitelisted-ips.ts";
 import { removeWhitelistedIps } from "./access/whitelist/delete-whitelisted-ips.ts";
+import { createAccount } from "./accounts/create-account.ts";
+import { editAccount } from "./accounts/edit-account.ts";
+import { editFeatures } from "./accounts/edit-features.ts";
+import { getCredentials } from "./accounts/get-credentials.ts";
+import { listAllAccounts } from "./accounts/list-accounts.ts";
+import { viewAccount } from "./accounts/view-account.ts";
+import { viewAccountV2 } from "./accounts/view-account-v2.ts";
+import { viewFeatures } from "./accounts/view-features.ts";
 import { acceptInvitation } from "./users/accept-invitation.ts";
 import { disableUser } from "./users/disable-user.ts";
 import { enableUser } from "./users/enable-user.ts";
@@ -70,4 +78,14 @@ export const endpoints = [
   inviteUser,
   acceptInvitation,
   resetTokens,
+  // accounts (§4.12)
+  createAccount,
+  viewAccount,
+  viewAccountV2,
+  editAccount,
+  getCredentials,
+  // the operator's view of accounts
+  listAllAccounts,
+  viewFeatures,
+  editFeatures,
 ] as const;

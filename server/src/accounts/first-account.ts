@@ -2,7 +2,7 @@ import { mintToken } from "../access/token.ts";
 import type { Database } from "../db/database.ts";
 import type { Feature } from "../lib/features.ts";
 import { foundAccount } from "./found-account.ts";
-import { lockAndHasAccounts } from "./store.ts";
+import { lockAndHasAccounts } from "./store/founding.ts";
 
 export interface FirstAccount {
   email: string;
@@ -28,7 +28,8 @@ export async function ensureFirstAccount(
       {
         account: { name: "Headgate", parentId: null, plan: "free" },
         founder: { email, name: "Operator", isOperator: true },
-        features,
+        // Nobody has an address yet that a whitelist could hold.
+        features: features.filter((feature) => feature !== "ip_whitelisting"),
       },
       token,
     );

@@ -2,7 +2,7 @@ import { insertBuiltInGroups } from "../access/groups/store.ts";
 import { mintToken, tokenSha256 } from "../access/token.ts";
 import type { Tx } from "../db/database.ts";
 import type { Feature } from "../lib/features.ts";
-import { insertAccount, insertFounder, type NewAccount } from "./store.ts";
+import { insertAccount, insertFounder, type NewAccount } from "./store/founding.ts";
 
 /** What every new account is given, whoever asks for it: the API, the first start or the operator. */
 export interface Founding {

@@ -1,0 +1,54 @@
+import { invalid } from "../lib/fault.ts";
+import { hostRefusal } from "../lib/network-policy.ts";
+
+/** The addresses an account may name; literal hosts are judged here, names again whenever they are resolved. */
+const S3_LOCATION = /^s3[an]?:\/\/[A-Za-z0-9][A-Za-z0-9._-]{1,254}(\/\P{Cc}*)?$/u;
+const HDFS_LOCATION = /^hdfs:\/\/([^/\s?#]*)\/[^\p{Cc}?#]*$/u;
+const METASTORE = /^thrift:\/\/([^/\s?#,]+)\/?$/;
+
+/** `defloc`: an S3 location is reached by the account's keys, an HDFS one by its host, which may be left out. */
+export function checkLocation(location: string, allowedNetworks: readonly string[]): string {
+  if (S3_LOCATION.test(location)) return location;
+  const authority = HDFS_LOCATION.exec(location)?.[1];
+  if (authority === undefined) {
+    throw invalid("defloc", "must be a location such as s3://bucket/prefix (s3, s3a, s3n) or hdfs://host:port/path");
+  }
+  if (authority !== "") checkHost("defloc", authority, allowedNetworks);
+  return location;
+}
+
+/** `storage_endpoint`, `hdfs_http_address`; given back without a trailing slash, so that a path can be put behind it. */
+export function checkHttpAddress(field: string, text: string, allowedNetworks: readonly string[]): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || !isPlain(url)) {
+    throw invalid(field, "must be an http:// or https:// address without user, query or fragment");
+  }
+  refuseHost(field, url.hostname, allowedNetworks);
+  return url.href.replace(/\/+$/, "");
+}
+
+/** `metastore_uri`: one address, or several of one metastore separated by commas. */
+export function checkMetastoreUri(text: string, allowedNetworks: readonly string[]): string {
+  for (const uri of text.split(",")) {
+    const authority = METASTORE.exec(uri.trim())?.[1];
+    if (authority === undefined) throw invalid("metastore_uri", "must be of the form thrift://host:port");
+    checkHost("metastore_uri", authority, allowedNetworks);
+  }
+  return text;
+}
+
+/** Read as the host of an http address, because only there the odd spellings (0x7f.1, 2130706433) become plain ones. */
+function checkHost(field: string, authority: string, allowedNetworks: readonly string[]): void {
+  const url = URL.canParse(`http://${authority}`) ? new URL(`http://${authority}`) : undefined;
+  if (url === undefined || !isPlain(url)) throw invalid(field, "must name a host, and a port if need be, without user");
+  refuseHost(field, url.hostname, allowedNetworks);
+}
+
+function isPlain(url: URL): boolean {
+  return url.username === "" && url.password === "" && url.search === "" && url.hash === "";
+}
+
+function refuseHost(field: string, host: string, allowedNetworks: readonly string[]): void {
+  const refusal = hostRefusal(host, allowedNetworks);
+  if (refusal !== undefined) throw invalid(field, refusal);
+}

@@ -1,0 +1,86 @@
+import { Type, type Static } from "typebox";
+import { MAX_INTEGER, OneOf } from "../http/schema.ts";
+
+/** §4.12: what may be said of an account, in create and in edit, by the names of the wire. */
+export const AWS_REGIONS = [
+  "us-east-1",
+  "us-east-2",
+  "us-west-1",
+  "us-west-2",
+  "eu-west-1",
+  "eu-west-2",
+  "sa-east-1",
+  "ap-south-1",
+  "ap-southeast-1",
+  "ap-northeast-1",
+  "ap-northeast-2",
+  "ca-central-1",
+] as const;
+
+export const REFRESH_ENGINES = ["native", "spark"] as const;
+export type RefreshEngine = (typeof REFRESH_ENGINES)[number];
+
+/** PostgreSQL's `integer`. */
+const MAX_SECONDS = 2_147_483_647;
+
+const accessKey = (description: string) =>
+  Type.Optional(Type.String({ maxLength: 255, description, examples: ["AKIAEXAMPLEEXAMPLE00"] }));
+const secretKey = (description: string) => Type.Optional(Type.String({ maxLength: 1024, description }));
+const address = (description: string, example: string) =>
+  Type.Optional(Type.String({ maxLength: 2048, description, examples: [example] }));
+
+export const AccountName = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  description: "Account name",
+  examples: ["Analytics"],
+});
+
+/** What create and edit share. */
+export const AccountFields = {
+  level: Type.Optional(OneOf(["free"])),
+  compute_type: Type.Optional(OneOf(["CUSTOMER_MANAGED"])),
+  storage_type: Type.Optional(OneOf(["CUSTOMER_MANAGED"])),
+  CacheQuotaSizeInGB: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: MAX_INTEGER, default: 25, description: "Cache quota in GB" }),
+  ),
+  defloc: Type.Optional(
+    Type.String({
+      maxLength: 1024,
+      description: "Where logs, results and cached data go: s3://, s3a://, s3n:// or hdfs://",
+      examples: ["s3://example-bucket/headgate"],
+    }),
+  ),
+  acc_key: accessKey("Another spelling of storage_access_key"),
+  secret: secretKey("Another spelling of storage_secret_key"),
+  storage_access_key: accessKey("Access key of the object storage"),
+  storage_secret_key: secretKey("Secret key of the object storage"),
+  compute_access_key: accessKey("Access key for compute"),
+  compute_secret_key: secretKey("Secret key for compute"),
+  aws_region: Type.Optional(OneOf(AWS_REGIONS)),
+  storage_endpoint: address("An S3-compatible store instead of the provider's", "https://s3.example.com"),
+  idle_cluster_timeout: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 6, default: 2, description: "Hours until an idle cluster ends" }),
+  ),
+  idle_cluster_timeout_in_secs: Type.Optional(
+    Type.Integer({
+      minimum: 300,
+      maximum: MAX_SECONDS,
+      description: "Seconds until an idle cluster ends; needs the feature aggressive_downscaling",
+    }),
+  ),
+  idle_session_timeout: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 10_800, default: 1440, description: "Minutes until an idle session ends" }),
+  ),
+  role_arn: Type.Optional(Type.String({ maxLength: 2048, description: "Not through the API: an operator sets it" })),
+};
+
+/** What only edit takes. */
+export const EditOnlyFields = {
+  hdfs_http_address: address("WebHDFS address of the account's HDFS", "http://namenode.example.com:9870"),
+  metastore_uri: address("An external Hive metastore", "thrift://metastore.example.com:9083"),
+  refresh_engine: Type.Optional(OneOf(REFRESH_ENGINES)),
+};
+
+const InputFields = Type.Object({ ...AccountFields, ...EditOnlyFields });
+export type AccountInput = Static<typeof InputFields>;

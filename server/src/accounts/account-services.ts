@@ -1,0 +1,20 @@
+import { pathToFileURL } from "node:url";
+import type { Feature } from "../lib/features.ts";
+
+/** What `app` tells this slice of the deployment. */
+export interface AccountServices {
+  accountSettings: {
+    dataDir: string;
+    /** The S3-compatible store of accounts that name none of their own. */
+    s3Endpoint: string | null;
+    /** Private networks that addresses given by users may lie in. */
+    allowedNetworks: readonly string[];
+    /** On in new accounts. */
+    defaultFeatures: readonly Feature[];
+  };
+}
+
+/** Where an account without `defloc` keeps its logs and results. */
+export function localStorageLocation(dataDir: string, accountId: number): string {
+  return `${pathToFileURL(dataDir).href}/accounts/${accountId}/storage`;
+}

@@ -1,0 +1,295 @@
+import { describe, expect, test } from "vitest";
+import { Client } from "../../test/support/client.ts";
+import { useServer } from "../../test/support/given.ts";
+import { AWS_REGIONS } from "./account-fields.ts";
+
+const given = useServer();
+
+const V2 = "/api/v2/accounts";
+
+async function accountCount(): Promise<number> {
+  const [row] = await given.app.services.db.system.query<{ count: number }>("select count(*) from account");
+  return row?.count ?? 0;
+}
+
+describe.each([
+  ["v1.2", "/account/"],
+  ["v2", V2],
+])("POST account (%s)", (_version, path) => {
+  test("answers exactly what §2.5 says, and the token opens the new account", async () => {
+    const creator = await given.account();
+    const reply = await creator.post(path, { account: { name: "Analytics" } });
+    expect(reply).toEqual({
+      name: "Analytics",
+      state: "success_create",
+      groups: ["system-admin", "everyone"],
+      authentication_token: expect.stringMatching(/^hg_/),
+      account_id: expect.any(Number),
+      is_aws_keys_enabled: false,
+      status: "success",
+    });
+    const account = new Client(given.base, reply.authentication_token);
+    expect(await account.get("/account")).toMatchObject({ id: reply.account_id, name: "Analytics", plan: "free" });
+  });
+
+  test.each([
+    ["acc_key", "secret"],
+    ["storage_access_key", "storage_secret_key"],
+  ])("takes the credentials as %s and %s, seals them and shows them masked", async (accessKey, secretKey) => {
+    const creator = await given.account();
+    const reply = await creator.post(path, {
+      account: {
+        name: "Keys",
+        [accessKey]: "AKIAABCDEFGHIJKLWXYZ",
+        [secretKey]: "storage-secret-of-keys",
+        compute_access_key: "AKIACOMPUTECOMPUTE42",
+        compute_secret_key: "compute-secret-of-keys",
+      },
+    });
+    expect(reply.is_aws_keys_enabled).toBe(true);
+    const view = await new Client(given.base, reply.authentication_token).get("/account");
+    expect(view).toMatchObject({
+      storage_access_key: "AKIA****WXYZ",
+      storage_secret_key: "********",
+      compute_access_key: "AKIA****TE42",
+      compute_secret_key: "********",
+    });
+    const [row] = await given.app.services.db.system.query<{ row: string }>(
+      "select encode(storage_secret_key || storage_access_key || compute_secret_key, 'escape') as row from account where id = $1",
+      [reply.account_id],
+    );
+    expect(row?.row).not.toMatch(/secret-of-keys|AKIA/);
+  });
+});
+
+describe("POST account: defaults and limits", () => {
+  test("an account of a name alone has every default of §8", async () => {
+    const creator = await given.account();
+    const { authentication_token: token, account_id: id } = await creator.post(V2, { account: { name: "Plain" } });
+    expect(await new Client(given.base, token).get(V2)).toEqual({
+      id,
+      name: "Plain",
+      storage_type: "CUSTOMER_MANAGED",
+      compute_type: "CUSTOMER_MANAGED",
+      storage_validated: false,
+      compute_validated: false,
+      is_aws_role_enabled: false,
+      idle_session_timeout: 1440,
+      storage_access_key: "",
+      storage_secret_key: "",
+      storage_location: `file://${given.dataDir}/accounts/${id}/storage`,
+      authorized_ssh_key: null,
+      compute_access_key: "",
+      compute_secret_key: "",
+      plan: "free",
+      storage_endpoint: null,
+      level: "free",
+      CacheQuotaSizeInGB: 25,
+      aws_region: null,
+      idle_cluster_timeout: 2,
+      idle_cluster_timeout_in_secs: 7200,
+      hdfs_http_address: null,
+      metastore_uri: null,
+      refresh_engine: "native",
+      created_at: expect.stringMatching(/Z$/),
+      updated_at: expect.stringMatching(/Z$/),
+    });
+  });
+
+  test("every parameter is kept, scalars in any spelling, null as absent and unknown keys ignored", async () => {
+    const creator = await given.account({ features: ["aggressive_downscaling"] });
+    const { authentication_token: token } = await creator.post("/account", {
+      account: {
+        name: 42,
+        level: "free",
+        compute_type: "CUSTOMER_MANAGED",
+        storage_type: "CUSTOMER_MANAGED",
+        CacheQuotaSizeInGB: "9007199254740991",
+        defloc: "s3://example-bucket/prefix",
+        acc_key: null,
+        secret: "",
+        compute_access_key: "",
+        aws_region: "eu-west-2",
+        storage_endpoint: "https://s3.example.com:9000/",
+        idle_cluster_timeout: "6",
+        idle_cluster_timeout_in_secs: "300",
+        idle_session_timeout: "10800",
+        sub_account_creation: "False",
+        role_arn: null,
+        colour: "blue",
+      },
+    });
+    expect(await new Client(given.base, token).get(V2)).toMatchObject({
+      name: "42",
+      CacheQuotaSizeInGB: 9007199254740991,
+      storage_location: "s3://example-bucket/prefix",
+      storage_access_key: "",
+      aws_region: "eu-west-2",
+      storage_endpoint: "https://s3.example.com:9000",
+      idle_cluster_timeout: 6,
+      idle_cluster_timeout_in_secs: 300,
+      idle_session_timeout: 10800,
+    });
+  });
+
+  test.each(AWS_REGIONS)("takes the region %s", async (region) => {
+    const creator = await given.account();
+    await creator.post(V2, { account: { name: "Regional", aws_region: region } });
+  });
+
+  test.each([
+    "s3://b0/p",
+    "s3a://bucket",
+    "s3n://bucket.name/a b/c",
+    "hdfs:///logs",
+    "hdfs://nn.example.com:8020/logs",
+  ])("takes the location %s", async (defloc) => {
+    const creator = await given.account();
+    const { authentication_token: token } = await creator.post(V2, { account: { name: "Located", defloc } });
+    expect((await new Client(given.base, token).get("/account")).storage_location).toBe(defloc);
+  });
+
+  test.each([
+    [{ name: undefined }, /^account.name is required/],
+    [{ name: "" }, /name must not be empty/],
+    [{ name: "  " }, /name must not be empty/],
+    [{ name: "x".repeat(256) }, /name must have at most 255/],
+    [{ name: "a\u001b[31m" }, /name must not contain control/],
+    [{ name: "a\u0000" }, /name must not contain U\+0000/],
+    [{ name: ["x"] }, /name must be a string/],
+    [{ level: "gold" }, /level must be one of free/],
+    [{ compute_type: "SERVICE_MANAGED" }, /compute_type must be one of CUSTOMER_MANAGED/],
+    [{ storage_type: "" }, /storage_type must be one of CUSTOMER_MANAGED/],
+    [{ CacheQuotaSizeInGB: -1 }, /CacheQuotaSizeInGB must be at least 0/],
+    [{ CacheQuotaSizeInGB: 2.5 }, /CacheQuotaSizeInGB must be an integer/],
+    [{ CacheQuotaSizeInGB: "1e3" }, /CacheQuotaSizeInGB must be an integer/],
+    [{ CacheQuotaSizeInGB: 9007199254740993 }, /CacheQuotaSizeInGB is too large/],
+    [{ aws_region: "mars-1" }, /aws_region must be one of us-east-1/],
+    [{ idle_cluster_timeout: 7 }, /idle_cluster_timeout must be at most 6/],
+    [{ idle_cluster_timeout: -1 }, /idle_cluster_timeout must be at least 0/],
+    [{ idle_cluster_timeout_in_secs: 299 }, /idle_cluster_timeout_in_secs must be at least 300/],
+    [{ idle_cluster_timeout_in_secs: 2147483648 }, /idle_cluster_timeout_in_secs must be at most/],
+    [{ idle_session_timeout: 10801 }, /idle_session_timeout must be at most 10800/],
+    [{ idle_session_timeout: 0 }, /idle_session_timeout must be at least 1/],
+    [{ sub_account_creation: "maybe" }, /sub_account_creation must be a boolean/],
+    [{ role_arn: "arn:aws:iam::123456789012:role/x" }, /role_arn cannot be set through the API/],
+    [{ defloc: "bucket/prefix" }, /defloc must be a location/],
+    [{ defloc: "gs://bucket/prefix" }, /defloc must be a location/],
+    [{ defloc: "file:///etc" }, /defloc must be a location/],
+    [{ defloc: "s3://" }, /defloc must be a location/],
+    [{ defloc: "s3://bucket/a\nb" }, /defloc must be a location/],
+    [{ defloc: "hdfs://user:pw@host/x" }, /defloc must name a host/],
+    [{ defloc: "hdfs://169.254.169.254/x" }, /defloc must not be a link-local/],
+    [{ defloc: `s3://bucket/${"x".repeat(1024)}` }, /defloc must have at most 1024/],
+    [{ storage_endpoint: "s3.example.com" }, /storage_endpoint must be an http/],
+    [{ storage_endpoint: "ftp://s3.example.com" }, /storage_endpoint must be an http/],
+    [{ storage_endpoint: "https://u:p@s3.example.com" }, /storage_endpoint must be an http/],
+    [{ storage_endpoint: "https://s3.example.com?x=1" }, /storage_endpoint must be an http/],
+    [{ storage_endpoint: "http://169.254.169.254/latest" }, /storage_endpoint must not be a link-local/],
+    [{ storage_endpoint: "http://10.0.0.1:9000" }, /storage_endpoint .*HEADGATE_ALLOWED_NETWORKS/],
+    [{ storage_endpoint: "http://0x0a.1:9000" }, /storage_endpoint .*HEADGATE_ALLOWED_NETWORKS/],
+    [{ acc_key: "A".repeat(256) }, /acc_key must have at most 255/],
+    [{ secret: "A".repeat(1025) }, /secret must have at most 1024/],
+    [{ acc_key: "one", storage_access_key: "two" }, /acc_key must be the same as storage_access_key/],
+  ])("refuses %j and makes no account", async (fields, message) => {
+    const creator = await given.account({ features: ["aggressive_downscaling"] });
+    const before = await accountCount();
+    await creator.post(V2, { account: { name: "Refused", ...fields } }).refused(422, message);
+    expect(await accountCount()).toBe(before);
+  });
+
+  test("refuses a body without account, or with one that is no object", async () => {
+    const creator = await given.account();
+    await creator.post("/account", {}).refused(422, /^account is required/);
+    await creator.post("/account", { name: "flat" }).refused(422, /^account is required/);
+    await creator.post("/account", { account: "x" }).refused(422, /^account must be an object/);
+  });
+
+  test("seconds need the feature of the caller's account, and the refusal tells how to turn it on", async () => {
+    const creator = await given.account();
+    await creator
+      .post(V2, { account: { name: "Quick", idle_cluster_timeout_in_secs: 7200 } })
+      .refused(
+        422,
+        new RegExp(
+          `^idle_cluster_timeout_in_secs needs the feature aggressive_downscaling.*npm run admin -- feature-set ${creator.accountId} aggressive_downscaling on$`,
+        ),
+      );
+  });
+
+  test("loopback endpoints are taken where the server itself listens on loopback only", async () => {
+    const creator = await given.account();
+    for (const endpoint of ["http://127.0.0.1:9000", "http://localhost:9000", "http://[::1]:9000"]) {
+      await creator.post(V2, { account: { name: "Local", storage_endpoint: endpoint } });
+    }
+  });
+});
+
+describe("POST account: whose it is", () => {
+  test("a sub-account has the plan of its parent, any other the free plan", async () => {
+    const creator = await given.account();
+    await given.app.services.db.system.query("update account set plan = 'business' where id = $1", [creator.accountId]);
+    for (const [sub_account_creation, plan] of [
+      [true, "business"],
+      ["True", "business"],
+      [false, "free"],
+    ]) {
+      const reply = await creator.post(V2, { account: { name: "Child", sub_account_creation } });
+      expect((await new Client(given.base, reply.authentication_token).get("/account")).plan).toBe(plan);
+    }
+  });
+
+  test("the creator is the same user in both accounts, and only the new one's administrator there", async () => {
+    const parent = await given.account();
+    const member = await given.member(parent, { groups: ["system-user"] });
+    const { authentication_token: token, account_id: id } = await member.post("/account", { account: { name: "Own" } });
+    const rows = await given.app.services.db.system.query(
+      `select m.account_id, m.is_operator, m.state from membership m join app_user u on u.id = m.user_id
+        where u.email = $1 order by m.id`,
+      [member.email],
+    );
+    expect(rows).toEqual([
+      { account_id: parent.accountId, is_operator: false, state: "active" },
+      { account_id: id, is_operator: false, state: "active" },
+    ]);
+    expect((await new Client(given.base, token).get("/account")).id).toBe(id);
+    expect((await member.get("/account")).id).toBe(parent.accountId);
+  });
+
+  test("is refused to a member without role", async () => {
+    const member = await given.member(await given.account());
+    const before = await accountCount();
+    await member.post("/account", { account: { name: "No" } }).refused(403, /account:create/);
+    expect(await accountCount()).toBe(before);
+  });
+
+  test("is an audit row of the creator's account", async () => {
+    const creator = await given.account();
+    const { account_id: id } = await creator.post(V2, { account: { name: "Told" } });
+    const rows = await given.app.services.db.system.query(
+      "select operation, object, outcome, email from audit_event where account_id = $1",
+      [creator.accountId],
+    );
+    expect(rows).toEqual([
+      { operation: "account_create", object: `account/${id}`, outcome: "done", email: creator.email },
+    ]);
+  });
+
+  test("the same Idempotency-Key makes one account and answers with the same token", async () => {
+    const creator = await given.account();
+    const headers = { "Idempotency-Key": "create-once" };
+    const before = await accountCount();
+    const first = await creator.post(V2, { account: { name: "Once" } }, { headers });
+    expect(await creator.post(V2, { account: { name: "Once" } }, { headers })).toEqual(first);
+    expect(await accountCount()).toBe(before + 1);
+  });
+
+  test("only the version that has a successor says so", async () => {
+    const creator = await given.account();
+    const old = await creator.post("/account", { account: { name: "Old" } }).reply();
+    expect(old.headers.get("deprecation")).toMatch(/^@\d+$/);
+    expect(old.headers.get("link")).toBe('</api/v2/accounts>; rel="successor-version"');
+    const current = await creator.post(V2, { account: { name: "New" } }).reply();
+    expect(current.headers.get("deprecation")).toBeNull();
+  });
+});

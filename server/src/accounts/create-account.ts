@@ -1,0 +1,85 @@
+import { Type } from "typebox";
+import { operation } from "../access/operation.ts";
+import { Id } from "../http/schema.ts";
+import { invalid } from "../lib/fault.ts";
+import type { KeyRing } from "../lib/key-ring.ts";
+import { AccountFields, AccountName } from "./account-fields.ts";
+import type { AccountServices } from "./account-services.ts";
+import { checkAccountName, newSettings } from "./account-settings.ts";
+import { givenCredentials, sealCredentials, type GivenCredentials } from "./credentials.ts";
+import { foundAccount } from "./found-account.ts";
+import { planOf, sendCredentials, sendFirstWhitelistedIp } from "./store/founding.ts";
+
+/** §4.12 Create. The caller becomes the new account's first system-admin, with a token of its own for it. */
+export const createAccount = operation({
+  id: "account_create",
+  summary: "Create an account",
+  tag: "Accounts",
+  method: "POST",
+  paths: { "v1.2": "/account", v2: "/accounts" },
+  supersededBy: { "v1.2": "v2" },
+  access: { permission: { groups: ["system-user", "system-admin"], role: "account:create" } },
+  body: Type.Object({
+    account: Type.Object({
+      name: AccountName,
+      ...AccountFields,
+      sub_account_creation: Type.Optional(
+        Type.Boolean({ default: false, description: "True: with the plan of the caller's account" }),
+      ),
+    }),
+  }),
+  reply: Type.Object({
+    name: Type.String(),
+    state: Type.String({ examples: ["success_create"] }),
+    groups: Type.Array(Type.String()),
+    authentication_token: Type.String({ description: "Of the caller in the new account; shown once" }),
+    account_id: Id,
+    is_aws_keys_enabled: Type.Boolean(),
+    status: Type.String({ examples: ["success"] }),
+  }),
+
+  async handle({ body: { account }, caller, change }, services: { keys: KeyRing } & AccountServices) {
+    const { allowedNetworks, defaultFeatures } = services.accountSettings;
+    if (account.role_arn !== undefined && account.role_arn !== "") {
+      throw invalid("role_arn", "cannot be set through the API: an operator sets it for an account that exists");
+    }
+    const name = checkAccountName(account.name);
+    const settings = newSettings(account, { caller, allowedNetworks });
+    const credentials = givenCredentials(account);
+    const isSubAccount = account.sub_account_creation ?? false;
+
+    return change(async (tx, audit) => {
+      const { accountId, groups, token } = await foundAccount(tx, {
+        account: {
+          name,
+          settings,
+          parentId: isSubAccount ? caller.accountId : null,
+          plan: isSubAccount ? await planOf(tx, caller.accountId) : "free",
+        },
+        founder: { email: caller.email, name: caller.email, isOperator: false },
+        features: defaultFeatures,
+      });
+      if (credentials.size > 0) {
+        sendCredentials(tx, accountId, sealCredentials(credentials, services.keys, { id: accountId }));
+      }
+      if (defaultFeatures.includes("ip_whitelisting")) sendFirstWhitelistedIp(tx, accountId, caller.address);
+      audit.object = `account/${accountId}`;
+      return {
+        name,
+        state: "success_create",
+        groups,
+        authentication_token: token,
+        account_id: accountId,
+        is_aws_keys_enabled: hasKeyPair(credentials),
+        status: "success",
+      };
+    }, "system");
+  },
+});
+
+function hasKeyPair(given: GivenCredentials): boolean {
+  return (
+    (given.has("storageAccessKey") && given.has("storageSecretKey")) ||
+    (given.has("computeAccessKey") && given.has("computeSecretKey"))
+  );
+}

@@ -1,0 +1,104 @@
+import { invalid } from "../lib/fault.ts";
+import type { KeyRing } from "../lib/key-ring.ts";
+import { Secret, secretMask } from "../lib/secret.ts";
+import type { AccountInput } from "./account-fields.ts";
+
+/**
+ * The keys of an account: secrets at rest, masked in every reply. A client that sends back what it was shown, or an
+ * empty text, changes nothing.
+ */
+export const CREDENTIALS = ["storageAccessKey", "storageSecretKey", "computeAccessKey", "computeSecretKey"] as const;
+export type Credential = (typeof CREDENTIALS)[number];
+
+export type GivenCredentials = ReadonlyMap<Credential, Secret>;
+export type SealedCredentials = Record<Credential, Buffer | null>;
+
+/** A value is sealed for its column and account, so that it opens nowhere else. */
+const CONTEXT: Record<Credential, string> = {
+  storageAccessKey: "account.storage_access_key",
+  storageSecretKey: "account.storage_secret_key",
+  computeAccessKey: "account.compute_access_key",
+  computeSecretKey: "account.compute_secret_key",
+};
+
+/** Either spelling is taken in every version (§4.12). */
+export function givenCredentials(input: AccountInput): GivenCredentials {
+  const texts: Record<Credential, string | undefined> = {
+    storageAccessKey: oneOf({ acc_key: input.acc_key, storage_access_key: input.storage_access_key }),
+    storageSecretKey: oneOf({ secret: input.secret, storage_secret_key: input.storage_secret_key }),
+    computeAccessKey: oneOf({ compute_access_key: input.compute_access_key }),
+    computeSecretKey: oneOf({ compute_secret_key: input.compute_secret_key }),
+  };
+  const given = new Map<Credential, Secret>();
+  for (const name of CREDENTIALS) {
+    const text = texts[name];
+    if (text !== undefined) given.set(name, new Secret(text));
+  }
+  return given;
+}
+
+/** Without the access keys that came back as they are shown. */
+export function changedCredentials(
+  given: GivenCredentials,
+  keys: KeyRing,
+  account: { id: number } & SealedCredentials,
+): GivenCredentials {
+  const isAsShown = (name: Credential, text: string): boolean =>
+    (name === "storageAccessKey" || name === "computeAccessKey") && text === shownAccessKey(keys, account, name);
+  return new Map([...given].filter(([name, secret]) => !isAsShown(name, secret.reveal())));
+}
+
+export function sealCredentials(
+  given: GivenCredentials,
+  keys: KeyRing,
+  account: { id: number } & Partial<SealedCredentials>,
+): SealedCredentials {
+  const sealed = (name: Credential): Buffer | null => {
+    const secret = given.get(name);
+    if (secret === undefined) return account[name] ?? null;
+    return keys.seal(Buffer.from(secret.reveal()), `${CONTEXT[name]}:${account.id}`);
+  };
+  return {
+    storageAccessKey: sealed("storageAccessKey"),
+    storageSecretKey: sealed("storageSecretKey"),
+    computeAccessKey: sealed("computeAccessKey"),
+    computeSecretKey: sealed("computeSecretKey"),
+  };
+}
+
+export function openCredential(
+  keys: KeyRing,
+  account: { id: number } & SealedCredentials,
+  name: Credential,
+): Secret | undefined {
+  const sealed = account[name];
+  if (sealed === null) return undefined;
+  return new Secret(keys.open(sealed, `${CONTEXT[name]}:${account.id}`).toString("utf8"));
+}
+
+/** `AKIA****WXYZ`; of a short key nothing is shown, because eight characters would be most of it. */
+export function shownAccessKey(
+  keys: KeyRing,
+  account: { id: number } & SealedCredentials,
+  name: "storageAccessKey" | "computeAccessKey",
+): string {
+  const key = openCredential(keys, account, name)?.reveal();
+  if (key === undefined) return "";
+  return key.length < 12 ? secretMask : `${key.slice(0, 4)}****${key.slice(-4)}`;
+}
+
+export function shownSecretKey(sealed: Buffer | null): string {
+  return sealed === null ? "" : secretMask;
+}
+
+/** Empty texts and the mask count as not given; two spellings of one key must agree. */
+function oneOf(spellings: Record<string, string | undefined>): string | undefined {
+  const given = Object.entries(spellings).filter(
+    ([, text]) => text !== undefined && text !== "" && text !== secretMask,
+  );
+  const [[name, text] = [], [otherName, otherText] = []] = given;
+  if (name !== undefined && otherName !== undefined && text !== otherText) {
+    throw invalid(name, `must be the same as ${otherName} when both are given`);
+  }
+  return text;
+}

@@ -1,0 +1,56 @@
+import { Type, type Static } from "typebox";
+import { operation } from "../access/operation.ts";
+import { invalid } from "../lib/fault.ts";
+import type { KeyRing } from "../lib/key-ring.ts";
+import { AccountFields, AccountName, EditOnlyFields } from "./account-fields.ts";
+import type { AccountServices } from "./account-services.ts";
+import { checkAccountName, editedSettings, type SettingRules } from "./account-settings.ts";
+import { AccountViewV2, accountViewV2 } from "./account-view.ts";
+import { changedCredentials, givenCredentials, sealCredentials, type Credential } from "./credentials.ts";
+import { lockAccount, updateAccount, type AccountRow } from "./store/account.ts";
+
+const EditFields = Type.Object({ name: Type.Optional(AccountName), ...AccountFields, ...EditOnlyFields });
+
+/**
+ * Edit the current account. What is absent stays; an empty text takes an address away; the view sent back as it came
+ * changes nothing. The fields stand in `account`, as in create, or in the body itself, as in the view.
+ */
+export const editAccount = operation({
+  id: "account_edit",
+  summary: "Edit the current account",
+  tag: "Accounts",
+  method: "PUT",
+  paths: { v2: "/accounts" },
+  aliases: { v2: ["/account"] },
+  access: { permission: { groups: ["system-user", "system-admin"], role: "account:update" } },
+  body: Type.Object({ account: Type.Optional(EditFields), ...EditFields.properties }),
+  reply: AccountViewV2,
+
+  async handle({ body, caller, change }, { keys, accountSettings }: { keys: KeyRing } & AccountServices) {
+    const input = body.account ?? body;
+    const rules = { caller, allowedNetworks: accountSettings.allowedNetworks };
+    return change(async (tx, audit) => {
+      const current = await lockAccount(tx);
+      const row = await updateAccount(tx, edited(current, input, keys, rules));
+      audit.object = `account/${row.id}`;
+      return accountViewV2(row, keys, accountSettings.dataDir);
+    });
+  },
+});
+
+function edited(current: AccountRow, input: Static<typeof EditFields>, keys: KeyRing, rules: SettingRules): AccountRow {
+  if (input.role_arn !== undefined && input.role_arn !== (current.roleArn ?? "")) {
+    throw invalid("role_arn", "cannot be changed through the API: an operator sets it");
+  }
+  const changed = changedCredentials(givenCredentials(input), keys, current);
+  const stays = (...names: Credential[]): boolean => !names.some((name) => changed.has(name));
+  return {
+    ...current,
+    ...editedSettings(input, current, rules),
+    ...sealCredentials(changed, keys, current),
+    name: input.name === undefined ? current.name : checkAccountName(input.name),
+    // Keys count as validated once a command has used them.
+    storageValidated: current.storageValidated && stays("storageAccessKey", "storageSecretKey"),
+    computeValidated: current.computeValidated && stays("computeAccessKey", "computeSecretKey"),
+  };
+}

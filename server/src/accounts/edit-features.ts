@@ -1,0 +1,35 @@
+import { Type } from "typebox";
+import { operation } from "../access/operation.ts";
+import type { Database } from "../db/database.ts";
+import { Id } from "../http/schema.ts";
+import { FeatureList } from "./feature-list.ts";
+import { setFeatures } from "./set-features.ts";
+import { readFeatures } from "./store/features.ts";
+
+/** Turns features of an account on or off; those that are not named stay. For operators. */
+export const editFeatures = operation({
+  id: "account_features_edit",
+  summary: "Turn features of an account on or off",
+  tag: "Operator",
+  method: "PUT",
+  paths: { v2: "/accounts/:account_id/features" },
+  access: { permission: "operator" },
+  params: Type.Object({ account_id: Id }),
+  body: Type.Object({
+    features: Type.Unsafe<Record<string, boolean>>({
+      type: "object",
+      additionalProperties: Type.Boolean(),
+      description: "Feature names and whether they are on",
+      examples: [{ aggressive_downscaling: true }],
+    }),
+  }),
+  reply: FeatureList,
+  find: ({ params }, { db }: { db: Database }) => readFeatures(db.system, params.account_id),
+
+  async handle({ params, body, caller, change }) {
+    return change(async (tx, audit) => {
+      audit.object = `account/${params.account_id}`;
+      return { features: await setFeatures(tx, params.account_id, body.features, caller) };
+    }, "system");
+  },
+});

@@ -1,0 +1,106 @@
+import { describe, expect, test } from "vitest";
+import { Client } from "../../test/support/client.ts";
+import { useServer } from "../../test/support/given.ts";
+import { KeyRing, type Key } from "../lib/key-ring.ts";
+import { newKey, readKeys, writeKeys } from "../lib/key-file.ts";
+import { deleteAccount } from "./delete-account.ts";
+import { resealSecrets } from "./reseal-secrets.ts";
+import { setAccountRole } from "./set-account-role.ts";
+
+const given = useServer();
+
+describe("deleteAccount", () => {
+  const remove = (id: number): Promise<void> => given.app.services.db.asSystem((tx) => deleteAccount(tx, id));
+
+  test("takes everything of the account with it, and the users who are nowhere else", async () => {
+    const first = await given.operator();
+    const account = await given.account();
+    const onlyHere = await given.member(account, { groups: ["system-user"] });
+    const elsewhere = await given.member(account);
+    await given.member(first, { email: elsewhere.email });
+    await account.post("/whitelist_ip", { ip_cidr: "10.0.0.1" }, { headers: { "Idempotency-Key": "k" } });
+    const child = await account.post("/account", { account: { name: "Child", sub_account_creation: true } });
+
+    await remove(account.accountId);
+
+    await account.get("/account").refused(401);
+    await onlyHere.get("/account").refused(401);
+    const users = await given.app.services.db.system.query<{ email: string }>(
+      "select email from app_user where email = any ($1) order by email",
+      [[onlyHere.email, elsewhere.email, account.email]],
+    );
+    expect(users.map(({ email }) => email).toSorted()).toEqual([account.email, elsewhere.email].toSorted());
+    expect((await new Client(given.base, child.authentication_token).get("/account")).name).toBe("Child");
+  });
+
+  test("refuses the first account, and knows no other one that is not there", async () => {
+    const first = await given.operator();
+    await expect(remove(first.accountId)).rejects.toThrow(/first account/);
+    await expect(remove(987_654_321)).rejects.toMatchObject({ code: "not-found" });
+    await first.get("/account");
+  });
+});
+
+describe("setAccountRole", () => {
+  const role = (id: number, arn: string | null, externalId: string | null): Promise<void> =>
+    given.app.services.db.asSystem((tx) => setAccountRole(tx, id, arn, externalId));
+
+  test("sets the role and takes it away again", async () => {
+    const account = await given.account();
+    await role(account.accountId, "arn:aws-us-gov:iam::123456789012:role/path/name", null);
+    const view = await account.get("/account");
+    expect(view).toMatchObject({ is_aws_role_enabled: true });
+    expect(view).not.toHaveProperty("external_id");
+    await role(account.accountId, null, null);
+    expect(await account.get("/account")).not.toHaveProperty("role_arn");
+  });
+
+  test.each([
+    ["arn:aws:iam::12:role/x", null, /role_arn/],
+    ["arn:aws:iam::123456789012:user/x", null, /role_arn/],
+    ["", null, /role_arn/],
+    ["arn:aws:iam::123456789012:role/x", "a b", /external_id/],
+    [null, "word", /external_id must come with/],
+  ])("refuses %j with %j", async (arn, externalId, message) => {
+    const account = await given.account();
+    await expect(role(account.accountId, arn, externalId)).rejects.toThrow(message);
+  });
+
+  test("an unknown account is not found", async () => {
+    await expect(role(987_654_321, null, null)).rejects.toMatchObject({ code: "not-found" });
+  });
+});
+
+describe("resealSecrets", () => {
+  test("seals everything under the newest key in small batches, so that the old key can go", async () => {
+    const { db, config } = given.app.services;
+    const secrets = { acc_key: "AKIAABCDEFGHIJKLWXYZ", secret: "old secret", compute_secret_key: "compute" };
+    const accounts = [];
+    for (let count = 0; count < 3; count += 1) {
+      const account = await given.account();
+      await account.put("/api/v2/accounts", secrets);
+      accounts.push(account);
+    }
+    const oldKeys = readKeys(config.keyFile);
+    const keys: Key[] = [...oldKeys, newKey(oldKeys)];
+    writeKeys(config.keyFile, keys);
+    const ring = new KeyRing(keys, () => keys);
+
+    expect(await resealSecrets(db, ring, 2)).toBe(1);
+    expect(await resealSecrets(db, ring, 2)).toBe(0);
+    expect(await resealSecrets(db, ring, 2)).toBe(0);
+
+    writeKeys(config.keyFile, keys.slice(1));
+    for (const account of accounts) {
+      expect(await account.get("/accounts/get_creds")).toMatchObject({ storage_secret_key: "old secret" });
+      expect(await account.get("/account")).toMatchObject({ storage_access_key: "AKIA****WXYZ" });
+    }
+  });
+
+  test("leaves what a newer key has sealed alone", async () => {
+    const { db, config } = given.app.services;
+    const [, ...none] = readKeys(config.keyFile);
+    const older: Key[] = [{ id: 0, bytes: Buffer.alloc(32) }, ...none];
+    expect(await resealSecrets(db, new KeyRing(older.slice(0, 1), () => older), 10)).toBe(0);
+  });
+});

@@ -1,0 +1,38 @@
+import type { Queryable, Tx } from "../../db/database.ts";
+import { notFound } from "../../http/input.ts";
+import type { Feature } from "../../lib/features.ts";
+
+/** Statements of the operator: any account, by id. */
+export async function readFeatures(system: Queryable, accountId: number): Promise<Feature[]> {
+  return only(await system.query("select features from account where id = $1", [accountId]));
+}
+
+/** Held until the transaction ends: whoever changes the whitelist meanwhile waits, and judges by the new switches. */
+export async function lockFeatures(tx: Tx, accountId: number): Promise<Feature[]> {
+  return only(await tx.query("select features from account where id = $1 for update", [accountId]));
+}
+
+function only(rows: { features: Feature[] }[]): Feature[] {
+  const [row] = rows;
+  if (row === undefined) throw notFound();
+  return row.features;
+}
+
+export async function updateFeatures(tx: Tx, accountId: number, features: readonly Feature[]): Promise<void> {
+  await tx.query("update account set features = $2, updated_at = now() where id = $1", [accountId, [...features]]);
+}
+
+export interface WhitelistCover {
+  entries: number;
+  covers: boolean;
+}
+
+/** How many addresses the account's whitelist holds, and whether one covers this address. */
+export async function whitelistCover(tx: Tx, accountId: number, address: string | null): Promise<WhitelistCover> {
+  const [row] = await tx.query<WhitelistCover>(
+    `select count(*) as entries, coalesce(bool_or(ip_cidr >>= $2::inet), false) as covers
+       from whitelisted_ip where account_id = $1`,
+    [accountId, address],
+  );
+  return row ?? { entries: 0, covers: false };
+}

@@ -1,0 +1,68 @@
+import type { Queryable, Tx } from "../../db/database.ts";
+import type { Feature } from "../../lib/features.ts";
+
+/** Statements of the operator, over all accounts. */
+export interface ListedAccount {
+  id: number;
+  name: string;
+  plan: string;
+  parentId: number | null;
+  features: Feature[];
+  members: number;
+  createdAt: Date;
+}
+
+export async function listAccounts(
+  system: Queryable,
+  page: { limit: number; offset: number },
+): Promise<ListedAccount[]> {
+  return system.query(
+    `select a.id, a.name, a.plan, a.parent_id as "parentId", a.features, a.created_at as "createdAt",
+            (select count(*) from membership m where m.account_id = a.id) as members
+       from account a order by a.id limit $1 offset $2`,
+    [page.limit, page.offset],
+  );
+}
+
+/** False: there is no such account. */
+export async function updateRole(
+  tx: Tx,
+  accountId: number,
+  roleArn: string | null,
+  externalId: string | null,
+): Promise<boolean> {
+  const rows = await tx.query(
+    "update account set role_arn = $2, external_id = $3, updated_at = now() where id = $1 returning id",
+    [accountId, roleArn, externalId],
+  );
+  return rows.length > 0;
+}
+
+/** The account of the operators; it is never deleted, so it is the one with the lowest id. */
+export async function firstAccountId(system: Queryable): Promise<number | undefined> {
+  const [row] = await system.query<{ id: number | null }>("select min(id) as id from account");
+  return row?.id ?? undefined;
+}
+
+/** The users of an account, held so that none of them enters another account unseen. */
+export async function lockUsersOf(tx: Tx, accountId: number): Promise<number[]> {
+  const rows = await tx.query<{ id: number }>(
+    `select u.id from app_user u join membership m on m.user_id = u.id
+      where m.account_id = $1 order by u.id for update of u`,
+    [accountId],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** With everything that belongs to it. False: there is no such account. */
+export async function deleteAccountRow(tx: Tx, accountId: number): Promise<boolean> {
+  const rows = await tx.query("delete from account where id = $1 returning id", [accountId]);
+  return rows.length > 0;
+}
+
+export async function deleteUsersWithoutAccount(tx: Tx, userIds: readonly number[]): Promise<void> {
+  await tx.query(
+    `delete from app_user u where u.id = any ($1) and not exists (select from membership m where m.user_id = u.id)`,
+    [userIds],
+  );
+}

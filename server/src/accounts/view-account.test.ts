@@ -1,0 +1,82 @@
+import { describe, expect, test } from "vitest";
+import { useServer } from "../../test/support/given.ts";
+import { setAccountRole } from "./set-account-role.ts";
+
+const given = useServer();
+
+describe("GET account (v1.2)", () => {
+  test("shows exactly the fields of §2.4, the plan and the endpoint", async () => {
+    const account = await given.account({ name: "Mine" });
+    expect(await account.get("/account/")).toEqual({
+      id: account.accountId,
+      name: "Mine",
+      storage_type: "CUSTOMER_MANAGED",
+      compute_type: "CUSTOMER_MANAGED",
+      storage_validated: false,
+      compute_validated: false,
+      is_aws_role_enabled: false,
+      idle_session_timeout: 1440,
+      storage_access_key: "",
+      storage_secret_key: "",
+      storage_location: `file://${given.dataDir}/accounts/${account.accountId}/storage`,
+      authorized_ssh_key: null,
+      compute_access_key: "",
+      compute_secret_key: "",
+      plan: "free",
+      storage_endpoint: null,
+    });
+  });
+
+  test("names its successor", async () => {
+    const account = await given.account();
+    const { headers } = await account.get("/account").reply();
+    expect(headers.get("link")).toBe('</api/v2/accounts>; rel="successor-version"');
+    expect(headers.get("deprecation")).toMatch(/^@\d+$/);
+  });
+
+  test("shows the role and external id of an account that uses role-based credentials", async () => {
+    const account = await given.account();
+    const roleArn = "arn:aws:iam::123456789012:role/data";
+    await given.app.services.db.asSystem((tx) => setAccountRole(tx, account.accountId, roleArn, "shared-word"));
+    for (const path of ["/account", "/api/v2/accounts"]) {
+      expect(await account.get(path)).toMatchObject({
+        is_aws_role_enabled: true,
+        role_arn: roleArn,
+        external_id: "shared-word",
+      });
+    }
+  });
+
+  test("is refused to a member without role, given to one with a role that allows it", async () => {
+    const account = await given.account();
+    await (await given.member(account)).get("/account").refused(403, /account:read/);
+    expect((await (await given.member(account, { groups: ["system-user"] })).get("/account")).id).toBe(
+      account.accountId,
+    );
+  });
+
+  test("takes one round trip to the store besides the caller's check", async () => {
+    const account = await given.account();
+    await account.get("/account"); // notes the login, once
+    await expect.poll(() => given.app.services.db.stats().idle > 0).toBe(true);
+    const before = given.app.services.db.stats().roundTrips;
+    await account.get("/account");
+    expect(given.app.services.db.stats().roundTrips - before).toBe(2);
+  });
+});
+
+describe("GET accounts (v2)", () => {
+  test.each([
+    "/api/v2/accounts",
+    "/api/v2/accounts/",
+    "/api/v2/account",
+    "/api/v2/account.json",
+    "/api/latest/account",
+  ])("%s is the whole account", async (path) => {
+    const account = await given.account();
+    const { status, body, headers } = await account.get(path).reply();
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ id: account.accountId, CacheQuotaSizeInGB: 25, refresh_engine: "native" });
+    expect(headers.get("deprecation")).toBeNull();
+  });
+});
