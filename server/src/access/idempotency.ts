@@ -59,12 +59,20 @@ export function idempotentReply(keys: KeyRing, scope: IdempotencyScope, rawBody:
   const { caller, method, path, key } = scope;
   return {
     async claim(tx) {
-      const [row] = await tx.query<{ free: boolean; done: boolean }>(
-        `select pg_try_advisory_xact_lock(hashtextextended($1::text || ' ' || $2 || ' ' || $3 || ' ' || $4, 0)) as free,
-                exists (select from idempotency where token_id = $1 and method = $2 and path = $3 and key = $4) as done`,
-        [caller.tokenId, method, path, key],
-      );
-      if (row === undefined || !row.free || row.done) {
+      // Two statements in one round trip: the second sees what was committed before the lock was free.
+      const [[lock], done] = await Promise.all([
+        tx.query<{ free: boolean }>(
+          `select pg_try_advisory_xact_lock(hashtextextended($1::bigint || ' ' || $2 || ' ' || $3 || ' ' || $4, 0)) free`,
+          [caller.tokenId, method, path, key],
+        ),
+        tx.query("select from idempotency where token_id = $1 and method = $2 and path = $3 and key = $4", [
+          caller.tokenId,
+          method,
+          path,
+          key,
+        ]),
+      ]);
+      if (lock?.free !== true || done.length > 0) {
         throw new Fault("conflict", "A request with this Idempotency-Key is being worked on. Try again shortly.", {
           retryAfterSeconds: 1,
         });
@@ -89,7 +97,11 @@ export function idempotentReply(keys: KeyRing, scope: IdempotencyScope, rawBody:
 }
 
 function sealContext({ caller }: IdempotencyScope): string {
-  return `${SEAL_CONTEXT}:${caller.accountId}`;
+  return replySealContext(caller.accountId);
+}
+
+export function replySealContext(accountId: number): string {
+  return `${SEAL_CONTEXT}:${accountId}`;
 }
 
 function bodySha256(rawBody: Buffer): Buffer {

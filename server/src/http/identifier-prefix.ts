@@ -12,6 +12,7 @@ export interface PrefixRewrite {
 const KEYS = ["user_id", "users", "groups", "session_id"];
 const POLICY_WORDS = ["users", "groups", "user"];
 const POLICY_KEYS = new Set(["policy", "policies"]);
+const MESSAGE_KEY = "error_message";
 
 export function prefixRewrite(prefix: string): PrefixRewrite {
   if (prefix === "svc") return { incoming: (value) => value, outgoing: (value) => value };
@@ -20,16 +21,20 @@ export function prefixRewrite(prefix: string): PrefixRewrite {
 
 function rewriter(from: string, to: string): (value: unknown) => unknown {
   const keys = new Map(KEYS.map((key) => [`${from}_${key}`, `${to}_${key}`]));
+  const messageWord = new RegExp(`\\b${from}_(${[...KEYS, "user"].join("|")})\\b`, "g");
   const policyWord = new RegExp(`"${from}_(${POLICY_WORDS.join("|")})"`, "g");
   const rewrite = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(rewrite);
     if (!isRecord(value) || value instanceof Date) return value;
     return Object.fromEntries(
-      Object.entries(value).map(([key, inner]) => [
-        keys.get(key) ?? key,
-        POLICY_KEYS.has(key) && typeof inner === "string" ? inner.replaceAll(policyWord, `"${to}_$1"`) : rewrite(inner),
-      ]),
+      Object.entries(value).map(([key, inner]) => [keys.get(key) ?? key, rewriteText(key, inner) ?? rewrite(inner)]),
     );
+  };
+  /** Policies travel as text, and a message names the field as the client knows it. */
+  const rewriteText = (key: string, value: unknown): string | undefined => {
+    if (typeof value !== "string") return undefined;
+    if (POLICY_KEYS.has(key)) return value.replaceAll(policyWord, `"${to}_$1"`);
+    return key === MESSAGE_KEY ? value.replaceAll(messageWord, `${to}_$1`) : undefined;
   };
   return rewrite;
 }

@@ -83,8 +83,9 @@ export async function buildServer<Access, Admission, Admitted, Services>(
     done(request.is404 ? notFound() : undefined);
   });
   if (identifierPrefix !== "svc") {
-    server.addHook("onSend", (request, _reply, payload, done) => {
-      const rewritten = request.url.startsWith("/api/") && typeof payload === "string";
+    server.addHook("onSend", (request, reply, payload, done) => {
+      const isJson = String(reply.getHeader("content-type")).startsWith("application/json");
+      const rewritten = request.url.startsWith("/api/") && isJson && typeof payload === "string" && payload !== "";
       done(null, rewritten ? JSON.stringify(prefix.outgoing(JSON.parse(payload))) : payload);
     });
   }

@@ -1,0 +1,77 @@
+import { describe, expect, test } from "vitest";
+import { useServer } from "../../test/support/given.ts";
+import { prefixRewrite } from "./identifier-prefix.ts";
+
+const given = useServer({ settings: { HEADGATE_IDENTIFIER_PREFIX: "acme" } });
+
+describe("a deployment with an identifier prefix of its own", () => {
+  test("has it in paths and keys, and its neutral form is no path there", async () => {
+    const account = await given.account();
+    const member = await given.member(account, { state: "pending" });
+    await account.post("/accounts/enable_svc_user", { svc_user_id: member.email }).refused(404);
+    expect(await account.post("/accounts/enable_acme_user", { acme_user_id: member.email })).toEqual({
+      status: "success",
+      id: member.membershipId,
+      email: member.email,
+    });
+    await account.post("/api/latest/accounts/disable_acme_user/", { acme_user_id: String(member.membershipId) });
+    await member.get("/whitelist_ip").refused(403, /disabled/);
+  });
+
+  test("names fields in messages as the client knows them", async () => {
+    const account = await given.account();
+    await account.post("/accounts/enable_acme_user", {}).refused(422, /^acme_user_id is required/);
+    const nobody = await given.member(account);
+    await nobody.post("/accounts/enable_acme_user", {}).refused(403, /acme_user:update/);
+  });
+
+  test("has it in the header of the request id", async () => {
+    const { headers } = await given.anonymous().get("/whitelist_ip").reply();
+    expect(headers.get("x-acme-trace-id")).toBe(headers.get("x-request-id"));
+    expect(headers.get("x-svc-trace-id")).toBeNull();
+  });
+
+  test("has it in the policies of roles, which work", async () => {
+    const account = await given.account();
+    const policies = JSON.stringify([{ resource: "acme_user", action: ["update"], access: "allow" }]);
+    const { roles: role } = await account.post("/roles", { name: "enablers", policies });
+    expect(role.policy).toBe(policies);
+    await account.post("/groups", { name: "gate", roles: "enablers" });
+    const member = await given.member(account, { groups: ["gate"] });
+    const pending = await given.member(account, { state: "pending" });
+    await member.post("/accounts/enable_acme_user", { acme_user_id: pending.email });
+  });
+
+  test("has it in the members of a group", async () => {
+    const account = await given.account();
+    const { group } = await account.post("/groups", { name: "readers" });
+    const member = await given.member(account);
+    await account.put(`/groups/${group.id}/acme_users/${member.membershipId}/add`, {});
+    const { users } = await account.get(`/groups/${group.id}/acme_users`);
+    expect(users).toMatchObject([{ id: member.membershipId }]);
+    await account.get(`/groups/${group.id}/svc_users`).refused(404);
+  });
+});
+
+describe("the rewrite of keys", () => {
+  test("goes both ways, however deep, and leaves values alone", () => {
+    const wire = {
+      acme_user_id: "acme_user_id",
+      policy: '[{"condition":{"acme_users":[1],"acme_groups":[2]}}]',
+      list: [{ acme_session_id: null }],
+    };
+    const defined = {
+      svc_user_id: "acme_user_id",
+      policy: '[{"condition":{"svc_users":[1],"svc_groups":[2]}}]',
+      list: [{ svc_session_id: null }],
+    };
+    const rewrite = prefixRewrite("acme");
+    expect(rewrite.incoming(wire)).toEqual(defined);
+    expect(rewrite.outgoing(defined)).toEqual(wire);
+  });
+
+  test("does nothing by default", () => {
+    const value = { svc_user_id: 1 };
+    expect(prefixRewrite("svc").incoming(value)).toBe(value);
+  });
+});

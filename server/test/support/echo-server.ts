@@ -1,0 +1,43 @@
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import type { FastifyInstance } from "fastify";
+import { endpointFor, type Endpoint } from "../../src/http/endpoint.ts";
+import { httpMetrics } from "../../src/http/metrics.ts";
+import { buildServer } from "../../src/http/server.ts";
+import { openApiDocument } from "../../src/http/openapi.ts";
+
+interface Nothing {
+  nothing?: undefined;
+}
+
+/** The HTTP layer alone, over endpoints of the test's own and a gate that lets everybody in. */
+export const openEndpoint = endpointFor<null, Nothing>();
+
+export async function serverOf(endpoints: readonly Endpoint<null, Nothing, null>[]): Promise<FastifyInstance> {
+  const registry = new Registry();
+  return buildServer({
+    endpoints,
+    services: null,
+    gate: {
+      admit: () => Promise.resolve(null),
+      enter: () => Promise.resolve({}),
+      replay: () => Promise.resolve(undefined),
+      describe: () => ({}),
+    },
+    identifierPrefix: "svc",
+    trustedProxies: [],
+    log: pino({ level: "silent" }),
+    metrics: httpMetrics(registry),
+    writesRefused: () => undefined,
+    system: {
+      registry,
+      readiness: {},
+      openApi: openApiDocument(endpoints, {
+        title: "Test",
+        version: "0",
+        description: "",
+        describeAccess: () => ({ permission: "public", text: "", needsToken: false, isHidden: false }),
+      }),
+    },
+  });
+}
