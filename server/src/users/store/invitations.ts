@@ -87,7 +87,8 @@ export async function insertMember(tx: Tx, member: NewMember): Promise<NewMember
        on conflict on constraint membership_once do nothing returning id, user_id),
      new_groups as (
        insert into access_group_member (account_id, group_id, membership_id)
-       select $3, g.id, m.id from new_membership m, access_group g where g.account_id = $3 and g.id = any ($6)),
+       select $3, g.id, m.id from new_membership m, access_group g
+        where g.account_id = $3 and g.id = any ($6) for key share of g),
      new_token as (
        insert into api_token (account_id, membership_id, sha256) select $3, id, $7 from new_membership)
      select m.id, m.user_id, u.email from new_membership m join found_user u on u.id = m.user_id`,

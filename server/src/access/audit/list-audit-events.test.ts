@@ -1,0 +1,114 @@
+import { describe, expect, test } from "vitest";
+import { useServer, type AccountClient } from "../../../test/support/given.ts";
+
+const given = useServer();
+const AUDIT = "/api/v2/audit_events";
+
+async function accountWithEvents(count: number): Promise<AccountClient> {
+  const account = await given.account();
+  for (let number = 1; number <= count; number += 1) {
+    await account.post("/whitelist_ip", { ip_cidr: `10.0.0.${number}` });
+  }
+  return account;
+}
+
+function objectsOf({ audit_events: events }: { audit_events: { object: string }[] }): string[] {
+  return events.map(({ object }) => object.replace(/^whitelisted_ip\/10\.0\.0\.(\d+)\/32$/, "$1"));
+}
+
+describe("GET audit_events", () => {
+  test("tells who did what, from where, on what and by which request", async () => {
+    const account = await given.account();
+    const { headers } = await account.post("/whitelist_ip", { ip_cidr: "10.0.0.1" }).reply();
+    const [user] = (await account.get("/accounts/get_users")).users;
+    expect(await account.get(AUDIT)).toEqual({
+      paging_info: { previous_page: null, next_page: null, per_page: 10 },
+      audit_events: [
+        {
+          id: expect.any(Number),
+          at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+          user_id: user.user_id,
+          email: account.email,
+          address: "127.0.0.1",
+          operation: "whitelist_ip_add",
+          object: "whitelisted_ip/10.0.0.1/32",
+          outcome: "done",
+          request_id: headers.get("x-request-id"),
+          count: 1,
+        },
+      ],
+    });
+  });
+
+  test("comes newest first, by page", async () => {
+    const account = await accountWithEvents(5);
+    expect(objectsOf(await account.get(AUDIT))).toEqual(["5", "4", "3", "2", "1"]);
+    const second = await account.get(`${AUDIT}?page=2&per_page=2`);
+    expect(second.paging_info).toEqual({ previous_page: 1, next_page: 3, per_page: 2 });
+    expect(objectsOf(second)).toEqual(["3", "2"]);
+    expect(await account.get(`${AUDIT}?page=1000000000&per_page=100`)).toMatchObject({ audit_events: [] });
+  });
+
+  test("goes on after an event, however many came since", async () => {
+    const account = await accountWithEvents(5);
+    const { audit_events: events } = await account.get(`${AUDIT}?per_page=2`);
+    await account.post("/whitelist_ip", { ip_cidr: "10.0.0.9" });
+    const rest = await account.get(`${AUDIT}?per_page=2&after=${events[1].id}`);
+    expect(objectsOf(rest)).toEqual(["3", "2"]);
+    expect(rest.paging_info).toEqual({ previous_page: null, next_page: 2, per_page: 2 });
+    expect(objectsOf(await account.get(`${AUDIT}?per_page=2&page=2&after=${events[1].id}`))).toEqual(["1"]);
+    expect(objectsOf(await account.get(`${AUDIT}?after=1`))).toEqual([]);
+  });
+
+  test("another account's events are not there, nor is a cursor into them of use", async () => {
+    const account = await accountWithEvents(1);
+    const stranger = await given.account();
+    const [{ id }] = (await account.get(AUDIT)).audit_events;
+    expect((await stranger.get(AUDIT)).audit_events).toEqual([]);
+    expect((await stranger.get(`${AUDIT}?after=${id + 1}`)).audit_events).toEqual([]);
+  });
+
+  test.each(["per_page=101", "page=0", "after=0", "after=x", "after=99999999999999999999"])(
+    "refuses %s",
+    async (query) => {
+      const account = await given.account();
+      await account.get(`${AUDIT}?${query}`).refused(422, /^(page|per_page|after) /);
+    },
+  );
+
+  test("a user without a group or role may not read it", async () => {
+    const account = await given.account();
+    await (await given.member(account)).get(AUDIT).refused(403, /account:read/);
+  });
+
+  test("denials of one token, operation and minute are one event with a count", async () => {
+    const account = await given.account();
+    const member = await given.member(account);
+    const first = await member.post("/whitelist_ip", { ip_cidr: "10.0.0.1" }).refused(403);
+    for (let count = 1; count < 5; count += 1) await member.post("/whitelist_ip", {}).refused(403);
+    await member.put("/accounts/token", { emails: account.email }).refused(403);
+
+    const denied = async () => {
+      const { audit_events: events } = await account.get(AUDIT);
+      return events.map(({ operation, count }: { operation: string; count: number }) => [operation, count]);
+    };
+    // The minute may turn between two calls; the counts of its rows then add up.
+    await expect
+      .poll(async () => {
+        const totals: Record<string, number> = {};
+        for (const [operation, count] of await denied()) totals[operation] = (totals[operation] ?? 0) + count;
+        return totals;
+      })
+      .toEqual({ whitelist_ip_add: 5, token_reset: 1 });
+    const { audit_events: events } = await account.get(AUDIT);
+    expect(events.length).toBeLessThanOrEqual(3);
+    expect(events.at(-1)).toMatchObject({
+      operation: "whitelist_ip_add",
+      outcome: "denied",
+      email: member.email,
+      address: "127.0.0.1",
+      object: null,
+      request_id: first.headers.get("x-request-id"),
+    });
+  });
+});
