@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { parsedPolicy, parseRolePolicies } from "./role-policy.ts";
 
 const statement = { resource: "command", action: ["read"], access: "allow" };
+const many = (count: number) => Array.from({ length: count }, () => statement);
 const json = (value: unknown): string => JSON.stringify(value);
 
 test.each<[string, string, unknown]>([
@@ -15,7 +16,7 @@ test.each<[string, string, unknown]>([
     json([{ resource: "all", action: ["terminate"], access: "deny" }]),
     [{ resource: "all", action: ["terminate"], access: "deny" }],
   ],
-  ["as many as there may be", json(Array(200).fill(statement)), Array(200).fill(statement)],
+  ["as many as there may be", json(many(200)), many(200)],
 ])("reads %s", (_case, text, statements) => {
   expect(parseRolePolicies(text)).toEqual(statements);
   expect(parsedPolicy(text)).toEqual(statements);
@@ -39,7 +40,7 @@ test.each<[string, string, RegExp]>([
   ["an action that is no array", json([{ ...statement, action: "read" }]), /^policies\[0\]\.action/],
   ["an action that is no string", json([{ ...statement, action: [["read"]] }]), /^policies\[0\]\.action/],
   ["an unknown access", json([{ ...statement, access: "maybe" }]), /^policies\[0\]\.access/],
-  ["more than there may be", json(Array(201).fill(statement)), /^policies must have at most 200/],
+  ["more than there may be", json(many(201)), /^policies must have at most 200/],
 ])("refuses %s and names the place", (_case, text, message) => {
   expect(() => parseRolePolicies(text)).toThrow(message);
 });

@@ -101,7 +101,7 @@ describe("POST groups", () => {
     const replies = await Promise.all(
       Array.from({ length: 6 }, () => account.post("/groups", { name: "race" }).reply()),
     );
-    expect(replies.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409]);
+    expect(replies.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 409, 409, 409, 409, 409]);
   });
 
   test.each<[string, unknown]>([

@@ -14,8 +14,8 @@ export async function membersNamedIn(tx: Tx, list: string | undefined, unknown: 
   const references = parseReferences(list ?? "");
   if (isEmpty(references)) return [];
   const rows = await holdMembers(tx, references);
-  refuseUnknown(references, new Set(rows.flatMap(({ id, named_by }) => [String(id), ...(named_by ?? [])])), unknown);
-  return rows.map(({ id }) => id);
+  refuseUnknown(references, new Set(rows.flatMap(({ id, named_by }) => [String(id), named_by ?? ""])), unknown);
+  return [...new Set(rows.map(({ id }) => id))];
 }
 
 export async function rolesNamedIn(tx: Tx, list: string | undefined, unknown: Unknown): Promise<RoleRow[]> {

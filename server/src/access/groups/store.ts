@@ -112,15 +112,17 @@ export async function deleteGroup(tx: Tx, id: number): Promise<void> {
 
 export interface NamedMember {
   id: number;
-  /** The e-mails of the request that are this member's. */
-  named_by: string[] | null;
+  /** The e-mail of the request that is this member's; a member named twice has two rows. */
+  named_by: string | null;
 }
 
 /** Members of any state, by id or e-mail, held until the transaction ends. */
 export async function holdMembers(tx: Tx, { ids, names }: References): Promise<NamedMember[]> {
   return tx.query(
-    `select m.id, (select array_agg(e) from unnest($2::text[]) e where lower(e) = lower(u.email)) as named_by
-       from membership m join app_user u on u.id = m.user_id
+    `select m.id, given.email as named_by
+       from membership m
+       join app_user u on u.id = m.user_id
+       left join unnest($2::text[]) as given (email) on lower(given.email) = lower(u.email)
       where m.id in (select id from membership where id = any ($1)
                      union all
                      select named.id from membership named join app_user nu on nu.id = named.user_id
