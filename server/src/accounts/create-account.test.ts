@@ -163,7 +163,7 @@ describe("POST account: defaults and limits", () => {
     [{ CacheQuotaSizeInGB: -1 }, /CacheQuotaSizeInGB must be at least 0/],
     [{ CacheQuotaSizeInGB: 2.5 }, /CacheQuotaSizeInGB must be an integer/],
     [{ CacheQuotaSizeInGB: "1e3" }, /CacheQuotaSizeInGB must be an integer/],
-    [{ CacheQuotaSizeInGB: 9007199254740993 }, /CacheQuotaSizeInGB is too large/],
+    [{ CacheQuotaSizeInGB: 2 ** 53 }, /CacheQuotaSizeInGB is too large/],
     [{ aws_region: "mars-1" }, /aws_region must be one of us-east-1/],
     [{ idle_cluster_timeout: 7 }, /idle_cluster_timeout must be at most 6/],
     [{ idle_cluster_timeout: -1 }, /idle_cluster_timeout must be at least 0/],

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { Client } from "../../test/support/client.ts";
+import { useServer } from "../../test/support/given.ts";
+import { ensureFirstAccount } from "./first-account.ts";
+
+const given = useServer();
+
+test("of several first starts at once one makes the operator's account, and nobody is locked out of it", async () => {
+  const { db } = given.app.services;
+  const kept: string[] = [];
+  const features = ["ip_whitelisting", "large_scripts"] as const;
+  const starts = await Promise.all(
+    Array.from({ length: 4 }, () => ensureFirstAccount(db, "op@example.test", features, (token) => kept.push(token))),
+  );
+  const [first, ...others] = starts.filter((start) => start !== undefined);
+  expect(others).toEqual([]);
+  expect(first).toEqual({ email: "op@example.test", token: kept[0] });
+  expect(kept).toHaveLength(1);
+
+  const { accounts } = await new Client(given.base, kept[0]).get("/api/v2/accounts/all");
+  expect(accounts).toMatchObject([{ users: 1, features: { ip_whitelisting: false, large_scripts: true } }]);
+});
+
+test("a token that cannot be kept leaves no account behind", async () => {
+  const { db } = given.app.services;
+  await db.system.query("delete from membership");
+  await db.system.query("delete from account");
+  const fail = (): never => {
+    throw new Error("disk full");
+  };
+  await expect(ensureFirstAccount(db, "op@example.test", [], fail)).rejects.toThrow("disk full");
+  expect(await db.system.query("select id from account")).toEqual([]);
+});
