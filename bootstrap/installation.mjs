@@ -46,7 +46,6 @@ export function markUnfinished(repositoryDir, development) {
 export function markInstalled(repositoryDir, development) {
   const record = fileHash(npmRecordFile(repositoryDir));
   writeJson(stampFile(repositoryDir), { hash: wantedHash(repositoryDir), record, development });
-  clearUnfinished(repositoryDir);
 }
 
 export function clearUnfinished(repositoryDir) {

@@ -5,35 +5,44 @@ import { SetUpError } from "./set-up-error.mjs";
 
 const keptOutput = 20_000;
 
+const quiet = ["--loglevel=error", "--progress=false", "--no-update-notifier"];
+
 /**
  * `install`, not `ci`: that one fails where a mirror lacks optional packages of other platforms. `--no-save` leaves the
- * lockfile as it is. Retries come quicker than npm's own (10 s, then 60 s), so that a machine without network hears of
- * it within half a minute.
+ * lockfile as it is; optional packages are included because the embedded PostgreSQL is one.
  */
-function installArguments(development) {
-  return [
-    "install",
-    "--no-save",
-    development ? "--include=dev" : "--omit=dev",
-    "--include=optional", // the embedded PostgreSQL is one
-    "--loglevel=error",
-    "--progress=false",
-    "--no-audit",
-    "--no-fund",
-    "--no-update-notifier",
-    "--fetch-retries=4",
-    "--fetch-retry-mintimeout=1000",
-    "--fetch-retry-maxtimeout=8000",
+export function startInstall(repositoryDir, { development, offline }) {
+  const packages = [development ? "--include=dev" : "--omit=dev", "--include=optional"];
+  const source = offline ? ["--offline"] : [];
+  return startNpm(repositoryDir, ["install", "--no-save", ...packages, ...source, "--no-audit", "--no-fund", ...quiet]);
+}
+
+/**
+ * Asks for one package before all are asked for: without a registry npm would try each of them for minutes, one after
+ * the other. An empty cache of its own makes it really ask.
+ */
+export function startProbe(repositoryDir, cacheDir) {
+  const limits = ["--fetch-retries=2", "--fetch-retry-mintimeout=500", "--fetch-retry-maxtimeout=2000"];
+  const args = [
+    "view",
+    "node",
+    "version",
+    `--cache=${cacheDir}`,
+    "--logs-max=0",
+    "--fetch-timeout=20000",
+    ...limits,
+    ...quiet,
   ];
+  return startNpm(repositoryDir, args);
 }
 
 /**
  * Starts npm at the head of a process group of its own, so that its install scripts end with it. `done` gives the exit
  * code, null when a signal ended it, and the end of what it printed.
  */
-export function startNpmInstall(repositoryDir, development) {
+function startNpm(repositoryDir, args) {
   const [program, ...first] = npmProgram();
-  const child = spawn(program, [...first, ...installArguments(development)], {
+  const child = spawn(program, [...first, ...args], {
     cwd: repositoryDir,
     env: npmEnvironment(repositoryDir),
     stdio: ["ignore", "pipe", "pipe"],
@@ -102,10 +111,12 @@ const cures = [
   },
 ];
 
+/** Null when npm did what it was asked. */
 export function explainFailure({ exitCode, output }) {
+  if (exitCode === 0) return null;
   const known = cures.find(({ when }) => when.test(output)) || {
     problem: exitCode === null ? "npm was killed." : `npm failed with exit code ${exitCode}.`,
     cure: "Run the same command again; if it fails again, `npm install` by hand shows more.",
   };
-  return new SetUpError(known.problem, known.cure, output.trim());
+  return new SetUpError(known.problem, known.cure, { output: output.trim(), killed: exitCode === null });
 }

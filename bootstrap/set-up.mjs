@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { constants } from "node:os";
@@ -12,7 +13,7 @@ import {
   stateDir,
 } from "./installation.mjs";
 import { InstallLock } from "./lock.mjs";
-import { explainFailure, startNpmInstall } from "./npm.mjs";
+import { explainFailure, startInstall, startProbe } from "./npm.mjs";
 import { checkPrerequisites } from "./prerequisites.mjs";
 import { Step } from "./progress.mjs";
 import { SetUpError } from "./set-up-error.mjs";
@@ -59,24 +60,41 @@ async function install(repositoryDir, needsDevelopment, lock, current) {
     current.step = new Step("Removing an installation that was interrupted");
     removePackages(repositoryDir);
     current.step.end("done");
+    current.step = null;
   }
+  const unreachable = await probeRegistry(repositoryDir, lock, current);
   markUnfinished(repositoryDir, development);
-  current.step = new Step(`Installing packages${development ? ", those for development included" : ""}`);
-  current.npm = startNpmInstall(repositoryDir, development);
-  if (current.npm.pid !== undefined) lock.noteChild(current.npm.pid);
-  const result = await current.npm.done.catch((error) => {
-    clearUnfinished(repositoryDir);
-    current.step.end("failed");
-    throw error;
-  });
-  if (current.ending) await new Promise(() => {}); // endWithParent has the last word
-  current.npm = null;
+  const source = unreachable === null ? "" : " from npm's cache";
+  const title = `Installing packages${source}${development ? ", those for development included" : ""}`;
+  const npm = startInstall(repositoryDir, { development, offline: unreachable !== null });
+  const failure = await run(title, npm, lock, current);
   // npm takes back what it did when it fails, unless it was killed.
-  if (result.exitCode !== null) clearUnfinished(repositoryDir);
-  current.step.end(result.exitCode === 0 ? "done" : "failed");
-  if (result.exitCode !== 0) throw explainFailure(result);
+  if (failure === null || !failure.killed) clearUnfinished(repositoryDir);
+  if (failure !== null) throw unreachable === null ? failure : unreachable;
   checkNode(repositoryDir);
   markInstalled(repositoryDir, development);
+}
+
+async function probeRegistry(repositoryDir, lock, current) {
+  const cacheDir = join(stateDir(repositoryDir), "probe");
+  try {
+    return await run("Asking the package registry", startProbe(repositoryDir, cacheDir), lock, current);
+  } finally {
+    rmSync(cacheDir, { recursive: true, force: true });
+  }
+}
+
+/** One npm as one step. Answers why it failed, null when it did not. */
+async function run(title, npm, lock, current) {
+  current.step = new Step(title);
+  current.npm = npm;
+  if (npm.pid !== undefined) lock.noteChild(npm.pid);
+  const failure = await npm.done.then(explainFailure, (error) => error);
+  if (current.ending) await new Promise(() => {}); // endWithParent has the last word
+  current.step.end(failure === null ? "done" : "failed");
+  current.npm = null;
+  current.step = null;
+  return failure;
 }
 
 function checkNode(repositoryDir) {
