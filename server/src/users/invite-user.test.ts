@@ -185,6 +185,14 @@ describe("POST users/invite_new", () => {
     });
     expect(await groupsAfterJoining(account, code)).toEqual(["system-admin", "everyone"]);
   });
+
+  test("with an idempotency key the same code comes back", async () => {
+    const account = await given.account();
+    const headers = { "Idempotency-Key": "one" };
+    const body = { invitee_email: newEmail() };
+    const first = await account.post("/users/invite_new", body, { headers });
+    expect(await account.post("/users/invite_new", body, { headers })).toEqual(first);
+  });
 });
 
 describe("POST invitations/accept", () => {

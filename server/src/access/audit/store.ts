@@ -68,8 +68,7 @@ export async function listAuditEvents(
   return reader.query(
     `select id, at, user_id, email, address, operation, object, outcome, request_id, count
        from audit_event
-      where id in (select id from audit_event where account_id = current_account_id() and id < $1
-                    order by id desc limit $2 offset $3)
+      where id in (select id from audit_event where id < $1 order by id desc limit $2 offset $3)
       order by id desc`,
     [beforeId, limit, offset],
   );
