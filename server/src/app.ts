@@ -93,7 +93,7 @@ export async function startApp({
   });
   await server.listen({ host: config.host, port: config.port });
   const retention = { auditDays: config.retainAuditDays, idempotencyHours: config.retainIdempotencyHours };
-  const tasks = runPeriodically(periodicTasks({ db, clock, diskGuard, retention }), log);
+  const tasks = runPeriodically(periodicTasks({ db, keys, clock, diskGuard, retention }), log);
 
   return {
     url: urlOf(server, config.host),

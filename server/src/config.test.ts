@@ -44,6 +44,7 @@ test("nothing set gives the documented defaults", () => {
     lowDiskPercent: 5,
     defaultFeatures: [],
     allowedNetworks: ["127.0.0.0/8", "::1/128"],
+    passphrase: null,
     logLevel: "info",
   } satisfies Config);
 });

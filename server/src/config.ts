@@ -35,6 +35,8 @@ export interface Config {
   readonly lowDiskPercent: number;
   readonly defaultFeatures: readonly Feature[];
   readonly allowedNetworks: readonly string[];
+  /** Of exports; null: asked for. */
+  readonly passphrase: Secret | null;
   readonly logLevel: LogLevel;
 }
 
@@ -87,6 +89,7 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
     lowDiskPercent: value(settings.lowDiskPercent),
     defaultFeatures: value(settings.defaultFeatures),
     allowedNetworks: optional(settings.allowedNetworks) ?? (isLoopback(host) ? loopbackNetworks : Object.freeze([])),
+    passphrase: optional(settings.passphrase),
     logLevel: value(settings.logLevel),
   };
   if (problems.length > 0) throw new Fault("invalid", problems.join("\n"));

@@ -1,20 +1,28 @@
 import { keepRetention, type Retention } from "./access/retention.ts";
+import { resealSecrets } from "./accounts/reseal-secrets.ts";
 import type { Database } from "./db/database.ts";
 import type { Clock } from "./lib/clock.ts";
 import type { DiskGuard } from "./lib/disk-guard.ts";
+import type { KeyRing } from "./lib/key-ring.ts";
 import type { PeriodicTask } from "./lib/periodic.ts";
 
 export interface TaskServices {
   db: Database;
+  keys: KeyRing;
   clock: Clock;
   diskGuard: DiskGuard;
   retention: Retention;
 }
 
+const RESEAL_BATCH = 100;
+
 /** The whole list of periodic tasks. */
-export function periodicTasks({ db, clock, diskGuard, retention }: TaskServices): PeriodicTask[] {
+export function periodicTasks({ db, keys, clock, diskGuard, retention }: TaskServices): PeriodicTask[] {
   return [
     { name: "disk", everySeconds: 5, run: () => diskGuard.check() },
+    // A rotation (admin key-rotate) reaches every node within these seconds; `--retire` waits longer than that.
+    { name: "keys", everySeconds: 5, run: async () => keys.reload() },
+    { name: "reseal", everySeconds: 60, run: () => resealSecrets(db, keys, RESEAL_BATCH) },
     { name: "retention", everySeconds: 600, run: () => keepRetention(db, clock, retention) },
   ];
 }

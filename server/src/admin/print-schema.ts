@@ -23,7 +23,9 @@ export async function printSchema({ cacheDir }: { cacheDir: string }): Promise<v
       await migrate(store.connection);
       const client = new Client(store.connection);
       await client.connect();
-      process.stdout.write(await dumpSchema(client).finally(() => client.end()));
+      const schema = await dumpSchema(client);
+      await client.end();
+      process.stdout.write(schema);
     } finally {
       await store.stop();
     }

@@ -163,6 +163,14 @@ export const settings = {
     parse: listOf(network),
     derived: "loopback when HEADGATE_HOST is loopback, else none",
   }),
+  passphrase: derived({
+    name: "HEADGATE_PASSPHRASE",
+    description: "The passphrase of `admin export` and `admin import` where nobody can type it.",
+    allowed: "a text of at least 12 characters",
+    parse: (text) => (text.length >= 12 ? new Secret(text) : undefined),
+    secret: true,
+    derived: "asked for on the terminal",
+  }),
   logLevel: fixed({
     name: "HEADGATE_LOG_LEVEL",
     description: "How much is logged, as JSON lines on standard error.",

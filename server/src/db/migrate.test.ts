@@ -65,7 +65,7 @@ test("two processes that migrate at once both succeed", async () => {
       return Number(output);
     }),
   );
-  expect(outputs.toSorted()).toEqual([0, (await readMigrations()).length]);
+  expect(outputs.toSorted((a, b) => a - b)).toEqual([0, (await readMigrations()).length]);
 });
 
 test("`upTo` stops early, and the next run goes on from there", async () => {

@@ -30,7 +30,11 @@ function asGuest(): ClientConfig {
 async function asOwner(sql: string, on = name()): Promise<void> {
   const client = new Client({ ...database.connection, database: on });
   await client.connect();
-  await client.query(sql).finally(() => client.end());
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
 }
 
 describe("a login of a foreign PostgreSQL", () => {

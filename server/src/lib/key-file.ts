@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { closeSync, fchownSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { Fault } from "./fault.ts";
 import { KeyRing, type Key } from "./key-ring.ts";
@@ -32,6 +32,9 @@ export function writeKeys(file: string, keys: readonly Key[]): void {
   const temporary = `${file}.${process.pid}.new`;
   const handle = openSync(temporary, "w", 0o600);
   try {
+    // Root may run an operator's command for a server that runs as somebody else.
+    const there = statSync(file, { throwIfNoEntry: false });
+    if (there !== undefined) fchownSync(handle, there.uid, there.gid);
     writeSync(handle, text);
     fsyncSync(handle);
   } finally {

@@ -40,6 +40,11 @@ export class KeyRing {
     this.#newestId = newest.id;
   }
 
+  /** Follows a rotation by another process: seals with the newest key of the file from now on. */
+  reload(): void {
+    this.replace(this.#reload());
+  }
+
   seal(plain: Buffer, context: string): Buffer {
     const header = Buffer.alloc(ID_LENGTH);
     header.writeUInt32BE(this.#newestId);
@@ -67,7 +72,7 @@ export class KeyRing {
   #key(id: number): Buffer {
     let key = this.#keys.get(id);
     if (key === undefined) {
-      this.replace(this.#reload());
+      this.reload();
       key = this.#keys.get(id);
     }
     if (key === undefined)

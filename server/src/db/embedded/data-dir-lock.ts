@@ -1,4 +1,4 @@
-import { closeSync, openSync, realpathSync } from "node:fs";
+import { closeSync, existsSync, openSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../../lib/fault.ts";
@@ -38,6 +38,22 @@ export function lockDataDir(dataDir: string): DataDirLock {
     if (held.delete(file)) file.close();
   };
   return { dataDir: realpathSync(dataDir), release };
+}
+
+/** The pid of the Headgate that works on a data directory; undefined when none does. */
+export function findDataDirHolder(dataDir: string): string | undefined {
+  const path = join(dataDir, "headgate.lock");
+  if (!existsSync(path)) return undefined;
+  const file = openPrivately(path);
+  try {
+    file.exec("PRAGMA busy_timeout = 0; BEGIN IMMEDIATE");
+    return undefined;
+  } catch (error) {
+    if (!isBusy(error)) throw error;
+    return readHolder(file);
+  } finally {
+    file.close();
+  }
 }
 
 function openPrivately(path: string): DatabaseSync {

@@ -1,0 +1,33 @@
+import type { Config } from "../config.ts";
+import { formatTable } from "./format-table.ts";
+
+/** What every operator command is given. Results go to stdout, whatever else there is to say to stderr. */
+export interface Cli {
+  loadConfig(): Promise<Config>;
+  out(text: string): void;
+  note(line: string): void;
+}
+
+export interface OutputOptions {
+  json?: true;
+}
+
+/** The same facts for a program (`--json`) and for a person. */
+export function printObject(cli: Cli, { json }: OutputOptions, object: Readonly<Record<string, unknown>>): void {
+  if (json === true) cli.out(`${JSON.stringify(object, null, 2)}\n`);
+  else cli.out(formatTable(Object.entries(object).map(([name, value]) => [name, value])));
+}
+
+export function printList(
+  cli: Cli,
+  { json }: OutputOptions,
+  rows: readonly Readonly<Record<string, unknown>>[],
+  columns: readonly string[],
+): void {
+  if (json === true) cli.out(`${JSON.stringify(rows, null, 2)}\n`);
+  else {
+    cli.out(
+      formatTable([columns.map((name) => name.toUpperCase()), ...rows.map((row) => columns.map((name) => row[name]))]),
+    );
+  }
+}

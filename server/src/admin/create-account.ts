@@ -1,0 +1,59 @@
+import { existsSync } from "node:fs";
+import { Command } from "commander";
+import { foundAccount } from "../accounts/found-account.ts";
+import { lockAndHasAccounts } from "../accounts/store/founding.ts";
+import type { Feature } from "../lib/features.ts";
+import { Fault } from "../lib/fault.ts";
+import { newKey, writeKeys } from "../lib/key-file.ts";
+import { jsonOption, parseAccountName, parseEmail, parseFeatures } from "./arguments.ts";
+import { printObject, type Cli, type OutputOptions } from "./cli.ts";
+import { withSession, type Session } from "./session.ts";
+import { sendAudit } from "./store.ts";
+
+interface Options extends OutputOptions {
+  name: string;
+  email: string;
+  features?: readonly Feature[];
+}
+
+export function accountCreateCommand(cli: Cli): Command {
+  return new Command("account-create")
+    .description("make an account and its first system-admin; the first account's is the operator")
+    .requiredOption("--name <name>", "the account's name", parseAccountName)
+    .requiredOption("--email <email>", "its first system-admin", parseEmail)
+    .option("--features <list>", "features that are on (default: HEADGATE_FEATURES)", parseFeatures)
+    .addOption(jsonOption())
+    .action((options: Options) =>
+      withSession(
+        cli,
+        async (session) => {
+          const created = await createAccount(session, options);
+          printObject(cli, options, created);
+          cli.note("The token is shown this once.");
+        },
+        { mayCreate: true },
+      ),
+    );
+}
+
+async function createAccount({ config, db }: Session, options: Options): Promise<Record<string, unknown>> {
+  const { name, email, features = config.defaultFeatures } = options;
+  if (features.includes("ip_whitelisting")) {
+    throw new Fault(
+      "invalid",
+      "ip_whitelisting cannot be on in a new account, nobody could log in: leave it out of --features (or HEADGATE_FEATURES).",
+    );
+  }
+  return db.asSystem(async (tx) => {
+    const isFirst = !(await lockAndHasAccounts(tx));
+    const { accountId, token } = await foundAccount(tx, {
+      account: { name, parentId: null, plan: "free" },
+      founder: { email, name: email, isOperator: isFirst },
+      features,
+    });
+    sendAudit(tx, accountId, "account_create", `account/${accountId}`);
+    // A new installation gets its keys with its first account, as on a first start.
+    if (isFirst && !existsSync(config.keyFile)) writeKeys(config.keyFile, [newKey([])]);
+    return { account_id: accountId, name, email, operator: isFirst, authentication_token: token };
+  });
+}

@@ -1,0 +1,42 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { Command } from "commander";
+import { deleteAccount } from "../accounts/delete-account.ts";
+import { Fault } from "../lib/fault.ts";
+import { parseId } from "./arguments.ts";
+import type { Cli } from "./cli.ts";
+import { askLine, isTerminal } from "./prompt.ts";
+import { requireAccount, requireFirstAccount, withSession } from "./session.ts";
+import { sendAudit } from "./store.ts";
+
+export function accountDeleteCommand(cli: Cli): Command {
+  return new Command("account-delete")
+    .description("delete an account with everything that belongs to it, its files included")
+    .argument("<account>", "the account's id", parseId)
+    .option("--yes", "do not ask")
+    .action((accountId: number, { yes }: { yes?: true }) =>
+      withSession(cli, async (session) => {
+        const { db, config } = session;
+        const firstId = await requireFirstAccount(session);
+        const { name, members } = await requireAccount(session, accountId);
+        if (accountId !== firstId && yes !== true) await confirm(accountId, name, members);
+        await db.asSystem(async (tx) => {
+          await deleteAccount(tx, accountId);
+          // Its own audit rows are gone with it.
+          sendAudit(tx, firstId, "account_delete", `account/${accountId}`);
+        });
+        await rm(join(config.dataDir, "accounts", String(accountId)), { recursive: true, force: true });
+        cli.out(`Account ${accountId} is deleted.\n`);
+      }),
+    );
+}
+
+async function confirm(accountId: number, name: string, members: number): Promise<void> {
+  if (!isTerminal()) {
+    throw new Fault("invalid", "Deleting an account cannot be undone: say --yes where nobody can be asked.");
+  }
+  const answer = await askLine(
+    `Account ${accountId} (${JSON.stringify(name)}, ${members} users) and all of its data will be gone. Type its id to delete it: `,
+  );
+  if (answer.trim() !== String(accountId)) throw new Fault("invalid", "Not confirmed: nothing was deleted.");
+}

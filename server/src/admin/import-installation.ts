@@ -1,0 +1,85 @@
+import { resolve } from "node:path";
+import { Command } from "commander";
+import { firstAccountId } from "../accounts/store/operator.ts";
+import type { Config } from "../config.ts";
+import { openDatabase } from "../db/database.ts";
+import { lockDataDir, type DataDirLock } from "../db/embedded/data-dir-lock.ts";
+import { loadExport } from "../db/export/load-export.ts";
+import { verifyExport } from "../db/export/read-export.ts";
+import { readMigrations } from "../db/migrate.ts";
+import { openStore, type Store } from "../db/open-store.ts";
+import { Fault } from "../lib/fault.ts";
+import { createLog } from "../lib/log.ts";
+import { jsonOption } from "./arguments.ts";
+import { printObject, type Cli, type OutputOptions } from "./cli.ts";
+import { getPassphrase } from "./passphrase.ts";
+import { sendAudit } from "./store.ts";
+
+interface Options extends OutputOptions {
+  passphraseFile?: string;
+}
+
+export function importCommand(cli: Cli): Command {
+  return new Command("import")
+    .description("load an export into an empty installation; the server must not run")
+    .argument("<file>", "an export")
+    .option("--passphrase-file <path>", "read the passphrase from a file (or set HEADGATE_PASSPHRASE)")
+    .addOption(jsonOption())
+    .action(async (name: string, options: Options) => {
+      const config = await cli.loadConfig();
+      const file = resolve(name);
+      const passphrase = await getPassphrase({
+        file: options.passphraseFile,
+        setting: config.passphrase,
+        isNew: false,
+      });
+      // The whole file is read before anything is made of it: what fails here has changed nothing.
+      const verified = await verifyExport(file, passphrase, (await readMigrations()).length);
+      await withIdleStore(cli, config, async (store) => {
+        const { connection } = store;
+        await loadExport(verified, { connection, keyFile: config.keyFile, progress: (line) => cli.note(line) });
+        await auditImport(store);
+      });
+      const { manifest } = verified;
+      const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
+      printObject(cli, options, { from: manifest.createdAt, tables: manifest.tables.length, rows });
+      cli.note("Imported. Start the server with: npm start");
+    });
+}
+
+/** Holds the data directory as the server would, so that none starts meanwhile. */
+async function withIdleStore(cli: Cli, config: Config, work: (store: Store) => Promise<void>): Promise<void> {
+  const lock = lockWhileIdle(config.dataDir);
+  try {
+    const store = await openStore({ ...config, lock, log: createLog("warn"), progress: (line) => cli.note(line) });
+    try {
+      await work(store);
+    } finally {
+      await store.stop();
+    }
+  } finally {
+    lock.release();
+  }
+}
+
+function lockWhileIdle(dataDir: string): DataDirLock {
+  try {
+    return lockDataDir(dataDir);
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== "conflict") throw error;
+    throw new Fault("conflict", `${error.publicMessage}: stop it first, an import needs the installation for itself.`, {
+      cause: error,
+    });
+  }
+}
+
+async function auditImport({ connection }: Store): Promise<void> {
+  const db = openDatabase({ ...connection, max: 1, application_name: "headgate-admin" });
+  try {
+    const accountId = await firstAccountId(db.system);
+    if (accountId === undefined) return;
+    await db.asSystem(async (tx) => sendAudit(tx, accountId, "installation_import", null));
+  } finally {
+    await db.close();
+  }
+}

@@ -1,0 +1,29 @@
+import { Command } from "commander";
+import type { Config } from "../config.ts";
+import { describeDefault, settings } from "../config/settings.ts";
+import { Secret } from "../lib/secret.ts";
+import { jsonOption } from "./arguments.ts";
+import { printList, type Cli, type OutputOptions } from "./cli.ts";
+
+/** Needs no store: this is also how an operator looks at a configuration that does not start. */
+export function settingsCommand(cli: Cli): Command {
+  return new Command("settings")
+    .description("show every setting with its present value and its default")
+    .addOption(jsonOption())
+    .action(async (options: OutputOptions) => {
+      const config: Readonly<Partial<Record<string, Config[keyof Config]>>> = { ...(await cli.loadConfig()) };
+      const rows = Object.entries(settings).map(([key, setting]) => ({
+        name: setting.name,
+        value: shown(config[key]),
+        default: describeDefault(setting),
+      }));
+      printList(cli, options, rows, ["name", "value", "default"]);
+    });
+}
+
+function shown(value: Config[keyof Config] | undefined): string | null {
+  if (value === null || value === undefined) return null;
+  if (value instanceof Secret) return value.toString();
+  if (typeof value === "object") return value.length === 0 ? "none" : value.join(",");
+  return String(value);
+}

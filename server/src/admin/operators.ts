@@ -1,0 +1,37 @@
+import { Command } from "commander";
+import { Fault } from "../lib/fault.ts";
+import { parseEmail } from "./arguments.ts";
+import type { Cli } from "./cli.ts";
+import { requireFirstAccount, withSession } from "./session.ts";
+import { listOperators, sendAudit, setOperator } from "./store.ts";
+
+/** The operator flag is set here and nowhere else, and only on members of the first account. */
+export function operatorGrantCommand(cli: Cli): Command {
+  return operatorCommand(cli, "operator-grant", "make a member of the first account an operator", true);
+}
+
+export function operatorRevokeCommand(cli: Cli): Command {
+  return operatorCommand(cli, "operator-revoke", "take the operator flag away", false);
+}
+
+function operatorCommand(cli: Cli, name: string, description: string, isOperator: boolean): Command {
+  return new Command(name)
+    .description(description)
+    .argument("<email>", "a member of the first account", parseEmail)
+    .action((email: string) =>
+      withSession(cli, async (session) => {
+        const firstId = await requireFirstAccount(session);
+        await session.db.asSystem(async (tx) => {
+          if (!(await setOperator(tx, firstId, email, isOperator))) {
+            throw new Fault(
+              "not-found",
+              `${email} is no member of the first account (${firstId}): only its members can be operators.`,
+            );
+          }
+          sendAudit(tx, firstId, name.replace("-", "_"), `user/${email}`);
+        });
+        const operators = await listOperators(session.db.system);
+        cli.out(`Operators: ${operators.join(", ") || "none; operator-grant makes one"}\n`);
+      }),
+    );
+}

@@ -1,0 +1,35 @@
+import { createInterface } from "node:readline/promises";
+import type { ReadStream } from "node:tty";
+import { Writable } from "node:stream";
+import { Fault } from "../lib/fault.ts";
+
+export function isTerminal(): boolean {
+  return process.stdin.isTTY && process.stderr.isTTY;
+}
+
+/** Asks on stderr: stdout may lead into a file. */
+export async function askLine(question: string): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: true });
+  return ask(lines, question);
+}
+
+/** As `askLine`, and what is typed is not shown. */
+export async function askSecretly(question: string, input: ReadStream = process.stdin): Promise<string> {
+  process.stderr.write(question);
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const answer = await ask(createInterface({ input, output: nowhere, terminal: true, historySize: 0 }), "");
+  process.stderr.write("\n");
+  return answer;
+}
+
+async function ask(lines: ReturnType<typeof createInterface>, question: string): Promise<string> {
+  const interrupted = new AbortController();
+  lines.once("SIGINT", () => interrupted.abort()).once("close", () => interrupted.abort());
+  try {
+    return await lines.question(question, { signal: interrupted.signal });
+  } catch (cause) {
+    throw new Fault("invalid", "Interrupted: nothing was changed.", { cause });
+  } finally {
+    lines.close();
+  }
+}

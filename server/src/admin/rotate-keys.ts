@@ -1,0 +1,114 @@
+import { statSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { Command } from "commander";
+import { countRepliesNotUnder, resealReplies } from "../access/reseal-replies.ts";
+import { resealSecrets } from "../accounts/reseal-secrets.ts";
+import { countSealedBefore } from "../accounts/store/sealed.ts";
+import type { Database } from "../db/database.ts";
+import { withOperatorLock } from "../db/operator-lock.ts";
+import { Fault } from "../lib/fault.ts";
+import { newKey, openKeyRing, readKeys, writeKeys } from "../lib/key-file.ts";
+import type { KeyRing } from "../lib/key-ring.ts";
+import type { Cli } from "./cli.ts";
+import { requireFirstAccount, withSession, type Session } from "./session.ts";
+import { sendAudit } from "./store.ts";
+
+interface Options {
+  reseal?: true;
+  retire?: true;
+}
+
+/**
+ * Rotation without downtime. A key is in the file before anything is sealed with it, and old keys stay until nothing
+ * is: a running server reads the file again when it meets a key it does not know, and every few seconds besides
+ * (tasks.ts), so it soon seals with the new key, too.
+ */
+export function keyRotateCommand(cli: Cli): Command {
+  return new Command("key-rotate")
+    .description("add a new key and seal every stored secret with it; the server may run meanwhile")
+    .option("--reseal", "add no key, only seal with the newest what is not yet")
+    .option("--retire", "remove the old keys, once nothing is sealed with them")
+    .action((options: Options) => {
+      if (options.reseal === true && options.retire === true) {
+        throw new Fault("invalid", "--reseal and --retire are two steps: say one of them.");
+      }
+      return withSession(cli, (session) =>
+        withOperatorLock(session.store.connection, () =>
+          options.retire === true ? retire(cli, session) : rotate(cli, session, options.reseal !== true),
+        ),
+      );
+    });
+}
+
+async function rotate(cli: Cli, session: Session, addKey: boolean): Promise<void> {
+  const { keyFile } = session.config;
+  const accountId = await requireFirstAccount(session);
+  const keys = readKeys(keyFile);
+  if (addKey) writeKeys(keyFile, [...keys, newKey(keys)]);
+  const ring = openKeyRing(keyFile);
+  const sealed = await resealEverything(session.db, ring);
+  await session.db.asSystem(async (tx) => sendAudit(tx, accountId, "key_rotate", `key/${ring.newestId}`));
+  cli.out(`Key ${ring.newestId} is in use${sealed ? "" : "; the server seals with it what is left"}.\n`);
+  if (readKeys(keyFile).length > 1) {
+    cli.note(
+      "The old keys are still in the file: key-rotate --retire removes them, a minute from now at the earliest.",
+    );
+  }
+}
+
+const BATCH = 100;
+const ROUNDS_WITHOUT_PROGRESS = 50;
+
+/** False: something is held by others all the time, and left to the server's own task. */
+async function resealEverything(db: Database, keys: KeyRing): Promise<boolean> {
+  let before = Number.POSITIVE_INFINITY;
+  let idle = 0;
+  try {
+    for (;;) {
+      const accounts = await resealSecrets(db, keys, BATCH);
+      const replies = await resealReplies(db.system, keys, BATCH);
+      if (accounts + replies === 0) return true;
+      const left = accounts + (await countRepliesNotUnder(db.system, keys.newestId));
+      idle = left < before ? 0 : idle + 1;
+      if (idle > ROUNDS_WITHOUT_PROGRESS) return false;
+      if (idle > 0) await delay(100);
+      before = left;
+    }
+  } catch (cause) {
+    if (cause instanceof Fault) throw cause;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Fault("invalid", `A stored secret does not open (${why}). No key was removed.`, { cause });
+  }
+}
+
+/** Longer than a server takes to see a new key, and than a transaction that sealed with the old one can last. */
+const SETTLED_MS = 60_000;
+
+async function retire(cli: Cli, session: Session): Promise<void> {
+  const { db, config } = session;
+  const accountId = await requireFirstAccount(session);
+  const keys = readKeys(config.keyFile);
+  const newest = keys.at(-1);
+  if (newest === undefined || keys.length === 1) {
+    cli.out("There is no old key to remove.\n");
+    return;
+  }
+  const waitMs = SETTLED_MS - (Date.now() - statSync(config.keyFile).mtimeMs);
+  if (waitMs > 0) {
+    throw new Fault(
+      "conflict",
+      `The newest key is too new: a server may still seal with the one before. Try again in ${Math.ceil(waitMs / 1000)} s.`,
+    );
+  }
+  const left = (await countSealedBefore(db.system, newest.id)) + (await countRepliesNotUnder(db.system, newest.id));
+  if (left > 0) {
+    throw new Fault(
+      "conflict",
+      `${left} stored secrets are still sealed with old keys: run key-rotate --reseal, then try again.`,
+    );
+  }
+  writeKeys(config.keyFile, [newest]);
+  const gone = keys.slice(0, -1).map(({ id }) => id);
+  await db.asSystem(async (tx) => sendAudit(tx, accountId, "key_retire", `key/${gone.join(",")}`));
+  cli.out(`Removed key ${gone.join(", ")}; key ${newest.id} stays. Exports made before hold the keys they need.\n`);
+}

@@ -1,0 +1,113 @@
+import type { Queryable, Tx } from "../db/database.ts";
+
+/** Statements of the command line alone; what the API does as well is asked of its slice. */
+export const OPERATOR = "operator (command line)";
+
+/** Nobody is logged in on a command line: whoever may read the data directory or DATABASE_URL is the operator. */
+export function sendAudit(tx: Tx, accountId: number, operation: string, object: string | null): void {
+  tx.send(`insert into audit_event (account_id, email, operation, object, outcome) values ($1, $2, $3, $4, 'done')`, [
+    accountId,
+    OPERATOR,
+    operation,
+    object,
+  ]);
+}
+
+export interface AccountName {
+  id: number;
+  name: string;
+  members: number;
+}
+
+export async function findAccount(system: Queryable, accountId: number): Promise<AccountName | undefined> {
+  const [row] = await system.query<AccountName>(
+    `select id, name, (select count(*) from membership m where m.account_id = a.id) as members
+       from account a where id = $1`,
+    [accountId],
+  );
+  return row;
+}
+
+/** False: the account has no such member. */
+export async function setOperator(tx: Tx, accountId: number, email: string, isOperator: boolean): Promise<boolean> {
+  const rows = await tx.query(
+    `update membership m set is_operator = $3 from app_user u
+      where u.id = m.user_id and m.account_id = $1 and lower(u.email) = lower($2) returning m.id`,
+    [accountId, email, isOperator],
+  );
+  return rows.length > 0;
+}
+
+export async function listOperators(system: Queryable): Promise<string[]> {
+  const rows = await system.query<{ email: string }>(
+    `select u.email from membership m join app_user u on u.id = m.user_id
+      where m.is_operator and m.state = 'active' order by m.id`,
+  );
+  return rows.map(({ email }) => email);
+}
+
+export interface Admin {
+  membershipId: number;
+  email: string;
+}
+
+/** The active system-admins of an account, operators first, then by age. */
+export async function listAdmins(system: Queryable, accountId: number): Promise<Admin[]> {
+  return system.query(
+    `select m.id as "membershipId", u.email
+       from membership m join app_user u on u.id = m.user_id
+      where m.account_id = $1 and m.state = 'active'
+        and exists (select from access_group_member gm join access_group g on g.id = gm.group_id
+                     where gm.membership_id = m.id and g.name = 'system-admin')
+      order by m.is_operator desc, m.id`,
+    [accountId],
+  );
+}
+
+/** Beside the member's own token, until it expires. */
+export async function insertPassingToken(tx: Tx, membershipId: number, sha256: Buffer, hours: number): Promise<void> {
+  await tx.query(
+    `insert into api_token (account_id, membership_id, sha256, expires_at)
+     select account_id, id, $2, now() + make_interval(hours => $3) from membership where id = $1`,
+    [membershipId, sha256, hours],
+  );
+}
+
+/** In place of the member's own token, which ends. */
+export async function replaceToken(tx: Tx, membershipId: number, sha256: Buffer): Promise<void> {
+  await tx.query("delete from api_token where membership_id = $1 and expires_at is null", [membershipId]);
+  await tx.query(
+    "insert into api_token (account_id, membership_id, sha256) select account_id, id, $2 from membership where id = $1",
+    [membershipId, sha256],
+  );
+}
+
+export interface Counts {
+  server: string;
+  database: string;
+  sizeBytes: number;
+  accounts: number;
+  users: number;
+  auditEvents: number;
+  connections: number;
+}
+
+export async function readCounts(system: Queryable): Promise<Counts> {
+  const [row] = await system.query<Counts>(
+    `select current_setting('server_version') as server, current_database() as database,
+            pg_database_size(current_database()) as "sizeBytes",
+            (select count(*) from account) as accounts,
+            (select count(*) from app_user) as users,
+            (select count(*) from audit_event) as "auditEvents",
+            (select count(*) from pg_stat_activity
+              where datname = current_database() and application_name = 'headgate') as connections`,
+  );
+  if (row === undefined) throw new Error("a select without a table returned no row");
+  return row;
+}
+
+/** Whether any migration was ever applied. */
+export async function hasSchema(system: Queryable): Promise<boolean> {
+  const [row] = await system.query<{ there: boolean }>("select to_regclass('schema_migration') is not null as there");
+  return row?.there ?? false;
+}

@@ -1,0 +1,123 @@
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { Client, ClientConfig } from "pg";
+import { from as copyFrom } from "pg-copy-streams";
+import { Fault } from "../../lib/fault.ts";
+import { parseKeys, writeKeys } from "../../lib/key-file.ts";
+import type { Key } from "../../lib/key-ring.ts";
+import { migrate } from "../migrate.ts";
+import { withOperatorLock } from "../operator-lock.ts";
+import type { Manifest } from "./manifest.ts";
+import { tableReader, type VerifiedExport } from "./read-export.ts";
+import { isEmptyTable, listTables, PORTABLE_TEXT, setSequence } from "./table-catalog.ts";
+
+export interface LoadOptions {
+  connection: ClientConfig;
+  keyFile: string;
+  progress: (line: string) => void;
+}
+
+/**
+ * An export into an empty installation, all or nothing: the schema as it was when the export was made, the rows in one
+ * transaction, then the migrations since. The key file is in place before the commit, because rows without their keys
+ * would be lost while keys without rows harm nobody, and a second try finds them equal.
+ */
+export async function loadExport(verified: VerifiedExport, options: LoadOptions): Promise<void> {
+  const { connection, keyFile } = options;
+  const { manifest, keys } = verified;
+  assertKeyFileFits(keyFile, keys);
+  await withOperatorLock(connection, async (client) => {
+    await assertEmptyAndUnused(client, manifest);
+    await migrate(connection, manifest.migration);
+    await client.query(PORTABLE_TEXT);
+    await client.query("begin");
+    const hadKeys = existsSync(keyFile);
+    try {
+      await assertSameTables(client, manifest);
+      await loadTables(client, verified, options);
+      for (const sequence of manifest.sequences) await setSequence(client, sequence);
+      if (!hadKeys) writeKeys(keyFile, keys);
+      await client.query("commit");
+    } catch (error) {
+      await client.query("rollback").catch(() => undefined); // the cause is what is told
+      if (!hadKeys) rmSync(keyFile, { force: true });
+      throw error;
+    }
+  });
+  await migrate(connection);
+}
+
+function assertKeyFileFits(keyFile: string, keys: readonly Key[]): void {
+  if (!existsSync(keyFile)) return;
+  const there = parseKeys(readFileSync(keyFile, "utf8"), keyFile);
+  const same = there.length === keys.length && there.every((key, i) => key.bytes.equals(keys[i]?.bytes ?? Buffer.of()));
+  if (!same) {
+    throw new Fault(
+      "conflict",
+      `${keyFile} holds other keys than the export: move it away, or set HEADGATE_KEY_FILE to a new path.`,
+    );
+  }
+}
+
+async function assertEmptyAndUnused(client: Client, { migration }: Manifest): Promise<void> {
+  const { rows } = await client.query<{ others: number }>(
+    `select count(*)::int as others from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`,
+  );
+  if ((rows[0]?.others ?? 0) > 0) {
+    throw new Fault(
+      "conflict",
+      "The database is in use: stop the server (and whatever else is connected), then import.",
+    );
+  }
+  for (const { name } of await listTables(client)) {
+    if (!(await isEmptyTable(client, name))) {
+      throw new Fault(
+        "conflict",
+        `The installation is not empty (table ${name} has rows). Import into a new one: set HEADGATE_DATA_DIR to a new ` +
+          "folder, or DATABASE_URL to an empty database.",
+      );
+    }
+  }
+  const { rows: there } = await client.query<{ table: string | null }>(
+    "select to_regclass('schema_migration') as table",
+  );
+  if (there[0]?.table === null) return;
+  const { rows: applied } = await client.query<{ number: number | null }>(
+    "select max(number) as number from schema_migration",
+  );
+  if ((applied[0]?.number ?? 0) > migration) {
+    throw new Fault(
+      "conflict",
+      `The empty database is at migration ${applied[0]?.number}, the export at ${migration}: import into a database that ` +
+        "no version of Headgate has prepared yet.",
+    );
+  }
+}
+
+async function assertSameTables(client: Client, manifest: Manifest): Promise<void> {
+  const shape = (tables: readonly { name: string; columns: readonly string[] }[]): string =>
+    tables
+      .map(({ name, columns }) => `${name}(${columns.toSorted().join(",")})`)
+      .toSorted()
+      .join("; ");
+  const [there, told] = [shape(await listTables(client)), shape(manifest.tables)];
+  if (there === told) return;
+  throw new Fault(
+    "invalid",
+    `The tables of the export are not those of migration ${manifest.migration}: the export or the database was changed by hand.`,
+    { cause: new Error(`database: ${there}\nexport: ${told}`) },
+  );
+}
+
+async function loadTables(client: Client, { opening, manifest }: VerifiedExport, options: LoadOptions): Promise<void> {
+  const chunksOf = tableReader(opening);
+  for (const { name, columns, rows } of manifest.tables) {
+    const list = columns.map((column) => client.escapeIdentifier(column)).join(", ");
+    const copy = client.query(copyFrom(`copy ${client.escapeIdentifier(name)} (${list}) from stdin`));
+    await pipeline(Readable.from(chunksOf(name)), copy);
+    if (copy.rowCount !== rows) throw new Error(`${name}: ${copy.rowCount} of ${rows} rows were loaded`);
+    options.progress(`${name}: ${rows} rows`);
+  }
+}
