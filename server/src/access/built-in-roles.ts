@@ -1,13 +1,15 @@
 import type { BuiltInGroup, RoleStatement } from "./permission.ts";
 
 /**
- * The role behind each built-in group, of the same name: what its members may do, in a role's own words. Assigning roles
- * is missing from system-user's: §5 lets that group assign, and `group:update` would let it edit groups as well.
+ * The role behind each built-in group, of the same name: what its members may do, in a role's own words. What §5 gives
+ * system-users by the name of their group in some rows only is missing from theirs, for a role permission opens every
+ * row that names it: `account:read` the pending users and the audit, `group:update` the editing of groups,
+ * `svc_user:update` the tokens of others.
  */
 export const BUILT_IN_ROLES: Record<BuiltInGroup, readonly RoleStatement[]> = {
   "system-admin": [{ resource: "all", action: ["all"], access: "allow" }],
   "system-user": [
-    { resource: "account", action: ["read", "create", "update"], access: "allow" },
+    { resource: "account", action: ["create", "update"], access: "allow" },
     { resource: "app", action: ["read", "create", "update", "delete"], access: "allow" },
     { resource: "cluster", action: ["read", "start"], access: "allow" },
     { resource: "command", action: ["read", "create"], access: "allow" },
@@ -16,7 +18,6 @@ export const BUILT_IN_ROLES: Record<BuiltInGroup, readonly RoleStatement[]> = {
     { resource: "note", action: ["read", "create", "update", "delete"], access: "allow" },
     { resource: "scheduler", action: ["read", "create", "update", "delete"], access: "allow" },
     { resource: "sensor", action: ["create"], access: "allow" },
-    { resource: "svc_user", action: ["update"], access: "allow" },
   ],
   "dashboard-user": [{ resource: "notebook_dashboards", action: ["read"], access: "allow" }],
   everyone: [],

@@ -6,9 +6,7 @@ import { httpMetrics } from "../../src/http/metrics.ts";
 import { buildServer } from "../../src/http/server.ts";
 import { openApiDocument } from "../../src/http/openapi.ts";
 
-interface Nothing {
-  nothing?: undefined;
-}
+type Nothing = Record<string, never>;
 
 /** The HTTP layer alone, over endpoints of the test's own and a gate that lets everybody in. */
 export const openEndpoint = endpointFor<null, Nothing>();
@@ -20,7 +18,7 @@ export async function serverOf(endpoints: readonly Endpoint<null, Nothing, null>
     services: null,
     gate: {
       admit: () => Promise.resolve(null),
-      enter: () => Promise.resolve({}),
+      enter: () => ({}),
       replay: () => Promise.resolve(undefined),
       describe: () => ({}),
     },

@@ -1,0 +1,142 @@
+import { describe, expect, test } from "vitest";
+import type { OperationAccess } from "../src/access/operation.ts";
+import { mintToken } from "../src/access/token.ts";
+import { endpoints } from "../src/routes.ts";
+import { Client, type Reply } from "./support/client.ts";
+import { useServer, type AccountClient } from "./support/given.ts";
+import { filledPath, pathParameters, sampleObject } from "./support/sample-input.ts";
+
+/**
+ * Every operation × everybody who may knock, generated from the endpoints' data. What to expect is stated here a
+ * second time, in the fewest words, so that a mistake in the rule and one in its statement would have to agree.
+ */
+const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0", HEADGATE_BAD_TOKEN_LIMIT: "0" } });
+
+type Permission = OperationAccess["permission"];
+type Outcome = "passes" | 401 | 403 | 404;
+
+interface Knocker {
+  who: string;
+  client: (account: AccountClient, permission: Permission) => Client | Promise<Client>;
+  expected: (permission: Permission) => Outcome;
+}
+
+/** Without an active membership nothing but a public operation answers. */
+const never =
+  (refusal: 401 | 403) =>
+  (permission: Permission): Outcome =>
+    permission === "public" ? "passes" : refusal;
+
+/** An active member, where a row of the table decides by `admits`; operators' routes are not there for others. */
+const member =
+  (admits: (groups: readonly string[]) => boolean) =>
+  (permission: Permission): Outcome => {
+    if (permission === "public" || permission === "member") return "passes";
+    if (permission === "operator") return 404;
+    return admits(permission.groups) ? "passes" : 403;
+  };
+
+const KNOCKERS: Knocker[] = [
+  { who: "no token", client: () => given.anonymous(), expected: never(401) },
+  { who: "a token that never was", client: () => new Client(given.base, mintToken()), expected: never(401) },
+  { who: "garbage for a token", client: () => new Client(given.base, "garbage"), expected: never(401) },
+  {
+    who: "a pending admin",
+    client: (account) => given.member(account, { state: "pending", groups: ["system-admin"] }),
+    expected: never(403),
+  },
+  {
+    who: "a disabled admin",
+    client: (account) => given.member(account, { state: "disabled", groups: ["system-admin"] }),
+    expected: never(403),
+  },
+  { who: "a member without role", client: (account) => given.member(account), expected: member(() => false) },
+  {
+    who: "a member with a role that allows it",
+    client: (account, permission) => memberWithRole(account, permission, "allow", []),
+    expected: member(() => true),
+  },
+  {
+    who: "a member with a role that allows all else",
+    client: (account, permission) => memberWithRole(account, permission, "allow-others", []),
+    expected: member(() => false),
+  },
+  {
+    who: "a system-user with a role that denies it",
+    client: (account, permission) => memberWithRole(account, permission, "deny", ["system-user"]),
+    expected: member(() => false),
+  },
+  {
+    who: "a system-admin with a role that denies it",
+    client: (account, permission) => memberWithRole(account, permission, "deny", ["system-admin"]),
+    expected: member(() => true),
+  },
+  {
+    who: "a system-user",
+    client: (account) => given.member(account, { groups: ["system-user"] }),
+    expected: member((groups) => groups.includes("system-user")),
+  },
+  {
+    who: "a dashboard-user",
+    client: (account) => given.member(account, { groups: ["dashboard-user"] }),
+    expected: member(() => false),
+  },
+  {
+    who: "a system-admin",
+    client: (account) => given.member(account, { groups: ["system-admin"] }),
+    expected: member(() => true),
+  },
+  { who: "an operator", client: () => given.account({ isOperator: true }), expected: () => "passes" },
+];
+
+describe.each(endpoints.map((endpoint) => ({ id: endpoint.id, endpoint })))("$id", ({ endpoint }) => {
+  test.concurrent.each(KNOCKERS)("$who", async ({ client: clientOf, expected }) => {
+    const { permission }: OperationAccess = endpoint.access;
+    const account = await given.account();
+    const client = await clientOf(account, permission);
+    const params = Object.fromEntries(pathParameters(endpoint).map((name) => [name, String(account.accountId)]));
+    const query = new URLSearchParams(
+      Object.entries(sampleObject(endpoint.query)).map(([key, value]): [string, string] => [key, String(value)]),
+    );
+    const path = `${filledPath(endpoint, params)}?${query.toString()}`;
+    const body = endpoint.method === "GET" ? undefined : sampleObject(endpoint.body);
+    const reply = await client.call(endpoint.method, path, body).reply();
+    expect(outcomeOf(reply, permission), `${endpoint.method} ${path}: ${reply.text}`).toBe(expected(permission));
+  });
+});
+
+/** A 403 of the handler's own, about this very object, means that the caller passed; so does a 404 but on operators' routes. */
+function outcomeOf({ status, body }: Reply, permission: Permission): Outcome {
+  expect(status).toBeLessThan(500);
+  if (status === 401) return 401;
+  if (status === 404 && permission === "operator") return 404;
+  const isRefusedAtTheGate = /^You may not do this: it needs|^Your user /.test(body.error?.error_message);
+  return status === 403 && isRefusedAtTheGate ? 403 : "passes";
+}
+
+async function memberWithRole(
+  account: AccountClient,
+  permission: Permission,
+  kind: "allow" | "deny" | "allow-others",
+  groups: string[],
+): Promise<Client> {
+  const role = typeof permission === "object" ? permission.role : "command:read";
+  const [resource = "", action = ""] = role.split(":");
+  const statements = {
+    allow: [{ resource, action: [action], access: "allow" }],
+    deny: [
+      { resource, action: [action], access: "deny" },
+      { resource: "all", action: ["all"], access: "allow" },
+    ],
+    "allow-others": [{ resource: resource === "sensor" ? "app" : "sensor", action: ["all"], access: "allow" }],
+  }[kind];
+  await given.app.services.db.asSystem(async (tx) => {
+    await tx.query(
+      `with g as (insert into access_group (account_id, name) values ($1, 'tested') returning id),
+            r as (insert into access_role (account_id, name, policy) values ($1, 'tested', $2) returning id)
+       insert into access_group_role (account_id, group_id, role_id) select $1, g.id, r.id from g, r`,
+      [account.accountId, JSON.stringify(statements)],
+    );
+  });
+  return given.member(account, { groups: ["tested", ...groups] });
+}

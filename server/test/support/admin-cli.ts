@@ -1,0 +1,69 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { expect, inject } from "vitest";
+import { repositoryDir } from "./repository-dir.ts";
+import type { TestDatabase } from "./test-database.ts";
+
+/** The real command line, as `npm run admin -- …` runs it, in a process of its own without a terminal. */
+export interface AdminCli {
+  /** Fails the test unless the command succeeds; gives its stdout. */
+  run(...args: string[]): Promise<string>;
+  /** As `run` with `--json`. */
+  json(...args: string[]): Promise<AdminJson>;
+  /** Fails the test unless the command exits with 1 and says nothing on stdout; gives its stderr. */
+  refused(...args: string[]): Promise<string>;
+  with(settings: Record<string, string>): AdminCli;
+}
+
+// JSON of any shape: each test asserts what it reads.
+// oxlint-disable-next-line typescript/no-explicit-any
+type AdminJson = any;
+
+export function adminCli(settings: Record<string, string>): AdminCli {
+  const finish = (args: readonly string[]): Promise<Finished> => runAdmin(args, settings);
+  const run = async (...args: string[]): Promise<string> => {
+    const { status, stdout, stderr } = await finish(args);
+    expect(status, `${args.join(" ")}: ${stderr}`).toBe(0);
+    return stdout;
+  };
+  return {
+    run,
+    json: async (...args) => JSON.parse(await run(...args, "--json")),
+    async refused(...args) {
+      const { status, stdout, stderr } = await finish(args);
+      expect({ status, stdout }, `${args.join(" ")}: ${stderr}`).toEqual({ status: 1, stdout: "" });
+      expect(stderr, "a refusal is no stack trace").not.toMatch(/\n\s+at /);
+      return stderr;
+    },
+    with: (more) => adminCli({ ...settings, ...more }),
+  };
+}
+
+/** Over TCP, as DATABASE_URL would name another machine's. */
+export function urlOf({ connection: { user, password, port, database } }: TestDatabase): string {
+  return `postgres://${user}:${password}@127.0.0.1:${port}/${database}`;
+}
+
+interface Finished {
+  status: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+async function runAdmin(args: readonly string[], settings: Record<string, string>): Promise<Finished> {
+  const child = spawn(process.execPath, [join(repositoryDir, "server/src/main.ts"), "admin", ...args], {
+    env: {
+      PATH: process.env.PATH ?? "",
+      HOME: homedir(),
+      HEADGATE_CACHE_DIR: inject("postgres").cacheDir,
+      ...settings,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const exited = once(child, "exit") as Promise<[number | null]>;
+  const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), exited]);
+  return { status, stdout, stderr };
+}
