@@ -1,0 +1,14 @@
+import { test } from "vitest";
+import { useServer } from "../../test/support/given.ts";
+
+const given = useServer();
+
+test("a system-user sees neither pending users nor the audit, and resets no token but their own", async () => {
+  const account = await given.account();
+  const user = await given.member(account, { groups: ["system-user"] });
+  const other = await given.member(account, { groups: ["system-user"] });
+  await user.get("/accounts/get_pending_users").refused(403, /account:read/);
+  await user.get("/api/v2/audit_events").refused(403, /account:read/);
+  await user.put("/accounts/token", { emails: other.email }).refused(403, /svc_user:update/);
+  await user.put("/accounts/token");
+});
