@@ -1,13 +1,8 @@
 import { readFileSync } from "node:fs";
-import { enableCompileCache } from "node:module";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Config } from "./config.ts";
 
-/**
- * One program, roles as subcommands. Modules are loaded by the role that needs them, after the compile cache is on:
- * that is most of the time a second start takes.
- */
+/** One program, roles as subcommands; each loads only the modules it needs. */
 const USAGE = `Usage: headgate <command>
 
   start      serve (npm start)
@@ -52,9 +47,7 @@ async function main([command, ...rest]: readonly string[]): Promise<void> {
 async function loadConfig(): Promise<Config> {
   const { readConfig } = await import("./config.ts");
   const isRoot = process.getuid?.() === 0;
-  const config = readConfig(process.env, { repositoryDir, isRoot, readFile: (path) => readFileSync(path, "utf8") });
-  enableCompileCache(join(config.cacheDir, "node"));
-  return config;
+  return readConfig(process.env, { repositoryDir, isRoot, readFile: (path) => readFileSync(path, "utf8") });
 }
 
 async function runServer(config: Config): Promise<void> {

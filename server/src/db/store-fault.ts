@@ -13,8 +13,16 @@ const UNAVAILABLE_ERRNO = new Set([
 const UNAVAILABLE_TEXT =
   /connection terminated|timeout exceeded when trying to connect|not queryable|cannot use a pool after/i;
 
-/** PostgreSQL away, full or shutting down becomes a 503 fault; anything else stays what it is. */
+const CROSSED = new Set(["40P01", "40001"]); // deadlock, serialisation: PostgreSQL undid one of two crossing changes
+
+/** PostgreSQL away, full or shutting down becomes a 503 fault, crossing changes a 409; anything else stays as it is. */
 export function storeFault(error: unknown): unknown {
+  if (CROSSED.has(codeOf(error))) {
+    return new Fault("conflict", "Another change of the same things got in the way. Try again.", {
+      cause: error,
+      retryAfterSeconds: 1,
+    });
+  }
   return isStoreAway(error)
     ? new Fault("unavailable", "The store is not reachable at the moment. Try again shortly.", {
         cause: error,
@@ -25,16 +33,18 @@ export function storeFault(error: unknown): unknown {
 
 function isStoreAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  const code = codeOf(error);
   if (UNAVAILABLE_ERRNO.has(code)) return true;
   if (code.length === 5 && UNAVAILABLE_CLASSES.includes(code.slice(0, 2))) return true;
   return UNAVAILABLE_TEXT.test(error.message);
 }
 
 export function isUniqueViolation(error: unknown, constraint: string): boolean {
-  return hasCode(error, "23505") && error.constraint === constraint;
+  return (
+    codeOf(error) === "23505" && error instanceof Error && "constraint" in error && error.constraint === constraint
+  );
 }
 
-function hasCode(error: unknown, code: string): error is Error & { code: string; constraint?: string } {
-  return error instanceof Error && "code" in error && error.code === code;
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from "fastify";
 import { Fault } from "../lib/fault.ts";
 import { deprecationHeaders } from "./deprecation.ts";
+import { codecOf } from "./endpoint-codec.ts";
 import type { Endpoint, RequestInput } from "./endpoint.ts";
 import type { Arrival } from "./gate.ts";
-import { inputReader, paramsReader } from "./input.ts";
 import { isRecord } from "./lenient.ts";
 import { refuseOtherMethods } from "./refuse-other-methods.ts";
 import { routeTable, type Route } from "./route-table.ts";
@@ -26,16 +26,12 @@ function routeOptions<Access, Admission, Admitted, Services>(
   const { endpoint } = route;
   const { gate, services, writesRefused } = options;
   const headers = deprecationHeaders(endpoint, route.version);
-  const readParams = paramsReader(endpoint.params);
-  const readQuery = inputReader(endpoint.query);
-  const readBody = inputReader(endpoint.body);
   const isGet = endpoint.method === "GET";
   const admissionOf = (request: FastifyRequest): Admission => request.admission as Admission; // set in onRequest below
 
   return {
     method: endpoint.method,
     url: route.url,
-    schema: { response: { 200: endpoint.reply } },
     ...(endpoint.bodyLimitBytes === undefined ? {} : { bodyLimit: endpoint.bodyLimitBytes }),
     config: { operation: endpoint.id, caller: (admission) => gate.describe(admission as Admission) },
     async onRequest(request, reply) {
@@ -47,6 +43,8 @@ function routeOptions<Access, Admission, Admitted, Services>(
     async handler(request, reply) {
       const arrival = arrivalOf(request);
       const admission = admissionOf(request);
+      const { readParams, readQuery, readBody, writeReply } = codecOf(endpoint);
+      reply.serializer(writeReply).type("application/json; charset=utf-8");
       const params = readParams(request.params);
       const admitted = gate.enter(endpoint, admission, arrival);
       const found = await endpoint.find?.({ params, ...admitted }, services);

@@ -65,7 +65,7 @@ export async function startHeadgate(dataDir: string, settings: Record<string, st
 
 export function spawnHeadgate(args: readonly string[], settings: Record<string, string>): ChildProcess {
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => isInherited(name)));
-  return spawn(process.execPath, [join(repositoryDir, "server/src/main.ts"), ...args], {
+  return spawn(process.execPath, [join(repositoryDir, "server/headgate.mjs"), ...args], {
     env: { ...inherited, ...settings },
     stdio: ["ignore", "pipe", "pipe"],
   });

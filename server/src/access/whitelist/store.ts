@@ -26,13 +26,17 @@ export async function deleteWhitelistedIps(tx: Tx, ids: readonly number[]): Prom
   return rows.length;
 }
 
-/** Whether this address could still log in, were it only for the list; null while the list is not enforced. */
+/**
+ * Whether this address could still log in, were it only for the list; null while the list is not enforced. The account
+ * is locked by a statement of its own: two deletes at once, or a delete and a switch, must see what the other did, and
+ * a statement that waits for a lock still reads as of its own beginning.
+ */
 export async function isListedIfEnforced(tx: Tx, address: string): Promise<boolean | null> {
-  // The account row is locked: two deletes at once, or a delete and a switch, must see each other.
+  tx.send("select from account for update");
   const [row] = await tx.query<{ listed: boolean | null }>(
     `select case when 'ip_whitelisting' = any (a.features)
                  then exists (select from whitelisted_ip w where w.ip_cidr >>= $1::inet) end as listed
-       from account a for update`,
+       from account a`,
     [address],
   );
   return row?.listed ?? null;

@@ -101,4 +101,17 @@ describe("enforcement", () => {
     await account.post("/whitelist_ip", { ip_cidr: "127.0.0.1" });
     await account.delete(`/whitelist_ip/${id}`);
   });
+
+  test("deletes at the same moment cannot lock everybody out between them", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const account = await given.account();
+      for (const ip of ["127.0.0.1", "127.0.0.0/8"]) await account.post("/whitelist_ip", { ip_cidr: ip });
+      const ips = (await account.get("/whitelist_ip")).account_whitelisted_ips;
+      await given.app.services.db.asSystem((tx) =>
+        tx.query("update account set features = '{ip_whitelisting}' where id = $1", [account.accountId]),
+      );
+      await Promise.all(ips.map(({ id }: { id: number }) => account.delete(`/whitelist_ip/${id}`).reply()));
+      await account.get("/whitelist_ip");
+    }
+  });
 });

@@ -1,0 +1,84 @@
+import { pino } from "pino";
+import type { ClientConfig } from "pg";
+import { recordAudit } from "../../server/src/access/audit/store.ts";
+import { authenticate } from "../../server/src/access/authenticate.ts";
+import { insertWhitelistedIp } from "../../server/src/access/whitelist/store.ts";
+import { readAccount } from "../../server/src/accounts/store/account.ts";
+import type { Tx } from "../../server/src/db/database.ts";
+import { openDatabase } from "../../server/src/db/database.ts";
+import { attachStore } from "../../server/src/db/open-store.ts";
+
+/** What the product's own stores send for an operation, for the bare server to send the same. */
+export interface Statement {
+  text: string;
+  values: readonly unknown[];
+}
+
+export interface BenchOperation {
+  name: string;
+  method: "GET" | "POST";
+  path: string;
+  identify: Statement;
+  begin: string;
+  statements: Statement[];
+}
+
+export async function record(
+  dataDir: string,
+  token: string,
+): Promise<{ connection: ClientConfig; operations: Record<string, BenchOperation> }> {
+  const store = await attachStore({
+    databaseUrl: null,
+    dataDir,
+    cacheDir: dataDir,
+    log: pino({ level: "silent" }),
+    progress: () => undefined,
+  });
+  const db = openDatabase({ ...store.connection, max: 1 });
+  const known = await authenticate(db.system, token, "127.0.0.1", "bench");
+  await db.close();
+  if (known === undefined) throw new Error("the token is not known");
+  const { caller } = known;
+  const [identify] = await recorded((tx) => authenticate(tx, token, "127.0.0.1", "bench"));
+  if (identify === undefined) throw new Error("no statement identifies the caller");
+  const begin = `begin; set local role headgate_account; set local headgate.account_id = ${caller.accountId}`;
+
+  const operations: Record<string, BenchOperation> = {
+    view: {
+      name: "GET account",
+      method: "GET",
+      path: "/api/v1.2/account",
+      identify,
+      begin,
+      statements: await recorded((tx) => readAccount(tx)),
+    },
+    add: {
+      name: "POST whitelist_ip",
+      method: "POST",
+      path: "/api/v1.2/whitelist_ip",
+      identify,
+      begin,
+      statements: await recorded(async (tx) => {
+        await insertWhitelistedIp(tx, { cidr: "203.0.113.7/32", givenText: "203.0.113.7/32" });
+        recordAudit(tx, caller, "whitelist_ip_add", "whitelisted_ip/203.0.113.7/32");
+      }),
+    },
+  };
+  return { connection: store.connection, operations };
+}
+
+/** Runs the store's function against a client that keeps what it is asked and answers nothing. */
+async function recorded(work: (tx: Tx) => Promise<unknown>): Promise<Statement[]> {
+  const statements: Statement[] = [];
+  const keep = (text: string, values: readonly unknown[] = []): void => {
+    statements.push({ text, values });
+  };
+  await work({
+    query: (text, values) => {
+      keep(text, values);
+      return Promise.resolve([]);
+    },
+    send: keep,
+  }).catch(() => undefined); // an empty answer may not suit the function; its statements are what counts
+  return statements;
+}
