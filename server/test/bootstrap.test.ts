@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -73,6 +73,12 @@ function installs(): string[] {
   return calls.split("\n").filter((call) => call.startsWith("install"));
 }
 
+/** A process that only waits to be reaped does not run; in a container nobody may reap it. */
+function isRunning(pid: number): boolean {
+  const state = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" }).stdout.trim();
+  return state !== "" && !state.startsWith("Z");
+}
+
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
 }
@@ -94,26 +100,19 @@ test("tests need the development packages, and a later start leaves them", async
   expect(await run("test")).toEqual({ code: 0, output: "" });
 });
 
-test.each(["package-lock.json", "package.json", "server/package.json"])(
-  "a change of %s installs again",
-  async (path) => {
-    await run("start");
-    write(path, '{"workspaces":["server"],"changed":true}');
-    await run("start");
-    expect(installs()).toHaveLength(2);
-  },
-);
-
-test.each(["node_modules/pg", "node_modules/.bin/node", "node_modules/.package-lock.json"])(
-  "a missing %s installs again",
-  async (path) => {
-    await run("start");
-    rmSync(join(checkout, path), { recursive: true });
-    await run("start");
-    expect(installs()).toHaveLength(2);
-    expect(existsSync(join(checkout, path))).toBe(true);
-  },
-);
+test("what changed or is missing is installed again", async () => {
+  await run("start");
+  write("package-lock.json", '{"changed":true}');
+  await run("start");
+  write("package.json", '{"workspaces":["server"],"changed":true}');
+  await run("start");
+  rmSync(join(checkout, "node_modules/pg"), { recursive: true });
+  await run("start");
+  rmSync(join(checkout, "node_modules/.bin/node"));
+  await run("start");
+  expect(installs()).toHaveLength(5);
+  expect(await run("start")).toEqual({ code: 0, output: "" });
+});
 
 test("of two at once the second waits, says for whom, and installs nothing", async () => {
   write("npm-hangs", "");
@@ -153,10 +152,10 @@ test("the npm of an installer that was killed is ended before the next begins", 
   const npm = Number.parseInt(readFileSync(join(lockDir, child), "utf8"), 10);
   first.child.kill("SIGKILL");
   await once(first.child, "exit");
-  process.kill(npm, 0); // it lives on by itself
+  expect(isRunning(npm)).toBe(true);
   const second = start("start");
   await until(() => installs().length === 2);
-  expect(() => process.kill(npm, 0)).toThrow("ESRCH");
+  expect(isRunning(npm)).toBe(false);
   rmSync(join(checkout, "npm-hangs"));
   expect((await second.ended).code).toBe(0);
 });
