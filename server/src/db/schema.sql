@@ -78,7 +78,6 @@ create table api_token (
 create table app_user (
   id bigint generated always as identity,
   email text not null,
-  name text not null,
   created_at timestamp with time zone default now() not null
 );
 
@@ -124,6 +123,7 @@ create table membership (
   id bigint generated always as identity,
   account_id bigint default current_account_id() not null,
   user_id bigint not null,
+  name text not null,
   state text not null,
   user_type text default 'regular'::text not null,
   is_operator boolean default false not null,

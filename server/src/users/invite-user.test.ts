@@ -238,16 +238,16 @@ describe("POST invitations/accept", () => {
     expect(rows).toEqual([{ week: true }]);
   });
 
-  test("who is known in another account stays the same user and keeps their name", async () => {
+  test("who is known in another account stays the same user, and each account keeps its own name for them", async () => {
     const [home, other] = [await given.account(), await given.account()];
     const { invitation_code: code } = await other.post("/users/invite_new", { invitee_email: home.email });
-    const accepted = await given.anonymous().post(ACCEPT, { code, name: "Renamed by a stranger" });
+    const accepted = await given.anonymous().post(ACCEPT, { code, name: "Known there by this" });
     await other.post("/accounts/enable_svc_user", { svc_user_id: accepted.id });
 
     const [atHome] = (await home.get("/accounts/get_users")).users;
     const [, away] = (await other.get("/accounts/get_users")).users;
     expect(atHome.name).toBe("Founder");
-    expect(away).toMatchObject({ user_id: atHome.user_id, name: "Founder", is_admin: false });
+    expect(away).toMatchObject({ user_id: atHome.user_id, name: "Known there by this", is_admin: false });
     expect(away.id).not.toBe(atHome.id);
     const inOther = new Client(given.base, accepted.authentication_token);
     expect((await inOther.get("/accounts/get_user_emails")).emails).toEqual([other.email, home.email]);

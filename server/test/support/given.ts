@@ -153,9 +153,9 @@ async function insertMember(
 ): Promise<number> {
   return given.app.services.db.asSystem(async (tx) => {
     const [row] = await tx.query<{ id: number }>(
-      `with u as (insert into app_user (email, name) values ($1, $1)
+      `with u as (insert into app_user (email) values ($1)
                   on conflict (lower(email)) do update set email = app_user.email returning id)
-       insert into membership (account_id, user_id, state) select $2, id, $3 from u returning id`,
+       insert into membership (account_id, user_id, name, state) select $2, id, $1, $3 from u returning id`,
       [member.email, account.accountId, member.state],
     );
     if (row === undefined) throw new Error("no membership");

@@ -15,7 +15,7 @@ export interface MemberRow {
 }
 
 const SELECT_MEMBER = `
-  select m.id, m.user_id, m.account_id, u.email, u.name, m.state, m.user_type, m.last_login, m.created_at,
+  select m.id, m.user_id, m.account_id, u.email, m.name, m.state, m.user_type, m.last_login, m.created_at,
          (select json_agg(json_build_object('id', g.id, 'name', g.name, 'source', g.source) order by g.id)
             from effective_group_member e join access_group g on g.id = e.group_id
            where e.membership_id = m.id) as groups

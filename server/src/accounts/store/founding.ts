@@ -75,11 +75,11 @@ export interface Founder {
 export async function insertFounder(tx: Tx, founder: Founder): Promise<number> {
   const [row] = await tx.query<{ user_id: number }>(
     `with found_user as (
-       insert into app_user (email, name) values ($1, $2)
+       insert into app_user (email) values ($1)
        on conflict (lower(email)) do update set email = app_user.email returning id),
      new_membership as (
-       insert into membership (account_id, user_id, state, is_operator)
-       select $3, id, 'active', $4 from found_user returning id, user_id),
+       insert into membership (account_id, user_id, name, state, is_operator)
+       select $3, id, $2, 'active', $4 from found_user returning id, user_id),
      new_member as (
        insert into access_group_member (account_id, group_id, membership_id)
        select $3, $5, id from new_membership),

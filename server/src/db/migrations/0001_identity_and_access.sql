@@ -43,7 +43,6 @@ create table account (
 create table app_user (
   id bigint generated always as identity primary key,
   email text not null,
-  name text not null,
   created_at timestamptz not null default now()
 );
 create unique index app_user_email on app_user (lower(email));
@@ -52,6 +51,8 @@ create table membership (
   id bigint generated always as identity primary key,
   account_id bigint not null default current_account_id() references account (id) on delete cascade,
   user_id bigint not null references app_user (id),
+  -- here, not on the user: what one account calls a person is not for another to see
+  name text not null,
   state text not null check (state in ('pending', 'active', 'disabled')),
   user_type text not null default 'regular' check (user_type in ('regular', 'service')),
   is_operator boolean not null default false,

@@ -79,11 +79,11 @@ export interface NewMemberRow {
 export async function insertMember(tx: Tx, member: NewMember): Promise<NewMemberRow | undefined> {
   const [row] = await tx.query<NewMemberRow>(
     `with found_user as (
-       insert into app_user (email, name) values ($1, $2)
+       insert into app_user (email) values ($1)
        on conflict (lower(email)) do update set email = app_user.email returning id, email),
      new_membership as (
-       insert into membership (account_id, user_id, state, user_type)
-       select $3, id, $4, $5 from found_user
+       insert into membership (account_id, user_id, name, state, user_type)
+       select $3, id, $2, $4, $5 from found_user
        on conflict on constraint membership_once do nothing returning id, user_id),
      new_groups as (
        insert into access_group_member (account_id, group_id, membership_id)

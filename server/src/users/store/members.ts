@@ -11,7 +11,7 @@ export interface PendingUserRow {
 
 export async function listPendingUsers(reader: Queryable): Promise<PendingUserRow[]> {
   return reader.query(
-    `select m.id, m.user_id, u.email, u.name, m.created_at
+    `select m.id, m.user_id, u.email, m.name, m.created_at
        from membership m join app_user u on u.id = m.user_id where m.state = 'pending' order by m.id`,
   );
 }
