@@ -87,7 +87,7 @@ export async function startApp({
     writesRefused: () => diskGuard.refusal(),
     system: {
       registry,
-      openApi: headgateOpenApi(),
+      openApi: headgateOpenApi,
       readiness: readinessParts(db, diskGuard, storeHealthy),
     },
   });

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Registry } from "prom-client";
 import { Fault } from "../lib/fault.ts";
+import { lazy } from "../lib/lazy.ts";
 import { errorReply } from "./error-body.ts";
 import type { OpenApiDocument } from "./openapi/document.ts";
 import { askParts, type ReadinessParts } from "./readiness.ts";
@@ -14,28 +15,29 @@ import { refuseOtherMethods } from "./refuse-other-methods.ts";
 export interface SystemOptions {
   readiness: ReadinessParts;
   registry: Registry;
-  openApi: OpenApiDocument;
+  /** Asked for once, when somebody first reads it. */
+  openApi: () => OpenApiDocument;
 }
 
 type Answer = (reply: FastifyReply) => Promise<unknown> | FastifyReply;
 
 export function registerSystemRoutes(server: FastifyInstance, { readiness, registry, openApi }: SystemOptions): void {
-  const documentText = JSON.stringify(openApi);
-  const page = referencePage(openApi);
+  const documentText = lazy(() => JSON.stringify(openApi()));
+  const page = lazy(() => referencePage(openApi()));
   const answers: Record<string, Answer> = {
     "/healthz": (reply) => reply.send({ status: "ok" }),
     "/readyz": (reply) => sendReadiness(reply, readiness),
     "/metrics": async (reply) => reply.type(registry.contentType).send(await registry.metrics()),
-    "/openapi.json": (reply) => reply.type("application/json; charset=utf-8").send(documentText),
+    "/openapi.json": (reply) => reply.type("application/json; charset=utf-8").send(documentText()),
     "/docs": (reply) =>
       reply
         .headers({
-          "Content-Security-Policy": page.contentSecurityPolicy,
+          "Content-Security-Policy": page().contentSecurityPolicy,
           "X-Content-Type-Options": "nosniff",
           "Referrer-Policy": "no-referrer",
         })
         .type("text/html; charset=utf-8")
-        .send(page.html),
+        .send(page().html),
   };
   for (const [url, answer] of Object.entries(answers)) {
     server.route({

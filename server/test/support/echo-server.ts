@@ -30,12 +30,13 @@ export async function serverOf(endpoints: readonly Endpoint<null, Nothing, null>
     system: {
       registry,
       readiness: {},
-      openApi: openApiDocument(endpoints, {
-        title: "Test",
-        version: "0",
-        description: "",
-        describeAccess: () => ({ permission: "public", text: "", needsToken: false, isHidden: false }),
-      }),
+      openApi: () =>
+        openApiDocument(endpoints, {
+          title: "Test",
+          version: "0",
+          description: "",
+          describeAccess: () => ({ permission: "public", text: "", needsToken: false, isHidden: false }),
+        }),
     },
   });
 }
