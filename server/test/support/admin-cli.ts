@@ -54,7 +54,7 @@ interface Finished {
 }
 
 async function runAdmin(args: readonly string[], settings: Record<string, string>): Promise<Finished> {
-  const child = spawn(process.execPath, [join(repositoryDir, "server/src/main.ts"), "admin", ...args], {
+  const child = spawn(process.execPath, [join(repositoryDir, "server/headgate.mjs"), "admin", ...args], {
     env: {
       PATH: process.env.PATH ?? "",
       HOME: homedir(),

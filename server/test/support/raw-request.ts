@@ -1,4 +1,4 @@
-import { request as httpRequest } from "node:http";
+import { request as httpRequest, type Agent } from "node:http";
 import { connect } from "node:net";
 import type { Reply } from "./client.ts";
 
@@ -9,12 +9,15 @@ export interface RawRequest {
   path: string;
   headers?: Record<string, string>;
   body?: string | Buffer;
+  /** Keeps connections for many requests; by default each has its own. */
+  agent?: Agent;
 }
 
-export async function rawRequest(base: string, { method, path, headers = {}, body }: RawRequest): Promise<Reply> {
+export async function rawRequest(base: string, request: RawRequest): Promise<Reply> {
+  const { method, path, headers = {}, body, agent = false } = request;
   const { hostname, port } = new URL(base);
   return new Promise((resolve, reject) => {
-    const request = httpRequest({ hostname, port, method, path, headers, agent: false }, (response) => {
+    const outgoing = httpRequest({ hostname, port, method, path, headers, agent }, (response) => {
       const chunks: Buffer[] = [];
       response.on("data", (chunk: Buffer) => chunks.push(chunk));
       response.on("error", reject);
@@ -33,11 +36,11 @@ export async function rawRequest(base: string, { method, path, headers = {}, bod
         });
       });
     });
-    request.on("error", reject);
+    outgoing.on("error", reject);
     if (body !== undefined && headers["Content-Length"] === undefined && headers["Transfer-Encoding"] === undefined) {
-      request.setHeader("Content-Length", Buffer.byteLength(body));
+      outgoing.setHeader("Content-Length", Buffer.byteLength(body));
     }
-    request.end(body);
+    outgoing.end(body);
   });
 }
 
