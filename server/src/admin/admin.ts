@@ -2,41 +2,32 @@ import { Command } from "commander";
 import type { Config } from "../config.ts";
 import { storeFault } from "../db/store-fault.ts";
 import { Fault } from "../lib/fault.ts";
-import { breakGlassTokenCommand } from "./break-glass-token.ts";
 import type { Cli } from "./cli.ts";
-import { accountCreateCommand } from "./create-account.ts";
-import { accountDeleteCommand } from "./delete-account.ts";
-import { exportCommand } from "./export-installation.ts";
-import { featuresCommand, featureSetCommand } from "./features.ts";
-import { importCommand } from "./import-installation.ts";
-import { accountsCommand } from "./list-accounts.ts";
-import { settingsCommand } from "./list-settings.ts";
-import { operatorGrantCommand, operatorRevokeCommand } from "./operators.ts";
-import { keyRotateCommand } from "./rotate-keys.ts";
-import { accountRoleCommand } from "./set-role.ts";
-import { statusCommand } from "./show-status.ts";
 
 /**
  * `npm run admin -- <command>`: what only the holder of the machine may do. Commands work beside a running server and
  * without one, on the store that the settings name; each change is one transaction with its audit row, which names
  * nobody but the command line.
+ *
+ * Each is loaded when it is asked for: an operator's loop over a hundred accounts should not load a hundred times what
+ * only an export needs.
  */
-const COMMANDS = [
-  statusCommand,
-  settingsCommand,
-  accountsCommand,
-  accountCreateCommand,
-  accountDeleteCommand,
-  featuresCommand,
-  featureSetCommand,
-  accountRoleCommand,
-  operatorGrantCommand,
-  operatorRevokeCommand,
-  breakGlassTokenCommand,
-  keyRotateCommand,
-  exportCommand,
-  importCommand,
-] as const;
+const COMMANDS: Readonly<Record<string, () => Promise<(cli: Cli) => Command>>> = {
+  status: async () => (await import("./show-status.ts")).statusCommand,
+  settings: async () => (await import("./list-settings.ts")).settingsCommand,
+  accounts: async () => (await import("./list-accounts.ts")).accountsCommand,
+  "account-create": async () => (await import("./create-account.ts")).accountCreateCommand,
+  "account-delete": async () => (await import("./delete-account.ts")).accountDeleteCommand,
+  features: async () => (await import("./features.ts")).featuresCommand,
+  "feature-set": async () => (await import("./features.ts")).featureSetCommand,
+  "account-role": async () => (await import("./set-role.ts")).accountRoleCommand,
+  "operator-grant": async () => (await import("./operators.ts")).operatorGrantCommand,
+  "operator-revoke": async () => (await import("./operators.ts")).operatorRevokeCommand,
+  "break-glass-token": async () => (await import("./break-glass-token.ts")).breakGlassTokenCommand,
+  "key-rotate": async () => (await import("./rotate-keys.ts")).keyRotateCommand,
+  export: async () => (await import("./export-installation.ts")).exportCommand,
+  import: async () => (await import("./import-installation.ts")).importCommand,
+};
 
 export async function runAdmin(args: readonly string[], loadConfig: () => Promise<Config>): Promise<void> {
   const cli: Cli = {
@@ -47,7 +38,13 @@ export async function runAdmin(args: readonly string[], loadConfig: () => Promis
   const program = new Command("npm run admin --")
     .description("Operator commands of Headgate. Settings come from the environment and the file of HEADGATE_CONFIG.")
     .showHelpAfterError("(add --help for how it is used)");
-  for (const command of COMMANDS) program.addCommand(command(cli).copyInheritedSettings(program));
+  // Turns the compile cache on for what follows. Help must work with wrong settings; a command will name them.
+  await loadConfig().catch(() => undefined);
+  const [name = ""] = args;
+  const asked = Object.hasOwn(COMMANDS, name) ? [COMMANDS[name]] : Object.values(COMMANDS);
+  for (const load of asked) {
+    if (load !== undefined) program.addCommand((await load())(cli).copyInheritedSettings(program));
+  }
   try {
     await program.parseAsync([...args], { from: "user" });
   } catch (error) {

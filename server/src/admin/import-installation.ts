@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { firstAccountId } from "../accounts/store/operator.ts";
 import type { Config } from "../config.ts";
 import { openDatabase } from "../db/database.ts";
-import { lockDataDir, type DataDirLock } from "../db/embedded/data-dir-lock.ts";
+import { findDataDirHolder, lockDataDir } from "../db/embedded/data-dir-lock.ts";
 import { loadExport } from "../db/export/load-export.ts";
 import { verifyExport } from "../db/export/read-export.ts";
 import { readMigrations } from "../db/migrate.ts";
@@ -27,6 +27,7 @@ export function importCommand(cli: Cli): Command {
     .addOption(jsonOption())
     .action(async (name: string, options: Options) => {
       const config = await cli.loadConfig();
+      refuseBesideServer(config.dataDir);
       const file = resolve(name);
       const passphrase = await getPassphrase({
         file: options.passphraseFile,
@@ -49,7 +50,7 @@ export function importCommand(cli: Cli): Command {
 
 /** Holds the data directory as the server would, so that none starts meanwhile. */
 async function withIdleStore(cli: Cli, config: Config, work: (store: Store) => Promise<void>): Promise<void> {
-  const lock = lockWhileIdle(config.dataDir);
+  const lock = lockDataDir(config.dataDir);
   try {
     const store = await openStore({ ...config, lock, log: createLog("warn"), progress: (line) => cli.note(line) });
     try {
@@ -62,15 +63,14 @@ async function withIdleStore(cli: Cli, config: Config, work: (store: Store) => P
   }
 }
 
-function lockWhileIdle(dataDir: string): DataDirLock {
-  try {
-    return lockDataDir(dataDir);
-  } catch (error) {
-    if (!(error instanceof Fault) || error.code !== "conflict") throw error;
-    throw new Fault("conflict", `${error.publicMessage}: stop it first, an import needs the installation for itself.`, {
-      cause: error,
-    });
-  }
+/** Before anybody types a passphrase; the lock decides later. */
+function refuseBesideServer(dataDir: string): void {
+  const pid = findDataDirHolder(dataDir);
+  if (pid === undefined) return;
+  throw new Fault(
+    "conflict",
+    `A Headgate (pid ${pid}) uses ${dataDir}: stop it first, an import needs the installation for itself.`,
+  );
 }
 
 async function auditImport({ connection }: Store): Promise<void> {

@@ -1,5 +1,4 @@
 import { createInterface } from "node:readline/promises";
-import type { ReadStream } from "node:tty";
 import { Writable } from "node:stream";
 import { Fault } from "../lib/fault.ts";
 
@@ -14,7 +13,7 @@ export async function askLine(question: string): Promise<string> {
 }
 
 /** As `askLine`, and what is typed is not shown. */
-export async function askSecretly(question: string, input: ReadStream = process.stdin): Promise<string> {
+export async function askSecretly(question: string, input: NodeJS.ReadableStream = process.stdin): Promise<string> {
   process.stderr.write(question);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const answer = await ask(createInterface({ input, output: nowhere, terminal: true, historySize: 0 }), "");

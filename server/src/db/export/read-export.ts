@@ -24,7 +24,11 @@ interface Entry {
  * table has the rows the manifest tells of. After this a load can fail only for reasons of the target.
  */
 export async function verifyExport(file: string, passphrase: Secret, knownMigration: number): Promise<VerifiedExport> {
-  const opening = await openSealedFile(file, passphrase);
+  return verifyOpened(await openSealedFile(file, passphrase), knownMigration);
+}
+
+export async function verifyOpened(opening: Opening, knownMigration: number): Promise<VerifiedExport> {
+  const { file } = opening;
   const entries = readEntries(opening);
   const manifest = parseManifest(await nextText(entries, "manifest.json", file), knownMigration);
   const keys = parseKeys(await nextText(entries, "keys", file), `the key file in ${file}`);

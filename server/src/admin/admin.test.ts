@@ -1,0 +1,307 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { beforeAll, describe, expect, test } from "vitest";
+import { adminCli, urlOf, type AdminCli } from "../../test/support/admin-cli.ts";
+import { Client } from "../../test/support/client.ts";
+import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { askSecretly } from "./prompt.ts";
+
+const given = useServer();
+let admin: AdminCli;
+let first: AccountClient;
+
+beforeAll(async () => {
+  admin = adminCli({ DATABASE_URL: urlOf(given.database), HEADGATE_DATA_DIR: given.dataDir });
+  first = await given.operator();
+});
+
+async function auditOf(accountId: number): Promise<object[]> {
+  return given.app.services.db.system.query(
+    `select operation, object, email, user_id, address, outcome from audit_event
+      where account_id = $1 and email like 'operator%' order by id`,
+    [accountId],
+  );
+}
+
+function byOperator(operation: string, object: string): object {
+  return { operation, object, email: "operator (command line)", user_id: null, address: null, outcome: "done" };
+}
+
+describe("the command line", () => {
+  test("lists every command in its help, and explains each of them", async () => {
+    const [help, one] = await Promise.all([admin.run("--help"), admin.run("break-glass-token", "--help")]);
+    for (const name of [
+      "accounts",
+      "account-create",
+      "account-delete",
+      "feature-set",
+      "key-rotate",
+      "export",
+      "import",
+    ]) {
+      expect(help).toContain(name);
+    }
+    expect(one).toMatch(/--disable-whitelist/);
+  });
+
+  test("tells what is wrong in a line: an unknown command, a store that is away, no installation", async () => {
+    const [unknown, away, none] = await Promise.all([
+      admin.refused("acounts"),
+      admin.with({ DATABASE_URL: "postgres://x:y@127.0.0.1:1/none" }).refused("accounts"),
+      adminCli({ HEADGATE_DATA_DIR: join(given.dataDir, "nothing-here") }).refused("accounts"),
+    ]);
+    expect(unknown).toMatch(/unknown command 'acounts'/);
+    expect(away).toMatch(/^The store is not reachable .*ECONNREFUSED.*\n$/);
+    expect(none).toMatch(/^There is no installation in .*nothing-here yet/);
+    expect(existsSync(join(given.dataDir, "nothing-here"))).toBe(false);
+  });
+
+  test("works only on a database of its own version", async () => {
+    const { system } = given.app.services.db;
+    await system.query("insert into schema_migration (number, name) values (9999, 'from_the_future')");
+    const refusal = await admin.refused("accounts");
+    await system.query("delete from schema_migration where number = 9999");
+    expect(refusal).toMatch(/at migration 9999.*use the version that the server runs/);
+  });
+
+  test("shows settings with value and default, secrets masked", async () => {
+    const rows = await admin
+      .with({ HEADGATE_PORT: "9000", HEADGATE_PASSPHRASE: "correct horse battery" })
+      .json("settings");
+    expect(rows).toContainEqual({ name: "HEADGATE_PORT", value: "9000", default: "8470" });
+    expect(rows).toContainEqual(expect.objectContaining({ name: "DATABASE_URL", value: "********" }));
+    expect(JSON.stringify(rows)).not.toContain("horse");
+  });
+
+  test("shows the state of the installation", async () => {
+    await first.get("/account"); // the server of this test has a connection open then
+    expect(await admin.json("status")).toMatchObject({
+      server: "runs elsewhere",
+      pid: null,
+      store: "external",
+      database: given.database.connection.database,
+      key_ids: [1],
+      accounts: expect.any(Number),
+    });
+  });
+});
+
+describe("accounts", () => {
+  test("account-create makes a system-admin whose token works, and accounts lists the account", async () => {
+    const made = await admin.json(
+      "account-create",
+      "--name",
+      "Made here",
+      "--email",
+      "a@example.test",
+      "--features",
+      "script_macros",
+    );
+    const client = new Client(given.base, made.authentication_token);
+    expect(await client.get("/account")).toMatchObject({ id: made.account_id, name: "Made here" });
+    expect(made).toMatchObject({ email: "a@example.test", operator: false });
+    expect(await admin.json("accounts")).toContainEqual(
+      expect.objectContaining({ id: made.account_id, name: "Made here", users: 1, features: ["script_macros"] }),
+    );
+    expect(await auditOf(made.account_id)).toEqual([byOperator("account_create", `account/${made.account_id}`)]);
+  });
+
+  test("account-create refuses what the API would, and stores nothing", async () => {
+    const before = await admin.json("accounts");
+    const refusals = await Promise.all([
+      admin.refused("account-create", "--name", "x", "--email", "no address"),
+      admin.refused("account-create", "--name", "", "--email", "a@example.test"),
+      admin.refused("account-create", "--email", "a@example.test"),
+      admin.refused("account-create", "--name", "x", "--email", "a@example.test", "--features", "flying"),
+      admin.refused("account-create", "--name", "x", "--email", "a@example.test", "--features", "ip_whitelisting"),
+    ]);
+    expect(refusals.map((text) => text.split("\n")[0])).toEqual([
+      expect.stringContaining("e-mail address"),
+      expect.stringContaining("1 to 255 characters"),
+      expect.stringContaining("--name"),
+      expect.stringContaining("ip_whitelisting, aggressive_downscaling"),
+      expect.stringContaining("nobody could log in"),
+    ]);
+    expect(await admin.json("accounts")).toHaveLength(before.length);
+  });
+
+  test("what a tenant put into a name cannot steer the operator's terminal", async () => {
+    await given.account({ name: "evil\u001b[2J\u202Ename" });
+    expect(await admin.run("accounts")).toContain("evil\u{FFFD}[2J\u{FFFD}name");
+  });
+
+  test("account-delete removes the account with its users, tokens and files", async () => {
+    const account = await given.account();
+    const files = join(given.dataDir, "accounts", String(account.accountId), "storage");
+    mkdirSync(files, { recursive: true });
+    writeFileSync(join(files, "result"), "x");
+    await admin.run("account-delete", String(account.accountId), "--yes");
+    await account.get("/account").refused(401);
+    expect(existsSync(join(given.dataDir, "accounts", String(account.accountId)))).toBe(false);
+    expect(await auditOf(first.accountId)).toContainEqual(byOperator("account_delete", `account/${account.accountId}`));
+  });
+
+  test("account-delete refuses where nobody can be asked, the first account, and an unknown one", async () => {
+    const account = await given.account();
+    const [unasked, operators, unknown, noId] = await Promise.all([
+      admin.refused("account-delete", String(account.accountId)),
+      admin.refused("account-delete", String(first.accountId), "--yes"),
+      admin.refused("account-delete", "987654321", "--yes"),
+      admin.refused("account-delete", "first", "--yes"),
+    ]);
+    expect(unasked).toMatch(/--yes/);
+    expect(operators).toMatch(/first account/);
+    expect(unknown).toMatch(/no account 987654321/);
+    expect(noId).toMatch(/positive integer/);
+    await account.get("/account");
+  });
+
+  test("account-role sets and clears role-based credentials", async () => {
+    const account = await given.account();
+    const id = String(account.accountId);
+    const role = "arn:aws:iam::123456789012:role/headgate";
+    await admin.run("account-role", id, "--role-arn", role, "--external-id", "ext-1");
+    expect(await account.get("/account")).toMatchObject({
+      is_aws_role_enabled: true,
+      role_arn: role,
+      external_id: "ext-1",
+    });
+    await admin.run("account-role", id, "--clear");
+    expect(await account.get("/account")).toMatchObject({ is_aws_role_enabled: false });
+    expect(await auditOf(account.accountId)).toEqual([
+      byOperator("account_role_set", `role/${role}`),
+      byOperator("account_role_set", "role/none"),
+    ]);
+    const refusals = await Promise.all([
+      admin.refused("account-role", id, "--role-arn", "nonsense", "--external-id", "ext-1"),
+      admin.refused("account-role", id, "--role-arn", role),
+      admin.refused("account-role", id, "--clear", "--external-id", "ext-1"),
+      admin.refused("account-role", "987654321", "--clear"),
+    ]);
+    expect(refusals).toEqual([
+      expect.stringMatching(/role_arn must be of the form/),
+      expect.stringMatching(/both --role-arn and --external-id/),
+      expect.stringMatching(/both --role-arn and --external-id/),
+      expect.stringMatching(/no account/),
+    ]);
+  });
+});
+
+describe("features", () => {
+  test("feature-set turns one on and off, and features shows it", async () => {
+    const account = await given.account();
+    const id = String(account.accountId);
+    expect(await admin.json("feature-set", id, "large_scripts", "on")).toMatchObject({ large_scripts: true });
+    expect(await admin.run("features", id)).toMatch(/^large_scripts +on$/m);
+    expect(await admin.json("feature-set", id, "large_scripts", "off")).toMatchObject({ large_scripts: false });
+    expect(await auditOf(account.accountId)).toEqual([
+      byOperator("account_features_edit", `account/${id}/large_scripts/on`),
+      byOperator("account_features_edit", `account/${id}/large_scripts/off`),
+    ]);
+  });
+
+  test("enforcing an empty whitelist is refused here too; with an entry it holds at once", async () => {
+    const account = await given.account();
+    const id = String(account.accountId);
+    expect(await admin.refused("feature-set", id, "ip_whitelisting", "on")).toMatch(/whitelist is empty/);
+    await account.post("/whitelist_ip", { ip_cidr: "203.0.113.7" });
+    await admin.run("feature-set", id, "ip_whitelisting", "on");
+    await account.get("/account").refused(403, /whitelisted/);
+  });
+
+  test("unknown features, switches and accounts are refused", async () => {
+    const id = String(first.accountId);
+    const refusals = await Promise.all([
+      admin.refused("feature-set", id, "flying", "on"),
+      admin.refused("feature-set", id, "large_scripts", "maybe"),
+      admin.refused("feature-set", "987654321", "large_scripts", "on"),
+      admin.refused("features", "987654321"),
+    ]);
+    expect(refusals).toEqual([
+      expect.stringMatching(/one of ip_whitelisting/),
+      expect.stringMatching(/on, off/),
+      expect.stringMatching(/no account 987654321/),
+      expect.stringMatching(/no account 987654321/),
+    ]);
+  });
+});
+
+describe("the operator flag", () => {
+  test("opens the operator's routes to members of the first account, and only to them", async () => {
+    const member = await given.member(first, { groups: ["system-user"] });
+    await member.get("/api/v2/accounts/all").refused(404);
+    expect(await admin.run("operator-grant", member.email.toUpperCase())).toContain(member.email);
+    await member.get("/api/v2/accounts/all");
+    expect(await admin.run("operator-revoke", member.email)).not.toContain(member.email);
+    await member.get("/api/v2/accounts/all").refused(404);
+    const stranger = await given.account();
+    expect(await admin.refused("operator-grant", stranger.email)).toMatch(/no member of the first account/);
+    expect(await auditOf(first.accountId)).toContainEqual(
+      byOperator("operator_grant", `user/${member.email.toUpperCase()}`),
+    );
+  });
+});
+
+describe("break-glass-token", () => {
+  test("replaces the token of the first account's operator", async () => {
+    const { authentication_token: token, email } = await admin.json("break-glass-token");
+    expect(email).toBe(first.email);
+    await first.get("/account").refused(401);
+    first = Object.assign(await given.operator(), { token });
+    await first.get("/account");
+  });
+
+  test("with --hours stands beside the member's own token and ends by itself", async () => {
+    const account = await given.account();
+    const { authentication_token: token } = await admin.json(
+      "break-glass-token",
+      "--account",
+      String(account.accountId),
+      "--hours",
+      "2",
+    );
+    await new Client(given.base, token).get("/account");
+    await account.get("/account");
+    await given.app.services.db.system.query("update api_token set expires_at = now() where expires_at is not null");
+    await new Client(given.base, token).get("/account").refused(401);
+  });
+
+  test("lets a locked-out admin in again only with --disable-whitelist", async () => {
+    const account = await given.account();
+    await account.post("/whitelist_ip", { ip_cidr: "203.0.113.7" });
+    const id = String(account.accountId);
+    await admin.run("feature-set", id, "ip_whitelisting", "on");
+    const first = await admin.json("break-glass-token", "--account", id, "--email", account.email);
+    await new Client(given.base, first.authentication_token).get("/account").refused(403, /whitelisted/);
+    const second = await admin.json("break-glass-token", "--account", id, "--disable-whitelist");
+    await new Client(given.base, second.authentication_token).get("/account");
+    expect(await auditOf(account.accountId)).toContainEqual(
+      byOperator("account_features_edit", `account/${id}/ip_whitelisting/off`),
+    );
+  });
+
+  test("is refused for whoever is no active system-admin", async () => {
+    const account = await given.account();
+    const member = await given.member(account, { groups: ["system-user"] });
+    const disabled = await given.member(account, { groups: ["system-admin"], state: "disabled" });
+    const refusals = await Promise.all([
+      ...[member, disabled].map(({ email }) =>
+        admin.refused("break-glass-token", "--account", String(account.accountId), "--email", email),
+      ),
+      admin.refused("break-glass-token", "--hours", "0"),
+    ]);
+    expect(refusals).toEqual([
+      expect.stringContaining(`There are: ${account.email}.`),
+      expect.stringContaining(`There are: ${account.email}.`),
+      expect.stringContaining("1 to 8760"),
+    ]);
+  });
+});
+
+test("a passphrase is read without being shown", async () => {
+  const terminal = new PassThrough();
+  const asked = askSecretly("", terminal);
+  terminal.write("correct horse\n");
+  expect(await asked).toBe("correct horse");
+});
