@@ -17,7 +17,7 @@ import { operationsOf, OWN, requestArbitrary, type FuzzedRequest } from "./suppo
  * form, and every reply is what the document says. The seed is fixed; HEADGATE_FUZZ_SEED tries another.
  */
 const REQUESTS = 5_000;
-const CHUNK = 250;
+const CHUNK = 100;
 const AT_ONCE = 12;
 const SEED = Number(process.env.HEADGATE_FUZZ_SEED ?? 20_260_101);
 
@@ -165,6 +165,10 @@ async function send(request: FuzzedRequest, { tokens, own }: Cast): Promise<{ pa
     agent,
     ...(body === undefined ? {} : { body }),
   });
+  // Whoever resets their own token goes on with the new one.
+  const [renewed] = reply.body?.tokens ?? [];
+  if (request.operationId === "token_reset" && renewed !== undefined)
+    tokens[request.token] = renewed.authentication_token;
   return { path, reply };
 }
 
