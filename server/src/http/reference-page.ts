@@ -62,9 +62,10 @@ export function referencePage(document: OpenApiDocument): ReferencePage {
 
 function navigationEntry({ method, path, operation }: ListedOperation): Html {
   const { operationId, summary, deprecated } = operation;
-  return html`<li${deprecated === true ? html` class="old"` : undefined}>
-    <a href="#${operationId}" title="${method.toUpperCase()} ${path}">${summary}</a>
-  </li>`;
+  const [, , version = ""] = path.split("/");
+  const call = `${method.toUpperCase()} ${path}`;
+  if (deprecated !== true) return html`<li><a href="#${operationId}" title="${call}">${summary}</a></li>`;
+  return html`<li class="old"><a href="#${operationId}" title="${call}">${summary} (${version})</a></li>`;
 }
 
 /** Paragraphs with the two marks of Markdown that descriptions use. */

@@ -19,6 +19,33 @@ describe("the versions of a path", () => {
     expect((await account.get(path)).account_whitelisted_ips).toEqual([]);
   });
 
+  test.each([
+    "/api/v1.2/account",
+    "/api/v2/account",
+    "/api/v2/accounts",
+    "/api/latest/account",
+    "/api/latest/accounts",
+    "/api/v2/accounts/get_users",
+    "/api/latest/accounts/get_users",
+    "/api/v2/groups",
+    "/api/latest/groups",
+    "/api/latest/audit_events",
+  ])("%s answers", async (path) => {
+    const account = await given.account();
+    await account.get(path);
+  });
+
+  test.each([
+    ["/api/v1.2/account", false],
+    ["/api/v2/account", true],
+    ["/api/v2/accounts", true],
+    ["/api/latest/account", true],
+    ["/api/latest/accounts", true],
+  ])("%s is the newer view of the account: %s", async (path, isNewer) => {
+    const account = await given.account();
+    expect("CacheQuotaSizeInGB" in (await account.get(path))).toBe(isNewer);
+  });
+
   test.each(["/api/v1/whitelist_ip", "/api/v1.2/accounts/whitelist_ip", "/api/v1.1/whitelist_ip", "/api/whitelist_ip"])(
     "%s is none of them",
     async (path) => {
@@ -29,6 +56,18 @@ describe("the versions of a path", () => {
 });
 
 describe("what a newer version replaces", () => {
+  test.each([
+    ["GET", "/api/v1.2/account", true],
+    ["POST", "/api/v1.2/account", true],
+    ["GET", "/api/v2/account", false],
+    ["POST", "/api/v2/accounts", false],
+    ["GET", "/api/v1.2/accounts/get_users", false],
+  ])("%s %s is deprecated: %s", async (method, path, isDeprecated) => {
+    const account = await given.account();
+    const { headers } = await account.call(method, path).reply();
+    expect(headers.get("link")).toBe(isDeprecated ? '</api/v2/accounts>; rel="successor-version"' : null);
+  });
+
   test("says since when, and where to go", async () => {
     const account = await given.account();
     const { headers } = await account.get("/api/v1.2/whitelist_ip").reply();

@@ -44,6 +44,16 @@ export async function rawRequest(base: string, request: RawRequest): Promise<Rep
   });
 }
 
+/** The same with a client's token; a GET unless told otherwise. */
+export async function sendAs(
+  base: string,
+  client: { token: string | undefined } | undefined,
+  request: Partial<RawRequest> & { path: string },
+): Promise<Reply> {
+  const token: Record<string, string> = client?.token === undefined ? {} : { "X-AUTH-TOKEN": client.token };
+  return rawRequest(base, { method: "GET", ...request, headers: { ...token, ...request.headers } });
+}
+
 /** Bytes in, bytes out, for what is no HTTP. */
 export async function rawSocket(base: string, bytes: string): Promise<Reply> {
   const { hostname, port } = new URL(base);

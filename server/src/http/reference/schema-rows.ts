@@ -45,7 +45,7 @@ export function notesOf(schema: JsonSchema): string {
   const rules = Object.entries(RULES).flatMap(([keyword, text]) =>
     schema[keyword] === undefined ? [] : [text(plain(schema[keyword]))],
   );
-  const description = typeof schema.description === "string" ? [schema.description] : [];
+  const description = typeof schema.description === "string" ? [schema.description.replace(/\.$/, "")] : [];
   return [...description, ...rules].join("; ");
 }
 

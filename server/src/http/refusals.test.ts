@@ -1,0 +1,86 @@
+import { describe, expect, test } from "vitest";
+import { expectErrorForm, type Reply } from "../../test/support/client.ts";
+import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { rawSocket, sendAs, type RawRequest } from "../../test/support/raw-request.ts";
+
+const given = useServer();
+const PATH = "/api/v1.2/whitelist_ip";
+
+const send = (client: AccountClient | undefined, request: Partial<RawRequest>): Promise<Reply> =>
+  sendAs(given.base, client, { path: PATH, ...request });
+
+describe("the order of checks", () => {
+  test("is the router, the token, the state, the permission, the bytes, the object, the values", async () => {
+    const account = await given.account();
+    const pending = await given.member(account, { state: "pending", groups: ["system-admin"] });
+    const nobody = await given.member(account);
+    const broken = "{";
+    const tooLarge = "x".repeat(1024 * 1024 + 1);
+    const unknownId = `${PATH}/999999999`;
+    const post: Partial<RawRequest> = { method: "POST" };
+    const remove: Partial<RawRequest> = { method: "DELETE", path: unknownId };
+    const cases: [string, AccountClient | undefined, Partial<RawRequest>, number][] = [
+      ["unknown path before token", undefined, { ...post, path: "/api/v1.2/nothing", body: broken }, 404],
+      ["method before token", undefined, { method: "PUT", body: broken }, 405],
+      ["token before body", undefined, { ...post, body: broken }, 401],
+      ["token before size", undefined, { ...post, body: tooLarge }, 401],
+      ["state before body", pending, { ...post, body: broken }, 403],
+      ["permission before body", nobody, { ...post, body: broken }, 403],
+      ["permission before object", nobody, remove, 403],
+      ["body before object", account, { ...remove, body: broken }, 400],
+      ["size before object", account, { ...remove, body: tooLarge }, 413],
+      ["object before nothing else", account, remove, 404],
+      ["values last", account, { ...post, body: '{"ip_cidr":"x"}' }, 422],
+    ];
+    for (const [name, client, request, status] of cases) {
+      const reply = await send(client, request);
+      expect(reply.status, name).toBe(status);
+      expectErrorForm(reply);
+    }
+  });
+});
+
+describe("every response", () => {
+  test("carries a request id, twice, whatever came of the request", async () => {
+    const account = await given.account();
+    const requests: [AccountClient | undefined, Partial<RawRequest>, number][] = [
+      [account, {}, 200],
+      [undefined, {}, 401],
+      [undefined, { path: "/nowhere" }, 404],
+      [undefined, { method: "PUT" }, 405],
+      [account, { method: "POST", body: "{" }, 400],
+      [account, { method: "POST", body: "x".repeat(1024 * 1024 + 1) }, 413],
+      [account, { method: "POST", body: "{}" }, 422],
+      [undefined, { path: "/api/v1.2/whitelist_ip/%zz", method: "DELETE" }, 400],
+      [undefined, { path: "/healthz" }, 200],
+    ];
+    for (const [client, request, status] of requests) {
+      const { headers, status: got } = await send(client, request);
+      expect(got, JSON.stringify(request).slice(0, 100)).toBe(status);
+      expect(headers.get("x-request-id")).toMatch(/^[\w-]{36}$/);
+      expect(headers.get("x-svc-trace-id")).toBe(headers.get("x-request-id"));
+    }
+  });
+
+  test("takes over a client's request id where it is plain, and its own where it is not", async () => {
+    const own = await send(undefined, { headers: { "X-Request-Id": "job-17.a_b" } });
+    expect(own.headers.get("x-request-id")).toBe("job-17.a_b");
+    for (const id of ["a b", "x".repeat(65), '"', ""]) {
+      const reply = await send(undefined, { headers: { "X-Request-Id": id } });
+      expect(reply.headers.get("x-request-id")).toMatch(/^[\w-]{36}$/);
+    }
+  });
+
+  test.each([
+    ["headers that are too large", `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Big: ${"x".repeat(20_000)}\r\n\r\n`, 431],
+    ["what is no HTTP", "GARBAGE\r\n\r\n", 400],
+    ["two lengths", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx", 400],
+    ["a bad header", "GET / HTTP/1.1\r\nHost: x\r\nBad Header: 1\r\n\r\n", 400],
+  ])("to %s has the one form", async (_name, bytes, status) => {
+    const reply = await rawSocket(given.base, bytes);
+    expect(reply.status).toBe(status);
+    expectErrorForm(reply);
+    expect(reply.headers.get("x-request-id")).toMatch(/^[\w-]{36}$/);
+    expect(reply.headers.get("x-svc-trace-id")).toBe(reply.headers.get("x-request-id"));
+  });
+});
