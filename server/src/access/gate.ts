@@ -9,7 +9,13 @@ import { authenticate, type Authenticated } from "./authenticate.ts";
 import type { Denials } from "./audit/denials.ts";
 import type { Caller } from "./caller.ts";
 import { changeFor } from "./change.ts";
-import { checkIdempotencyKey, idempotentReply, keptReply, type IdempotencyScope } from "./idempotency.ts";
+import {
+  checkIdempotencyKey,
+  idempotencyPath,
+  idempotentReply,
+  keptReply,
+  type IdempotencyScope,
+} from "./idempotency.ts";
 import type { Limits } from "./limits.ts";
 import type { Admitted, OperationAccess, Visitor } from "./operation.ts";
 import { isPermitted, type PermissionRow } from "./permission.ts";
@@ -135,5 +141,6 @@ function lackOf(row: PermissionRow, caller: Caller): string | undefined {
 }
 
 function scopeOf(caller: Caller, { method, path, idempotencyKey }: Arrival): IdempotencyScope | undefined {
-  return idempotencyKey === undefined ? undefined : { caller, method, path, key: idempotencyKey };
+  if (idempotencyKey === undefined) return undefined;
+  return { caller, method, path: idempotencyPath(path), key: idempotencyKey };
 }

@@ -23,12 +23,18 @@ export interface IdempotentReply {
 }
 
 const MAX_KEY_LENGTH = 255;
+const MAX_PATH_LENGTH = 500;
 const SEAL_CONTEXT = "idempotency.reply";
 
 export function checkIdempotencyKey(key: string): void {
   if (key.length === 0 || key.length > MAX_KEY_LENGTH) {
     throw new Fault("invalid", `Idempotency-Key must have 1 to ${MAX_KEY_LENGTH} characters`);
   }
+}
+
+/** Path and key stand in an index, whose rows are bounded; a path that is longer stands there by its SHA-256. */
+export function idempotencyPath(path: string): string {
+  return path.length <= MAX_PATH_LENGTH ? path : createHash("sha256").update(path).digest("hex");
 }
 
 interface KeptRow {
