@@ -152,6 +152,22 @@ describe("PUT accounts/token for others", () => {
     expect(await Promise.all([account, other].map(isGood))).toEqual([true, true]);
   });
 
+  test("nobody takes over who has power over groups, roles or users that they lack themselves", async () => {
+    const account = await given.account();
+    const clerk = await roleHolder(given, account, "svc_user:update");
+    const author = await roleHolder(given, account, "role:update");
+    const { group } = await account.post("/groups", { name: "deputies", roles: "system-admin" });
+    const deputy = await given.member(account, { groups: ["deputies"] });
+    for (const body of [{ emails: author.email }, { emails: deputy.email }, { groups: group.id }]) {
+      await clerk.put("/accounts/token", body).refused(403, /power over/);
+    }
+    expect(await Promise.all([author, deputy].map(isGood))).toEqual([true, true]);
+    const peer = await roleHolder(given, account, "svc_user:update");
+    await clerk.put("/accounts/token", { emails: peer.email });
+    await deputy.put("/accounts/token", { emails: author.email });
+    await clerk.put("/accounts/token");
+  });
+
   test("nobody but an operator takes over an operator", async () => {
     const operator = await given.operator();
     const admin = await given.member(operator, { groups: ["system-admin"] });

@@ -7,7 +7,7 @@ import type { Tx } from "../db/database.ts";
 import { OneOf } from "../http/schema.ts";
 import { invalid } from "../lib/fault.ts";
 import { parseReferences, ReferenceList, type References } from "../access/reference.ts";
-import { mayActOn } from "./may-act-on.ts";
+import { mayTakeOver } from "./may-act-on.ts";
 import { resolveGroups } from "./resolve-groups.ts";
 import { findAndLockTargets, type TargetRow } from "./store/members.ts";
 import { replaceTokens } from "./store/tokens.ts";
@@ -58,8 +58,11 @@ export const resetTokens = operation({
     }
     return change(async (tx, audit) => {
       const targets = await findTargets(tx, caller, isOwn ? [caller.email] : emails, groups);
-      if (!targets.every((target) => mayActOn(caller, target))) {
-        throw deny("Only a system-admin may reset a system-admin's token, only an operator an operator's.");
+      if (!targets.every((target) => mayTakeOver(caller, target))) {
+        throw deny(
+          "Only a system-admin may reset a system-admin's token, only an operator an operator's, and nobody that of " +
+            "a user with power over groups, roles or users that they do not have themselves.",
+        );
       }
       const minted = targets.map(({ id, email }) => ({ id, email, token: mintToken() }));
       replaceTokens(

@@ -29,12 +29,18 @@ export interface TargetRow {
   state: "pending" | "active" | "disabled";
   is_operator: boolean;
   is_admin: boolean;
+  /** Of the roles the member has by their groups. */
+  policies: string[] | null;
 }
 
 const SELECT_TARGET = `
   select m.id, u.email, m.state, m.is_operator,
          exists (select from access_group_member gm join access_group g on g.id = gm.group_id
-                  where gm.membership_id = m.id and g.name = 'system-admin') as is_admin
+                  where gm.membership_id = m.id and g.name = 'system-admin') as is_admin,
+         (select array_agg(r.policy) from effective_group_member e
+            join access_group_role gr on gr.group_id = e.group_id
+            join access_role r on r.id = gr.role_id
+           where e.membership_id = m.id) as policies
     from membership m join app_user u on u.id = m.user_id`;
 
 export async function findTarget(tx: Tx, { id, name: email }: Reference): Promise<TargetRow | undefined> {
