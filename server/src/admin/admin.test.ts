@@ -5,6 +5,8 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { adminCli, urlOf, type AdminCli } from "../../test/support/admin-cli.ts";
 import { Client } from "../../test/support/client.ts";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { cloneDatabase } from "../../test/support/test-database.ts";
+import { readKeys } from "../lib/key-file.ts";
 import { askSecretly } from "./prompt.ts";
 
 const given = useServer();
@@ -105,6 +107,21 @@ describe("accounts", () => {
       expect.objectContaining({ id: made.account_id, name: "Made here", users: 1, features: ["script_macros"] }),
     );
     expect(await auditOf(made.account_id)).toEqual([byOperator("account_create", `account/${made.account_id}`)]);
+  });
+
+  test("account-create on an empty database makes the installation: operator, key file and all", async () => {
+    const empty = await cloneDatabase("template0");
+    const dataDir = join(given.dataDir, "new-installation");
+    try {
+      const fresh = adminCli({ DATABASE_URL: urlOf(empty), HEADGATE_DATA_DIR: dataDir });
+      expect(await fresh.refused("accounts")).toMatch(/no installation in the database of DATABASE_URL/);
+      const made = await fresh.json("account-create", "--name", "First", "--email", "ops@example.test");
+      expect(made).toMatchObject({ account_id: 1, operator: true });
+      expect(readKeys(join(dataDir, "keys"))).toHaveLength(1);
+      expect(await fresh.run("operator-revoke", "ops@example.test")).toMatch(/Operators: none/);
+    } finally {
+      await empty.drop();
+    }
   });
 
   test("account-create refuses what the API would, and stores nothing", async () => {

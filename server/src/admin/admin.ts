@@ -55,8 +55,16 @@ export async function runAdmin(args: readonly string[], loadConfig: () => Promis
 
 /** A refusal in one line; anything else is a defect and goes to main. */
 function explain(error: unknown): string {
+  if (isFileError(error)) return error.message;
   const fault = storeFault(error);
   if (!(fault instanceof Fault)) throw error;
   const { cause } = fault;
   return fault.code === "unavailable" && cause instanceof Error ? `${fault.message} (${cause.message})` : fault.message;
+}
+
+const FILE_CALLS = ["open", "write", "rename", "stat", "mkdir", "unlink", "chown", "fchown", "fsync"];
+
+/** A missing folder or a full disk: the system's own words name the path. */
+function isFileError(error: unknown): error is Error {
+  return error instanceof Error && "syscall" in error && FILE_CALLS.includes(String(error.syscall));
 }

@@ -1,4 +1,5 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
+import { dirname } from "node:path";
 import { Command } from "commander";
 import { foundAccount } from "../accounts/found-account.ts";
 import { lockAndHasAccounts } from "../accounts/store/founding.ts";
@@ -53,7 +54,10 @@ async function createAccount({ config, db }: Session, options: Options): Promise
     });
     sendAudit(tx, accountId, "account_create", `account/${accountId}`);
     // A new installation gets its keys with its first account, as on a first start.
-    if (isFirst && !existsSync(config.keyFile)) writeKeys(config.keyFile, [newKey([])]);
+    if (isFirst && !existsSync(config.keyFile)) {
+      mkdirSync(dirname(config.keyFile), { recursive: true, mode: 0o700 });
+      writeKeys(config.keyFile, [newKey([])]);
+    }
     return { account_id: accountId, name, email, operator: isFirst, authentication_token: token };
   });
 }

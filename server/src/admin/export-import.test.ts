@@ -6,12 +6,13 @@ import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { adminCli, urlOf, type AdminCli } from "../../test/support/admin-cli.ts";
 import { Client } from "../../test/support/client.ts";
+import { startHeadgate } from "../../test/support/headgate-process.ts";
 import { testConfig, useServer, type AccountClient } from "../../test/support/given.ts";
 import { cloneDatabase, type TestDatabase } from "../../test/support/test-database.ts";
 import { startApp } from "../app.ts";
 import { lockDataDir } from "../db/embedded/data-dir-lock.ts";
 import { loadExport } from "../db/export/load-export.ts";
-import { migrate } from "../db/migrate.ts";
+import { migrate, readMigrations } from "../db/migrate.ts";
 import { newKey, writeKeys } from "../lib/key-file.ts";
 import { openSealedFile, type Opening } from "../db/export/sealed-file.ts";
 import { verifyOpened } from "../db/export/read-export.ts";
@@ -114,7 +115,15 @@ test(
     expect(readFileSync(join(dataDir, "keys"))).toEqual(readFileSync(join(given.dataDir, "keys")));
 
     const second = join(folder, "second.age");
-    await embedded.run("export", second);
+    const server = await startHeadgate(dataDir);
+    try {
+      expect(await new Client(server.url, account.token).get("/account")).toMatchObject({ name: NASTY });
+      expect(await embedded.json("status")).toMatchObject({ server: "running", pid: server.pid });
+      expect(await embedded.refused("import", file)).toMatch(new RegExp(`pid ${server.pid}.*stop it first`));
+      await embedded.run("export", second);
+    } finally {
+      await server.stop();
+    }
     const target = await emptyDatabase();
     const lastDir = join(folder, "last");
     await source.with({ DATABASE_URL: urlOf(target), HEADGATE_DATA_DIR: lastDir }).run("import", second);
@@ -186,18 +195,20 @@ describe("an import is refused, and changes nothing,", () => {
 
 describe("an export", () => {
   let opening: Opening;
+  let known: number;
   beforeAll(async () => {
+    known = (await readMigrations()).length;
     opening = await openSealedFile(file, new Secret(PASSPHRASE));
   });
 
   const broken = (bytes: Buffer): Promise<unknown> => {
     const path = join(folder, "broken");
     writeFileSync(path, bytes);
-    return verifyOpened({ ...opening, file: path }, 1);
+    return verifyOpened({ ...opening, file: path }, known);
   };
 
   test("into an installation with rows, or with other keys, is refused and leaves both as they were", async () => {
-    const verified = await verifyOpened(opening, 1);
+    const verified = await verifyOpened(opening, known);
     const filled = await cloneDatabase();
     databases.push(filled);
     await asClient(filled, (client) => client.query("insert into app_user (email) values ('x@example.test')"));
@@ -215,7 +226,7 @@ describe("an export", () => {
   test("into a database that is in use is refused", async () => {
     const target = await emptyDatabase();
     const options = { connection: target.connection, keyFile: join(folder, "unused"), progress: () => undefined };
-    const verified = await verifyOpened(opening, 1);
+    const verified = await verifyOpened(opening, known);
     await asClient(target, () =>
       expect(loadExport(verified, options)).rejects.toThrow(/database is in use: stop the server/),
     );
@@ -229,7 +240,7 @@ describe("an export", () => {
     );
     const keyFile = join(folder, "undone-keys");
     const options = { connection: target.connection, keyFile, progress: () => undefined };
-    await expect(loadExport(await verifyOpened(opening, 1), options)).rejects.toThrow(/check constraint/);
+    await expect(loadExport(await verifyOpened(opening, known), options)).rejects.toThrow(/check constraint/);
     expect(Object.values(await contentOf(target)).flat()).toEqual([]);
     expect(existsSync(keyFile)).toBe(false);
   });
@@ -255,17 +266,22 @@ describe("an export", () => {
 
   test("refuses one of a newer version by its numbers", async () => {
     await expect(verifyOpened(opening, 0)).rejects.toThrow(
-      /newer version: it was made by Headgate .* at migration 1, this version knows 0/,
+      /newer version: it was made by Headgate .* at migration \d+, this version knows 0/,
     );
   });
 });
 
-test("an export never overwrites a file, and is refused without a passphrase", async () => {
+test("an export never overwrites a file, and leaves none behind when it is refused", async () => {
   const before = readFileSync(file);
-  const [taken, unprotected] = await Promise.all([
+  const [taken, unprotected, nowhere, keyless] = await Promise.all([
     source.refused("export", file),
     adminCli({ DATABASE_URL: urlOf(given.database), HEADGATE_DATA_DIR: given.dataDir }).refused("export", `${file}-2`),
+    source.refused("export", join(folder, "missing", "backup.age")),
+    source.with({ HEADGATE_KEY_FILE: join(folder, "no-keys") }).refused("export", `${file}-3`),
   ]);
+  expect(nowhere).toMatch(/^ENOENT.*missing/);
+  expect(keyless).toMatch(/^ENOENT.*no-keys/m);
+  expect(existsSync(`${file}-3`) || existsSync(`${file}-3.part`)).toBe(false);
   expect(taken).toMatch(/is there already/);
   expect(unprotected).toMatch(/HEADGATE_PASSPHRASE/);
   expect(readFileSync(file).equals(before)).toBe(true);

@@ -1,4 +1,4 @@
-import { createReadStream, createWriteStream, renameSync, rmSync } from "node:fs";
+import { createReadStream, renameSync, rmSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Readable } from "node:stream";
@@ -14,14 +14,16 @@ import type { Secret } from "../../lib/secret.ts";
 export async function writeSealedFile(file: string, passphrase: Secret, plain: AsyncIterable<Buffer>): Promise<void> {
   const part = `${file}.part`;
   rmSync(part, { force: true });
+  const target = await open(part, "wx", 0o600);
   try {
     const encrypter = new Encrypter();
     encrypter.setPassphrase(passphrase.reveal());
     const sealed = await encrypter.encrypt(ReadableStream.from<Uint8Array>(plain));
-    await pipeline(Readable.fromWeb(sealed), createWriteStream(part, { flags: "wx", mode: 0o600, flush: true }));
+    await pipeline(Readable.fromWeb(sealed), target.createWriteStream({ flush: true }));
     renameSync(part, file);
     await syncFolder(dirname(file));
   } catch (error) {
+    await target.close().catch(() => undefined); // the stream may have closed it
     rmSync(part, { force: true });
     throw error;
   }

@@ -31,12 +31,8 @@ export async function writeExport(options: ExportOptions): Promise<Manifest> {
     await client.query(PORTABLE_TEXT);
     await client.query("begin isolation level repeatable read read only");
     const manifest = await describe(client, options);
-    const pack = packTar();
-    // The typing of a pack knows no iterator of buffers; without an encoding that is what it gives.
-    const written = writeSealedFile(file, passphrase, pack as AsyncIterable<Buffer>);
-    const [produced, outcome] = await Promise.allSettled([produce(client, pack, manifest, options), written]);
-    if (produced.status === "rejected") throw produced.reason;
-    if (outcome.status === "rejected") throw outcome.reason;
+    const head = { "manifest.json": JSON.stringify(manifest, null, 1), keys: options.readKeyFile() };
+    await writeSealedFile(file, passphrase, archive(client, head, manifest.tables, options.progress));
     return manifest;
   });
 }
@@ -56,18 +52,30 @@ async function describe(client: Client, { productVersion, now }: ExportOptions):
   };
 }
 
-async function produce(client: Client, pack: Pack, manifest: Manifest, options: ExportOptions): Promise<void> {
-  try {
-    await addEntry(pack, "manifest.json", Buffer.from(JSON.stringify(manifest, null, 1)));
-    await addEntry(pack, "keys", Buffer.from(options.readKeyFile()));
-    for (const table of manifest.tables) {
+/** The bytes of the tar. Made as they are asked for; what goes wrong in the making breaks them off. */
+async function* archive(
+  client: Client,
+  head: Readonly<Record<string, string>>,
+  tables: Manifest["tables"],
+  progress: (line: string) => void,
+): AsyncGenerator<Buffer, void, void> {
+  const pack = packTar();
+  const fill = async (): Promise<void> => {
+    for (const [name, content] of Object.entries(head)) await addEntry(pack, name, Buffer.from(content));
+    for (const table of tables) {
       await addTable(client, pack, table);
-      options.progress(`${table.name}: ${table.rows} rows`);
+      progress(`${table.name}: ${table.rows} rows`);
     }
     pack.finalize();
-  } catch (error) {
-    pack.destroy(error instanceof Error ? error : new Error(String(error)));
-    throw error;
+  };
+  const filled = fill();
+  filled.catch((error: unknown) => pack.destroy(error instanceof Error ? error : new Error(String(error))));
+  try {
+    // The typing of a pack knows no iterator of buffers; without an encoding that is what it gives.
+    yield* pack as AsyncIterable<Buffer>;
+  } finally {
+    pack.destroy();
+    await filled;
   }
 }
 
