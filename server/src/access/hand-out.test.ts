@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { BUILT_IN_ROLES } from "./built-in-roles.ts";
-import { mayHandOut } from "./hand-out.ts";
+import { mayHandOut, mayLift } from "./hand-out.ts";
 import { RESOURCE_ACTIONS, type RoleStatement } from "./permission.ts";
 
 const allow = (resource: string, ...action: string[]): RoleStatement => ({ resource, action, access: "allow" });
@@ -36,4 +36,16 @@ const writes = (["group", "role", "svc_user"] as const).flatMap((resource) =>
 );
 test.each(writes)("%s:%s is a power, so nobody without it hands it out", (resource, action) => {
   expect(mayHandOut({ groups: new Set(), statements: [] }, [allow(resource, action)])).toBe(false);
+});
+
+test.each<[string, readonly RoleStatement[], readonly RoleStatement[], readonly RoleStatement[], boolean]>([
+  ["what denies no power", [], [deny("datastore", "all"), allow("all", "all")], [], true],
+  ["a deny of power one lacks", [], [deny("group", "update")], [], false],
+  ["a deny of power one is denied", [allow("all", "all"), deny("role", "all")], [deny("role", "all")], [], false],
+  ["a deny of power one has", [allow("group", "all")], [deny("group", "update")], [], true],
+  ["a deny that stays", [], [deny("all", "all")], [deny("all", "all")], true],
+  ["a part of a deny", [], [deny("group", "all")], [deny("group", "update")], false],
+])("lifting %s", (_case, has, statements, instead, allowed) => {
+  expect(mayLift({ groups: new Set(["analysts"]), statements: has }, statements, instead)).toBe(allowed);
+  expect(mayLift({ groups: new Set(["system-admin"]), statements: has }, statements, instead)).toBe(true);
 });

@@ -1,6 +1,6 @@
 import type { Tx } from "../../db/database.ts";
 import { invalid } from "../../lib/fault.ts";
-import { mayHandOut } from "../hand-out.ts";
+import { BEYOND_CALLER, mayHandOut, mayLift } from "../hand-out.ts";
 import { hasActiveAdmin, lockAdmins } from "../members/store.ts";
 import type { Admitted } from "../operation.ts";
 import { parsedPolicy } from "../role-policy.ts";
@@ -43,17 +43,23 @@ export async function applyGroupEdit(
   }
 }
 
-/** See hand-out.ts. A group may be new here, or its roles changing: whoever is added gets the sum. */
+/**
+ * See hand-out.ts. A group may be new here, or its roles changing: whoever is added gets the sum, and whoever is removed
+ * is rid of what it denies.
+ */
 async function handOutRefusal(
   tx: Tx,
   group: GroupRow,
-  { members, roles }: GroupEdit,
+  { members, removedMembers, roles, removedRoles }: GroupEdit,
   caller: Admitted["caller"],
 ): Promise<string | undefined> {
   if (caller.groups.has("system-admin")) return undefined;
   if (group.name === "system-admin") return "You may not do this: only system-admins change the group system-admin.";
-  const had = members.length > 0 ? await listRolesOfGroup(tx, group.id) : [];
-  return [...had, ...roles].every(({ policy }) => mayHandOut(caller, parsedPolicy(policy)))
-    ? undefined
-    : "You may not do this: the group has, or would have, power over groups, roles or users that you do not have yourself.";
+  const had = members.length + removedMembers.length > 0 ? await listRolesOfGroup(tx, group.id) : [];
+  const given = [...(members.length > 0 ? had : []), ...roles];
+  const taken = [...(removedMembers.length > 0 ? had : []), ...removedRoles];
+  const isWithin =
+    given.every(({ policy }) => mayHandOut(caller, parsedPolicy(policy))) &&
+    taken.every(({ policy }) => mayLift(caller, parsedPolicy(policy)));
+  return isWithin ? undefined : BEYOND_CALLER;
 }

@@ -1,6 +1,9 @@
 import { Type } from "typebox";
 import { notFound } from "../../http/input.ts";
+import { BEYOND_CALLER, mayLift } from "../hand-out.ts";
 import { operation } from "../operation.ts";
+import { parsedPolicy } from "../role-policy.ts";
+import { listRolesOfGroup } from "../roles/store.ts";
 import { checkGroupDelete } from "./group-rules.ts";
 import { GroupIdParam } from "./group.ts";
 import { deleteGroup as removeGroup, lockGroup } from "./store.ts";
@@ -16,11 +19,13 @@ export const deleteGroup = operation({
   params: GroupIdParam,
   reply: Type.Object({ status: Type.Literal("success") }),
 
-  async handle({ params, change }) {
+  async handle({ params, caller, change, deny }) {
     return change(async (tx, audit) => {
       const group = await lockGroup(tx, params.group_id);
       if (group === undefined) throw notFound();
       checkGroupDelete(group);
+      const roles = await listRolesOfGroup(tx, group.id);
+      if (!roles.every(({ policy }) => mayLift(caller, parsedPolicy(policy)))) throw deny(BEYOND_CALLER);
       await removeGroup(tx, group.id);
       audit.object = `group/${group.id}`;
       return { status: "success" as const };

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { notFound } from "../../http/input.ts";
-import { mayHandOut } from "../hand-out.ts";
+import { BEYOND_CALLER, mayHandOut } from "../hand-out.ts";
 import { operation } from "../operation.ts";
 import { parsedPolicy } from "../role-policy.ts";
 import { listRolesOfGroup } from "../roles/store.ts";
@@ -32,9 +32,7 @@ export const duplicateGroup = operation({
       if (original === undefined) throw notFound();
       const roles = await listRolesOfGroup(tx, original.id);
       if (!roles.every(({ policy }) => mayHandOut(caller, parsedPolicy(policy)))) {
-        throw deny(
-          "You may not do this: the group has power over groups, roles or users that you do not have yourself.",
-        );
+        throw deny(BEYOND_CALLER);
       }
       const copy = await copyGroup(tx, original.id, name);
       if (copy === undefined) throw groupNameTaken(name);

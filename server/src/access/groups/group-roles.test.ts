@@ -164,6 +164,29 @@ describe("nobody hands out power over access that they do not have", () => {
     expect((await account.get("/roles?per_page=100")).roles).toHaveLength(6);
   });
 
+  test("nobody is rid of a deny that keeps such power from them", async () => {
+    const account = await given.account();
+    const deputy = await memberWith(account, "deputy", policies(["all", "all"]));
+    const { roles: curb } = await account.post("/roles", {
+      name: "curb",
+      policies: policies(["group", "create", "deny"]),
+    });
+    const { group } = await account.post("/groups", { name: "curbed", roles: "curb", members: deputy.email });
+    await deputy.put(`/groups/${group.id}/roles/curb/unassign`).refused(403, /power/);
+    await deputy.put(`/groups/${group.id}`, { removed_roles: "curb" }).refused(403, /power/);
+    await deputy.put(`/groups/${group.id}/svc_users/${deputy.membershipId}/remove`).refused(403, /power/);
+    await deputy.delete(`/groups/${group.id}`).refused(403, /power/);
+    await deputy.delete(`/roles/${curb.id}`).refused(403, /power/);
+    await deputy.put(`/roles/${curb.id}`, { policies: "[]" }).refused(403, /power/);
+    await deputy.post("/groups", { name: "g" }).refused(403);
+
+    await deputy.put(`/roles/${curb.id}`, { policies: policies(["group", "create", "deny"], ["app", "all"]) });
+    await account.put(`/roles/${curb.id}`, { policies: policies(["datastore", "create", "deny"]) });
+    await deputy.put(`/groups/${group.id}/roles/curb/unassign`);
+    await deputy.delete(`/roles/${curb.id}`);
+    await deputy.delete(`/groups/${group.id}`);
+  });
+
   test("the refusal is in the audit as a denial", async () => {
     const account = await given.account();
     const user = await given.member(account, { groups: ["system-user"] });

@@ -1,9 +1,9 @@
 import { Type } from "typebox";
-import { mayHandOut } from "../hand-out.ts";
+import { BEYOND_CALLER, mayHandOut } from "../hand-out.ts";
 import { operation } from "../operation.ts";
 import { parseRolePolicies } from "../role-policy.ts";
 import { checkUniqueName, UniqueName } from "../unique-name.ts";
-import { BEYOND_CALLER, roleNameTaken } from "./role-rules.ts";
+import { roleNameTaken } from "./role-rules.ts";
 import { Policies, RoleReply, roleReply } from "./role.ts";
 import { insertRole } from "./store.ts";
 

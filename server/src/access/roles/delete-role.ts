@@ -1,6 +1,8 @@
 import { Type } from "typebox";
 import { notFound } from "../../http/input.ts";
+import { BEYOND_CALLER, mayLift } from "../hand-out.ts";
 import { operation } from "../operation.ts";
+import { parsedPolicy } from "../role-policy.ts";
 import { checkRoleDelete } from "./role-rules.ts";
 import { RoleIdParam } from "./role.ts";
 import { deleteRole as removeRole, lockRole } from "./store.ts";
@@ -16,11 +18,12 @@ export const deleteRole = operation({
   params: RoleIdParam,
   reply: Type.Object({ status: Type.Literal("success") }),
 
-  async handle({ params, change }) {
+  async handle({ params, caller, change, deny }) {
     return change(async (tx, audit) => {
       const role = await lockRole(tx, params.role_id);
       if (role === undefined) throw notFound();
       checkRoleDelete(role);
+      if (!mayLift(caller, parsedPolicy(role.policy))) throw deny(BEYOND_CALLER);
       await removeRole(tx, role.id);
       audit.object = `role/${role.id}`;
       return { status: "success" as const };

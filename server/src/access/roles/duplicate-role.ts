@@ -1,10 +1,10 @@
 import { Type } from "typebox";
 import { notFound } from "../../http/input.ts";
-import { mayHandOut } from "../hand-out.ts";
+import { BEYOND_CALLER, mayHandOut } from "../hand-out.ts";
 import { operation } from "../operation.ts";
 import { parsedPolicy } from "../role-policy.ts";
 import { checkUniqueName, UniqueName } from "../unique-name.ts";
-import { BEYOND_CALLER, roleNameTaken } from "./role-rules.ts";
+import { roleNameTaken } from "./role-rules.ts";
 import { RoleIdParam, RoleReply, roleReply } from "./role.ts";
 import { findRole, insertRole } from "./store.ts";
 

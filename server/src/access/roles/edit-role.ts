@@ -1,10 +1,10 @@
 import { Type } from "typebox";
 import { notFound } from "../../http/input.ts";
-import { mayHandOut } from "../hand-out.ts";
+import { BEYOND_CALLER, mayHandOut, mayLift } from "../hand-out.ts";
 import { operation } from "../operation.ts";
-import { parseRolePolicies } from "../role-policy.ts";
+import { parsedPolicy, parseRolePolicies } from "../role-policy.ts";
 import { checkUniqueName, UniqueName } from "../unique-name.ts";
-import { BEYOND_CALLER, checkRoleEdit, roleNameTaken } from "./role-rules.ts";
+import { checkRoleEdit, roleNameTaken } from "./role-rules.ts";
 import { Policies, RoleIdParam, RoleReply, roleReply } from "./role.ts";
 import { findRole, lockRole, updateRole } from "./store.ts";
 
@@ -32,6 +32,7 @@ export const editRole = operation({
       if (role === undefined) throw notFound();
       const edit = { name: body.name ?? role.name, policy: body.policies ?? role.policy };
       checkRoleEdit(role, edit);
+      if (!mayLift(caller, parsedPolicy(role.policy), parsedPolicy(edit.policy))) throw deny(BEYOND_CALLER);
       const edited = await updateRole(tx, role.id, edit.name, edit.policy);
       if (edited === undefined) throw roleNameTaken(edit.name);
       audit.object = `role/${role.id}`;

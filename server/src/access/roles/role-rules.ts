@@ -23,6 +23,3 @@ export function checkRoleDelete(role: RoleRow): void {
 export function roleNameTaken(name: string): Fault {
   return new Fault("conflict", `The account has a role named ${name} already.`);
 }
-
-export const BEYOND_CALLER =
-  "You may not do this: the role would grant power over groups, roles or users that you do not have yourself.";
