@@ -1,6 +1,5 @@
 import type { Tx } from "../db/database.ts";
-import { notFound } from "../http/input.ts";
-import { invalid } from "../lib/fault.ts";
+import { invalid, notFound } from "../lib/fault.ts";
 import { deleteAccountRow, deleteUsersWithoutAccount, firstAccountId, lockUsersOf } from "./store/operator.ts";
 
 /**

@@ -1,6 +1,5 @@
 import type { Tx } from "../db/database.ts";
-import { notFound } from "../http/input.ts";
-import { invalid } from "../lib/fault.ts";
+import { invalid, notFound } from "../lib/fault.ts";
 import { updateRole } from "./store/operator.ts";
 
 const ROLE_ARN = /^arn:aws[a-z-]*:iam::\d{12}:role\/[\w+=,.@/-]{1,512}$/;

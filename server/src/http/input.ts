@@ -1,8 +1,10 @@
 import type { TLocalizedValidationError } from "typebox/error";
 import { Compile } from "typebox/compile";
 import type { TObject } from "typebox";
-import { Fault } from "../lib/fault.ts";
+import { Fault, notFound } from "../lib/fault.ts";
 import { isRecord, lenient } from "./lenient.ts";
+
+export { notFound } from "../lib/fault.ts";
 
 /** Reads one part of a request by its schema; built once per endpoint. */
 export type InputReader = (raw: unknown) => Record<string, unknown>;
@@ -38,11 +40,6 @@ export function paramsReader(schema: TObject | undefined): InputReader {
       throw error;
     }
   };
-}
-
-/** One text for an unknown path, an unknown id and an id of another account: byte-equal, so nothing can be told apart. */
-export function notFound(): Fault {
-  return new Fault("not-found", "Not found.");
 }
 
 function describe(errors: readonly TLocalizedValidationError[]): string {

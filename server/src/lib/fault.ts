@@ -45,3 +45,8 @@ export class Fault extends Error {
 export function invalid(field: string, rule: string): Fault {
   return new Fault("invalid", `${field} ${rule}`);
 }
+
+/** One text for an unknown path, an unknown id and an id of another account: byte-equal, so nothing can be told apart. */
+export function notFound(): Fault {
+  return new Fault("not-found", "Not found.");
+}

@@ -1,5 +1,5 @@
 import type { Queryable, Tx } from "../../db/database.ts";
-import { notFound } from "../../http/input.ts";
+import { notFound } from "../../lib/fault.ts";
 import type { AccountSettings } from "../account-settings.ts";
 import type { SealedCredentials } from "../credentials.ts";
 

@@ -1,5 +1,5 @@
 import type { Queryable, Tx } from "../../db/database.ts";
-import { notFound } from "../../http/input.ts";
+import { notFound } from "../../lib/fault.ts";
 import type { Feature } from "../../lib/features.ts";
 
 /** Statements of the operator: any account, by id. */

@@ -1,5 +1,5 @@
 import type { Tx } from "../../db/database.ts";
-import { notFound } from "../../http/input.ts";
+import { notFound } from "../../lib/fault.ts";
 import type { Feature } from "../../lib/features.ts";
 import { DEFAULT_SETTINGS, type AccountSettings } from "../account-settings.ts";
 import type { SealedCredentials } from "../credentials.ts";
