@@ -23,6 +23,17 @@ export type RefreshEngine = (typeof REFRESH_ENGINES)[number];
 /** PostgreSQL's `integer`. */
 const MAX_SECONDS = 2_147_483_647;
 
+/** §8. */
+export const MIN_IDLE_SECONDS = 300;
+
+const idleSeconds = (minimum: number) =>
+  Type.Optional(
+    Type.Integer({
+      minimum,
+      maximum: MAX_SECONDS,
+      description: `Seconds until an idle cluster ends, at least ${MIN_IDLE_SECONDS}; needs the feature aggressive_downscaling`,
+    }),
+  );
 const accessKey = (description: string) =>
   Type.Optional(Type.String({ maxLength: 255, description, examples: ["AKIAEXAMPLEEXAMPLE00"] }));
 const secretKey = (description: string) => Type.Optional(Type.String({ maxLength: 1024, description }));
@@ -62,13 +73,7 @@ export const AccountFields = {
   idle_cluster_timeout: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 6, default: 2, description: "Hours until an idle cluster ends" }),
   ),
-  idle_cluster_timeout_in_secs: Type.Optional(
-    Type.Integer({
-      minimum: 300,
-      maximum: MAX_SECONDS,
-      description: "Seconds until an idle cluster ends; needs the feature aggressive_downscaling",
-    }),
-  ),
+  idle_cluster_timeout_in_secs: idleSeconds(MIN_IDLE_SECONDS),
   idle_session_timeout: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 10_800, default: 1440, description: "Minutes until an idle session ends" }),
   ),
@@ -77,6 +82,8 @@ export const AccountFields = {
 
 /** What only edit takes. */
 export const EditOnlyFields = {
+  // The view shows zero where the hours are: what comes back as it was shown is no new value.
+  idle_cluster_timeout_in_secs: idleSeconds(0),
   hdfs_http_address: address("WebHDFS address of the account's HDFS", "http://namenode.example.com:9870"),
   metastore_uri: address("An external Hive metastore", "thrift://metastore.example.com:9083"),
   refresh_engine: Type.Optional(OneOf(REFRESH_ENGINES)),

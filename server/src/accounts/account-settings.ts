@@ -2,7 +2,7 @@ import type { Caller } from "../access/caller.ts";
 import { requireFeature } from "../access/require-feature.ts";
 import { invalid } from "../lib/fault.ts";
 import { checkHttpAddress, checkLocation, checkMetastoreUri } from "./account-address.ts";
-import type { AccountInput, RefreshEngine } from "./account-fields.ts";
+import { MIN_IDLE_SECONDS, type AccountInput, type RefreshEngine } from "./account-fields.ts";
 
 /** What an account has set, apart from its name and its keys. */
 export interface AccountSettings {
@@ -47,7 +47,9 @@ export function newSettings(input: AccountInput, rules: SettingRules): AccountSe
 
 /** The settings after an edit: what is absent stays, and what a client sends back as it was shown changes nothing. */
 export function editedSettings(input: AccountInput, current: AccountSettings, rules: SettingRules): AccountSettings {
-  const isAsShown = input.idle_cluster_timeout_in_secs === shownIdleSeconds(current);
+  // The view has both: seconds alone are meant, also when they say what the hours do.
+  const isAsShown =
+    input.idle_cluster_timeout !== undefined && input.idle_cluster_timeout_in_secs === shownIdleSeconds(current);
   const timeouts = isAsShown
     ? { idleClusterTimeoutHours: input.idle_cluster_timeout ?? current.idleClusterTimeoutHours }
     : newTimeouts(input, current, rules);
@@ -86,7 +88,11 @@ function merged(input: AccountInput, current: AccountSettings, { allowedNetworks
 /** The last word counts: hours given without seconds put the hours in force again. */
 function newTimeouts(input: AccountInput, current: AccountSettings, { caller }: SettingRules) {
   const { idle_cluster_timeout: hours, idle_cluster_timeout_in_secs: seconds } = input;
-  if (seconds !== undefined) requireFeature(caller, "aggressive_downscaling", "idle_cluster_timeout_in_secs");
+  if (seconds !== undefined) {
+    if (seconds < MIN_IDLE_SECONDS)
+      throw invalid("idle_cluster_timeout_in_secs", `must be at least ${MIN_IDLE_SECONDS}`);
+    requireFeature(caller, "aggressive_downscaling", "idle_cluster_timeout_in_secs");
+  }
   return {
     idleClusterTimeoutHours: hours ?? current.idleClusterTimeoutHours,
     idleClusterTimeoutSeconds: seconds ?? (hours === undefined ? current.idleClusterTimeoutSeconds : null),

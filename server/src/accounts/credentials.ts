@@ -24,9 +24,12 @@ const CONTEXT: Record<Credential, string> = {
 /** Either spelling is taken in every version (§4.12). */
 export function givenCredentials(input: AccountInput): GivenCredentials {
   const texts: Record<Credential, string | undefined> = {
-    storageAccessKey: oneOf({ acc_key: input.acc_key, storage_access_key: input.storage_access_key }),
+    storageAccessKey: oneOf({
+      acc_key: unmasked(input.acc_key),
+      storage_access_key: unmasked(input.storage_access_key),
+    }),
     storageSecretKey: oneOf({ secret: input.secret, storage_secret_key: input.storage_secret_key }),
-    computeAccessKey: oneOf({ compute_access_key: input.compute_access_key }),
+    computeAccessKey: oneOf({ compute_access_key: unmasked(input.compute_access_key) }),
     computeSecretKey: oneOf({ compute_secret_key: input.compute_secret_key }),
   };
   const given = new Map<Credential, Secret>();
@@ -35,17 +38,6 @@ export function givenCredentials(input: AccountInput): GivenCredentials {
     if (text !== undefined) given.set(name, new Secret(text));
   }
   return given;
-}
-
-/** Without the access keys that came back as they are shown. */
-export function changedCredentials(
-  given: GivenCredentials,
-  keys: KeyRing,
-  account: { id: number } & SealedCredentials,
-): GivenCredentials {
-  const isAsShown = (name: Credential, text: string): boolean =>
-    (name === "storageAccessKey" || name === "computeAccessKey") && text === shownAccessKey(keys, account, name);
-  return new Map([...given].filter(([name, secret]) => !isAsShown(name, secret.reveal())));
 }
 
 export function sealCredentials(
@@ -89,6 +81,13 @@ export function shownAccessKey(
 
 export function shownSecretKey(sealed: Buffer | null): string {
   return sealed === null ? "" : secretMask;
+}
+
+const SHOWN_ACCESS_KEY = /^[^]{4}\*{4}[^]{4}$/;
+
+/** An access key as it is shown, of this or an earlier key, is none. */
+function unmasked(accessKey: string | undefined): string | undefined {
+  return accessKey !== undefined && SHOWN_ACCESS_KEY.test(accessKey) ? undefined : accessKey;
 }
 
 /** Empty texts and the mask count as not given; two spellings of one key must agree. */

@@ -79,6 +79,16 @@ describe("PUT accounts", () => {
     expect((await account.get(ACCOUNT)).compute_access_key).toBe("AKIA****TE42");
   });
 
+  test("a masked key stays a mask, however old, and beside a new key in the other spelling", async () => {
+    const account = await given.account();
+    await account.put(ACCOUNT, KEYS);
+    const view = await account.get(ACCOUNT);
+    await account.put(ACCOUNT, { ...view, acc_key: "AKIANEWNEWNEWNEWNEW1" });
+    expect((await account.get("/accounts/get_creds")).storage_access_key).toBe("AKIANEWNEWNEWNEWNEW1");
+    await account.put(ACCOUNT, view);
+    expect((await account.get("/accounts/get_creds")).storage_access_key).toBe("AKIANEWNEWNEWNEWNEW1");
+  });
+
   test("a new key has to be validated again, and only its kind", async () => {
     const account = await given.account();
     await account.put(ACCOUNT, KEYS);
@@ -120,6 +130,26 @@ describe("PUT accounts", () => {
     });
   });
 
+  test.each([0, 6])("the view of an account of %i hours may be sent back", async (hours) => {
+    const account = await given.account();
+    const view = await account.put(ACCOUNT, { idle_cluster_timeout: hours });
+    expect(await account.put(ACCOUNT, view)).toMatchObject({
+      idle_cluster_timeout: hours,
+      idle_cluster_timeout_in_secs: hours * 3600,
+    });
+  });
+
+  test("seconds that say what the hours do are seconds all the same", async () => {
+    const account = await given.account({ features: ["aggressive_downscaling"] });
+    await account.put(ACCOUNT, { idle_cluster_timeout_in_secs: 7200 });
+    const stored = await given.app.services.db.system.query(
+      "select idle_cluster_timeout_seconds as seconds from account where id = $1",
+      [account.accountId],
+    );
+    expect(stored).toEqual([{ seconds: 7200 }]);
+    await (await given.account()).put(ACCOUNT, { idle_cluster_timeout_in_secs: 7200 }).refused(422, /feature/);
+  });
+
   test("seconds that are shown may be sent back without the feature, others may not", async () => {
     const account = await given.account();
     await account.put(ACCOUNT, { idle_cluster_timeout: 3, idle_cluster_timeout_in_secs: 7200 });
@@ -142,6 +172,8 @@ describe("PUT accounts", () => {
     [{ refresh_engine: "presto" }, /refresh_engine must be one of native, spark/],
     [{ defloc: "file:///etc" }, /defloc must be a location/],
     [{ idle_cluster_timeout: 7 }, /idle_cluster_timeout must be at most 6/],
+    [{ idle_cluster_timeout_in_secs: 299 }, /idle_cluster_timeout_in_secs must be at least 300/],
+    [{ idle_cluster_timeout_in_secs: -1 }, /idle_cluster_timeout_in_secs must be at least/],
     [{ role_arn: "arn:aws:iam::123456789012:role/x" }, /role_arn cannot be changed through the API/],
     [{ account: { aws_region: "x" } }, /account.aws_region must be one of/],
   ])("refuses %j and changes nothing", async (fields, message) => {

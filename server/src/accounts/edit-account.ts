@@ -6,7 +6,7 @@ import { AccountFields, AccountName, EditOnlyFields } from "./account-fields.ts"
 import type { AccountServices } from "./account-services.ts";
 import { checkAccountName, editedSettings, type SettingRules } from "./account-settings.ts";
 import { AccountViewV2, accountViewV2 } from "./account-view.ts";
-import { changedCredentials, givenCredentials, sealCredentials, type Credential } from "./credentials.ts";
+import { givenCredentials, sealCredentials, type Credential } from "./credentials.ts";
 import { lockAccount, updateAccount, type AccountRow } from "./store/account.ts";
 
 const EditFields = Type.Object({ name: Type.Optional(AccountName), ...AccountFields, ...EditOnlyFields });
@@ -42,7 +42,7 @@ function edited(current: AccountRow, input: Static<typeof EditFields>, keys: Key
   if (input.role_arn !== undefined && input.role_arn !== (current.roleArn ?? "")) {
     throw invalid("role_arn", "cannot be changed through the API: an operator sets it");
   }
-  const changed = changedCredentials(givenCredentials(input), keys, current);
+  const changed = givenCredentials(input);
   const stays = (...names: Credential[]): boolean => !names.some((name) => changed.has(name));
   return {
     ...current,
