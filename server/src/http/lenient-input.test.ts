@@ -48,7 +48,8 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 async function put(body: unknown, id = "1") {
-  const reply = await server.inject({ method: "PUT", url: `/api/v1.2/echo/${id}`, payload: JSON.stringify(body) });
+  const payload = typeof body === "string" ? body : JSON.stringify(body);
+  const reply = await server.inject({ method: "PUT", url: `/api/v1.2/echo/${id}`, payload });
   return { status: reply.statusCode, body: reply.json() };
 }
 
@@ -95,6 +96,7 @@ describe("a body", () => {
     [{ flag: 2 }, /^flag must be a boolean/],
     [{ text: "12345678901" }, /^text must have at most 10 characters/],
     [{ text: true }, /^text must be a string/],
+    [{ text: 2 ** 53 }, /^text is too large/],
     [{ text: { a: 1 } }, /^text must be a string/],
     [{ text: "a\u0000" }, /^text must not contain/],
     [{ text: "\ud800" }, /^text must be well-formed/],
@@ -106,6 +108,16 @@ describe("a body", () => {
     [{ inner: [] }, /^inner must be an object/],
   ])("%j is 422 and names the field and the rule", async (sent, message) => {
     const { status, body } = await put(sent);
+    expect(status).toBe(422);
+    expect(body.error.error_message).toMatch(message);
+  });
+
+  test.each([
+    ['{"count":1e400}', /^count is too large/],
+    ['{"text":1e400}', /^text is too large/],
+    ['{"text":12345678901234567890}', /^text is too large/],
+  ])("%s holds a number that no double can, and is 422", async (payload, message) => {
+    const { status, body } = await put(payload);
     expect(status).toBe(422);
     expect(body.error.error_message).toMatch(message);
   });

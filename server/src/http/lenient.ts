@@ -76,7 +76,13 @@ function lenientBoolean(value: unknown): unknown {
 }
 
 function lenientString(value: unknown, field: string): unknown {
-  if (typeof value === "number") return String(value);
+  if (typeof value === "number") {
+    // JSON of any size is read as a double: what it cannot hold would be stored as another number.
+    if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
+      throw invalid(field, "is too large for a number: send it as text");
+    }
+    return String(value);
+  }
   if (typeof value !== "string") return value;
   // PostgreSQL stores neither; a client that sends them has a fault of its own.
   if (value.includes("\u0000")) throw invalid(field, "must not contain U+0000");
