@@ -22,14 +22,11 @@ function stripTrailing(path: string): string {
 
 /** The neutral spelling itself is no path of a deployment that has another prefix: it becomes one that never matches. */
 function withNeutralSegments(path: string, prefix: string): string {
-  const spellings: Record<string, string> = {};
-  for (const form of SEGMENTS) {
-    spellings[form("svc")] = "-";
-    spellings[form(prefix)] = form("svc");
-  }
+  const spellings = new Map<string, string>();
+  for (const form of SEGMENTS) spellings.set(form("svc"), "-").set(form(prefix), form("svc"));
   return path
     .split("/")
-    .map((segment) => spellings[segment] ?? segment)
+    .map((segment) => spellings.get(segment) ?? segment)
     .join("/");
 }
 

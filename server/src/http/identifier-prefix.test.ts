@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { useServer } from "../../test/support/given.ts";
+import { canonicalUrl } from "./canonical-url.ts";
 import { prefixRewrite } from "./identifier-prefix.ts";
 
 const given = useServer({ settings: { HEADGATE_IDENTIFIER_PREFIX: "acme" } });
@@ -75,3 +76,10 @@ describe("the rewrite of keys", () => {
     expect(prefixRewrite("svc").incoming(value)).toBe(value);
   });
 });
+
+test.each(["constructor", "__proto__", "svc_user", "acme_user"])(
+  "other parts of a path stay as they are: %s",
+  (name) => {
+    expect(canonicalUrl(`/api/v1.2/groups/${name}/acme_users`, "acme")).toBe(`/api/v1.2/groups/${name}/svc_users`);
+  },
+);
