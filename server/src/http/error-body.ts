@@ -48,6 +48,11 @@ export function toFault(error: unknown): Fault {
   });
 }
 
+/** The client went away in the middle of its own request: nobody reads this, and it is no failure of ours. */
+export function cutOff(cause: unknown): Fault {
+  return new Fault("malformed", "The request was cut off.", { cause });
+}
+
 const FOREIGN: Record<string, [FaultCode, string] | undefined> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ["too-large", "The body is larger than this operation takes."],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ["malformed", "The body does not have the length that Content-Length says."],

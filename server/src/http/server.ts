@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import type { Fault } from "../lib/fault.ts";
+import { Fault } from "../lib/fault.ts";
 import { canonicalUrl } from "./canonical-url.ts";
-import { errorReply, toFault } from "./error-body.ts";
+import { cutOff, errorReply, toFault } from "./error-body.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { prefixRewrite } from "./identifier-prefix.ts";
 import { notFound } from "./input.ts";
@@ -32,6 +33,9 @@ export async function buildServer<Access, Admission, Admitted, Services>(
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: "idle",
+    // While it drains, a request on an open connection is answered as ever; Fastify's own refusal has another form.
+    return503OnClosing: false,
+    http: { requireHostHeader: false }, // Node's own refusal has no body; see below
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
     routerOptions: { maxParamLength: 4096 },
     rewriteUrl: (request) => canonicalUrl(request.url ?? "/", identifierPrefix),
@@ -49,6 +53,9 @@ export async function buildServer<Access, Admission, Admitted, Services>(
 
   function sendFault(fault: Fault, request: FastifyRequest, reply: FastifyReply): FastifyReply {
     if (fault.code === "internal") log.error({ requestId: request.id, err: fault.cause }, "request failed");
+    if (fault.code === "unavailable" && fault.cause !== undefined) {
+      log.warn({ requestId: request.id, err: fault.cause }, "request refused");
+    }
     const { status, headers, body } = errorReply(fault);
     return reply
       .code(status)
@@ -58,7 +65,9 @@ export async function buildServer<Access, Admission, Admitted, Services>(
       .send(body);
   }
 
-  server.setErrorHandler((error, request, reply) => sendFault(toFault(error), request, reply));
+  server.setErrorHandler((error, request, reply) =>
+    sendFault(request.raw.errored === error ? cutOff(error) : toFault(error), request, reply),
+  );
   server.setNotFoundHandler((request, reply) => sendFault(notFound(), request, reply));
   server.removeAllContentTypeParsers();
   server.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, bytes, done) => {
@@ -80,7 +89,8 @@ export async function buildServer<Access, Admission, Admitted, Services>(
     reply.header("X-Request-Id", request.id);
     reply.header(traceHeader, request.id);
     // An unknown path is 404 whatever its body holds.
-    done(request.is404 ? notFound() : undefined);
+    if (request.is404) done(notFound());
+    else done(lacksHost(request.raw) ? new Fault("malformed", "The header Host is missing.") : undefined);
   });
   if (identifierPrefix !== "svc") {
     server.addHook("onSend", (request, reply, payload, done) => {
@@ -89,11 +99,18 @@ export async function buildServer<Access, Admission, Admitted, Services>(
       done(null, rewritten ? JSON.stringify(prefix.outgoing(JSON.parse(payload))) : payload);
     });
   }
+  // An expectation that nobody knows is ignored; Node's own refusal has no body.
+  server.server.on("checkExpectation", (request, response) => server.server.emit("request", request, response));
   observeRequests(server, log, metrics);
   registerSystemRoutes(server, options.system);
   registerRoutes(server, options);
   await server.ready();
   return server;
+}
+
+/** HTTP/1.1 asks for it, in every request. */
+function lacksHost({ httpVersion, headers }: IncomingMessage): boolean {
+  return httpVersion === "1.1" && headers.host === undefined;
 }
 
 declare module "fastify" {

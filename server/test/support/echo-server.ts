@@ -5,13 +5,17 @@ import { endpointFor, type Endpoint } from "../../src/http/endpoint.ts";
 import { httpMetrics } from "../../src/http/metrics.ts";
 import { buildServer } from "../../src/http/server.ts";
 import { openApiDocument } from "../../src/http/openapi.ts";
+import type { Log } from "../../src/lib/log.ts";
 
 type Nothing = Record<string, never>;
 
 /** The HTTP layer alone, over endpoints of the test's own and a gate that lets everybody in. */
 export const openEndpoint = endpointFor<null, Nothing>();
 
-export async function serverOf(endpoints: readonly Endpoint<null, Nothing, null>[]): Promise<FastifyInstance> {
+export async function serverOf(
+  endpoints: readonly Endpoint<null, Nothing, null>[],
+  log: Log = pino({ level: "silent" }),
+): Promise<FastifyInstance> {
   const registry = new Registry();
   return buildServer({
     endpoints,
@@ -24,7 +28,7 @@ export async function serverOf(endpoints: readonly Endpoint<null, Nothing, null>
     },
     identifierPrefix: "svc",
     trustedProxies: [],
-    log: pino({ level: "silent" }),
+    log,
     metrics: httpMetrics(registry),
     writesRefused: () => undefined,
     system: {
