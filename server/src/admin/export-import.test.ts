@@ -13,6 +13,7 @@ import { startApp } from "../app.ts";
 import { lockDataDir } from "../db/embedded/data-dir-lock.ts";
 import { loadExport } from "../db/export/load-export.ts";
 import { migrate, readMigrations } from "../db/migrate.ts";
+import { withOperatorLock } from "../db/operator-lock.ts";
 import { newKey, writeKeys } from "../lib/key-file.ts";
 import { openSealedFile, type Opening } from "../db/export/sealed-file.ts";
 import { verifyOpened } from "../db/export/read-export.ts";
@@ -273,16 +274,23 @@ describe("an export", () => {
 
 test("an export never overwrites a file, and leaves none behind when it is refused", async () => {
   const before = readFileSync(file);
-  const [taken, unprotected, nowhere, keyless] = await Promise.all([
+  const [taken, unprotected] = await Promise.all([
     source.refused("export", file),
     adminCli({ DATABASE_URL: urlOf(given.database), HEADGATE_DATA_DIR: given.dataDir }).refused("export", `${file}-2`),
-    source.refused("export", join(folder, "missing", "backup.age")),
-    source.with({ HEADGATE_KEY_FILE: join(folder, "no-keys") }).refused("export", `${file}-3`),
   ]);
+  const nowhere = await source.refused("export", join(folder, "missing", "backup.age"));
+  const keyless = await source.with({ HEADGATE_KEY_FILE: join(folder, "no-keys") }).refused("export", `${file}-3`);
   expect(nowhere).toMatch(/^ENOENT.*missing/);
   expect(keyless).toMatch(/^ENOENT.*no-keys/m);
   expect(existsSync(`${file}-3`) || existsSync(`${file}-3.part`)).toBe(false);
   expect(taken).toMatch(/is there already/);
   expect(unprotected).toMatch(/HEADGATE_PASSPHRASE/);
   expect(readFileSync(file).equals(before)).toBe(true);
+});
+
+test("one export, import or rotation at a time", async () => {
+  const refusals = await withOperatorLock(given.database.connection, () =>
+    Promise.all([source.refused("key-rotate"), source.refused("export", `${file}-4`)]),
+  );
+  expect(refusals).toEqual([expect.stringMatching(/^Another export/), expect.stringMatching(/^Another export/)]);
 });
