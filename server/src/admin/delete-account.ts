@@ -4,6 +4,7 @@ import { Command } from "commander";
 import { deleteAccount } from "../accounts/delete-account.ts";
 import { Fault } from "../lib/fault.ts";
 import { parseId } from "./arguments.ts";
+import { printable } from "./format-table.ts";
 import type { Cli } from "./cli.ts";
 import { askLine, isTerminal } from "./prompt.ts";
 import { requireAccount, requireFirstAccount, withSession } from "./session.ts";
@@ -36,7 +37,7 @@ async function confirm(accountId: number, name: string, members: number): Promis
     throw new Fault("invalid", "Deleting an account cannot be undone: say --yes where nobody can be asked.");
   }
   const answer = await askLine(
-    `Account ${accountId} (${JSON.stringify(name)}, ${members} users) and all of its data will be gone. Type its id to delete it: `,
+    `Account ${accountId} (${printable(name)}, ${members} users) and all of its data will be gone. Type its id to delete it: `,
   );
   if (answer.trim() !== String(accountId)) throw new Fault("invalid", "Not confirmed: nothing was deleted.");
 }

@@ -18,5 +18,9 @@ function cellText(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? "-" : value.map(cellText).join(", ");
   if (value instanceof Date) return value.toISOString();
   const text = typeof value === "string" ? value : JSON.stringify(value);
+  return printable(text);
+}
+
+export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\u{FFFD}");
 }

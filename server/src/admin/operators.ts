@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { Fault } from "../lib/fault.ts";
 import { parseEmail } from "./arguments.ts";
 import type { Cli } from "./cli.ts";
+import { printable } from "./format-table.ts";
 import { requireFirstAccount, withSession } from "./session.ts";
 import { listOperators, sendAudit, setOperator } from "./store.ts";
 
@@ -31,7 +32,7 @@ function operatorCommand(cli: Cli, name: string, description: string, isOperator
           sendAudit(tx, firstId, name.replace("-", "_"), `user/${email}`);
         });
         const operators = await listOperators(session.db.system);
-        cli.out(`Operators: ${operators.join(", ") || "none; operator-grant makes one"}\n`);
+        cli.out(`Operators: ${printable(operators.join(", ")) || "none; operator-grant makes one"}\n`);
       }),
     );
 }
