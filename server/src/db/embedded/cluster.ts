@@ -3,7 +3,7 @@ import { chmod, mkdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "../../lib/fault.ts";
 import { parsePostmasterPid, type PostmasterPid } from "./postmaster-pid.ts";
-import type { ProcessFacts } from "./process-table.ts";
+import type { ProcessFacts } from "../../lib/process-table.ts";
 import type { UnprivilegedUser } from "./unprivileged-user.ts";
 
 /** Where everything of the embedded server lies, and as whom it runs. */

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from "vitest";
 import type { EmbeddedPostgres } from "./embedded-postgres.ts";
-import { listProcesses, findProcess } from "./process-table.ts";
+import { listProcesses, findProcess } from "../../lib/process-table.ts";
 import { readPasswords } from "./role-passwords.ts";
 import {
   connectAndQuery,

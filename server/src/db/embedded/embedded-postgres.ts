@@ -54,6 +54,8 @@ export interface EmbeddedPostgresOptions {
   readonly log: Log;
   /** Told what takes its time on a first run. */
   readonly progress?: (line: string) => void;
+  /** Breaks off a start: the server may have to recover for minutes before it takes connections. */
+  readonly signal?: AbortSignal;
   /** PostgreSQL settings on top of ours. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -133,8 +135,9 @@ async function adoptOrStart(
   // Between our look at a port and the server's, somebody else may take it.
   for (let attempt = 0; attempt < 5; attempt++) {
     const plan = planFor(await choosePort(cluster.folder, attempt === 0 ? kept : undefined));
-    const outcome = await startPostmaster(plan);
+    const outcome = await startPostmaster(plan, options.signal);
     if (outcome.kind === "ready") return { plan, postmaster: outcome.postmaster };
+    options.signal?.throwIfAborted();
   }
   throw new Fault("unavailable", "every port chosen for PostgreSQL was taken by another program");
 }

@@ -2,9 +2,10 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "../../lib/fault.ts";
+import { syncFolder } from "../../lib/private-file.ts";
 import type { Binaries } from "./binaries.ts";
 import type { Cluster } from "./cluster.ts";
-import { appDatabase, appRole, superuser, syncFolder, type RolePasswords } from "./role-passwords.ts";
+import { appDatabase, appRole, superuser, type RolePasswords } from "./role-passwords.ts";
 import { runProgram } from "./run-program.ts";
 import { giveTo } from "./unprivileged-user.ts";
 
@@ -51,7 +52,7 @@ export async function initCluster(cluster: Cluster, binaries: Binaries, password
   ]);
   await runProgram(binaries.initdb, ["-D", data, "--sync-only"], cluster.user);
   await rename(data, cluster.data);
-  await syncFolder(cluster.folder);
+  syncFolder(cluster.folder);
 }
 
 /**

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from "vitest";
-import { findProcess } from "./process-table.ts";
+import { findProcess } from "../../lib/process-table.ts";
 import { makeStoppedCluster, query, type ScratchCluster } from "./scratch-cluster.ts";
 import { spawnIdentity } from "./unprivileged-user.ts";
 

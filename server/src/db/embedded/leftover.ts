@@ -8,7 +8,7 @@ import { isPostmaster, isServerChild, readPostmasterPid, type Cluster } from "./
 import { shutDown, watchPostmaster, type Postmaster } from "./postmaster.ts";
 import type { Endpoint } from "./postgres-settings.ts";
 import { probe } from "./probe.ts";
-import { findProcess, listProcesses } from "./process-table.ts";
+import { findProcess, listProcesses } from "../../lib/process-table.ts";
 
 export interface Expectation {
   readonly endpoint: Endpoint;

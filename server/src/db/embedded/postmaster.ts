@@ -1,7 +1,7 @@
 import { Fault } from "../../lib/fault.ts";
 import type { Binaries } from "./binaries.ts";
 import type { Cluster } from "./cluster.ts";
-import { findProcess, type ProcessFacts } from "./process-table.ts";
+import { findProcess, type ProcessFacts } from "../../lib/process-table.ts";
 import { spawnProgram } from "./run-program.ts";
 
 /** The server's first process: our own child, or one that an earlier Headgate left running. */

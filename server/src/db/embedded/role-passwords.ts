@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { writePrivateFile } from "../../lib/private-file.ts";
 import { Secret } from "../../lib/secret.ts";
 
 export const superuser = "postgres";
@@ -21,7 +22,7 @@ export function makePasswords(): RolePasswords {
 
 export async function storePasswords(folder: string, passwords: RolePasswords): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  await writePrivately(
+  writePrivateFile(
     fileOf(folder),
     JSON.stringify({ superuser: passwords.superuser.reveal(), app: passwords.app.reveal() }),
   );
@@ -41,28 +42,4 @@ export async function readPasswords(folder: string): Promise<RolePasswords | und
 
 function fileOf(folder: string): string {
   return join(folder, "passwords.json");
-}
-
-/** Closed to others from its first byte on, and whole or absent after a power cut. */
-async function writePrivately(path: string, text: string): Promise<void> {
-  const temporary = `${path}.new`;
-  await rm(temporary, { force: true });
-  const file = await open(temporary, "wx", 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(temporary, path);
-  await syncFolder(dirname(path));
-}
-
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
 }

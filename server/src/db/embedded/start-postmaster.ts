@@ -66,11 +66,12 @@ async function waitUntilReady(
   signal: AbortSignal | undefined,
 ): Promise<StartOutcome | "ended"> {
   while (!postmaster.ended) {
+    const answer = await probe(plan.endpoint, plan.superuserPassword);
+    // Looked at after the answer: one that came meanwhile would find nobody to shut the server down.
     if (signal?.aborted === true) {
       await shutDown(postmaster);
       return { kind: "aborted" };
     }
-    const answer = await probe(plan.endpoint, plan.superuserPassword);
     if (answer.kind === "ready") return { kind: "ready", postmaster };
     if (answer.kind === "refused") {
       await shutDown(postmaster);
