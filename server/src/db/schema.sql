@@ -97,6 +97,90 @@ create table audit_event (
   minute timestamp with time zone
 );
 
+create table cluster (
+  id bigint generated always as identity,
+  account_id bigint default current_account_id() not null,
+  engine jsonb not null,
+  spark_config jsonb default '{}'::jsonb not null,
+  pools jsonb default '{}'::jsonb not null,
+  max_concurrent_commands integer,
+  idle_cluster_timeout_hours integer,
+  idle_cluster_timeout_seconds integer,
+  state text default 'DOWN'::text not null,
+  created_at timestamp with time zone default now() not null,
+  updated_at timestamp with time zone default now() not null
+);
+
+create table cluster_label (
+  account_id bigint default current_account_id() not null,
+  label text not null,
+  cluster_id bigint not null
+);
+
+create table command (
+  id bigint generated always as identity,
+  account_id bigint default current_account_id() not null,
+  user_id bigint not null,
+  cluster_id bigint not null,
+  label text not null,
+  command_type text not null,
+  command jsonb not null,
+  secrets bytea,
+  name text,
+  template text default 'generic'::text not null,
+  pool text,
+  app_id bigint,
+  timeout_seconds integer,
+  macros text,
+  resolved_macros text,
+  can_notify boolean default false not null,
+  command_source text default 'API'::text not null,
+  request_id text not null,
+  retry integer default 0 not null,
+  retry_delay_minutes integer default 0 not null,
+  status text default 'waiting'::text not null,
+  progress integer default 0 not null,
+  created_at timestamp with time zone default now() not null,
+  start_time timestamp with time zone,
+  end_time timestamp with time zone,
+  pid integer,
+  qlog text,
+  num_result_dir integer default 0 not null,
+  fence bigint default 0 not null,
+  attempt integer default 0 not null,
+  node_id uuid,
+  handle jsonb,
+  due_at timestamp with time zone default now() not null,
+  heartbeat_at timestamp with time zone,
+  memory_mib integer default 0 not null,
+  result_bytes bigint,
+  log_bytes bigint
+);
+
+create table command_attempt (
+  command_id bigint not null,
+  account_id bigint default current_account_id() not null,
+  number integer not null,
+  started_at timestamp with time zone default now() not null,
+  ended_at timestamp with time zone,
+  exit_code integer,
+  cause text
+);
+
+create table command_source_text (
+  command_id bigint not null,
+  account_id bigint default current_account_id() not null,
+  original text not null,
+  resolved text not null
+);
+
+create table command_tag (
+  account_id bigint default current_account_id() not null,
+  command_id bigint not null,
+  tag text not null,
+  created_at timestamp with time zone not null
+);
+
 create table idempotency (
   account_id bigint default current_account_id() not null,
   token_id bigint not null,
@@ -129,6 +213,17 @@ create table membership (
   is_operator boolean default false not null,
   last_login timestamp with time zone,
   created_at timestamp with time zone default now() not null
+);
+
+create table node (
+  id uuid not null,
+  host text not null,
+  boot_id text not null,
+  state text default 'active'::text not null,
+  memory_budget_mib integer not null,
+  version text not null,
+  started_at timestamp with time zone default now() not null,
+  heartbeat_at timestamp with time zone default now() not null
 );
 
 create table schema_migration (
@@ -169,6 +264,21 @@ alter table app_user add constraint app_user_pkey PRIMARY KEY (id);
 alter table audit_event add constraint audit_event_outcome_check CHECK ((outcome = ANY (ARRAY['done'::text, 'denied'::text])));
 alter table audit_event add constraint audit_event_pkey PRIMARY KEY (id);
 
+alter table cluster add constraint cluster_pkey PRIMARY KEY (id);
+alter table cluster add constraint cluster_state_check CHECK ((state = ANY (ARRAY['DOWN'::text, 'PENDING'::text, 'UP'::text, 'TERMINATING'::text])));
+
+alter table cluster_label add constraint cluster_label_pkey PRIMARY KEY (account_id, label);
+
+alter table command add constraint command_command_type_check CHECK ((command_type = ANY (ARRAY['SparkCommand'::text, 'HadoopCommand'::text, 'HiveCommand'::text])));
+alter table command add constraint command_pkey PRIMARY KEY (id);
+alter table command add constraint command_status_check CHECK ((status = ANY (ARRAY['waiting'::text, 'running'::text, 'cancelling'::text, 'done'::text, 'error'::text, 'cancelled'::text])));
+
+alter table command_attempt add constraint command_attempt_pkey PRIMARY KEY (command_id, number);
+
+alter table command_source_text add constraint command_source_text_pkey PRIMARY KEY (command_id);
+
+alter table command_tag add constraint command_tag_pkey PRIMARY KEY (command_id, tag);
+
 alter table idempotency add constraint idempotency_pkey PRIMARY KEY (token_id, method, path, key);
 
 alter table invitation add constraint invitation_code UNIQUE (code_sha256);
@@ -178,6 +288,9 @@ alter table membership add constraint membership_once UNIQUE (account_id, user_i
 alter table membership add constraint membership_pkey PRIMARY KEY (id);
 alter table membership add constraint membership_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'active'::text, 'disabled'::text])));
 alter table membership add constraint membership_user_type_check CHECK ((user_type = ANY (ARRAY['regular'::text, 'service'::text])));
+
+alter table node add constraint node_pkey PRIMARY KEY (id);
+alter table node add constraint node_state_check CHECK ((state = ANY (ARRAY['active'::text, 'paused'::text, 'draining'::text])));
 
 alter table schema_migration add constraint schema_migration_pkey PRIMARY KEY (number);
 
@@ -202,6 +315,24 @@ alter table api_token add constraint api_token_account_id_fkey FOREIGN KEY (acco
 alter table api_token add constraint api_token_membership_id_fkey FOREIGN KEY (membership_id) REFERENCES membership(id) ON DELETE CASCADE;
 
 alter table audit_event add constraint audit_event_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE;
+
+alter table cluster add constraint cluster_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE;
+
+alter table cluster_label add constraint cluster_label_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE;
+alter table cluster_label add constraint cluster_label_cluster_id_fkey FOREIGN KEY (cluster_id) REFERENCES cluster(id) ON DELETE CASCADE;
+
+alter table command add constraint command_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE;
+alter table command add constraint command_cluster_id_fkey FOREIGN KEY (cluster_id) REFERENCES cluster(id);
+alter table command add constraint command_node_id_fkey FOREIGN KEY (node_id) REFERENCES node(id);
+
+alter table command_attempt add constraint command_attempt_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE;
+alter table command_attempt add constraint command_attempt_command_id_fkey FOREIGN KEY (command_id) REFERENCES command(id) ON DELETE CASCADE;
+
+alter table command_source_text add constraint command_source_text_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE;
+alter table command_source_text add constraint command_source_text_command_id_fkey FOREIGN KEY (command_id) REFERENCES command(id) ON DELETE CASCADE;
+
+alter table command_tag add constraint command_tag_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE;
+alter table command_tag add constraint command_tag_command_id_fkey FOREIGN KEY (command_id) REFERENCES command(id) ON DELETE CASCADE;
 
 alter table idempotency add constraint idempotency_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE;
 alter table idempotency add constraint idempotency_token_id_fkey FOREIGN KEY (token_id) REFERENCES api_token(id) ON DELETE CASCADE;
@@ -228,6 +359,20 @@ CREATE UNIQUE INDEX app_user_email ON public.app_user USING btree (lower(email))
 CREATE INDEX audit_event_at ON public.audit_event USING btree (at);
 CREATE INDEX audit_event_by_account ON public.audit_event USING btree (account_id, id DESC);
 CREATE UNIQUE INDEX audit_event_denial ON public.audit_event USING btree (token_id, operation, minute) WHERE (outcome = 'denied'::text);
+
+CREATE INDEX cluster_by_account ON public.cluster USING btree (account_id, id);
+
+CREATE INDEX cluster_label_by_cluster ON public.cluster_label USING btree (cluster_id);
+
+CREATE INDEX command_active_by_account ON public.command USING btree (account_id) WHERE (status = ANY (ARRAY['running'::text, 'cancelling'::text]));
+CREATE INDEX command_by_cluster ON public.command USING btree (cluster_id);
+CREATE INDEX command_ended ON public.command USING btree (end_time) WHERE (end_time IS NOT NULL);
+CREATE INDEX command_held ON public.command USING btree (node_id) WHERE (status = ANY (ARRAY['running'::text, 'cancelling'::text]));
+CREATE INDEX command_history ON public.command USING btree (account_id, created_at DESC, id DESC);
+CREATE INDEX command_history_of_user ON public.command USING btree (account_id, user_id, created_at DESC, id DESC);
+CREATE INDEX command_waiting ON public.command USING btree (cluster_id, due_at, id) WHERE ((status = 'waiting'::text) OR ((status = 'running'::text) AND (node_id IS NULL)));
+
+CREATE INDEX command_tag_history ON public.command_tag USING btree (account_id, tag, created_at DESC, command_id DESC);
 
 CREATE INDEX idempotency_by_account ON public.idempotency USING btree (account_id);
 CREATE INDEX idempotency_created_at ON public.idempotency USING btree (created_at);
@@ -284,6 +429,30 @@ alter table audit_event enable row level security;
 create policy own_account on audit_event as permissive for all to headgate_account
   using ((account_id = ( SELECT current_account_id() AS current_account_id)));
 
+alter table cluster enable row level security;
+create policy own_account on cluster as permissive for all to headgate_account
+  using ((account_id = ( SELECT current_account_id() AS current_account_id)));
+
+alter table cluster_label enable row level security;
+create policy own_account on cluster_label as permissive for all to headgate_account
+  using ((account_id = ( SELECT current_account_id() AS current_account_id)));
+
+alter table command enable row level security;
+create policy own_account on command as permissive for all to headgate_account
+  using ((account_id = ( SELECT current_account_id() AS current_account_id)));
+
+alter table command_attempt enable row level security;
+create policy own_account on command_attempt as permissive for all to headgate_account
+  using ((account_id = ( SELECT current_account_id() AS current_account_id)));
+
+alter table command_source_text enable row level security;
+create policy own_account on command_source_text as permissive for all to headgate_account
+  using ((account_id = ( SELECT current_account_id() AS current_account_id)));
+
+alter table command_tag enable row level security;
+create policy own_account on command_tag as permissive for all to headgate_account
+  using ((account_id = ( SELECT current_account_id() AS current_account_id)));
+
 alter table idempotency enable row level security;
 create policy own_account on idempotency as permissive for all to headgate_account
   using ((account_id = ( SELECT current_account_id() AS current_account_id)));
@@ -308,6 +477,12 @@ grant select, update on table account to headgate_account;
 grant delete, insert, select, update on table api_token to headgate_account;
 grant select on table app_user to headgate_account;
 grant insert, select on table audit_event to headgate_account;
+grant delete, insert, select, update on table cluster to headgate_account;
+grant delete, insert, select, update on table cluster_label to headgate_account;
+grant insert, select, update on table command to headgate_account;
+grant insert, select on table command_attempt to headgate_account;
+grant insert, select on table command_source_text to headgate_account;
+grant insert, select on table command_tag to headgate_account;
 grant select on table effective_group_member to headgate_account;
 grant insert, select on table idempotency to headgate_account;
 grant delete, insert, select, update on table invitation to headgate_account;
