@@ -90,6 +90,17 @@ describe("POST users/invite_new", () => {
     await given.anonymous().post(ACCEPT, { code: second.invitation_code });
   });
 
+  test("of several invitations at once, one is open", async () => {
+    const account = await given.account();
+    const email = newEmail();
+    await Promise.all(Array.from({ length: 6 }, () => account.post("/users/invite_new", { invitee_email: email })));
+    const open = await given.app.services.db.system.query(
+      "select from invitation where account_id = $1 and accepted_at is null",
+      [account.accountId],
+    );
+    expect(open).toHaveLength(1);
+  });
+
   test.each(["active", "disabled", "pending"] as const)("who is %s in the account cannot be invited", async (state) => {
     const account = await given.account();
     const member = await given.member(account, { state });

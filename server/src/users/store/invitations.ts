@@ -28,6 +28,8 @@ export interface NewInvitation {
 /** Replaces the e-mail's open invitation, if there is one: only the code shown last is good. */
 export async function insertInvitation(tx: Tx, invitation: NewInvitation): Promise<number> {
   const { accountId, email, codeSha256, groupIds } = invitation;
+  // Of two at once, the second sees the first one's; a statement of its own, for the next reads as of its beginning.
+  tx.send("select from account where id = $1 for no key update", [accountId]);
   tx.send("delete from invitation where account_id = $1 and lower(email) = lower($2) and accepted_at is null", [
     accountId,
     email,
