@@ -112,6 +112,12 @@ describe("PUT accounts/token for others", () => {
     expect(await tokensOf(account)).toBe(1);
   });
 
+  test.each(["emails", "groups"])("a refusal repeats no more of %s than helps", async (field) => {
+    const account = await given.account();
+    const { text } = await account.put("/accounts/token", { [field]: "x".repeat(60_000) }).refused(422, /x{100}$/);
+    expect(text.length).toBeLessThan(300);
+  });
+
   test("one unknown among many resets nobody", async () => {
     const account = await given.account();
     const member = await given.member(account);

@@ -6,7 +6,7 @@ import { mintToken, tokenSha256 } from "../access/token.ts";
 import type { Tx } from "../db/database.ts";
 import { OneOf } from "../http/schema.ts";
 import { invalid } from "../lib/fault.ts";
-import { parseReferences, ReferenceList, type References } from "../access/reference.ts";
+import { parseReferences, ReferenceList, shownReference, type References } from "../access/reference.ts";
 import { mayTakeOver } from "./may-act-on.ts";
 import { resolveGroups } from "./resolve-groups.ts";
 import { findAndLockTargets, type TargetRow } from "./store/members.ts";
@@ -104,7 +104,7 @@ async function findTargets(
 }
 
 function unknownUser(reference: string | number) {
-  return invalid("emails", `must name users of the account; there is no ${reference}`);
+  return invalid("emails", `must name users of the account; there is no ${shownReference(reference)}`);
 }
 
 function auditObject(ids: readonly number[]): string {

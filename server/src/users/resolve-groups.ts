@@ -1,4 +1,4 @@
-import type { References } from "../access/reference.ts";
+import { shownReference, type References } from "../access/reference.ts";
 import type { Tx } from "../db/database.ts";
 import { invalid } from "../lib/fault.ts";
 import { findGroups, type GroupRow } from "./store/groups.ts";
@@ -10,6 +10,8 @@ export async function resolveGroups(tx: Tx, accountId: number, references: Refer
   const groups = await findGroups(tx, accountId, references);
   const known = new Set(groups.flatMap(({ id, name }) => [id, name]));
   const unknown = [...ids, ...names].find((reference) => !known.has(reference));
-  if (unknown !== undefined) throw invalid("groups", `must name groups of the account; there is no ${unknown}`);
+  if (unknown !== undefined) {
+    throw invalid("groups", `must name groups of the account; there is no ${shownReference(unknown)}`);
+  }
   return groups;
 }

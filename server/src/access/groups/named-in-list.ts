@@ -1,6 +1,6 @@
 import type { Tx } from "../../db/database.ts";
 import { invalid, type Fault } from "../../lib/fault.ts";
-import { parseReferences, type References } from "../reference.ts";
+import { parseReferences, shownReference, type References } from "../reference.ts";
 import { holdRoles, type RoleRow } from "../roles/store.ts";
 import { holdMembers } from "./store.ts";
 
@@ -26,10 +26,8 @@ export async function rolesNamedIn(tx: Tx, list: string | undefined, unknown: Un
   return rows;
 }
 
-const SHOWN_LENGTH = 100;
-
 export function unknownIn(field: string, kind: "user" | "role"): Unknown {
-  return (reference) => invalid(field, `names an unknown ${kind}: ${[...reference].slice(0, SHOWN_LENGTH).join("")}`);
+  return (reference) => invalid(field, `names an unknown ${kind}: ${shownReference(reference)}`);
 }
 
 function isEmpty({ ids, names }: References): boolean {
