@@ -1,0 +1,78 @@
+import type { AttemptFiles } from "../command-files.ts";
+
+/**
+ * How a kind of command runs. The queue decides what runs and when, and writes every state; an executor turns a claimed
+ * command into something that runs, finds it again after a restart, and says how it ended.
+ *
+ * | step | what is certain after a crash |
+ * |---|---|
+ * | `prepare` | nothing runs: the command is claimed again freely |
+ * | `spawn` | the handle is not stored: what was spawned must end by itself without having begun |
+ * | (handle stored) | `begin` was perhaps not called: `adopt` begins what has not begun |
+ * | `begin` | it runs: `adopt` finds it, or finds out how it ended, or it is lost |
+ */
+export interface Executor {
+  /** What the node's budget is charged with while it runs. */
+  memoryMiB(command: RunnableCommand): number;
+  prepare(run: Run): Promise<PreparedRun>;
+  /** By the handle stored for it, on the node that stored it. */
+  adopt(run: Run, handle: unknown): Promise<LiveRun>;
+}
+
+export interface PreparedRun {
+  spawn(): Promise<LiveRun>;
+}
+
+export interface LiveRun {
+  /** JSON: all that `adopt` needs besides the run. */
+  readonly handle: unknown;
+  /** Lets it begin; calling it again changes nothing. */
+  begin(): Promise<void>;
+  /** Says that this node still holds the run. */
+  renew(): Promise<void>;
+  /** Looked at about once a second; never fails because of what the program wrote. */
+  look(): Promise<RunState>;
+  /** Settles when nothing of it is left running. */
+  stop(reason: "cancelled"): Promise<void>;
+}
+
+export type RunState =
+  { readonly state: "running"; readonly pid: number | null; readonly progress: number } | RunOutcome;
+
+export type RunOutcome =
+  | {
+      readonly state: "ended";
+      readonly kind: "succeeded" | "failed" | "timed-out" | "cancelled" | "refused";
+      readonly exitCode: number | null;
+      /** For a person, one line; null when it succeeded. */
+      readonly cause: string | null;
+      readonly outputBytes: number;
+      readonly logBytes: number;
+    }
+  /** It is gone and has left no word: it may have done all of its work or none. */
+  | { readonly state: "lost"; readonly cause: string }
+  /** It is gone and certainly never began. */
+  | { readonly state: "never-began" };
+
+/** What an executor may know of the command. */
+export interface RunnableCommand {
+  readonly id: number;
+  readonly accountId: number;
+  readonly commandType: string;
+  /** The `command` object of §2.2. */
+  readonly command: Readonly<Record<string, unknown>>;
+}
+
+export interface Run {
+  readonly command: RunnableCommand;
+  /** The program with its macros filled in; null for types without one. */
+  readonly programText: string | null;
+  readonly requestId: string;
+  readonly attempt: number;
+  readonly fence: number;
+  /** Seconds from now until the command's timeout is over, counted from the start of its first attempt. */
+  readonly timeoutSeconds: number;
+  /** Seconds since the start of the first attempt. */
+  readonly elapsedSeconds: number;
+  readonly files: AttemptFiles;
+}
