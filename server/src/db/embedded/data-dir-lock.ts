@@ -20,7 +20,7 @@ const held = new Set<DatabaseSync>();
  * holds between containers that share a volume. The pid, for the message only, sits in the file's `user_version`.
  */
 export function lockDataDir(dataDir: string): DataDirLock {
-  makeReachableFolder(dataDir);
+  makeReachableFolder(dataDir, "HEADGATE_DATA_DIR");
   const path = join(dataDir, "headgate.lock");
   const file = openPrivately(path);
   try {
@@ -61,7 +61,11 @@ function openPrivately(path: string): DatabaseSync {
     closeSync(openSync(path, "a", 0o600));
     return new DatabaseSync(path);
   } catch (cause) {
-    throw new Fault("invalid", `${path} cannot be written by this user: start Headgate as its owner`, { cause });
+    throw new Fault(
+      "invalid",
+      `HEADGATE_DATA_DIR: ${path} cannot be written by this user: start Headgate as its owner, or name another folder`,
+      { cause },
+    );
   }
 }
 

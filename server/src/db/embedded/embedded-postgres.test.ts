@@ -12,7 +12,7 @@ import {
   makeStoppedCluster,
   query,
   type ScratchCluster,
-} from "./scratch-cluster.ts";
+} from "../../../test/support/scratch-cluster.ts";
 
 const isRoot = process.getuid?.() === 0;
 const { cacheDir } = inject("postgres");

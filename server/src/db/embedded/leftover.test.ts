@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from "vitest";
 import { findProcess } from "../../lib/process-table.ts";
-import { makeStoppedCluster, query, type ScratchCluster } from "./scratch-cluster.ts";
+import { makeStoppedCluster, query, type ScratchCluster } from "../../../test/support/scratch-cluster.ts";
 import { spawnIdentity } from "./unprivileged-user.ts";
 
 const { cacheDir } = inject("postgres");

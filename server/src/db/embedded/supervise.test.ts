@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from "vitest";
 import { isServerChild } from "./cluster.ts";
-import { findProcess, listProcesses } from "./process-table.ts";
-import { makeStoppedCluster, query, type ScratchCluster } from "./scratch-cluster.ts";
+import { findProcess, listProcesses } from "../../lib/process-table.ts";
+import { makeStoppedCluster, query, type ScratchCluster } from "../../../test/support/scratch-cluster.ts";
 
 const { cacheDir } = inject("postgres");
 let template: ScratchCluster;

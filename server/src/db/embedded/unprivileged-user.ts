@@ -43,11 +43,21 @@ export async function giveTo(user: UnprivilegedUser | undefined, path: string): 
  * As root, other users have to get through it to what is theirs below, whatever our umask is; what they must not read
  * is closed itself. A folder that was there before keeps the mode its owner gave it.
  */
-export function makeReachableFolder(path: string): void {
-  const first = mkdirSync(path, { recursive: true, mode: 0o700 });
+export function makeReachableFolder(path: string, setting: string): void {
+  const first = makeFolder(path, setting);
   if (first === undefined || process.getuid?.() !== 0) return;
   for (let folder = resolve(path); folder.length >= resolve(first).length; folder = dirname(folder)) {
     chmodSync(folder, 0o711);
+  }
+}
+
+function makeFolder(path: string, setting: string): string | undefined {
+  try {
+    return mkdirSync(path, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const message = `${setting}: ${path} cannot be made (${why}). Give this user the right to, or name another folder.`;
+    throw new Fault("invalid", message, { cause });
   }
 }
 

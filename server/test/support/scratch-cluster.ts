@@ -6,13 +6,15 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { Client } from "pg";
 import { pino } from "pino";
-import { describeCluster, readPostmasterPid, type Cluster } from "./cluster.ts";
-import { lockDataDir } from "./data-dir-lock.ts";
-import { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded-postgres.ts";
-import { settleLeftover } from "./leftover.ts";
-import { findUnprivilegedUser, makeReachableFolder } from "./unprivileged-user.ts";
+import { describeCluster, readPostmasterPid, type Cluster } from "../../src/db/embedded/cluster.ts";
+import { lockDataDir } from "../../src/db/embedded/data-dir-lock.ts";
+import { startEmbeddedPostgres, type EmbeddedPostgres } from "../../src/db/embedded/embedded-postgres.ts";
+import { settleLeftover } from "../../src/db/embedded/leftover.ts";
+import { findUnprivilegedUser, makeReachableFolder } from "../../src/db/embedded/unprivileged-user.ts";
 
-/** For tests: a data directory of its own, and a way to leave nothing of it behind, running or stored. */
+const EMBEDDED = new URL("../../src/db/embedded/", import.meta.url);
+
+/** A data directory of its own, and a way to leave nothing of it behind, running or stored. */
 export interface ScratchCluster {
   readonly dataDir: string;
   readonly cluster: Cluster;
@@ -43,7 +45,7 @@ export function makeScratchCluster(cacheDir: string, below = ""): ScratchCluster
     cluster,
     clone: async () => {
       const copy = makeScratchCluster(cacheDir);
-      makeReachableFolder(copy.dataDir);
+      makeReachableFolder(copy.dataDir, "HEADGATE_DATA_DIR");
       await promisify(execFile)("/bin/cp", ["-a", cluster.folder, copy.cluster.folder]);
       await rm(join(copy.cluster.folder, "port"));
       return copy;
@@ -82,8 +84,8 @@ export async function makeStoppedCluster(cacheDir: string): Promise<ScratchClust
 function startElsewhere(dataDir: string, cacheDir: string): ChildProcess {
   const code = `
     import { pino } from "pino";
-    import { lockDataDir } from "${new URL("data-dir-lock.ts", import.meta.url).href}";
-    import { startEmbeddedPostgres } from "${new URL("embedded-postgres.ts", import.meta.url).href}";
+    import { lockDataDir } from "${new URL("data-dir-lock.ts", EMBEDDED).href}";
+    import { startEmbeddedPostgres } from "${new URL("embedded-postgres.ts", EMBEDDED).href}";
     const lock = lockDataDir(${JSON.stringify(dataDir)});
     await startEmbeddedPostgres({ lock, cacheDir: ${JSON.stringify(cacheDir)}, log: pino({ level: "silent" }) });
     console.log("ready");
