@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, fchownSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeSync } from "node:fs";
-import { dirname } from "node:path";
+import { readFileSync } from "node:fs";
 import { Fault } from "./fault.ts";
 import { KeyRing, type Key } from "./key-ring.ts";
+import { writePrivateFile } from "./private-file.ts";
 
 /**
  * The key file: a line `<id> <base64 of 32 bytes>` per key, the newest last, mode 0600, outside the database. It is
@@ -22,31 +22,23 @@ export function parseKeys(text: string, file: string): Key[] {
 }
 
 export function readKeys(file: string): Key[] {
-  return parseKeys(readFileSync(file, "utf8"), file);
+  return parseKeys(readText(file), file);
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Fault("invalid", `the key file cannot be read (${why})`, { cause });
+  }
 }
 
 export function writeKeys(file: string, keys: readonly Key[]): void {
   const text = `# Headgate key file: needed to read every stored secret. Keep a copy apart from the database.\n${keys
     .map(({ id, bytes }) => `${id} ${bytes.toString("base64")}\n`)
     .join("")}`;
-  const temporary = `${file}.${process.pid}.new`;
-  const handle = openSync(temporary, "w", 0o600);
-  try {
-    // Root may run an operator's command for a server that runs as somebody else.
-    const there = statSync(file, { throwIfNoEntry: false });
-    if (there !== undefined) fchownSync(handle, there.uid, there.gid);
-    writeSync(handle, text);
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
-  renameSync(temporary, file);
-  const folder = openSync(dirname(file), "r");
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
+  writePrivateFile(file, text);
 }
 
 export function newKey(after: readonly Key[]): Key {
