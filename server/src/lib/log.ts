@@ -1,4 +1,5 @@
 import { pino, type Logger } from "pino";
+import { describeError } from "./describe-error.ts";
 
 export type Log = Logger;
 
@@ -8,5 +9,6 @@ export type Log = Logger;
  */
 export function createLog(level: string): Log {
   const destination = pino.destination({ fd: 2, sync: false, minLength: 4096, periodicFlush: 1000 });
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+  const serializers = { err: describeError };
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers }, destination);
 }

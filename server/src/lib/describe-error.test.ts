@@ -1,0 +1,38 @@
+import { describe, expect, test } from "vitest";
+import { cloneDatabase } from "../../test/support/test-database.ts";
+import { openDatabase } from "../db/database.ts";
+import { describeError } from "./describe-error.ts";
+
+describe("what the log says of an error", () => {
+  test.each([
+    ["select $1::bigint", "22P02"],
+    ["select $1::inet", "22P02"],
+    ["select ('{\"a\":' || $1 || '}')::json", "22P02"],
+    ["insert into access_role (account_id, name, policy) values (-1, $1, $1)", "23503"],
+    ["insert into account (name, plan) values ($1, null)", "23502"],
+    ["do $$ begin raise exception 'stopped'; end $$", "P0001"],
+  ])("PostgreSQL refuses %s: the code is there, no value is", async (sql, code) => {
+    const database = await cloneDatabase();
+    const db = openDatabase({ ...database.connection, max: 1 });
+    try {
+      const values = sql.includes("$1") ? ['hush "hush" hush'] : [];
+      const error = await db.system.query(sql, values).catch((caught: unknown) => caught);
+      const text = JSON.stringify(describeError(new Error("outer", { cause: error })));
+      expect(JSON.parse(text)).toMatchObject({ type: "Error", message: "outer", cause: { code } });
+      expect(text).not.toContain("hush");
+    } finally {
+      await db.close();
+      await database.drop();
+    }
+  });
+
+  test("where it happened is kept, and what was thrown without being an error is not shown", () => {
+    const frames = expect.stringMatching(/^at .*describe-error\.test\.ts/);
+    expect(describeError(new TypeError("no such thing"))).toEqual({
+      type: "TypeError",
+      message: "no such thing",
+      stack: frames,
+    });
+    expect(describeError("secret")).toBe("string");
+  });
+});
