@@ -42,8 +42,8 @@ export interface Services {
 export interface App {
   url: string;
   services: Services;
-  /** Drains requests, then closes the store. */
-  stop(): Promise<void>;
+  /** Drains requests, then closes the store. `hurry` ends the waiting for clients. */
+  stop(hurry?: AbortSignal): Promise<void>;
 }
 
 export interface AppOptions {
@@ -91,22 +91,31 @@ export async function startApp({
       readiness: readinessParts(db, diskGuard, storeHealthy),
     },
   });
-  await server.listen({ host: config.host, port: config.port });
+  // Of a name with several addresses Fastify would drain the first alone.
+  await server.listen({ host: config.host === "localhost" ? "127.0.0.1" : config.host, port: config.port });
   const retention = { auditDays: config.retainAuditDays, idempotencyHours: config.retainIdempotencyHours };
   const tasks = runPeriodically(periodicTasks({ db, keys, clock, diskGuard, retention }), log);
 
   return {
     url: urlOf(server, config.host),
     services,
-    async stop() {
-      const drained = setTimeout(() => server.server.closeAllConnections(), DRAIN_LIMIT_MS);
-      await server.close();
-      clearTimeout(drained);
+    async stop(hurry) {
+      await drain(server, hurry);
       await tasks.stop();
       await denials.flush();
       await db.close();
     },
   };
+}
+
+async function drain(server: FastifyInstance, hurry = new AbortController().signal): Promise<void> {
+  const cut = (): void => server.server.closeAllConnections();
+  const limit = setTimeout(cut, DRAIN_LIMIT_MS);
+  hurry.addEventListener("abort", cut);
+  if (hurry.aborted) cut();
+  await server.close();
+  clearTimeout(limit);
+  hurry.removeEventListener("abort", cut);
 }
 
 function readinessParts(db: Database, diskGuard: DiskGuard, storeHealthy: () => boolean): ReadinessParts {

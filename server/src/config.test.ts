@@ -242,5 +242,5 @@ test.each([
 ])("%s is loopback: %s", (host, expected) => {
   expect(isLoopback(host)).toBe(expected);
   expect(read({ HEADGATE_HOST: host }).allowedNetworks).toHaveLength(expected ? 2 : 0);
-  expect(exposureWarning({ host, port: 8470 }) === null).toBe(expected);
+  expect(exposureWarning(host, "http://there:8470") === null).toBe(expected);
 });

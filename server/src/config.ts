@@ -1,5 +1,4 @@
 import { isAbsolute, join, resolve } from "node:path";
-import { isIPv6 } from "node:net";
 import ipaddr from "ipaddr.js";
 import { parseConfigFile } from "./config/config-file.ts";
 import { nearestName } from "./config/nearest-name.ts";
@@ -153,11 +152,10 @@ export function isLoopback(host: string): boolean {
 }
 
 /** What to tell an operator whose tokens would cross a network in the clear; null when they do not leave the machine. */
-export function exposureWarning(config: Pick<Config, "host" | "port">): string | null {
-  if (isLoopback(config.host)) return null;
-  const address = isIPv6(config.host) ? `[${config.host}]` : config.host;
+export function exposureWarning(host: string, url: string): string | null {
+  if (isLoopback(host)) return null;
   return (
-    `Listening on ${address}:${config.port} without TLS: tokens and data cross the network in the clear. ` +
+    `Listening on ${url} without TLS: tokens and data cross the network in the clear. ` +
     "Put a TLS proxy in front and name it in HEADGATE_TRUSTED_PROXIES, or listen on 127.0.0.1."
   );
 }

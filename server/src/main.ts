@@ -1,6 +1,9 @@
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Config } from "./config.ts";
+import type { Log } from "./lib/log.ts";
+import type { StopSignals } from "./start.ts";
 
 /** One program, roles as subcommands; each loads only the modules it needs. */
 const USAGE = `Usage: headgate <command>
@@ -53,21 +56,33 @@ async function loadConfig(): Promise<Config> {
 async function runServer(config: Config): Promise<void> {
   const [{ start }, { createLog }] = await Promise.all([import("./start.ts"), import("./lib/log.ts")]);
   const log = createLog(config.logLevel);
-  const headgate = await start(config, log, say);
-  let stopping = false;
-  const stop = (signal: string): void => {
-    if (stopping) return;
-    stopping = true;
-    log.info({ signal }, "stopping");
-    headgate.stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        log.fatal({ err: error }, "the stop failed");
-        log.flush(() => process.exit(1));
-      },
-    );
+  const signals = stopSignals(log);
+  try {
+    const headgate = await start(config, log, say, signals);
+    if (!signals.stop.aborted) await once(signals.stop, "abort");
+    await headgate.stop();
+  } catch (error) {
+    // Stopped before it was ready: what had been started is ended again.
+    if (error !== signals.stop.reason) throw error;
+  }
+  process.exit(0);
+}
+
+/** npm passes on a signal that the terminal has sent to us already: one that comes so soon is the same one. */
+const SAME_SIGNAL_MS = 1_000;
+
+/** From the first moment on: a stop that came too early would leave the database running. */
+function stopSignals(log: Log): StopSignals {
+  const [stop, hurry] = [new AbortController(), new AbortController()];
+  let firstAt: number | undefined;
+  const onSignal = (signal: string): void => {
+    firstAt ??= performance.now();
+    if (!stop.signal.aborted) log.info({ signal }, "stopping");
+    stop.abort();
+    if (performance.now() - firstAt > SAME_SIGNAL_MS) hurry.abort();
   };
-  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => stop(signal));
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, onSignal);
+  return { stop: stop.signal, hurry: hurry.signal };
 }
 
 async function runMigrations(config: Config): Promise<void> {
@@ -96,9 +111,12 @@ function fail(message: string): never {
   process.exit(1);
 }
 
+// Whoever read our output may be gone (`npm start | head`); that is no reason to end.
+process.stdout.on("error", () => undefined);
+
 main(process.argv.slice(2)).catch((error: unknown) => {
   // What a person can act on is told in a sentence; anything else is a defect and shows where it happened.
-  const told = error instanceof Error && error.name === "Fault";
+  const told = error instanceof Error && (error.name === "Fault" || "syscall" in error);
   fail(
     told
       ? `Headgate cannot start: ${error.message}`

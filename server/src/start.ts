@@ -1,5 +1,5 @@
-import { closeSync, existsSync, fsyncSync, openSync, writeSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { ensureFirstAccount, type FirstAccount } from "./accounts/first-account.ts";
 import { startApp, type App } from "./app.ts";
 import { exposureWarning, type Config } from "./config.ts";
@@ -10,6 +10,7 @@ import { openDatabase } from "./db/database.ts";
 import { Fault } from "./lib/fault.ts";
 import { newKey, writeKeys } from "./lib/key-file.ts";
 import type { Log } from "./lib/log.ts";
+import { writePrivateFile } from "./lib/private-file.ts";
 
 /**
  * `npm start` in one process: the store, its migrations, the first account, the server. Stopping goes the other way:
@@ -20,91 +21,93 @@ export interface Headgate {
   stop(): Promise<void>;
 }
 
-export async function start(config: Config, log: Log, say: (line: string) => void): Promise<Headgate> {
-  const lock = lockDataDir(config.dataDir);
-  const undo: (() => Promise<void> | void)[] = [() => lock.release()];
-  const unwind = async (): Promise<void> => {
-    for (const step of undo.toReversed()) await step();
-  };
+export interface StopSignals {
+  /** Stop in good order; what is being started is not finished. */
+  stop: AbortSignal;
+  /** Wait for no client any more. */
+  hurry: AbortSignal;
+}
+
+export async function start(
+  config: Config,
+  log: Log,
+  say: (line: string) => void,
+  { stop, hurry }: StopSignals,
+): Promise<Headgate> {
+  // Takes every step back, whatever becomes of the others: a failed drain must not leave the database running.
+  const undo = new AsyncDisposableStack();
   try {
-    const store = await openStore({ ...config, lock, log, progress: say });
-    undo.push(() => store.stop());
+    const lock = lockDataDir(config.dataDir);
+    undo.defer(() => lock.release());
+    const store = await openStore({ ...config, lock, log, progress: say, signal: stop });
+    undo.defer(() => store.stop());
+    stop.throwIfAborted();
     for (const { number, name } of await migrate(store.connection)) log.info({ number, name }, "migration applied");
+    stop.throwIfAborted();
     const first = await prepareFirstRun(config, store);
+    mustHaveKeys(config.keyFile);
     const app = await listen(config, store, log);
-    undo.push(() => app.stop());
+    undo.defer(() => app.stop(hurry));
     announce(app, first, config, say);
-    return { url: app.url, stop: unwind };
+    return { url: app.url, stop: () => undo.disposeAsync() };
   } catch (error) {
-    await unwind();
+    await undo.disposeAsync().catch((failure: unknown) => log.error({ err: failure }, "the stop failed"));
     throw error;
   }
 }
 
 async function prepareFirstRun(config: Config, store: Store): Promise<FirstAccount | undefined> {
+  const { keyFile, adminEmail, defaultFeatures } = config;
   const db = openDatabase({ ...store.connection, max: 1 });
   try {
-    await ensureKeyFile(config.keyFile, async () => {
-      const rows = await db.system.query("select 1 from account limit 1");
-      return rows.length === 0;
-    });
-    return await ensureFirstAccount(db, config.adminEmail, config.defaultFeatures, (token) => {
-      writeSecretFile(adminTokenFile(config), `${token}\n`);
+    // Called under a lock of the database, so of several nodes that start at once one makes the keys.
+    return await ensureFirstAccount(db, adminEmail, defaultFeatures, (token) => {
+      if (!existsSync(keyFile)) {
+        mkdirSync(dirname(keyFile), { recursive: true, mode: 0o700 });
+        writeKeys(keyFile, [newKey([])]);
+      }
+      writePrivateFile(adminTokenFile(config), `${token}\n`);
     });
   } finally {
     await db.close();
   }
 }
 
-/** A new key for a new installation only: without its old keys an existing one could not read its own secrets. */
-async function ensureKeyFile(file: string, isNewInstallation: () => Promise<boolean>): Promise<void> {
-  if (existsSync(file)) return;
-  if (!(await isNewInstallation())) {
-    throw new Fault(
-      "invalid",
-      `HEADGATE_KEY_FILE: ${file} is missing. Restore it: the stored secrets cannot be read without it.`,
-    );
-  }
-  writeKeys(file, [newKey([])]);
+/** Keys are made for a new installation only: without its old ones an existing one could not read its own secrets. */
+function mustHaveKeys(keyFile: string): void {
+  if (existsSync(keyFile)) return;
+  throw new Fault(
+    "invalid",
+    `HEADGATE_KEY_FILE: ${keyFile} is missing. Restore it: the stored secrets cannot be read without it.`,
+  );
 }
 
 function adminTokenFile({ dataDir }: Config): string {
   return join(dataDir, "admin-token");
 }
 
-function writeSecretFile(file: string, text: string): void {
-  const handle = openSync(file, "w", 0o600);
-  try {
-    writeSync(handle, text);
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
-}
+/** Why the operating system refuses an address, and what to do. */
+const LISTEN_CURES: Readonly<Record<string, string | undefined>> = {
+  EADDRINUSE: "HEADGATE_PORT is taken: stop what uses it, or set another port",
+  EACCES: "HEADGATE_PORT is kept for root: set one from 1024 on",
+  EADDRNOTAVAIL: "HEADGATE_HOST is no address of this machine",
+  ENOTFOUND: "HEADGATE_HOST is a name that leads nowhere",
+  EAI_AGAIN: "HEADGATE_HOST is a name that cannot be looked up now",
+};
 
 async function listen(config: Config, store: Store, log: Log): Promise<App> {
   try {
     return await startApp({ config, connection: store.connection, log, storeHealthy: () => store.healthy() });
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "EADDRINUSE") {
-      throw new Fault(
-        "invalid",
-        `HEADGATE_PORT ${config.port} is taken on ${config.host}: stop what uses it, or set another port.`,
-      );
-    }
-    if (code === "EACCES" || code === "EADDRNOTAVAIL") {
-      throw new Fault(
-        "invalid",
-        `HEADGATE_HOST/HEADGATE_PORT: cannot listen on ${config.host}:${config.port} (${code}).`,
-      );
-    }
-    throw error;
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    const cure = LISTEN_CURES[code];
+    if (cure === undefined) throw error;
+    throw new Fault("invalid", `cannot listen on ${config.host}:${config.port}. ${cure}.`, { cause: error });
   }
 }
 
 function announce(app: App, first: FirstAccount | undefined, config: Config, say: (line: string) => void): void {
-  const warning = exposureWarning(config);
+  const warning = exposureWarning(config.host, app.url);
   if (warning !== null) say(warning);
   if (first !== undefined) {
     say(

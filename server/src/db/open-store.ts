@@ -20,6 +20,8 @@ export interface StoreOptions {
   cacheDir: string;
   log: Log;
   progress: (line: string) => void;
+  /** Breaks off the wait for an embedded server that does not take connections yet. */
+  signal?: AbortSignal;
 }
 
 /** For the server, which holds the data directory. */
