@@ -116,7 +116,7 @@ async function counters(url: string, client: Client): Promise<{ roundTrips: numb
   const metrics = await (await fetch(`${url}/metrics`)).text();
   const roundTrips = Number(/^headgate_db_round_trips_total (\S+)$/m.exec(metrics)?.[1]);
   const { rows } = await client.query<{ flushes: number }>(
-    "select sum(fsyncs)::int as flushes from pg_stat_io where object = 'wal' and backend_type = 'client backend'",
+    "select sum(fsyncs)::int as flushes from pg_stat_io where object = 'wal'",
   );
   return { roundTrips, walFlushes: rows[0]?.flushes ?? Number.NaN };
 }
