@@ -124,7 +124,7 @@ create table command (
   cluster_id bigint not null,
   label text not null,
   command_type text not null,
-  command jsonb not null,
+  command json not null,
   secrets bytea,
   name text,
   template text default 'generic'::text not null,
@@ -170,7 +170,7 @@ create table command_attempt (
 create table command_source_text (
   command_id bigint not null,
   account_id bigint default current_account_id() not null,
-  original text not null,
+  original text,
   resolved text not null
 );
 

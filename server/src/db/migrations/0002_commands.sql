@@ -42,8 +42,8 @@ create table command (
   cluster_id bigint not null references cluster (id),
   label text not null,
   command_type text not null check (command_type in ('SparkCommand', 'HadoopCommand', 'HiveCommand')),
-  -- the `command` object of the interface, secrets replaced by their mask
-  command jsonb not null,
+  -- the `command` object of the interface, secrets replaced by their mask; json keeps the order of its keys
+  command json not null,
   -- sealed: values of the command that are secret (encryptionKey)
   secrets bytea,
   name text,
@@ -100,11 +100,12 @@ create table command_tag (
 );
 create index command_tag_history on command_tag (account_id, tag, created_at desc, command_id desc);
 
--- The program as it runs: inline text or the script read at submission, macros filled in. A rerun uses the same text.
+-- The program or query as it runs: inline text or the script read at submission, macros filled in. A rerun uses the
+-- same text. `original` is null where nothing was filled in.
 create table command_source_text (
   command_id bigint primary key references command (id) on delete cascade,
   account_id bigint not null default current_account_id() references account (id) on delete cascade,
-  original text not null,
+  original text,
   resolved text not null
 );
 

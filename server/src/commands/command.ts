@@ -1,0 +1,131 @@
+import { Type, type Static } from "typebox";
+import { Id, Nullable, OneOf, Timestamp } from "../http/schema.ts";
+import { isoSeconds } from "../lib/clock.ts";
+import { COMMAND_STATUSES, COMMAND_TYPES, type CommandRow } from "./store/command-row.ts";
+
+/**
+ * The command object of §2.2, the same for every type: what differs by type is inside `command`.
+ *
+ * | status | becomes |
+ * |---|---|
+ * | `waiting` | `running`, `cancelling`, or `error` when it cannot run |
+ * | `running` | `done`, `error`, `cancelling`; between two attempts it stays, without a pid |
+ * | `cancelling` | `cancelled` |
+ * | `done`, `error`, `cancelled` | nothing: these are the ends |
+ */
+const commandFields = {
+  id: Id,
+  uid: Type.Integer({ description: "As user_id" }),
+  account_id: Type.Integer(),
+  user_id: Type.Integer({ description: "Who submitted it" }),
+  status: OneOf(COMMAND_STATUSES),
+  progress: Type.Integer({ description: "Percent; it never falls, and is 100 when done" }),
+  command_type: OneOf(COMMAND_TYPES),
+  command: Type.Unsafe<Readonly<Record<string, unknown>>>(
+    Type.Object({}, { additionalProperties: true, description: "What was submitted, by type; unset fields are null" }),
+  ),
+  created_at: Timestamp,
+  submit_time: Type.Integer({ description: "Seconds since 1970" }),
+  start_time: commandTime("Null until it runs"),
+  end_time: commandTime("Null until it has ended"),
+  path: Type.String(),
+  meta_data: Type.Object({ logs_resource: Type.String(), results_resource: Type.String() }),
+  svc_session_id: Nullable(Type.Integer()),
+  qlog: Nullable(Type.String({ description: "JSON: the columns of the result" })),
+  resolved_macros: Nullable(Type.String({ description: "JSON: the values of the macros, in their order" })),
+  label: Type.String({ description: "Of the cluster" }),
+  name: Nullable(Type.String()),
+  pool: Nullable(Type.String()),
+  timeout: Nullable(Type.Integer({ description: "Seconds, as submitted; null: 129600" })),
+  template: Type.String(),
+  command_source: Type.String({ examples: ["API"] }),
+  can_notify: Type.Boolean(),
+  num_result_dir: Type.Integer({ description: "0 until there are results" }),
+  pid: Nullable(Type.Integer({ description: "Of the driver while it runs" })),
+  saved_query_mutable_id: Nullable(Type.Integer()),
+  waiting_reason: Type.Optional(Type.String({ description: "Only while it waits" })),
+  tags: Type.Optional(Type.Array(Type.String(), { description: "With include_query_properties" })),
+  macros: Type.Optional(
+    Type.Array(Type.Object({}, { additionalProperties: true }), { description: "With include_query_properties" }),
+  ),
+  comments: Type.Optional(Type.Array(Type.String(), { description: "With include_query_properties" })),
+};
+
+export const Command = Type.Object(commandFields, { title: "Command" });
+/** For replies that say more than the object. */
+export const CommandFields = commandFields;
+
+/** How `start_time` and `end_time` are written: HEADGATE_COMMAND_TIMES. */
+export const COMMAND_TIMES = ["iso", "epoch"] as const;
+export type CommandTimes = (typeof COMMAND_TIMES)[number];
+
+/** Why a command waits, for people; the queue knows best. */
+export type WaitingReason = (row: CommandRow) => string;
+
+export interface CommandView {
+  commandTimes: CommandTimes;
+  waitingReason: WaitingReason;
+}
+
+/** What handlers that answer with commands need of `app`. */
+export interface WithCommandView {
+  commandView: CommandView;
+}
+
+export function commandObject(row: CommandRow, { commandTimes, waitingReason }: CommandView): Static<typeof Command> {
+  const time = (at: Date | null) => {
+    if (at === null) return null;
+    return commandTimes === "iso" ? isoSeconds(at) : epochSeconds(at);
+  };
+  return {
+    id: row.id,
+    uid: row.userId,
+    account_id: row.accountId,
+    user_id: row.userId,
+    status: row.status,
+    progress: row.progress,
+    command_type: row.commandType,
+    command: row.command,
+    created_at: isoSeconds(row.createdAt),
+    submit_time: epochSeconds(row.createdAt),
+    start_time: time(row.startTime),
+    end_time: time(row.endTime),
+    path: `/tmp/${row.createdAt.toISOString().slice(0, 10)}/${row.accountId}/${row.id}`,
+    meta_data: { logs_resource: `commands/${row.id}/logs`, results_resource: `commands/${row.id}/results` },
+    svc_session_id: null,
+    qlog: row.qlog,
+    resolved_macros: row.resolvedMacros,
+    label: row.label,
+    name: row.name,
+    pool: row.pool,
+    timeout: row.timeoutSeconds,
+    template: row.template,
+    command_source: row.commandSource,
+    can_notify: row.canNotify,
+    num_result_dir: row.numResultDir,
+    pid: row.pid,
+    saved_query_mutable_id: null,
+    ...(row.status === "waiting" ? { waiting_reason: waitingReason(row) } : {}),
+  };
+}
+
+/** What `include_query_properties` adds. Nobody can comment on a command yet. */
+export function queryProperties(row: CommandRow, tags: readonly string[]) {
+  return { tags: [...tags], macros: submittedMacros(row.macros), comments: [] };
+}
+
+function submittedMacros(json: string | null): Record<string, unknown>[] {
+  // Written by our own submission, which takes nothing but an array of objects.
+  return json === null ? [] : (JSON.parse(json) as Record<string, unknown>[]);
+}
+
+function epochSeconds(at: Date): number {
+  return Math.floor(at.getTime() / 1000);
+}
+
+function commandTime(description: string) {
+  return Type.Unsafe<string | number | null>({
+    type: ["string", "integer", "null"],
+    description: `${description}. UTC as YYYY-MM-DDTHH:MM:SSZ, or seconds since 1970 where HEADGATE_COMMAND_TIMES is epoch`,
+  });
+}

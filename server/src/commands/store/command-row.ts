@@ -1,0 +1,43 @@
+export const COMMAND_STATUSES = ["waiting", "running", "cancelling", "done", "error", "cancelled"] as const;
+export type CommandStatus = (typeof COMMAND_STATUSES)[number];
+
+export const COMMAND_TYPES = ["SparkCommand", "HadoopCommand", "HiveCommand"] as const;
+export type CommandType = (typeof COMMAND_TYPES)[number];
+
+/** A command as the interface shows it. */
+export interface CommandRow {
+  id: number;
+  accountId: number;
+  userId: number;
+  clusterId: number;
+  label: string;
+  commandType: CommandType;
+  /** The `command` object of §2.2, secrets masked. */
+  command: Readonly<Record<string, unknown>>;
+  name: string | null;
+  template: string;
+  pool: string | null;
+  timeoutSeconds: number | null;
+  /** JSON, as submitted. */
+  macros: string | null;
+  /** JSON: an array of one object a macro. */
+  resolvedMacros: string | null;
+  canNotify: boolean;
+  commandSource: string;
+  status: CommandStatus;
+  progress: number;
+  createdAt: Date;
+  startTime: Date | null;
+  endTime: Date | null;
+  pid: number | null;
+  qlog: string | null;
+  numResultDir: number;
+}
+
+/** For `select … from command c`. */
+export const COMMAND_COLUMNS = `
+  c.id, c.account_id as "accountId", c.user_id as "userId", c.cluster_id as "clusterId", c.label,
+  c.command_type as "commandType", c.command, c.name, c.template, c.pool, c.timeout_seconds as "timeoutSeconds",
+  c.macros, c.resolved_macros as "resolvedMacros", c.can_notify as "canNotify", c.command_source as "commandSource",
+  c.status, c.progress, c.created_at as "createdAt", c.start_time as "startTime", c.end_time as "endTime", c.pid, c.qlog,
+  c.num_result_dir as "numResultDir"`;
