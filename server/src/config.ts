@@ -34,6 +34,16 @@ export interface Config {
   readonly lowDiskPercent: number;
   readonly defaultFeatures: readonly Feature[];
   readonly allowedNetworks: readonly string[];
+  /** Null: a share of the machine. */
+  readonly memoryBudgetMiB: number | null;
+  readonly commandsPerAccount: number;
+  readonly commandsPerCluster: number;
+  readonly timeoutCheckSeconds: number;
+  readonly leaseSeconds: number;
+  readonly logLimitMiB: number;
+  readonly retainResultsDays: number;
+  readonly retainLogsDays: number;
+  readonly isolation: "auto" | "bubblewrap" | "none";
   /** Of exports; null: asked for. */
   readonly passphrase: Secret | null;
   readonly logLevel: LogLevel;
@@ -88,6 +98,15 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
     lowDiskPercent: value(settings.lowDiskPercent),
     defaultFeatures: value(settings.defaultFeatures),
     allowedNetworks: optional(settings.allowedNetworks) ?? (isLoopback(host) ? loopbackNetworks : Object.freeze([])),
+    memoryBudgetMiB: optional(settings.memoryBudgetMiB),
+    commandsPerAccount: value(settings.commandsPerAccount),
+    commandsPerCluster: value(settings.commandsPerCluster),
+    timeoutCheckSeconds: value(settings.timeoutCheckSeconds),
+    leaseSeconds: value(settings.leaseSeconds),
+    logLimitMiB: value(settings.logLimitMiB),
+    retainResultsDays: value(settings.retainResultsDays),
+    retainLogsDays: value(settings.retainLogsDays),
+    isolation: value(settings.isolation),
     passphrase: optional(settings.passphrase),
     logLevel: value(settings.logLevel),
   };

@@ -59,3 +59,11 @@ export const httpAddress: ParseValue<string> = (text) => {
   const plain = url.username === "" && url.password === "" && url.search === "" && url.hash === "";
   return /^https?:$/.test(url.protocol) && plain ? url.href.replace(/\/+$/, "") : undefined;
 };
+
+/** `8g`, `512m`; a bare number counts MiB. */
+export const sizeMiB: ParseValue<number> = (text) => {
+  const match = /^(\d{1,9})(m|g)?$/i.exec(text);
+  if (match === null) return undefined;
+  const value = Number(match[1]) * (match[2]?.toLowerCase() === "g" ? 1024 : 1);
+  return value >= 1 && value <= 2 ** 30 ? value : undefined;
+};

@@ -1,6 +1,17 @@
 import { features, isFeature, type Feature } from "../lib/features.ts";
 import { Secret } from "../lib/secret.ts";
-import { host, httpAddress, integer, listOf, matching, network, oneOf, path, type ParseValue } from "./parse-value.ts";
+import {
+  host,
+  httpAddress,
+  integer,
+  listOf,
+  matching,
+  network,
+  oneOf,
+  path,
+  sizeMiB,
+  type ParseValue,
+} from "./parse-value.ts";
 
 /**
  * Every setting of the product as data: the reader, the operator's listing, `headgate.env.example` and the docs are all
@@ -162,6 +173,72 @@ export const settings = {
     allowed: networks,
     parse: listOf(network),
     derived: "loopback when HEADGATE_HOST is loopback, else none",
+  }),
+  memoryBudgetMiB: derived({
+    name: "HEADGATE_MEMORY_BUDGET",
+    description: "Memory that the commands running on this node may have together.",
+    allowed: "a size such as 8g or 8192m",
+    parse: sizeMiB,
+    derived: "70 % of the machine",
+  }),
+  commandsPerAccount: fixed({
+    name: "HEADGATE_COMMANDS_PER_ACCOUNT",
+    description: "Commands of one account that run at the same time, on all nodes together.",
+    allowed: "an integer from 1 to 100000",
+    parse: integer(1, 100_000),
+    default: "20",
+  }),
+  commandsPerCluster: fixed({
+    name: "HEADGATE_COMMANDS_PER_CLUSTER",
+    description: "Commands that run at the same time on a cluster that names no number of its own.",
+    allowed: "an integer from 1 to 100000",
+    parse: integer(1, 100_000),
+    default: "8",
+  }),
+  timeoutCheckSeconds: fixed({
+    name: "HEADGATE_TIMEOUT_CHECK_SECONDS",
+    description: "Seconds between two looks at a command's timeout, counted from its start.",
+    allowed: "an integer from 1 to 3600",
+    parse: integer(1, 3600),
+    default: "60",
+  }),
+  leaseSeconds: fixed({
+    name: "HEADGATE_LEASE_SECONDS",
+    description:
+      "Seconds after which the commands of a node cut off from a shared database end, and others settle them.",
+    allowed: "an integer from 5 to 86400",
+    parse: integer(5, 86_400),
+    default: "600",
+  }),
+  logLimitMiB: fixed({
+    name: "HEADGATE_LOG_LIMIT",
+    description: "How much of a command's log is kept; what comes after it is dropped.",
+    allowed: "a size such as 100m or 1g",
+    parse: sizeMiB,
+    default: "100m",
+  }),
+  retainResultsDays: fixed({
+    name: "HEADGATE_RETAIN_RESULTS",
+    description: "Days for which the results of commands are kept on this node.",
+    allowed: "an integer from 1 to 36500",
+    parse: integer(1, 36_500),
+    default: "30",
+  }),
+  retainLogsDays: fixed({
+    name: "HEADGATE_RETAIN_LOGS",
+    description: "Days for which the logs of commands are kept on this node.",
+    allowed: "an integer from 1 to 36500",
+    parse: integer(1, 36_500),
+    default: "30",
+  }),
+  isolation: fixed({
+    name: "HEADGATE_ISOLATION",
+    description:
+      "What keeps programs apart: bubblewrap; auto, which takes it where it is and else runs programs of the first " +
+      "account only; none, where every account is trusted.",
+    allowed: "one of auto, bubblewrap, none",
+    parse: oneOf(["auto", "bubblewrap", "none"]),
+    default: "auto",
   }),
   passphrase: derived({
     name: "HEADGATE_PASSPHRASE",
