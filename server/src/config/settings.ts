@@ -40,6 +40,8 @@ export interface DerivedSetting<T> extends Setting<T> {
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
+export const isolations = ["auto", "bubblewrap", "none"] as const;
+
 const aPath = "a path (a relative one counts from the repository; ~ is not expanded)";
 const networks = "a comma list of IP addresses or CIDR blocks without host bits, or none";
 
@@ -236,8 +238,8 @@ export const settings = {
     description:
       "What keeps programs apart: bubblewrap; auto, which takes it where it is and else runs programs of the first " +
       "account only; none, where every account is trusted.",
-    allowed: "one of auto, bubblewrap, none",
-    parse: oneOf(["auto", "bubblewrap", "none"]),
+    allowed: `one of ${isolations.join(", ")}`,
+    parse: oneOf(isolations),
     default: "auto",
   }),
   passphrase: derived({
