@@ -37,11 +37,11 @@ export async function authenticate(
     `select t.id as token_id, t.account_id, m.id as membership_id, m.user_id, u.email, m.state, m.is_operator,
             m.last_login, a.features,
             (select array_agg(g.name) from effective_group_member e join access_group g on g.id = e.group_id
-              where e.membership_id = m.id) as groups,
-            (select array_agg(distinct r.policy) from effective_group_member e
-              join access_group_role gr on gr.group_id = e.group_id
-              join access_role r on r.id = gr.role_id
-              where e.membership_id = m.id) as policies,
+              where e.membership_id = m.id and g.source = 'system') as groups,
+            (select json_agg(r.policy) from access_role r
+              where r.id in (select gr.role_id from effective_group_member e
+                               join access_group_role gr on gr.group_id = e.group_id
+                              where e.membership_id = m.id)) as policies,
             not 'ip_whitelisting' = any (a.features)
               or exists (select from whitelisted_ip w where w.account_id = a.id and w.ip_cidr >>= $2::inet)
               as address_allowed

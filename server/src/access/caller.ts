@@ -9,6 +9,7 @@ export interface Caller {
   tokenId: number;
   email: string;
   isOperator: boolean;
+  /** The built-in ones; what custom groups give is in the statements of their roles. */
   groups: ReadonlySet<string>;
   statements: readonly RoleStatement[];
   features: ReadonlySet<Feature>;

@@ -40,7 +40,11 @@ function actionsOf(resource: string): readonly string[] {
   return known[resource] ?? [...new Set(Object.values(RESOURCE_ACTIONS).flat())];
 }
 
-const parsed = new LRUCache<string, RoleStatement[]>({ max: 1000 });
+const REMEMBERED_CHARACTERS = 4_000_000;
+const parsed = new LRUCache<string, RoleStatement[]>({
+  maxSize: REMEMBERED_CHARACTERS,
+  sizeCalculation: (_statements, text) => text.length,
+});
 
 /** What was checked when it was stored; the same few texts come with every request, so they are read once. */
 export function parsedPolicy(text: string): RoleStatement[] {

@@ -3,10 +3,10 @@ import { operation } from "../operation.ts";
 import { ReferenceList } from "../reference.ts";
 import { checkUniqueName, UniqueName } from "../unique-name.ts";
 import { applyGroupEdit } from "./apply-edit.ts";
-import { groupNameTaken, NO_EDIT } from "./group-rules.ts";
+import { checkGroupCount, groupNameTaken, NO_EDIT } from "./group-rules.ts";
 import { GroupReply, groupReply } from "./group.ts";
 import { membersNamedIn, rolesNamedIn, unknownIn } from "./named-in-list.ts";
-import { insertGroup } from "./store.ts";
+import { countGroups, insertGroup } from "./store.ts";
 
 export const createGroup = operation({
   id: "group_create",
@@ -28,6 +28,7 @@ export const createGroup = operation({
     return change(async (tx, audit) => {
       const group = await insertGroup(tx, name);
       if (group === undefined) throw groupNameTaken(name);
+      checkGroupCount(await countGroups(tx));
       const members = await membersNamedIn(tx, body.members, unknownIn("members", "user"));
       const roles = await rolesNamedIn(tx, body.roles, unknownIn("roles", "role"));
       await applyGroupEdit(tx, group, { ...NO_EDIT, members, roles }, { caller, deny });

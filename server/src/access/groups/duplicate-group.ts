@@ -5,9 +5,9 @@ import { operation } from "../operation.ts";
 import { parsedPolicy } from "../role-policy.ts";
 import { listRolesOfGroup } from "../roles/store.ts";
 import { checkUniqueName, UniqueName } from "../unique-name.ts";
-import { groupNameTaken } from "./group-rules.ts";
+import { checkGroupCount, groupNameTaken } from "./group-rules.ts";
 import { GroupIdParam, GroupReply, groupReply } from "./group.ts";
-import { copyGroup, findGroup, lockGroup } from "./store.ts";
+import { copyGroup, countGroups, findGroup, lockGroup } from "./store.ts";
 
 /** A custom group with the same roles and members; of `everyone`, with those who are active members now. */
 export const duplicateGroup = operation({
@@ -36,6 +36,7 @@ export const duplicateGroup = operation({
       }
       const copy = await copyGroup(tx, original.id, name);
       if (copy === undefined) throw groupNameTaken(name);
+      checkGroupCount(await countGroups(tx));
       audit.object = `group/${copy.id}`;
       return groupReply(copy);
     });

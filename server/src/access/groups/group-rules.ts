@@ -52,6 +52,14 @@ export function checkGroupDelete(group: GroupRow): void {
   if (group.source === "system") throw invalid("group_id", `must not be the built-in group ${group.name}`);
 }
 
+/** Every request asks for its caller's groups: see roles/account-limits.ts. */
+const MAX_GROUPS = 5000;
+
+export function checkGroupCount(groups: number): void {
+  if (groups > MAX_GROUPS)
+    throw invalid("name", `must not be that of one group more than the ${MAX_GROUPS} of an account`);
+}
+
 export function groupNameTaken(name: string): Fault {
   return new Fault("conflict", `The account has a group named ${name} already.`);
 }

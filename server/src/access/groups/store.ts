@@ -65,6 +65,11 @@ export async function lockGroup(tx: Tx, id: number): Promise<GroupRow | undefine
   return row;
 }
 
+export async function countGroups(tx: Tx): Promise<number> {
+  const [row] = await tx.query<{ groups: number }>("select count(*) as groups from access_group");
+  return row?.groups ?? 0;
+}
+
 /** Undefined: the name is taken. */
 export async function insertGroup(tx: Tx, name: string): Promise<GroupRow | undefined> {
   const [row] = await tx.query<GroupRow>(

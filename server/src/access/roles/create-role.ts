@@ -3,6 +3,7 @@ import { BEYOND_CALLER, mayHandOut } from "../hand-out.ts";
 import { operation } from "../operation.ts";
 import { parseRolePolicies } from "../role-policy.ts";
 import { checkUniqueName, UniqueName } from "../unique-name.ts";
+import { checkRolesOfAccount } from "./account-limits.ts";
 import { roleNameTaken } from "./role-rules.ts";
 import { Policies, RoleReply, roleReply } from "./role.ts";
 import { insertRole } from "./store.ts";
@@ -24,6 +25,7 @@ export const createRole = operation({
     return change(async (tx, audit) => {
       const role = await insertRole(tx, name, policy);
       if (role === undefined) throw roleNameTaken(name);
+      await checkRolesOfAccount(tx);
       audit.object = `role/${role.id}`;
       return roleReply(role);
     });

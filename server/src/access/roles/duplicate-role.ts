@@ -4,6 +4,7 @@ import { BEYOND_CALLER, mayHandOut } from "../hand-out.ts";
 import { operation } from "../operation.ts";
 import { parsedPolicy } from "../role-policy.ts";
 import { checkUniqueName, UniqueName } from "../unique-name.ts";
+import { checkRolesOfAccount } from "./account-limits.ts";
 import { roleNameTaken } from "./role-rules.ts";
 import { RoleIdParam, RoleReply, roleReply } from "./role.ts";
 import { findRole, insertRole } from "./store.ts";
@@ -32,6 +33,7 @@ export const duplicateRole = operation({
     return change(async (tx, audit) => {
       const role = await insertRole(tx, name, original.policy);
       if (role === undefined) throw roleNameTaken(name);
+      await checkRolesOfAccount(tx);
       audit.object = `role/${role.id}`;
       return roleReply(role);
     });

@@ -4,6 +4,7 @@ import { BEYOND_CALLER, mayHandOut, mayLift } from "../hand-out.ts";
 import { operation } from "../operation.ts";
 import { parsedPolicy, parseRolePolicies } from "../role-policy.ts";
 import { checkUniqueName, UniqueName } from "../unique-name.ts";
+import { checkRolesOfAccount } from "./account-limits.ts";
 import { checkRoleEdit, roleNameTaken } from "./role-rules.ts";
 import { Policies, RoleIdParam, RoleReply, roleReply } from "./role.ts";
 import { findRole, lockRole, updateRole } from "./store.ts";
@@ -35,6 +36,7 @@ export const editRole = operation({
       if (!mayLift(caller, parsedPolicy(role.policy), parsedPolicy(edit.policy))) throw deny(BEYOND_CALLER);
       const edited = await updateRole(tx, role.id, edit.name, edit.policy);
       if (edited === undefined) throw roleNameTaken(edit.name);
+      if (edit.policy.length > role.policy.length) await checkRolesOfAccount(tx);
       audit.object = `role/${role.id}`;
       return roleReply(edited);
     });

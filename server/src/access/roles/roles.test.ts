@@ -123,6 +123,37 @@ describe("POST roles", () => {
   });
 });
 
+describe("the roles of an account", () => {
+  const longest = `[${" ".repeat(65_534)}]`;
+
+  test("have 1 MiB of policies together, by whatever call, and another account's do not count", async () => {
+    const [account, other] = [await given.account(), await given.account()];
+    const { roles: first } = await account.post("/roles", { name: "r0", policies: longest });
+    for (let n = 1; n < 15; n += 1) await account.post("/roles", { name: `r${n}`, policies: longest });
+    const { roles: small } = await account.post("/roles", { name: "small" });
+    const names = await roleNames(account);
+    await account.post("/roles", { name: "more", policies: longest }).refused(422, /^policies .* 1048576 bytes/);
+    await account.post(`/roles/${first.id}/duplicate`, { name: "more" }).refused(422, /^policies/);
+    await account.put(`/roles/${small.id}`, { policies: longest }).refused(422, /^policies/);
+    expect(await roleNames(account)).toEqual(names);
+    await account.put(`/roles/${first.id}`, { policies: "[]" });
+    await account.put(`/roles/${small.id}`, { policies: longest });
+    await other.post("/roles", { name: "r", policies: longest });
+  });
+
+  test("are at most 1,000", async () => {
+    const account = await given.account();
+    await given.app.services.db.system.query(
+      "insert into access_role (account_id, name, policy) select $1, 'r' || n, '[]' from generate_series(1, 996) n",
+      [account.accountId],
+    );
+    await account.post("/roles", { name: "more" }).refused(422, /1000/);
+    const { id } = await account.get("/roles/r1");
+    await account.delete(`/roles/${id}`);
+    await account.post("/roles", { name: "more" });
+  });
+});
+
 describe("PUT roles/<id>", () => {
   test("changes name and policy, each alone or both, for the next request of whoever has it", async () => {
     const account = await given.account();

@@ -58,6 +58,14 @@ export async function holdRoles(tx: Tx, { ids, names }: References): Promise<Rol
   );
 }
 
+/** The length of all policies of the account together, and how many roles there are. */
+export async function measureRoles(tx: Tx): Promise<{ bytes: number; roles: number }> {
+  const [row] = await tx.query<{ bytes: number; roles: number }>(
+    "select coalesce(sum(octet_length(policy)), 0)::bigint as bytes, count(*) as roles from access_role",
+  );
+  return row ?? { bytes: 0, roles: 0 };
+}
+
 /** Undefined: the name is taken. */
 export async function insertRole(tx: Tx, name: string, policy: string): Promise<RoleRow | undefined> {
   const [row] = await tx.query<RoleRow>(
