@@ -1,0 +1,47 @@
+import { isAbsolute } from "node:path";
+import { Fault } from "../../lib/fault.ts";
+import type { Identity, ProgramToConfine } from "./confined-program.ts";
+
+type Confinement = Pick<ProgramToConfine, "env" | "cwd" | "readOnly" | "writable" | "tmpFolder" | "userFolder">;
+
+/** Everything about one program; what is the same for all comes from `system-folders.ts`. */
+export function renderBubblewrapArguments(program: Confinement, { uid, gid }: Identity): string[] {
+  const { env, cwd, userFolder, tmpFolder } = program;
+  const namespaces = ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-cgroup-try"];
+  const user = ["--uid", String(uid), "--gid", String(gid)];
+  const files = userFiles.flatMap((name) => ["--ro-bind", absolute(`${userFolder}/${name}`), `/etc/${name}`]);
+  const ownFolders = ["--proc", "/proc", "--dev", "/dev", "--bind", absolute(tmpFolder), "/tmp"];
+  const variables = Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]);
+  return [
+    ...namespaces,
+    ...user,
+    "--die-with-parent",
+    ...files,
+    ...ownFolders,
+    ...renderFolders(program),
+    "--clearenv",
+    ...variables,
+    "--chdir",
+    absolute(cwd),
+  ];
+}
+
+/** Written by `writeUserFiles`. */
+export const userFiles = ["passwd", "group", "nsswitch.conf"] as const;
+
+/** A parent first: mounted after its child it would hide it. */
+function renderFolders({ readOnly, writable }: Confinement): string[] {
+  const folders = [
+    ...readOnly.map((path) => ({ path: absolute(path), option: "--ro-bind" })),
+    ...writable.map((path) => ({ path: absolute(path), option: "--bind" })),
+  ];
+  const depth = (path: string): number => path.split("/").length;
+  return folders
+    .sort((one, other) => depth(one.path) - depth(other.path))
+    .flatMap(({ path, option }) => [option, path, path]);
+}
+
+function absolute(path: string): string {
+  if (isAbsolute(path) && !path.includes("\0")) return path;
+  throw new Fault("internal", `${JSON.stringify(path)} is no absolute path`);
+}

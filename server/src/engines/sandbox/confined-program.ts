@@ -1,0 +1,32 @@
+export interface Identity {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+export interface ProgramToConfine {
+  /** The program's file as seen from inside, then its arguments. */
+  readonly argv: readonly string[];
+  /** All the program gets. Values may be secret: they never stand in a command line. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  /** Seen under the same path; a folder deeper than another one decides for itself. */
+  readonly readOnly: readonly string[];
+  readonly writable: readonly string[];
+  /** Becomes /tmp. On disk, because a file system in memory would be memory that nobody counts. */
+  readonly tmpFolder: string;
+  /** Where `writeUserFiles` has put passwd and the like. */
+  readonly userFolder: string;
+  /** The real user the program runs as. Needed as root, impossible otherwise: then it is undefined, our own. */
+  readonly identity: Identity | undefined;
+  readonly openFiles?: number;
+}
+
+/** What to start. Nothing of it may be merged with an environment of ours. */
+export interface ConfinedProgram {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  readonly identity: Identity | undefined;
+  /** What the program must find on descriptor 3, in a file only we can read; undefined: nothing. */
+  readonly descriptor3: string | undefined;
+}

@@ -1,0 +1,253 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, chownSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { ConfinedProgram, Identity, ProgramToConfine } from "./confined-program.ts";
+import { findBubblewrap, installLine, parseVersion } from "./find-bubblewrap.ts";
+import { openSandbox } from "./sandbox.ts";
+import { writeUserFiles } from "./user-files.ts";
+
+const isRoot = process.getuid?.() === 0;
+const account = { uid: 200_017, gid: 200_017 };
+const found = await findBubblewrap(isRoot ? account : undefined);
+const usable = found.kind === "usable";
+// eslint-disable-next-line no-console -- a test that is left out says why
+if (!usable) console.warn(`not tested: ${found.reason}`);
+
+interface Case {
+  readonly name: string;
+  /** Who the server is. */
+  readonly self: Identity;
+  readonly identity: Identity | undefined;
+}
+
+/** As root the server of a plain user is played by nobody: what it starts, and all files that are its own. */
+const own = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+const cases: Case[] = isRoot
+  ? [
+      { name: "as root", self: own, identity: account },
+      { name: "as a plain user", self: { uid: 65_534, gid: 65_534 }, identity: undefined },
+    ]
+  : [{ name: "as a plain user", self: own, identity: undefined }];
+
+let base: string;
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), "headgate-sandbox-"));
+  chmodSync(base, 0o711);
+});
+afterEach(() => rmSync(base, { recursive: true }));
+
+function makeFolder(name: string, owner: Identity, mode = 0o700): string {
+  const path = join(base, name);
+  mkdirSync(path, { mode });
+  chownSync(path, owner.uid, owner.gid);
+  return path;
+}
+
+function makeFile(path: string, text: string, owner: Identity): string {
+  writeFileSync(path, text, { mode: 0o600 });
+  chownSync(path, owner.uid, owner.gid);
+  return path;
+}
+
+interface Outcome {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly code: number | null;
+}
+
+async function run(program: ConfinedProgram, self: Identity): Promise<Outcome> {
+  const [file = "", ...args] = program.argv;
+  const input = makeFile(join(base, "descriptor3"), program.descriptor3 ?? "", own);
+  const descriptor = openSync(input, "r");
+  const identity = program.identity ?? (isRoot ? self : undefined);
+  const { cwd, env } = program;
+  const child = spawn(file, args, { cwd, env, stdio: ["ignore", "pipe", "pipe", descriptor], ...identity });
+  closeSync(descriptor);
+  let stdout = "";
+  let stderr = "";
+  child.stdout?.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { stdout, stderr, code };
+}
+
+describe.skipIf(!usable).each(cases)("a confined program, $name", ({ self, identity }) => {
+  const user = identity ?? self;
+  let program: ProgramToConfine;
+
+  const confine = async (script: string, changes: Partial<ProgramToConfine> = {}): Promise<Outcome> => {
+    const sandbox = openSandbox("bubblewrap", found, self.uid);
+    return run(sandbox.confine({ ...program, argv: ["/bin/bash", "-c", script], ...changes }), self);
+  };
+
+  beforeEach(async () => {
+    const work = makeFolder("work", user);
+    const shown = makeFolder("shown", self, 0o755);
+    writeFileSync(join(shown, "input"), "given\n", { mode: 0o644 });
+    const userFolder = join(base, "user");
+    await writeUserFiles(userFolder, { ...user, name: "acct17", home: work });
+    program = {
+      argv: [],
+      env: { PATH: "/usr/bin:/bin", TOLD: "a b\nc" },
+      cwd: work,
+      readOnly: [shown],
+      writable: [work],
+      tmpFolder: makeFolder("tmp", user),
+      userFolder,
+      identity,
+    };
+  });
+
+  test("reads and writes its own folder, as its own user, and only reads what it is shown", async () => {
+    const shown = join(base, "shown", "input");
+    const script = `id -un; id -u; pwd; echo mine > made; cat made ${shown}; echo no > ${shown}; echo no > /usr/x; echo t > /tmp/t`;
+    const { stdout, stderr, code } = await confine(script);
+    expect(stdout).toBe(`acct17\n${user.uid}\n${program.cwd}\nmine\ngiven\n`);
+    expect(stderr.match(/Read-only file system/g)).toHaveLength(2);
+    expect(code).toBe(0);
+    expect(statSync(join(program.cwd, "made")).uid).toBe(user.uid);
+    expect(readFileSync(join(base, "tmp", "t"), "utf8")).toBe("t\n");
+  });
+
+  test("has exactly the environment it is told, and none of it stands in a command line", async () => {
+    const { argv } = openSandbox("bubblewrap", found, self.uid).confine({ ...program, argv: ["/bin/true"] });
+    expect(argv.join(" ")).not.toContain("a b\nc");
+    const { stdout } = await confine("env -0 | sort -z | tr '\\0' '|'; tr '\\0' '|' < /proc/1/environ");
+    expect(stdout).toMatch(new RegExp(`PATH=/usr/bin:/bin[|]PWD=${program.cwd}[|](SHLVL=\\d[|])?TOLD=a b\nc[|]_=`));
+    for (const name of Object.keys(process.env).filter((key) => !/^(PATH|PWD|SHLVL|_|LC_ALL)$/.test(key))) {
+      expect(stdout).not.toContain(`${name}=`);
+    }
+  });
+
+  test("a variable that would act on the wrapper does not reach it", async () => {
+    const { stdout, stderr } = await confine("echo $LD_PRELOAD", { env: { LD_PRELOAD: "/x.so", PATH: "/usr/bin" } });
+    expect(stdout).toBe("/x.so\n");
+    expect(stderr).not.toMatch(/(bwrap|^sh|limits).*x\.so/m);
+  });
+
+  test("cannot read a file of ours, another account's folder or the socket folder", async () => {
+    const other = identity === undefined ? self : { uid: account.uid + 1, gid: account.gid + 1 };
+    const secret = makeFile(join(base, "keys"), "secret", self);
+    const foreign = makeFile(join(makeFolder("other", other), "data"), "secret", other);
+    const listener = createServer().listen(join(makeFolder("sockets", self), "db"));
+    await once(listener, "listening");
+    const { stdout, stderr } = await confine(`cat ${secret} ${foreign}; ls ${base}/sockets ${base}/other`);
+    listener.close();
+    expect(stdout).toBe("");
+    expect(stderr.match(/No such file/g)).toHaveLength(4);
+  });
+
+  test("sees no process but its own, and cannot signal others", async () => {
+    const script = `ls /proc | grep -c '^[0-9]'; ls /proc/${process.pid}; kill -0 ${process.pid}; cat /proc/1/root/etc/shadow`;
+    const { stdout, stderr } = await confine(script);
+    expect(Number(stdout)).toBeLessThan(6);
+    expect(stderr).toMatch(/\/proc\/\d+'?: No such file/);
+    expect(stderr).toMatch(/No such process/);
+    expect(stderr).toMatch(/shadow: (No such file|Permission denied)/);
+  });
+
+  test("sees nothing else of the machine, and has no way to a larger right", async () => {
+    const { stdout } = await confine(
+      "ls -d /root /home /var /run /etc/shadow /etc/ssh; grep -E 'NoNewPrivs|CapBnd|CapEff' /proc/self/status",
+    );
+    expect(stdout.split(/\s+/).filter((word) => word !== "")).toEqual(
+      "CapEff: 0000000000000000 CapBnd: 0000000000000000 NoNewPrivs: 1".split(" "),
+    );
+  });
+
+  test.skipIf(!usable || !found.disablesNestedNamespaces)("cannot make a user namespace of its own", async () => {
+    expect((await confine("unshare -U true")).code).not.toBe(0);
+  });
+
+  test("reaches the loopback", async () => {
+    const listener = createServer((socket) => socket.end("hello\n")).listen(0, "127.0.0.1");
+    await once(listener, "listening");
+    const { port } = listener.address() as AddressInfo; // it listens on TCP
+    const { stdout } = await confine(
+      `cat < /dev/tcp/127.0.0.1/${port}; getent hosts localhost >/dev/null && echo named`,
+    );
+    listener.close();
+    expect(stdout).toBe("hello\nnamed\n");
+  });
+
+  test("leads its own session and process group, has no core files and as many descriptors as allowed", async () => {
+    const stat = "cut -d ' ' -f 1,5,6 /proc/$$/stat";
+    const { stdout } = await confine(`${stat}; ulimit -c; ulimit -n`, { openFiles: 512 });
+    expect(stdout).toMatch(/^(\d+) \1 \1\n0\n512\n$/);
+  });
+
+  test("its exit code is passed on, a signal as 128 and its number", async () => {
+    expect((await confine("exit 7")).code).toBe(7);
+    expect((await confine("kill -TERM $$")).code).toBe(143);
+    expect((await confine("", { argv: ["/no/such/program"] })).code).toBe(127);
+  });
+
+  test("a folder inside another one decides for itself", async () => {
+    const outer = program.cwd;
+    mkdirSync(join(outer, "fixed"));
+    chmodSync(join(outer, "fixed"), 0o777);
+    const script = `touch ${outer}/a; touch ${outer}/fixed/b`;
+    const { stderr } = await confine(script, { readOnly: [join(outer, "fixed")], writable: [outer] });
+    expect(stderr).toMatch(/fixed\/b.*Read-only/);
+    expect(statSync(join(outer, "a")).uid).toBe(user.uid);
+  });
+});
+
+const plain: ProgramToConfine = {
+  argv: ["/bin/sh", "-c", "ulimit -c; ulimit -n; id -u; echo $A"],
+  env: { A: "b" },
+  cwd: "/",
+  readOnly: [],
+  writable: [],
+  tmpFolder: "/tmp",
+  userFolder: "/tmp",
+  identity: isRoot ? account : undefined,
+  openFiles: 300,
+};
+
+test("without isolation the program still has its user, its environment and its limits", async () => {
+  const { stdout } = await run(openSandbox("none", found).confine(plain), own);
+  expect(stdout).toBe(`0\n300\n${plain.identity?.uid ?? own.uid}\nb\n`);
+});
+
+test("auto says why nothing is isolated, bubblewrap refuses to go on without it", () => {
+  const missing = { kind: "missing", reason: "bubblewrap is not installed: run it" } as const;
+  expect(openSandbox("auto", missing)).toMatchObject({ kind: "none", warning: missing.reason });
+  expect(openSandbox("none", missing)).toMatchObject({ kind: "none", warning: undefined });
+  expect(() => openSandbox("bubblewrap", missing)).toThrow(missing.reason);
+});
+
+test("as root nothing is confined without a uid, and nothing runs with a broken environment", () => {
+  const bubblewrap = {
+    kind: "usable",
+    path: "/bwrap",
+    version: "0.8",
+    setsid: "/s",
+    disablesNestedNamespaces: true,
+  } as const;
+  const sandbox = openSandbox("auto", bubblewrap, 0);
+  expect(() => sandbox.confine({ ...plain, identity: undefined })).toThrow("a uid of its own");
+  expect(() => sandbox.confine({ ...plain, identity: account, env: { "a.b": "" } })).toThrow('"a.b" is no name');
+  expect(() => sandbox.confine({ ...plain, identity: account, env: { A: "\0" } })).toThrow("variable A holds a NUL");
+  expect(() => sandbox.confine({ ...plain, identity: account, cwd: "here" })).toThrow("no absolute path");
+});
+
+test("what is missing is named with the line that installs it here", () => {
+  expect(installLine('NAME="Debian"\nID=debian\n', true)).toBe("apt-get install -y bubblewrap");
+  expect(installLine('ID="rocky"\nID_LIKE="rhel centos fedora"\n', false)).toBe("sudo dnf install -y bubblewrap");
+  expect(installLine("ID=unheard\n", true)).toContain("package manager");
+  expect(parseVersion("bubblewrap 0.8.0\n")).toBe("0.8.0");
+});
+
+test.skipIf(!usable)("bubblewrap is found and tried", () => {
+  expect(found).toMatchObject({ path: expect.stringMatching(/bwrap$/), version: spawnVersion() });
+});
+
+function spawnVersion(): string {
+  return spawnSync("bwrap", ["--version"], { encoding: "utf8" }).stdout.replace("bubblewrap", "").trim();
+}

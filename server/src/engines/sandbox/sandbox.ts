@@ -1,0 +1,89 @@
+/**
+ * Isolation of programs that are not ours. A sandbox turns a program into the command line that runs it confined; it
+ * starts nothing itself. With bubblewrap the program sees the system's programs, the folders it is given and nothing
+ * else: no other process, no file of ours, none of our environment; the network is shared. As root it also runs under
+ * the real uid it is given. Without bubblewrap (`none`) only uid and limits hold: whoever asks for that trusts the
+ * programs.
+ *
+ * The confined program ends with the process that started bubblewrap, whatever ends that one. Killed by a signal it
+ * shows as exit code 128 + signal: bubblewrap does not pass the signal on.
+ */
+import { Fault } from "../../lib/fault.ts";
+import { renderBubblewrapArguments } from "./bubblewrap-arguments.ts";
+import type { ConfinedProgram, ProgramToConfine } from "./confined-program.ts";
+import type { BubblewrapSearch } from "./find-bubblewrap.ts";
+import { readSystemFolders } from "./system-folders.ts";
+
+export type Isolation = "auto" | "bubblewrap" | "none";
+
+export interface Sandbox {
+  readonly kind: "bubblewrap" | "none";
+  /** Why it is not bubblewrap and what to do about it; undefined when it is, or when `none` was asked for. */
+  readonly warning: string | undefined;
+  confine(program: ProgramToConfine): ConfinedProgram;
+}
+
+export function openSandbox(isolation: Isolation, found: BubblewrapSearch, ownUid = process.getuid?.() ?? 0): Sandbox {
+  if (isolation === "none") return { kind: "none", warning: undefined, confine: runPlainly };
+  if (found.kind === "usable") {
+    const system = readSystemFolders();
+    const confine = (program: ProgramToConfine): ConfinedProgram => confineByBubblewrap(program, found, system, ownUid);
+    return { kind: "bubblewrap", warning: undefined, confine };
+  }
+  if (isolation === "bubblewrap") throw new Fault("invalid", found.reason);
+  return { kind: "none", warning: found.reason, confine: runPlainly };
+}
+
+/** Never the program's own: a variable like LD_PRELOAD would act outside of the sandbox, on bubblewrap itself. */
+const wrapperEnvironment = { PATH: "/usr/bin:/bin", LC_ALL: "C" };
+
+function confineByBubblewrap(
+  program: ProgramToConfine,
+  { path, setsid, disablesNestedNamespaces }: Extract<BubblewrapSearch, { kind: "usable" }>,
+  system: readonly string[],
+  ownUid: number,
+): ConfinedProgram {
+  checkNames(program.env);
+  if (ownUid === 0 && program.identity === undefined) {
+    // `--uid` alone is a name inside of the sandbox: outside of it all would be done as root.
+    throw new Fault("internal", "as root a program needs a uid of its own");
+  }
+  const uid = program.identity?.uid ?? ownUid;
+  const options = [
+    ...system,
+    ...renderBubblewrapArguments(program, { uid, gid: program.identity?.gid ?? uid }),
+    ...(disablesNestedNamespaces ? ["--disable-userns"] : []),
+    ...(setsid === undefined ? ["--new-session"] : []),
+  ];
+  // bubblewrap's own --new-session would take its first process out of the session it was started in, and whoever has
+  // to end all of that session would not find it. The program gets its session a step later.
+  const inner = setsid === undefined ? program.argv : [setsid, ...program.argv];
+  return {
+    argv: withLimits(program, [path, "--args", "3", "--", ...inner]),
+    env: wrapperEnvironment,
+    cwd: "/",
+    identity: program.identity,
+    descriptor3: options.map((option) => `${option}\0`).join(""),
+  };
+}
+
+function runPlainly(program: ProgramToConfine): ConfinedProgram {
+  checkNames(program.env);
+  const { env, cwd, identity } = program;
+  return { argv: withLimits(program, program.argv), env, cwd, identity, descriptor3: undefined };
+}
+
+const limitsScript =
+  'ulimit -c 0; ulimit -n "$1" 2>/dev/null || ulimit -n "$(ulimit -H -n)" 2>/dev/null; shift; exec "$@"';
+
+function withLimits({ openFiles = 65_536 }: ProgramToConfine, argv: readonly string[]): string[] {
+  return ["/bin/sh", "-c", limitsScript, "limits", String(openFiles), ...argv];
+}
+
+/** Other names are lost on the way through a shell; all of them may be kept or none. */
+function checkNames(env: Readonly<Record<string, string>>): void {
+  const wrong = Object.keys(env).find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
+  if (wrong !== undefined) throw new Fault("invalid", `${JSON.stringify(wrong)} is no name of an environment variable`);
+  const broken = Object.entries(env).find(([, value]) => value.includes("\0"));
+  if (broken !== undefined) throw new Fault("invalid", `the environment variable ${broken[0]} holds a NUL`);
+}

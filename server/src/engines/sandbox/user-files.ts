@@ -1,0 +1,34 @@
+import { chmod, mkdir, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { userFiles } from "./bubblewrap-arguments.ts";
+import type { Identity } from "./confined-program.ts";
+
+export interface SandboxUser extends Identity {
+  readonly name: string;
+  /** As seen from inside. */
+  readonly home: string;
+}
+
+/**
+ * Who the program is, for itself: Java does not run under a uid without a name. The files are readable by all, whatever
+ * our umask is, because bubblewrap opens them as that user.
+ */
+export async function writeUserFiles(folder: string, user: SandboxUser): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await chmod(folder, 0o755);
+  const texts = renderUserFiles(user);
+  for (const name of userFiles) {
+    const path = join(folder, name);
+    await writeFile(`${path}.new`, texts[name]);
+    await chmod(`${path}.new`, 0o644);
+    await rename(`${path}.new`, path);
+  }
+}
+
+export function renderUserFiles({ uid, gid, name, home }: SandboxUser): Record<(typeof userFiles)[number], string> {
+  return {
+    passwd: `${name}:x:${uid}:${gid}:${name}:${home}:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/bin/false\n`,
+    group: `${name}:x:${gid}:\nnogroup:x:65534:\n`,
+    "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+  };
+}
