@@ -9,6 +9,7 @@ import { lockDataDir } from "../../src/db/embedded/data-dir-lock.ts";
 import { startEmbeddedPostgres } from "../../src/db/embedded/embedded-postgres.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { repositoryDir } from "./repository-dir.ts";
+import { serveSeaweedFs } from "./seaweedfs-server.ts";
 
 /** One real PostgreSQL for the whole run, and a migrated template that every test file clones its own database from. */
 export const TEMPLATE = "headgate_template";
@@ -46,8 +47,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
     password: postgres.password,
     cacheDir,
   });
+  const seaweedFs = serveSeaweedFs(cacheDir);
+  project.provide("seaweedFsSocket", seaweedFs.socket);
 
   return async () => {
+    await seaweedFs.stop();
     await postgres.stop();
     lock.release();
     rmSync(dataDir, { recursive: true, force: true });

@@ -1,0 +1,23 @@
+import type { ObjectStore } from "./object-store.ts";
+import { ObjectStoreError } from "./object-store-error.ts";
+import { parseObjectUri, type ObjectScheme } from "./object-uri.ts";
+
+/** One store over several: each URI goes to the store of its scheme. */
+export function byScheme(stores: Partial<Record<ObjectScheme, ObjectStore>>): ObjectStore {
+  const of = (uri: string): ObjectStore => {
+    const { scheme } = parseObjectUri(uri);
+    const store = stores[scheme];
+    if (store === undefined) throw new ObjectStoreError("bad-uri", `there is no store for ${scheme}: here`);
+    return store;
+  };
+  return {
+    get: async (uri, options) => of(uri).get(uri, options),
+    put: async (uri, body, options) => of(uri).put(uri, body, options),
+    list: (uri, options) => of(uri).list(uri, options),
+    delete: async (uri, options) => of(uri).delete(uri, options),
+    stat: async (uri, options) => of(uri).stat(uri, options),
+    async close() {
+      await Promise.all(Object.values(stores).map((store) => store.close()));
+    },
+  };
+}

@@ -1,0 +1,173 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { execFileSync } from "node:child_process";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { byScheme } from "../by-scheme.ts";
+import { getText } from "../get-text.ts";
+import type { ObjectStore } from "../object-store.ts";
+import { fileStore } from "./file-store.ts";
+
+let outside = "";
+let root = "";
+let store: ObjectStore;
+
+beforeAll(() => {
+  outside = realpathSync(mkdtempSync(join(tmpdir(), "headgate-files-")));
+  root = join(outside, "root");
+  mkdirSync(root);
+  writeFileSync(join(outside, "secret"), "secret");
+  store = fileStore({ rootDir: root });
+});
+afterAll(() => {
+  rmSync(outside, { recursive: true, force: true });
+});
+
+const at = (path: string): string => `file://${root}/${path}`;
+
+describe("a file", () => {
+  test("comes back as it was put, in folders made for it", async () => {
+    await store.put(at("a/b/ünï %20.txt"), Buffer.from("hello"));
+    expect(readFileSync(join(root, "a/b/ünï %20.txt"), "utf8")).toBe("hello");
+    const { body, size, etag } = await store.get(`file:${root}//a/b/ünï %20.txt`);
+    expect((await buffer(body)).toString()).toBe("hello");
+    expect({ size, etag }).toEqual({ size: 5, etag: null });
+    expect(await store.stat(at("a/b/ünï %20.txt"))).toMatchObject({ size: 5 });
+  });
+
+  test("is read in part, up to a limit, and beyond its end not at all", async () => {
+    await store.put(at("range"), Readable.from([Buffer.from("01234"), "56789"]));
+    const part = await store.get(at("range"), { range: { offset: 2, length: 3 } });
+    expect((await buffer(part.body)).toString()).toBe("234");
+    expect(part.size).toBe(10);
+    expect(await getText(store, at("range"), 10)).toBe("0123456789");
+    await expect(getText(store, at("range"), 9)).rejects.toMatchObject({ kind: "too-large" });
+    await expect(store.get(at("range"), { range: { offset: 10 } })).rejects.toMatchObject({ kind: "bad-range" });
+  });
+
+  test("is replaced whole or not at all", async () => {
+    await store.put(at("kept"), Buffer.from("old"));
+    async function* broken(): AsyncGenerator<Buffer> {
+      yield Buffer.from("new");
+      throw new Error("the source broke");
+    }
+    await expect(store.put(at("kept"), Readable.from(broken()))).rejects.toThrow("the source broke");
+    const controller = new AbortController();
+    const silent = store.put(at("kept"), new Readable({ read: () => undefined }), { signal: controller.signal });
+    controller.abort(new Error("enough"));
+    await expect(silent).rejects.toThrow("enough");
+    expect(await getText(store, at("kept"), 9)).toBe("old");
+    expect(readdirSync(root).filter((name) => name.startsWith(".put-"))).toEqual([]);
+    await store.put(at("kept"), Buffer.from("new"));
+    expect(await getText(store, at("kept"), 9)).toBe("new");
+  });
+
+  test("is deleted once and again; then it is missing", async () => {
+    await store.put(at("gone"), Buffer.from("x"));
+    await store.delete(at("gone"));
+    await store.delete(at("gone"));
+    await store.delete(at("no/such/folder/gone"));
+    for (const call of [() => store.get(at("gone")), () => store.stat(at("gone")), () => store.get(at("no/such"))]) {
+      await expect(call()).rejects.toMatchObject({ kind: "missing" });
+    }
+  });
+
+  test("is no folder and nothing that would wait for ever", async () => {
+    mkdirSync(join(root, "folder"));
+    execFileSync("mkfifo", [join(root, "pipe")]);
+    await expect(store.get(at("folder"))).rejects.toMatchObject({ kind: "missing" });
+    await expect(store.get(at("pipe"))).rejects.toMatchObject({ kind: "denied" });
+    await expect(store.put(at("folder"), Buffer.from("x"))).rejects.toMatchObject({ kind: "bad-request" });
+  });
+});
+
+describe("a listing", () => {
+  test("is in the order of S3, ends at maxKeys, goes on behind a key and shows plain files only", async () => {
+    const names = ["Z", "a.x", "a/1", "a/2", "a0", "b/c/d", "é"];
+    for (const name of names) await store.put(at(`list/${name}`), Buffer.from(name));
+    symlinkSync(join(outside, "secret"), join(root, "list/link"));
+    symlinkSync(outside, join(root, "list/out"));
+    writeFileSync(join(root, "list/.put-0123456789abcdef"), "unfinished");
+    const keys = async (prefix: string, options = {}): Promise<string[]> =>
+      (await Array.fromAsync(store.list(at(prefix), options))).map(({ key }) => key.slice(root.length + 6));
+    expect(await keys("list/")).toEqual(names);
+    expect(await keys("list/a")).toEqual(["a.x", "a/1", "a/2", "a0"]);
+    expect(await keys("list/a/")).toEqual(["a/1", "a/2"]);
+    expect(await keys("list/", { maxKeys: 2 })).toEqual(["Z", "a.x"]);
+    expect(await keys("list/", { after: `${root}/list/a/1` })).toEqual(names.slice(3));
+    expect(await keys("list/", { after: `${root}/list/b/c` })).toEqual(["b/c/d", "é"]);
+    expect(await keys("list/none")).toEqual([]);
+    const [first] = await Array.fromAsync(store.list(at("list/")));
+    expect(first).toMatchObject({ uri: at("list/Z"), size: 1, etag: null });
+  });
+});
+
+describe("nothing leads out of the root", () => {
+  test.each(["../secret", "a/../../secret", "a/./b", "..", ".", "", "a/", ".put-0123456789abcdef"])(
+    "the path %j is refused",
+    async (path) => {
+      for (const call of [
+        () => store.get(at(path)),
+        () => store.put(at(path), Buffer.from("x")),
+        () => store.delete(at(path)),
+      ]) {
+        await expect(call()).rejects.toMatchObject({ kind: "bad-uri" });
+      }
+    },
+  );
+
+  test("other roots, and a root that only begins alike, are refused, to listings too", async () => {
+    for (const uri of ["file:///etc/passwd", `file://${outside}/secret`, `file://${root}x/y`, "s3://bucket/key"]) {
+      await expect(store.get(uri)).rejects.toMatchObject({ kind: "bad-uri" });
+      expect(() => store.list(uri)).toThrow(/^the URI must/);
+    }
+    expect(() => store.list(at("a/../../"))).toThrow("must not have . or .. in its path");
+  });
+
+  test("a symbolic link is followed nowhere: as the file, on the way to it, inside the root, dangling", async () => {
+    symlinkSync(join(outside, "secret"), join(root, "link"));
+    symlinkSync(outside, join(root, "way"));
+    symlinkSync(join(root, "a"), join(root, "inside"));
+    symlinkSync(join(outside, "new"), join(root, "dangling"));
+    for (const path of ["link", "way/secret", "inside/b/x", "dangling"]) {
+      await expect(store.get(at(path)), path).rejects.toMatchObject({ kind: "denied" });
+      await expect(store.stat(at(path)), path).rejects.toMatchObject({ kind: "denied" });
+    }
+    await expect(store.put(at("way/planted"), Buffer.from("x"))).rejects.toMatchObject({ kind: "denied" });
+    await expect(store.delete(at("way/secret"))).rejects.toMatchObject({ kind: "denied" });
+    await store.put(at("dangling"), Buffer.from("replaced the link, not its target"));
+    await store.delete(at("link"));
+    expect(readdirSync(outside).toSorted()).toEqual(["root", "secret"]);
+  });
+
+  test("a folder swapped for a link while we write does not lead the file out", async () => {
+    await store.put(at("swap/old"), Buffer.from("x"));
+    async function* swapping(): AsyncGenerator<Buffer> {
+      yield Buffer.from("first");
+      rmSync(join(root, "swap"), { recursive: true });
+      symlinkSync(outside, join(root, "swap"));
+      yield Buffer.from("second");
+    }
+    await expect(store.put(at("swap/new"), Readable.from(swapping()))).rejects.toMatchObject({ kind: "missing" });
+    expect(readdirSync(outside).toSorted()).toEqual(["root", "secret"]);
+  });
+});
+
+test("one store over several sends each URI to the store of its scheme", async () => {
+  const joined = byScheme({ file: store });
+  await joined.put(at("joined"), Buffer.from("x"));
+  expect(await getText(joined, at("joined"), 1)).toBe("x");
+  await expect(joined.get("hdfs://host/x")).rejects.toMatchObject({ kind: "bad-uri" });
+  await joined.close();
+});

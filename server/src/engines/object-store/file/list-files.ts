@@ -1,0 +1,85 @@
+import { lstat, readdir } from "node:fs/promises";
+import type { Dirent } from "node:fs";
+import type { ObjectStat } from "../object-store.ts";
+import type { Folder } from "./folder.ts";
+
+export interface ListedFile extends ObjectStat {
+  /** Below the root, with `/` between names. */
+  name: string;
+}
+
+/** What a write that is not finished yet is called; nobody sees those. */
+export const unfinishedName = /^\.put-[0-9a-f]{16}$/;
+
+/**
+ * The plain files below a folder whose name begins with the prefix and comes behind `after`, in the byte order of their
+ * names, as S3 lists. Links and special files do not count. Holds the names of one folder per level, not of the tree.
+ */
+export async function* listFiles(
+  folder: Folder,
+  path: string,
+  prefix: string,
+  after: string | undefined,
+): AsyncGenerator<ListedFile> {
+  for (const entry of await sortedEntries(folder)) {
+    const name = `${path}${entry.name}`;
+    if (entry.isDirectory()) {
+      const below = `${name}/`;
+      const mayMatch = below.startsWith(prefix) || prefix.startsWith(below);
+      if (mayMatch && !isBehind(below, after)) yield* listBelow(folder, entry.name, below, prefix, after);
+    } else if (
+      entry.isFile() &&
+      name.startsWith(prefix) &&
+      !unfinishedName.test(entry.name) &&
+      !isAtMost(name, after)
+    ) {
+      const stat = await orGone(lstat(folder.entry(entry.name)));
+      if (stat?.isFile() === true) yield { name, size: stat.size, modifiedAt: stat.mtime, etag: null };
+    }
+  }
+}
+
+async function* listBelow(
+  parent: Folder,
+  entryName: string,
+  path: string,
+  prefix: string,
+  after: string | undefined,
+): AsyncGenerator<ListedFile> {
+  const folder = await orGone(parent.enter(entryName));
+  if (folder === undefined) return;
+  try {
+    yield* listFiles(folder, path, prefix, after);
+  } finally {
+    await folder.close();
+  }
+}
+
+/** A folder sorts as its name with the slash that every name below it has: `a.b` comes before `a/b`. */
+async function sortedEntries(folder: Folder): Promise<Dirent[]> {
+  const entries = await readdir(folder.path, { withFileTypes: true });
+  return entries
+    .map((entry) => ({ entry, bytes: Buffer.from(entry.isDirectory() ? `${entry.name}/` : entry.name) }))
+    .sort((a, b) => a.bytes.compare(b.bytes))
+    .map(({ entry }) => entry);
+}
+
+function isAtMost(name: string, after: string | undefined): boolean {
+  return after !== undefined && Buffer.from(name).compare(Buffer.from(after)) <= 0;
+}
+
+/** Everything below this folder lies before `after`. */
+function isBehind(below: string, after: string | undefined): boolean {
+  return after !== undefined && !after.startsWith(below) && isAtMost(below, after);
+}
+
+/** What went away, or turned into a link, while we listed. */
+async function orGone<T>(found: Promise<T>): Promise<T | undefined> {
+  try {
+    return await found;
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "ENOENT" || code === "ENOTDIR" || code === "ELOOP") return undefined;
+    throw error;
+  }
+}

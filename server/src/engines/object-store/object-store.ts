@@ -1,0 +1,66 @@
+import type { Readable } from "node:stream";
+
+/**
+ * One interface over the places objects are kept: S3 (`s3-store.ts`), folders of this machine (`file-store.ts`) and, by
+ * the same shape, WebHDFS. A leaf library: whose bucket it is, and which credentials open it, the caller knows. Objects
+ * are named by URIs whose keys are taken literally, never percent-decoded; every failure is an `ObjectStoreError`,
+ * except that of an aborted signal, which is the signal's own reason, and that of a body given to `put`.
+ */
+export interface ObjectStore {
+  /** The body must be read or destroyed; until then it holds a connection or a file. */
+  get(uri: string, options?: GetOptions): Promise<StoredObject>;
+  /** All or nothing: a reader sees the old object or the whole new one. Holds few parts in memory, whatever the size. */
+  put(uri: string, body: Readable | Buffer, options?: PutOptions): Promise<void>;
+  /**
+   * Every object whose key begins with the given one; no folders, only objects. S3 and files come in the byte order of
+   * their keys; some stores that speak S3 sort folder by folder.
+   */
+  list(prefixUri: string, options?: ListOptions): AsyncIterable<ObjectEntry>;
+  /** What is not there is deleted already. */
+  delete(uri: string, options?: CallOptions): Promise<void>;
+  stat(uri: string, options?: CallOptions): Promise<ObjectStat>;
+  /** Ends idle connections and those in use when their bodies end. */
+  close(): Promise<void>;
+}
+
+export interface CallOptions {
+  signal?: AbortSignal | undefined;
+}
+
+/** Without a length, to the end. */
+export interface ByteRange {
+  offset: number;
+  length?: number | undefined;
+}
+
+export interface GetOptions extends CallOptions {
+  range?: ByteRange | undefined;
+}
+
+export interface PutOptions extends CallOptions {
+  contentType?: string | undefined;
+}
+
+export interface ListOptions extends CallOptions {
+  /** Ends after so many entries. */
+  maxKeys?: number | undefined;
+  /** Goes on behind this key: the last one an earlier listing gave. */
+  after?: string | undefined;
+}
+
+export interface ObjectStat {
+  /** Of the whole object, in bytes. */
+  size: number;
+  modifiedAt: Date;
+  /** Null where the store has none. */
+  etag: string | null;
+}
+
+export interface ObjectEntry extends ObjectStat {
+  uri: string;
+  key: string;
+}
+
+export interface StoredObject extends ObjectStat {
+  body: Readable;
+}

@@ -1,0 +1,75 @@
+import { ObjectStoreError } from "./object-store-error.ts";
+
+export type ObjectScheme = "s3" | "file" | "hdfs";
+
+/**
+ * | Scheme | Bucket | Key |
+ * |---|---|---|
+ * | s3 (s3a, s3n) | the bucket | without a leading slash; empty: the whole bucket |
+ * | hdfs | host and port, or empty | the absolute path |
+ * | file | empty | the absolute path |
+ */
+export interface ObjectUri {
+  scheme: ObjectScheme;
+  bucket: string;
+  key: string;
+}
+
+const schemes: ReadonlyMap<string, ObjectScheme> = new Map([
+  ["s3", "s3"],
+  ["s3a", "s3"],
+  ["s3n", "s3"],
+  ["hdfs", "hdfs"],
+  ["file", "file"],
+]);
+const bucketName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/;
+const hdfsAuthority = /^([A-Za-z0-9]([A-Za-z0-9._-]{0,252})?(:[0-9]{1,5})?)?$/;
+const longestKeyBytes = { s3: 1024, hdfs: 8000, file: 4095 } satisfies Record<ObjectScheme, number>;
+
+/**
+ * Keys are literal, as Hadoop and the S3 tools read them: `%20`, `?` and `#` mean themselves. The text is never in a
+ * message, because old URIs carry keys before an `@`.
+ */
+export function parseObjectUri(text: string): ObjectUri {
+  const [, schemeText = "", rest = ""] = /^([A-Za-z0-9]+):(.*)$/s.exec(text) ?? [];
+  const scheme = schemes.get(schemeText.toLowerCase());
+  if (scheme === undefined) throw badUri("must begin with s3://, s3a://, s3n://, hdfs:// or file:/");
+  const { authority, path } = split(rest, scheme);
+  const uri: ObjectUri = { scheme, bucket: authority, key: scheme === "s3" ? path.slice(1) : path };
+  checkBucket(uri);
+  checkKey(uri);
+  return uri;
+}
+
+export function formatObjectUri({ scheme, bucket, key }: ObjectUri): string {
+  return scheme === "s3" ? `s3://${bucket}/${key}` : `${scheme}://${bucket}${key}`;
+}
+
+function split(rest: string, scheme: ObjectScheme): { authority: string; path: string } {
+  if (!rest.startsWith("//")) {
+    if (scheme === "file" && rest.startsWith("/")) return { authority: "", path: rest };
+    throw badUri(`must have // behind ${scheme}:`);
+  }
+  const slash = rest.indexOf("/", 2);
+  return slash === -1
+    ? { authority: rest.slice(2), path: "" }
+    : { authority: rest.slice(2, slash), path: rest.slice(slash) };
+}
+
+function checkBucket({ scheme, bucket }: ObjectUri): void {
+  if (scheme === "s3" && !bucketName.test(bucket)) throw badUri("must name a bucket of letters, digits, '.', '_', '-'");
+  if (scheme === "hdfs" && !hdfsAuthority.test(bucket)) throw badUri("must name a host and port behind hdfs://");
+  if (scheme === "file" && bucket !== "") throw badUri("must name no host behind file://");
+}
+
+function checkKey({ scheme, key }: ObjectUri): void {
+  if (!key.isWellFormed() || key.includes("\0")) throw badUri("must be Unicode text without U+0000");
+  if (Buffer.byteLength(key) > longestKeyBytes[scheme]) {
+    throw badUri(`must have a key of at most ${longestKeyBytes[scheme]} bytes`);
+  }
+  if (scheme !== "s3" && !key.startsWith("/")) throw badUri("must have an absolute path");
+}
+
+function badUri(rule: string): ObjectStoreError {
+  return new ObjectStoreError("bad-uri", `the URI ${rule}`);
+}

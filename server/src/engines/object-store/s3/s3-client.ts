@@ -1,0 +1,158 @@
+import { createHash, webcrypto } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import aws4 from "aws4";
+import type { Dispatcher } from "undici";
+import type { Clock } from "../../../lib/clock.ts";
+import { ObjectStoreError } from "../object-store-error.ts";
+import { queryText, s3Address, type S3Place } from "./s3-address.ts";
+import { failureOfConnection, failureOfStatus, type Failure } from "./s3-failure.ts";
+import { parseErrorCode } from "./s3-xml.ts";
+
+export interface S3Credentials {
+  accessKeyId: string;
+  secretAccessKey: string;
+  sessionToken?: string | undefined;
+}
+
+export interface S3ClientOptions extends S3Place {
+  credentials: S3Credentials;
+  dispatcher: Dispatcher;
+  clock: Clock;
+  /** After the first try. */
+  retries: number;
+}
+
+/** Every call we make may be repeated: S3 answers a repeated part or completion like the first. */
+export interface S3Call {
+  method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
+  bucket: string;
+  key: string;
+  query?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>>;
+  body?: Buffer;
+  /** What error messages are about. */
+  subject: string;
+  signal?: AbortSignal | undefined;
+}
+
+export type S3Response = Dispatcher.ResponseData;
+
+const emptySha256 = createHash("sha256").digest("hex");
+const errorLimitBytes = 64 * 1024;
+const textLimitBytes = 4 * 1024 * 1024; // a page of 1,000 keys of 1,024 bytes, each percent-encoded
+const firstPauseMs = 100;
+const longestPauseMs = 5_000;
+
+/** Signs and sends calls, repeats what is worth it, and turns what fails into `ObjectStoreError`s. */
+export class S3Client {
+  readonly #options: S3ClientOptions;
+
+  constructor(options: S3ClientOptions) {
+    this.#options = options;
+  }
+
+  /** Only answers of success; the caller reads or dumps the body. Redirects are failures: nothing is sent elsewhere. */
+  async send(call: S3Call): Promise<S3Response> {
+    const sha256 = call.body === undefined ? emptySha256 : await sha256Hex(call.body);
+    for (let attempt = 0; ; attempt += 1) {
+      call.signal?.throwIfAborted();
+      const outcome = await this.#attempt(call, sha256);
+      if (!("error" in outcome)) return outcome;
+      if (!outcome.isPassing || attempt >= this.#options.retries) throw outcome.error;
+      await pause(pauseMs(attempt, Math.random()), undefined, { signal: call.signal }).catch(() => undefined);
+    }
+  }
+
+  /** For answers that are one small document. */
+  async sendForText(call: S3Call): Promise<string> {
+    const { body } = await this.send(call);
+    try {
+      return await readLimited(body, textLimitBytes);
+    } catch (error) {
+      call.signal?.throwIfAborted();
+      throw failureOfConnection(call.subject, error).error;
+    }
+  }
+
+  /** For answers whose body nobody needs; gives the headers. */
+  async sendForHeaders(call: S3Call): Promise<S3Response["headers"]> {
+    const { body, headers } = await this.send(call);
+    await body.dump().catch(() => undefined); // the status came: the call has succeeded
+    return headers;
+  }
+
+  async #attempt(call: S3Call, sha256: string): Promise<S3Response | Failure> {
+    try {
+      const response = await this.#options.dispatcher.request({
+        ...this.#signed(call, sha256),
+        method: call.method,
+        body: call.body ?? null,
+        signal: call.signal ?? null,
+      });
+      if (response.statusCode >= 200 && response.statusCode < 300) return response;
+      const code = parseErrorCode(await readLimited(response.body, errorLimitBytes).catch(() => ""));
+      return failureOfStatus(call.subject, response.statusCode, code, regionOf(response));
+    } catch (error) {
+      call.signal?.throwIfAborted();
+      return failureOfConnection(call.subject, error);
+    }
+  }
+
+  /** Anew for every try: a signature is good for minutes. */
+  #signed(call: S3Call, sha256: string): { origin: string; path: string; headers: Record<string, string> } {
+    const { credentials, region, clock } = this.#options;
+    const { origin, host, path } = s3Address(this.#options, call.bucket, call.key);
+    const signed = aws4.sign(
+      {
+        service: "s3",
+        region,
+        method: call.method,
+        path: `${path}${queryText(call.query ?? {})}`,
+        headers: {
+          ...call.headers,
+          host,
+          "x-amz-content-sha256": sha256,
+          "x-amz-date": clock
+            .now()
+            .toISOString()
+            .replaceAll(/[-:]|\.\d{3}/g, ""),
+        },
+      },
+      {
+        accessKeyId: credentials.accessKeyId,
+        secretAccessKey: credentials.secretAccessKey,
+        ...(credentials.sessionToken === undefined ? {} : { sessionToken: credentials.sessionToken }),
+      },
+    );
+    // The signer's type is that of node:http; what it adds are strings, as what we gave it.
+    return { origin, path: signed.path ?? path, headers: signed.headers as Record<string, string> };
+  }
+}
+
+async function sha256Hex(body: Buffer): Promise<string> {
+  // Off the main thread: a part is megabytes. A Buffer of ours never lies on shared memory.
+  return Buffer.from(await webcrypto.subtle.digest("SHA-256", body as Uint8Array<ArrayBuffer>)).toString("hex");
+}
+
+async function readLimited(body: S3Response["body"], limitBytes: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > limitBytes) throw new ObjectStoreError("bad-response", `the answer is over ${limitBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** S3 says where a bucket lies when it was asked in the wrong region. */
+function regionOf({ statusCode, headers }: S3Response): string | null {
+  const region = headers["x-amz-bucket-region"];
+  const isWrongRegion = statusCode === 400 || (statusCode >= 300 && statusCode < 400);
+  return isWrongRegion && typeof region === "string" && /^[a-z0-9-]{1,32}$/.test(region) ? region : null;
+}
+
+/** Doubling, with half of it random, so that many who failed at once do not come back at once. */
+function pauseMs(attempt: number, random: number): number {
+  return Math.min(firstPauseMs * 2 ** attempt, longestPauseMs) * (0.5 + random / 2);
+}

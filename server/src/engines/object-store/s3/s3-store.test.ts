@@ -1,0 +1,234 @@
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { useSeaweedFs } from "../../../../test/support/seaweedfs.ts";
+import { getText } from "../get-text.ts";
+import type { ObjectEntry, ObjectStore } from "../object-store.ts";
+import { s3Store, type S3StoreOptions } from "./s3-store.ts";
+
+const MiB = 1024 * 1024;
+const seaweedFs = useSeaweedFs();
+const opened: ObjectStore[] = [];
+let bucket = "";
+let store: ObjectStore;
+
+beforeAll(async () => {
+  bucket = await seaweedFs.bucket();
+  store = storeWith({});
+});
+afterAll(async () => {
+  await Promise.all(opened.map((one) => one.close()));
+});
+
+function storeWith(options: Partial<S3StoreOptions>): ObjectStore {
+  const { endpoint, region, credentials } = seaweedFs;
+  const made = s3Store({ endpoint, region, credentials, checkAddress: () => null, retries: 0, ...options });
+  opened.push(made);
+  return made;
+}
+
+const at = (key: string): string => `s3://${bucket}/${key}`;
+
+describe("an object", () => {
+  test("comes back as it was put, by any spelling of the scheme", async () => {
+    await store.put(at("plain.txt"), Buffer.from("hello"), { contentType: "text/plain" });
+    const { body, size, modifiedAt, etag } = await store.get(`s3a://${bucket}/plain.txt`);
+    expect((await buffer(body)).toString()).toBe("hello");
+    expect(size).toBe(5);
+    expect(etag).toBe(createHash("md5").update("hello").digest("hex"));
+    expect(Math.abs(Date.now() - modifiedAt.getTime())).toBeLessThan(60_000);
+    expect(await store.stat(at("plain.txt"))).toEqual({ size, modifiedAt, etag });
+  });
+
+  test.each(["with space", "a+b", "100%25", "ünï/🎉.txt", "q?x=1&y#z", "!'()*;:@$,=~", "<&>\"'"])(
+    "is found and listed under the key %j",
+    async (name) => {
+      const key = `odd/${name}`;
+      await store.put(at(key), Buffer.from(name));
+      expect(await getText(store, at(key), 100)).toBe(name);
+      expect((await all(store.list(at(key)))).map((entry) => entry.key)).toEqual([key]);
+      await store.delete(at(key));
+      await expect(store.stat(at(key))).rejects.toMatchObject({ kind: "missing" });
+    },
+  );
+
+  test("may be empty", async () => {
+    await store.put(at("empty"), Readable.from([]));
+    expect(await getText(store, at("empty"), 0)).toBe("");
+  });
+
+  test("is read in part, and a range beyond its end is told apart", async () => {
+    await store.put(at("range"), Buffer.from("0123456789"));
+    const middle = await store.get(at("range"), { range: { offset: 2, length: 3 } });
+    expect((await buffer(middle.body)).toString()).toBe("234");
+    expect(middle.size).toBe(10);
+    const end = await store.get(at("range"), { range: { offset: 7 } });
+    expect((await buffer(end.body)).toString()).toBe("789");
+    await expect(store.get(at("range"), { range: { offset: 10 } })).rejects.toMatchObject({ kind: "bad-range" });
+  });
+
+  test("is deleted once and again", async () => {
+    await store.put(at("gone"), Buffer.from("x"));
+    await store.delete(at("gone"));
+    await store.delete(at("gone"));
+    await expect(store.get(at("gone"))).rejects.toMatchObject({ kind: "missing", code: "NoSuchKey" });
+  });
+});
+
+describe("a text", () => {
+  test("of the limit is read, one byte more is too large", async () => {
+    await store.put(at("text"), Buffer.from("12345"));
+    expect(await getText(store, at("text"), 5)).toBe("12345");
+    await expect(getText(store, at("text"), 4)).rejects.toMatchObject({ kind: "too-large" });
+  });
+
+  test("that is not UTF-8 is told apart; a byte order mark is not part of it", async () => {
+    await store.put(at("latin1"), Buffer.from([0x66, 0xfc]));
+    await expect(getText(store, at("latin1"), 5)).rejects.toMatchObject({ kind: "not-text" });
+    await store.put(at("bom"), Buffer.from("\uFEFFselect 1"));
+    expect(await getText(store, at("bom"), 50)).toBe("select 1");
+  });
+});
+
+describe("a listing", () => {
+  test("goes over pages in byte order, ends at maxKeys and goes on behind a key", async () => {
+    const keys = ["a-x", "a1/1", "a1/2", "a2", "b", "Z", "é"].map((name) => `list/${name}`);
+    await Promise.all(keys.map((key) => store.put(at(key), Buffer.from(key))));
+    const sorted = keys.toSorted((a, b) => Buffer.from(a).compare(Buffer.from(b)));
+    const paged = storeWith({ pageSize: 2 });
+    const entries = await all(paged.list(at("list/")));
+    expect(entries.map(({ key }) => key)).toEqual(sorted);
+    expect(entries[0]).toMatchObject({ uri: at("list/Z"), size: 6 });
+    expect((await all(paged.list(at("list/a"), { maxKeys: 3 }))).map(({ key }) => key)).toEqual(sorted.slice(1, 4));
+    expect((await all(paged.list(at("list/"), { after: "list/a1/1" }))).map(({ key }) => key)).toEqual(sorted.slice(3));
+    expect(await all(paged.list(at("nothing/here")))).toEqual([]);
+  });
+
+  test("has every one of more keys than a page holds", async () => {
+    const names = Array.from({ length: 120 }, (_, index) => `many/${String(index).padStart(5, "0")}`);
+    await Promise.all(names.map((name) => store.put(at(name), Buffer.from("x"))));
+    expect((await all(storeWith({ pageSize: 7 }).list(at("many/")))).map(({ key }) => key)).toEqual(names);
+    expect((await all(store.list(at("many/"), { maxKeys: 100 }))).map(({ key }) => key)).toEqual(names.slice(0, 100));
+  });
+});
+
+describe("a large object", () => {
+  test("is sent in parts and read back without growing with its size", async () => {
+    const streaming = storeWith({ partSizeBytes: 8 * MiB });
+    const block = Buffer.alloc(MiB, "headgate");
+    const written = createHash("sha256");
+    const before = memory();
+    let most = 0;
+    async function* produce(): AsyncGenerator<Buffer> {
+      for (let index = 0; index < 200; index += 1) {
+        const chunk = Buffer.from(block);
+        chunk.writeUInt32BE(index);
+        written.update(chunk);
+        most = Math.max(most, memory());
+        yield chunk;
+      }
+    }
+    await streaming.put(at("large"), Readable.from(produce(), { objectMode: false }));
+    const { body, size, etag } = await streaming.get(at("large"));
+    const read = createHash("sha256");
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      read.update(chunk);
+      most = Math.max(most, memory());
+    }
+    expect(size).toBe(200 * MiB);
+    expect(etag).toMatch(/-25$/);
+    expect(read.digest("hex")).toBe(written.digest("hex"));
+    expect(most - before).toBeLessThan(100 * MiB);
+  });
+
+  test("whose source fails is not there, and neither are its parts", async () => {
+    async function* broken(): AsyncGenerator<Buffer> {
+      for (let index = 0; index < 12; index += 1) yield Buffer.alloc(MiB);
+      throw new Error("the source broke");
+    }
+    const put = storeWith({ partSizeBytes: 5 * MiB }).put(at("broken"), Readable.from(broken()));
+    await expect(put).rejects.toThrow("the source broke");
+    await expect(store.stat(at("broken"))).rejects.toMatchObject({ kind: "missing" });
+  });
+
+  test("can be given up in the middle, by its reader or by a signal, and its connection ends", async () => {
+    const narrow = storeWith({ maxConnections: 1 });
+    const first = await narrow.get(at("large"));
+    first.body.destroy(); // unread
+    const second = await narrow.get(at("large"));
+    await once(second.body, "readable");
+    second.body.destroy();
+    const controller = new AbortController();
+    const third = await narrow.get(at("large"), { signal: controller.signal });
+    const reading = buffer(third.body);
+    controller.abort(new Error("enough"));
+    await expect(reading).rejects.toThrow("enough");
+    expect(await narrow.stat(at("large"))).toMatchObject({ size: 200 * MiB });
+  });
+
+  test("is not put when a signal ends it while its source is silent", async () => {
+    const controller = new AbortController();
+    const put = store.put(at("silent"), new Readable({ read: () => undefined }), { signal: controller.signal });
+    controller.abort(new Error("enough"));
+    await expect(put).rejects.toThrow("enough");
+  });
+});
+
+describe("refusals of the store", () => {
+  test.each([
+    ["a wrong secret", { accessKeyId: "test-access-key", secretAccessKey: "wrong-secret" }],
+    ["an unknown key", { accessKeyId: "nobody", secretAccessKey: "wrong-secret" }],
+  ])("%s is denied, and the message does not hold it", async (_, credentials) => {
+    const stranger = storeWith({ credentials });
+    for (const call of [
+      () => stranger.get(at("plain.txt")),
+      () => stranger.stat(at("plain.txt")),
+      () => stranger.put(at("plain.txt"), Buffer.from("x")),
+      () => stranger.delete(at("plain.txt")),
+      () => all(stranger.list(at(""))),
+    ]) {
+      const error = await call().then(
+        () => undefined,
+        (reason: unknown) => reason as Error,
+      );
+      expect(error).toMatchObject({ kind: "denied" });
+      expect(`${error?.message} ${JSON.stringify(error)}`).not.toContain("wrong-secret");
+    }
+  });
+
+  test("credentials that may only read are denied a write", async () => {
+    const reader = storeWith({ credentials: seaweedFs.readOnlyCredentials });
+    await store.put(at("readable"), Buffer.from("x"));
+    expect(await getText(reader, at("readable"), 9)).toBe("x");
+    await expect(reader.put(at("readable"), Buffer.from("y"))).rejects.toMatchObject({ kind: "denied" });
+  });
+
+  test("a missing bucket is missing, for every call", async () => {
+    const there = "s3://no-such-bucket-here/key";
+    for (const call of [
+      () => store.get(there),
+      () => store.stat(there),
+      () => all(store.list(there)),
+      () => store.delete(there),
+    ]) {
+      await expect(call()).rejects.toMatchObject({ kind: "missing" });
+    }
+  });
+
+  test("URIs of other schemes and of whole buckets name no object", async () => {
+    for (const uri of ["file:///etc/passwd", "hdfs://host/x", `s3://${bucket}`, `s3://${bucket}/`]) {
+      await expect(store.get(uri)).rejects.toMatchObject({ kind: "bad-uri" });
+    }
+  });
+});
+
+async function all(entries: AsyncIterable<ObjectEntry>): Promise<ObjectEntry[]> {
+  return Array.fromAsync(entries);
+}
+
+function memory(): number {
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}

@@ -1,0 +1,148 @@
+import { systemClock, type Clock } from "../../../lib/clock.ts";
+import type { ByteRange, ListOptions, ObjectEntry, ObjectStat, ObjectStore } from "../object-store.ts";
+import { ObjectStoreError } from "../object-store-error.ts";
+import { formatObjectUri, parseObjectUri, type ObjectUri } from "../object-uri.ts";
+import { translatedBody } from "../translated-body.ts";
+import { guardedAgent, type AgentLimits, type CheckAddress } from "./guarded-agent.ts";
+import { S3Client, type S3Credentials, type S3Response } from "./s3-client.ts";
+import { failureOfConnection, unreadable } from "./s3-failure.ts";
+import { upload, type UploadLimits } from "./s3-upload.ts";
+import { parseListPage, type ListPage } from "./s3-xml.ts";
+
+export interface S3StoreOptions extends Partial<AgentLimits>, Partial<UploadLimits> {
+  /** `http(s)://host[:port][/path]`; null: the provider's of the region. */
+  endpoint: string | null;
+  region: string;
+  credentials: S3Credentials;
+  checkAddress: CheckAddress;
+  clock?: Clock;
+  /** Of a call that broke off or was answered "later", besides the first try. */
+  retries?: number;
+  /** Keys a listing asks for at a time. */
+  pageSize?: number;
+}
+
+const defaults = {
+  connectTimeoutMs: 5_000,
+  headersTimeoutMs: 30_000,
+  bodyIdleTimeoutMs: 30_000,
+  maxConnections: 16,
+  partSizeBytes: 8 * 1024 * 1024,
+  partsInFlight: 2,
+  retries: 3,
+  pageSize: 1000,
+  clock: systemClock,
+};
+
+/** Objects of S3 and of what speaks like it, any bucket that the credentials open. */
+export function s3Store(given: S3StoreOptions): ObjectStore {
+  const options = { ...defaults, ...given };
+  const dispatcher = guardedAgent(options.checkAddress, options);
+  const client = new S3Client({ ...options, dispatcher });
+  return {
+    async get(text, { range, signal } = {}) {
+      const { uri, subject } = objectOf(text);
+      const headers = range === undefined ? {} : { range: rangeHeader(range) };
+      const response = await client.send({ method: "GET", ...uri, headers, subject, signal });
+      const body = translatedBody(response.body, (error) =>
+        signal?.aborted === true ? signal.reason : failureOfConnection(subject, error).error,
+      );
+      try {
+        return { ...statOf(response, subject, range), body };
+      } catch (error) {
+        body.destroy();
+        throw error;
+      }
+    },
+    async put(text, body, putOptions = {}) {
+      const { uri, subject } = objectOf(text);
+      await upload(client, uri, body, { ...options, ...putOptions, subject });
+    },
+    list: (text, listOptions = {}) => list(client, s3UriOf(text), { ...listOptions, pageSize: options.pageSize }),
+    async delete(text, { signal } = {}) {
+      const { uri, subject } = objectOf(text);
+      try {
+        await client.sendForHeaders({ method: "DELETE", ...uri, subject, signal });
+      } catch (error) {
+        // Some stores tell a missing object from a deleted one; a missing bucket is a mistake anywhere.
+        const isGone = error instanceof ObjectStoreError && error.kind === "missing" && error.code !== "NoSuchBucket";
+        if (!isGone) throw error;
+      }
+    },
+    async stat(text, { signal } = {}) {
+      const { uri, subject } = objectOf(text);
+      const response = await client.send({ method: "HEAD", ...uri, subject, signal });
+      await response.body.dump();
+      return statOf(response, subject, undefined);
+    },
+    close: () => dispatcher.close(),
+  };
+}
+
+async function* list(
+  client: S3Client,
+  uri: ObjectUri,
+  { maxKeys = Infinity, after, signal, pageSize }: ListOptions & { pageSize: number },
+): AsyncGenerator<ObjectEntry> {
+  const subject = formatObjectUri(uri);
+  let left = maxKeys;
+  let token: string | null = null;
+  while (left > 0) {
+    const query: Record<string, string> = {
+      "list-type": "2",
+      "encoding-type": "url",
+      "max-keys": String(Math.min(left, pageSize)),
+      ...(uri.key === "" ? {} : { prefix: uri.key }),
+      ...(token === null ? {} : { "continuation-token": token }),
+      ...(token !== null || after === undefined ? {} : { "start-after": after }),
+    };
+    const page = readPage(
+      await client.sendForText({ method: "GET", bucket: uri.bucket, key: "", query, subject, signal }),
+      subject,
+    );
+    for (const entry of page.entries.slice(0, left)) {
+      yield { ...entry, uri: formatObjectUri({ ...uri, key: entry.key }) };
+    }
+    left -= page.entries.length;
+    if (page.nextToken === null) return;
+    if (page.nextToken === token) throw unreadable(subject, new Error("the listing does not move on"));
+    token = page.nextToken;
+  }
+}
+
+function readPage(xml: string, subject: string): ListPage {
+  try {
+    return parseListPage(xml);
+  } catch (error) {
+    throw unreadable(subject, error);
+  }
+}
+
+function s3UriOf(text: string): ObjectUri {
+  const uri = parseObjectUri(text);
+  if (uri.scheme !== "s3") throw new ObjectStoreError("bad-uri", "the URI must begin with s3://, s3a:// or s3n://");
+  return uri;
+}
+
+function objectOf(text: string): { uri: ObjectUri; subject: string } {
+  const uri = s3UriOf(text);
+  if (uri.key === "") throw new ObjectStoreError("bad-uri", "the URI must name an object in the bucket");
+  return { uri, subject: formatObjectUri(uri) };
+}
+
+function rangeHeader({ offset, length }: ByteRange): string {
+  return `bytes=${offset}-${length === undefined ? "" : offset + length - 1}`;
+}
+
+function statOf({ statusCode, headers }: S3Response, subject: string, range: ByteRange | undefined): ObjectStat {
+  const whole = /^bytes \d+-\d+\/(\d+)$/.exec(String(headers["content-range"] ?? ""))?.[1];
+  const isPart = statusCode === 206;
+  if (isPart !== (range !== undefined)) throw unreadable(subject, new Error("the answer ignores the range"));
+  const sizeText = isPart ? whole : headers["content-length"];
+  const size = typeof sizeText === "string" ? Number(sizeText) : NaN;
+  if (!Number.isSafeInteger(size)) throw unreadable(subject, new Error("the answer has no length"));
+  const modifiedAt = new Date(String(headers["last-modified"] ?? ""));
+  if (Number.isNaN(modifiedAt.getTime())) throw unreadable(subject, new Error("the answer has no time"));
+  const etag = headers["etag"];
+  return { size, modifiedAt, etag: typeof etag === "string" ? etag.replaceAll('"', "") : null };
+}

@@ -1,0 +1,52 @@
+import { describe, expect, test } from "vitest";
+import { formatPartList, parseErrorCode, parseListPage, parseUploadId } from "./s3-xml.ts";
+
+const entry = (key: string): string =>
+  `<Contents><Key>${key}</Key><LastModified>2026-01-02T03:04:05.000Z</LastModified><ETag>&quot;abc&quot;</ETag><Size>7</Size></Contents>`;
+const page = (inner: string): string =>
+  `<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${inner}</ListBucketResult>`;
+
+describe("a page of a listing", () => {
+  test("keys keep their spaces; a last page has no token", () => {
+    expect(parseListPage(page(`<IsTruncated>false</IsTruncated>${entry(" a &amp; b ")}`))).toEqual({
+      entries: [{ key: " a & b ", size: 7, modifiedAt: new Date("2026-01-02T03:04:05Z"), etag: "abc" }],
+      nextToken: null,
+    });
+  });
+
+  test("keys are decoded only where the store says that it encoded them", () => {
+    const keys = (inner: string): string[] => parseListPage(page(inner)).entries.map(({ key }) => key);
+    expect(keys(entry("a+b%2Bc"))).toEqual(["a+b%2Bc"]);
+    expect(keys(`<EncodingType>url</EncodingType>${entry("a+b%2Bc%01")}`)).toEqual(["a b+c\u0001"]);
+  });
+
+  test.each([
+    "",
+    "<html><body>hello</body></html>",
+    page("<IsTruncated>true</IsTruncated>"),
+    page(entry("k").replace("<Size>7", "<Size>-7")),
+    page(entry("k").replace("2026", "twenty")),
+    `<!DOCTYPE x [<!ENTITY e "${"e".repeat(1000)}">]>${page(entry("&e;"))}`,
+    "<a>".repeat(200_000),
+  ])("anything else is refused: %.40s", (xml) => {
+    expect(() => parseListPage(xml)).toThrow(Error);
+  });
+});
+
+test("the code of an error is a word or nothing", () => {
+  const code = (text: string): string | null =>
+    parseErrorCode(`<Error><Code>${text}</Code><Message>secret</Message></Error>`);
+  expect(code("NoSuchKey")).toBe("NoSuchKey");
+  expect(code("root:x:0:0")).toBeNull();
+  expect(parseErrorCode("<html>")).toBeNull();
+  expect(parseErrorCode("")).toBeNull();
+});
+
+test("an upload's id and list of parts", () => {
+  expect(parseUploadId("<InitiateMultipartUploadResult><UploadId>a/b</UploadId></InitiateMultipartUploadResult>")).toBe(
+    "a/b",
+  );
+  expect(formatPartList(["x"])).toContain(
+    "<Part><PartNumber>1</PartNumber><ETag>&quot;x&quot;</ETag></Part></CompleteMultipartUpload>",
+  );
+});

