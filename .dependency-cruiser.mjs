@@ -36,7 +36,7 @@ const mayImport = {
   "openapi-document.ts": ["http/", "access/", "routes.ts"],
   "app.ts": [...leaves, ...everySlice, "routes.ts", "tasks.ts", "openapi-document.ts", "config.ts", "config/"],
   "admin/": [...leaves, ...everySlice, "routes.ts", "tasks.ts", "config.ts", "config/", "app.ts"],
-  "start.ts": ["lib/", "db/", "accounts/", "config.ts", "app.ts"],
+  "start.ts": ["lib/", "db/", "accounts/", "clusters/", "config.ts", "app.ts"],
   "main.ts": [
     ...leaves,
     ...everySlice,

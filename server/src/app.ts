@@ -6,6 +6,7 @@ import { accessGate, type Admission } from "./access/gate.ts";
 import { limitsOf, type Limits } from "./access/limits.ts";
 import type { Admitted, OperationAccess } from "./access/operation.ts";
 import type { AccountServices } from "./accounts/account-services.ts";
+import { addDefaultCluster } from "./clusters/default-cluster.ts";
 import type { Config } from "./config.ts";
 import { openDatabase, type Database } from "./db/database.ts";
 import { databaseMetrics } from "./db/metrics.ts";
@@ -37,6 +38,7 @@ export interface Services {
   clock: Clock;
   config: Config;
   accountSettings: AccountServices["accountSettings"];
+  furnishAccount: AccountServices["furnishAccount"];
 }
 
 export interface App {
@@ -68,7 +70,7 @@ export async function startApp({
   const limits = limitsOf(config, clock);
   const { dataDir, s3Endpoint, allowedNetworks, defaultFeatures } = config;
   const accountSettings = { dataDir, s3Endpoint, allowedNetworks, defaultFeatures };
-  const services: Services = { db, keys, limits, clock, config, accountSettings };
+  const services: Services = { db, keys, limits, clock, config, accountSettings, furnishAccount: addDefaultCluster };
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   databaseMetrics(registry, db);

@@ -29,6 +29,8 @@ import { listAllAccounts } from "./accounts/list-accounts.ts";
 import { viewAccount } from "./accounts/view-account.ts";
 import { viewAccountV2 } from "./accounts/view-account-v2.ts";
 import { viewFeatures } from "./accounts/view-features.ts";
+import { listClusters } from "./clusters/list-clusters.ts";
+import { viewCluster } from "./clusters/view-cluster.ts";
 import { acceptInvitation } from "./users/accept-invitation.ts";
 import { disableUser } from "./users/disable-user.ts";
 import { enableUser } from "./users/enable-user.ts";
@@ -88,4 +90,7 @@ export const endpoints = [
   listAllAccounts,
   viewFeatures,
   editFeatures,
+  // clusters
+  listClusters,
+  viewCluster,
 ] as const;

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ensureFirstAccount, type FirstAccount } from "./accounts/first-account.ts";
+import { addDefaultCluster } from "./clusters/default-cluster.ts";
 import { startApp, type App } from "./app.ts";
 import { exposureWarning, type Config } from "./config.ts";
 import { lockDataDir } from "./db/embedded/data-dir-lock.ts";
@@ -61,7 +62,7 @@ async function prepareFirstRun(config: Config, store: Store): Promise<FirstAccou
   const db = openDatabase({ ...store.connection, max: 1 });
   try {
     // Called under a lock of the database, so of several nodes that start at once one makes the keys.
-    return await ensureFirstAccount(db, adminEmail, defaultFeatures, (token) => {
+    return await ensureFirstAccount(db, adminEmail, defaultFeatures, addDefaultCluster, (token) => {
       if (!existsSync(keyFile)) {
         mkdirSync(dirname(keyFile), { recursive: true, mode: 0o700 });
         writeKeys(keyFile, [newKey([])]);

@@ -137,6 +137,7 @@ async function ownObjects(account: AccountClient, membershipId: number): Promise
     role_id: String(role.id),
     ids: String(id),
     account_id: String(account.accountId),
+    cluster_id: "default",
     code,
     users: member,
     members: member,

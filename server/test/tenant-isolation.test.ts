@@ -162,6 +162,7 @@ async function ownObjects(account: AccountClient): Promise<Record<string, string
     users: String(member.membershipId),
     ids: String(id),
     account_id: String(account.accountId),
+    cluster_id: "default",
   };
 }
 

@@ -1,8 +1,10 @@
 import { pathToFileURL } from "node:url";
 import type { Feature } from "../lib/features.ts";
+import type { Furnish } from "./found-account.ts";
 
 /** What `app` tells this slice of the deployment. */
 export interface AccountServices {
+  furnishAccount: Furnish;
   accountSettings: {
     dataDir: string;
     /** The S3-compatible store of accounts that name none of their own. */

@@ -58,6 +58,7 @@ export const createAccount = operation({
         },
         founder: { email: caller.email, name: caller.email, isOperator: false },
         features: defaultFeatures,
+        furnish: services.furnishAccount,
       });
       if (credentials.size > 0) {
         sendCredentials(tx, accountId, sealCredentials(credentials, services.keys, { id: accountId }));

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { Client } from "../../test/support/client.ts";
 import { useServer } from "../../test/support/given.ts";
+import { addDefaultCluster as furnish } from "../clusters/default-cluster.ts";
 import { ensureFirstAccount } from "./first-account.ts";
 
 const given = useServer();
@@ -10,7 +11,9 @@ test("of several first starts at once one makes the operator's account, and nobo
   const kept: string[] = [];
   const features = ["ip_whitelisting", "large_scripts"] as const;
   const starts = await Promise.all(
-    Array.from({ length: 4 }, () => ensureFirstAccount(db, "op@example.test", features, (token) => kept.push(token))),
+    Array.from({ length: 4 }, () =>
+      ensureFirstAccount(db, "op@example.test", features, furnish, (token) => kept.push(token)),
+    ),
   );
   const [first, ...others] = starts.filter((start) => start !== undefined);
   expect(others).toEqual([]);
@@ -28,6 +31,6 @@ test("a token that cannot be kept leaves no account behind", async () => {
   const fail = (): never => {
     throw new Error("disk full");
   };
-  await expect(ensureFirstAccount(db, "op@example.test", [], fail)).rejects.toThrow("disk full");
+  await expect(ensureFirstAccount(db, "op@example.test", [], furnish, fail)).rejects.toThrow("disk full");
   expect(await db.system.query("select id from account")).toEqual([]);
 });

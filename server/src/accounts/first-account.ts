@@ -1,7 +1,7 @@
 import { mintToken } from "../access/token.ts";
 import type { Database } from "../db/database.ts";
 import type { Feature } from "../lib/features.ts";
-import { foundAccount } from "./found-account.ts";
+import { foundAccount, type Furnish } from "./found-account.ts";
 import { lockAndHasAccounts } from "./store/founding.ts";
 
 export interface FirstAccount {
@@ -17,6 +17,7 @@ export async function ensureFirstAccount(
   db: Database,
   email: string,
   features: readonly Feature[],
+  furnish: Furnish,
   keepToken: (token: string) => void,
 ): Promise<FirstAccount | undefined> {
   return db.asSystem(async (tx) => {
@@ -30,6 +31,7 @@ export async function ensureFirstAccount(
         founder: { email, name: "Operator", isOperator: true },
         // Nobody has an address yet that a whitelist could hold.
         features: features.filter((feature) => feature !== "ip_whitelisting"),
+        furnish,
       },
       token,
     );

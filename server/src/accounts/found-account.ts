@@ -9,7 +9,11 @@ export interface Founding {
   account: NewAccount;
   founder: { email: string; name: string; isOperator: boolean };
   features: readonly Feature[];
+  furnish: Furnish;
 }
+
+/** What other slices put into every new account; they build on this one, so it is handed in. */
+export type Furnish = (tx: Tx, accountId: number) => Promise<void>;
 
 export interface FoundedAccount {
   accountId: number;
@@ -30,5 +34,6 @@ export async function foundAccount(tx: Tx, founding: Founding, token = mintToken
     tokenSha256: tokenSha256(token),
     ...founding.founder,
   });
+  await founding.furnish(tx, accountId);
   return { accountId, userId, groups: ["system-admin", "everyone"], token };
 }

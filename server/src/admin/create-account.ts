@@ -2,6 +2,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { Command } from "commander";
 import { foundAccount } from "../accounts/found-account.ts";
+import { addDefaultCluster } from "../clusters/default-cluster.ts";
 import { lockAndHasAccounts } from "../accounts/store/founding.ts";
 import type { Feature } from "../lib/features.ts";
 import { Fault } from "../lib/fault.ts";
@@ -51,6 +52,7 @@ async function createAccount({ config, db }: Session, options: Options): Promise
       account: { name, parentId: null, plan: "free" },
       founder: { email, name: email, isOperator: isFirst },
       features,
+      furnish: addDefaultCluster,
     });
     sendAudit(tx, accountId, "account_create", `account/${accountId}`);
     // A new installation gets its keys with its first account, as on a first start.

@@ -5,6 +5,7 @@ import { pino } from "pino";
 import { afterAll, beforeAll } from "vitest";
 import { mintToken, tokenSha256 } from "../../src/access/token.ts";
 import { foundAccount } from "../../src/accounts/found-account.ts";
+import { addDefaultCluster } from "../../src/clusters/default-cluster.ts";
 import { startApp, type App } from "../../src/app.ts";
 import { readConfig, type Config } from "../../src/config.ts";
 import type { Clock } from "../../src/lib/clock.ts";
@@ -116,6 +117,7 @@ export function useServer(options: ServerOptions = {}): Given {
           account: { name, parentId: null, plan: "free" },
           founder: { email, name: "Founder", isOperator },
           features,
+          furnish: addDefaultCluster,
         }),
       );
       return new AccountClient(given.base, founded.token, founded.accountId, email);

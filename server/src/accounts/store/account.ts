@@ -32,7 +32,7 @@ const COLUMNS = `
   role_arn as "roleArn", external_id as "externalId", created_at as "createdAt", updated_at as "updatedAt"`;
 
 const READ_ACCOUNT = `select ${COLUMNS} from account where id = current_account_id()`;
-const LOCK_ACCOUNT = `select ${COLUMNS} from account where id = current_account_id() for update`;
+const LOCK_ACCOUNT = `select ${COLUMNS} from account where id = current_account_id() for no key update`;
 const UPDATE_ACCOUNT = `
   update account set
     name = $1, cache_quota_gb = $2, default_location = $3, storage_endpoint = $4, hdfs_http_address = $5,

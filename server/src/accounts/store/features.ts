@@ -9,7 +9,7 @@ export async function readFeatures(system: Queryable, accountId: number): Promis
 
 /** Held until the transaction ends: whoever changes the whitelist meanwhile waits, and judges by the new switches. */
 export async function lockFeatures(tx: Tx, accountId: number): Promise<Feature[]> {
-  return only(await tx.query("select features from account where id = $1 for update", [accountId]));
+  return only(await tx.query("select features from account where id = $1 for no key update", [accountId]));
 }
 
 function only(rows: { features: Feature[] }[]): Feature[] {

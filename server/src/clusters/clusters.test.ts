@@ -1,0 +1,64 @@
+import { describe, expect, test } from "vitest";
+import { useServer } from "../../test/support/given.ts";
+
+const given = useServer();
+
+describe("GET /api/v1.2/clusters", () => {
+  test("a new account has one local cluster labelled default", async () => {
+    const account = await given.account();
+    const { paging_info, clusters } = await account.get("/clusters");
+    expect(paging_info).toEqual({ previous_page: null, next_page: null, per_page: 10 });
+    expect(clusters).toEqual([
+      {
+        id: expect.any(Number),
+        account_id: account.accountId,
+        labels: ["default"],
+        engine: { type: "local" },
+        spark_config: {},
+        environment_id: null,
+        pools: {},
+        max_concurrent_commands: null,
+        idle_cluster_timeout: null,
+        idle_cluster_timeout_in_secs: null,
+        state: "DOWN",
+        created_at: expect.stringMatching(/Z$/),
+        updated_at: expect.stringMatching(/Z$/),
+      },
+    ]);
+  });
+
+  test("an account made through the API has its own, too", async () => {
+    const account = await given.account();
+    const { authentication_token } = await account.post("/account", { account: { name: "Second" } });
+    const { clusters } = await given
+      .anonymous()
+      .get("/clusters", { headers: { "X-AUTH-TOKEN": authentication_token } });
+    expect(clusters).toMatchObject([{ labels: ["default"] }]);
+  });
+
+  test("past the end the list is empty", async () => {
+    const account = await given.account();
+    expect((await account.get("/clusters?page=2")).clusters).toEqual([]);
+  });
+});
+
+describe("GET /api/v1.2/clusters/<id or label>", () => {
+  test("finds a cluster by its id and by its label", async () => {
+    const account = await given.account();
+    const byLabel = await account.get("/clusters/default");
+    expect(await account.get(`/clusters/${byLabel.id}`)).toEqual(byLabel);
+  });
+
+  test("another account's cluster is as one that never was", async () => {
+    const [account, other] = [await given.account(), await given.account()];
+    const { id } = await other.get("/clusters/default");
+    const foreign = await account.get(`/clusters/${id}`).refused(404);
+    expect(foreign.text).toBe((await account.get("/clusters/987654321").refused(404)).text);
+    await account.get("/clusters/unknown-label").refused(404);
+  });
+
+  test("a member without a role may not look", async () => {
+    const account = await given.account();
+    await (await given.member(account)).get("/clusters/default").refused(403);
+  });
+});
