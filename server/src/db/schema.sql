@@ -382,6 +382,8 @@ CREATE INDEX invitation_expiry ON public.invitation USING btree (expires_at);
 
 CREATE INDEX membership_by_user ON public.membership USING btree (user_id);
 
+CREATE INDEX whitelisted_ip_cover ON public.whitelisted_ip USING gist (ip_cidr inet_ops);
+
 create view effective_group_member with (security_invoker=true) as
  SELECT access_group_member.account_id,
     access_group_member.group_id,

@@ -13,7 +13,9 @@ const UNAVAILABLE_ERRNO = new Set([
 const UNAVAILABLE_TEXT =
   /connection terminated|timeout exceeded when trying to connect|not queryable|cannot use a pool after/i;
 
-const CROSSED = new Set(["40P01", "40001"]); // deadlock, serialisation: PostgreSQL undid one of two crossing changes
+// Deadlock, serialisation, and a row that went away between a look at it and a reference to it: of two crossing
+// changes PostgreSQL undid this one.
+const CROSSED = new Set(["40P01", "40001", "23503"]);
 
 /** PostgreSQL away, full or shutting down becomes a 503 fault, crossing changes a 409; anything else stays as it is. */
 export function storeFault(error: unknown): unknown {

@@ -32,7 +32,7 @@ export async function deleteWhitelistedIps(tx: Tx, ids: readonly number[]): Prom
  * a statement that waits for a lock still reads as of its own beginning.
  */
 export async function isListedIfEnforced(tx: Tx, address: string): Promise<boolean | null> {
-  tx.send("select from account for update");
+  tx.send("select from account for no key update");
   const [row] = await tx.query<{ listed: boolean | null }>(
     `select case when 'ip_whitelisting' = any (a.features)
                  then exists (select from whitelisted_ip w where w.ip_cidr >>= $1::inet) end as listed

@@ -145,6 +145,9 @@ create table whitelisted_ip (
   constraint whitelisted_ip_once unique (account_id, ip_cidr)
 );
 
+-- "is this address covered?" stays quick however long the list is
+create index whitelisted_ip_cover on whitelisted_ip using gist (ip_cidr inet_ops);
+
 create table audit_event (
   id bigint generated always as identity primary key,
   account_id bigint not null default current_account_id() references account (id) on delete cascade,
