@@ -1,0 +1,108 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { macroSandbox } from "./macro-sandbox.ts";
+import type { Outcome } from "./protocol.ts";
+
+const sandbox = macroSandbox();
+afterAll(() => sandbox.stop());
+
+function evaluate(...expressions: string[]): Promise<Outcome> {
+  const macros = expressions.map((expression, at) => ({ name: `m${at + 1}`, expression }));
+  const outcome = sandbox.evaluate(macros, "test");
+  if (outcome === undefined) throw new Error("too many wait");
+  return outcome;
+}
+
+describe("values", () => {
+  test.each([
+    ["literals", ["'a'", '"b"', "3", "true", "`t`"], ["a", "b", "3", "true", "t"]],
+    ["arithmetic", ["1 + 2 * 3", "7 / 2", "2 ** 10"], ["7", "3.5", "1024"]],
+    ["text functions", ["'abc'.toUpperCase()", "'a-b'.split('-').join('+')"], ["ABC", "a+b"]],
+    ["dates", ["new Date(0)", "new Date(0).getUTCFullYear()"], ["1970-01-01T00:00:00.000Z", "1970"]],
+    ["earlier macros, by either spelling", ["20", "m1 + 1", "$m2$ + '!'"], ["20", "21", "21!"]],
+    ["a comment at the end", ["1 // one"], ["1"]],
+  ])("%s", async (_what, expressions, values) => {
+    expect(await evaluate(...expressions)).toEqual({ kind: "values", values });
+  });
+});
+
+describe("refusals", () => {
+  test.each([
+    "1 +",
+    "unknown",
+    "(() => { throw 1 })()",
+    "throw new Error('x')",
+    "1) + (2; var x = (1",
+    "null",
+    "undefined",
+    "({})",
+    "[1]",
+    "0 / 0",
+    "() => 1",
+    "Symbol()",
+    "'x'.repeat(100000)",
+    "new Date('x')",
+  ])("%j does not evaluate", async (expression) => {
+    expect(await evaluate("1", expression)).toMatchObject({ kind: "failed", name: "m2" });
+  });
+
+  test.each([
+    "while (true) {}",
+    "(() => { while (true) {} })()",
+    "/(a+)+$/.test('a'.repeat(40) + 'b')",
+    "(() => { const a = []; while (true) a.push('x'.repeat(1e6)) })()",
+    "(function f() { return f() + 1 })()",
+    "new Array(1e9).fill(0)",
+    "'x'.repeat(1e9)",
+    "Array.from({ length: 1e8 }, (_, i) => ({ i }))",
+  ])("%j ends soon, and the next one is not hurt", { timeout: 20_000 }, async (expression) => {
+    const start = performance.now();
+    expect(await evaluate(expression)).toMatchObject({ kind: "failed" });
+    expect(performance.now() - start).toBeLessThan(6_000);
+    expect(await evaluate("1")).toEqual({ kind: "values", values: ["1"] });
+  });
+
+  test("nothing of the host is there", async () => {
+    const names = [
+      "process",
+      "require",
+      "fetch",
+      "std",
+      "os",
+      "console",
+      "setTimeout",
+      "WebAssembly",
+      "Deno",
+      "Buffer",
+    ];
+    const outcome = await evaluate(names.map((name) => `typeof ${name}`).join(" + ','  + "));
+    expect(outcome).toEqual({ kind: "values", values: [names.map(() => "undefined").join()] });
+    expect(await evaluate("import('node:fs')")).toMatchObject({ kind: "failed" });
+    expect(await evaluate("(() => {}).constructor('return typeof process')()")).toEqual({
+      kind: "values",
+      values: ["undefined"],
+    });
+  });
+
+  test("what one evaluation leaves behind the next does not see", async () => {
+    await evaluate("(globalThis.left = 1)", "(String.prototype.trim = () => 'stolen', 'x'.trim())");
+    expect(await evaluate("typeof left", "' x '.trim()")).toEqual({ kind: "values", values: ["undefined", "x"] });
+  });
+});
+
+describe("many at once", () => {
+  test("one key that blocks does not keep others waiting for all of its jobs, and is told when it has too many", async () => {
+    const own = macroSandbox({ processes: 1, waitingByKey: 4, limits: { timeMs: 200 } });
+    try {
+      const slow = Array.from({ length: 5 }, () =>
+        own.evaluate([{ name: "a", expression: "(() => { for (;;) {} })()" }], "busy"),
+      );
+      expect(own.evaluate([{ name: "a", expression: "1" }], "busy")).toBeUndefined();
+      const done: string[] = [];
+      const others = own.evaluate([{ name: "a", expression: "1" }], "other")?.then(() => done.push("other"));
+      await Promise.all([...slow.map((each) => each?.then(() => done.push("busy"))), others]);
+      expect(done.indexOf("other")).toBeLessThan(3);
+    } finally {
+      own.stop();
+    }
+  });
+});

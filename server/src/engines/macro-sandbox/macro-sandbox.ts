@@ -1,0 +1,106 @@
+import { FairQueue } from "./fair-queue.ts";
+import type { Limits, Macro, Outcome } from "./protocol.ts";
+import { SandboxProcess } from "./sandbox-process.ts";
+
+/**
+ * Evaluates JavaScript expressions of strangers: QuickJS in processes that are killed when they take too long. A process
+ * is started when one is needed and kept for a while, because starting one takes fifty times as long as an evaluation;
+ * every evaluation has an interpreter of its own in it.
+ */
+export interface MacroSandbox {
+  /** `key`: on whose behalf. Undefined: the key has too many waiting; try later. */
+  evaluate(macros: readonly Macro[], key: string): Promise<Outcome> | undefined;
+  stop(): void;
+}
+
+export interface MacroSandboxOptions {
+  limits?: Partial<Limits>;
+  processes?: number;
+  waitingByKey?: number;
+  idleMs?: number;
+}
+
+const defaultLimits: Limits = { timeMs: 1_000, memoryBytes: 64 * 1024 * 1024, textLength: 65_536 };
+/** What an evaluation leaves behind in the process goes with it. */
+const JOBS_OF_A_PROCESS = 500;
+
+export function macroSandbox({
+  limits: given = {},
+  processes = 2,
+  waitingByKey = 16,
+  idleMs = 60_000,
+}: MacroSandboxOptions = {}): MacroSandbox {
+  const limits = { ...defaultLimits, ...given };
+  const queue = new FairQueue<(worker: SandboxProcess) => Promise<void>>(waitingByKey);
+  const idle: SandboxProcess[] = [];
+  const all = new Set<SandboxProcess>();
+  let isStopped = false;
+  let idleTimer: NodeJS.Timeout | undefined;
+
+  function discard(worker: SandboxProcess): void {
+    worker.stop();
+    all.delete(worker);
+  }
+
+  function free(): SandboxProcess | undefined {
+    const worker = idle.pop();
+    if (worker === undefined) {
+      if (all.size >= processes) return undefined;
+      const started = new SandboxProcess();
+      all.add(started);
+      return started;
+    }
+    if (worker.isAlive) return worker;
+    discard(worker);
+    return free();
+  }
+
+  function next(): void {
+    const worker = isStopped ? undefined : free();
+    if (worker === undefined) return;
+    const work = queue.take();
+    if (work === undefined) {
+      idle.push(worker);
+      return;
+    }
+    void work(worker).finally(() => {
+      if (worker.isAlive && worker.jobs < JOBS_OF_A_PROCESS && !isStopped) idle.push(worker);
+      else discard(worker);
+      next();
+    });
+  }
+
+  function stopIdleLater(): void {
+    clearTimeout(idleTimer);
+    idleTimer = setTimeout(() => idle.splice(0).forEach(discard), idleMs);
+    idleTimer.unref();
+  }
+
+  return {
+    evaluate(macros, key) {
+      const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+      const work = async (worker: SandboxProcess): Promise<void> => {
+        try {
+          resolve((await worker.run({ macros, limits })) ?? tookTooLong(macros));
+        } catch (error) {
+          discard(worker);
+          reject(error);
+        }
+        stopIdleLater();
+      };
+      if (!queue.add(key, work)) return undefined;
+      next();
+      return promise;
+    },
+    stop() {
+      isStopped = true;
+      clearTimeout(idleTimer);
+      all.forEach(discard);
+    },
+  };
+}
+
+/** Which of them it was died with the process. */
+function tookTooLong(macros: readonly Macro[]): Outcome {
+  return { kind: "failed", name: macros[0]?.name ?? "", reason: "it took too long or too much memory" };
+}

@@ -1,0 +1,83 @@
+import { fork, type ChildProcess } from "node:child_process";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Job, Outcome } from "./protocol.ts";
+
+const START_LIMIT_MS = 20_000;
+/** The interpreter's own limit comes first; this one cannot be missed. */
+const KILL_GRACE_MS = 500;
+
+const folder = dirname(fileURLToPath(import.meta.url));
+const packages = ["@jitl/quickjs-wasmfile-release-sync", "quickjs-emscripten-core"].map((name) =>
+  fileURLToPath(import.meta.resolve(name)),
+);
+
+/**
+ * A process that can do nothing but read its own program: no environment, no files, no children, a small heap. It is
+ * killed when a job is over its time.
+ */
+export class SandboxProcess {
+  readonly #child: ChildProcess;
+  readonly #ready: Promise<void>;
+  jobs = 0;
+
+  constructor() {
+    this.#child = fork(join(folder, "sandbox-main.ts"), [], {
+      cwd: "/",
+      env: {},
+      execArgv: ["--permission", ...readable().map((path) => `--allow-fs-read=${path}`), "--max-old-space-size=64"],
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
+    });
+    this.#child.unref();
+    this.#child.channel?.unref();
+    this.#ready = this.#answer(START_LIMIT_MS).then((answer) => {
+      if (answer === undefined) throw new Error("the macro sandbox did not start");
+    });
+    this.#ready.catch(() => this.stop());
+  }
+
+  get isAlive(): boolean {
+    return this.#child.connected;
+  }
+
+  /** Undefined: it had to be killed, or died. */
+  async run(job: Job): Promise<Outcome | undefined> {
+    await this.#ready;
+    this.jobs += 1;
+    const answer = this.#answer(job.limits.timeMs + KILL_GRACE_MS);
+    this.#child.send(job, (error) => {
+      if (error !== null) this.stop();
+    });
+    const outcome = await answer;
+    if (outcome === undefined) this.stop();
+    return outcome as Outcome | undefined; // what sandbox-main.ts sends
+  }
+
+  stop(): void {
+    this.#child.kill("SIGKILL");
+  }
+
+  /** The next message; undefined when the process ended or the time is over. */
+  #answer(limitMs: number): Promise<unknown> {
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    const end = (): void => resolve(undefined);
+    const limit = setTimeout(end, limitMs);
+    this.#child.once("message", resolve).once("exit", end).once("error", end);
+    return promise.finally(() => {
+      clearTimeout(limit);
+      this.#child.off("message", resolve).off("exit", end).off("error", end);
+    });
+  }
+}
+
+/** The program and its packages; modules are looked up through the package.json files above them. */
+function readable(): string[] {
+  const modules = packages.map((entry) => entry.slice(0, entry.lastIndexOf("node_modules") + "node_modules".length));
+  const above = ancestors(folder).map((path) => join(path, "package.json"));
+  return [...new Set([`${folder}/*`, ...modules.map((path) => `${path}/*`), ...above])];
+}
+
+function ancestors(path: string): string[] {
+  const parent = dirname(path);
+  return parent === path ? [path] : [path, ...ancestors(parent)];
+}
