@@ -1,10 +1,12 @@
 import {
+  chownSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -44,6 +46,15 @@ describe("a file", () => {
     expect((await buffer(body)).toString()).toBe("hello");
     expect({ size, etag }).toEqual({ size: 5, etag: null });
     expect(await store.stat(at("a/b/ünï %20.txt"))).toMatchObject({ size: 5 });
+  });
+
+  test.skipIf(process.getuid?.() !== 0)("that root writes belongs to the owner of its folder", async () => {
+    mkdirSync(join(root, "owned"));
+    chownSync(join(root, "owned"), 12_345, 12_346);
+    await store.put(at("owned/by/them"), Buffer.from("x"));
+    for (const path of ["owned/by", "owned/by/them"]) {
+      expect(statSync(join(root, path))).toMatchObject({ uid: 12_345, gid: 12_346 });
+    }
   });
 
   test("is read in part, up to a limit, and beyond its end not at all", async () => {

@@ -19,8 +19,10 @@ export interface AgentLimits {
  * very connection, so a name that changes between check and use gains nothing; one refused address refuses the name.
  */
 export function guardedAgent(checkAddress: CheckAddress, limits: AgentLimits): Agent {
-  const connectTo = buildConnector({ timeout: limits.connectTimeoutMs, lookup: guardedLookup(checkAddress) });
+  const lookup = guardedLookup(checkAddress);
+  const connectTo = buildConnector({ timeout: limits.connectTimeoutMs, lookup, allowH2: false });
   return new Agent({
+    allowH2: false, // S3 is spoken in HTTP/1.1; one slow body shall not hold up the others of its connection
     connections: limits.maxConnections,
     headersTimeout: limits.headersTimeoutMs,
     bodyTimeout: limits.bodyIdleTimeoutMs,

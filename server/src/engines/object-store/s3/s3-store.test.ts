@@ -2,10 +2,14 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
+import { crc32 } from "node:zlib";
+import { Agent } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { useSeaweedFs } from "../../../../test/support/seaweedfs.ts";
+import { systemClock } from "../../../lib/clock.ts";
 import { getText } from "../get-text.ts";
 import type { ObjectEntry, ObjectStore } from "../object-store.ts";
+import { S3Client } from "./s3-client.ts";
 import { s3Store, type S3StoreOptions } from "./s3-store.ts";
 
 const MiB = 1024 * 1024;
@@ -118,28 +122,28 @@ describe("a large object", () => {
   test("is sent in parts and read back without growing with its size", async () => {
     const streaming = storeWith({ partSizeBytes: 8 * MiB });
     const block = Buffer.alloc(MiB, "headgate");
-    const written = createHash("sha256");
+    let written = 0;
     const before = memory();
     let most = 0;
     async function* produce(): AsyncGenerator<Buffer> {
       for (let index = 0; index < 200; index += 1) {
         const chunk = Buffer.from(block);
         chunk.writeUInt32BE(index);
-        written.update(chunk);
+        written = crc32(chunk, written);
         most = Math.max(most, memory());
         yield chunk;
       }
     }
     await streaming.put(at("large"), Readable.from(produce(), { objectMode: false }));
     const { body, size, etag } = await streaming.get(at("large"));
-    const read = createHash("sha256");
+    let read = 0;
     for await (const chunk of body as AsyncIterable<Buffer>) {
-      read.update(chunk);
+      read = crc32(chunk, read);
       most = Math.max(most, memory());
     }
     expect(size).toBe(200 * MiB);
     expect(etag).toMatch(/-25$/);
-    expect(read.digest("hex")).toBe(written.digest("hex"));
+    expect(read).toBe(written);
     expect(most - before).toBeLessThan(100 * MiB);
   });
 
@@ -151,6 +155,7 @@ describe("a large object", () => {
     const put = storeWith({ partSizeBytes: 5 * MiB }).put(at("broken"), Readable.from(broken()));
     await expect(put).rejects.toThrow("the source broke");
     await expect(store.stat(at("broken"))).rejects.toMatchObject({ kind: "missing" });
+    expect(await openUploads()).not.toContain("broken");
   });
 
   test("can be given up in the middle, by its reader or by a signal, and its connection ends", async () => {
@@ -223,6 +228,16 @@ describe("refusals of the store", () => {
     }
   });
 });
+
+async function openUploads(): Promise<string> {
+  const { endpoint, region, credentials } = seaweedFs;
+  const dispatcher = new Agent();
+  const client = new S3Client({ endpoint, region, credentials, dispatcher, clock: systemClock, retries: 0 });
+  const text = await client.sendForText({ method: "GET", bucket, key: "", query: { uploads: "" }, subject: bucket });
+  await dispatcher.close();
+  expect(text).toContain("ListMultipartUploadsResult");
+  return text;
+}
 
 async function all(entries: AsyncIterable<ObjectEntry>): Promise<ObjectEntry[]> {
   return Array.fromAsync(entries);
