@@ -1,0 +1,118 @@
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { closeSync, constants, existsSync, openSync, readFileSync, rmSync } from "node:fs";
+import { Socket } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Writable } from "node:stream";
+import { readBootId, startTimeOfChild } from "../../lib/process-table.ts";
+import type { ProcessHandle } from "../detached-process/process-handle.ts";
+import { readFields } from "./fields.ts";
+import type { RunSpec } from "./protocol.ts";
+
+/** The program's first process, started and held at its gate: it runs nothing until `release`. */
+export interface Driver {
+  readonly handle: ProcessHandle;
+  readonly child: ChildProcess;
+  readonly stdout: Socket;
+  readonly stderr: Socket;
+  release(): void;
+}
+
+/** Waits for the word before it becomes the program, so that nothing runs that is not written down. */
+const gate = 'read -r word <&4 && [ "$word" = go ] || exit 125; exec 4<&-; exec "$@"';
+
+/** Throws an Error with the reason when it cannot be started. */
+export async function startDriver(folder: string, spec: RunSpec): Promise<Driver> {
+  const lifeline = startLifeline();
+  const stdout = openPipe(join(folder, "stdout.pipe"));
+  const stderr = openPipe(join(folder, "stderr.pipe"));
+  const extra = spec.descriptor3File === null ? "ignore" : openSync(spec.descriptor3File, "r");
+  try {
+    const env = readEnvironment(spec.environmentFile);
+    // Secrets for one use.
+    for (const path of [spec.environmentFile, spec.descriptor3File]) if (path !== null) rmSync(path);
+    assertProgram(spec, env);
+    const child = spawn("/bin/sh", ["-c", gate, "gate", ...spec.argv], {
+      cwd: spec.cwd,
+      env,
+      stdio: ["ignore", stdout.writeEnd, stderr.writeEnd, extra, "pipe"],
+      detached: true,
+      ...spec.identity,
+    });
+    const { pid } = child;
+    if (pid === undefined) throw await new Promise<Error>((settle) => child.once("error", settle));
+    const startTime = startTimeOfChild(pid); // before anything is awaited: one that ended still has its entry
+    const handle = { bootId: await readBootId(), pid, startTime: (await startTime) ?? "" };
+    lifeline.write(`${pid} ${handle.startTime}\n`);
+    return {
+      handle,
+      child,
+      stdout: readPipe(stdout.readEnd),
+      stderr: readPipe(stderr.readEnd),
+      release: () => {
+        const word = child.stdio[4] as Writable; // asked for as a pipe above
+        word.on("error", () => undefined); // it was killed at the gate: its exit tells
+        word.end("go\n");
+      },
+    };
+  } finally {
+    closeSync(stdout.writeEnd);
+    closeSync(stderr.writeEnd);
+    if (extra !== "ignore") closeSync(extra);
+  }
+}
+
+/** A process of its own that outlives ours, even a SIGKILL, for as long as it takes to end the program. */
+function startLifeline(): Writable {
+  const script = fileURLToPath(new URL("lifeline.sh", import.meta.url));
+  const { stdin, pid } = spawn("/bin/sh", [script], {
+    cwd: "/",
+    env: { PATH: "/usr/bin:/bin" },
+    stdio: ["pipe", "ignore", "ignore"],
+    detached: true,
+  }).on("error", () => undefined);
+  if (pid === undefined) throw new Error("no process can be started");
+  stdin.on("error", () => undefined); // it was killed: then only what ends us orderly ends the program
+  return stdin;
+}
+
+interface Pipe {
+  readonly readEnd: number;
+  readonly writeEnd: number;
+}
+
+/**
+ * Node's own pipes to a child are sockets, which a program cannot open again as /dev/stdout; a pipe by name can be, by
+ * any user it was given to. The name is only needed for a moment, in a folder nobody else can enter.
+ */
+function openPipe(path: string): Pipe {
+  rmSync(path, { force: true });
+  const made = spawnSync("mkfifo", ["-m", "622", path], { env: { PATH: "/usr/bin:/bin" }, encoding: "utf8" });
+  if (made.status !== 0) throw new Error(`no pipe can be made: ${made.error?.message ?? made.stderr.trim()}`);
+  const readEnd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const writeEnd = openSync(path, constants.O_WRONLY);
+  rmSync(path);
+  return { readEnd, writeEnd };
+}
+
+function readPipe(descriptor: number): Socket {
+  return new Socket({ fd: descriptor, readable: true, writable: false });
+}
+
+function readEnvironment(path: string | null): Record<string, string> {
+  if (path === null) return { PATH: "/usr/bin:/bin" };
+  const variables = readFields(readFileSync(path, "utf8")).optionalObject("variables");
+  if (variables === null) throw new Error(`${path} holds no variables`);
+  return Object.fromEntries(variables.names().map((name) => [name, variables.string(name)]));
+}
+
+/** What the gate cannot execute it reports like a program of its own; the plain case gets a cause of its own. */
+function assertProgram({ argv, cwd }: RunSpec, env: Readonly<Record<string, string>>): void {
+  const [file = ""] = argv;
+  const folders = file.includes("/") ? [""] : (env["PATH"] ?? "").split(":").map((folder) => `${folder}/`);
+  const found = folders.some((folder) =>
+    existsSync(folder === "" && !file.startsWith("/") ? join(cwd, file) : folder + file),
+  );
+  if (!found) throw new Error(`the program ${file} is not there`);
+  if (!existsSync(cwd)) throw new Error(`the folder ${cwd} is not there`);
+}

@@ -1,0 +1,52 @@
+# Ends a program's session when its runner is gone, whatever ended that one. Standard input is a pipe from the runner:
+# the first line names the session, its end is the runner's end. Signals meant for the program are not for us.
+trap '' TERM INT HUP
+read -r session started || exit 0
+while read -r _; do :; done
+
+if [ ! -r /proc/self/stat ]; then
+  kill -KILL -- "-$session"
+  exit 0
+fi
+
+# Sets pid, state, parent, its session and start time from a line of proc(5) stat; the name in brackets may hold blanks.
+parse() {
+  pid=${1%% *}
+  set -- ${1##*) }
+  state=$1 parent=$2 its_session=$4
+  shift 19
+  begun=$1
+}
+
+# The members of the session and all their descendants, in $members.
+find_members() {
+  members=" " before=
+  while [ "$members" != "$before" ]; do
+    before=$members
+    for file in /proc/[0-9]*/stat; do
+      { read -r line <"$file"; } 2>/dev/null || continue
+      parse "$line"
+      [ "$pid" != "$$" ] && [ "$state" != Z ] && [ "$state" != X ] || continue
+      # Another process has the number now: nothing of the session is left.
+      [ "$pid" = "$session" ] && [ "$begun" != "$started" ] && exit 0
+      case $members in *" $pid "*) continue ;; esac
+      case "$sessions$members" in
+      *" s$its_session "* | *" $parent "*)
+        members="$members$pid "
+        sessions="$sessions""s$its_session "
+        ;;
+      esac
+    done
+  done
+}
+
+sessions=" s$session "
+rounds=0
+while [ "$rounds" -lt 100 ]; do
+  find_members
+  [ "$members" != " " ] || exit 0
+  kill -KILL $members 2>/dev/null
+  rounds=$((rounds + 1))
+  sleep 0.1
+done
+exit 1

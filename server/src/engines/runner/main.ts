@@ -1,0 +1,110 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { readBootId, startTimeOfChild } from "../../lib/process-table.ts";
+import type { ProcessHandle } from "../detached-process/process-handle.ts";
+import { startDriver, type Driver } from "./driver.ts";
+import { fileNames, parseSpec, type RunSpec, type RunStatus } from "./protocol.ts";
+import { isDiskFull, openResultFiles, type ResultFiles } from "./result-files.ts";
+import { openStatusFile, type StatusFile } from "./status-file.ts";
+import { superviseDriver } from "./supervise-driver.ts";
+import { take } from "./taken.ts";
+import { watchForEnd } from "./watch-for-end.ts";
+
+/** Runs what the folder's spec says, once and for all; `protocol.ts` tells the states. */
+export async function runFolder(folder: string): Promise<void> {
+  process.on("SIGHUP", () => undefined);
+  const runner = await ownHandle();
+  if (!take(folder, runner)) return;
+  const file = openStatusFile(folder);
+  const status: RunStatus = {
+    state: "starting",
+    runner,
+    driver: null,
+    startedAt: null,
+    endedAt: null,
+    exitCode: null,
+    signal: null,
+    cause: null,
+    message: null,
+  };
+  file.write(status);
+  const last = await start(folder, file, status);
+  await writeLast(folder, file, { ...last, state: "ended", endedAt: new Date().toISOString() });
+}
+
+async function ownHandle(): Promise<ProcessHandle> {
+  const startTime = await startTimeOfChild(process.pid);
+  return { bootId: await readBootId(), pid: process.pid, startTime: startTime ?? "" };
+}
+
+async function start(folder: string, file: StatusFile, status: RunStatus): Promise<RunStatus> {
+  let spec: RunSpec;
+  let results: ResultFiles;
+  try {
+    spec = parseSpec(readFileSync(join(folder, fileNames.spec), "utf8"));
+    results = openResultFiles(folder, spec);
+  } catch (error) {
+    return { ...status, cause: isDiskFull(error) ? "disk-full" : "spawn-failed", message: messageOf(error) };
+  }
+  try {
+    const driver = await startDriver(folder, spec);
+    return await supervise(folder, { file, spec, results, driver }, status);
+  } catch (error) {
+    results.close([messageOf(error)]);
+    return { ...status, cause: "spawn-failed", message: messageOf(error) };
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+interface Run {
+  readonly file: StatusFile;
+  readonly spec: RunSpec;
+  readonly results: ResultFiles;
+  readonly driver: Driver;
+}
+
+async function supervise(folder: string, run: Run, status: RunStatus): Promise<RunStatus> {
+  const { file, spec, results, driver } = run;
+  const check = watchForEnd(folder, spec, status.runner.bootId);
+  const supervision = superviseDriver(driver, check, () => file.touch());
+  const collected = results.collect(driver.stdout, driver.stderr, (message) =>
+    supervision.end({ cause: "disk-full", message, graceMs: 0 }),
+  );
+  const running: RunStatus = {
+    ...status,
+    state: "running",
+    driver: driver.handle,
+    startedAt: new Date().toISOString(),
+  };
+  const tooLate = check();
+  if (tooLate === undefined) {
+    file.write(running);
+    driver.release();
+  } else {
+    supervision.end({ ...tooLate, graceMs: 0 });
+  }
+  const exit = await supervision.finished;
+  // Whoever holds a pipe now has left both the session and the program's family.
+  await Promise.race([collected, delay(1000)]);
+  const said = supervision.reason()?.message;
+  results.close(said === undefined ? [] : [said]);
+  const reason = supervision.reason(); // also of what could not be written just now
+  const end = { cause: reason?.cause ?? "exited", message: reason?.message ?? null } as const;
+  return tooLate === undefined ? { ...running, ...exit, ...end } : { ...status, ...end };
+}
+
+/** With no room even for this it waits for some: the server would take the run for lost. */
+async function writeLast(folder: string, file: StatusFile, status: RunStatus): Promise<void> {
+  while (existsSync(folder)) {
+    try {
+      file.write(status);
+      return;
+    } catch {
+      await delay(1000);
+    }
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * The runner: a detached process that runs one program to its end, whatever becomes of the server. Runner (`main.ts`)
+ * and server (`runner-client.ts`) speak through the files of one folder and nothing else:
+ *
+ * | file        | written by | holds                                                                          |
+ * |-------------|------------|--------------------------------------------------------------------------------|
+ * | spec.json   | server     | what to run (`RunSpec`), before the runner is started                            |
+ * | environment.json, descriptor3 | server | what the program gets besides; the runner removes them when it has them |
+ * | taken       | either     | who may run it: a runner, or the server so that none ever will; never replaced   |
+ * | status.json | runner     | how it stands (`RunStatus`), written, synced, renamed; touched every second      |
+ * | cancel      | server     | being there asks the runner to end the program                                   |
+ * | output      | runner     | the program's standard output, byte for byte                                     |
+ * | log         | runner     | its standard error up to the limit, then lines of the runner, `headgate: …`      |
+ * | runner.err  | runner     | what a broken runner says                                                        |
+ *
+ * States of status.json:
+ *
+ * | state    | meaning                                             | goes to                                     |
+ * |----------|-----------------------------------------------------|---------------------------------------------|
+ * | starting | a runner has the folder, the program has not begun   | running; ended (spawn-failed, cancelled, …)   |
+ * | running  | the program may have begun                           | ended                                         |
+ * | ended    | no process of it is left; `cause` says why it ended   | never changes                                 |
+ *
+ * A folder left in `starting` by a runner that is gone was never run; left in `running` it may have run. A program runs
+ * at most once per folder.
+ *
+ * Versions. Each file names the protocol's version. A reader takes every version up to its own: fields are only added,
+ * each with a default that means what older writers did, and unknown fields are ignored. A runner refuses a spec that is
+ * newer than itself, because it might leave out what it was told. Servers keep reading version 1 for ever: a runner
+ * lives as long as its program, over any number of upgrades. `fixtures/` holds each version as it was first written.
+ */
+import { parseProcessHandle, type ProcessHandle } from "../detached-process/process-handle.ts";
+import { readFields, type Fields } from "./fields.ts";
+
+export const protocolVersion = 1;
+
+export const fileNames = {
+  spec: "spec.json",
+  environment: "environment.json",
+  descriptor3: "descriptor3",
+  taken: "taken",
+  status: "status.json",
+  cancel: "cancel",
+  output: "output",
+  log: "log",
+  runnerErrors: "runner.err",
+} as const;
+
+export interface RunSpec {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  /** `{version, variables}`: the whole environment. Removed once read. null: nothing but PATH. */
+  readonly environmentFile: string | null;
+  /** Given to the program as descriptor 3, and removed; null: none. */
+  readonly descriptor3File: string | null;
+  /** As root: who the program runs as; null: as the runner. */
+  readonly identity: { readonly uid: number; readonly gid: number } | null;
+  /** null: `output` and `log` in the folder. */
+  readonly outputFile: string | null;
+  readonly logFile: string | null;
+  readonly logLimitBytes: number;
+  /** The program is ended at the first check at which it has run that long; null: never. */
+  readonly timeoutSeconds: number | null;
+  readonly checkSeconds: number;
+  /** What earlier attempts have used up of the timeout. */
+  readonly elapsedSeconds: number;
+  /** Between SIGTERM and SIGKILL on a cancel or timeout. */
+  readonly graceSeconds: number;
+  /** The program may only run while this file (`lease.ts`) is being renewed; null: always. */
+  readonly leaseFile: string | null;
+  readonly leaseSeconds: number;
+}
+
+export type EndCause = "exited" | "timeout" | "cancelled" | "lease-lost" | "spawn-failed" | "disk-full" | "stopped"; // the runner got a signal to end, or its folder was removed
+
+export interface RunStatus {
+  readonly state: "starting" | "running" | "ended";
+  readonly runner: ProcessHandle;
+  readonly driver: ProcessHandle | null;
+  readonly startedAt: string | null;
+  readonly endedAt: string | null;
+  /** The program's own; both null when it never began. In a sandbox a signal shows as exit code 128 + its number. */
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly cause: EndCause | null;
+  /** One line for people, when the cause alone does not tell. */
+  readonly message: string | null;
+}
+
+/** Throws an Error that says what is wrong. */
+export function parseSpec(text: string): RunSpec {
+  const fields = readFields(text);
+  const version = fields.number("version");
+  if (version > protocolVersion) {
+    throw new Error(`the spec has protocol version ${version}, this runner knows ${protocolVersion}`);
+  }
+  return {
+    argv: fields.strings("argv"),
+    cwd: fields.string("cwd"),
+    environmentFile: fields.optionalString("environmentFile"),
+    descriptor3File: fields.optionalString("descriptor3File"),
+    identity: parseIdentity(fields.optionalObject("identity")),
+    outputFile: fields.optionalString("outputFile"),
+    logFile: fields.optionalString("logFile"),
+    logLimitBytes: fields.number("logLimitBytes", 100_000_000),
+    timeoutSeconds: fields.optionalNumber("timeoutSeconds"),
+    checkSeconds: fields.number("checkSeconds", 60),
+    elapsedSeconds: fields.number("elapsedSeconds", 0),
+    graceSeconds: fields.number("graceSeconds", 10),
+    leaseFile: fields.optionalString("leaseFile"),
+    leaseSeconds: fields.number("leaseSeconds", 600),
+  };
+}
+
+function parseIdentity(fields: Fields | null): RunSpec["identity"] {
+  return fields === null ? null : { uid: fields.number("uid"), gid: fields.number("gid") };
+}
+
+const states = ["starting", "running", "ended"] as const;
+const causes = ["exited", "timeout", "cancelled", "lease-lost", "spawn-failed", "disk-full", "stopped"] as const;
+
+export function parseStatus(text: string): RunStatus {
+  const fields = readFields(text);
+  const state = fields.string("state");
+  const cause = fields.optionalString("cause");
+  const runner = parseProcessHandle(fields.value("runner"));
+  const knownState = states.find((name) => name === state);
+  if (runner === undefined || knownState === undefined) throw new Error("not the status of a run");
+  return {
+    state: knownState,
+    runner,
+    driver: parseProcessHandle(fields.value("driver")) ?? null,
+    startedAt: fields.optionalString("startedAt"),
+    endedAt: fields.optionalString("endedAt"),
+    exitCode: fields.optionalNumber("exitCode"),
+    signal: fields.optionalString("signal"),
+    // A cause that a newer runner knows, after a downgrade: it ended, and its message says why.
+    cause: cause === null ? null : (causes.find((name) => name === cause) ?? "stopped"),
+    message: fields.optionalString("message"),
+  };
+}
+
+export function render(content: RunSpec | RunStatus | { readonly runner: ProcessHandle | null }): string {
+  return JSON.stringify({ version: protocolVersion, ...content });
+}

@@ -1,0 +1,81 @@
+import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { Socket } from "node:net";
+import { openCappedLog } from "./capped-log.ts";
+import { fileNames, type RunSpec } from "./protocol.ts";
+
+export interface ResultFiles {
+  /**
+   * Settles when both pipes have ended: the last process that could write is gone. When writing fails, `onFailure` is
+   * told and the rest is thrown away: the program is never held up.
+   */
+  collect(stdout: Socket, stderr: Socket, onFailure: (reason: string) => void): Promise<void>;
+  /** The lines go to the log's end. Returns when all is on the disk, as far as there is room. */
+  close(lines: readonly string[]): void;
+}
+
+type FileNames = Pick<RunSpec, "outputFile" | "logFile" | "logLimitBytes">;
+
+/** Takes what the program writes to the disk, synchronously: so there is nothing to hold in memory. */
+export function openResultFiles(folder: string, spec: FileNames): ResultFiles {
+  let tell: (reason: string) => void = () => undefined;
+  const output = openFile(spec.outputFile ?? join(folder, fileNames.output), "w", (reason) => tell(reason));
+  const log = openFile(spec.logFile ?? join(folder, fileNames.log), "a", (reason) => tell(reason));
+  const cappedLog = openCappedLog(spec.logLimitBytes, log.write);
+  return {
+    async collect(stdout, stderr, onFailure) {
+      tell = onFailure;
+      await Promise.all([drain(stdout, output.write), drain(stderr, (chunk) => cappedLog.add(chunk))]);
+    },
+    close(lines) {
+      cappedLog.end(lines);
+      output.close();
+      log.close();
+    },
+  };
+}
+
+interface ResultFile {
+  readonly write: (bytes: Buffer) => void;
+  readonly close: () => void;
+}
+
+function openFile(path: string, flags: "a" | "w", onFailure: (reason: string) => void): ResultFile {
+  const descriptor = openSync(path, flags, 0o600);
+  let failed = false;
+  const attempt = (work: () => void): void => {
+    if (failed) return;
+    try {
+      work();
+    } catch (error) {
+      failed = true;
+      onFailure(`${basename(path)} cannot be written: ${describe(error)}`);
+    }
+  };
+  return {
+    write: (bytes) => attempt(() => writeAll(descriptor, bytes)),
+    close: () => {
+      attempt(() => fsyncSync(descriptor));
+      closeSync(descriptor);
+    },
+  };
+}
+
+async function drain(pipe: Socket, write: (bytes: Buffer) => void): Promise<void> {
+  pipe.on("data", write);
+  pipe.on("error", () => undefined); // closed all the same
+  await new Promise<void>((settle) => pipe.once("close", () => settle()));
+}
+
+function writeAll(descriptor: number, bytes: Buffer): void {
+  for (let done = 0; done < bytes.length;) done += writeSync(descriptor, bytes, done);
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return isDiskFull(error) ? "no space left on the disk" : error.message;
+}
+
+export function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
+}

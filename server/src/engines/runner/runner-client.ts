@@ -1,0 +1,160 @@
+import { watch, type FSWatcher } from "node:fs";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { writePrivateFile } from "../../lib/private-file.ts";
+import { findProcess, type ProcessHandle } from "../detached-process/process-handle.ts";
+import { startDetached } from "../detached-process/start-detached.ts";
+import { stopSession } from "../detached-process/stop-session.ts";
+import { fileNames, parseStatus, render, type RunSpec, type RunStatus } from "./protocol.ts";
+import { readTaker, take } from "./taken.ts";
+
+export type RunView =
+  /** No runner has taken the folder. One may be about to: who gives up calls `forsake` first. */
+  | { readonly state: "absent" }
+  /** No runner ever will. */
+  | { readonly state: "forsaken" }
+  | { readonly state: "starting"; readonly runner: ProcessHandle }
+  | {
+      readonly state: "running";
+      readonly runner: ProcessHandle;
+      readonly status: RunStatus;
+      /** Renewed every second by a runner that works; compare two of them, not with a clock. */
+      readonly heartbeatMs: number;
+    }
+  | { readonly state: "ended"; readonly status: RunStatus }
+  /** The runner is gone and left no result. Nothing of the program is left either. */
+  | { readonly state: "lost"; readonly mayHaveRun: boolean; readonly status: RunStatus | undefined };
+
+/** What a sandbox makes of a program fits in here. */
+export interface ProgramToRun {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly identity: { readonly uid: number; readonly gid: number } | undefined;
+  readonly descriptor3: string | undefined;
+}
+
+export type RunLimits = Omit<RunSpec, "argv" | "cwd" | "environmentFile" | "descriptor3File" | "identity">;
+
+/** The server's side of one run. Holds nothing: another client, also in another process, may go on at any time. */
+export interface RunnerClient {
+  /** Once per folder. The handle is the runner's. */
+  start(program: ProgramToRun, limits: RunLimits): Promise<ProcessHandle>;
+  observe(): Promise<RunView>;
+  /** Settles when the run is over in any way, or the signal is aborted. */
+  waitForEnd(signal?: AbortSignal): Promise<RunView>;
+  /** Asks the runner to end the program; it answers by its status. */
+  cancel(): Promise<void>;
+  /** True: no runner has begun and none ever will. */
+  forsake(): boolean;
+  /** Ends runner and program at once, for a runner that does not answer. Its result is lost. */
+  kill(): Promise<void>;
+}
+
+const runnerProgram = fileURLToPath(new URL("runner.mjs", import.meta.url));
+/** Measured: each thread less saves 0.1 MB, the small heap nothing until a program writes much. */
+const nodeOptions = ["--max-semi-space-size=1", "--v8-pool-size=1"];
+
+export function openRunnerClient(folder: string): RunnerClient {
+  const path = (name: keyof typeof fileNames): string => join(folder, fileNames[name]);
+  const observe = async (): Promise<RunView> => observeFolder(folder);
+  return {
+    observe,
+    async start({ argv, cwd, env, identity, descriptor3 }, limits) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const environmentFile = path("environment");
+      await writeFile(environmentFile, JSON.stringify({ version: 1, variables: env }), { mode: 0o600 });
+      const descriptor3File = descriptor3 === undefined ? null : path("descriptor3");
+      if (descriptor3File !== null) await writeFile(descriptor3File, descriptor3 ?? "", { mode: 0o600 });
+      const spec = { ...limits, argv, cwd, identity: identity ?? null, environmentFile, descriptor3File };
+      writePrivateFile(path("spec"), render(spec));
+      return startDetached({
+        argv: [process.execPath, ...nodeOptions, runnerProgram, folder],
+        env: { PATH: "/usr/bin:/bin" },
+        cwd: "/",
+        stderrFile: path("runnerErrors"),
+      });
+    },
+    waitForEnd: async (signal) => waitForEnd(folder, observe, signal),
+    async cancel() {
+      await writeFile(path("cancel"), "");
+    },
+    forsake: () => take(folder, null) || readTaker(folder) === null,
+    async kill() {
+      const runner = readTaker(folder);
+      if (runner === null || runner === undefined) return;
+      await stopSession(runner, { graceMs: 0 });
+    },
+  };
+}
+
+async function observeFolder(folder: string): Promise<RunView> {
+  const runner = readTaker(folder);
+  if (runner === undefined) return { state: "absent" };
+  if (runner === null) return { state: "forsaken" };
+  const seen = await readStatus(folder);
+  if (seen?.status.state === "ended") return { state: "ended", status: seen.status };
+  if ((await findProcess(runner)) === "running") {
+    if (seen?.status.state !== "running") return { state: "starting", runner };
+    return { state: "running", runner, ...seen };
+  }
+  // Its last word may have come between the two looks.
+  const last = await readStatus(folder);
+  if (last?.status.state === "ended") return { state: "ended", status: last.status };
+  const status = last?.status;
+  if (status !== undefined && status.driver !== null) await stopSession(status.driver, { graceMs: 0 });
+  return { state: "lost", mayHaveRun: status?.state === "running", status };
+}
+
+async function readStatus(folder: string): Promise<{ status: RunStatus; heartbeatMs: number } | undefined> {
+  const path = join(folder, fileNames.status);
+  try {
+    const [text, { mtimeMs }] = await Promise.all([readFile(path, "utf8"), stat(path)]);
+    return { status: parseStatus(text), heartbeatMs: mtimeMs };
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+const lookEveryMs = 1000;
+
+/** A change in the folder is noticed at once, the death of a runner at the next look. */
+async function waitForEnd(
+  folder: string,
+  observe: () => Promise<RunView>,
+  signal: AbortSignal | undefined,
+): Promise<RunView> {
+  let wake: () => void = () => undefined;
+  let watcher: FSWatcher | undefined;
+  try {
+    const onChange = (_event: string, name: string | null): void => {
+      if (name === null || name === fileNames.status) wake();
+    };
+    watcher = watch(folder, onChange).on("error", () => undefined);
+  } catch {
+    // No watches left: looking is slower but enough.
+  }
+  const onAbort = (): void => wake();
+  signal?.addEventListener("abort", onAbort);
+  try {
+    for (;;) {
+      const changed = new Promise<void>((settle) => {
+        wake = settle;
+      });
+      const view = await observe();
+      if (isOver(view) || signal?.aborted === true) return view;
+      const timer = setTimeout(wake, lookEveryMs);
+      await changed;
+      clearTimeout(timer);
+    }
+  } finally {
+    watcher?.close();
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+function isOver({ state }: RunView): boolean {
+  return state === "ended" || state === "lost" || state === "forsaken";
+}

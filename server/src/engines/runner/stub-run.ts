@@ -1,0 +1,103 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "vitest";
+import type { ProcessHandle } from "../detached-process/process-handle.ts";
+import {
+  openRunnerClient,
+  type ProgramToRun,
+  type RunLimits,
+  type RunnerClient,
+  type RunView,
+} from "./runner-client.ts";
+
+const limits: RunLimits = {
+  outputFile: null,
+  logFile: null,
+  logLimitBytes: 1_000_000,
+  timeoutSeconds: null,
+  checkSeconds: 60,
+  elapsedSeconds: 0,
+  graceSeconds: 5,
+  leaseFile: null,
+  leaseSeconds: 600,
+};
+
+/** Test support: real runs of shell scripts, ended and removed afterwards whatever the test did. */
+export interface StubRuns {
+  readonly base: string;
+  make(folder?: string): StubRun;
+  dispose(): Promise<void>;
+}
+
+export interface StubRun {
+  readonly folder: string;
+  readonly client: RunnerClient;
+  start(script: string, changes?: Partial<RunLimits & ProgramToRun>): Promise<ProcessHandle>;
+  read(name: string): string;
+  /** Waits for what the program has printed. */
+  printed(text: string): Promise<void>;
+  running(): Promise<Extract<RunView, { state: "running" }>>;
+  ended(): Promise<Extract<RunView, { state: "ended" }>["status"]>;
+}
+
+export function makeStubRuns(): StubRuns {
+  const base = mkdtempSync(join(tmpdir(), "headgate-runner-"));
+  const runs: StubRun[] = [];
+  return {
+    base,
+    make(folder = base) {
+      const run = makeStubRun(join(folder, `run-${runs.length}`));
+      runs.push(run);
+      return run;
+    },
+    async dispose() {
+      await Promise.all(runs.map(async ({ client }) => client.kill()));
+      rmSync(base, { recursive: true });
+    },
+  };
+}
+
+function makeStubRun(folder: string): StubRun {
+  const client = openRunnerClient(folder);
+  const read = (name: string): string => {
+    try {
+      return readFileSync(join(folder, name), "latin1");
+    } catch {
+      return "";
+    }
+  };
+  return {
+    folder,
+    client,
+    read,
+    async start(script, changes = {}) {
+      const argv = ["/bin/sh", "-c", script];
+      const program = { argv, cwd: "/", env: { PATH: "/usr/bin:/bin" }, identity: undefined, descriptor3: undefined };
+      const { argv: words, cwd, env, identity, descriptor3, ...rest } = { ...program, ...limits, ...changes };
+      return client.start({ argv: words, cwd, env, identity, descriptor3 }, rest);
+    },
+    async printed(text) {
+      await expect.poll(() => read("output"), { timeout: 10_000, interval: 10 }).toContain(text);
+    },
+    async running() {
+      let view: RunView = await client.observe();
+      await expect
+        .poll(
+          async () => {
+            view = await client.observe();
+            return view.state;
+          },
+          { timeout: 10_000, interval: 10 },
+        )
+        .toBe("running");
+      if (view.state !== "running") throw new Error(view.state);
+      return view;
+    },
+    async ended() {
+      const view = await client.waitForEnd(AbortSignal.timeout(20_000));
+      if (view.state !== "ended") throw new Error(`the run is ${view.state}: ${read("runner.err")}`);
+      return view.status;
+    },
+  };
+}
