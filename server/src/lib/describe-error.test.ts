@@ -8,7 +8,7 @@ describe("what the log says of an error", () => {
     ["select $1::bigint", "22P02"],
     ["select $1::inet", "22P02"],
     ["select ('{\"a\":' || $1 || '}')::json", "22P02"],
-    ["insert into access_role (account_id, name, policy) values (-1, $1, $1)", "23503"],
+    ["insert into app_user (email) values ($1), ($1)", "23505"],
     ["insert into account (name, plan) values ($1, null)", "23502"],
     ["do $$ begin raise exception 'stopped'; end $$", "P0001"],
   ])("PostgreSQL refuses %s: the code is there, no value is", async (sql, code) => {
