@@ -1,0 +1,85 @@
+import { existsSync } from "node:fs";
+import { chmod, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { LaunchFolder } from "./launch-folder.ts";
+import { scalaVersion } from "./pinned-spark.ts";
+import type { Java, Python } from "./prerequisites.ts";
+import { mustRun } from "./run-tool.ts";
+import type { SetUpContext } from "./set-up-step.ts";
+
+/** Touches what short programs touch: SQL, the Python gateway and worker, shuffles, JSON and Parquet, the event log. */
+const trainingProgram = `
+import sys
+from pyspark.sql import SparkSession
+folder = sys.argv[1]
+spark = SparkSession.builder.getOrCreate()
+spark.sql("select 1 as a").collect()
+spark.range(100).selectExpr("id % 7 as k", "id").groupBy("k").count().orderBy("k").collect()
+spark.createDataFrame([(1, "a"), (2, "b")], "n int, t string").write.parquet(folder + "/parquet")
+spark.read.parquet(folder + "/parquet").show()
+spark.range(3).write.json(folder + "/json")
+spark.read.json(folder + "/json").join(spark.range(3), "id").count()
+spark.sparkContext.parallelize([1, 2, 3], 2).map(lambda n: n + 1).collect()
+spark.stop()
+`;
+
+/**
+ * A class-data archive halves the start of Spark's JVM. It is written by a JVM that ends after it has run a program;
+ * without it everything works and starts slower, so a failure here is only told.
+ */
+export async function makeClassArchive(
+  launch: LaunchFolder,
+  { java, python, sparkHome }: { java: Java; python: Python; sparkHome: string },
+  { signal, progress }: SetUpContext,
+): Promise<void> {
+  if (existsSync(launch.archive)) return;
+  progress({ text: "Preparing fast starts of Spark" });
+  const work = await mkdtemp(join(tmpdir(), "headgate-archive-"));
+  const unfinished = `${launch.archive}.partial`;
+  try {
+    await writeFile(join(work, "training.py"), trainingProgram);
+    await writeFile(join(work, "spark.conf"), trainingProperties(work, launch.driverPython));
+    const env = {
+      SPARK_HOME: sparkHome,
+      SPARK_LOCAL_IP: "127.0.0.1",
+      SPARK_SCALA_VERSION: scalaVersion,
+      PYSPARK_PYTHON: python.path,
+      HEADGATE_DRIVER_PYTHON: python.path,
+      PATH: "/usr/bin:/bin",
+    };
+    const jvm = [
+      java.path,
+      `@${launch.javaArguments}`,
+      "-Xmx1g",
+      "-XX:TieredStopAtLevel=1",
+      `-XX:ArchiveClassesAtExit=${unfinished}`,
+      "-Xlog:cds=off",
+    ];
+    const submit = ["org.apache.spark.deploy.SparkSubmit", "--properties-file", join(work, "spark.conf")];
+    const argv = [...jvm, "-Xlog:cds+dynamic=off", ...submit, join(work, "training.py"), work];
+    await mustRun("the run that prepares fast starts", argv, { signal, env, cwd: work, timeoutMs: 600_000 });
+    await chmod(unfinished, 0o644);
+    await rename(unfinished, launch.archive);
+  } finally {
+    await rm(unfinished, { force: true });
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+function trainingProperties(work: string, driverPython: string): string {
+  return Object.entries({
+    "spark.master": "local[2]",
+    "spark.ui.enabled": "false",
+    "spark.authenticate": "true",
+    "spark.local.dir": work,
+    "spark.sql.warehouse.dir": join(work, "warehouse"),
+    "spark.eventLog.enabled": "true",
+    "spark.eventLog.dir": `file://${work}`,
+    "spark.eventLog.compress": "false",
+    "spark.eventLog.rolling.enabled": "false",
+    "spark.pyspark.driver.python": driverPython,
+  })
+    .map(([key, value]) => `${key}=${value}\n`)
+    .join("");
+}

@@ -1,0 +1,42 @@
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+
+const partial = ".partial-";
+
+/**
+ * A folder that is there is whole: it is made beside its place and moved there at the end. What a killed set-up left
+ * behind goes first; the caller holds the lock, so nobody works on it. Other users can read all of it whatever our
+ * umask is, since programs run under theirs.
+ */
+export async function makeFinishedFolder(folder: string, fill: (folder: string) => Promise<void>): Promise<void> {
+  if (existsSync(folder)) return;
+  await removeAbandoned(folder);
+  const unfinished = `${folder}${partial}${randomBytes(6).toString("hex")}`;
+  try {
+    await mkdir(unfinished);
+    await fill(unfinished);
+    await openToReaders(unfinished);
+    await rename(unfinished, folder);
+  } catch (error) {
+    await rm(unfinished, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function removeAbandoned(folder: string): Promise<void> {
+  const prefix = `${basename(folder)}${partial}`;
+  for (const name of await readdir(dirname(folder))) {
+    if (name.startsWith(prefix)) await rm(join(dirname(folder), name), { recursive: true, force: true });
+  }
+}
+
+async function openToReaders(folder: string): Promise<void> {
+  await chmod(folder, 0o755);
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) await openToReaders(path);
+    else if (entry.isFile()) await chmod(path, /\/s?bin$|\/driver-python$/.test(folder) ? 0o755 : 0o644);
+  }
+}

@@ -1,0 +1,98 @@
+import { createHash } from "node:crypto";
+import { mkdir, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Fault } from "../../lib/fault.ts";
+import { makeFinishedFolder } from "./finished-folder.ts";
+import { scalaVersion } from "./pinned-spark.ts";
+import type { Java } from "./prerequisites.ts";
+import { mustRun } from "./run-tool.ts";
+
+/**
+ * What a direct start of Spark's JVM needs, kept apart per build of Java and set of jars:
+ *
+ *   java.args       class path and the options of Spark's own launcher, as a file for `java @file`
+ *   driver-python/  the interpreter wrapper (python)
+ *   classes.jsa     the class-data archive; may be missing
+ */
+export interface LaunchFolder {
+  readonly folder: string;
+  readonly javaArguments: string;
+  readonly driverPython: string;
+  readonly archive: string;
+}
+
+export async function launchFolderFor(
+  cacheDir: string,
+  java: Java,
+  classPath: readonly string[],
+): Promise<LaunchFolder> {
+  // An archive is bound to the very files: a copied cache with other times gets one of its own. And a folder that is
+  // there is never changed: another wrapper is in another folder.
+  const files = await Promise.all(
+    classPath.map(async (path) => {
+      const { size, mtimeMs } = await stat(path);
+      return [path, size, Math.floor(mtimeMs / 1000)];
+    }),
+  );
+  const digest = createHash("sha256")
+    .update(JSON.stringify([driverPythonScript, java, files]))
+    .digest("hex")
+    .slice(0, 12);
+  const folder = join(cacheDir, `spark-launch-${digest}`);
+  return {
+    folder,
+    javaArguments: join(folder, "java.args"),
+    driverPython: join(folder, "driver-python/python"),
+    archive: join(folder, "classes.jsa"),
+  };
+}
+
+export async function makeLaunchFolder(
+  { folder }: LaunchFolder,
+  java: Java,
+  sparkHome: string,
+  classPath: readonly string[],
+): Promise<void> {
+  await makeFinishedFolder(folder, async (unfinished) => {
+    const options = await askLauncher(java, sparkHome);
+    await writeFile(join(unfinished, "java.args"), argumentFile(["-cp", classPath.join(":"), ...options]));
+    await mkdir(join(unfinished, "driver-python"));
+    await writeFile(join(unfinished, "driver-python/python"), driverPythonScript);
+  });
+}
+
+/** Spark's launcher knows which modules to open in which Java; it prints words that end in NUL. */
+async function askLauncher(java: Java, sparkHome: string): Promise<string[]> {
+  const env = { SPARK_HOME: sparkHome, SPARK_SCALA_VERSION: scalaVersion, JAVA_HOME: java.home, PATH: "/usr/bin:/bin" };
+  const launcher = ["-cp", join(sparkHome, "jars/*"), "org.apache.spark.launcher.Main"];
+  const submit = ["org.apache.spark.deploy.SparkSubmit", "program.py"];
+  const { stdout } = await mustRun("Spark's launcher", [java.path, ...launcher, ...submit], { env });
+  return parseLauncherOptions(stdout);
+}
+
+export function parseLauncherOptions(stdout: string): string[] {
+  const words = stdout.split("\0").map((word) => word.replace(/^\n+/, ""));
+  const [first, last] = [words.indexOf("-cp"), words.indexOf("org.apache.spark.deploy.SparkSubmit")];
+  if (first === -1 || last === -1) throw new Fault("unavailable", "Spark's launcher did not print a command line");
+  return words.slice(first + 2, last).filter((word) => !word.startsWith("-Xmx"));
+}
+
+/** As java(1) reads it: each argument on a line, in double quotes. */
+export function argumentFile(words: readonly string[]): string {
+  return words.map((word) => `"${word.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"\n`).join("");
+}
+
+/**
+ * Spark merges a Python program's standard error into its output. So the program gets the standard error of its parent,
+ * Spark's JVM, which leads to the log. It is opened anew, so it has to be a file or pipe that the program's user owns;
+ * where that fails the two stay merged rather than lost.
+ */
+const driverPythonScript = `#!/bin/sh
+python=$HEADGATE_DRIVER_PYTHON
+unset HEADGATE_DRIVER_PYTHON
+log=/proc/$PPID/fd/2
+if (: >>"$log") 2>/dev/null; then
+  exec "$python" "$@" 2>>"$log"
+fi
+exec "$python" "$@"
+`;

@@ -1,0 +1,137 @@
+/**
+ * Finds or installs Spark and everything a start of it needs, all of it in the cache:
+ *
+ *   spark-<version>/               Spark itself (SPARK_HOME), unless the operator has one
+ *   spark-<version>-jars-<hash>/   the jars it lacks
+ *   spark-launch-<hash>/           options, interpreter wrapper and class-data archive for this Java and these jars
+ *   spark-set-up.lock              one set-up at a time
+ *
+ * Each folder appears when it is whole. A second call finds everything and only asks Java and Python for their version.
+ */
+import { existsSync } from "node:fs";
+import { realpath } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { Fault } from "../../lib/fault.ts";
+import { makeClassArchive } from "./class-archive.ts";
+import { extraJarsFolder, fetchExtraJars, jarsFor, listJars } from "./extra-jars.ts";
+import { installedSparkFolder, installSpark } from "./install-spark.ts";
+import { launchFolderFor, makeLaunchFolder, type LaunchFolder } from "./launch-folder.ts";
+import { pinnedSpark } from "./pinned-spark.ts";
+import { findPrerequisites, type Java, type Python } from "./prerequisites.ts";
+import { withSetUpLock } from "./set-up-lock.ts";
+import type { SetUpContext } from "./set-up-step.ts";
+
+export interface SparkHome {
+  /** `SPARK_HOME`. */
+  readonly folder: string;
+  readonly version: string;
+  readonly java: Java;
+  /** For programs. */
+  readonly python: Python;
+  /** Options and class path, for `java @file`. */
+  readonly javaArguments: string;
+  /** The same class path, for a line that has to put something before it. */
+  readonly classPath: readonly string[];
+  /** To be run instead of the interpreter: keeps a program's standard error out of its output. */
+  readonly driverPython: string;
+  /** Undefined when there is none: starts are slower then. */
+  readonly archive: string | undefined;
+  /** What a sandbox has to show to a program besides the system's own folders. */
+  readonly readOnlyFolders: readonly string[];
+}
+
+export interface EnsureSparkHomeOptions extends SetUpContext {
+  /** The operator's own Spark; without it one is installed. */
+  readonly sparkHome?: string | undefined;
+  readonly javaHome?: string | undefined;
+  /** Told why starts will be slow. */
+  readonly warn: (message: string) => void;
+}
+
+export async function ensureSparkHome(options: EnsureSparkHomeOptions): Promise<SparkHome> {
+  const { java, python } = await findPrerequisites(options.javaHome);
+  const context = { ...options, cacheDir: await realpath(options.cacheDir) };
+  const ready = await findReady(context, java, python);
+  if (ready !== undefined) return ready;
+  const onWait = (): void => context.progress({ text: "Waiting for the set-up by another process" });
+  return withSetUpLock(join(context.cacheDir, "spark-set-up.lock"), context.signal, onWait, () =>
+    setUp(context, java, python),
+  );
+}
+
+async function setUp(context: EnsureSparkHomeOptions, java: Java, python: Python): Promise<SparkHome> {
+  const spark = context.sparkHome === undefined ? await installSpark(context) : await realpath(context.sparkHome);
+  const parts = await readParts(context.cacheDir, spark);
+  if (parts === undefined) throw notASpark(spark);
+  const { jars, extra, missing } = parts;
+  const ivy = jars.find((name) => name.startsWith("ivy-"));
+  if (ivy === undefined) throw notASpark(spark);
+  await fetchExtraJars(extra, missing, join(spark, "jars", ivy), java, context);
+  const classPath = await classPathOf(spark, extra);
+  const launch = await launchFolderFor(context.cacheDir, java, classPath);
+  await makeLaunchFolder(launch, java, spark, classPath);
+  try {
+    await makeClassArchive(launch, { java, python, sparkHome: spark }, context);
+  } catch (error) {
+    context.signal.throwIfAborted();
+    context.warn(`Spark will start slowly: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  return describe({ folder: spark, version: parts.version, java, python, classPath }, extra, launch);
+}
+
+async function findReady(
+  { cacheDir, sparkHome }: EnsureSparkHomeOptions,
+  java: Java,
+  python: Python,
+): Promise<SparkHome | undefined> {
+  const spark = sparkHome ?? installedSparkFolder(cacheDir);
+  const parts = await readParts(cacheDir, spark);
+  if (parts === undefined || !existsSync(parts.extra)) return undefined;
+  const folder = await realpath(spark);
+  const classPath = await classPathOf(folder, parts.extra);
+  const launch = await launchFolderFor(cacheDir, java, classPath);
+  if (!existsSync(launch.folder) || !existsSync(launch.archive)) return undefined;
+  return describe({ folder, version: parts.version, java, python, classPath }, parts.extra, launch);
+}
+
+async function readParts(cacheDir: string, spark: string) {
+  const jars = await listJars(join(spark, "jars"));
+  const version = jars
+    .map((name) => /^spark-core_2\.13-(.+)\.jar$/.exec(name)?.[1])
+    .find((found) => found !== undefined);
+  if (version === undefined) return undefined;
+  const missing = jarsFor(jars);
+  return { jars, version, missing, extra: extraJarsFolder(cacheDir, version, missing) };
+}
+
+/** In one order everywhere and without a folder on it: an archive fits a class path that begins with the same files. */
+async function classPathOf(spark: string, extra: string): Promise<string[]> {
+  const own = await listJars(join(spark, "jars"));
+  const added = await listJars(extra);
+  // Spark's launcher puts it first too: another jar holds an older copy of it.
+  const first = own.filter((name) => name.startsWith("slf4j-api-"));
+  const rest = own.filter((name) => !name.startsWith("slf4j-api-"));
+  return [...[...first, ...rest].map((name) => join(spark, "jars", name)), ...added.map((name) => join(extra, name))];
+}
+
+function describe(
+  found: Pick<SparkHome, "folder" | "version" | "java" | "python" | "classPath">,
+  extra: string,
+  { folder, javaArguments, driverPython, archive }: LaunchFolder,
+): SparkHome {
+  const readOnlyFolders = [found.folder, extra, folder, found.java.home, dirname(dirname(found.python.path))];
+  return {
+    ...found,
+    javaArguments,
+    driverPython,
+    archive: existsSync(archive) ? archive : undefined,
+    readOnlyFolders,
+  };
+}
+
+function notASpark(folder: string): Fault {
+  return new Fault(
+    "unavailable",
+    `HEADGATE_SPARK_HOME: ${folder} is no Spark ${pinnedSpark.version.slice(0, 1)} for Scala 2.13`,
+  );
+}

@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Log } from "../../lib/log.ts";
+import { describeStep, type SetUpStep } from "./set-up-step.ts";
+import type { SparkHome } from "./spark-home.ts";
+
+/**
+ * The set-up of Spark as the rest of the server sees it: it runs in the background while the API serves, and commands
+ * wait for it.
+ *
+ *   installing ─▶ ready
+ *       │  ▲
+ *       ▼  │ a minute later, or at once when asked: Java may have been installed, the network may be back
+ *     failed
+ */
+export type SparkState =
+  | { readonly state: "installing"; readonly detail: string }
+  | { readonly state: "ready"; readonly detail: string; readonly home: SparkHome }
+  | { readonly state: "failed"; readonly detail: string };
+
+export interface SparkSetUp {
+  current(): SparkState;
+  /** Settles when Spark is there; never fails, and stays pending after a stop. */
+  readonly ready: Promise<SparkHome>;
+  stop(): Promise<void>;
+}
+
+export type SetUpSpark = (signal: AbortSignal, progress: (step: SetUpStep) => void) => Promise<SparkHome>;
+
+const tryAgainAfterMs = 60_000;
+
+export function startSparkSetUp(setUp: SetUpSpark, log: Log, retryMs = tryAgainAfterMs): SparkSetUp {
+  const stopping = new AbortController();
+  const { promise: ready, resolve } = Promise.withResolvers<SparkHome>();
+  let state: SparkState = { state: "installing", detail: "Looking for Spark" };
+  let lastText = "";
+  const progress = (step: SetUpStep): void => {
+    state = { state: "installing", detail: describeStep(step) };
+    if (step.text !== lastText) log.info({ step: step.text }, "setting up Spark");
+    lastText = step.text;
+  };
+  const attempt = async (): Promise<boolean> => {
+    try {
+      const home = await setUp(stopping.signal, progress);
+      state = { state: "ready", detail: `Spark ${home.version}`, home };
+      log.info({ version: home.version, folder: home.folder }, "Spark is ready");
+      resolve(home);
+      return true;
+    } catch (error) {
+      if (stopping.signal.aborted) return true;
+      const detail = error instanceof Error && error.name === "Fault" ? error.message : "Spark cannot be set up";
+      if (state.state !== "failed" || state.detail !== detail) log.error({ err: error }, "Spark cannot be set up");
+      state = { state: "failed", detail };
+      return false;
+    }
+  };
+  const done = (async () => {
+    while (!(await attempt())) {
+      await sleep(retryMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      if (stopping.signal.aborted) return;
+    }
+  })();
+  return {
+    current: () => state,
+    ready,
+    async stop() {
+      stopping.abort();
+      await done;
+    },
+  };
+}
