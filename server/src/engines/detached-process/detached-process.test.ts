@@ -139,6 +139,17 @@ test("what the leader left behind when it ended is ended too", async () => {
   expect(await listSession(handle)).toEqual([]);
 });
 
+test("a process that left session and parents is found by the mark it carries", async () => {
+  const mark = `HEADGATE_TEST=${folder}`;
+  const handle = await start(`export ${mark}; setsid sleep 601 & echo up`);
+  await lines(1);
+  await expect.poll(async () => findProcess(handle)).toBe("gone");
+  expect(await listSession(handle)).toEqual([]);
+  await expect.poll(async () => (await listSession(handle, mark)).length).toBe(1);
+  await stopSession(handle, { graceMs: 5000, mark });
+  expect(await listSession(handle, mark)).toEqual([]);
+});
+
 test("a process may end itself within the grace, and one that does not is killed after it", async () => {
   const polite = await start("trap 'echo bye; exit' TERM; echo up; while :; do sleep 0.01; done");
   await lines(1);

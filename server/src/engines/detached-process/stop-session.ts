@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault } from "../../lib/fault.ts";
 import { findProcessLinks, listProcessLinks, readBootId, type ProcessLinks } from "../../lib/process-table.ts";
@@ -6,6 +7,8 @@ import type { ProcessHandle } from "./process-handle.ts";
 export interface StopOptions {
   /** How long processes may take to end themselves after SIGTERM; 0: SIGKILL at once. */
   readonly graceMs: number;
+  /** `NAME=value` that only this session has in its environment: finds those too that left it and lost their parents. */
+  readonly mark?: string | undefined;
 }
 
 const killPatienceMs = 10_000;
@@ -16,12 +19,12 @@ const killPatienceMs = 10_000;
  * behind; when its pid has meanwhile gone to another process, then nothing of the session was left and nobody is
  * touched.
  *
- * A process that both left the session and outlived all its ancestors in it is not found: only a pid namespace (the
- * sandbox) holds such a one.
+ * A process that both left the session and outlived all its ancestors in it is found by the mark alone, on Linux; a pid
+ * namespace (the sandbox) holds even one that has cleared its environment.
  */
-export async function stopSession(handle: ProcessHandle, { graceMs }: StopOptions): Promise<void> {
+export async function stopSession(handle: ProcessHandle, { graceMs, mark }: StopOptions): Promise<void> {
   if (handle.bootId !== (await readBootId())) return;
-  const session = trackSession(handle);
+  const session = trackSession(handle, mark);
   if (graceMs > 0) {
     for (const member of await session.members()) if (!isWrapper(member)) await signal(member, ["SIGTERM", "SIGCONT"]);
     if ((await waitUntilEmpty(session, graceMs)) === 0) return;
@@ -31,8 +34,8 @@ export async function stopSession(handle: ProcessHandle, { graceMs }: StopOption
 }
 
 /** The processes `stopSession` would end. */
-export async function listSession(handle: ProcessHandle): Promise<ProcessLinks[]> {
-  return handle.bootId === (await readBootId()) ? trackSession(handle).members() : [];
+export async function listSession(handle: ProcessHandle, mark?: string): Promise<ProcessLinks[]> {
+  return handle.bootId === (await readBootId()) ? trackSession(handle, mark).members() : [];
 }
 
 interface Session {
@@ -40,31 +43,40 @@ interface Session {
 }
 
 /** Remembers the sessions that members have opened: their processes stay known when the parent is gone. */
-function trackSession(handle: ProcessHandle): Session {
+function trackSession(handle: ProcessHandle, mark: string | undefined): Session {
   const sessions = new Set([handle.pid]);
   return {
     async members() {
       const all = await listProcessLinks();
       const leader = all.find(({ pid }) => pid === handle.pid);
       if (leader !== undefined && leader.startTime !== handle.startTime) sessions.delete(handle.pid);
-      const members = withDescendants(all, sessions);
+      const begins = all.filter((entry) => sessions.has(entry.sessionId) || carries(entry, mark, handle));
+      const members = withDescendants(all, begins);
       for (const { sessionId } of members) sessions.add(sessionId);
       return members;
     },
   };
 }
 
-export function withDescendants(all: readonly ProcessLinks[], sessions: ReadonlySet<number>): ProcessLinks[] {
-  const found = new Map<number, ProcessLinks>();
+function withDescendants(all: readonly ProcessLinks[], begins: readonly ProcessLinks[]): ProcessLinks[] {
+  const found = new Map(begins.map((entry) => [entry.pid, entry]));
   let before = -1;
   while (found.size > before) {
     before = found.size;
-    for (const entry of all) {
-      if (sessions.has(entry.sessionId) || found.has(entry.parentPid)) found.set(entry.pid, entry);
-    }
+    for (const entry of all) if (found.has(entry.parentPid)) found.set(entry.pid, entry);
   }
   found.delete(process.pid);
   return [...found.values()];
+}
+
+/** Only what began after the session can belong to it; the environment of others is not looked at. */
+function carries({ pid, startTime }: ProcessLinks, mark: string | undefined, leader: ProcessHandle): boolean {
+  if (mark === undefined || process.platform !== "linux" || Number(startTime) < Number(leader.startTime)) return false;
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").includes(mark);
+  } catch {
+    return false; // ended, or of another user and none of ours
+  }
 }
 
 /** bubblewrap dies of SIGTERM and takes the program along before that could end itself; it ends when the program does. */

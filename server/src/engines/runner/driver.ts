@@ -7,6 +7,7 @@ import type { Writable } from "node:stream";
 import { readBootId, startTimeOfChild } from "../../lib/process-table.ts";
 import type { ProcessHandle } from "../detached-process/process-handle.ts";
 import { readFields } from "./fields.ts";
+import { markName, markOf } from "./mark.ts";
 import type { RunSpec } from "./protocol.ts";
 
 /** The program's first process, started and held at its gate: it runs nothing until `release`. */
@@ -22,8 +23,9 @@ export interface Driver {
 const gate = 'read -r word <&4 && [ "$word" = go ] || exit 125; exec 4<&-; exec "$@"';
 
 /** Throws an Error with the reason when it cannot be started. */
-export async function startDriver(folder: string, spec: RunSpec): Promise<Driver> {
-  const lifeline = startLifeline();
+export async function startDriver(folder: string, spec: RunSpec, runner: ProcessHandle): Promise<Driver> {
+  const mark = markOf(runner);
+  const lifeline = startLifeline(mark);
   const stdout = openPipe(join(folder, "stdout.pipe"));
   const stderr = openPipe(join(folder, "stderr.pipe"));
   const extra = spec.descriptor3File === null ? "ignore" : openSync(spec.descriptor3File, "r");
@@ -34,7 +36,7 @@ export async function startDriver(folder: string, spec: RunSpec): Promise<Driver
     assertProgram(spec, env);
     const child = spawn("/bin/sh", ["-c", gate, "gate", ...spec.argv], {
       cwd: spec.cwd,
-      env,
+      env: { ...env, [markName]: mark.slice(markName.length + 1) },
       stdio: ["ignore", stdout.writeEnd, stderr.writeEnd, extra, "pipe"],
       detached: true,
       ...spec.identity,
@@ -63,9 +65,9 @@ export async function startDriver(folder: string, spec: RunSpec): Promise<Driver
 }
 
 /** A process of its own that outlives ours, even a SIGKILL, for as long as it takes to end the program. */
-function startLifeline(): Writable {
+function startLifeline(mark: string): Writable {
   const script = fileURLToPath(new URL("lifeline.sh", import.meta.url));
-  const { stdin, pid } = spawn("/bin/sh", [script], {
+  const { stdin, pid } = spawn("/bin/sh", [script, mark], {
     cwd: "/",
     env: { PATH: "/usr/bin:/bin" },
     stdio: ["pipe", "ignore", "ignore"],

@@ -1,6 +1,8 @@
 # Ends a program's session when its runner is gone, whatever ended that one. Standard input is a pipe from the runner:
 # the first line names the session, its end is the runner's end. Signals meant for the program are not for us.
+# The argument is what all of the program's processes have in their environment, as long as they have not cleared it.
 trap '' TERM INT HUP
+mark=$1
 read -r session started || exit 0
 while read -r _; do :; done
 
@@ -18,9 +20,13 @@ parse() {
   begun=$1
 }
 
-# The members of the session and all their descendants, in $members.
+# The members of the session, those that carry the mark, and all their descendants, in $members.
 find_members() {
   members=" " before=
+  for file in $(grep -lsz -- "^$mark\$" /proc/[0-9]*/environ); do
+    pid=${file#/proc/}
+    members="$members${pid%/environ} "
+  done
   while [ "$members" != "$before" ]; do
     before=$members
     for file in /proc/[0-9]*/stat; do

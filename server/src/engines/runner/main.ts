@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { readBootId, startTimeOfChild } from "../../lib/process-table.ts";
 import type { ProcessHandle } from "../detached-process/process-handle.ts";
 import { startDriver, type Driver } from "./driver.ts";
+import { markOf } from "./mark.ts";
 import { fileNames, parseSpec, type RunSpec, type RunStatus } from "./protocol.ts";
 import { isDiskFull, openResultFiles, type ResultFiles } from "./result-files.ts";
 import { openStatusFile, type StatusFile } from "./status-file.ts";
@@ -48,7 +49,7 @@ async function start(folder: string, file: StatusFile, status: RunStatus): Promi
     return { ...status, cause: isDiskFull(error) ? "disk-full" : "spawn-failed", message: messageOf(error) };
   }
   try {
-    const driver = await startDriver(folder, spec);
+    const driver = await startDriver(folder, spec, status.runner);
     return await supervise(folder, { file, spec, results, driver }, status);
   } catch (error) {
     results.close([messageOf(error)]);
@@ -70,7 +71,7 @@ interface Run {
 async function supervise(folder: string, run: Run, status: RunStatus): Promise<RunStatus> {
   const { file, spec, results, driver } = run;
   const check = watchForEnd(folder, spec, status.runner.bootId);
-  const supervision = superviseDriver(driver, check, () => file.touch());
+  const supervision = superviseDriver(driver, markOf(status.runner), check, () => file.touch());
   const collected = results.collect(driver.stdout, driver.stderr, (message) =>
     supervision.end({ cause: "disk-full", message, graceMs: 0 }),
   );

@@ -6,6 +6,7 @@ import { writePrivateFile } from "../../lib/private-file.ts";
 import { findProcess, type ProcessHandle } from "../detached-process/process-handle.ts";
 import { startDetached } from "../detached-process/start-detached.ts";
 import { stopSession } from "../detached-process/stop-session.ts";
+import { markOf } from "./mark.ts";
 import { fileNames, parseStatus, render, type RunSpec, type RunStatus } from "./protocol.ts";
 import { readTaker, take } from "./taken.ts";
 
@@ -84,7 +85,7 @@ export function openRunnerClient(folder: string): RunnerClient {
     async kill() {
       const runner = readTaker(folder);
       if (runner === null || runner === undefined) return;
-      await stopSession(runner, { graceMs: 0 });
+      await stopSession(runner, { graceMs: 0, mark: markOf(runner) });
     },
   };
 }
@@ -103,7 +104,9 @@ async function observeFolder(folder: string): Promise<RunView> {
   const last = await readStatus(folder);
   if (last?.status.state === "ended") return { state: "ended", status: last.status };
   const status = last?.status;
-  if (status !== undefined && status.driver !== null) await stopSession(status.driver, { graceMs: 0 });
+  if (status !== undefined && status.driver !== null) {
+    await stopSession(status.driver, { graceMs: 0, mark: markOf(runner) });
+  }
   return { state: "lost", mayHaveRun: status?.state === "running", status };
 }
 

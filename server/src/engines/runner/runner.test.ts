@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { listSession } from "../detached-process/stop-session.ts";
+import { markOf } from "./mark.ts";
 import { makeStubRuns, type StubRuns } from "./stub-run.ts";
 
 const isRoot = process.getuid?.() === 0;
@@ -42,7 +43,7 @@ describe("a program that ends by itself", () => {
     const run = runs.make();
     const child = "exec 2>/proc/$PPID/fd/2; echo joined >&2";
     const identity = isRoot ? { uid: 200_017, gid: 200_017 } : undefined;
-    await run.start(`echo again > /dev/stdout; sh -c '${child}' 2>&1; :`, { identity });
+    await run.start(`echo again > /dev/stdout; (exec sh -c '${child}' 2>&1)`, { identity });
     expect(await run.ended()).toMatchObject({ exitCode: 0 });
     expect([run.read("output"), run.read("log")]).toEqual(["again\n", "joined\n"]);
   });
@@ -50,22 +51,17 @@ describe("a program that ends by itself", () => {
   test("takes what it left in the background along", async () => {
     const run = runs.make();
     await run.start("sleep 600 & setsid sleep 601 & echo up");
-    const { driver } = await run.ended();
+    const { driver, runner } = await run.ended();
     expect(run.read("output")).toBe("up\n");
-    expect(driver === null ? [] : await listSession(driver)).toEqual([]);
+    expect(await listSession(driver ?? runner, markOf(runner))).toEqual([]);
   });
 
   test("is not waited for when a process it cast off keeps the output open", async () => {
     const run = runs.make();
-    const castOff = `(setsid sh -c 'echo $$ > ${runs.base}/pid; exec sleep 600' &)`;
+    const castOff = `(env -i setsid sh -c 'echo $$ > ${runs.base}/pid; exec sleep 600' &)`;
     await run.start(`${castOff}; while ! [ -s ${runs.base}/pid ]; do sleep 0.01; done; echo done`);
     const { exitCode } = await run.ended();
-    const pid = Number(readFileSync(join(runs.base, "pid"), "utf8"));
-    try {
-      process.kill(pid, "SIGKILL");
-    } catch {
-      // found and ended in time
-    }
+    process.kill(Number(readFileSync(join(runs.base, "pid"), "utf8")), "SIGKILL");
     expect([exitCode, run.read("output")]).toEqual([0, "done\n"]);
   });
 

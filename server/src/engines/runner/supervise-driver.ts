@@ -22,6 +22,7 @@ const ticksPerBeat = 4;
 /** `check` is asked four times a second why the program has to end; `beat` tells every second that we live. */
 export function superviseDriver(
   { child, handle }: Driver,
+  mark: string,
   check: () => EndReason | undefined,
   beat: () => void,
 ): Supervision {
@@ -33,7 +34,7 @@ export function superviseDriver(
     if (killing || !(first || wanted.graceMs === 0)) return;
     killing = wanted.graceMs === 0;
     // What cannot be ended yet is tried again when the program itself is gone.
-    stopSession(handle, wanted).catch(() => undefined);
+    stopSession(handle, { graceMs: wanted.graceMs, mark }).catch(() => undefined);
   };
   let ticks = 0;
   const timer = setInterval(() => {
@@ -47,7 +48,7 @@ export function superviseDriver(
   });
   const finish = async (): Promise<Exit> => {
     const exit = await exited;
-    await endWhatIsLeft(handle);
+    await endWhatIsLeft(handle, mark);
     clearInterval(timer);
     return exit;
   };
@@ -63,10 +64,10 @@ function tryToBeat(beat: () => void): EndReason | undefined {
   }
 }
 
-async function endWhatIsLeft(handle: ProcessHandle): Promise<void> {
+async function endWhatIsLeft(handle: ProcessHandle, mark: string): Promise<void> {
   for (;;) {
     try {
-      await stopSession(handle, { graceMs: 0 });
+      await stopSession(handle, { graceMs: 0, mark });
       return;
     } catch {
       // Blocked in the kernel: as long as it is there, the run has not ended.
