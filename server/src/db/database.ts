@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { Pool, types, type CustomTypesConfig, type PoolClient, type PoolConfig } from "pg";
 import { StatementNames } from "./statement-names.ts";
-import { storeFault } from "./store-fault.ts";
+import { isStoreAway, storeFault } from "./store-fault.ts";
 
 /**
  * The only door to PostgreSQL. Slices get a client from `asAccount` (row-level security shows that account's rows and
@@ -56,6 +56,7 @@ class PooledDatabase implements Database {
       connectionTimeoutMillis: 5_000,
       idleTimeoutMillis: 60_000,
       statement_timeout: 30_000,
+      query_timeout: 40_000, // of a server that does not even answer with its own timeout
       idle_in_transaction_session_timeout: 60_000,
       application_name: "headgate",
       types: integersAsNumbers,
@@ -121,10 +122,9 @@ class PooledDatabase implements Database {
       await Promise.all(sent);
       return result;
     } catch (error) {
-      const fault = storeFault(error);
       // A broken connection never answers: there is nothing left to roll back on it.
-      isBroken = fault !== error || !(await canRollBack(client));
-      throw fault;
+      isBroken = isStoreAway(error) || !(await canRollBack(client));
+      throw storeFault(error);
     } finally {
       client.release(isBroken);
     }
@@ -161,9 +161,8 @@ class PooledDatabase implements Database {
     try {
       return await this.#run<Row>(client, text, values);
     } catch (error) {
-      const fault = storeFault(error);
-      isBroken = fault !== error;
-      throw fault;
+      isBroken = isStoreAway(error);
+      throw storeFault(error);
     } finally {
       client.release(isBroken);
     }

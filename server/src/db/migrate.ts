@@ -31,6 +31,7 @@ export async function readMigrations(): Promise<Migration[]> {
  */
 export async function migrate(connection: ClientConfig, upTo = Number.POSITIVE_INFINITY): Promise<Migration[]> {
   const client = new Client(connection);
+  client.on("error", () => undefined); // a lost connection shows at the next statement
   await client.connect();
   try {
     await client.query("select pg_advisory_lock($1)", [LOCK_KEY]);
@@ -79,7 +80,12 @@ async function apply(client: Client, { number, name, sql }: Migration): Promise<
     await client.query("insert into schema_migration (number, name) values ($1, $2)", [number, name]);
     await client.query("commit");
   } catch (error) {
-    await client.query("rollback");
-    throw new Error(`migration ${number} (${name}) failed and was undone`, { cause: error });
+    await client.query("rollback").catch(() => undefined); // the connection may be lost, and the transaction with it
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Fault(
+      "internal",
+      `migration ${number} (${name}) failed and was undone: ${why}. Headgate needs a database of its own.`,
+      { cause: error },
+    );
   }
 }

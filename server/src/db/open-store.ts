@@ -3,6 +3,7 @@ import type { Log } from "../lib/log.ts";
 import type { Secret } from "../lib/secret.ts";
 import { attachEmbeddedPostgres } from "./embedded/attach-embedded-postgres.ts";
 import type { DataDirLock } from "./embedded/data-dir-lock.ts";
+import { connectionOf } from "./external-store.ts";
 import { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded/embedded-postgres.ts";
 
 /** Where the data is: the embedded PostgreSQL, or the one that DATABASE_URL names. */
@@ -36,10 +37,10 @@ export async function attachStore(options: StoreOptions & { dataDir: string }): 
   return embeddedStore(await attachEmbeddedPostgres(options));
 }
 
-function externalStore(databaseUrl: Secret): Store {
+async function externalStore(databaseUrl: Secret): Promise<Store> {
   return {
     kind: "external",
-    connection: { connectionString: databaseUrl.reveal() },
+    connection: await connectionOf(databaseUrl),
     healthy: () => true,
     stop: () => Promise.resolve(),
   };

@@ -11,7 +11,7 @@ const UNAVAILABLE_ERRNO = new Set([
   "EACCES",
 ]);
 const UNAVAILABLE_TEXT =
-  /connection terminated|timeout exceeded when trying to connect|not queryable|cannot use a pool after/i;
+  /connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable|cannot use a pool after/i;
 
 // Deadlock, serialisation, and a row that went away between a look at it and a reference to it: of two crossing
 // changes PostgreSQL undid this one.
@@ -26,14 +26,14 @@ export function storeFault(error: unknown): unknown {
     });
   }
   return isStoreAway(error)
-    ? new Fault("unavailable", "The store is not reachable at the moment. Try again shortly.", {
+    ? new Fault("unavailable", "The store does not answer in time at the moment. Try again shortly.", {
         cause: error,
         retryAfterSeconds: 2,
       })
     : error;
 }
 
-function isStoreAway(error: unknown): boolean {
+export function isStoreAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
   if (UNAVAILABLE_ERRNO.has(code)) return true;

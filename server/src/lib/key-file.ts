@@ -30,7 +30,7 @@ function readText(file: string): string {
     return readFileSync(file, "utf8");
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new Fault("invalid", `the key file cannot be read (${why})`, { cause });
+    throw new Fault("invalid", `the key file ${file} cannot be read (${why})`, { cause });
   }
 }
 

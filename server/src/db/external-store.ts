@@ -1,0 +1,62 @@
+import { Client, type ClientConfig } from "pg";
+import { Fault } from "../lib/fault.ts";
+import type { Secret } from "../lib/secret.ts";
+
+const CONNECT_LIMIT_MS = 10_000;
+
+const NO_ANSWER = "no PostgreSQL answers there: check the address and the firewalls in between";
+const STRANGER = "what answers there hangs up: correct the address, or let this machine in";
+
+/** What the operator does about a server that does not let us in, by SQLSTATE or error code. */
+const CURES: Readonly<Record<string, string | undefined>> = {
+  ECONNREFUSED: "nothing listens there: start PostgreSQL, or correct the address",
+  ENOTFOUND: "the name leads nowhere: correct the address",
+  EAI_AGAIN: "the name cannot be looked up now: check the network",
+  ECONNRESET: STRANGER,
+  "28P01": "the password is wrong",
+  "28000": "its pg_hba.conf does not let this user in from here",
+  "3D000": "there is no such database: create it, owned by this user",
+  "53300": "it has no connection to spare: raise max_connections there",
+  "57P03": "it is starting or stopping: try again in a moment",
+};
+
+/** Whether DATABASE_URL leads to a PostgreSQL that lets us in; if not, where it leads and what to do, and no secret. */
+export async function connectionOf(databaseUrl: Secret): Promise<ClientConfig> {
+  const connection: ClientConfig = { connectionString: databaseUrl.reveal() };
+  const client = clientOf(connection);
+  client.on("error", () => undefined); // a lost connection shows at the next statement
+  try {
+    await client.connect();
+    return connection;
+  } catch (cause) {
+    const { host, port, user = "", database = "" } = client;
+    throw new Fault(
+      "unavailable",
+      `DATABASE_URL: user ${user}, database ${database} at ${host}:${port}: ${cureOf(cause)}.`,
+      { cause },
+    );
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+function clientOf(connection: ClientConfig): Client {
+  try {
+    return new Client({ ...connection, connectionTimeoutMillis: CONNECT_LIMIT_MS });
+  } catch {
+    // Without the cause: it quotes the address, and so the password.
+    throw new Fault(
+      "invalid",
+      "DATABASE_URL is no valid address: postgres://user:password@host:port/database, with special characters of " +
+        "the password written as %XX",
+    );
+  }
+}
+
+function cureOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return NO_ANSWER;
+  const known = "code" in cause ? CURES[String(cause.code)] : undefined;
+  if (known !== undefined) return known;
+  if (/terminated unexpectedly/.test(cause.message)) return STRANGER;
+  return /timeout/i.test(cause.message) ? NO_ANSWER : cause.message;
+}
