@@ -47,6 +47,7 @@ export async function start(
     stop.throwIfAborted();
     const first = await prepareFirstRun(config, store);
     mustHaveKeys(config.keyFile);
+    if (first !== undefined) sayOperator(first, config, say); // now: what follows may fail, and comes without it again
     const app = await listen(config, store, log);
     undo.defer(() => app.stop(hurry));
     announce(app, first, config, say);
@@ -107,14 +108,13 @@ async function listen(config: Config, store: Store, log: Log): Promise<App> {
   }
 }
 
+function sayOperator({ email, token }: FirstAccount, config: Config, say: (line: string) => void): void {
+  say(`First run: the operator is ${email}, the token ${token} (also in ${adminTokenFile(config)}).`);
+}
+
 function announce(app: App, first: FirstAccount | undefined, config: Config, say: (line: string) => void): void {
   const warning = exposureWarning(config.host, app.url);
   if (warning !== null) say(warning);
-  if (first !== undefined) {
-    say(
-      `First run: the operator is ${first.email}, the token ${first.token} (also in ${adminTokenFile(config)}). Try:`,
-    );
-    say(`  curl -H 'X-AUTH-TOKEN: ${first.token}' ${app.url}/api/v2/accounts`);
-  }
+  if (first !== undefined) say(`Try: curl -H 'X-AUTH-TOKEN: ${first.token}' ${app.url}/api/v2/accounts`);
   say(`Headgate is ready at ${app.url}`);
 }

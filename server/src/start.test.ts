@@ -1,0 +1,87 @@
+import { once } from "node:events";
+import { readFileSync, statSync } from "node:fs";
+import { createServer, connect, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import {
+  operatorClient,
+  spawnHeadgate,
+  startHeadgate,
+  temporaryDataDir,
+  type HeadgateProcess,
+} from "../test/support/headgate-process.ts";
+import { listProcesses } from "./lib/process-table.ts";
+
+let dataDir = temporaryDataDir();
+let headgate: HeadgateProcess | undefined;
+
+afterEach(async () => {
+  await headgate?.stop();
+  headgate = undefined;
+  dataDir.remove();
+  dataDir = temporaryDataDir();
+});
+
+async function isDatabaseRunning(): Promise<boolean> {
+  return (await listProcesses()).some(({ commandLine }) => commandLine.includes(`-D ${dataDir.path}/postgres/data `));
+}
+
+describe("a stop", () => {
+  test("before it is ready ends what was started, and the next start is a first one", async () => {
+    const child = spawnHeadgate(["start"], { HEADGATE_DATA_DIR: dataDir.path, HEADGATE_PORT: "0" });
+    const exited = once(child, "exit");
+    await vi.waitFor(async () => expect(await isDatabaseRunning()).toBe(true), { timeout: 20_000, interval: 5 });
+    child.kill("SIGTERM");
+    expect(await exited).toEqual([0, null]);
+    expect(await isDatabaseRunning()).toBe(false);
+
+    headgate = await startHeadgate(dataDir.path);
+    expect(headgate.stdout()).toMatch(/^First run: the operator is admin@localhost, the token hg_/m);
+    await operatorClient(headgate, dataDir.path).get("/account");
+  });
+
+  test("waits for a client that hangs, until a second signal says not to", async () => {
+    headgate = await startHeadgate(dataDir.path);
+    const { hostname, port } = new URL(headgate.url);
+    const client = connect(Number(port), hostname);
+    client.on("error", () => undefined);
+    await once(client, "connect");
+    client.write("POST /api/v2/invitations/accept HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{");
+    await vi.waitFor(async () => expect((await fetch(`${headgate?.url}/healthz`)).status).toBe(200));
+    const { pid } = headgate;
+    let code: number | null | undefined;
+    const stopped = headgate.stop().then((exitCode) => (code = exitCode));
+    // Repeated at once it would count as the same one, which npm passes on; a drain alone takes 20 seconds.
+    const hasEnded = (): boolean => {
+      if (code === undefined) process.kill(pid, "SIGTERM");
+      return code !== undefined;
+    };
+    await vi.waitUntil(hasEnded, { timeout: 15_000, interval: 200 });
+    expect(await stopped).toBe(0);
+    expect(await isDatabaseRunning()).toBe(false);
+  });
+});
+
+describe("a first start that cannot listen", () => {
+  test("still tells the token, kept for its owner alone, says what to do and leaves nothing running", async () => {
+    const other = createServer();
+    await once(other.listen(0, "127.0.0.1"), "listening");
+    const { port } = other.address() as AddressInfo; // it listens on TCP
+    const child = spawnHeadgate(["start"], { HEADGATE_DATA_DIR: dataDir.path, HEADGATE_PORT: String(port) });
+    const { stdout, stderr } = child;
+    if (stdout === null || stderr === null) throw new Error("Headgate has no output");
+    const [said, complaint, [code]] = await Promise.all([text(stdout), text(stderr), once(child, "exit")]);
+    other.close();
+    expect(code).toBe(1);
+    expect(complaint).toMatch(/HEADGATE_PORT is taken/);
+    const token = readFileSync(join(dataDir.path, "admin-token"), "utf8").trim();
+    expect(said).toContain(token);
+    for (const name of ["admin-token", "keys"]) expect(statSync(join(dataDir.path, name)).mode & 0o777).toBe(0o600);
+    expect(await isDatabaseRunning()).toBe(false);
+
+    headgate = await startHeadgate(dataDir.path);
+    await operatorClient(headgate, dataDir.path).get("/account");
+    expect(headgate.stdout()).not.toContain(token);
+  });
+});
