@@ -17,14 +17,17 @@ const DATA_EXCEPTION = /^22[0-9A-Z]{3}$/;
 
 export function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return typeof error;
-  const fields: Partial<Record<string, unknown>> = { ...error };
-  const quotesValues = typeof fields["code"] === "string" && DATA_EXCEPTION.test(fields["code"]);
+  const fields = new Map<string, unknown>(Object.entries(error));
+  const quotesValues = DATA_EXCEPTION.test(String(fields.get("code")));
   const described: DescribedError = {
     type: error.name,
     message: quotesValues ? error.message.replace(/".*"/s, "(a value)") : error.message,
     stack: framesOf(error),
   };
-  for (const key of KEPT) if (typeof fields[key] === "string") described[key] = fields[key];
+  for (const key of KEPT) {
+    const value = fields.get(key);
+    if (typeof value === "string") described[key] = value;
+  }
   if (error.cause !== undefined) described.cause = describeError(error.cause);
   return described;
 }

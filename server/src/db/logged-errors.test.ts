@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { cloneDatabase } from "../../test/support/test-database.ts";
-import { openDatabase } from "../db/database.ts";
-import { describeError } from "./describe-error.ts";
+import { openDatabase } from "./database.ts";
+import { describeError } from "../lib/describe-error.ts";
 
 describe("what the log says of an error", () => {
   test.each([
@@ -27,7 +27,7 @@ describe("what the log says of an error", () => {
   });
 
   test("where it happened is kept, and what was thrown without being an error is not shown", () => {
-    const frames = expect.stringMatching(/^at .*describe-error\.test\.ts/);
+    const frames = expect.stringMatching(/^at .*logged-errors\.test\.ts/);
     expect(describeError(new TypeError("no such thing"))).toEqual({
       type: "TypeError",
       message: "no such thing",
