@@ -12,6 +12,8 @@ import type { AttemptFiles } from "../command-files.ts";
  * | `begin` | it runs: `adopt` finds it, or finds out how it ended, or it is lost |
  */
 export interface Executor {
+  /** Why nothing of this kind can start on this node now, for people; null: it can. */
+  unready(): string | null;
   /** What the node's budget is charged with while it runs. */
   memoryMiB(command: RunnableCommand): number;
   prepare(run: Run): Promise<PreparedRun>;
@@ -26,14 +28,16 @@ export interface PreparedRun {
 export interface LiveRun {
   /** JSON: all that `adopt` needs besides the run. */
   readonly handle: unknown;
-  /** Lets it begin; calling it again changes nothing. */
+  /** Lets it begin; what has begun already goes on. */
   begin(): Promise<void>;
-  /** Says that this node still holds the run. */
-  renew(): Promise<void>;
-  /** Looked at about once a second; never fails because of what the program wrote. */
+  /** Never fails because of what the program wrote. */
   look(): Promise<RunState>;
-  /** Settles when nothing of it is left running. */
-  stop(reason: "cancelled"): Promise<void>;
+  /** Settles when something may have changed, or after about a second. */
+  changed(signal: AbortSignal): Promise<void>;
+  /** Settles when nothing of it is left running; `look` then says how it ended. */
+  stop(): Promise<void>;
+  /** After the end is stored: takes away what nobody will ask for. */
+  tidy(): Promise<void>;
 }
 
 export type RunState =
@@ -70,9 +74,8 @@ export interface Run {
   readonly requestId: string;
   readonly attempt: number;
   readonly fence: number;
-  /** Seconds from now until the command's timeout is over, counted from the start of its first attempt. */
   readonly timeoutSeconds: number;
-  /** Seconds since the start of the first attempt. */
+  /** Since the start of the first attempt. */
   readonly elapsedSeconds: number;
   readonly files: AttemptFiles;
 }

@@ -1,0 +1,49 @@
+import { Type, type Static } from "typebox";
+import { operation } from "../access/operation.ts";
+import { notFound } from "../http/input.ts";
+import { Id, OneOf } from "../http/schema.ts";
+import { CommandFields, commandObject, type WithCommandView } from "./command.ts";
+import type { WithCommandEvents } from "./command-events.ts";
+import type { CommandRow } from "./store/command-row.ts";
+import { cancel } from "./store/queue.ts";
+import { findCommand } from "./store/submission.ts";
+
+const CancelledCommand = Type.Object({
+  ...CommandFields,
+  kill_succeeded: Type.Boolean({ description: "Whether the cancel was accepted" }),
+  result: Type.String({ description: "What came of it, for people" }),
+});
+
+/** Cancels a command: one that waits ends at once, one that runs is ended by its node. A finished one stays as it is. */
+export const cancelCommand = operation({
+  id: "command_cancel",
+  summary: "Cancel a command",
+  tag: "Commands",
+  method: "PUT",
+  paths: { "v1.2": "/commands/:command_id" },
+  access: { permission: { groups: ["system-user", "system-admin"], role: "command:create" } },
+  params: Type.Object({ command_id: Id }),
+  body: Type.Object({ status: Type.Optional(OneOf(["kill"], { description: "An empty body means the same" })) }),
+  reply: CancelledCommand,
+  find: async ({ params, reader }) => (await findCommand(reader, params.command_id)) ?? Promise.reject(notFound()),
+
+  async handle({ found, change }, { commandView, commandEvents }: WithCommandView & WithCommandEvents) {
+    const reply = (row: CommandRow, status: CommandRow["status"] | undefined): Static<typeof CancelledCommand> => ({
+      ...commandObject(row, commandView),
+      kill_succeeded: status !== undefined,
+      result: RESULTS[status ?? row.status] ?? `the command has ended already: ${row.status}`,
+    });
+    if (found.endTime !== null) return reply(found, undefined);
+    const answer = await change(async (tx, audit) => {
+      audit.object = `command/${found.id}`;
+      const status = await cancel(tx, found.id);
+      return reply((await findCommand(tx, found.id)) ?? found, status);
+    });
+    commandEvents.cancelled(found.id);
+    return answer;
+  },
+});
+
+const RESULTS: Partial<Record<CommandRow["status"], string>> = {
+  cancelling: "the command is being cancelled",
+};

@@ -1,0 +1,217 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Queryable } from "../../db/database.ts";
+import type { Log } from "../../lib/log.ts";
+import type { CommandFiles } from "../command-files.ts";
+import { markSpawned, noteProgress, release, settle, type Claim, type ClaimedCommand } from "../store/queue.ts";
+import type { Executor, LiveRun, Run, RunnableCommand, RunOutcome } from "./executor.ts";
+import type { QueueMetrics } from "./queue-metrics.ts";
+import { explainFailure, writeToLog } from "./run-log.ts";
+import { DEFAULT_TIMEOUT_SECONDS, settlementOf, timeoutCheckAt } from "./settlement.ts";
+
+/**
+ * `released`: it never began. `left`: the row is still ours, because we stop or something failed; whoever looks at the
+ * rows next adopts it.
+ */
+export type RunEnd = "settled" | "released" | "left";
+
+/** What a run needs of the node. */
+export interface ConductServices {
+  readonly db: Queryable;
+  readonly log: Log;
+  readonly metrics: QueueMetrics;
+  readonly timeoutCheckSeconds: number;
+  readonly executorOf: (command: RunnableCommand) => Executor;
+  readonly filesOf: (command: RunnableCommand) => CommandFiles;
+  readonly onEnd: (commandId: number) => void;
+  /** We stop: runs are left alone for whoever adopts them. */
+  readonly stopping: AbortSignal;
+}
+
+const STORE_AWAY_MS = 1000;
+/** A run that could not begin is left to others for a while. */
+const RELEASE_DELAY_SECONDS = 2;
+const RELEASES_AT_MOST = 5;
+
+/**
+ * One claimed command from the claim to its end. It is the only writer of its row on this node; the dispatcher tells it
+ * when it was cancelled and when the row is no longer ours.
+ *
+ * | step | when we die behind it |
+ * |---|---|
+ * | prepare, spawn | no handle: released at the next start; what was spawned ends without having begun |
+ * | handle stored | adopted: begun when it has not, or released |
+ * | begin … settle | adopted, or found ended, or lost |
+ */
+export class ConductedRun {
+  readonly claim: Claim;
+  readonly memoryMiB: number;
+  readonly finished: Promise<RunEnd>;
+  readonly #command: ClaimedCommand;
+  readonly #run: Run;
+  readonly #services: ConductServices;
+  readonly #claimedAt = performance.now();
+  /** How often it could not begin on this node already. */
+  readonly #releases: number;
+  readonly #interrupted = new AbortController();
+  #order: "run" | "cancel" | "abandon";
+  #live: LiveRun | undefined;
+
+  constructor(command: ClaimedCommand, nodeId: string, services: ConductServices, releases: number) {
+    this.claim = { id: command.id, fence: command.fence, nodeId };
+    this.memoryMiB = command.memoryMiB;
+    this.#command = command;
+    this.#services = services;
+    this.#releases = releases;
+    this.#run = runOf(command, services);
+    this.#order = command.status === "cancelling" ? "cancel" : "run";
+    this.finished = this.#conduct();
+  }
+
+  cancel(): void {
+    this.#change("cancel");
+  }
+
+  /** The row is another's: what runs is ended, nothing is written. */
+  abandon(): void {
+    this.#change("abandon");
+  }
+
+  #change(order: "cancel" | "abandon"): void {
+    if (this.#order !== "abandon") this.#order = order;
+    this.#interrupted.abort();
+  }
+
+  async #conduct(): Promise<RunEnd> {
+    try {
+      const early = await this.#begin().catch((error: unknown) => this.#failedToStart(error));
+      const outcome = early ?? (await this.#watch());
+      if (outcome === undefined) return "left";
+      const end = this.#order === "abandon" ? this.#giveUp() : await this.#finish(outcome);
+      await this.#live?.tidy();
+      return end;
+    } catch (error) {
+      // What cannot be ended or looked at, and what could not be stored before we stopped.
+      this.#services.log.error({ err: error, command: this.claim.id }, "a run could not be conducted to its end");
+      return "left";
+    }
+  }
+
+  async #begin(): Promise<RunOutcome | undefined> {
+    const executor = this.#services.executorOf(this.#command);
+    if (this.#command.handle !== null) {
+      this.#live = await executor.adopt(this.#run, this.#command.handle);
+      return undefined;
+    }
+    if (this.#secondsLeft() <= 0) return timedOut(this.#run);
+    if (this.#order !== "run") return { state: "never-began" };
+    const live = await (await executor.prepare(this.#run)).spawn();
+    this.#live = live;
+    const isOurs = await this.#untilStored(() => markSpawned(this.#services.db, this.claim, live.handle));
+    if (!isOurs) return { state: "never-began" };
+    await live.begin();
+    return undefined;
+  }
+
+  /** Undefined: we stop, and it goes on. */
+  async #watch(): Promise<RunOutcome | undefined> {
+    const live = this.#live;
+    let last = { pid: null as number | null, progress: 0 };
+    while (live !== undefined) {
+      if (this.#order !== "run") await live.stop();
+      const seen = await live.look();
+      if (seen.state !== "running") return seen;
+      if (this.#services.stopping.aborted) return undefined;
+      if (seen.pid !== last.pid || seen.progress > last.progress) {
+        if (await this.#noteProgress(seen)) last = seen;
+      }
+      await live.changed(AbortSignal.any([this.#interrupted.signal, this.#services.stopping]));
+    }
+    return { state: "never-began" };
+  }
+
+  /** False: not stored, because the store is away. */
+  async #noteProgress(seen: { pid: number | null; progress: number }): Promise<boolean> {
+    try {
+      if (!(await noteProgress(this.#services.db, this.claim, seen))) this.abandon();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #giveUp(): RunEnd {
+    this.#services.metrics.fenceRejected();
+    return "settled";
+  }
+
+  async #finish(outcome: RunOutcome): Promise<RunEnd> {
+    const { db, metrics, onEnd } = this.#services;
+    const ended = outcome.state === "never-began" ? this.#outOfPatience() : outcome;
+    if (ended === undefined) {
+      await this.#live?.stop();
+      const pause = this.#order === "run" ? RELEASE_DELAY_SECONDS : 0;
+      await this.#untilStored(() => release(db, this.claim, pause));
+    } else {
+      const settlement = settlementOf(this.#command, ended, this.#secondsLeft());
+      await writeToLog(this.#run.files, settlement);
+      const settled = await this.#untilStored(() => settle(db, this.claim, settlement));
+      if (settled === undefined) metrics.fenceRejected();
+      else if (settled.status !== "running") {
+        metrics.ended(this.#command.commandType, settled.status, settled.seconds ?? 0);
+      }
+    }
+    onEnd(this.claim.id);
+    return ended === undefined ? "released" : "settled";
+  }
+
+  /** What never begins is no reason to try for ever. */
+  #outOfPatience(): Exclude<RunOutcome, { state: "never-began" }> | undefined {
+    if (this.#order !== "run" || this.#releases < RELEASES_AT_MOST) return undefined;
+    return { state: "lost", cause: "its runner could not be started; the log of the server says more" };
+  }
+
+  async #failedToStart(error: unknown): Promise<RunOutcome> {
+    this.#services.log.warn({ err: error, command: this.claim.id }, "a command could not be started");
+    await this.#live?.stop();
+    return explainFailure(error);
+  }
+
+  /** Until the check at which it times out. */
+  #secondsLeft(): number {
+    const { timeoutSeconds, elapsedSeconds } = this.#run;
+    const sinceClaim = (performance.now() - this.#claimedAt) / 1000;
+    return timeoutCheckAt(timeoutSeconds, this.#services.timeoutCheckSeconds) - elapsedSeconds - sinceClaim;
+  }
+
+  /** The store may be away for a while; what happened is written down all the same. Fails only when we stop. */
+  async #untilStored<T>(write: () => Promise<T>): Promise<T> {
+    const { log, stopping } = this.#services;
+    for (;;) {
+      try {
+        return await write();
+      } catch (error) {
+        if (stopping.aborted) throw error;
+        log.warn({ err: error, command: this.claim.id }, "the queue could not be written; trying again");
+        await delay(STORE_AWAY_MS, undefined, { signal: stopping }).catch(() => undefined);
+      }
+    }
+  }
+}
+
+function runOf(command: ClaimedCommand, { filesOf }: ConductServices): Run {
+  return {
+    command,
+    programText: command.programText,
+    requestId: command.requestId,
+    attempt: command.attempt,
+    fence: command.fence,
+    timeoutSeconds: command.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS,
+    elapsedSeconds: command.elapsedSeconds ?? 0,
+    files: filesOf(command).attempt(command.attempt),
+  };
+}
+
+function timedOut({ timeoutSeconds }: Run): RunOutcome {
+  const cause = `timed out: the timeout is ${timeoutSeconds} s, counted from the first attempt`;
+  return { state: "ended", kind: "timed-out", exitCode: null, cause, outputBytes: 0, logBytes: 0 };
+}

@@ -1,0 +1,167 @@
+import type { Database } from "../../db/database.ts";
+import { nodeHeartbeat, registerNode, type NodeRegistration, type NodeState } from "../store/nodes.ts";
+import {
+  claim,
+  listAbandoned,
+  listCandidates,
+  listHeld,
+  listHeldStates,
+  release,
+  settle,
+  type Candidate,
+  type Caps,
+  type ClaimedCommand,
+} from "../store/queue.ts";
+import { planClaims, type ClaimPlan } from "./claim-plan.ts";
+import { ConductedRun, type ConductServices } from "./conduct-run.ts";
+import { repeat, type Repetition } from "./repeat.ts";
+import { settlementOf } from "./settlement.ts";
+
+export interface DispatcherOptions extends Omit<ConductServices, "db" | "stopping"> {
+  readonly db: Database;
+  readonly node: NodeRegistration;
+  readonly caps: Caps;
+  readonly leaseSeconds: number;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+  /** The database knew this node when it was asked at that time. */
+  readonly renewLease: (askedAt: number) => void;
+}
+
+/** As of the last look. */
+export interface QueueSituation {
+  readonly nodeState: NodeState;
+  readonly candidates: readonly Candidate[];
+  readonly plan: ClaimPlan;
+}
+
+const LOOK_EVERY_MS = 1000;
+/** Beyond the lease, for runners to end their programs. */
+const LEASE_MARGIN_SECONDS = 60;
+const HEARTBEATS_PER_LEASE = 20;
+const ABANDONED_EVERY_MS = 5000;
+const CANDIDATES_PER_CLUSTER = 16;
+
+/**
+ * The node's part of the queue. Every second, and at once when somebody pokes it, it looks at the rows: what it holds
+ * and does not know is adopted, what it knows and does not hold is ended, what is to be cancelled is told so, and what
+ * waits is claimed as far as caps and memory go. The rows are the truth; nothing here has to survive.
+ */
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #services: ConductServices;
+  readonly #stopping = new AbortController();
+  readonly #runs = new Map<number, ConductedRun>();
+  /** Fences of runs settled here: a look that began before they were must not adopt them. */
+  readonly #settled = new Map<number, number>();
+  readonly #releases = new Map<number, number>();
+  readonly #looks: Repetition;
+  #situation: QueueSituation = { nodeState: "active", candidates: [], plan: { claims: [], shortOfMemory: [] } };
+  #heartbeatAt = -Infinity;
+  #abandonedAt = -Infinity;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    this.#services = { ...options, db: options.db.system, stopping: this.#stopping.signal };
+    this.#looks = repeat(() => this.#look(), LOOK_EVERY_MS, this.#stopping.signal, options.log);
+  }
+
+  poke(): void {
+    this.#looks.poke();
+  }
+
+  situation(): QueueSituation {
+    return this.#situation;
+  }
+
+  /** Claims nothing more and leaves alone what runs. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#looks.ended;
+    await Promise.all([...this.#runs.values()].map(({ finished }) => finished));
+  }
+
+  async #look(): Promise<void> {
+    await this.#beat();
+    await this.#reconcile();
+    await this.#claimMore();
+    await this.#settleAbandoned();
+  }
+
+  async #beat(): Promise<void> {
+    const { db, node, leaseSeconds, metrics, renewLease } = this.#options;
+    const askedAt = this.#options.now();
+    if (askedAt - this.#heartbeatAt < (leaseSeconds * 1000) / HEARTBEATS_PER_LEASE) return;
+    try {
+      const known = await nodeHeartbeat(db.system, node.id);
+      if (known === undefined || this.#heartbeatAt === -Infinity) await registerNode(db.system, node);
+      this.#situation = { ...this.#situation, nodeState: known ?? "active" };
+      renewLease(askedAt);
+      this.#heartbeatAt = askedAt;
+    } catch (error) {
+      metrics.lostHeartbeat();
+      throw error;
+    }
+  }
+
+  async #reconcile(): Promise<void> {
+    const { db, node } = this.#options;
+    const runs = [...this.#runs.values()];
+    const settledBefore = [...this.#settled];
+    const held = new Map((await listHeldStates(db.system, node.id)).map((row) => [row.id, row]));
+    for (const run of runs) {
+      const row = held.get(run.claim.id);
+      if (row?.fence !== run.claim.fence) run.abandon();
+      else if (row.status === "cancelling") run.cancel();
+    }
+    const isUnknown = ({ id, fence }: { id: number; fence: number }): boolean =>
+      !this.#runs.has(id) && fence > (this.#settled.get(id) ?? -1);
+    if ([...held.values()].some(isUnknown)) {
+      for (const command of (await listHeld(db.system, node.id)).filter(isUnknown)) this.#conduct(command);
+    }
+    for (const [id, fence] of settledBefore) if (this.#settled.get(id) === fence) this.#settled.delete(id);
+  }
+
+  async #claimMore(): Promise<void> {
+    const { db, node, caps, executorOf } = this.#options;
+    if (this.#situation.nodeState !== "active") return;
+    const candidates = await listCandidates(db.system, CANDIDATES_PER_CLUSTER);
+    const ready = candidates.filter((candidate) => executorOf(candidate).unready() === null);
+    const usedMiB = [...this.#runs.values()].reduce((sum, { memoryMiB }) => sum + memoryMiB, 0);
+    const room = { budgetMiB: node.memoryBudgetMiB, usedMiB };
+    const plan = planClaims(ready, caps, room, (each) => executorOf(each).memoryMiB(each), new Date());
+    this.#situation = { ...this.#situation, candidates, plan };
+    for (const { candidate, memoryMiB } of plan.claims) {
+      if (this.#stopping.signal.aborted) return;
+      const command = await db.asSystem((tx) => claim(tx, node.id, candidate, memoryMiB, caps));
+      if (command !== undefined) this.#conduct(command);
+    }
+  }
+
+  #conduct(command: ClaimedCommand): void {
+    const releases = this.#releases.get(command.id) ?? 0;
+    const run = new ConductedRun(command, this.#options.node.id, this.#services, releases);
+    this.#runs.set(command.id, run);
+    void run.finished.then((end) => {
+      if (end !== "left") this.#settled.set(command.id, command.fence);
+      if (this.#runs.get(command.id) === run) this.#runs.delete(command.id);
+      if (end === "released") this.#releases.set(command.id, releases + 1);
+      else this.#releases.delete(command.id);
+      this.poke();
+    });
+  }
+
+  async #settleAbandoned(): Promise<void> {
+    const { db, node, leaseSeconds, metrics, log, onEnd } = this.#options;
+    if (this.#options.now() - this.#abandonedAt < ABANDONED_EVERY_MS) return;
+    this.#abandonedAt = this.#options.now();
+    for (const command of await listAbandoned(db.system, node.id, leaseSeconds + LEASE_MARGIN_SECONDS)) {
+      metrics.lostHeartbeat();
+      log.warn({ command: command.id, node: command.nodeId }, "settling a run of a node that has fallen silent");
+      const lost = { state: "lost", cause: "the node that ran it has fallen silent" } as const;
+      if (command.handle === null) await release(db.system, command);
+      else await settle(db.system, command, settlementOf(command, lost, Infinity));
+      onEnd(command.id);
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import type { ClientConfig } from "pg";
+import type { Registry } from "prom-client";
+import type { Database } from "../../db/database.ts";
+import { openNotifications } from "../../db/notifications.ts";
+import { writeLease } from "../../engines/runner/lease.ts";
+import { monotonicMs } from "../../engines/runner/monotonic.ts";
+import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
+import type { Log } from "../../lib/log.ts";
+import { commandFiles } from "../command-files.ts";
+import { openCommandEvents, type CommandEvents } from "../command-events.ts";
+import type { WaitingReason } from "../command.ts";
+import type { ProgramIsolation } from "../program-isolation.ts";
+import type { NodeRegistration } from "../store/nodes.ts";
+import { findEnded } from "../store/queue-depth.ts";
+import { chooseExecutor } from "./choose-executor.ts";
+import { Dispatcher, type QueueSituation } from "./dispatcher.ts";
+import type { ProgramDriver } from "./program-driver.ts";
+import { programExecutor } from "./program-executor.ts";
+import { queueMetrics } from "./queue-metrics.ts";
+import { waitingReasons } from "./waiting-reason.ts";
+
+export interface QueueSettings {
+  readonly dataDir: string;
+  readonly commandsPerAccount: number;
+  readonly commandsPerCluster: number;
+  readonly timeoutCheckSeconds: number;
+  readonly leaseSeconds: number;
+  readonly logLimitMiB: number;
+}
+
+export interface QueueOptions {
+  readonly db: Database;
+  readonly connection: ClientConfig;
+  readonly log: Log;
+  readonly registry: Registry;
+  readonly settings: QueueSettings;
+  readonly node: NodeRegistration;
+  /** Other nodes may have the same database: then runs end with the lease of their node. */
+  readonly isShared: boolean;
+  readonly leaseFile: string;
+  readonly driver: ProgramDriver;
+  readonly sandbox: Sandbox;
+  readonly isolation: ProgramIsolation;
+}
+
+export interface Queue {
+  readonly events: CommandEvents;
+  readonly waitingReason: WaitingReason;
+  /** From now on commands run here. */
+  start(): void;
+  /** Leaves alone what runs. */
+  stop(): Promise<void>;
+}
+
+const BEFORE_THE_FIRST_LOOK: QueueSituation = {
+  nodeState: "active",
+  candidates: [],
+  plan: { claims: [], shortOfMemory: [] },
+};
+
+/** Puts the parts of the queue together; nothing runs before `start`. */
+export function openQueue(options: QueueOptions): Queue {
+  const { db, log, settings, node } = options;
+  const caps = { perAccount: settings.commandsPerAccount, perCluster: settings.commandsPerCluster };
+  const executorOf = chooseExecutor(programs(options));
+  let dispatcher: Dispatcher | undefined;
+  const notifications = openNotifications(options.connection, log, (message) => events.receive(message));
+  const events = openCommandEvents({
+    findEnded: (ids) => findEnded(db.system, ids),
+    poke: () => dispatcher?.poke(),
+    publish: (message) => notifications.publish(message),
+    log,
+  });
+  const metrics = queueMetrics(options.registry, db.system, log);
+  return {
+    events,
+    waitingReason: waitingReasons({
+      situation: () => dispatcher?.situation() ?? BEFORE_THE_FIRST_LOOK,
+      caps,
+      executorOf,
+    }),
+    start() {
+      dispatcher = new Dispatcher({
+        db,
+        log,
+        node,
+        caps,
+        metrics,
+        executorOf,
+        timeoutCheckSeconds: settings.timeoutCheckSeconds,
+        leaseSeconds: settings.leaseSeconds,
+        filesOf: ({ accountId, id }) => commandFiles(settings.dataDir, accountId, id),
+        onEnd: (commandId) => events.noteEnd(commandId),
+        now: monotonicMs,
+        renewLease: (askedAt) => writeLease(options.leaseFile, { bootId: node.bootId, renewedAtMs: askedAt }),
+      });
+    },
+    async stop() {
+      events.close();
+      await dispatcher?.stop();
+      await notifications.close();
+    },
+  };
+}
+
+function programs({ driver, sandbox, isolation, isShared, leaseFile, settings }: QueueOptions) {
+  return programExecutor({
+    driver,
+    sandbox,
+    isolation,
+    leaseFile: isShared ? leaseFile : null,
+    leaseSeconds: settings.leaseSeconds,
+    checkSeconds: settings.timeoutCheckSeconds,
+    logLimitBytes: settings.logLimitMiB * 1024 * 1024,
+  });
+}

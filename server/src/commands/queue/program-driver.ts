@@ -1,0 +1,43 @@
+import { Fault } from "../../lib/fault.ts";
+import type { AttemptFiles } from "../command-files.ts";
+import type { Run, RunnableCommand } from "./executor.ts";
+
+/**
+ * What turns a program into the command line of a process: Spark's driver, or in tests a program that stands in for it.
+ */
+export interface ProgramDriver {
+  /** Why no program can start on this node now; null: one can. */
+  unready(): string | null;
+  memoryMiB(command: RunnableCommand): number;
+  commandLine(run: Run, place: DriverPlace): Promise<DriverProgram>;
+  /** In percent, from what the driver leaves in its attempt's files. */
+  readProgress(files: AttemptFiles): Promise<number>;
+}
+
+/** Folders of the attempt, under the same path inside of the sandbox. */
+export interface DriverPlace {
+  /** The current folder, writable. */
+  readonly work: string;
+  /** Where `DriverProgram.files` will be; read-only. */
+  readonly input: string;
+  readonly eventLogFolder: string;
+  readonly applicationId: string;
+}
+
+export interface DriverProgram {
+  readonly argv: readonly string[];
+  /** All of it. */
+  readonly env: Readonly<Record<string, string>>;
+  /** By name: written into `input`, mode 0600, for the program's user alone. Secrets belong here. */
+  readonly files: Readonly<Record<string, string>>;
+  /** What it must see besides its own folders and the system's programs. */
+  readonly readOnly: readonly string[];
+}
+
+/** Where nothing is set up to run programs: they wait. */
+export const noDriver: ProgramDriver = {
+  unready: () => "Spark is not set up on this node",
+  memoryMiB: () => 0,
+  commandLine: () => Promise.reject(new Fault("unavailable", "Spark is not set up on this node")),
+  readProgress: () => Promise.resolve(0),
+};

@@ -1,0 +1,39 @@
+import { appendFile, mkdir, stat } from "node:fs/promises";
+import type { AttemptFiles } from "../command-files.ts";
+import { Fault } from "../../lib/fault.ts";
+import type { Settlement } from "../store/queue.ts";
+import type { RunOutcome } from "./executor.ts";
+
+/** The log of a command says why it did not succeed, also where nothing of it ran. Best effort: the row says it too. */
+export async function writeToLog(files: AttemptFiles, { cause, next }: Settlement): Promise<void> {
+  if (cause === null) return;
+  const retry = next.status === "retry" ? `; the next attempt follows in ${next.delaySeconds} seconds` : "";
+  try {
+    await mkdir(files.folder, { recursive: true, mode: 0o711 });
+    await appendFile(files.log, `headgate: ${cause}${retry}\n`, { mode: 0o600 });
+  } catch {
+    // A full disk is the most likely reason to be here.
+  }
+}
+
+export async function sizeOf(path: string): Promise<number> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  );
+}
+
+/** What kept a run from starting, for the person who submitted it. */
+export function explainFailure(error: unknown): RunOutcome {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const kind = error instanceof Fault && error.code === "invalid" ? "refused" : "failed";
+  const cause = CAUSES[code] ?? (error instanceof Fault ? error.publicMessage : "it could not be started");
+  return { state: "ended", kind, exitCode: null, cause, outputBytes: 0, logBytes: 0 };
+}
+
+const CAUSES: Readonly<Record<string, string | undefined>> = {
+  ENOSPC: "the disk is full",
+  EDQUOT: "the disk is full",
+  ENOMEM: "the machine is out of memory",
+  EAGAIN: "the machine has no room for another process",
+};

@@ -1,0 +1,36 @@
+import type { ClaimedCommand, Settlement } from "../store/queue.ts";
+import type { RunOutcome } from "./executor.ts";
+
+/** §4.2: what a command without a timeout gets. */
+export const DEFAULT_TIMEOUT_SECONDS = 129_600;
+
+type Ended = Exclude<RunOutcome, { state: "never-began" }>;
+
+/**
+ * How a run's end becomes the command's. `retry` runs a failed command again, a lost one included: it may have done its
+ * work, and whoever asks for a retry has said that it may be done twice. Not a cancelled, timed-out or refused one.
+ */
+export function settlementOf(command: RetryRule, outcome: Ended, secondsLeft: number): Settlement {
+  const facts =
+    outcome.state === "lost" ? { exitCode: null, cause: outcome.cause, outputBytes: null, logBytes: null } : outcome;
+  const { exitCode, cause, outputBytes, logBytes } = facts;
+  return { next: nextStep(command, outcome, secondsLeft), exitCode, cause, outputBytes, logBytes };
+}
+
+type RetryRule = Pick<ClaimedCommand, "attempt" | "retry" | "retryDelayMinutes">;
+
+function nextStep(command: RetryRule, outcome: Ended, secondsLeft: number): Settlement["next"] {
+  if (outcome.state === "ended" && outcome.kind === "succeeded") return { status: "done" };
+  const isFailure = outcome.state === "lost" || outcome.kind === "failed";
+  if (!isFailure || command.attempt > command.retry) return { status: "error" };
+  // No later than the check at which it times out: that is when it is claimed again to end.
+  return { status: "retry", delaySeconds: Math.max(0, Math.min(command.retryDelayMinutes * 60, secondsLeft)) };
+}
+
+/**
+ * Seconds from the first start to the check that ends the command: check k falls at k × `checkSeconds`, and the first
+ * one at or after the timeout counts (§4.2: 80 s are over at 120 s).
+ */
+export function timeoutCheckAt(timeoutSeconds: number, checkSeconds: number): number {
+  return Math.ceil(timeoutSeconds / checkSeconds) * checkSeconds;
+}

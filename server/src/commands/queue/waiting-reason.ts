@@ -1,0 +1,32 @@
+import type { WaitingReason } from "../command.ts";
+import type { Caps } from "../store/queue.ts";
+import type { QueueSituation } from "./dispatcher.ts";
+import type { Executor, RunnableCommand } from "./executor.ts";
+
+export interface WaitingFacts {
+  readonly situation: () => QueueSituation;
+  readonly caps: Caps;
+  readonly executorOf: (command: RunnableCommand) => Executor;
+}
+
+/** Why a command waits, as this node saw it at its last look at the queue. Of several reasons the first to go. */
+export function waitingReasons({ situation, caps, executorOf }: WaitingFacts): WaitingReason {
+  return (row) => {
+    const { nodeState, candidates, plan } = situation();
+    if (nodeState !== "active")
+      return `the node is ${nodeState === "paused" ? "paused" : "being drained"} by its operator`;
+    const unready = executorOf(row).unready();
+    if (unready !== null) return unready;
+    const inCluster = candidates.filter(({ clusterId }) => clusterId === row.clusterId);
+    const [first] = inCluster;
+    if (first === undefined) return "it is about to start";
+    const clusterCap = first.clusterCap ?? caps.perCluster;
+    if (first.clusterRunning >= clusterCap) return `its cluster runs as many commands as it may (${clusterCap})`;
+    if (first.accountRunning >= caps.perAccount) {
+      return `the account runs as many commands as it may (${caps.perAccount})`;
+    }
+    const shortOfMemory = new Set(plan.shortOfMemory);
+    if (inCluster.some(({ id }) => shortOfMemory.has(id))) return "the memory of the node is taken by other commands";
+    return "others are before it";
+  };
+}

@@ -1,0 +1,65 @@
+import type { Queryable } from "../../db/database.ts";
+
+export const NODE_STATES = ["active", "paused", "draining"] as const;
+export type NodeState = (typeof NODE_STATES)[number];
+
+export interface NodeRegistration {
+  readonly id: string;
+  readonly host: string;
+  readonly bootId: string;
+  readonly memoryBudgetMiB: number;
+  readonly version: string;
+}
+
+/** A node that starts again keeps the state an operator gave it. */
+export async function registerNode(db: Queryable, node: NodeRegistration): Promise<void> {
+  await db.query(
+    `insert into node (id, host, boot_id, memory_budget_mib, version) values ($1, $2, $3, $4, $5)
+     on conflict (id) do update
+     set host = excluded.host, boot_id = excluded.boot_id, memory_budget_mib = excluded.memory_budget_mib,
+         version = excluded.version, started_at = now(), heartbeat_at = now()`,
+    [node.id, node.host, node.bootId, node.memoryBudgetMiB, node.version],
+  );
+}
+
+/** The node's state as the operator set it; undefined when the node is unknown to this database. */
+export async function nodeHeartbeat(db: Queryable, nodeId: string): Promise<NodeState | undefined> {
+  const [row] = await db.query<{ state: NodeState }>(
+    "update node set heartbeat_at = now() where id = $1 returning state",
+    [nodeId],
+  );
+  return row?.state;
+}
+
+export interface NodeRow {
+  readonly id: string;
+  readonly host: string;
+  readonly state: NodeState;
+  readonly version: string;
+  readonly memoryBudgetMiB: number;
+  readonly memoryUsedMiB: number;
+  readonly running: number;
+  readonly startedAt: Date;
+  readonly heartbeatAt: Date;
+}
+
+export function listNodes(db: Queryable, nodeId: string | null = null): Promise<NodeRow[]> {
+  return db.query<NodeRow>(
+    `select node.id, node.host, node.state, node.version, node.memory_budget_mib as "memoryBudgetMiB",
+            held.memory as "memoryUsedMiB", held.running, node.started_at as "startedAt",
+            node.heartbeat_at as "heartbeatAt"
+     from node cross join lateral (
+       select count(*) as running, coalesce(sum(memory_mib), 0) as memory
+       from command where command.node_id = node.id and command.status in ('running', 'cancelling')
+     ) held
+     where $1::uuid is null or node.id = $1
+     order by node.started_at, node.id`,
+    [nodeId],
+  );
+}
+
+/** False when there is no such node. */
+export async function setNodeState(db: Queryable, nodeId: string, state: NodeState): Promise<boolean> {
+  const rows = await db.query("update node set state = $2 where id = $1 returning id", [nodeId, state]);
+  return rows.length > 0;
+}

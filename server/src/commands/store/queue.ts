@@ -1,0 +1,268 @@
+import type { Queryable, Tx } from "../../db/database.ts";
+import type { RunnableCommand } from "../queue/executor.ts";
+
+/**
+ * The SQL of the queue. The command row is the job; what it holds says where the command stands:
+ *
+ * | status | node_id | handle | it | leaves by |
+ * |---|---|---|---|---|
+ * | waiting | – | – | waits for its turn from `due_at` on | claim, cancel |
+ * | running | node | – | is claimed; nothing was spawned | markSpawned, release, settle |
+ * | running | node | set | was spawned: it runs, has ended, or is lost | settle |
+ * | running | – | – | waits again: for its next attempt, or because its node let go of it unspawned | claim, cancel |
+ * | cancelling | node | any | is being ended by its node | settle, release (both: cancelled) |
+ * | done, error, cancelled | – | – | has ended | never |
+ *
+ * A claim raises the fence, and every write of the claimer carries node and fence: zero rows mean that somebody else
+ * has it now. `attempt` counts spawned runs: release takes back what the claim added. Every statement that looks for
+ * rows does so by one of the partial indexes, whose size is that of what waits or runs, not that of the history.
+ */
+const FREE = "(command.status = 'waiting' or (command.status = 'running' and command.node_id is null))";
+const HELD = "command.status in ('running', 'cancelling')";
+const MINE = `command.id = $1 and command.fence = $2 and command.node_id = $3 and ${HELD}`;
+
+/** Who writes: the run of a command that a node has claimed. */
+export interface Claim {
+  readonly id: number;
+  readonly fence: number;
+  readonly nodeId: string;
+}
+
+const claimKey = ({ id, fence, nodeId }: Claim): [number, number, string] => [id, fence, nodeId];
+
+export interface Candidate extends RunnableCommand {
+  readonly clusterId: number;
+  readonly dueAt: Date;
+  /** Of its account and of its cluster, on all nodes. */
+  readonly accountRunning: number;
+  readonly clusterRunning: number;
+  /** The cluster's own cap; null: the operator's. */
+  readonly clusterCap: number | null;
+}
+
+/** The first few due commands of each cluster that has any: clusters are found by hopping from one to the next. */
+export function listCandidates(db: Queryable, perCluster: number): Promise<Candidate[]> {
+  return db.query<Candidate>(
+    `with recursive busy as (
+       (select cluster_id from command where ${FREE} order by cluster_id limit 1)
+       union all
+       select (select command.cluster_id from command where ${FREE} and command.cluster_id > busy.cluster_id
+               order by command.cluster_id limit 1)
+       from busy where busy.cluster_id is not null
+     )
+     select head.id, head.command_type as "commandType", head.command, head.due_at as "dueAt",
+            cluster.id as "clusterId", cluster.account_id as "accountId",
+            cluster.max_concurrent_commands as "clusterCap",
+            running.of_account as "accountRunning", running.of_cluster as "clusterRunning"
+     from busy
+     join cluster on cluster.id = busy.cluster_id
+     cross join lateral (
+       select id, command_type, command, due_at from command
+       where command.cluster_id = busy.cluster_id and ${FREE} and due_at <= now()
+       order by due_at, id limit $1
+     ) head
+     cross join lateral (
+       select count(*) as of_account, count(*) filter (where command.cluster_id = cluster.id) as of_cluster
+       from command where command.account_id = cluster.account_id and ${HELD} and command.node_id is not null
+     ) running
+     order by head.due_at, head.id`,
+    [perCluster],
+  );
+}
+
+export interface Caps {
+  readonly perAccount: number;
+  readonly perCluster: number;
+}
+
+export interface ClaimedCommand extends RunnableCommand {
+  readonly clusterId: number;
+  readonly fence: number;
+  readonly attempt: number;
+  readonly requestId: string;
+  readonly timeoutSeconds: number | null;
+  readonly retry: number;
+  readonly retryDelayMinutes: number;
+  readonly memoryMiB: number;
+  readonly createdAt: Date;
+  /** Since the start of the first attempt; null before it. */
+  readonly elapsedSeconds: number | null;
+  readonly status: "running" | "cancelling";
+  readonly handle: unknown;
+  readonly programText: string | null;
+}
+
+const CLAIMED = `
+  command.id, command.account_id as "accountId", command.cluster_id as "clusterId",
+  command.command_type as "commandType", command.command, command.fence, command.attempt,
+  command.request_id as "requestId", command.timeout_seconds as "timeoutSeconds", command.retry,
+  command.retry_delay_minutes as "retryDelayMinutes", command.memory_mib as "memoryMiB",
+  command.created_at as "createdAt", command.status, command.handle,
+  extract(epoch from now() - command.start_time)::float8 as "elapsedSeconds",
+  (select resolved from command_source_text where command_id = command.id) as "programText"`;
+
+/**
+ * Undefined when another node was quicker, a cap is reached or this node shall not claim. The lock is the account's:
+ * its clusters are its own, so both caps hold however many nodes claim at once.
+ */
+export async function claim(
+  tx: Tx,
+  nodeId: string,
+  candidate: { readonly id: number; readonly accountId: number },
+  memoryMiB: number,
+  caps: Caps,
+): Promise<ClaimedCommand | undefined> {
+  tx.send("select pg_advisory_xact_lock(hashtextextended('headgate claim', $1::bigint))", [candidate.accountId]);
+  const [row] = await tx.query<ClaimedCommand>(
+    `update command
+     set status = 'running', node_id = $2, fence = fence + 1, attempt = attempt + 1, memory_mib = $3, handle = null,
+         pid = null, heartbeat_at = now()
+     from cluster, lateral (
+       select count(*) as of_account, count(*) filter (where other.cluster_id = cluster.id) as of_cluster
+       from command other
+       where other.account_id = cluster.account_id and other.status in ('running', 'cancelling')
+         and other.node_id is not null
+     ) running
+     where command.id = $1 and ${FREE} and command.due_at <= now() and cluster.id = command.cluster_id
+       and running.of_account < $4 and running.of_cluster < coalesce(cluster.max_concurrent_commands, $5)
+       and exists (select from node where node.id = $2 and node.state = 'active')
+     returning ${CLAIMED}`,
+    [candidate.id, nodeId, memoryMiB, caps.perAccount, caps.perCluster],
+  );
+  return row;
+}
+
+/** What the node has claimed and not settled, by its own rows. */
+export function listHeld(db: Queryable, nodeId: string): Promise<ClaimedCommand[]> {
+  return db.query<ClaimedCommand>(`select ${CLAIMED} from command where command.node_id = $1 and ${HELD}`, [nodeId]);
+}
+
+/** The same without what only an adoption needs; asked every second. */
+export function listHeldStates(
+  db: Queryable,
+  nodeId: string,
+): Promise<{ id: number; fence: number; status: "running" | "cancelling" }[]> {
+  return db.query(`select id, fence, status from command where node_id = $1 and ${HELD}`, [nodeId]);
+}
+
+/** False: it was cancelled meanwhile or is another's. The run may begin only after this was stored. */
+export async function markSpawned(db: Queryable, run: Claim, handle: unknown): Promise<boolean> {
+  const rows = await db.query(
+    `with spawned as (
+       update command
+       set handle = $4, start_time = coalesce(start_time, now()), heartbeat_at = now()
+       where ${MINE} and status = 'running'
+       returning id, account_id, attempt
+     )
+     insert into command_attempt (command_id, account_id, number) select id, account_id, attempt from spawned
+     on conflict (command_id, number) do update set started_at = now()
+     returning number`,
+    [...claimKey(run), JSON.stringify(handle)],
+  );
+  return rows.length > 0;
+}
+
+/** Progress never falls, and is not complete before the command is. */
+export async function noteProgress(
+  db: Queryable,
+  run: Claim,
+  { pid, progress }: { pid: number | null; progress: number },
+): Promise<boolean> {
+  const rows = await db.query(
+    `update command set pid = $4, progress = greatest(progress, least($5, 99)), heartbeat_at = now()
+     where ${MINE} returning id`,
+    [...claimKey(run), pid, progress],
+  );
+  return rows.length > 0;
+}
+
+/** Nothing was spawned: others may have it, as if it had never been claimed. A cancelled one ends here. */
+export async function release(db: Queryable, run: Claim, delaySeconds = 0): Promise<boolean> {
+  const rows = await db.query(
+    `update command
+     set node_id = null, handle = null, pid = null, attempt = attempt - 1,
+         due_at = now() + make_interval(secs => $4),
+         status = case status when 'cancelling' then 'cancelled' else status end,
+         end_time = case status when 'cancelling' then now() end
+     where ${MINE} returning id`,
+    [...claimKey(run), delaySeconds],
+  );
+  return rows.length > 0;
+}
+
+export interface Settlement {
+  /** `retry`: the next attempt, so many seconds from now. */
+  readonly next: { readonly status: "done" | "error" } | { readonly status: "retry"; readonly delaySeconds: number };
+  readonly exitCode: number | null;
+  readonly cause: string | null;
+  readonly outputBytes: number | null;
+  readonly logBytes: number | null;
+}
+
+export interface SettledCommand {
+  readonly id: number;
+  readonly status: "running" | "done" | "error" | "cancelled";
+  /** From the first start to the end; null when it never started. */
+  readonly seconds: number | null;
+}
+
+/** What was asked to be cancelled is cancelled, however it ended. Undefined: another's. */
+export async function settle(db: Queryable, run: Claim, settlement: Settlement): Promise<SettledCommand | undefined> {
+  const { next, exitCode, cause, outputBytes, logBytes } = settlement;
+  const [row] = await db.query<SettledCommand>(
+    `with settled as (
+       update command
+       set node_id = null, handle = null, pid = null,
+           status = case when status = 'cancelling' then 'cancelled' when $4 = 'retry' then 'running' else $4 end,
+           end_time = case when status = 'running' and $4 = 'retry' then null else now() end,
+           due_at = now() + make_interval(secs => $5),
+           progress = case when status = 'running' and $4 = 'done' then 100 else progress end,
+           num_result_dir = case when status = 'running' and $4 = 'done' then 1 else num_result_dir end,
+           result_bytes = $8, log_bytes = $9
+       where ${MINE}
+       returning id, account_id, status, attempt, start_time, end_time
+     ), noted as (
+       insert into command_attempt (command_id, account_id, number, ended_at, exit_code, cause)
+       select id, account_id, attempt, now(), $6, $7 from settled
+       on conflict (command_id, number) do update
+       set ended_at = excluded.ended_at, exit_code = excluded.exit_code, cause = excluded.cause
+     )
+     select id, status, extract(epoch from end_time - start_time)::float8 as seconds from settled`,
+    [
+      ...claimKey(run),
+      next.status,
+      next.status === "retry" ? next.delaySeconds : 0,
+      exitCode,
+      cause,
+      outputBytes,
+      logBytes,
+    ],
+  );
+  return row;
+}
+
+/** Runs of other nodes that have not been heard of for so long that their runners have ended. */
+export function listAbandoned(
+  db: Queryable,
+  nodeId: string,
+  silentSeconds: number,
+): Promise<(ClaimedCommand & { nodeId: string })[]> {
+  return db.query(
+    `select ${CLAIMED}, node.id as "nodeId" from node join command on command.node_id = node.id and ${HELD}
+     where node.id <> $1 and node.heartbeat_at < now() - make_interval(secs => $2)`,
+    [nodeId, silentSeconds],
+  );
+}
+
+/** Ends what nobody runs, asks the node that runs it to end it otherwise. Undefined: it has ended already. */
+export async function cancel(db: Queryable, commandId: number): Promise<"cancelled" | "cancelling" | undefined> {
+  const [row] = await db.query<{ status: "cancelled" | "cancelling" }>(
+    `update command
+     set status = case when ${FREE} then 'cancelled' else 'cancelling' end,
+         end_time = case when ${FREE} then now() end
+     where id = $1 and end_time is null
+     returning status`,
+    [commandId],
+  );
+  return row?.status;
+}
