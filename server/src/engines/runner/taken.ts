@@ -10,7 +10,7 @@ import { fileNames, render } from "./protocol.ts";
  */
 export function take(folder: string, runner: ProcessHandle | null): boolean {
   const own = join(folder, `${fileNames.taken}.${process.pid}`);
-  writeFileSync(own, render({ runner }), { mode: 0o600 });
+  writeFileSync(own, render({ runner }), { mode: 0o600, flush: true }); // whoever finds it after a power cut can read it
   try {
     linkSync(own, join(folder, fileNames.taken));
     return true;

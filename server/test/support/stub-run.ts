@@ -2,14 +2,14 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
-import type { ProcessHandle } from "../detached-process/process-handle.ts";
+import type { ProcessHandle } from "../../src/engines/detached-process/process-handle.ts";
 import {
   openRunnerClient,
   type ProgramToRun,
   type RunLimits,
   type RunnerClient,
   type RunView,
-} from "./runner-client.ts";
+} from "../../src/engines/runner/runner-client.ts";
 
 const limits: RunLimits = {
   outputFile: null,

@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { openCappedLog } from "./capped-log.ts";
+import { parseSpec } from "./protocol.ts";
+import { timeoutAfterMs } from "./timeout.ts";
+
+test.each([
+  [{ timeoutSeconds: 80, checkSeconds: 60, elapsedSeconds: 0 }, 120_000],
+  [{ timeoutSeconds: 120, checkSeconds: 60, elapsedSeconds: 0 }, 120_000],
+  [{ timeoutSeconds: 121, checkSeconds: 60, elapsedSeconds: 0 }, 180_000],
+  [{ timeoutSeconds: 1, checkSeconds: 60, elapsedSeconds: 0 }, 60_000],
+  [{ timeoutSeconds: 80, checkSeconds: 60, elapsedSeconds: 100 }, 20_000],
+  [{ timeoutSeconds: 80, checkSeconds: 60, elapsedSeconds: 500 }, 0],
+  [{ timeoutSeconds: null, checkSeconds: 60, elapsedSeconds: 0 }, undefined],
+])("a timeout falls on the first check at which it is over: %j", (spec, expected) => {
+  expect(timeoutAfterMs(spec)).toBe(expected);
+});
+
+function logOf(limitBytes: number, chunks: readonly string[], lines: readonly string[] = []): string {
+  let written = "";
+  const log = openCappedLog(limitBytes, (bytes) => (written += bytes.toString()));
+  for (const chunk of chunks) log.add(Buffer.from(chunk));
+  log.end(lines);
+  return written;
+}
+
+test("a log within its limit is kept byte for byte", () => {
+  expect(logOf(10, ["abc", "", "defg", "hij"])).toBe("abcdefghij");
+  expect(logOf(10, [])).toBe("");
+});
+
+test("a log over its limit keeps half and half, and counts what is left out", () => {
+  const log = logOf(10, "abcdefghijklm".split(""));
+  expect(log).toMatch(/^abcde\nheadgate: .*limit of 10 bytes.*\nheadgate: 3 bytes were left out here\nijklm$/);
+  expect(logOf(10, ["abcdefghijklm"])).toBe(log);
+});
+
+test("the runner's lines begin on a line of their own", () => {
+  expect(logOf(100, ["no newline"], ["ended"])).toBe("no newline\nheadgate: ended\n");
+  expect(logOf(100, ["newline\n"], ["ended"])).toBe("newline\nheadgate: ended\n");
+});
+
+test.each([
+  ["{", /JSON/],
+  ["[]", /version is missing/],
+  ['{"version":1,"argv":"x","cwd":"/"}', /argv is missing or of the wrong type/],
+  ['{"version":1,"argv":["x"]}', /cwd is missing/],
+  ['{"version":1,"argv":["x"],"cwd":"/","checkSeconds":"60"}', /checkSeconds is missing or of the wrong type/],
+])("a spec that is none is refused with the reason: %s", (text, reason) => {
+  expect(() => parseSpec(text)).toThrow(reason);
+});

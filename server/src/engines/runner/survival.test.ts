@@ -1,0 +1,288 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, chownSync, copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readBootId, type ProcessLinks } from "../../lib/process-table.ts";
+import { findProcess, type ProcessHandle } from "../detached-process/process-handle.ts";
+import { startDetached } from "../detached-process/start-detached.ts";
+import { listSession } from "../detached-process/stop-session.ts";
+import { findBubblewrap } from "../sandbox/find-bubblewrap.ts";
+import { openSandbox } from "../sandbox/sandbox.ts";
+import { writeUserFiles } from "../sandbox/user-files.ts";
+import { writeLease } from "./lease.ts";
+import { markOf } from "./mark.ts";
+import { monotonicMs } from "./monotonic.ts";
+import { parseStatus, protocolVersion } from "./protocol.ts";
+import { makeStubRuns, type StubRun, type StubRuns } from "../../../test/support/stub-run.ts";
+import { take } from "./taken.ts";
+
+const bootId = await readBootId();
+let runs: StubRuns;
+beforeEach(() => {
+  runs = makeStubRuns();
+});
+afterEach(async () => runs.dispose());
+
+/** Also what left the session. */
+async function countProcesses(runner: ProcessHandle, driver: ProcessHandle): Promise<number> {
+  const [first, second] = await Promise.all([listSession(runner), listSession(driver, markOf(runner))]);
+  return first.length + second.length;
+}
+
+async function startFamily(run: StubRun, changes: Parameters<StubRun["start"]>[1] = {}): Promise<ProcessHandle[]> {
+  await run.start("setsid sleep 600 & (setsid sleep 601 &); sleep 602 & echo up; wait", changes);
+  await run.printed("up");
+  const { runner, status } = await run.running();
+  return [runner, status.driver ?? runner];
+}
+
+const signal = ({ pid }: ProcessHandle, name: NodeJS.Signals): boolean => process.kill(pid, name);
+
+describe("a runner that is killed", () => {
+  test("takes all of its program with it, without anybody's help, and the run is lost", async () => {
+    const run = runs.make();
+    const [runner, driver] = (await startFamily(run)) as [ProcessHandle, ProcessHandle];
+    await expect.poll(async () => countProcesses(runner, driver)).toBeGreaterThanOrEqual(8);
+    signal(runner, "SIGKILL");
+    await expect.poll(async () => countProcesses(runner, driver), { timeout: 10_000 }).toBe(0);
+    expect(await run.client.observe()).toMatchObject({ state: "lost", mayHaveRun: true, status: { driver } });
+  });
+
+  test("together with its guard leaves nothing once the server has looked", async () => {
+    const run = runs.make();
+    const [runner, driver] = (await startFamily(run)) as [ProcessHandle, ProcessHandle];
+    const guard = (await listSession(runner)).find(({ name, sessionId }) => name === "sh" && sessionId !== driver.pid);
+    process.kill(guard?.pid ?? 0, "SIGKILL");
+    signal(runner, "SIGKILL");
+    await expect.poll(async () => findProcess(runner)).toBe("gone");
+    expect(await run.client.waitForEnd()).toMatchObject({ state: "lost", mayHaveRun: true });
+    expect(await countProcesses(runner, driver)).toBe(0);
+  });
+
+  test("by SIGTERM ends its program orderly and says so", async () => {
+    const run = runs.make();
+    const [runner, driver] = (await startFamily(run)) as [ProcessHandle, ProcessHandle];
+    signal(runner, "SIGTERM");
+    expect(await run.ended()).toMatchObject({ cause: "stopped", signal: "SIGTERM" });
+    await expect.poll(async () => countProcesses(runner, driver)).toBe(0);
+  });
+
+  test("while it does not answer can be killed by the server", async () => {
+    const run = runs.make();
+    const [runner, driver] = (await startFamily(run)) as [ProcessHandle, ProcessHandle];
+    signal(runner, "SIGSTOP");
+    await run.client.cancel();
+    await run.client.kill();
+    expect(await run.client.observe()).toMatchObject({ state: "lost", mayHaveRun: true });
+    expect(await countProcesses(runner, driver)).toBe(0);
+  });
+});
+
+test("a runner beats while it runs, and a stopped one does not", async () => {
+  const run = runs.make();
+  const [runner] = (await startFamily(run)) as [ProcessHandle, ProcessHandle];
+  const beat = async (): Promise<number> => (await run.running()).heartbeatMs;
+  const first = await beat();
+  await expect.poll(beat, { timeout: 5000 }).toBeGreaterThan(first);
+  signal(runner, "SIGSTOP");
+  await expect.poll(() => readFileSync(`/proc/${runner.pid}/stat`, "utf8")).toContain(") T ");
+  expect(await beat()).toBe(await beat());
+  signal(runner, "SIGCONT");
+});
+
+test("the run outlives who started it, and a client in another process sees it to its end", async () => {
+  const run = runs.make();
+  const clientUrl = JSON.stringify(import.meta.resolve("./runner-client.ts"));
+  const script = `echo up; while ! [ -e ${runs.base}/go ]; do sleep 0.01; done; echo end; exit 5`;
+  const starting = `
+    import { openRunnerClient } from ${clientUrl};
+    const limits = { outputFile: null, logFile: null, logLimitBytes: 1000, timeoutSeconds: null, checkSeconds: 60,
+      elapsedSeconds: 0, graceSeconds: 5, leaseFile: null, leaseSeconds: 600 };
+    const program = { argv: ["/bin/sh", "-c", ${JSON.stringify(script)}], cwd: "/", env: { PATH: "/usr/bin:/bin" } };
+    await openRunnerClient(${JSON.stringify(run.folder)}).start(program, limits);
+    setInterval(() => {}, 1000);`;
+  const starter = spawn(process.execPath, ["--input-type=module", "-e", starting], { stdio: "inherit" });
+  await run.printed("up");
+  starter.kill("SIGKILL");
+  await once(starter, "exit");
+  expect((await run.running()).status.startedAt).not.toBeNull();
+  writeFileSync(join(runs.base, "go"), "");
+  expect(await run.ended()).toMatchObject({ cause: "exited", exitCode: 5 });
+  expect(run.read("output")).toBe("up\nend\n");
+});
+
+describe("a lease", () => {
+  const renew = (path: string, ageMs = 0): void => writeLease(path, { bootId, renewedAtMs: monotonicMs() - ageMs });
+
+  test("that is renewed lets the program run, and ends it at once when it is not", async () => {
+    const run = runs.make();
+    const leaseFile = join(runs.base, "lease");
+    renew(leaseFile);
+    await run.start("trap '' TERM; echo up; while :; do sleep 0.01; done", {
+      leaseFile,
+      leaseSeconds: 1,
+      graceSeconds: 60,
+    });
+    await run.printed("up");
+    const begin = monotonicMs();
+    while (monotonicMs() - begin < 1200) {
+      renew(leaseFile);
+      expect((await run.client.observe()).state).toBe("running");
+    }
+    const { cause, signal: name, message } = await run.ended();
+    expect([cause, name, message]).toEqual(["lease-lost", "SIGKILL", expect.stringContaining("not renewed for 1 s")]);
+  });
+
+  test("that ran out while the runner was stopped is noticed when it goes on, though renewed in between", async () => {
+    const run = runs.make();
+    const leaseFile = join(runs.base, "lease");
+    renew(leaseFile);
+    const [runner, driver] = (await startFamily(run, { leaseFile, leaseSeconds: 30 })) as [
+      ProcessHandle,
+      ProcessHandle,
+    ];
+    signal(runner, "SIGSTOP");
+    renew(leaseFile, 30_000);
+    signal(runner, "SIGCONT");
+    expect(await run.ended()).toMatchObject({ cause: "lease-lost" });
+    await expect.poll(async () => countProcesses(runner, driver)).toBe(0);
+  });
+
+  test.each(["missing", "old", "of an earlier start of the machine"])("that is %s lets nothing begin", async (kind) => {
+    const run = runs.make();
+    const leaseFile = join(runs.base, "lease");
+    if (kind === "old") renew(leaseFile, 600_000);
+    if (kind.startsWith("of")) writeLease(leaseFile, { bootId: "earlier", renewedAtMs: monotonicMs() });
+    await run.start(`touch ${runs.base}/ran`, { leaseFile });
+    expect(await run.ended()).toMatchObject({ cause: "lease-lost", startedAt: null, exitCode: null });
+    expect(() => statSync(join(runs.base, "ran"))).toThrow("ENOENT");
+  });
+});
+
+describe("a folder is run at most once", () => {
+  test("whoever starts a second runner on it, and however often", async () => {
+    const run = runs.make();
+    await Promise.all([1, 2, 3].map(async () => run.start(`echo x >> ${runs.base}/ran; sleep 0.2`)));
+    await run.ended();
+    await run.start(`echo x >> ${runs.base}/ran`);
+    expect(await run.ended()).toMatchObject({ cause: "exited" });
+    expect(readFileSync(join(runs.base, "ran"), "utf8")).toBe("x\n");
+  });
+
+  test("and never when the server has forsaken it first", async () => {
+    const run = runs.make();
+    mkdirSync(run.folder);
+    expect(await run.client.observe()).toEqual({ state: "absent" });
+    expect([run.client.forsake(), run.client.forsake()]).toEqual([true, true]);
+    const handle = await run.start(`touch ${runs.base}/ran`);
+    await expect.poll(async () => findProcess(handle)).toBe("gone");
+    expect(await run.client.waitForEnd()).toEqual({ state: "forsaken" });
+    expect(() => statSync(join(runs.base, "ran"))).toThrow("ENOENT");
+  });
+
+  test("it cannot be forsaken once a runner has it", async () => {
+    const run = runs.make();
+    await startFamily(run);
+    expect(run.client.forsake()).toBe(false);
+  });
+
+  test("and a runner that died before its program began leaves a run that never was", async () => {
+    const run = runs.make();
+    mkdirSync(run.folder);
+    const runner = await startDetached({ argv: ["/bin/true"], env: {}, cwd: "/" });
+    take(run.folder, runner);
+    await expect.poll(async () => findProcess(runner)).toBe("gone");
+    expect(await run.client.observe()).toEqual({ state: "lost", mayHaveRun: false, status: undefined });
+  });
+});
+
+describe("the protocol", () => {
+  const fixture = (name: string): string => join(import.meta.dirname, "fixtures", name);
+  const runnerOn = async (run: StubRun): Promise<ProcessHandle> =>
+    startDetached({ argv: [process.execPath, join(import.meta.dirname, "runner.mjs"), run.folder], env: {}, cwd: "/" });
+
+  test("a spec of version 1 is run with what that version meant", async () => {
+    const run = runs.make();
+    mkdirSync(run.folder);
+    copyFileSync(fixture("spec-1.json"), join(run.folder, "spec.json"));
+    await runnerOn(run);
+    expect(await run.ended()).toMatchObject({ cause: "exited", exitCode: 0 });
+    expect(run.read("output")).toBe("from version 1\n");
+  });
+
+  test("a spec of a later version is refused and named", async () => {
+    const run = runs.make();
+    mkdirSync(run.folder);
+    const spec = { version: protocolVersion + 1, argv: ["/bin/true"], cwd: "/" };
+    writeFileSync(join(run.folder, "spec.json"), JSON.stringify(spec));
+    await runnerOn(run);
+    expect(await run.ended()).toMatchObject({ cause: "spawn-failed", message: expect.stringMatching(/version 2/) });
+  });
+
+  test("a status of version 1 is read, and one of a later version as far as it is known", () => {
+    const text = readFileSync(fixture("status-1.json"), "utf8");
+    expect(parseStatus(text)).toMatchObject({
+      state: "ended",
+      cause: "cancelled",
+      signal: "SIGTERM",
+      driver: { pid: 42 },
+    });
+    const later = { ...(JSON.parse(text) as object), version: 9, cause: "unheard-of", more: true };
+    expect(parseStatus(JSON.stringify(later))).toMatchObject({ state: "ended", cause: "stopped" });
+  });
+});
+
+function makeTmp({ uid, gid }: { uid: number; gid: number }): string {
+  const path = join(runs.base, "tmp");
+  mkdirSync(path);
+  chownSync(path, uid, gid);
+  return path;
+}
+
+const identity = process.getuid?.() === 0 ? { uid: 200_017, gid: 200_017 } : undefined;
+const bubblewrap = await findBubblewrap(identity);
+
+describe.skipIf(bubblewrap.kind !== "usable")("in a sandbox", () => {
+  const confined = async (script: string): Promise<ReturnType<ReturnType<typeof openSandbox>["confine"]>> => {
+    const user = identity ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+    chmodSync(runs.base, 0o711);
+    const userFolder = join(runs.base, "user");
+    await writeUserFiles(userFolder, { ...user, name: "acct17", home: "/" });
+    return openSandbox("bubblewrap", bubblewrap).confine({
+      argv: ["/bin/sh", "-c", script],
+      env: { PATH: "/usr/bin:/bin", TOLD: "this" },
+      cwd: "/",
+      readOnly: [],
+      writable: [],
+      tmpFolder: makeTmp(user),
+      userFolder,
+      identity,
+    });
+  };
+
+  test("a program has its own environment, writes output and log, and may say goodbye", async () => {
+    const run = runs.make();
+    const script = `trap 'echo bye; exit 3' TERM; echo $TOLD$HEADGATE_RUNNER; echo log >&2; while :; do sleep 0.01; done`;
+    await run.start("", await confined(script));
+    await run.printed("this");
+    await run.client.cancel();
+    expect(await run.ended()).toMatchObject({ cause: "cancelled", exitCode: 3 });
+    expect([run.read("output"), run.read("log")]).toEqual(["this\nbye\n", "log\nheadgate: cancelled\n"]);
+  });
+
+  test("kill -9 of the runner ends all of the program, whatever it has done to hide", async () => {
+    const run = runs.make();
+    await run.start("", await confined("(env -i setsid sleep 600.25 &); sleep 600.25 & echo up; wait"));
+    await run.printed("up");
+    const { runner, status } = await run.running();
+    const members = async (): Promise<ProcessLinks[]> => listSession(status.driver ?? runner);
+    await expect.poll(async () => (await members()).filter(({ name }) => name === "sleep").length).toBe(2);
+    const inside = await members();
+    signal(runner, "SIGKILL");
+    const handles = inside.map(({ pid, startTime }) => ({ bootId, pid, startTime }));
+    const states = async (): Promise<string[]> => Promise.all(handles.map(findProcess));
+    await expect.poll(states, { timeout: 10_000 }).toEqual(handles.map(() => "gone"));
+    expect(await run.client.observe()).toMatchObject({ state: "lost", mayHaveRun: true });
+  });
+});
