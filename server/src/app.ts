@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { FastifyInstance } from "fastify";
 import type { PoolConfig } from "pg";
@@ -6,11 +7,21 @@ import { accessGate, type Admission } from "./access/gate.ts";
 import { limitsOf, type Limits } from "./access/limits.ts";
 import type { Admitted, OperationAccess } from "./access/operation.ts";
 import type { AccountServices } from "./accounts/account-services.ts";
+import { accountStorage } from "./accounts/account-storage.ts";
+import { firstAccountId } from "./accounts/store/operator.ts";
 import { addDefaultCluster } from "./clusters/default-cluster.ts";
+import { accountIdentity } from "./commands/queue/attempt-folders.ts";
+import { readNode } from "./commands/queue/node-identity.ts";
+import { openQueue, type Queue, type QueueOptions } from "./commands/queue/open-queue.ts";
+import { noDriver, type ProgramDriver } from "./commands/queue/program-driver.ts";
+import type { SubmissionServices } from "./commands/submit-command.ts";
 import type { Config } from "./config.ts";
 import { openDatabase, type Database } from "./db/database.ts";
 import { databaseMetrics } from "./db/metrics.ts";
 import { migrationState } from "./db/migrate.ts";
+import { macroSandbox } from "./engines/macro-sandbox/macro-sandbox.ts";
+import { findBubblewrap } from "./engines/sandbox/find-bubblewrap.ts";
+import { openSandbox } from "./engines/sandbox/sandbox.ts";
 import { httpMetrics } from "./http/metrics.ts";
 import type { ReadinessParts } from "./http/readiness.ts";
 import { buildServer } from "./http/server.ts";
@@ -31,7 +42,7 @@ const DRAIN_LIMIT_MS = 20_000;
  * The composition root: the only place that constructs things. It takes a store that is already migrated and gives a
  * server that listens; `main.ts` decides where the store comes from, tests hand in one of their own.
  */
-export interface Services {
+export interface Services extends SubmissionServices {
   db: Database;
   keys: KeyRing;
   limits: Limits;
@@ -53,6 +64,10 @@ export interface AppOptions {
   connection: PoolConfig;
   log: Log;
   clock?: Clock;
+  /** What runs programs. */
+  driver?: ProgramDriver;
+  /** Whether something keeps programs of different accounts apart. */
+  isIsolated?: boolean;
   /** Whether the embedded PostgreSQL is up, where there is one. */
   storeHealthy?: () => boolean;
 }
@@ -62,6 +77,8 @@ export async function startApp({
   connection,
   log,
   clock = systemClock,
+  driver = noDriver,
+  isIsolated,
   storeHealthy = () => true,
 }: AppOptions): Promise<App> {
   const db = openDatabase(connection);
@@ -70,10 +87,31 @@ export async function startApp({
   const limits = limitsOf(config, clock);
   const { dataDir, s3Endpoint, allowedNetworks, defaultFeatures } = config;
   const accountSettings = { dataDir, s3Endpoint, allowedNetworks, defaultFeatures };
-  const services: Services = { db, keys, limits, clock, config, accountSettings, furnishAccount: addDefaultCluster };
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   databaseMetrics(registry, db);
+  const sandbox = openSandbox(config.isolation, await findBubblewrap(accountIdentity(1)));
+  if (sandbox.warning !== undefined) log.warn(sandbox.warning);
+  const isolation = {
+    isolated: isIsolated ?? (sandbox.kind === "bubblewrap" || config.isolation === "none"),
+    firstAccountId: () => firstAccountId(db.system),
+  };
+  const queue = await composeQueue(config, { connection, db, log, registry, driver, sandbox, isolation });
+  const macros = macroSandbox();
+  const services: Services = {
+    db,
+    keys,
+    limits,
+    clock,
+    config,
+    accountSettings,
+    furnishAccount: addDefaultCluster,
+    accountStorage: accountStorage(db, keys, accountSettings),
+    macroSandbox: macros,
+    commandEvents: queue.events,
+    commandView: { commandTimes: config.commandTimes, waitingReason: queue.waitingReason },
+    isolation,
+  };
 
   const diskGuard = guardDisk(config.dataDir, config.lowDiskPercent);
   await diskGuard.check();
@@ -95,6 +133,7 @@ export async function startApp({
   });
   // Of a name with several addresses Fastify would drain the first alone.
   await server.listen({ host: config.host === "localhost" ? "127.0.0.1" : config.host, port: config.port });
+  queue.start();
   const retention = { auditDays: config.retainAuditDays, idempotencyHours: config.retainIdempotencyHours };
   const tasks = runPeriodically(periodicTasks({ db, keys, clock, diskGuard, retention }), log);
 
@@ -103,11 +142,25 @@ export async function startApp({
     services,
     async stop(hurry) {
       await drain(server, hurry);
+      await queue.stop();
       await tasks.stop();
+      macros.stop();
       await denials.flush();
       await db.close();
     },
   };
+}
+
+type QueueParts = Omit<QueueOptions, "settings" | "node" | "isShared" | "leaseFile">;
+
+async function composeQueue(config: Config, parts: QueueParts): Promise<Queue> {
+  return openQueue({
+    ...parts,
+    settings: config,
+    node: await readNode(config.dataDir, headgateOpenApi().info.version, config.memoryBudgetMiB),
+    isShared: config.databaseUrl !== null,
+    leaseFile: join(config.dataDir, "node-lease"),
+  });
 }
 
 async function drain(server: FastifyInstance, hurry = new AbortController().signal): Promise<void> {

@@ -16,11 +16,16 @@ export interface Config {
   readonly port: number;
   readonly dataDir: string;
   readonly cacheDir: string;
+  /** Null: installed into the cache. */
+  readonly sparkHome: string | null;
+  /** Null: looked for. */
+  readonly javaHome: string | null;
   readonly adminEmail: string;
   /** Null: the embedded server. */
   readonly databaseUrl: Secret | null;
   readonly keyFile: string;
   readonly identifierPrefix: string;
+  readonly commandTimes: "iso" | "epoch";
   readonly trustedProxies: readonly string[];
   /** 0: no limit. */
   readonly rateLimitPerSecond: number;
@@ -73,6 +78,10 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
     return null;
   };
   const value = <T>(setting: FixedSetting<T>): T => optional(setting) ?? parseDefault(setting);
+  const optionalPath = (setting: Setting<string>): string | null => {
+    const given = optional(setting);
+    return given === null ? null : resolve(options.repositoryDir, given);
+  };
   const path = (setting: Setting<string>, otherwise: () => string): string =>
     resolve(options.repositoryDir, optional(setting) ?? otherwise());
 
@@ -84,10 +93,13 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
     port: value(settings.port),
     dataDir,
     cacheDir: path(settings.cacheDir, () => defaultCacheDir(env, options.isRoot, problems)),
+    sparkHome: optionalPath(settings.sparkHome),
+    javaHome: optionalPath(settings.javaHome),
     adminEmail: value(settings.adminEmail),
     databaseUrl: optional(settings.databaseUrl),
     keyFile: path(settings.keyFile, () => join(dataDir, "keys")),
     identifierPrefix: value(settings.identifierPrefix),
+    commandTimes: value(settings.commandTimes),
     trustedProxies: value(settings.trustedProxies),
     rateLimitPerSecond,
     rateBurst: rateLimitPerSecond * burstSeconds,

@@ -31,6 +31,11 @@ import { viewAccountV2 } from "./accounts/view-account-v2.ts";
 import { viewFeatures } from "./accounts/view-features.ts";
 import { listClusters } from "./clusters/list-clusters.ts";
 import { viewCluster } from "./clusters/view-cluster.ts";
+import { cancelCommand } from "./commands/cancel-command.ts";
+import { listHistory } from "./commands/list-history.ts";
+import { rerunCommand } from "./commands/rerun-command.ts";
+import { submitCommand } from "./commands/submit-command.ts";
+import { viewCommand } from "./commands/view-command.ts";
 import { acceptInvitation } from "./users/accept-invitation.ts";
 import { disableUser } from "./users/disable-user.ts";
 import { enableUser } from "./users/enable-user.ts";
@@ -93,4 +98,10 @@ export const endpoints = [
   // clusters
   listClusters,
   viewCluster,
+  // commands (§4.2–4.6)
+  submitCommand,
+  listHistory,
+  viewCommand,
+  rerunCommand,
+  cancelCommand,
 ] as const;

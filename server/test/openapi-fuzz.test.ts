@@ -131,6 +131,7 @@ async function ownObjects(account: AccountClient, membershipId: number): Promise
   const { invitation_code: code } = await account.post("/users/invite_new", {
     invitee_email: `invitee@${account.email}`.replace("@user", "-user"),
   });
+  const command = await account.post("/commands", { command_type: "SparkCommand", cmdline: "own.py" });
   const member = String(membershipId);
   return {
     group_id: String(group.id),
@@ -138,6 +139,8 @@ async function ownObjects(account: AccountClient, membershipId: number): Promise
     ids: String(id),
     account_id: String(account.accountId),
     cluster_id: "default",
+    command_id: String(command.id),
+    label: "default",
     code,
     users: member,
     members: member,
@@ -153,7 +156,9 @@ async function send(request: FuzzedRequest, { tokens, own }: Cast): Promise<{ pa
   const filled = request.template.replaceAll(/\{(\w+)\}/g, (_match, name: string) =>
     encodeURIComponent(fill(name, request.params[name] ?? "")),
   );
-  const query = new URLSearchParams(request.query.map(([key, value]): [string, string] => [key, fill(key, value)]));
+  // Nobody waits a minute for a command to end.
+  const shortened = request.query.filter(([key, value]) => key !== "wait_seconds" || !/^ *\+?\d\d? *$/.test(value));
+  const query = new URLSearchParams(shortened.map(([key, value]): [string, string] => [key, fill(key, value)]));
   const path = `${filled}${request.suffix}${query.size === 0 || request.suffix === "?" ? "" : `?${query.toString()}`}`;
   const body = request.body?.replaceAll(
     /"(\w+)":"([^"]*@own[^"]*)"/g,

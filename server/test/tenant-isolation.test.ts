@@ -97,7 +97,7 @@ function placesOf(endpoint: Endpoint): Place[] {
 }
 
 /** `after` is a cursor, not a name of something. */
-const NAMING = /(^|_)(ids?|users?|members?|groups?|roles?|emails?|account)$/;
+const NAMING = /(^|_)(ids?|users?|members?|groups?|roles?|emails?|account|labels?|tags|name)$/;
 
 function namingFields(schema: Endpoint["body"]): string[] {
   return Object.keys(schema?.properties ?? {}).filter(
@@ -156,6 +156,7 @@ async function ownObjects(account: AccountClient): Promise<Record<string, string
   const member = await given.member(account);
   await account.post("/whitelist_ip", { ip_cidr: "10.0.0.1" });
   const [{ id }] = (await account.get("/whitelist_ip")).account_whitelisted_ips;
+  const command = await account.post("/commands", { command_type: "SparkCommand", cmdline: "own.py" });
   return {
     group_id: String(group.id),
     role_id: String(role.id),
@@ -163,6 +164,7 @@ async function ownObjects(account: AccountClient): Promise<Record<string, string
     ids: String(id),
     account_id: String(account.accountId),
     cluster_id: "default",
+    command_id: String(command.id),
   };
 }
 
@@ -175,6 +177,12 @@ async function fillVictim(account: AccountClient): Promise<void> {
   await account.put(`/groups/${group.id}/svc_users/${member.membershipId}/add`, {});
   await account.post("/whitelist_ip", { ip_cidr: "10.99.99.99" });
   await account.post("/users/invite_new", { invitee_email: "victim-invitee@example.test" });
+  await account.post("/commands", {
+    command_type: "SparkCommand",
+    cmdline: "victim.py",
+    name: "victim-command",
+    tags: ["victim-tag"],
+  });
 }
 
 /** Every table counts from a range of its own, so that an id of one kind is no id of the caller's of another. */
@@ -216,6 +224,8 @@ async function probesOf(account: AccountClient): Promise<Probe[]> {
     { kind: "account", foreign: String(account.accountId), unknown: "98765" },
     { kind: "group name", foreign: "victim-group", unknown: "absent-group" },
     { kind: "role name", foreign: "victim-role", unknown: "absent-role" },
+    { kind: "tag", foreign: "victim-tag", unknown: "absent-tag" },
+    { kind: "command name", foreign: "victim-command", unknown: "absent-command" },
     { kind: "account name", foreign: "victim-account", unknown: "absent-account" },
     { kind: "e-mail", foreign: "victim-member@example.test", unknown: "absent-member@example.test" },
     { kind: "pending e-mail", foreign: "victim-pending@example.test", unknown: "absent-pending@example.test" },

@@ -40,6 +40,7 @@ export interface DerivedSetting<T> extends Setting<T> {
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
+export const commandTimes = ["iso", "epoch"] as const;
 export const isolations = ["auto", "bubblewrap", "none"] as const;
 
 const aPath = "a path (a relative one counts from the repository; ~ is not expanded)";
@@ -82,6 +83,20 @@ export const settings = {
     parse: path,
     derived: "${XDG_CACHE_HOME:-~/.cache}/headgate; as root /var/cache/headgate",
   }),
+  sparkHome: derived({
+    name: "HEADGATE_SPARK_HOME",
+    description: "An own Spark 4 for Scala 2.13 instead of the one that is installed into the cache.",
+    allowed: aPath,
+    parse: path,
+    derived: "the pinned one, fetched by pip",
+  }),
+  javaHome: derived({
+    name: "JAVA_HOME",
+    description: "The Java, 17 or newer, that runs Spark.",
+    allowed: aPath,
+    parse: path,
+    derived: "java on the PATH, else the first that fits in /usr/lib/jvm",
+  }),
   adminEmail: fixed({
     name: "HEADGATE_ADMIN_EMAIL",
     description: "The e-mail of the operator whom the first start creates.",
@@ -110,6 +125,13 @@ export const settings = {
     allowed: "1 to 16 lower-case letters and digits, a letter first",
     parse: matching(/^[a-z][a-z0-9]{0,15}$/),
     default: "svc",
+  }),
+  commandTimes: fixed({
+    name: "HEADGATE_COMMAND_TIMES",
+    description: "How commands show start_time and end_time: as UTC text, or as seconds since 1970.",
+    allowed: `one of ${commandTimes.join(", ")}`,
+    parse: oneOf(commandTimes),
+    default: "iso",
   }),
   trustedProxies: fixed({
     name: "HEADGATE_TRUSTED_PROXIES",

@@ -126,6 +126,7 @@ create table command (
   command_type text not null,
   command json not null,
   secrets bytea,
+  options json,
   name text,
   template text default 'generic'::text not null,
   pool text,

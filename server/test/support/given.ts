@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
@@ -7,6 +7,7 @@ import { mintToken, tokenSha256 } from "../../src/access/token.ts";
 import { foundAccount } from "../../src/accounts/found-account.ts";
 import { addDefaultCluster } from "../../src/clusters/default-cluster.ts";
 import { startApp, type App } from "../../src/app.ts";
+import type { ProgramDriver } from "../../src/commands/queue/program-driver.ts";
 import { readConfig, type Config } from "../../src/config.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import type { Feature } from "../../src/lib/features.ts";
@@ -65,6 +66,8 @@ export class MemberClient extends AccountClient {
 export interface ServerOptions {
   settings?: Record<string, string>;
   clock?: Clock;
+  isIsolated?: boolean;
+  driver?: ProgramDriver;
 }
 
 let uniqueEmail = 0;
@@ -77,6 +80,7 @@ export function useServer(options: ServerOptions = {}): Given {
 
   beforeAll(async () => {
     dataDir = mkdtempSync(join(tmpdir(), "headgate-file-"));
+    chmodSync(dataDir, 0o711); // as root programs run under the account's uid
     database = await cloneDatabase();
     const config = testConfig(dataDir, options.settings);
     writeKeys(config.keyFile, [newKey([])]);
@@ -85,6 +89,8 @@ export function useServer(options: ServerOptions = {}): Given {
       connection: database.connection,
       log: pino({ level: process.env.TEST_LOG ?? "silent" }),
       ...(options.clock === undefined ? {} : { clock: options.clock }),
+      ...(options.isIsolated === undefined ? {} : { isIsolated: options.isIsolated }),
+      ...(options.driver === undefined ? {} : { driver: options.driver }),
     });
   });
   afterAll(async () => {

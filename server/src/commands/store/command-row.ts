@@ -41,3 +41,7 @@ export const COMMAND_COLUMNS = `
   c.macros, c.resolved_macros as "resolvedMacros", c.can_notify as "canNotify", c.command_source as "commandSource",
   c.status, c.progress, c.created_at as "createdAt", c.start_time as "startTime", c.end_time as "endTime", c.pid, c.qlog,
   c.num_result_dir as "numResultDir"`;
+
+export function hasEnded(status: CommandStatus): boolean {
+  return status === "done" || status === "error" || status === "cancelled";
+}

@@ -46,6 +46,8 @@ create table command (
   command json not null,
   -- sealed: values of the command that are secret (encryptionKey)
   secrets bytea,
+  -- for the run, but not part of the interface's object
+  options json,
   name text,
   template text not null default 'generic',
   pool text,

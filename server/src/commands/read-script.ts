@@ -1,0 +1,71 @@
+import { getText } from "../engines/object-store/get-text.ts";
+import type { ObjectStore } from "../engines/object-store/object-store.ts";
+import { ObjectStoreError, type ObjectStoreErrorKind } from "../engines/object-store/object-store-error.ts";
+import { parseObjectUri } from "../engines/object-store/object-uri.ts";
+import { Fault, invalid } from "../lib/fault.ts";
+import { requireFeature } from "../access/require-feature.ts";
+import { LONGEST_TEXT_BYTES } from "./submission/body.ts";
+import { tooLong, type TextLimit } from "./submission/text-limits.ts";
+import type { Submitter } from "./submission/plan.ts";
+
+/** The storage of an account, opened with its own credentials; `app` hands it in. */
+export interface AccountStorage {
+  open(accountId: number): Promise<OpenStorage>;
+}
+
+export interface OpenStorage {
+  store: ObjectStore;
+  /** Whether there are keys for S3. */
+  hasKeys: boolean;
+  hdfsHttpAddress: string | null;
+}
+
+const FIELD = "script_location";
+const READ_LIMIT_MS = 20_000;
+
+/** What a later try may cure; all else is the submitter's to change. */
+const PASSING: ReadonlySet<ObjectStoreErrorKind> = new Set(["unreachable", "bad-response", "no-space"]);
+
+/** Reads a script once, when it is submitted: the command runs this text, whatever becomes of the object. */
+export async function readScript(
+  storage: AccountStorage,
+  submitter: Submitter,
+  uri: string,
+  limit: TextLimit,
+): Promise<string> {
+  const opened = await storage.open(submitter.accountId);
+  const signal = AbortSignal.timeout(READ_LIMIT_MS);
+  try {
+    checkScheme(uri, opened);
+    return storable(await getText(opened.store, uri, limit.bytes, { signal }));
+  } catch (error) {
+    if (signal.aborted) throw unreachable(error);
+    if (!(error instanceof ObjectStoreError)) throw error;
+    if (PASSING.has(error.kind)) throw unreachable(error);
+    if (error.kind !== "too-large") throw invalid(FIELD, `cannot be read: ${error.message}`);
+    if (limit.feature !== null) requireFeature(submitter, limit.feature, FIELD);
+    throw tooLong(FIELD, limit.feature === null ? limit.bytes : LONGEST_TEXT_BYTES);
+  } finally {
+    await opened.store.close();
+  }
+}
+
+function checkScheme(uri: string, { hasKeys, hdfsHttpAddress }: OpenStorage): void {
+  const { scheme } = parseObjectUri(uri);
+  if (scheme === "s3" && !hasKeys) throw invalid(FIELD, "cannot be read: the account has no storage keys");
+  if (scheme !== "hdfs") return;
+  if (hdfsHttpAddress === null) throw invalid(FIELD, "on hdfs needs the account's hdfs_http_address, which is not set");
+  throw invalid(FIELD, "on hdfs is not supported by this version");
+}
+
+function storable(text: string): string {
+  if (text.includes("\u0000")) throw invalid(FIELD, "must not contain U+0000");
+  return text;
+}
+
+function unreachable(cause: unknown): Fault {
+  return new Fault("unavailable", "script_location cannot be read now: the store does not answer. Try again later.", {
+    cause,
+    retryAfterSeconds: 10,
+  });
+}

@@ -1,0 +1,42 @@
+import { operation } from "../access/operation.ts";
+import { notFound } from "../http/input.ts";
+import { invalid } from "../lib/fault.ts";
+import { Command, commandObject, type WithCommandView } from "./command.ts";
+import type { WithCommandEvents } from "./command-events.ts";
+import { checkMayRunPrograms, type WithProgramIsolation } from "./program-isolation.ts";
+import { findCommand, insertRerun } from "./store/submission.ts";
+import { CommandParams } from "./view-command.ts";
+
+/** Submits the same again, as the caller's: with the script that was read and the macros' values of the first time. */
+export const rerunCommand = operation({
+  id: "command_rerun",
+  summary: "Run a command again",
+  description: "A new command with the same text; a script is not read again, and macros are not evaluated again.",
+  tag: "Commands",
+  method: "POST",
+  paths: { "v1.2": "/commands/:command_id/rerun" },
+  access: { permission: { groups: ["system-user", "system-admin"], role: "command:create" } },
+  params: CommandParams,
+  reply: Command,
+
+  async find({ params, reader }) {
+    const row = await findCommand(reader, params.command_id);
+    if (row === undefined) throw notFound();
+    return row;
+  },
+
+  async handle(
+    { found, caller, requestId, change },
+    services: WithCommandView & WithCommandEvents & WithProgramIsolation,
+  ) {
+    if (found.commandType === "SparkCommand") await checkMayRunPrograms(services.isolation, caller.accountId);
+    const reply = await change(async (tx, audit) => {
+      const row = await insertRerun(tx, { commandId: found.id, userId: caller.userId, requestId });
+      if (row === undefined) throw invalid("label", `${found.label} names no cluster of the account any more`);
+      audit.object = `command/${row.id}`;
+      return commandObject(row, services.commandView);
+    });
+    services.commandEvents.wake();
+    return reply;
+  },
+});

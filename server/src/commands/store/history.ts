@@ -1,0 +1,84 @@
+import type { Queryable } from "../../db/database.ts";
+import { COMMAND_COLUMNS, type CommandRow } from "./command-row.ts";
+
+/** Each is a list of which one must match; undefined: any. */
+export interface HistoryFilter {
+  commandTypes: readonly string[] | undefined;
+  statuses: readonly string[] | undefined;
+  names: readonly string[] | undefined;
+  labels: readonly string[] | undefined;
+  tags: readonly string[] | undefined;
+  userIds: readonly number[] | undefined;
+  commandIds: readonly number[] | undefined;
+  commandSources: readonly string[] | undefined;
+}
+
+export interface HistoryQuery {
+  start: Date;
+  end: Date;
+  /** Null: of all users. */
+  ownerId: number | null;
+  filter: HistoryFilter;
+  /** The last command seen: the list goes on behind it. */
+  afterId: number | null;
+  limit: number;
+  offset: number;
+}
+
+export type HistoryRow = CommandRow & { tags: string[] };
+
+/**
+ * Newest first. Which commands make up a page is found by an index alone where no other filter is given (of the account,
+ * or of the user), and by the tags' own index where there are tags: both in this order, so a page costs its depth inside
+ * the window and not the size of the history. Rows are fetched for the page only.
+ */
+export async function listHistory(reader: Queryable, query: HistoryQuery): Promise<HistoryRow[]> {
+  const { text, values } = statementOf(query);
+  return reader.query<HistoryRow>(text, values);
+}
+
+export async function hasCommand(reader: Queryable, id: number): Promise<boolean> {
+  return (await reader.query("select from command where id = $1", [id])).length > 0;
+}
+
+function statementOf({ start, end, ownerId, filter, afterId, limit, offset }: HistoryQuery) {
+  const values: unknown[] = [];
+  const put = (value: unknown): string => `$${values.push(value)}`;
+  const { tags } = filter;
+  // What the order goes by: the command itself, or its tag, which carries the same time.
+  const [from, createdAt, id] =
+    tags === undefined
+      ? ["command c", "c.created_at", "c.id"]
+      : ["command_tag t join command c on c.id = t.command_id", "t.created_at", "t.command_id"];
+  const conditions = [`${createdAt} >= ${put(start)}`, `${createdAt} < ${put(end)}`];
+  if (tags !== undefined) {
+    const [only, ...others] = tags;
+    conditions.push(others.length === 0 ? `t.tag = ${put(only)}` : `t.tag = any (${put(tags)}::text[])`);
+  }
+  if (ownerId !== null) conditions.push(`c.user_id = ${put(ownerId)}`);
+  if (afterId !== null) {
+    const after = put(afterId);
+    conditions.push(`(${createdAt}, ${id}) < ((select created_at from command where id = ${after}), ${after}::bigint)`);
+  }
+  const lists: [column: string, type: string, wanted: readonly unknown[] | undefined][] = [
+    ["c.command_type", "text", filter.commandTypes],
+    ["c.status", "text", filter.statuses],
+    ["c.name", "text", filter.names],
+    ["c.label", "text", filter.labels],
+    ["c.user_id", "bigint", filter.userIds],
+    ["c.id", "bigint", filter.commandIds],
+    ["c.command_source", "text", filter.commandSources],
+  ];
+  for (const [column, type, wanted] of lists) {
+    if (wanted !== undefined) conditions.push(`${column} = any (${put(wanted)}::${type}[])`);
+  }
+  const text = `
+    with page as (
+      select ${(tags?.length ?? 0) > 1 ? "distinct " : ""}${createdAt} as created_at, ${id} as id from ${from}
+       where ${conditions.join(" and ")}
+       order by 1 desc, 2 desc limit ${put(limit)} offset ${put(offset)})
+    select ${COMMAND_COLUMNS}, array(select t.tag from command_tag t where t.command_id = c.id order by t.tag) as tags
+      from page join command c on c.id = page.id
+     order by page.created_at desc, page.id desc`;
+  return { text, values };
+}

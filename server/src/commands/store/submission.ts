@@ -1,0 +1,118 @@
+import type { Queryable, Tx } from "../../db/database.ts";
+import { COMMAND_COLUMNS, type CommandRow, type CommandType } from "./command-row.ts";
+
+export interface NewCommand {
+  userId: number;
+  label: string;
+  commandType: CommandType;
+  command: Readonly<Record<string, unknown>>;
+  secrets: Buffer | null;
+  options: Readonly<Record<string, unknown>> | null;
+  name: string | null;
+  template: string;
+  pool: string | null;
+  timeoutSeconds: number | null;
+  macros: string | null;
+  resolvedMacros: string | null;
+  canNotify: boolean;
+  requestId: string;
+  retry: number;
+  retryDelayMinutes: number;
+  tags: readonly string[];
+  /** What runs, and what it was before macros were filled in, where that is something else. */
+  source: { original: string | null; resolved: string } | null;
+}
+
+export interface InsertedCommand {
+  id: number;
+  clusterId: number;
+  createdAt: Date;
+}
+
+/** The row, its tags and its text in one statement. Undefined: the account has no cluster of that label. */
+export async function insertCommand(tx: Tx, given: NewCommand): Promise<InsertedCommand | undefined> {
+  const [row] = await tx.query<InsertedCommand>(
+    `with target as (select cluster_id from cluster_label where label = $2),
+     made as (
+       insert into command (user_id, label, cluster_id, command_type, command, secrets, options, name, template, pool,
+         timeout_seconds, macros, resolved_macros, can_notify, request_id, retry, retry_delay_minutes)
+       select $1, $2, cluster_id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16 from target
+       returning id, cluster_id, created_at),
+     tagged as (
+       insert into command_tag (command_id, tag, created_at)
+       select made.id, tag, made.created_at from made, unnest($17::text[]) tag),
+     sourced as (
+       insert into command_source_text (command_id, original, resolved)
+       select made.id, $18, $19 from made where $19::text is not null)
+     select id, cluster_id as "clusterId", created_at as "createdAt" from made`,
+    [
+      given.userId,
+      given.label,
+      given.commandType,
+      JSON.stringify(given.command),
+      given.secrets,
+      given.options === null ? null : JSON.stringify(given.options),
+      given.name,
+      given.template,
+      given.pool,
+      given.timeoutSeconds,
+      given.macros,
+      given.resolvedMacros,
+      given.canNotify,
+      given.requestId,
+      given.retry,
+      given.retryDelayMinutes,
+      [...given.tags],
+      given.source?.original ?? null,
+      given.source?.resolved ?? null,
+    ],
+  );
+  return row;
+}
+
+export async function findCommand(reader: Queryable, id: number): Promise<CommandRow | undefined> {
+  const [row] = await reader.query<CommandRow>(`select ${COMMAND_COLUMNS} from command c where c.id = $1`, [id]);
+  return row;
+}
+
+export async function findCommandWithTags(
+  reader: Queryable,
+  id: number,
+): Promise<(CommandRow & { tags: string[] }) | undefined> {
+  const [row] = await reader.query<CommandRow & { tags: string[] }>(
+    `select ${COMMAND_COLUMNS}, array(select t.tag from command_tag t where t.command_id = c.id order by t.tag) as tags
+       from command c where c.id = $1`,
+    [id],
+  );
+  return row;
+}
+
+/**
+ * The same command again, with the text and the macros' values that it ran with. The label is looked up anew. Undefined:
+ * no cluster has it any more.
+ */
+export async function insertRerun(
+  tx: Tx,
+  rerun: { commandId: number; userId: number; requestId: string },
+): Promise<CommandRow | undefined> {
+  const [row] = await tx.query<CommandRow>(
+    `with earlier as (select * from command where id = $1),
+     c as (
+       insert into command (user_id, label, cluster_id, command_type, command, secrets, options, name, template, pool,
+         app_id, timeout_seconds, macros, resolved_macros, can_notify, request_id, retry, retry_delay_minutes)
+       select $2, e.label, l.cluster_id, e.command_type, e.command, e.secrets, e.options, e.name, e.template, e.pool,
+              e.app_id, e.timeout_seconds, e.macros, e.resolved_macros, e.can_notify, $3, e.retry,
+              e.retry_delay_minutes
+         from earlier e join cluster_label l on l.label = e.label
+       returning *),
+     tagged as (
+       insert into command_tag (command_id, tag, created_at)
+       select c.id, t.tag, c.created_at from c, command_tag t where t.command_id = $1),
+     sourced as (
+       insert into command_source_text (command_id, original, resolved)
+       select c.id, s.original, s.resolved from c, command_source_text s where s.command_id = $1)
+     select ${COMMAND_COLUMNS} from c`,
+    [rerun.commandId, rerun.userId, rerun.requestId],
+  );
+  return row;
+}

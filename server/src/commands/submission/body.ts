@@ -1,0 +1,106 @@
+import { Type, type Static, type TSchema } from "typebox";
+
+/**
+ * The body of a submission, of every type at once (§4.2–4.5): which fields count, the type decides. Bounds that depend on
+ * the type, the language or the account's features are rules beside this file; the schema holds the outermost ones.
+ */
+const MAX_INT = 2_147_483_647;
+/** Of a program, with the feature that allows the most. */
+export const LONGEST_TEXT_BYTES = 10 * 1024 * 1024;
+
+const text = (maxLength: number, description: string, options: Record<string, unknown> = {}) =>
+  Type.Optional(Type.String({ maxLength, description, ...options }));
+const word = (description: string, ...examples: string[]) =>
+  text(255, description, examples.length === 0 ? {} : { examples });
+const count = (minimum: number, maximum: number, description: string) =>
+  Type.Optional(Type.Integer({ minimum, maximum, description }));
+const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
+
+const commonFields = {
+  command_type: word("SparkCommand, HadoopCommand or HiveCommand; a table refresh needs none", "SparkCommand"),
+  label: word("Label of the cluster; default: default", "default"),
+  name: text(255, "For filtering the history; without & < > and quotes"),
+  tags: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
+      maxItems: 100,
+      description: "For filtering the history",
+    }),
+  ),
+  macros: Type.Optional(
+    Type.Unsafe<unknown>({
+      type: ["array", "string"],
+      items: { type: "object", additionalProperties: { type: "string" } },
+      maxItems: 100,
+      maxLength: 1_048_576,
+      description:
+        "Variables for $name$, [{name: expression}, …]; JavaScript expressions, in their order; or as JSON text",
+      examples: [[{ day: "'2026-01-31'" }]],
+    }),
+  ),
+  timeout: count(1, MAX_INT, "Seconds; default 129600"),
+  template: word("s3import: a table refresh"),
+  pool: word("Fair-scheduler pool"),
+  can_notify: flag("Default false"),
+  retry: count(0, 3, "How often a failed command runs again"),
+  retry_delay: count(0, 525_600, "Minutes between two attempts"),
+};
+
+const sparkFields = {
+  program: text(LONGEST_TEXT_BYTES, "The program's text; needs language", { examples: ["print('hello')"] }),
+  sql: text(LONGEST_TEXT_BYTES, "The query's text"),
+  cmdline: text(LONGEST_TEXT_BYTES, "The whole spark-submit command line"),
+  script_location: text(8192, "A stored script: s3://…, or file:/… below the account's storage folder"),
+  language: word("scala, python (py), sql, R or command_line", "python"),
+  arguments: text(65_536, "Arguments of spark-submit"),
+  user_program_arguments: text(65_536, "Arguments of the program"),
+  app_id: word("An app of the account"),
+  note_id: word("A notebook of the account"),
+};
+
+const hadoopFields = {
+  sub_command: word("s3distcp"),
+  sub_command_args: text(65_536, "Options of s3distcp, split as a shell would"),
+};
+
+const hiveFields = {
+  query: text(LONGEST_TEXT_BYTES, "The query's text"),
+  db_name: word("Refresh: the database"),
+  hive_table: word("Refresh: the table"),
+  loader_stable: flag("Refresh: a directory counts only when nothing in it has changed for a while"),
+  loader_stable_mult: count(0, 10_080, "Refresh: that while, in minutes; default 1"),
+};
+
+const location = (description: string) => text(8192, description);
+/** §4.4. Each is an option of the same name in `sub_command_args`, or a field. */
+export const copyOptionFields = {
+  src: location("What to copy"),
+  dest: location("Where to"),
+  srcPattern: text(8192, "Regular expression: copies only what matches"),
+  groupBy: text(8192, "Regular expression with a group: concatenates what matches"),
+  targetSize: count(1, MAX_INT, "MiB of files made by groupBy"),
+  outputCodec: word("gzip, gz, lzo, snappy or none"),
+  s3ServerSideEncryption: flag("Encrypt at rest"),
+  s3SSEAlgorithm: word("AES256, SSE-KMS or SSE-C"),
+  encryptionKey: text(8192, "Of SSE-KMS or SSE-C; stored encrypted, shown as ********"),
+  deleteOnSuccess: flag("Delete what was copied"),
+  disableMultipartUpload: flag("One upload an object"),
+  multipartUploadChunkSize: count(1, MAX_INT, "MiB of a part; default 16"),
+  filesPerMapper: count(1, MAX_INT, "Files of a map task"),
+  numberFiles: flag("Prefix files with numbers"),
+  startingIndex: count(0, MAX_INT, "The first number"),
+  outputManifest: flag("Write a list of what was copied"),
+  previousManifest: location("The list of an earlier run: not copied again"),
+  copyFromManifest: flag("Copy what previousManifest lists"),
+  s3Endpoint: word("Endpoint of source and destination"),
+  srcS3Endpoint: word("Endpoint of the source"),
+  tmpDir: location("Temporary folder; default hdfs:///tmp"),
+} satisfies Record<string, TSchema>;
+
+export const SubmissionBody = Type.Object({
+  ...commonFields,
+  ...sparkFields,
+  ...hadoopFields,
+  ...copyOptionFields,
+  ...hiveFields,
+});
+export type SubmissionInput = Static<typeof SubmissionBody>;

@@ -1,0 +1,71 @@
+import { invalid } from "../../lib/fault.ts";
+import type { SubmissionInput } from "./body.ts";
+import { NOTHING_ELSE, type Source, type SubmissionPlan } from "./plan.ts";
+
+/** §4.5: what tells a refresh from other Hive commands. */
+export const REFRESH_TEMPLATE = "s3import";
+
+const HIVE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
+
+/** The keys of §2.2, in its order. */
+const hiveCommand = {
+  sample: false,
+  approx_aggregations: false,
+  approx_mode: false,
+  md_cmd: null,
+  query: null as string | null,
+  loader_table_name: null as string | null,
+  retry: 0,
+  script_location: null as string | null,
+  loader_stable: 0,
+};
+
+/** The statement is built by the service; names are checked so that nothing else can be in it. */
+export function planRefresh(body: SubmissionInput): SubmissionPlan {
+  const database = hiveName("db_name", body.db_name);
+  const table = hiveName("hive_table", body.hive_table);
+  const { loader_stable: isStable = false, loader_stable_mult: stableMinutes = 1 } = body;
+  return {
+    ...NOTHING_ELSE,
+    commandType: "HiveCommand",
+    template: REFRESH_TEMPLATE,
+    command: {
+      ...hiveCommand,
+      query: `alter table \`${database}\`.\`${table}\` recover partitions`,
+      loader_table_name: `${database}.${table}`,
+      loader_stable: isStable ? 1 : 0,
+    },
+    options: { database, table, stableMinutes: isStable ? stableMinutes : null },
+    retry: 0,
+    retryDelayMinutes: 0,
+  };
+}
+
+export function planHive(body: SubmissionInput): SubmissionPlan {
+  const { retry = 0, retry_delay: retryDelayMinutes = 0 } = body;
+  return {
+    ...NOTHING_ELSE,
+    commandType: "HiveCommand",
+    template: body.template || "generic",
+    command: { ...hiveCommand, query: body.query || null, retry, script_location: body.script_location || null },
+    source: sourceOf(body),
+    retry,
+    retryDelayMinutes,
+  };
+}
+
+function sourceOf({ query, script_location: uri }: SubmissionInput): Source {
+  if (query && uri) throw invalid("query", "must not be used with script_location");
+  if (query) return { kind: "inline", field: "query", text: query, language: "sql" };
+  if (uri) return { kind: "script", uri, language: "sql" };
+  throw invalid(
+    "query",
+    `is required: a HiveCommand has a query, a script_location or the template ${REFRESH_TEMPLATE}`,
+  );
+}
+
+function hiveName(field: string, name: string | undefined): string {
+  if (name === undefined) throw invalid(field, "is required");
+  if (HIVE_NAME.test(name)) return name;
+  throw invalid(field, "must have up to 128 letters, digits and underscores, no digit first");
+}

@@ -1,0 +1,30 @@
+import type { Caller } from "../../access/caller.ts";
+import type { CommandType } from "../store/command-row.ts";
+import type { Language } from "./language.ts";
+
+/** What a submission comes to, before anything is read or evaluated. */
+export interface SubmissionPlan {
+  commandType: CommandType;
+  template: string;
+  /** The `command` object of §2.2, as submitted. */
+  command: Record<string, unknown>;
+  /** What runs: a text that came with the request, a stored script, or nothing of the kind. */
+  source: Source | null;
+  /** Other texts that macros are filled into when the command runs. */
+  macroTexts: Readonly<Record<string, string>>;
+  /** Values that stay sealed, by name; in `command` their mask stands for them. */
+  secrets: Readonly<Record<string, readonly string[]>> | null;
+  /** For the run, but not part of the interface's object. */
+  options: Readonly<Record<string, unknown>> | null;
+  retry: number;
+  retryDelayMinutes: number;
+}
+
+export type Source =
+  | { kind: "inline"; field: string; text: string; language: Language }
+  | { kind: "script"; uri: string; language: Language };
+
+export type Submitter = Pick<Caller, "accountId" | "features">;
+
+/** What most plans do not need. */
+export const NOTHING_ELSE = { source: null, macroTexts: {}, secrets: null, options: null } as const;

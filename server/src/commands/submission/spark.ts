@@ -1,0 +1,70 @@
+import { invalid } from "../../lib/fault.ts";
+import type { SubmissionInput } from "./body.ts";
+import { languageOfScript, parseLanguage, type Language } from "./language.ts";
+import { NOTHING_ELSE, type Source, type SubmissionPlan } from "./plan.ts";
+
+/** §4.3. An empty text counts as not given. */
+const SOURCES = ["program", "cmdline", "sql", "script_location", "note_id"] as const;
+/** Clients always send retry, retry_delay and pool, so those may stand beside `cmdline` (an override of §4.3). */
+const NOT_WITH_CMDLINE = ["arguments", "user_program_arguments", "app_id"] as const;
+
+export function planSpark(body: SubmissionInput): SubmissionPlan {
+  const source = sourceOf(body);
+  if (body.cmdline) {
+    const other = NOT_WITH_CMDLINE.find((field) => body[field]);
+    if (other !== undefined) throw invalid(other, "must not be used with cmdline");
+  }
+  if (body.app_id) throw invalid("app_id", "names no app of the account");
+  const { retry = null, retry_delay = null } = body;
+  return {
+    ...NOTHING_ELSE,
+    commandType: "SparkCommand",
+    template: body.template || "generic",
+    command: {
+      program: body.program ?? null,
+      sql: body.sql ?? null,
+      cmdline: body.cmdline ?? null,
+      script_location: body.script_location ?? null,
+      language: body.language ?? null,
+      arguments: body.arguments ?? null,
+      user_program_arguments: body.user_program_arguments ?? null,
+      app_id: null,
+      note_id: null,
+      retry,
+      retry_delay,
+    },
+    source,
+    macroTexts: { arguments: body.arguments ?? "", user_program_arguments: body.user_program_arguments ?? "" },
+    retry: retry ?? 0,
+    retryDelayMinutes: retry_delay ?? 0,
+  };
+}
+
+function sourceOf(body: SubmissionInput): Source {
+  const given = SOURCES.filter((field) => body[field]);
+  const [field] = given;
+  if (field === undefined || given.length > 1) {
+    const rule = "exactly one of program, cmdline, sql and script_location must be given";
+    throw invalid(field ?? "program", given.length > 1 ? `must not be used with ${given[1]}: ${rule}` : rule);
+  }
+  const language = body.language ? parseLanguage(body.language) : undefined;
+  const text = body[field] ?? "";
+  switch (field) {
+    case "program":
+      if (language === undefined) throw invalid("language", "is required with program");
+      return { kind: "inline", field, text, language };
+    case "sql":
+      return { kind: "inline", field, text, language: only("sql", language, field) };
+    case "cmdline":
+      return { kind: "inline", field, text, language: only("command_line", language, field) };
+    case "script_location":
+      return { kind: "script", uri: text, language: language ?? languageOfScript(text) };
+    case "note_id":
+      throw invalid("note_id", "names no notebook of the account");
+  }
+}
+
+function only(expected: Language, given: Language | undefined, field: string): Language {
+  if (given !== undefined && given !== expected) throw invalid("language", `must be ${expected} with ${field}`);
+  return expected;
+}

@@ -1,0 +1,39 @@
+import { requireFeature } from "../../access/require-feature.ts";
+import { invalid } from "../../lib/fault.ts";
+import type { Feature } from "../../lib/features.ts";
+import { LONGEST_TEXT_BYTES } from "./body.ts";
+import type { Language } from "./language.ts";
+import type { Submitter } from "./plan.ts";
+
+/** How long a program may be: more with a feature, but never a command line. */
+const INLINE_BYTES = 256 * 1024;
+const SCRIPT_BYTES = 1024 * 1024;
+
+export interface TextLimit {
+  bytes: number;
+  /** What would allow more. */
+  feature: Feature | null;
+}
+
+export function inlineLimit(submitter: Submitter, language: Language): TextLimit {
+  return limitOf(submitter, language, INLINE_BYTES, "large_inline_content");
+}
+
+export function scriptLimit(submitter: Submitter, language: Language): TextLimit {
+  return limitOf(submitter, language, SCRIPT_BYTES, "large_scripts");
+}
+
+export function checkLength(submitter: Submitter, field: string, bytes: number, limit: TextLimit): void {
+  if (bytes <= limit.bytes) return;
+  if (limit.feature !== null && bytes <= LONGEST_TEXT_BYTES) requireFeature(submitter, limit.feature, field);
+  throw tooLong(field, limit.feature === null ? limit.bytes : LONGEST_TEXT_BYTES);
+}
+
+export function tooLong(field: string, bytes: number): Error {
+  return invalid(field, `must have at most ${bytes / 1024} KiB`);
+}
+
+function limitOf({ features }: Submitter, language: Language, bytes: number, feature: Feature): TextLimit {
+  if (language === "command_line") return { bytes, feature: null };
+  return features.has(feature) ? { bytes: LONGEST_TEXT_BYTES, feature: null } : { bytes, feature };
+}

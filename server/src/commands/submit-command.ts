@@ -1,0 +1,136 @@
+import type { Static } from "typebox";
+import { operation, type Admitted } from "../access/operation.ts";
+import { requireFeature } from "../access/require-feature.ts";
+import type { MacroSandbox } from "../engines/macro-sandbox/macro-sandbox.ts";
+import { invalid } from "../lib/fault.ts";
+import type { KeyRing } from "../lib/key-ring.ts";
+import { Command, commandObject, type WithCommandView } from "./command.ts";
+import type { WithCommandEvents } from "./command-events.ts";
+import { sealSecrets } from "./command-secrets.ts";
+import { fillMacros, namesMacro, resolvedMacrosOf, type MacroValues } from "./macros.ts";
+import { checkMayRunPrograms, type WithProgramIsolation } from "./program-isolation.ts";
+import { readScript, type AccountStorage } from "./read-script.ts";
+import { insertCommand, type NewCommand } from "./store/submission.ts";
+import { SubmissionBody, type SubmissionInput } from "./submission/body.ts";
+import { evaluateMacros } from "./submission/evaluate-macros.ts";
+import { parseMacros } from "./submission/macro-list.ts";
+import { checkName, checkTags } from "./submission/names.ts";
+import type { Source, Submitter } from "./submission/plan.ts";
+import { planSubmission } from "./submission/plan-submission.ts";
+import { checkLength, inlineLimit, scriptLimit } from "./submission/text-limits.ts";
+
+/** JSON escapes make text grow; the text itself has its own limits. */
+const BODY_LIMIT_BYTES = 32 * 1024 * 1024;
+const DEFAULT_LABEL = "default";
+/** Of arguments with their macros filled in. */
+const ARGUMENTS_BYTES = 256 * 1024;
+
+export interface SubmissionServices extends WithCommandView, WithCommandEvents, WithProgramIsolation {
+  keys: KeyRing;
+  macroSandbox: MacroSandbox;
+  accountStorage: AccountStorage;
+}
+
+/** §4.2–4.5. Everything that can be refused is refused before the one transaction that stores the command. */
+export const submitCommand = operation({
+  id: "command_submit",
+  summary: "Submit a command",
+  description: "A Spark command, an S3DistCp copy, a Hive query or a table refresh, by command_type and template.",
+  tag: "Commands",
+  method: "POST",
+  paths: { "v1.2": "/commands" },
+  access: { permission: { groups: ["system-user", "system-admin"], role: "command:create" } },
+  body: SubmissionBody,
+  bodyLimitBytes: BODY_LIMIT_BYTES,
+  reply: Command,
+
+  async handle({ body, caller, requestId, change }, services: SubmissionServices) {
+    const command = await newCommand(body, { ...caller, requestId }, services);
+    const reply = await change(async (tx, audit) => {
+      const inserted = await insertCommand(tx, command);
+      if (inserted === undefined) throw invalid("label", "names no cluster of the account");
+      audit.object = `command/${inserted.id}`;
+      return submitted(command, inserted, caller.accountId, services);
+    });
+    services.commandEvents.wake();
+    return reply;
+  },
+});
+
+type Who = Submitter & Pick<Admitted["caller"], "userId" | "requestId">;
+
+async function newCommand(body: SubmissionInput, caller: Who, services: SubmissionServices): Promise<NewCommand> {
+  const plan = planSubmission(body);
+  const name = checkName(body.name);
+  const tags = checkTags(body.tags);
+  const macros = parseMacros(body.macros);
+  if (plan.source?.kind === "inline") checkInline(caller, plan.source);
+  if (plan.commandType === "SparkCommand") await checkMayRunPrograms(services.isolation, caller.accountId);
+
+  const values = await evaluateMacros(services.macroSandbox, caller.accountId, macros);
+  for (const [field, text] of Object.entries(plan.macroTexts)) fillMacros(text, values, field, ARGUMENTS_BYTES);
+  return {
+    userId: caller.userId,
+    label: body.label ?? DEFAULT_LABEL,
+    commandType: plan.commandType,
+    command: plan.command,
+    secrets: plan.secrets === null ? null : sealSecrets(services.keys, caller.accountId, plan.secrets, values),
+    options: plan.options,
+    name,
+    template: plan.template,
+    pool: body.pool ?? null,
+    timeoutSeconds: body.timeout ?? null,
+    macros: macros.length === 0 ? null : JSON.stringify(macros.map((macro) => ({ [macro.name]: macro.expression }))),
+    resolvedMacros: resolvedMacrosOf(values),
+    canNotify: body.can_notify ?? false,
+    requestId: caller.requestId,
+    retry: plan.retry,
+    retryDelayMinutes: plan.retryDelayMinutes,
+    tags,
+    source: plan.source === null ? null : await sourceText(plan.source, values, caller, services.accountStorage),
+  };
+}
+
+function checkInline(submitter: Submitter, { field, text, language }: Extract<Source, { kind: "inline" }>): void {
+  checkLength(submitter, field, Buffer.byteLength(text), inlineLimit(submitter, language));
+}
+
+async function sourceText(
+  source: Source,
+  values: MacroValues,
+  submitter: Submitter,
+  storage: AccountStorage,
+): Promise<NewCommand["source"]> {
+  const { language } = source;
+  const isScript = source.kind === "script";
+  const limit = isScript ? scriptLimit(submitter, language) : inlineLimit(submitter, language);
+  const text = isScript ? await readScript(storage, submitter, source.uri, limit) : source.text;
+  if (isScript && namesMacro(text, values)) requireFeature(submitter, "script_macros", "script_location with macros");
+  const resolved = fillMacros(text, values, isScript ? "script_location" : source.field, limit.bytes);
+  return { original: resolved === text ? null : text, resolved };
+}
+
+/** Not read back from the store: a program may be megabytes, and all of it is known. */
+function submitted(
+  command: NewCommand,
+  inserted: { id: number; clusterId: number; createdAt: Date },
+  accountId: number,
+  { commandView }: WithCommandView,
+): Static<typeof Command> {
+  return commandObject(
+    {
+      ...command,
+      ...inserted,
+      accountId,
+      commandSource: "API",
+      status: "waiting",
+      progress: 0,
+      startTime: null,
+      endTime: null,
+      pid: null,
+      qlog: null,
+      numResultDir: 0,
+    },
+    commandView,
+  );
+}

@@ -1,0 +1,50 @@
+import { Type } from "typebox";
+import { operation } from "../access/operation.ts";
+import { notFound } from "../http/input.ts";
+import { Id } from "../http/schema.ts";
+import { Command, commandObject, queryProperties, type WithCommandView } from "./command.ts";
+import type { WithCommandEvents } from "./command-events.ts";
+import { hasEnded } from "./store/command-row.ts";
+import { findCommandWithTags } from "./store/submission.ts";
+
+export const CommandParams = Type.Object({ command_id: Id });
+
+/** More is refused: connections are cut after a minute in many places. */
+export const WaitSeconds = Type.Optional(
+  Type.Integer({ minimum: 0, maximum: 60, description: "Holds the answer until the command has ended, but no longer" }),
+);
+
+/** Whoever may read the history may view any command of the account. */
+export const viewCommand = operation({
+  id: "command_view",
+  summary: "View a command",
+  tag: "Commands",
+  method: "GET",
+  paths: { "v1.2": "/commands/:command_id" },
+  access: { permission: { groups: ["system-user", "system-admin"], role: "command:read" } },
+  params: CommandParams,
+  query: Type.Object({
+    include_query_properties: Type.Optional(Type.Boolean({ description: "Adds tags, macros and comments" })),
+    wait_seconds: WaitSeconds,
+  }),
+  reply: Command,
+
+  async find({ params, reader }) {
+    const row = await findCommandWithTags(reader, params.command_id);
+    if (row === undefined) throw notFound();
+    return row;
+  },
+
+  async handle({ query, reader, found }, services: WithCommandView & WithCommandEvents) {
+    const { wait_seconds: waitSeconds = 0, include_query_properties: withProperties = false } = query;
+    let row = found;
+    if (waitSeconds > 0 && !hasEnded(row.status)) {
+      await services.commandEvents.ended(row.id, waitSeconds * 1000);
+      row = (await findCommandWithTags(reader, row.id)) ?? row;
+    }
+    return {
+      ...commandObject(row, services.commandView),
+      ...(withProperties ? queryProperties(row, row.tags) : {}),
+    };
+  },
+});
