@@ -2,11 +2,19 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Queryable } from "../../db/database.ts";
 import type { Log } from "../../lib/log.ts";
 import type { CommandFiles } from "../command-files.ts";
-import { markSpawned, noteProgress, release, settle, type Claim, type ClaimedCommand } from "../store/queue.ts";
+import {
+  markSpawned,
+  noteProgress,
+  release,
+  settle,
+  type Claim,
+  type ClaimedCommand,
+  type SettledCommand,
+} from "../store/queue.ts";
 import type { Executor, LiveRun, Run, RunnableCommand, RunOutcome } from "./executor.ts";
 import type { QueueMetrics } from "./queue-metrics.ts";
 import { explainFailure, writeToLog } from "./run-log.ts";
-import { DEFAULT_TIMEOUT_SECONDS, settlementOf, timeoutCheckAt } from "./settlement.ts";
+import { DEFAULT_TIMEOUT_SECONDS, settlementOf, timeoutCheckAt, type Ended } from "./settlement.ts";
 
 /**
  * `released`: it never began. `left`: the row is still ours, because we stop or something failed; whoever looks at the
@@ -145,35 +153,42 @@ export class ConductedRun {
   }
 
   async #finish(outcome: RunOutcome): Promise<RunEnd> {
-    const { db, metrics, onEnd } = this.#services;
     const ended = outcome.state === "never-began" ? this.#outOfPatience() : outcome;
-    if (ended === undefined) {
-      await this.#live?.stop();
-      const pause = this.#order === "run" ? RELEASE_DELAY_SECONDS : 0;
-      await this.#untilStored(() => release(db, this.claim, pause));
-    } else {
-      const settlement = settlementOf(this.#command, ended, this.#secondsLeft());
-      await writeToLog(this.#run.files, settlement);
-      const settled = await this.#untilStored(() => settle(db, this.claim, settlement));
-      if (settled === undefined) metrics.fenceRejected();
-      else if (settled.status !== "running") {
-        metrics.ended(this.#command.commandType, settled.status, settled.seconds ?? 0);
-      }
-    }
-    onEnd(this.claim.id);
+    const status = ended === undefined ? await this.#release() : await this.#settle(ended);
+    if (status === undefined) this.#services.metrics.fenceRejected();
+    else if (status !== "running") this.#services.onEnd(this.claim.id);
     return ended === undefined ? "released" : "settled";
   }
 
+  async #release(): Promise<"running" | "cancelled" | undefined> {
+    await this.#live?.stop();
+    const pause = this.#order === "run" ? RELEASE_DELAY_SECONDS : 0;
+    return this.#untilStored(() => release(this.#services.db, this.claim, pause));
+  }
+
+  async #settle(ended: Ended): Promise<SettledCommand["status"] | undefined> {
+    const { db, metrics } = this.#services;
+    const settlement = settlementOf(this.#command, ended, this.#secondsLeft());
+    await writeToLog(this.#run.files, settlement);
+    const settled = await this.#untilStored(() => settle(db, this.claim, settlement));
+    if (settled !== undefined && settled.status !== "running") {
+      metrics.ended(this.#command.commandType, settled.status, settled.seconds ?? 0);
+    }
+    return settled?.status;
+  }
+
   /** What never begins is no reason to try for ever. */
-  #outOfPatience(): Exclude<RunOutcome, { state: "never-began" }> | undefined {
+  #outOfPatience(): Ended | undefined {
     if (this.#order !== "run" || this.#releases < RELEASES_AT_MOST) return undefined;
     return { state: "lost", cause: "its runner could not be started; the log of the server says more" };
   }
 
   async #failedToStart(error: unknown): Promise<RunOutcome> {
-    this.#services.log.warn({ err: error, command: this.claim.id }, "a command could not be started");
+    const outcome = explainFailure(error);
+    const level = outcome.state === "ended" && outcome.kind === "refused" ? "debug" : "warn";
+    this.#services.log[level]({ err: error, command: this.claim.id }, "a command could not be started");
     await this.#live?.stop();
-    return explainFailure(error);
+    return outcome;
   }
 
   /** Until the check at which it times out. */

@@ -26,6 +26,9 @@ export interface ProgramExecutorOptions {
   readonly logLimitBytes: number;
 }
 
+const LOOK_EVERY_MS = 1000;
+/** Until its pid is known; the end of a run is noticed at once. */
+const LOOK_AT_FIRST_MS = 50;
 const GRACE_SECONDS = 10;
 /** A runner that has not answered a cancel by then never will. */
 const CANCEL_PATIENCE_MS = (GRACE_SECONDS + 10) * 1000;
@@ -97,6 +100,7 @@ class RunnerRun implements LiveRun {
   readonly #prepared: Prepared | undefined;
   /** Of the runner we started ourselves: it may be gone before it has left its mark. */
   #runner: ProcessHandle | undefined;
+  #isSeenRunning = false;
 
   /** Without `prepared`: an adopted one. */
   constructor(files: AttemptFiles, { driver }: ProgramExecutorOptions, prepared: Prepared | undefined) {
@@ -122,6 +126,7 @@ class RunnerRun implements LiveRun {
       case "starting":
         return { state: "running", pid: null, progress: 0 };
       case "running": {
+        this.#isSeenRunning = true;
         const progress = await this.#driver.readProgress(this.#files);
         return { state: "running", pid: view.status.driver?.pid ?? null, progress };
       }
@@ -143,7 +148,8 @@ class RunnerRun implements LiveRun {
   }
 
   async changed(signal: AbortSignal): Promise<void> {
-    await this.#client.waitForEnd(AbortSignal.any([signal, AbortSignal.timeout(1000)]));
+    const timeout = AbortSignal.timeout(this.#isSeenRunning ? LOOK_EVERY_MS : LOOK_AT_FIRST_MS);
+    await this.#client.waitForEnd(AbortSignal.any([signal, timeout]));
   }
 
   async stop(): Promise<void> {

@@ -4,7 +4,8 @@ import type { RunOutcome } from "./executor.ts";
 /** §4.2: what a command without a timeout gets. */
 export const DEFAULT_TIMEOUT_SECONDS = 129_600;
 
-type Ended = Exclude<RunOutcome, { state: "never-began" }>;
+/** How something ended that may have begun. */
+export type Ended = Exclude<RunOutcome, { state: "never-began" }>;
 
 /**
  * How a run's end becomes the command's. `retry` runs a failed command again, a lost one included: it may have done its

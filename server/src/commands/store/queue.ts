@@ -176,18 +176,25 @@ export async function noteProgress(
   return rows.length > 0;
 }
 
-/** Nothing was spawned: others may have it, as if it had never been claimed. A cancelled one ends here. */
-export async function release(db: Queryable, run: Claim, delaySeconds = 0): Promise<boolean> {
-  const rows = await db.query(
+/**
+ * Nothing was spawned: others may have it, as if it had never been claimed. A cancelled one ends here. Undefined:
+ * another's.
+ */
+export async function release(
+  db: Queryable,
+  run: Claim,
+  delaySeconds = 0,
+): Promise<"running" | "cancelled" | undefined> {
+  const [row] = await db.query<{ status: "running" | "cancelled" }>(
     `update command
      set node_id = null, handle = null, pid = null, attempt = attempt - 1,
          due_at = now() + make_interval(secs => $4),
          status = case status when 'cancelling' then 'cancelled' else status end,
          end_time = case status when 'cancelling' then now() end
-     where ${MINE} returning id`,
+     where ${MINE} returning status`,
     [...claimKey(run), delaySeconds],
   );
-  return rows.length > 0;
+  return row?.status;
 }
 
 export interface Settlement {

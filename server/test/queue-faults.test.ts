@@ -1,0 +1,192 @@
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { foundAccount } from "../src/accounts/found-account.ts";
+import { addDefaultCluster } from "../src/clusters/default-cluster.ts";
+import { commandFiles } from "../src/commands/command-files.ts";
+import { openDatabase, type Database } from "../src/db/database.ts";
+import { newKey, writeKeys } from "../src/lib/key-file.ts";
+import { listProcesses } from "../src/lib/process-table.ts";
+import { Client } from "./support/client.ts";
+import { startNode, type NodeProcess } from "./support/node-process.ts";
+import { cloneDatabase, type TestDatabase } from "./support/test-database.ts";
+
+/** What happens to runs when processes die: real nodes, runners and drivers, killed for real. */
+const PATIENCE = { timeout: 25_000 };
+let base: string;
+let database: TestDatabase;
+let db: Database;
+let account: { accountId: number; token: string };
+let nodes: NodeProcess[] = [];
+
+beforeEach(async () => {
+  base = mkdtempSync(join(tmpdir(), "headgate-faults-"));
+  chmodSync(base, 0o711);
+  database = await cloneDatabase();
+  db = openDatabase({ ...database.connection, max: 2 });
+  account = await newAccount();
+});
+
+afterEach(async () => {
+  for (const node of nodes) await node.crash();
+  nodes = [];
+  await endRunners();
+  await db.close();
+  await database.drop();
+  rmSync(base, { recursive: true, force: true });
+});
+
+/** Those of this test, by the folder in their command line. */
+async function endRunners(): Promise<void> {
+  for (const { pid } of await runners()) process.kill(pid, "SIGKILL");
+  await expect.poll(runners, PATIENCE).toEqual([]);
+}
+
+async function runners() {
+  return (await listProcesses()).filter(
+    ({ commandLine }) => commandLine.includes("runner.mjs") && commandLine.includes(base),
+  );
+}
+
+function newAccount(): Promise<{ accountId: number; token: string }> {
+  return db.asSystem((tx) =>
+    foundAccount(tx, {
+      account: { name: "Faults", parentId: null, plan: "free" },
+      founder: { email: "faults@example.test", name: "Founder", isOperator: false },
+      features: [],
+      furnish: addDefaultCluster,
+    }),
+  );
+}
+
+async function node(name = "node", settings: Record<string, string> = {}): Promise<NodeProcess> {
+  const dataDir = join(base, name);
+  mkdirSync(dataDir, { recursive: true, mode: 0o711 });
+  const started = await startNode(dataDir, database.connection, {
+    HEADGATE_KEY_FILE: keyFile(),
+    ...settings,
+  });
+  nodes.push(started);
+  return started;
+}
+
+function keyFile(): string {
+  const path = join(base, "keys");
+  try {
+    readFileSync(path);
+  } catch {
+    writeKeys(path, [newKey([])]);
+  }
+  return path;
+}
+
+const client = (through: NodeProcess): Client => new Client(through.url, account.token);
+
+async function submit(through: NodeProcess, program: string, more: object = {}): Promise<number> {
+  const { id } = await client(through).post("/commands", {
+    command_type: "SparkCommand",
+    language: "python",
+    program,
+    ...more,
+  });
+  return id;
+}
+
+interface StoredCommand {
+  status: string;
+  attempt: number;
+  pid: number | null;
+}
+
+async function stored(id: number): Promise<StoredCommand | undefined> {
+  const [row] = await db.system.query<StoredCommand>("select status, attempt, pid from command where id = $1", [id]);
+  return row;
+}
+
+const files = (id: number, attempt = 1) => commandFiles(join(base, "node"), account.accountId, id).attempt(attempt);
+
+test("a run goes on while the server is killed, and the next server finds its end", async () => {
+  const first = await node();
+  const gate = join(base, "node/accounts", String(account.accountId), "storage/gate");
+  const id = await submit(first, `echo begin; while [ ! -e ${gate} ]; do sleep 0.1; done; echo end`);
+  await expect.poll(() => stored(id), PATIENCE).toMatchObject({ status: "running", pid: expect.any(Number) });
+  await first.crash();
+  writeFileSync(gate, "");
+  await expect.poll(runners, PATIENCE).toEqual([]);
+  const second = await node();
+  const ended = await client(second).get(`/commands/${id}?wait_seconds=20`);
+  expect(ended).toMatchObject({ status: "done", progress: 100 });
+  expect(readFileSync(files(id).output, "utf8")).toBe("begin\nend\n");
+});
+
+test("a run that outlives its server is adopted while it runs, and runs once", async () => {
+  const first = await node();
+  const storage = join(base, "node/accounts", String(account.accountId), "storage");
+  const id = await submit(first, `echo start >> $JOURNAL; while [ ! -e ${storage}/gate ]; do sleep 0.1; done; echo x`);
+  await expect.poll(() => stored(id), PATIENCE).toMatchObject({ pid: expect.any(Number) });
+  await first.crash();
+  const second = await node();
+  expect(await client(second).get(`/commands/${id}`)).toMatchObject({ status: "running" });
+  writeFileSync(join(storage, "gate"), "");
+  expect(await client(second).get(`/commands/${id}?wait_seconds=20`)).toMatchObject({ status: "done" });
+  expect(readFileSync(join(storage, "journal"), "utf8")).toBe("start\n");
+});
+
+test("SIGTERM leaves runs alone, and the next server may cancel them", async () => {
+  const first = await node();
+  const id = await submit(first, "sleep 300");
+  await expect.poll(() => stored(id), PATIENCE).toMatchObject({ pid: expect.any(Number) });
+  await first.stop();
+  expect(await runners()).toHaveLength(1);
+  const second = await node();
+  await client(second).put(`/commands/${id}`);
+  expect(await client(second).get(`/commands/${id}?wait_seconds=20`)).toMatchObject({ status: "cancelled" });
+  expect(await runners()).toEqual([]);
+});
+
+test("a run whose runner is killed is an error, its driver is gone too", async () => {
+  const only = await node();
+  const id = await submit(only, "sleep 301.5");
+  await expect.poll(() => stored(id), PATIENCE).toMatchObject({ pid: expect.any(Number) });
+  const [runner] = await runners();
+  process.kill(runner?.pid ?? 0, "SIGKILL");
+  expect(await client(only).get(`/commands/${id}?wait_seconds=20`)).toMatchObject({ status: "error" });
+  expect(readFileSync(files(id).log, "utf8")).toMatch(/its runner was ended from outside/);
+  const drivers = (await listProcesses()).filter(({ commandLine }) => commandLine.includes("sleep 301.5"));
+  expect(drivers).toEqual([]);
+});
+
+test("with retry a lost run is the next attempt", async () => {
+  const only = await node();
+  const id = await submit(only, '[ "$ATTEMPT" = 2 ] || sleep 300', { retry: 1 });
+  await expect.poll(() => stored(id), PATIENCE).toMatchObject({ pid: expect.any(Number) });
+  const [runner] = await runners();
+  process.kill(runner?.pid ?? 0, "SIGKILL");
+  expect(await client(only).get(`/commands/${id}?wait_seconds=20`)).toMatchObject({ status: "done" });
+  expect(await stored(id)).toMatchObject({ attempt: 2 });
+});
+
+test("two nodes on one database run each command once", async () => {
+  const shared = { DATABASE_URL: "postgres://shared", HEADGATE_COMMANDS_PER_CLUSTER: "6" };
+  const pair = await Promise.all([node("one", shared), node("two", shared)]);
+  const program = "echo $COMMAND >> $JOURNAL; sleep 0.1";
+  const through = (index: number): NodeProcess => pair[index % 2] ?? fail();
+  const ids = await Promise.all(Array.from({ length: 24 }, (_, index) => submit(through(index), program)));
+  await expect.poll(() => db.system.query("select id from command where status <> 'done'"), PATIENCE).toEqual([]);
+  const journal = ["one", "two"].flatMap((name) => readJournal(name));
+  expect(journal.map(Number).toSorted((one, other) => one - other)).toEqual(ids.toSorted((one, other) => one - other));
+});
+
+function readJournal(name: string): string[] {
+  try {
+    const path = join(base, name, "accounts", String(account.accountId), "storage/journal");
+    return readFileSync(path, "utf8").trim().split("\n");
+  } catch {
+    return []; // it ran none
+  }
+}
+
+function fail(): never {
+  throw new Error("no such node");
+}

@@ -1,0 +1,63 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import type { ClientConfig } from "pg";
+
+/** A node with the stub driver that can be killed. */
+export interface NodeProcess {
+  readonly url: string;
+  readonly pid: number;
+  signal(name: NodeJS.Signals): void;
+  /** Without a chance to clean up. */
+  crash(): Promise<void>;
+  /** SIGTERM; settles when it is gone. */
+  stop(): Promise<void>;
+}
+
+const program = fileURLToPath(new URL("node-main.ts", import.meta.url));
+
+export async function startNode(
+  dataDir: string,
+  connection: ClientConfig,
+  settings: Record<string, string> = {},
+): Promise<NodeProcess> {
+  const child = spawn(process.execPath, [program], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: {
+      PATH: process.env.PATH ?? "",
+      HOME: dataDir,
+      CONNECTION: JSON.stringify(connection),
+      HEADGATE_PORT: "0",
+      HEADGATE_DATA_DIR: dataDir,
+      HEADGATE_LOW_DISK: "0",
+      HEADGATE_RATE_LIMIT: "0",
+      ...(process.env.TEST_LOG === undefined ? {} : { TEST_LOG: process.env.TEST_LOG }),
+      ...settings,
+    },
+  });
+  const gone = once(child, "exit");
+  const url = await new Promise<string>((resolve, reject) => {
+    let said = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      said += text;
+      const ready = /ready (\S+)/.exec(said);
+      if (ready?.[1] !== undefined) resolve(ready[1]);
+    });
+    child.once("exit", (code) => reject(new Error(`the node ended with ${code}: ${said}`)));
+  });
+  const { pid } = child;
+  if (pid === undefined) throw new Error("the node has no pid");
+  return {
+    url,
+    pid,
+    signal: (name) => child.kill(name),
+    async crash() {
+      child.kill("SIGKILL");
+      await gone;
+    },
+    async stop() {
+      child.kill("SIGTERM");
+      await gone;
+    },
+  };
+}
