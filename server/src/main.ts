@@ -10,6 +10,7 @@ const USAGE = `Usage: headgate <command>
 
   start      serve (npm start)
   admin …    operator commands (npm run admin -- --help)
+  setup      fetch and build what a start would (npm run setup)
   migrate    bring the database to this version and end
   openapi    print the OpenAPI document
   schema     print the schema of the database
@@ -25,6 +26,10 @@ async function main([command, ...rest]: readonly string[]): Promise<void> {
     case "admin": {
       const { runAdmin } = await import("./admin/admin.ts");
       return runAdmin(rest, loadConfig);
+    }
+    case "setup": {
+      const { setUpAll } = await import("./set-up.ts");
+      return setUpAll(await loadConfig(), say, process.stdout);
     }
     case "migrate":
       return runMigrations(await loadConfig());

@@ -34,7 +34,8 @@ export async function findPrerequisites(javaHome: string | undefined): Promise<{
 }
 
 export async function findJava(javaHome: string | undefined): Promise<Java | undefined> {
-  const candidates = javaHome === undefined ? ["java", ...installedJavas()] : [join(javaHome, "bin/java")];
+  const named = javaHome === undefined ? [] : [join(javaHome, "bin/java")];
+  const candidates = [...named, "java", ...installedJavas()];
   for (const candidate of candidates) {
     const found = await answerOf([candidate, "-XshowSettings:properties", "-version"], parseJavaSettings);
     if (found !== undefined && (await othersMayRun([found.path, "-version"]))) return found;

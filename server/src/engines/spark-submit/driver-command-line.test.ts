@@ -1,0 +1,160 @@
+import { describe, expect, it } from "vitest";
+import { driverCommandLine, driverMemoryMiB, type DriverRun } from "./driver-command-line.ts";
+import { parseMemoryMiB } from "./memory-size.ts";
+import { renderProperties } from "./properties-file.ts";
+
+const run: DriverRun = {
+  home: {
+    folder: "/spark",
+    java: { path: "/java/bin/java", home: "/java" },
+    python: { path: "/usr/bin/python3" },
+    javaArguments: "/launch/java.args",
+    classPath: ["/spark/jars/a.jar", "/spark/jars/b.jar"],
+    driverPython: "/launch/driver-python/python",
+    archive: "/launch/classes.jsa",
+  },
+  program: { kind: "python", file: "/input/program.py", arguments: [], programArguments: ["one", "two words"] },
+  properties: { "spark.hadoop.fs.s3a.secret.key": "hunter2" },
+  propertiesFile: "/input/spark.conf",
+  defaultMemoryMiB: 1024,
+  applicationId: "command-7-1",
+  tags: { command: "7", request: "req-1" },
+  eventLogFolder: "/attempt/events",
+  scratchFolder: "/attempt/tmp",
+};
+
+const withArguments = (...words: string[]): DriverRun => ({
+  ...run,
+  program: { kind: "python", file: "/input/program.py", arguments: words, programArguments: [] },
+});
+const withCommandLine = (...words: string[]): DriverRun => ({ ...run, program: { kind: "command_line", words } });
+
+describe("a driver's command line", () => {
+  it("starts Spark's main class directly, with the archive, and hands words on one by one", () => {
+    const { argv, env } = driverCommandLine(run);
+    expect(argv.slice(0, 3)).toEqual(["/java/bin/java", "@/launch/java.args", "-Xmx1024m"]);
+    expect(argv).toContain("-XX:SharedArchiveFile=/launch/classes.jsa");
+    expect(argv.slice(argv.indexOf("org.apache.spark.deploy.SparkSubmit"))).toEqual([
+      "org.apache.spark.deploy.SparkSubmit",
+      "--properties-file",
+      "/input/spark.conf",
+      "--conf",
+      "spark.pyspark.driver.python=/launch/driver-python/python",
+      "/input/program.py",
+      "one",
+      "two words",
+    ]);
+    expect(env).toMatchObject({ SPARK_HOME: "/spark", SPARK_LOCAL_IP: "127.0.0.1", SPARK_SCALA_VERSION: "2.13" });
+  });
+
+  it("shows no secret to whoever lists processes", () => {
+    const { argv, env, propertiesText } = driverCommandLine(run);
+    expect(JSON.stringify([argv, env])).not.toContain("hunter2");
+    expect(propertiesText).toContain("hunter2");
+  });
+
+  it("names the run by its tags and closes its ports whatever the given properties say", () => {
+    const properties = {
+      "spark.authenticate": "false",
+      "spark.ui.enabled": "true",
+      "spark.driver.bindAddress": "0.0.0.0",
+    };
+    const lines = driverCommandLine({ ...run, properties }).propertiesText.split("\n");
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        "spark.authenticate=true",
+        "spark.ui.enabled=false",
+        "spark.driver.bindAddress=127.0.0.1",
+        "spark.test.appId=command-7-1",
+        "spark.headgate.command=7",
+        "spark.headgate.request=req-1",
+        "spark.yarn.tags=command-7,request-req-1",
+        "spark.eventLog.dir=file:///attempt/events",
+      ]),
+    );
+  });
+
+  it.each<[string[], number]>([
+    [[], 1024],
+    [["--driver-memory", "2g"], 2048],
+    [["--driver-memory=512M"], 512],
+    [["--conf", "spark.driver.memory=3g"], 3072],
+    [["-c", "spark.driver.memory=3g", "--driver-memory", "1500"], 1500],
+  ])("takes the heap from %j", (words, memoryMiB) => {
+    const { argv, memoryMiB: charged } = driverCommandLine(withArguments(...words));
+    expect(charged).toBe(memoryMiB);
+    expect(argv).toContain(`-Xmx${memoryMiB}m`);
+  });
+
+  it("puts a class path of the program's own first, and then does without the archive", () => {
+    const { argv } = driverCommandLine(withArguments("--driver-class-path", "/x/y.jar"));
+    expect(argv).toContain("/x/y.jar:/spark/jars/a.jar:/spark/jars/b.jar");
+    expect(argv.some((word) => word.includes("SharedArchive"))).toBe(false);
+  });
+
+  it("runs the interpreter that the program asks for, still through the wrapper", () => {
+    const { argv, env } = driverCommandLine(withArguments("--conf", "spark.pyspark.python=/env/bin/python"));
+    expect(env["HEADGATE_DRIVER_PYTHON"]).toBe("/env/bin/python");
+    expect(argv).toContain("spark.pyspark.driver.python=/launch/driver-python/python");
+  });
+
+  it.each([
+    ["spark-submit", "--name", "x", "s3://bucket/job.py", "--name", "y"],
+    ["/usr/lib/spark/bin/spark-submit", "--name", "x", "s3://bucket/job.py", "--name", "y"],
+    ["--name", "x", "s3://bucket/job.py", "--name", "y"],
+  ])("takes a whole command line with or without its first word", (...words) => {
+    const { argv } = driverCommandLine(withCommandLine(...words));
+    const own = argv.slice(argv.indexOf("/input/spark.conf") + 1);
+    expect(own.slice(0, 2)).toEqual(["--name", "x"]);
+    expect(own.slice(4)).toEqual(["s3://bucket/job.py", "--name", "y"]);
+  });
+
+  it.each<[string[], string]>([
+    [["--conf", "spark.authenticate=false"], "arguments may not set spark.authenticate: the server sets it"],
+    [["-c", "spark.eventLog.dir=/tmp"], "arguments may not set spark.eventLog.dir"],
+    [["--conf=spark.ui.port=4040"], "arguments may not set spark.ui.port"],
+    [["--conf", " spark.driver.bindAddress=0.0.0.0"], "arguments may not set spark.driver.bindAddress"],
+    [["--conf", "spark.master"], 'arguments has --conf "spark.master", which is not key=value'],
+    [["--properties-file", "x"], "arguments may not have --properties-file"],
+    [["--master", "yarn"], "arguments may not set spark.master: the cluster's label decides where a program runs"],
+    [["--remote", "sc://x"], "arguments may not set spark.remote"],
+    [["--deploy-mode", "cluster"], "arguments may not set the deploy mode"],
+    [["--version"], "arguments may not have --version: it does not run a program"],
+    [["--jars"], "arguments ends with --jars, which needs a value"],
+    [["--jarz", "x"], "arguments has --jarz, which is no option of spark-submit"],
+    [["other.py"], 'arguments has "other.py", which is no option of spark-submit nor the value of one'],
+    [["--driver-memory", "lots"], 'arguments has the memory size "lots"'],
+    [["--driver-java-options", "-Xmx9g"], "arguments may not have -Xmx: use --driver-memory"],
+    [["--driver-java-options", "-cp /x"], "arguments may not have the Java option -cp"],
+    [["--driver-java-options", "evil.Main"], 'arguments has the Java option "evil.Main"'],
+  ])("refuses %j", (words, message) => {
+    expect(() => driverCommandLine(withArguments(...words))).toThrow(message);
+  });
+
+  it("refuses a command line without a program", () => {
+    expect(() => driverCommandLine(withCommandLine("spark-submit", "--verbose"))).toThrow(
+      "cmdline names no program to run",
+    );
+  });
+
+  it("tells the memory before anything is prepared", () => {
+    expect(driverMemoryMiB(withCommandLine("--driver-memory", "4g", "a.py").program, 1024)).toBe(4096);
+  });
+});
+
+it.each([
+  ["512", 512],
+  ["512m", 512],
+  ["2G", 2048],
+  ["2gb", 2048],
+  ["1048576k", 1024],
+  ["1t", 1_048_576],
+])("reads the memory size %s as Spark does", (text, size) => {
+  expect(parseMemoryMiB(text, "arguments")).toBe(size);
+});
+
+it("writes properties that Java reads back as they were", () => {
+  expect(renderProperties({ "a=b c": " x\\y\nü🚰=#", plain: "v=1" })).toBe(
+    String.raw`a\=b\ c=\ x\\y\n\u00fc\ud83d\udeb0=#` + "\nplain=v=1\n",
+  );
+});

@@ -1,0 +1,69 @@
+import { mkdirSync } from "node:fs";
+import type { Config } from "./config.ts";
+import { describeStep, type SetUpStep } from "./engines/spark-home/set-up-step.ts";
+import { ensureSparkHome, type SparkHome } from "./engines/spark-home/spark-home.ts";
+
+/** `npm run setup`: fetches and builds everything a later start would, for images and machines without a network. */
+export async function setUpAll(config: Config, say: (line: string) => void, terminal: Terminal): Promise<void> {
+  // As root others have to read it, whatever our umask is; an existing one keeps its mode.
+  mkdirSync(config.cacheDir, { recursive: true, mode: 0o755 });
+  const bar = progressBar(terminal, say);
+  const { version, archive } = await setUpSpark(config, new AbortController().signal, bar.show, say);
+  bar.end();
+  say(`Spark ${version} is set up in ${config.cacheDir}${archive === undefined ? ", without fast starts" : ""}.`);
+}
+
+/** The same for the command and for the server, which does it in the background. */
+export function setUpSpark(
+  { cacheDir, sparkHome, javaHome }: Pick<Config, "cacheDir" | "sparkHome" | "javaHome">,
+  signal: AbortSignal,
+  progress: (step: SetUpStep) => void,
+  warn: (message: string) => void,
+): Promise<SparkHome> {
+  return ensureSparkHome({
+    cacheDir,
+    sparkHome: sparkHome ?? undefined,
+    javaHome: javaHome ?? undefined,
+    signal,
+    progress,
+    warn,
+  });
+}
+
+export interface Terminal {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+const barWidth = 30;
+
+/** A bar that redraws itself on a terminal; elsewhere a line at each step and each tenth of it. */
+export function progressBar(
+  terminal: Terminal,
+  say: (line: string) => void,
+): {
+  readonly show: (step: SetUpStep) => void;
+  readonly end: () => void;
+} {
+  let drawn = "";
+  let told = "";
+  const end = (): void => {
+    if (drawn !== "") terminal.write("\n");
+    drawn = "";
+  };
+  const draw = ({ text, percent }: SetUpStep): void => {
+    if (drawn !== "" && drawn !== text) end();
+    const filled = Math.round((barWidth * (percent ?? 0)) / 100);
+    const bar = percent === undefined ? "" : ` [${"#".repeat(filled)}${"-".repeat(barWidth - filled)}] ${percent} %`;
+    terminal.write(`\r${text}${bar}\u001B[K`);
+    drawn = text;
+  };
+  const tell = (step: SetUpStep): void => {
+    const line = describeStep(
+      step.percent === undefined ? step : { ...step, percent: step.percent - (step.percent % 10) },
+    );
+    if (line !== told) say(line);
+    told = line;
+  };
+  return { show: terminal.isTTY === true ? draw : tell, end };
+}
