@@ -18,8 +18,11 @@ test("a name with brackets and blanks does not shift the fields behind it", () =
   expect(parseStat(`42 (post) gres) S) ${fields}`)).toEqual(stat);
 });
 
-test("a zombie counts as gone", () => {
+test("a zombie counts as gone, unless other threads of it still run", () => {
   expect(parseStat(`42 (postgres) ${fields.replace("S", "Z")}`)).toMatchObject({ zombie: true });
+  expect(parseStat(`42 (java) ${fields.replace("S", "Z").replace("20 0 1 0", "20 0 3 0")}`)).toMatchObject({
+    zombie: false,
+  });
   expect(parsePsLine("  42 501 Z+   Sun Nov 15 04:21:39 2026     (postgres)")).toBeUndefined();
   expect(parseLink("  42   7   41 Z+   Sun Nov 15 04:21:39 2026     (postgres)")).toBeUndefined();
 });

@@ -93,16 +93,18 @@ function readLinks(pid: number): ProcessLinks | undefined {
 
 export type ProcessStat = Omit<ProcessLinks, "pid"> & { readonly zombie: boolean };
 
-/** proc(5) stat: fields 2 (name), 3 (state), 4 (parent), 6 (session), 22 (start time). */
+/** proc(5) stat: fields 2 (name), 3 (state), 4 (parent), 6 (session), 20 (threads), 22 (start time). */
 export function parseStat(line: string): ProcessStat | undefined {
   // The name stands in brackets, with any character in it.
   const nameEnd = line.lastIndexOf(")");
   const [state = "", parent, , session, ...rest] = line.slice(nameEnd + 2).split(" ");
+  const threads = Number(rest[13]);
   const startTime = rest[15];
   if (startTime === undefined) return undefined;
   return {
     name: line.slice(line.indexOf("(") + 1, nameEnd),
-    zombie: state === "Z" || state === "X",
+    // The first thread may be done while others still run, and hold the process's files.
+    zombie: (state === "Z" && threads <= 1) || state === "X",
     parentPid: Number(parent),
     sessionId: Number(session),
     startTime,

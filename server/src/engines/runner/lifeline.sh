@@ -11,13 +11,11 @@ if [ ! -r /proc/self/stat ]; then
   exit 0
 fi
 
-# Sets pid, state, parent, its session and start time from a line of proc(5) stat; the name in brackets may hold blanks.
+# Sets what we ask for from a line of proc(5) stat; the name in brackets may hold blanks.
 parse() {
   pid=${1%% *}
   set -- ${1##*) }
-  state=$1 parent=$2 its_session=$4
-  shift 19
-  begun=$1
+  state=$1 parent=$2 its_session=$4 threads=${18} begun=${20}
 }
 
 # The members of the session, those that carry the mark, and all their descendants, in $members.
@@ -32,7 +30,8 @@ find_members() {
     for file in /proc/[0-9]*/stat; do
       { read -r line <"$file"; } 2>/dev/null || continue
       parse "$line"
-      [ "$pid" != "$$" ] && [ "$state" != Z ] && [ "$state" != X ] || continue
+      [ "$pid" != "$$" ] && [ "$state" != X ] || continue
+      [ "$state" = Z ] && [ "$threads" -le 1 ] && continue
       # Another process has the number now: nothing of the session is left.
       [ "$pid" = "$session" ] && [ "$begun" != "$started" ] && exit 0
       case $members in *" $pid "*) continue ;; esac

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { listSession } from "../detached-process/stop-session.ts";
 import { markOf } from "./mark.ts";
-import { makeStubRuns, type StubRuns } from "../../../test/support/stub-run.ts";
+import { makeStubRuns, type StubRuns } from "./stub-run.ts";
 
 const isRoot = process.getuid?.() === 0;
 let runs: StubRuns;

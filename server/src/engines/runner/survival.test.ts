@@ -14,7 +14,7 @@ import { writeLease } from "./lease.ts";
 import { markOf } from "./mark.ts";
 import { monotonicMs } from "./monotonic.ts";
 import { parseStatus, protocolVersion } from "./protocol.ts";
-import { makeStubRuns, type StubRun, type StubRuns } from "../../../test/support/stub-run.ts";
+import { makeStubRuns, type StubRun, type StubRuns } from "./stub-run.ts";
 import { take } from "./taken.ts";
 
 const bootId = await readBootId();

@@ -1,15 +1,15 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect } from "vitest";
-import type { ProcessHandle } from "../../src/engines/detached-process/process-handle.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import type { ProcessHandle } from "../detached-process/process-handle.ts";
 import {
   openRunnerClient,
   type ProgramToRun,
   type RunLimits,
   type RunnerClient,
   type RunView,
-} from "../../src/engines/runner/runner-client.ts";
+} from "./runner-client.ts";
 
 const limits: RunLimits = {
   outputFile: null,
@@ -78,21 +78,13 @@ function makeStubRun(folder: string): StubRun {
       return client.start({ argv: words, cwd, env, identity, descriptor3 }, rest);
     },
     async printed(text) {
-      await expect.poll(() => read("output"), { timeout: 10_000, interval: 10 }).toContain(text);
+      await waitFor(() => (read("output").includes(text) ? true : undefined));
     },
     async running() {
-      let view: RunView = await client.observe();
-      await expect
-        .poll(
-          async () => {
-            view = await client.observe();
-            return view.state;
-          },
-          { timeout: 10_000, interval: 10 },
-        )
-        .toBe("running");
-      if (view.state !== "running") throw new Error(view.state);
-      return view;
+      return waitFor(async () => {
+        const view = await client.observe();
+        return view.state === "running" ? view : undefined;
+      });
     },
     async ended() {
       const view = await client.waitForEnd(AbortSignal.timeout(20_000));
@@ -100,4 +92,16 @@ function makeStubRun(folder: string): StubRun {
       return view.status;
     },
   };
+}
+
+const patienceMs = 10_000;
+
+async function waitFor<T>(look: () => T | undefined | Promise<T | undefined>): Promise<T> {
+  const begin = performance.now();
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (performance.now() - begin > patienceMs) throw new Error("waited in vain");
+    await delay(10);
+  }
 }
