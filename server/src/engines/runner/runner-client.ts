@@ -54,7 +54,7 @@ export interface RunnerClient {
 }
 
 const runnerProgram = fileURLToPath(new URL("runner.mjs", import.meta.url));
-/** Measured: each thread less saves 0.1 MB, the small heap nothing until a program writes much. */
+/** A runner has little to do: three threads less, and a young heap that does not grow with what a program writes. */
 const nodeOptions = ["--max-semi-space-size=1", "--v8-pool-size=1"];
 
 export function openRunnerClient(folder: string): RunnerClient {

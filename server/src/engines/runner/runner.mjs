@@ -2,7 +2,7 @@ import { enableCompileCache, flushCompileCache } from "node:module";
 import { fileURLToPath } from "node:url";
 
 // The runner's program: `node runner.mjs <folder>`. With the cache on, it neither strips types nor compiles, which
-// halves the memory each runner has for itself (22 to 10 MB). Nothing is imported later: an upgrade may replace the
+// nearly halves the memory each runner has for itself (to 12 MB). Nothing is imported later: an upgrade may replace the
 // files while it runs.
 enableCompileCache(fileURLToPath(new URL("../../../../node_modules/.cache/headgate", import.meta.url)));
 const { runFolder } = await import("./main.ts");
