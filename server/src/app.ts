@@ -1,3 +1,4 @@
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { FastifyInstance } from "fastify";
@@ -13,6 +14,7 @@ import { addDefaultCluster } from "./clusters/default-cluster.ts";
 import { accountIdentity } from "./commands/queue/attempt-folders.ts";
 import { readNode } from "./commands/queue/node-identity.ts";
 import { openQueue, type Queue, type QueueOptions } from "./commands/queue/open-queue.ts";
+import { sparkDriver } from "./commands/queue/spark-driver.ts";
 import { noDriver, type ProgramDriver } from "./commands/queue/program-driver.ts";
 import type { SubmissionServices } from "./commands/submit-command.ts";
 import type { Config } from "./config.ts";
@@ -20,6 +22,8 @@ import { openDatabase, type Database } from "./db/database.ts";
 import { databaseMetrics } from "./db/metrics.ts";
 import { migrationState } from "./db/migrate.ts";
 import { macroSandbox } from "./engines/macro-sandbox/macro-sandbox.ts";
+import { ensureSparkHome } from "./engines/spark-home/spark-home.ts";
+import { startSparkSetUp, type SparkSetUp } from "./engines/spark-home/spark-set-up.ts";
 import { findBubblewrap } from "./engines/sandbox/find-bubblewrap.ts";
 import { openSandbox } from "./engines/sandbox/sandbox.ts";
 import { httpMetrics } from "./http/metrics.ts";
@@ -64,8 +68,10 @@ export interface AppOptions {
   connection: PoolConfig;
   log: Log;
   clock?: Clock;
-  /** What runs programs. */
+  /** What runs programs instead of Spark. */
   driver?: ProgramDriver;
+  /** Whether Spark is found or installed, in the background; without it and without a driver programs wait. */
+  setsUpSpark?: boolean;
   /** Whether something keeps programs of different accounts apart. */
   isIsolated?: boolean;
   /** Whether the embedded PostgreSQL is up, where there is one. */
@@ -77,7 +83,8 @@ export async function startApp({
   connection,
   log,
   clock = systemClock,
-  driver = noDriver,
+  driver,
+  setsUpSpark = false,
   isIsolated,
   storeHealthy = () => true,
 }: AppOptions): Promise<App> {
@@ -96,7 +103,9 @@ export async function startApp({
     isolated: isIsolated ?? (sandbox.kind === "bubblewrap" || config.isolation === "none"),
     firstAccountId: () => firstAccountId(db.system),
   };
-  const queue = await composeQueue(config, { connection, db, log, registry, driver, sandbox, isolation });
+  const spark = setsUpSpark ? setUpSpark(config, log) : undefined;
+  const programs = driver ?? (spark === undefined ? noDriver : sparkDriver(spark));
+  const queue = await composeQueue(config, { connection, db, log, registry, driver: programs, sandbox, isolation });
   const macros = macroSandbox();
   const services: Services = {
     db,
@@ -128,7 +137,7 @@ export async function startApp({
     system: {
       registry,
       openApi: headgateOpenApi,
-      readiness: readinessParts(db, diskGuard, storeHealthy),
+      readiness: readinessParts(db, diskGuard, storeHealthy, spark),
     },
   });
   // Of a name with several addresses Fastify would drain the first alone.
@@ -143,12 +152,20 @@ export async function startApp({
     async stop(hurry) {
       await drain(server, hurry);
       await queue.stop();
+      await spark?.stop();
       await tasks.stop();
       macros.stop();
       await denials.flush();
       await db.close();
     },
   };
+}
+
+function setUpSpark({ cacheDir, sparkHome, javaHome }: Config, log: Log): SparkSetUp {
+  mkdirSync(cacheDir, { recursive: true, mode: 0o755 });
+  const places = { cacheDir, sparkHome: sparkHome ?? undefined, javaHome: javaHome ?? undefined };
+  const warn = (message: string): void => log.warn(message);
+  return startSparkSetUp((signal, progress) => ensureSparkHome({ ...places, signal, progress, warn }), log);
 }
 
 type QueueParts = Omit<QueueOptions, "settings" | "node" | "isShared" | "leaseFile">;
@@ -173,8 +190,21 @@ async function drain(server: FastifyInstance, hurry = new AbortController().sign
   hurry.removeEventListener("abort", cut);
 }
 
-function readinessParts(db: Database, diskGuard: DiskGuard, storeHealthy: () => boolean): ReadinessParts {
+function readinessParts(
+  db: Database,
+  diskGuard: DiskGuard,
+  storeHealthy: () => boolean,
+  spark: SparkSetUp | undefined,
+): ReadinessParts {
+  // Being set up is no reason to keep requests away: commands wait for it and say so.
+  const engine = (setUp: SparkSetUp): ReadinessParts => ({
+    spark: () => {
+      const { state, detail } = setUp.current();
+      return Promise.resolve({ ok: state !== "failed", detail });
+    },
+  });
   return {
+    ...(spark === undefined ? {} : engine(spark)),
     async store() {
       if (!storeHealthy()) return { ok: false, detail: "the embedded PostgreSQL is down" };
       await db.system.query("select 1");

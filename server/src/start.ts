@@ -99,7 +99,13 @@ const LISTEN_CURES: Readonly<Record<string, string | undefined>> = {
 
 async function listen(config: Config, store: Store, log: Log): Promise<App> {
   try {
-    return await startApp({ config, connection: store.connection, log, storeHealthy: () => store.healthy() });
+    return await startApp({
+      config,
+      connection: store.connection,
+      log,
+      setsUpSpark: true,
+      storeHealthy: () => store.healthy(),
+    });
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
     const cure = LISTEN_CURES[code];

@@ -20,5 +20,5 @@ export const stubDriver: ProgramDriver = {
       files: { "program.sh": run.programText ?? "" },
       readOnly: [],
     }),
-  readProgress: () => Promise.resolve(0),
+  followProgress: () => () => Promise.resolve(0),
 };

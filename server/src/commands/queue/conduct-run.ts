@@ -95,7 +95,11 @@ export class ConductedRun {
       const outcome = early ?? (await this.#watch());
       if (outcome === undefined) return "left";
       const end = this.#order === "abandon" ? this.#giveUp() : await this.#finish(outcome);
-      await this.#live?.tidy();
+      // What is left over costs room and nothing else.
+      await this.#services
+        .executorOf(this.#command)
+        .tidy(this.#run)
+        .catch(() => undefined);
       return end;
     } catch (error) {
       // What cannot be ended or looked at, and what could not be stored before we stopped.

@@ -19,6 +19,8 @@ export interface Executor {
   prepare(run: Run): Promise<PreparedRun>;
   /** By the handle stored for it, on the node that stored it. */
   adopt(run: Run, handle: unknown): Promise<LiveRun>;
+  /** After its end is stored: takes away what nobody will ask for. */
+  tidy(run: Run): Promise<void>;
 }
 
 export interface PreparedRun {
@@ -36,8 +38,6 @@ export interface LiveRun {
   changed(signal: AbortSignal): Promise<void>;
   /** Settles when nothing of it is left running; `look` then says how it ended. */
   stop(): Promise<void>;
-  /** After the end is stored: takes away what nobody will ask for. */
-  tidy(): Promise<void>;
 }
 
 export type RunState =
@@ -65,6 +65,8 @@ export interface RunnableCommand {
   readonly commandType: string;
   /** The `command` object of §2.2. */
   readonly command: Readonly<Record<string, unknown>>;
+  /** JSON: the values of its macros. */
+  readonly resolvedMacros: string | null;
 }
 
 export interface Run {

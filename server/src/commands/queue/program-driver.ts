@@ -10,8 +10,8 @@ export interface ProgramDriver {
   unready(): string | null;
   memoryMiB(command: RunnableCommand): number;
   commandLine(run: Run, place: DriverPlace): Promise<DriverProgram>;
-  /** In percent, from what the driver leaves in its attempt's files. */
-  readProgress(files: AttemptFiles): Promise<number>;
+  /** Reads in percent, from what the driver leaves in its attempt's files. */
+  followProgress(files: AttemptFiles): () => Promise<number>;
 }
 
 /** Folders of the attempt, under the same path inside of the sandbox. */
@@ -39,5 +39,5 @@ export const noDriver: ProgramDriver = {
   unready: () => "Spark is not set up on this node",
   memoryMiB: () => 0,
   commandLine: () => Promise.reject(new Fault("unavailable", "Spark is not set up on this node")),
-  readProgress: () => Promise.resolve(0),
+  followProgress: () => () => Promise.resolve(0),
 };

@@ -47,6 +47,7 @@ export function programExecutor(options: ProgramExecutorOptions): Executor {
         spawn: () => Promise.resolve(new RunnerRun(run.files, options, { program, limits: limitsOf(run, options) })),
       };
     },
+    tidy: (run) => tidyAttempt(run.files),
     adopt: (run) => Promise.resolve(new RunnerRun(run.files, options, undefined)),
   };
 }
@@ -95,7 +96,7 @@ interface Prepared {
 class RunnerRun implements LiveRun {
   readonly handle: unknown;
   readonly #files: AttemptFiles;
-  readonly #driver: ProgramDriver;
+  readonly #readProgress: () => Promise<number>;
   readonly #client: RunnerClient;
   readonly #prepared: Prepared | undefined;
   /** Of the runner we started ourselves: it may be gone before it has left its mark. */
@@ -106,7 +107,7 @@ class RunnerRun implements LiveRun {
   constructor(files: AttemptFiles, { driver }: ProgramExecutorOptions, prepared: Prepared | undefined) {
     this.handle = { kind: "runner", folder: files.folder };
     this.#files = files;
-    this.#driver = driver;
+    this.#readProgress = driver.followProgress(files);
     this.#client = openRunnerClient(files.folder);
     this.#prepared = prepared;
   }
@@ -127,7 +128,7 @@ class RunnerRun implements LiveRun {
         return { state: "running", pid: null, progress: 0 };
       case "running": {
         this.#isSeenRunning = true;
-        const progress = await this.#driver.readProgress(this.#files);
+        const progress = await this.#readProgress();
         return { state: "running", pid: view.status.driver?.pid ?? null, progress };
       }
       case "ended":
@@ -157,10 +158,6 @@ class RunnerRun implements LiveRun {
     await this.#client.cancel();
     const view = await this.#client.waitForEnd(AbortSignal.timeout(CANCEL_PATIENCE_MS));
     if (!isOver(view)) await this.#client.kill();
-  }
-
-  tidy(): Promise<void> {
-    return tidyAttempt(this.#files);
   }
 
   async #outcomeOf(status: RunStatus): Promise<RunOutcome> {

@@ -6,5 +6,6 @@ export const unsupportedExecutor: Executor = {
   unready: () => null,
   memoryMiB: () => 0,
   prepare: () => Promise.reject(new Fault("invalid", "not supported by this version")),
+  tidy: () => Promise.resolve(),
   adopt: () => Promise.reject(new Fault("invalid", "not supported by this version")),
 };
