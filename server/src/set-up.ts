@@ -1,33 +1,26 @@
 import { mkdirSync } from "node:fs";
 import type { Config } from "./config.ts";
 import { describeStep, type SetUpStep } from "./engines/spark-home/set-up-step.ts";
-import { ensureSparkHome, type SparkHome } from "./engines/spark-home/spark-home.ts";
+import { ensureSparkHome } from "./engines/spark-home/spark-home.ts";
 
 /** `npm run setup`: fetches and builds everything a later start would, for images and machines without a network. */
 export async function setUpAll(config: Config, say: (line: string) => void, terminal: Terminal): Promise<void> {
+  const { cacheDir, sparkHome, javaHome } = config;
   // As root others have to read it, whatever our umask is; an existing one keeps its mode.
-  mkdirSync(config.cacheDir, { recursive: true, mode: 0o755 });
-  const bar = progressBar(terminal, say);
-  const { version, archive } = await setUpSpark(config, new AbortController().signal, bar.show, say);
-  bar.end();
-  say(`Spark ${version} is set up in ${config.cacheDir}${archive === undefined ? ", without fast starts" : ""}.`);
-}
-
-/** The same for the command and for the server, which does it in the background. */
-export function setUpSpark(
-  { cacheDir, sparkHome, javaHome }: Pick<Config, "cacheDir" | "sparkHome" | "javaHome">,
-  signal: AbortSignal,
-  progress: (step: SetUpStep) => void,
-  warn: (message: string) => void,
-): Promise<SparkHome> {
-  return ensureSparkHome({
-    cacheDir,
-    sparkHome: sparkHome ?? undefined,
-    javaHome: javaHome ?? undefined,
-    signal,
-    progress,
-    warn,
-  });
+  mkdirSync(cacheDir, { recursive: true, mode: 0o755 });
+  const { show: progress, end } = progressBar(terminal, say);
+  const places = { cacheDir, sparkHome: sparkHome ?? undefined, javaHome: javaHome ?? undefined };
+  const { signal } = new AbortController();
+  try {
+    const { version, archive } = await ensureSparkHome({ ...places, signal, progress, warn: say });
+    end();
+    say(`Spark ${version} is set up in ${cacheDir}${archive === undefined ? ", without fast starts" : ""}.`);
+  } catch (error) {
+    end();
+    // What pip or Ivy said tells an operator more than that it failed.
+    if (error instanceof Error && error.cause instanceof Error) say(error.cause.message);
+    throw error;
+  }
 }
 
 export interface Terminal {

@@ -60,8 +60,10 @@ export async function runTool(argv: readonly string[], options: ToolOptions = {}
   }
 }
 
+/** What the tool said may name hosts and folders: it is the cause, for the log and the terminal. */
 export async function mustRun(what: string, argv: readonly string[], options: ToolOptions = {}): Promise<ToolResult> {
   const result = await runTool(argv, options);
   if (result.exitCode === 0) return result;
-  throw new Fault("unavailable", `${what} failed (exit code ${result.exitCode}): ${result.said.trim().slice(-2_000)}`);
+  const cause = new Error(result.said.trim());
+  throw new Fault("unavailable", `${what} failed (exit code ${result.exitCode})`, { cause });
 }

@@ -14,9 +14,8 @@ export async function withSetUpLock<T>(
   onWait: () => void,
   work: () => Promise<T>,
 ): Promise<T> {
-  const file = new DatabaseSync(path);
+  const file = new DatabaseSync(path, { timeout: 0 });
   try {
-    file.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
     for (let waited = false; !tryLock(file); waited = true) {
       if (!waited) onWait();
       await sleep(tryAgainMs, undefined, { signal });
@@ -29,7 +28,7 @@ export async function withSetUpLock<T>(
 
 function tryLock(file: DatabaseSync): boolean {
   try {
-    file.exec("BEGIN EXCLUSIVE");
+    file.exec("BEGIN IMMEDIATE");
     return true;
   } catch (error) {
     if (error instanceof Error && "errcode" in error && error.errcode === sqliteBusy) return false;
