@@ -23,9 +23,11 @@ export async function printSchema({ cacheDir }: { cacheDir: string }): Promise<v
       await migrate(store.connection);
       const client = new Client(store.connection);
       await client.connect();
-      const schema = await dumpSchema(client);
-      await client.end();
-      process.stdout.write(schema);
+      try {
+        process.stdout.write(await dumpSchema(client));
+      } finally {
+        await client.end();
+      }
     } finally {
       await store.stop();
     }

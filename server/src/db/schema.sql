@@ -371,6 +371,7 @@ CREATE INDEX command_ended ON public.command USING btree (end_time) WHERE (end_t
 CREATE INDEX command_held ON public.command USING btree (node_id) WHERE (status = ANY (ARRAY['running'::text, 'cancelling'::text]));
 CREATE INDEX command_history ON public.command USING btree (account_id, created_at DESC, id DESC);
 CREATE INDEX command_history_of_user ON public.command USING btree (account_id, user_id, created_at DESC, id DESC);
+CREATE INDEX command_sealed ON public.command USING btree (id) WHERE (secrets IS NOT NULL);
 CREATE INDEX command_waiting ON public.command USING btree (cluster_id, due_at, id) WHERE ((status = 'waiting'::text) OR ((status = 'running'::text) AND (node_id IS NULL)));
 
 CREATE INDEX command_tag_history ON public.command_tag USING btree (account_id, tag, created_at DESC, command_id DESC);
@@ -468,6 +469,10 @@ alter table membership enable row level security;
 create policy own_account on membership as permissive for all to headgate_account
   using ((account_id = ( SELECT current_account_id() AS current_account_id)));
 
+alter table node enable row level security;
+create policy no_account on node as permissive for all to headgate_account
+  using (false);
+
 alter table whitelisted_ip enable row level security;
 create policy own_account on whitelisted_ip as permissive for all to headgate_account
   using ((account_id = ( SELECT current_account_id() AS current_account_id)));
@@ -490,4 +495,5 @@ grant select on table effective_group_member to headgate_account;
 grant insert, select on table idempotency to headgate_account;
 grant delete, insert, select, update on table invitation to headgate_account;
 grant delete, insert, select, update on table membership to headgate_account;
+grant select on table node to headgate_account;
 grant delete, insert, select, update on table whitelisted_ip to headgate_account;

@@ -90,6 +90,7 @@ create index command_waiting on command (cluster_id, due_at, id) where status = 
 create index command_held on command (node_id) where status in ('running', 'cancelling');
 create index command_active_by_account on command (account_id) where status in ('running', 'cancelling');
 create index command_by_cluster on command (cluster_id);
+create index command_sealed on command (id) where secrets is not null;
 create index command_ended on command (end_time) where end_time is not null;
 
 -- Tags in a table of their own: row-level security keeps array operators off their index.
@@ -126,6 +127,9 @@ create table command_attempt (
 with made as (insert into cluster (account_id, engine) select id, '{"type":"local"}' from account returning id, account_id)
 insert into cluster_label (account_id, label, cluster_id) select account_id, 'default', id from made;
 
+-- Nodes belong to no account.
+alter table node enable row level security;
+create policy no_account on node to headgate_account using (false);
 alter table cluster enable row level security;
 create policy own_account on cluster to headgate_account using (account_id = (select current_account_id()));
 alter table cluster_label enable row level security;
@@ -139,6 +143,7 @@ create policy own_account on command_source_text to headgate_account using (acco
 alter table command_attempt enable row level security;
 create policy own_account on command_attempt to headgate_account using (account_id = (select current_account_id()));
 
+grant select on node to headgate_account;
 grant select, insert, update, delete on cluster, cluster_label to headgate_account;
 grant select, insert, update on command to headgate_account;
 grant select, insert on command_tag, command_source_text, command_attempt to headgate_account;
