@@ -1,5 +1,6 @@
 import { keepRetention, type Retention } from "./access/retention.ts";
 import { resealSecrets } from "./accounts/reseal-secrets.ts";
+import { resealCommandSecrets } from "./commands/reseal-secrets.ts";
 import type { Database } from "./db/database.ts";
 import type { Clock } from "./lib/clock.ts";
 import type { DiskGuard } from "./lib/disk-guard.ts";
@@ -12,17 +13,21 @@ export interface TaskServices {
   clock: Clock;
   diskGuard: DiskGuard;
   retention: Retention;
+  /** Of the files of commands, on this node. */
+  keepFiles: () => Promise<void>;
 }
 
 const RESEAL_BATCH = 100;
 
 /** The whole list of periodic tasks. */
-export function periodicTasks({ db, keys, clock, diskGuard, retention }: TaskServices): PeriodicTask[] {
+export function periodicTasks({ db, keys, clock, diskGuard, retention, keepFiles }: TaskServices): PeriodicTask[] {
   return [
     { name: "disk", everySeconds: 5, run: () => diskGuard.check() },
     // A rotation (admin key-rotate) reaches every node within these seconds; `--retire` waits longer than that.
     { name: "keys", everySeconds: 5, run: async () => keys.reload() },
     { name: "reseal", everySeconds: 60, run: () => resealSecrets(db, keys, RESEAL_BATCH) },
+    { name: "reseal-commands", everySeconds: 60, run: () => resealCommandSecrets(db.system, keys, RESEAL_BATCH) },
     { name: "retention", everySeconds: 600, run: () => keepRetention(db, clock, retention) },
+    { name: "command files", everySeconds: 600, run: keepFiles },
   ];
 }

@@ -18,6 +18,7 @@ beforeAll(async () => {
   await account.put("/api/v2/accounts", {
     account: { storage_access_key: "AKIAEXAMPLE00001", storage_secret_key: "first" },
   });
+  await account.post("/commands", { command_type: "HadoopCommand", sub_command: "s3distcp", encryptionKey: "sealed" });
 });
 
 function keyIds(): number[] {
@@ -38,7 +39,8 @@ async function keyIdsInUse(): Promise<number[]> {
   const rows = await given.app.services.db.system.query<{ sealed: Buffer }>(
     `select storage_secret_key as sealed from account where storage_secret_key is not null
      union all select storage_access_key from account where storage_access_key is not null
-     union all select reply from idempotency`,
+     union all select reply from idempotency
+     union all select secrets from command where secrets is not null`,
   );
   return [...new Set(rows.map(({ sealed }) => KeyRing.keyIdOf(sealed)))];
 }

@@ -4,6 +4,8 @@ import { Command } from "commander";
 import { countRepliesNotUnder, resealReplies } from "../access/reseal-replies.ts";
 import { resealSecrets } from "../accounts/reseal-secrets.ts";
 import { countSealedBefore } from "../accounts/store/sealed.ts";
+import { resealCommandSecrets } from "../commands/reseal-secrets.ts";
+import { countSecretsNotUnder } from "../commands/store/sealed.ts";
 import type { Database } from "../db/database.ts";
 import { withOperatorLock } from "../db/operator-lock.ts";
 import { Fault } from "../lib/fault.ts";
@@ -67,8 +69,9 @@ async function resealEverything(db: Database, keys: KeyRing): Promise<boolean> {
     for (;;) {
       const accounts = await resealSecrets(db, keys, BATCH);
       const replies = await resealReplies(db.system, keys, BATCH);
-      if (accounts + replies === 0) return true;
-      const left = accounts + (await countRepliesNotUnder(db.system, keys.newestId));
+      const commands = await resealCommandSecrets(db.system, keys, BATCH);
+      if (accounts + replies + commands === 0) return true;
+      const left = accounts + (await countNotUnder(db, keys.newestId));
       idle = left < before ? 0 : idle + 1;
       if (idle > ROUNDS_WITHOUT_PROGRESS) return false;
       if (idle > 0) await delay(100);
@@ -79,6 +82,11 @@ async function resealEverything(db: Database, keys: KeyRing): Promise<boolean> {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new Fault("invalid", `A stored secret does not open (${why}). No key was removed.`, { cause });
   }
+}
+
+/** Kept replies and secrets of commands. */
+async function countNotUnder(db: Database, keyId: number): Promise<number> {
+  return (await countRepliesNotUnder(db.system, keyId)) + (await countSecretsNotUnder(db.system, keyId));
 }
 
 /** Longer than a server takes to see a new key, and than a transaction that sealed with the old one can last. */
@@ -100,7 +108,7 @@ async function retire(cli: Cli, session: Session): Promise<void> {
       `The newest key is too new: a server may still seal with the one before. Try again in ${Math.ceil(waitMs / 1000)} s.`,
     );
   }
-  const left = (await countSealedBefore(db.system, newest.id)) + (await countRepliesNotUnder(db.system, newest.id));
+  const left = (await countSealedBefore(db.system, newest.id)) + (await countNotUnder(db, newest.id));
   if (left > 0) {
     throw new Fault(
       "conflict",

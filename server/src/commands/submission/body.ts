@@ -29,7 +29,7 @@ const commonFields = {
   macros: Type.Optional(
     Type.Unsafe<unknown>({
       type: ["array", "string"],
-      items: { type: "object", additionalProperties: { type: "string" } },
+      items: { type: "object", additionalProperties: true },
       maxItems: 100,
       maxLength: 1_048_576,
       description:

@@ -24,7 +24,8 @@ export function parseMacros(given: unknown): GivenMacro[] {
 
 function parseEntry(entry: unknown): GivenMacro[] {
   if (!isRecord(entry)) throw invalid("macros", "must be an array of objects");
-  return Object.entries(entry).map(([name, value]) => {
+  const given = Object.entries(entry).filter(([, value]) => value !== null);
+  return given.map(([name, value]) => {
     if (!NAME.test(name)) throw invalid("macros", "must have identifiers of letters, digits and _ as variables");
     const expression = typeof value === "number" || typeof value === "boolean" ? String(value) : value;
     if (typeof expression !== "string" || expression.trim() === "") {
