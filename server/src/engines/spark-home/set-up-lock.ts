@@ -16,6 +16,7 @@ export async function withSetUpLock<T>(
 ): Promise<T> {
   const file = new DatabaseSync(path, { timeout: 0 });
   try {
+    file.exec("PRAGMA journal_mode = MEMORY"); // nothing is ever written: no file beside it
     for (let waited = false; !tryLock(file); waited = true) {
       if (!waited) onWait();
       await sleep(tryAgainMs, undefined, { signal });
