@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
-import { useSeaweedFs } from "../../test/support/seaweedfs.ts";
+import { useSeaweedFs } from "../../test/seaweedfs/seaweedfs.ts";
 import type { ObjectStore } from "../engines/object-store/object-store.ts";
 import { s3Store } from "../engines/object-store/s3/s3-store.ts";
 

@@ -9,7 +9,7 @@ import { lockDataDir } from "../../src/db/embedded/data-dir-lock.ts";
 import { startEmbeddedPostgres } from "../../src/db/embedded/embedded-postgres.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { repositoryDir } from "./repository-dir.ts";
-import { serveSeaweedFs } from "./seaweedfs-server.ts";
+import { serveSeaweedFs } from "../seaweedfs/seaweedfs-server.ts";
 
 /** One real PostgreSQL for the whole run, and a migrated template that every test file clones its own database from. */
 export const TEMPLATE = "headgate_template";

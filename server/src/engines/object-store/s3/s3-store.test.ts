@@ -5,7 +5,7 @@ import { buffer } from "node:stream/consumers";
 import { crc32 } from "node:zlib";
 import { Agent } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { useSeaweedFs } from "../../../../test/support/seaweedfs.ts";
+import { useSeaweedFs } from "../../../../test/seaweedfs/seaweedfs.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import { getText } from "../get-text.ts";
 import type { ObjectEntry, ObjectStore } from "../object-store.ts";
