@@ -60,7 +60,7 @@ function faultOf(
   if (method === "HEAD") return undefined;
   if (reply.status !== 200) return isErrorForm(reply) ? undefined : "another error form";
   if (!isOwnRoute) return undefined;
-  return checks.get(operationId)?.(reply.body) === true ? undefined : "a reply that the document does not describe";
+  return checks.get(operationId)?.(reply) === true ? undefined : "a reply that the document does not describe";
 }
 
 function isErrorForm({ status, body }: Reply): boolean {
@@ -74,15 +74,23 @@ function isErrorForm({ status, body }: Reply): boolean {
   );
 }
 
-type ReplyChecks = Map<string, (value: unknown) => boolean>;
+type ReplyChecks = Map<string, (reply: Reply) => boolean>;
 
 function replyChecks(): ReplyChecks {
   return new Map(
     operationsOf(document).map(({ operation }) => {
       const reply = operation.responses["200"];
       if (reply === undefined || isReference(reply)) throw new Error(`${operation.operationId} has no reply`);
-      const validator = Compile(closed(reply.content?.["application/json"].schema ?? {}));
-      return [operation.operationId, (value: unknown) => validator.Check(value)];
+      const byType = new Map(
+        Object.entries(reply.content ?? {}).map(([type, { schema }]) => [type, Compile(closed(schema))]),
+      );
+      return [
+        operation.operationId,
+        ({ headers, body, text }: Reply) => {
+          const [type = ""] = (headers.get("content-type") ?? "").split(";");
+          return byType.get(type)?.Check(type === "application/json" ? body : text) === true;
+        },
+      ];
     }),
   );
 }

@@ -110,7 +110,7 @@ function outcomeOf({ status, body }: Reply, permission: Permission): Outcome {
   expect(status).toBeLessThan(500);
   if (status === 401) return 401;
   if (status === 404 && permission === "operator") return 404;
-  const isRefusedAtTheGate = /^You may not do this: it needs|^Your user /.test(body.error?.error_message);
+  const isRefusedAtTheGate = /^You may not do this: it needs|^Your user /.test(body?.error?.error_message);
   return status === 403 && isRefusedAtTheGate ? 403 : "passes";
 }
 

@@ -17,7 +17,7 @@ interface Schemas {
   params?: TObject;
   query?: TObject;
   body?: TObject;
-  reply: TSchema;
+  reply?: TSchema;
 }
 
 const codecs = new WeakMap<Schemas, EndpointCodec>();
@@ -30,7 +30,8 @@ export function codecOf(endpoint: Schemas): EndpointCodec {
       readQuery: inputReader(endpoint.query),
       readBody: inputReader(endpoint.body),
       // The library types schemas as JSON Schema draft 7; ours use the 2020 form of nullable types, which it reads.
-      writeReply: fastJson(endpoint.reply as Parameters<typeof fastJson>[0]),
+      writeReply:
+        endpoint.reply === undefined ? JSON.stringify : fastJson(endpoint.reply as Parameters<typeof fastJson>[0]),
     };
     codecs.set(endpoint, codec);
   }

@@ -1,4 +1,5 @@
 import type { Static, TObject, TSchema } from "typebox";
+import type { StreamReply, StreamType } from "./stream-reply.ts";
 
 /**
  * An endpoint is data plus a short handler. Everything else — routing of every version and spelling, parsing, access,
@@ -22,6 +23,12 @@ export interface RequestInput<
   body: Value<B>;
 }
 
+/** What every handler gets besides its input, whatever the product's access rules are. */
+export interface RequestLife {
+  /** Whoever waits or follows comes to an end when this is given. */
+  endingSignal: () => AbortSignal;
+}
+
 export interface Endpoint<Access, Admitted, Services> {
   /** Reads as a CLI command: `whitelist_ip_add`. */
   id: string;
@@ -40,14 +47,19 @@ export interface Endpoint<Access, Admitted, Services> {
   query?: TObject;
   body?: TObject;
   bodyLimitBytes?: number;
-  reply: TSchema;
+  /** Of the JSON it answers with; undefined when it answers with streams alone. */
+  reply?: TSchema;
+  /** What it streams instead, and what that holds. */
+  streams?: Partial<Record<Exclude<StreamType, "application/json">, string>>;
+  /** Headers of its own, and what they say. */
+  replyHeaders?: Readonly<Record<string, string>>;
   /** Finds what the path names before the body is judged: an unknown id is 404 whatever the body holds. */
   find?: (
     request: Pick<RequestInput<TObject, TObject, TObject>, "params"> & Admitted,
     services: Services,
   ) => Promise<unknown>;
   handle: (
-    request: RequestInput<TObject, TObject, TObject> & Admitted & { found: unknown },
+    request: RequestInput<TObject, TObject, TObject> & Admitted & RequestLife & { found: unknown },
     services: Services,
   ) => Promise<unknown>;
 }
@@ -65,9 +77,12 @@ type EndpointDefinition<
   params?: P;
   query?: Q;
   body?: B;
-  reply: R;
+  reply?: R;
   find?: (request: Pick<RequestInput<P, Q, B>, "params"> & Admitted, services: Services) => Promise<Found>;
-  handle: (request: RequestInput<P, Q, B> & Admitted & { found: Found }, services: Services) => Promise<Static<R>>;
+  handle: (
+    request: RequestInput<P, Q, B> & Admitted & RequestLife & { found: Found },
+    services: Services,
+  ) => Promise<Static<R> | StreamReply>;
 };
 
 /** Binds the definition function to the product's kind of access; schemas type the handler's input and reply. */

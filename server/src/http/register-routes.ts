@@ -1,12 +1,14 @@
-import type { FastifyInstance, FastifyRequest, RouteOptions } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import { Fault } from "../lib/fault.ts";
 import { deprecationHeaders } from "./deprecation.ts";
+import { endingSignals } from "./ending-signal.ts";
 import { codecOf } from "./endpoint-codec.ts";
 import type { Endpoint, RequestInput } from "./endpoint.ts";
 import type { Arrival } from "./gate.ts";
 import { isRecord } from "./lenient.ts";
 import { refuseOtherMethods } from "./refuse-other-methods.ts";
 import { routeTable, type Route } from "./route-table.ts";
+import { StreamReply, streamOf } from "./stream-reply.ts";
 import type { HttpOptions } from "./http-options.ts";
 import type { TObject } from "typebox";
 
@@ -15,13 +17,15 @@ export function registerRoutes<Access, Admission, Admitted, Services>(
   options: HttpOptions<Access, Admission, Admitted, Services>,
 ): void {
   const routes = routeTable(options.endpoints);
-  for (const route of routes) server.route(routeOptions(route, options));
+  const endingSignal = endingSignals(server);
+  for (const route of routes) server.route(routeOptions(route, options, endingSignal));
   for (const [url, methods] of methodsByUrl(routes)) refuseOtherMethods(server, url, methods);
 }
 
 function routeOptions<Access, Admission, Admitted, Services>(
   route: Route<Endpoint<Access, Admitted, Services>>,
   options: HttpOptions<Access, Admission, Admitted, Services>,
+  endingSignal: (reply: FastifyReply) => AbortSignal,
 ): RouteOptions {
   const { endpoint } = route;
   const { gate, services, writesRefused } = options;
@@ -60,7 +64,9 @@ function routeOptions<Access, Admission, Admitted, Services>(
           return kept;
         }
       }
-      return endpoint.handle({ ...input, ...admitted, found }, services);
+      const life = { endingSignal: () => endingSignal(reply) };
+      const answer = await endpoint.handle({ ...input, ...admitted, ...life, found }, services);
+      return answer instanceof StreamReply ? streamOf(answer, reply) : answer;
     },
   };
 }

@@ -1,4 +1,4 @@
-import { open, type FileHandle } from "node:fs/promises";
+import { openPlainFile, type PlainFile } from "../../lib/plain-file.ts";
 import { EventLogProgress, type SparkJob } from "./event-log-progress.ts";
 
 export interface EventLogState {
@@ -9,6 +9,8 @@ export interface EventLogState {
 const chunkBytes = 256 * 1024;
 /** Events with whole query plans can be huge; those we need are small unless a job has very many stages. */
 const longestLineBytes = 8 * 1024 * 1024;
+/** Far more than real programs leave; beyond it nothing is counted. */
+const longestLogBytes = 2 * 1024 * 1024 * 1024;
 const newline = 0x0a;
 
 const wanted = ["JobStart", "TaskEnd", "StageCompleted", "JobEnd"].map((name) => `{"Event":"SparkListener${name}"`);
@@ -36,19 +38,20 @@ export class EventLogReader {
       try {
         await this.#readNew(file);
       } finally {
-        await file.close();
+        await file.handle.close();
       }
     }
     return { progress: this.#counts.progress, jobs: this.#counts.jobs };
   }
 
-  async #readNew(file: FileHandle): Promise<void> {
-    const { ino, size } = await file.stat();
+  async #readNew({ handle }: PlainFile): Promise<void> {
+    const { ino, size: fullSize } = await handle.stat();
+    const size = Math.min(fullSize, longestLogBytes);
     if (this.#fileId !== String(ino) || size < this.#offset) this.#begin(String(ino));
     const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, Math.max(1, size - this.#offset)));
     // Only up to the size it has now: a program that writes without end shall not keep us here.
     while (this.#offset < size) {
-      const { bytesRead } = await file.read(chunk, 0, Math.min(chunk.length, size - this.#offset), this.#offset);
+      const { bytesRead } = await handle.read(chunk, 0, Math.min(chunk.length, size - this.#offset), this.#offset);
       if (bytesRead === 0) return;
       this.#offset += bytesRead;
       this.#takeLines(chunk.subarray(0, bytesRead));
@@ -95,13 +98,10 @@ export class EventLogReader {
   }
 }
 
-async function openEither(paths: readonly string[]): Promise<FileHandle | undefined> {
+async function openEither(paths: readonly string[]): Promise<PlainFile | undefined> {
   for (const path of paths) {
-    try {
-      return await open(path, "r");
-    } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
-    }
+    const file = await openPlainFile(path);
+    if (file !== undefined) return file;
   }
   return undefined;
 }

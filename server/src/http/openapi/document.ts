@@ -47,7 +47,7 @@ export interface Parameter {
 export interface Response {
   description: string;
   headers?: Record<string, Header | Reference>;
-  content?: JsonContent;
+  content?: Content;
 }
 
 export interface Header {
@@ -58,6 +58,9 @@ export interface Header {
 export interface Reference {
   $ref: string;
 }
+
+/** By content type. */
+export type Content = Record<string, { schema: JsonSchema }>;
 
 export interface JsonContent {
   "application/json": { schema: JsonSchema };

@@ -2,7 +2,7 @@ import type { TObject } from "typebox";
 import type { Endpoint } from "../endpoint.ts";
 import { deprecationHeaders } from "../deprecation.ts";
 import { isRecord } from "../lenient.ts";
-import type { Header, JsonSchema, Operation, Parameter, Reference } from "./document.ts";
+import type { Content, Header, JsonSchema, Operation, Parameter, Reference } from "./document.ts";
 import type { DocumentedPath } from "./documented-paths.ts";
 import type { NamedSchemas } from "./named-schemas.ts";
 import { refusalsOf } from "./refusals.ts";
@@ -38,7 +38,7 @@ export function operationEntry(
       "200": {
         description: "Done.",
         headers: replyHeaders(path),
-        content: { "application/json": { schema: schemas.place(endpoint.reply) } },
+        content: replyContent(endpoint, schemas),
       },
       ...refusalsOf(endpoint, access.needsToken, access.isHidden),
     },
@@ -81,12 +81,30 @@ function requestBody(body: TObject, schemas: NamedSchemas): NonNullable<Operatio
   };
 }
 
+function replyContent({ reply, streams = {} }: Endpoint<unknown, never, never>, schemas: NamedSchemas): Content {
+  const streamed = Object.entries(streams).map(([type, description]) => [
+    type,
+    { schema: { type: "string", description } },
+  ]);
+  return {
+    ...(reply === undefined ? {} : { "application/json": { schema: schemas.place(reply) } }),
+    ...Object.fromEntries(streamed),
+  };
+}
+
 function replyHeaders({ endpoint, version }: DocumentedPath<Endpoint<unknown, never, never>>) {
+  const own = Object.entries(endpoint.replyHeaders ?? {}).map(([name, description]): [string, Header] => [
+    name,
+    { description, schema: { type: "string" } },
+  ]);
   const deprecation = Object.entries(deprecationHeaders(endpoint, version)).map(([name, value]): [string, Header] => [
     name,
     { description: "This version has a newer one.", schema: { type: "string", const: value } },
   ]);
-  return { "X-Request-Id": { $ref: "#/components/headers/RequestId" }, ...Object.fromEntries(deprecation) };
+  return {
+    "X-Request-Id": { $ref: "#/components/headers/RequestId" },
+    ...Object.fromEntries([...own, ...deprecation]),
+  };
 }
 
 function propertiesOf(schema: TObject | undefined): [string, JsonSchema][] {

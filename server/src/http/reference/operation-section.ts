@@ -34,11 +34,7 @@ export function operationSection({ method, path, operation }: ListedOperation, d
             ${fieldTable(requestBody.content["application/json"].schema, resolve)}`
     }
     <h4>Reply 200</h4>
-    ${
-      reply === undefined || isReference(reply) || reply.content === undefined
-        ? undefined
-        : fieldTable(reply.content["application/json"].schema, resolve)
-    }
+    ${reply === undefined || isReference(reply) ? undefined : replyTables(reply, resolve)}
     ${refusalTable(responses, document)}
   </article>`;
 }
@@ -63,6 +59,17 @@ function parameterTable({ parameters = [] }: Operation, document: OpenApiDocumen
     <table>
       ${rows}
     </table>`;
+}
+
+function replyTables({ content = {} }: Response, resolve: Resolve): Html[] {
+  return Object.entries(content).map(([type, { schema }]) =>
+    type === "application/json"
+      ? fieldTable(schema, resolve)
+      : html`<p>
+          <code>${type}</code>:
+          ${typeof schema.description === "string" ? schema.description : typeText(schema, resolve)}
+        </p>`,
+  );
 }
 
 function fieldTable(schema: JsonSchema, resolve: Resolve): Html {

@@ -1,0 +1,34 @@
+import { Readable } from "node:stream";
+import type { FastifyReply } from "fastify";
+
+/** What a stream can be; errors stay JSON, whatever was asked for. */
+export type StreamType = "text/plain" | "text/event-stream" | "application/octet-stream" | "application/json";
+
+/**
+ * A reply too large to hold, or one that is not complete yet. It is read no faster than the client takes it, and is
+ * passed on byte for byte: neither the reply schema nor the identifier prefix touch it.
+ */
+export class StreamReply {
+  readonly type: StreamType;
+  readonly body: AsyncIterable<Uint8Array | string>;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    type: StreamType,
+    body: AsyncIterable<Uint8Array | string>,
+    headers: Readonly<Record<string, string>> = {},
+  ) {
+    this.type = type;
+    this.body = body;
+    this.headers = headers;
+  }
+}
+
+/** A client that takes nothing for so long is gone; a quiet stream says something sooner. */
+const STALL_LIMIT_MS = 60_000;
+
+export function streamOf({ type, body, headers }: StreamReply, reply: FastifyReply): Readable {
+  reply.type(type === "application/octet-stream" ? type : `${type}; charset=utf-8`).headers(headers);
+  reply.raw.setTimeout(STALL_LIMIT_MS, () => reply.raw.destroy());
+  return Readable.from(body, { objectMode: false, highWaterMark: 64 * 1024 });
+}

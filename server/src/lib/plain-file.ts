@@ -1,0 +1,47 @@
+import { constants } from "node:fs";
+import { open, type FileHandle } from "node:fs/promises";
+
+/** A file that is open, and its size at that moment. */
+export interface PlainFile {
+  readonly handle: FileHandle;
+  readonly size: number;
+}
+
+const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+/** Not there; a symbolic link; a socket; a pipe or device with nobody behind it. */
+const ABSENT = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENXIO", "ENODEV"]);
+const CHUNK_BYTES = 64 * 1024;
+
+/**
+ * Opens a file in a folder that programs can write into: no link is followed, and nothing but a plain file is read,
+ * so that none of them leads us elsewhere or keeps us waiting. Undefined: there is no such file.
+ */
+export async function openPlainFile(path: string): Promise<PlainFile | undefined> {
+  let handle: FileHandle;
+  try {
+    handle = await open(path, FLAGS);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && ABSENT.has(String(error.code))) return undefined;
+    throw error;
+  }
+  try {
+    const stats = await handle.stat();
+    if (stats.isFile()) return { handle, size: stats.size };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+  await handle.close();
+  return undefined;
+}
+
+/** The bytes from `start` up to `end`, a piece at a time. Fails when the file has become shorter than that. */
+export async function* readPieces({ handle }: PlainFile, start: number, end: number): AsyncGenerator<Buffer> {
+  for (let at = start; at < end;) {
+    const piece = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, end - at));
+    const { bytesRead } = await handle.read(piece, 0, piece.length, at);
+    if (bytesRead === 0) throw new Error("a file became shorter while it was read");
+    at += bytesRead;
+    yield piece.subarray(0, bytesRead);
+  }
+}
