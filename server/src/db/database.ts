@@ -54,7 +54,7 @@ class PooledDatabase implements Database {
       max: 16,
       pipeline: true,
       connectionTimeoutMillis: 5_000,
-      idleTimeoutMillis: 60_000,
+      idleTimeoutMillis: 10_000, // each costs PostgreSQL some 15 MB
       statement_timeout: 30_000,
       query_timeout: 40_000, // of a server that does not even answer with its own timeout
       idle_in_transaction_session_timeout: 60_000,
