@@ -12,6 +12,7 @@ import { accountStorage } from "./accounts/account-storage.ts";
 import { firstAccountId } from "./accounts/store/operator.ts";
 import { addDefaultCluster } from "./clusters/default-cluster.ts";
 import { accountIdentity } from "./commands/queue/attempt-folders.ts";
+import { fileKeeper } from "./commands/queue/keep-files.ts";
 import { readNode } from "./commands/queue/node-identity.ts";
 import { openQueue, type Queue, type QueueOptions } from "./commands/queue/open-queue.ts";
 import { sparkDriver } from "./commands/queue/spark-driver.ts";
@@ -34,10 +35,10 @@ import { guardDisk, type DiskGuard } from "./lib/disk-guard.ts";
 import { openKeyRing } from "./lib/key-file.ts";
 import type { KeyRing } from "./lib/key-ring.ts";
 import type { Log } from "./lib/log.ts";
-import { runPeriodically } from "./lib/periodic.ts";
+import { runPeriodically, type RunningTasks } from "./lib/periodic.ts";
 import { headgateOpenApi } from "./openapi-document.ts";
 import { endpoints } from "./routes.ts";
-import { periodicTasks } from "./tasks.ts";
+import { periodicTasks, type TaskServices } from "./tasks.ts";
 
 /** A client that does not read its answer must not hold up a stop. */
 const DRAIN_LIMIT_MS = 20_000;
@@ -143,13 +144,13 @@ export async function startApp({
   // Of a name with several addresses Fastify would drain the first alone.
   await server.listen({ host: config.host === "localhost" ? "127.0.0.1" : config.host, port: config.port });
   queue.start();
-  const retention = { auditDays: config.retainAuditDays, idempotencyHours: config.retainIdempotencyHours };
-  const tasks = runPeriodically(periodicTasks({ db, keys, clock, diskGuard, retention }), log);
+  const tasks = startTasks(config, { db, keys, clock, diskGuard }, log);
 
   return {
     url: urlOf(server, config.host),
     services,
     async stop(hurry) {
+      queue.endWaits();
       await drain(server, hurry);
       await queue.stop();
       await spark?.stop();
@@ -159,6 +160,16 @@ export async function startApp({
       await db.close();
     },
   };
+}
+
+type TaskParts = Omit<TaskServices, "retention" | "keepFiles">;
+
+function startTasks(config: Config, parts: TaskParts, log: Log): RunningTasks {
+  const { retainAuditDays: auditDays, retainIdempotencyHours: idempotencyHours } = config;
+  const { retainResultsDays: resultsDays, retainLogsDays: logsDays } = config;
+  const keepFiles = fileKeeper(parts.db, parts.clock, config.dataDir, { resultsDays, logsDays });
+  const retention = { auditDays, idempotencyHours };
+  return runPeriodically(periodicTasks({ ...parts, retention, keepFiles }), log);
 }
 
 function setUpSpark({ cacheDir, sparkHome, javaHome }: Config, log: Log): SparkSetUp {

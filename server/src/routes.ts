@@ -32,7 +32,9 @@ import { viewFeatures } from "./accounts/view-features.ts";
 import { listClusters } from "./clusters/list-clusters.ts";
 import { viewCluster } from "./clusters/view-cluster.ts";
 import { cancelCommand } from "./commands/cancel-command.ts";
+import { editNode } from "./commands/edit-node.ts";
 import { listHistory } from "./commands/list-history.ts";
+import { listNodes } from "./commands/list-nodes.ts";
 import { rerunCommand } from "./commands/rerun-command.ts";
 import { submitCommand } from "./commands/submit-command.ts";
 import { viewCommand } from "./commands/view-command.ts";
@@ -104,4 +106,7 @@ export const endpoints = [
   viewCommand,
   rerunCommand,
   cancelCommand,
+  // the operator's view of nodes
+  listNodes,
+  editNode,
 ] as const;

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { OperationAccess } from "../src/access/operation.ts";
 import { mintToken } from "../src/access/token.ts";
@@ -94,7 +96,10 @@ describe.each(endpoints.map((endpoint) => ({ id: endpoint.id, endpoint })))("$id
     const { permission }: OperationAccess = endpoint.access;
     const account = await given.account();
     const client = await clientOf(account, permission);
-    const params = Object.fromEntries(pathParameters(endpoint).map((name) => [name, String(account.accountId)]));
+    const nodeId = readFileSync(join(given.dataDir, "node-id"), "utf8").trim();
+    const params = Object.fromEntries(
+      pathParameters(endpoint).map((name) => [name, name === "node_id" ? nodeId : String(account.accountId)]),
+    );
     const query = new URLSearchParams(
       Object.entries(sampleObject(endpoint.query)).map(([key, value]): [string, string] => [key, String(value)]),
     );

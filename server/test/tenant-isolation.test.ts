@@ -163,6 +163,7 @@ async function ownObjects(account: AccountClient): Promise<Record<string, string
     users: String(member.membershipId),
     ids: String(id),
     account_id: String(account.accountId),
+    node_id: "00000000-0000-4000-8000-000000000000",
     cluster_id: "default",
     command_id: String(command.id),
   };

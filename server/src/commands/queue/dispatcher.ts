@@ -39,6 +39,8 @@ const LOOK_EVERY_MS = 1000;
 /** Beyond the lease, for runners to end their programs. */
 const LEASE_MARGIN_SECONDS = 60;
 const HEARTBEATS_PER_LEASE = 20;
+/** It also brings the state that an operator gave the node. */
+const HEARTBEAT_AT_LEAST_MS = 5000;
 const ABANDONED_EVERY_MS = 5000;
 const CANDIDATES_PER_CLUSTER = 16;
 
@@ -91,7 +93,8 @@ export class Dispatcher {
   async #beat(): Promise<void> {
     const { db, node, leaseSeconds, metrics, renewLease } = this.#options;
     const askedAt = this.#options.now();
-    if (askedAt - this.#heartbeatAt < (leaseSeconds * 1000) / HEARTBEATS_PER_LEASE) return;
+    const everyMs = Math.min(HEARTBEAT_AT_LEAST_MS, (leaseSeconds * 1000) / HEARTBEATS_PER_LEASE);
+    if (askedAt - this.#heartbeatAt < everyMs) return;
     try {
       const known = await nodeHeartbeat(db.system, node.id);
       if (known === undefined || this.#heartbeatAt === -Infinity) await registerNode(db.system, node);

@@ -48,6 +48,8 @@ export interface Queue {
   readonly waitingReason: WaitingReason;
   /** From now on commands run here. */
   start(): void;
+  /** Answers now whoever waits for the end of a command. */
+  endWaits(): void;
   /** Leaves alone what runs. */
   stop(): Promise<void>;
 }
@@ -95,6 +97,7 @@ export function openQueue(options: QueueOptions): Queue {
         renewLease: (askedAt) => writeLease(options.leaseFile, { bootId: node.bootId, renewedAtMs: askedAt }),
       });
     },
+    endWaits: () => events.close(),
     async stop() {
       events.close();
       await dispatcher?.stop();

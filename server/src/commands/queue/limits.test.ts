@@ -1,0 +1,88 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { useServer, type AccountClient } from "../../../test/support/given.ts";
+import { stubDriver } from "../../../test/support/stub-driver.ts";
+
+const given = useServer({
+  driver: stubDriver,
+  settings: { HEADGATE_COMMANDS_PER_CLUSTER: "2", HEADGATE_MEMORY_BUDGET: "350m", HEADGATE_LEASE_SECONDS: "5" },
+});
+const PATIENCE = { timeout: 20_000 };
+
+async function submit(account: AccountClient, program: string): Promise<number> {
+  const { id } = await account.post("/commands", { command_type: "SparkCommand", language: "python", program });
+  return id;
+}
+
+async function statuses(account: AccountClient): Promise<Record<string, number>> {
+  const rows = await given.app.services.db.system.query<{ status: string; count: number }>(
+    "select status, count(*) from command where account_id = $1 group by status",
+    [account.accountId],
+  );
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+}
+
+async function cancelAll(): Promise<void> {
+  const { db, commandEvents } = given.app.services;
+  await db.system.query(
+    `update command set status = case when node_id is null then 'cancelled' else 'cancelling' end,
+       end_time = case when node_id is null then now() end where end_time is null`,
+  );
+  commandEvents.wake();
+  await expect.poll(() => db.system.query("select id from command where end_time is null"), PATIENCE).toEqual([]);
+}
+
+afterEach(cancelAll);
+
+test("no more commands run on a cluster than it may, and the others say so", async () => {
+  const account = await given.account();
+  for (let each = 0; each < 4; each += 1) await submit(account, "sleep 300");
+  await expect.poll(() => statuses(account), PATIENCE).toEqual({ running: 2, waiting: 2 });
+  const last = await submit(account, "true");
+  await expect
+    .poll(() => account.get(`/commands/${last}`), PATIENCE)
+    .toMatchObject({ status: "waiting", waiting_reason: "its cluster runs as many commands as it may (2)" });
+});
+
+test("no more run on a node than its memory allows, shared between the accounts", async () => {
+  const [first, second] = [await given.account(), await given.account()];
+  for (let each = 0; each < 2; each += 1) await submit(first, "sleep 300");
+  await expect.poll(() => statuses(first), PATIENCE).toEqual({ running: 2 });
+  for (let each = 0; each < 2; each += 1) await submit(second, "sleep 300");
+  await expect.poll(() => statuses(second), PATIENCE).toEqual({ running: 1, waiting: 1 });
+  const { commands } = await second.get("/commands");
+  const waiting = commands.find(({ status }: { status: string }) => status === "waiting");
+  expect(waiting.waiting_reason).toMatch(/memory of the node/);
+});
+
+describe("/api/v2/nodes", () => {
+  test("a paused node starts nothing until it is resumed, and says so", async () => {
+    const [operator, account] = [await given.operator(), await given.account()];
+    const { nodes } = await operator.get("/api/v2/nodes");
+    expect(nodes).toMatchObject([{ state: "active", memory_budget_mib: 350 }]);
+    const path = `/api/v2/nodes/${nodes[0].id}`;
+    expect(await operator.put(path, { state: "paused" })).toMatchObject({ state: "paused" });
+    const id = await submit(account, "true");
+    await expect
+      .poll(() => account.get(`/commands/${id}`), PATIENCE)
+      .toMatchObject({ status: "waiting", waiting_reason: "the node is paused by its operator" });
+    await operator.put(path, { state: "active" });
+    await expect.poll(() => account.get(`/commands/${id}`), PATIENCE).toMatchObject({ status: "done" });
+  });
+
+  test("nobody but operators sees nodes, and unknown ones are unknown", async () => {
+    const account = await given.account();
+    await account.get("/api/v2/nodes").refused(404);
+    const operator = await given.operator();
+    await operator.put("/api/v2/nodes/00000000-0000-4000-8000-000000000000", { state: "paused" }).refused(404);
+    await operator.put("/api/v2/nodes/x", { state: "paused" }).refused(404);
+    const { nodes } = await operator.get("/api/v2/nodes");
+    await operator.put(`/api/v2/nodes/${nodes[0].id}`, { state: "off" }).refused(422, /^state must be one of/);
+  });
+});
+
+test("the node id stays in the data directory", async () => {
+  const { nodes } = await (await given.operator()).get("/api/v2/nodes");
+  expect(readFileSync(join(given.dataDir, "node-id"), "utf8")).toBe(`${nodes[0].id}\n`);
+});
