@@ -16,6 +16,16 @@ const CHANNEL = "headgate";
 const DEBOUNCE_MS = 5;
 const RECONNECT_MS = 1000;
 
+/** Where no other node can be: no connection, no PostgreSQL, the same promise. */
+export function ownNotifications(receive: (message: string) => void): Notifications {
+  return {
+    publish: (message) => {
+      setImmediate(receive, message);
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
 export function openNotifications(
   connection: ClientConfig,
   log: Log,
@@ -26,6 +36,7 @@ export function openNotifications(
   let flushing: NodeJS.Timeout | undefined;
   let reconnecting: NodeJS.Timeout | undefined;
   let closed = false;
+  let connecting: Promise<void> = Promise.resolve();
 
   const connect = async (): Promise<void> => {
     const fresh = new Client({ application_name: "headgate messages", connectionTimeoutMillis: 5000, ...connection });
@@ -49,7 +60,7 @@ export function openNotifications(
   };
   const reconnect = (): void => {
     reconnecting = undefined;
-    void connect();
+    connecting = connect();
   };
   const flush = (): void => {
     flushing = undefined;
@@ -60,7 +71,7 @@ export function openNotifications(
       .catch((error: unknown) => log.debug({ err: error }, "messages to other nodes were lost"));
   };
 
-  void connect();
+  connecting = connect();
   return {
     publish(message) {
       pending.add(message);
@@ -70,6 +81,7 @@ export function openNotifications(
       closed = true;
       clearTimeout(reconnecting);
       clearTimeout(flushing);
+      await connecting;
       await client?.end().catch(() => undefined);
     },
   };

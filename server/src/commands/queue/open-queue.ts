@@ -1,7 +1,7 @@
 import type { ClientConfig } from "pg";
 import type { Registry } from "prom-client";
 import type { Database } from "../../db/database.ts";
-import { openNotifications } from "../../db/notifications.ts";
+import { openNotifications, ownNotifications } from "../../db/notifications.ts";
 import { writeLease } from "../../engines/runner/lease.ts";
 import { monotonicMs } from "../../engines/runner/monotonic.ts";
 import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
@@ -66,7 +66,10 @@ export function openQueue(options: QueueOptions): Queue {
   const caps = { perAccount: settings.commandsPerAccount, perCluster: settings.commandsPerCluster };
   const executorOf = chooseExecutor(programs(options));
   let dispatcher: Dispatcher | undefined;
-  const notifications = openNotifications(options.connection, log, (message) => events.receive(message));
+  const receive = (message: string): void => events.receive(message);
+  const notifications = options.isShared
+    ? openNotifications(options.connection, log, receive)
+    : ownNotifications(receive);
   const events = openCommandEvents({
     findEnded: (ids) => findEnded(db.system, ids),
     poke: () => dispatcher?.poke(),
