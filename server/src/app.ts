@@ -11,6 +11,7 @@ import type { AccountServices } from "./accounts/account-services.ts";
 import { accountStorage } from "./accounts/account-storage.ts";
 import { firstAccountId } from "./accounts/store/operator.ts";
 import { addDefaultCluster } from "./clusters/default-cluster.ts";
+import { outcomeServices, type OutcomeServices } from "./commands/outcome-services.ts";
 import { accountIdentity } from "./commands/queue/attempt-folders.ts";
 import { fileKeeper } from "./commands/queue/keep-files.ts";
 import { readNode } from "./commands/queue/node-identity.ts";
@@ -47,7 +48,7 @@ const DRAIN_LIMIT_MS = 20_000;
  * The composition root: the only place that constructs things. It takes a store that is already migrated and gives a
  * server that listens; `main.ts` decides where the store comes from, tests hand in one of their own.
  */
-export interface Services extends SubmissionServices {
+export interface Services extends SubmissionServices, OutcomeServices {
   db: Database;
   keys: KeyRing;
   limits: Limits;
@@ -108,7 +109,9 @@ export async function startApp({
   const programs = driver ?? (spark === undefined ? noDriver : sparkDriver(spark));
   const queue = await composeQueue(config, { connection, db, log, registry, driver: programs, sandbox, isolation });
   const macros = macroSandbox();
+  const storage = accountStorage(db, keys, accountSettings);
   const services: Services = {
+    ...outcomeServices(dataDir, storage),
     db,
     keys,
     limits,
@@ -116,7 +119,7 @@ export async function startApp({
     config,
     accountSettings,
     furnishAccount: addDefaultCluster,
-    accountStorage: accountStorage(db, keys, accountSettings),
+    accountStorage: storage,
     macroSandbox: macros,
     commandEvents: queue.events,
     commandView: { commandTimes: config.commandTimes, waitingReason: queue.waitingReason },
@@ -151,6 +154,7 @@ export async function startApp({
     services,
     async stop(hurry) {
       queue.endWaits();
+      services.resultPublisher.stop();
       await drain(server, hurry);
       await queue.stop();
       await spark?.stop();

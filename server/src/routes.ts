@@ -33,11 +33,17 @@ import { listClusters } from "./clusters/list-clusters.ts";
 import { viewCluster } from "./clusters/view-cluster.ts";
 import { cancelCommand } from "./commands/cancel-command.ts";
 import { editNode } from "./commands/edit-node.ts";
+import { listCommandAttempts } from "./commands/list-attempts.ts";
 import { listHistory } from "./commands/list-history.ts";
+import { listJobs } from "./commands/list-jobs.ts";
 import { listNodes } from "./commands/list-nodes.ts";
 import { rerunCommand } from "./commands/rerun-command.ts";
 import { submitCommand } from "./commands/submit-command.ts";
 import { viewCommand } from "./commands/view-command.ts";
+import { viewErrorLog } from "./commands/view-error-log.ts";
+import { viewLogs } from "./commands/view-logs.ts";
+import { viewResults } from "./commands/view-results.ts";
+import { viewStatusWithResults } from "./commands/view-status-with-results.ts";
 import { acceptInvitation } from "./users/accept-invitation.ts";
 import { disableUser } from "./users/disable-user.ts";
 import { enableUser } from "./users/enable-user.ts";
@@ -104,6 +110,12 @@ export const endpoints = [
   submitCommand,
   listHistory,
   viewCommand,
+  viewResults,
+  viewStatusWithResults,
+  viewLogs,
+  viewErrorLog,
+  listJobs,
+  listCommandAttempts,
   rerunCommand,
   cancelCommand,
   // the operator's view of nodes

@@ -164,8 +164,10 @@ async function send(request: FuzzedRequest, { tokens, own }: Cast): Promise<{ pa
   const filled = request.template.replaceAll(/\{(\w+)\}/g, (_match, name: string) =>
     encodeURIComponent(fill(name, request.params[name] ?? "")),
   );
-  // Nobody waits a minute for a command to end.
-  const shortened = request.query.filter(([key, value]) => key !== "wait_seconds" || !/^ *\+?\d\d? *$/.test(value));
+  // Nobody waits for a command to end.
+  const shortened = request.query.filter(
+    ([key, value]) => key !== "follow" && (key !== "wait_seconds" || !/^ *\+?\d\d? *$/.test(value)),
+  );
   const query = new URLSearchParams(shortened.map(([key, value]): [string, string] => [key, fill(key, value)]));
   const path = `${filled}${request.suffix}${query.size === 0 || request.suffix === "?" ? "" : `?${query.toString()}`}`;
   const body = request.body?.replaceAll(

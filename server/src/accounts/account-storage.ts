@@ -19,14 +19,18 @@ export function accountStorage(
   { dataDir, s3Endpoint, allowedNetworks }: AccountServices["accountSettings"],
 ) {
   return {
-    async open(accountId: number): Promise<{ store: ObjectStore; hasKeys: boolean; hdfsHttpAddress: string | null }> {
+    async open(
+      accountId: number,
+    ): Promise<{ store: ObjectStore; location: string; hasKeys: boolean; hdfsHttpAddress: string | null }> {
       const account = await readAccount(db.accountReader(accountId));
       const accessKeyId = openCredential(keys, account, "storageAccessKey")?.reveal();
       const secretAccessKey = openCredential(keys, account, "storageSecretKey")?.reveal();
-      const file = fileStore({ rootDir: storageFolder(dataDir, accountId) });
+      const rootDir = storageFolder(dataDir, accountId);
+      const file = fileStore({ rootDir });
       const { hdfsHttpAddress } = account;
+      const location = account.defaultLocation ?? `file://${rootDir}`;
       if (accessKeyId === undefined || secretAccessKey === undefined) {
-        return { store: byScheme({ file }), hasKeys: false, hdfsHttpAddress };
+        return { store: byScheme({ file }), location, hasKeys: false, hdfsHttpAddress };
       }
       const s3 = s3Store({
         endpoint: account.storageEndpoint ?? s3Endpoint,
@@ -35,7 +39,7 @@ export function accountStorage(
         checkAddress: (address) => addressRefusal(address, allowedNetworks) ?? null,
         retries: 1,
       });
-      return { store: byScheme({ file, s3 }), hasKeys: true, hdfsHttpAddress };
+      return { store: byScheme({ file, s3 }), location, hasKeys: true, hdfsHttpAddress };
     },
   };
 }

@@ -15,6 +15,8 @@ export interface AccountStorage {
 
 export interface OpenStorage {
   store: ObjectStore;
+  /** The account's `storage_location`, a URI of the store's. */
+  location: string;
   /** Whether there are keys for S3. */
   hasKeys: boolean;
   hdfsHttpAddress: string | null;
@@ -24,7 +26,7 @@ const FIELD = "script_location";
 const READ_LIMIT_MS = 20_000;
 
 /** What a later try may cure; all else is the submitter's to change. */
-const PASSING: ReadonlySet<ObjectStoreErrorKind> = new Set(["unreachable", "bad-response", "no-space"]);
+export const PASSING: ReadonlySet<ObjectStoreErrorKind> = new Set(["unreachable", "bad-response", "no-space"]);
 
 /** Reads a script once, when it is submitted: the command runs this text, whatever becomes of the object. */
 export async function readScript(

@@ -35,11 +35,11 @@ export const viewCommand = operation({
     return row;
   },
 
-  async handle({ query, reader, found }, services: WithCommandView & WithCommandEvents) {
+  async handle({ query, reader, found, endingSignal }, services: WithCommandView & WithCommandEvents) {
     const { wait_seconds: waitSeconds = 0, include_query_properties: withProperties = false } = query;
     let row = found;
     if (waitSeconds > 0 && !hasEnded(row.status)) {
-      await services.commandEvents.ended(row.id, waitSeconds * 1000);
+      await services.commandEvents.ended(row.id, waitSeconds * 1000, endingSignal());
       row = (await findCommandWithTags(reader, row.id)) ?? row;
     }
     return {

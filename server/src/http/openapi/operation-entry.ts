@@ -82,7 +82,7 @@ function requestBody(body: TObject, schemas: NamedSchemas): NonNullable<Operatio
 }
 
 function replyContent({ reply, streams = {} }: Endpoint<unknown, never, never>, schemas: NamedSchemas): Content {
-  const streamed = Object.entries(streams).map(([type, description]) => [
+  const streamed = Object.entries(streams).map(([type, description]): [string, Content[string]] => [
     type,
     { schema: { type: "string", description } },
   ]);

@@ -1,0 +1,73 @@
+import { openPlainFile, readPieces } from "../lib/plain-file.ts";
+import type { CommandFiles } from "./command-files.ts";
+
+/** For handlers: where the files of a command are on this node. */
+export interface WithCommandFiles {
+  commandFilesOf: (accountId: number, commandId: number) => CommandFiles;
+}
+
+/**
+ * The log, or the output, of all attempts one behind the other: files only ever grow, so an offset that a client holds
+ * keeps its meaning also when the command is run again.
+ */
+export interface CommandText {
+  readonly parts: readonly { readonly path: string; readonly size: number }[];
+  readonly size: number;
+}
+
+export const NO_TEXT: CommandText = { parts: [], size: 0 };
+
+export function logText(files: CommandFiles, lastAttempt: number): Promise<CommandText> {
+  return measure(attempts(lastAttempt).map((number) => files.attempt(number).log));
+}
+
+export function outputText(files: CommandFiles, lastAttempt: number): Promise<CommandText> {
+  return measure(attempts(lastAttempt).map((number) => files.attempt(number).output));
+}
+
+/** The output of the last attempt alone: what it printed is the result. Undefined: the file is not there any more. */
+export async function resultText(files: CommandFiles, lastAttempt: number): Promise<CommandText | undefined> {
+  const path = files.output(lastAttempt);
+  const size = await sizeOf(path);
+  return size === undefined ? undefined : { parts: [{ path, size }], size };
+}
+
+/**
+ * What was measured, from an offset on. Files are opened one by one when they are reached: whoever stops reading, or
+ * never begins, leaves none of them open.
+ */
+export async function* readText({ parts }: CommandText, offset = 0, limit = Infinity): AsyncGenerator<Buffer> {
+  let [skip, left] = [offset, limit];
+  for (const { path, size } of parts) {
+    const start = Math.min(skip, size);
+    const end = Math.min(size, start + left);
+    skip -= start;
+    left -= end - start;
+    if (end > start) yield* readFile(path, start, end);
+  }
+}
+
+async function* readFile(path: string, start: number, end: number): AsyncGenerator<Buffer> {
+  const file = await openPlainFile(path);
+  if (file === undefined) throw new Error("a file of a command was taken away while it was read");
+  try {
+    yield* readPieces(file, start, end);
+  } finally {
+    await file.handle.close();
+  }
+}
+
+async function measure(paths: readonly string[]): Promise<CommandText> {
+  const parts = await Promise.all(paths.map(async (path) => ({ path, size: (await sizeOf(path)) ?? 0 })));
+  return { parts, size: parts.reduce((sum, { size }) => sum + size, 0) };
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  const file = await openPlainFile(path);
+  await file?.handle.close();
+  return file?.size;
+}
+
+function attempts(last: number): number[] {
+  return Array.from({ length: last }, (_, index) => index + 1);
+}

@@ -1,0 +1,88 @@
+import { buffer } from "node:stream/consumers";
+import type { CommandFiles } from "./command-files.ts";
+import { logText, NO_TEXT, outputText, readText, type CommandText } from "./command-text.ts";
+import { hasEnded } from "./store/command-row.ts";
+import type { CommandOutcome } from "./store/outcome.ts";
+
+export interface FollowOptions {
+  from: Offsets;
+  files: CommandFiles;
+  find: () => Promise<CommandOutcome | undefined>;
+  /** Settles when the command has ended, at the latest after so long. */
+  wait: (milliseconds: number) => Promise<void>;
+  ending: AbortSignal;
+}
+
+type Kind = "err" | "tmp";
+type Offsets = Record<Kind, number>;
+
+const LOOK_EVERY_MS = 1000;
+/** Proxies cut what is quiet for a minute. */
+const QUIET_LIMIT_MS = 15_000;
+/** One event at most; lines are cut only when they are longer. */
+const EVENT_BYTES = 64 * 1024;
+
+/**
+ * Server-sent events: `err` and `tmp` with whole lines, whose id `<err>,<tmp>` holds the offsets to go on from, and
+ * `end` with the status. It is read as the client takes it and ends early when the server stops.
+ */
+export async function* followLog({ from, files, find, wait, ending }: FollowOptions): AsyncGenerator<string> {
+  const at = { ...from };
+  let wasRunning = false;
+  let spokeAt = performance.now();
+  yield ": following\n\n";
+  for (;;) {
+    // The row first: when it says that the command has ended, the files are complete.
+    const command = await find();
+    if (command === undefined) return;
+    const isOver = hasEnded(command.status);
+    wasRunning ||= !isOver;
+    const texts = {
+      err: await logText(files, command.attempt),
+      tmp: wasRunning ? await outputText(files, command.attempt) : NO_TEXT,
+    };
+    for await (const event of newsOf(texts, at, isOver)) {
+      yield event;
+      spokeAt = performance.now();
+    }
+    if (isOver) yield `event: end\ndata: ${command.status}\n\n`;
+    if (isOver || ending.aborted) return;
+    if (performance.now() - spokeAt > QUIET_LIMIT_MS) {
+      yield ": still running\n\n";
+      spokeAt = performance.now();
+    }
+    await wait(LOOK_EVERY_MS);
+  }
+}
+
+async function* newsOf(texts: Record<Kind, CommandText>, at: Offsets, isOver: boolean): AsyncGenerator<string> {
+  for (const kind of ["err", "tmp"] as const) {
+    for (;;) {
+      const bytes = await buffer(readText(texts[kind], at[kind], EVENT_BYTES));
+      const whole = bytes.subarray(0, wholeLines(bytes, isOver && at[kind] + bytes.length === texts[kind].size));
+      if (whole.length === 0) break;
+      at[kind] += whole.length;
+      yield eventOf(kind, whole.toString("utf8"), at);
+    }
+  }
+}
+
+/** How much of it can be sent now; a line that is too long is cut, but between two characters. */
+function wholeLines(bytes: Buffer, isLast: boolean): number {
+  if (isLast) return bytes.length;
+  const lines = bytes.lastIndexOf("\n") + 1;
+  if (lines > 0 || bytes.length < EVENT_BYTES) return lines;
+  let end = bytes.length;
+  for (let back = 1; back <= 3; back += 1) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if (byte >= 0xc0) end = bytes.length - back;
+    if (byte < 0x80 || byte >= 0xc0) break;
+  }
+  return end;
+}
+
+/** In this format each of the three line ends means a new line. */
+function eventOf(kind: Kind, text: string, { err, tmp }: Offsets): string {
+  const lines = text.replace(/\r?\n$/, "").split(/\r\n|\n|\r/);
+  return `event: ${kind}\nid: ${err},${tmp}\n${lines.map((line) => `data: ${line}\n`).join("")}\n`;
+}

@@ -1,0 +1,70 @@
+import { Type } from "typebox";
+import { operation } from "../access/operation.ts";
+import type { SparkJob } from "../engines/spark-submit/event-log-progress.ts";
+import { Nullable, OneOf, Timestamp } from "../http/schema.ts";
+import { isoSeconds } from "../lib/clock.ts";
+import { findCommandOutcome, READ_COMMANDS } from "./find-outcome.ts";
+import type { CommandJobs } from "./command-jobs.ts";
+import { hasEnded } from "./store/command-row.ts";
+import { CommandParams } from "./view-command.ts";
+
+const Job = Type.Object({
+  job_id: Type.Integer({ description: "Spark's own, from 0" }),
+  url: Nullable(Type.String()),
+  job_stats: Type.Object({
+    status: OneOf(["running", "succeeded", "failed", "killed"], {
+      description: "killed: it was under way when the command ended",
+    }),
+    num_tasks: Type.Integer(),
+    num_completed_tasks: Type.Integer(),
+    num_failed_tasks: Type.Integer(),
+    num_stages: Type.Integer(),
+    num_completed_stages: Type.Integer(),
+    submitted_at: Timestamp,
+    ended_at: Nullable(Timestamp),
+  }),
+});
+
+/** What the last attempt had Spark do. */
+export const listJobs = operation({
+  id: "command_jobs",
+  summary: "List the Spark jobs of a command",
+  description: "Those of the last attempt, in the order of their ids; of very many the newest thousand.",
+  tag: "Commands",
+  method: "GET",
+  paths: { "v1.2": "/commands/:command_id/jobs" },
+  access: { permission: READ_COMMANDS },
+  params: CommandParams,
+  reply: Type.Array(Job),
+  find: findCommandOutcome,
+
+  async handle({ found }, { commandJobs }: { commandJobs: CommandJobs }) {
+    const jobs = await commandJobs.of(found);
+    return jobs.map((job) => jobObject(job, hasEnded(found.status)));
+  },
+});
+
+function jobObject(job: SparkJob, isOver: boolean) {
+  return {
+    job_id: job.jobId,
+    url: null,
+    job_stats: {
+      status: isOver && job.status === "running" ? ("killed" as const) : job.status,
+      num_tasks: job.tasks,
+      num_completed_tasks: job.completedTasks,
+      num_failed_tasks: job.failedTasks,
+      num_stages: job.stages,
+      num_completed_stages: job.completedStages,
+      submitted_at: timeOf(job.submittedAt),
+      ended_at: job.endedAt === null ? null : timeOf(job.endedAt),
+    },
+  };
+}
+
+/** The program can write what it likes into its event log, also times that no calendar has. */
+function timeOf(milliseconds: number): string {
+  const isTime = milliseconds >= 0 && milliseconds < LAST_TIME_MS;
+  return isoSeconds(new Date(isTime ? milliseconds : 0));
+}
+
+const LAST_TIME_MS = Date.parse("9999-12-31T23:59:59Z");

@@ -1,0 +1,202 @@
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { stubDriver } from "../../test/support/stub-driver.ts";
+import { commandFiles } from "./command-files.ts";
+
+const given = useServer({ driver: stubDriver, settings: { HEADGATE_IDENTIFIER_PREFIX: "acme" } });
+const PATIENCE = { timeout: 20_000 };
+
+async function submit(account: AccountClient, program: string, more: Record<string, unknown> = {}): Promise<number> {
+  const { id } = await account.post("/commands", {
+    command_type: "SparkCommand",
+    language: "python",
+    program,
+    ...more,
+  });
+  return id;
+}
+
+async function run(account: AccountClient, program: string, more: Record<string, unknown> = {}): Promise<number> {
+  const id = await submit(account, program, more);
+  expect((await account.get(`/commands/${id}?wait_seconds=60`)).status).toMatch(/^(done|error)$/);
+  return id;
+}
+
+/** A command that stands before its end until `letGo`. */
+async function held(account: AccountClient, program: string): Promise<{ id: number; letGo: () => void }> {
+  const id = await submit(account, `${program}; while [ ! -e "$JOURNAL.$COMMAND" ]; do sleep 0.05; done; echo last`);
+  const file = fileURLToPath(`file://${given.dataDir}/accounts/${account.accountId}/storage/journal.${id}`);
+  return { id, letGo: () => writeFileSync(file, "") };
+}
+
+const filesOf = (account: AccountClient, id: number, attempt = 1) =>
+  commandFiles(given.dataDir, account.accountId, id).attempt(attempt);
+
+async function bytesOf(account: AccountClient, path: string): Promise<Buffer> {
+  const response = await fetch(`${given.base}/api/v1.2${path}`, { headers: { "X-AUTH-TOKEN": account.token ?? "" } });
+  expect(response.status).toBe(200);
+  return Buffer.from(await response.arrayBuffer());
+}
+
+describe("GET commands/<id>/results", () => {
+  test("is what the program printed on its standard output, and nothing else", async () => {
+    const account = await given.account();
+    const id = await run(account, String.raw`printf 'a\tb\r\n"svc_users"\n'; echo err >&2`);
+    const expected = { inline: true, results: 'a\tb\r\n"svc_users"\n' };
+    expect(await account.get(`/commands/${id}/results`)).toEqual(expected);
+    expect(await account.get(`/commands/${id}/results?include_headers=true&raw=1`)).toEqual(expected);
+  });
+
+  test("has U+FFFD where the output is no UTF-8; format=raw gives the exact bytes", async () => {
+    const account = await given.account();
+    const id = await run(account, String.raw`printf '\357\273\277\303\251\377\000x'`);
+    expect((await account.get(`/commands/${id}/results`)).results).toBe("\ufeffé\ufffd\u0000x");
+    expect(await bytesOf(account, `/commands/${id}/results?format=raw`)).toEqual(
+      Buffer.from([0xef, 0xbb, 0xbf, 0xc3, 0xa9, 0xff, 0, 0x78]),
+    );
+  });
+
+  test.each(["json", "csv", "arrow", "xml"])("of a program in the format %s are refused", async (format) => {
+    const account = await given.account();
+    const id = await run(account, "echo 1");
+    await account.get(`/commands/${id}/results?format=${format}`).refused(422, /^format must be/);
+  });
+
+  test("characters that lie across pieces of the file stay whole", async () => {
+    const account = await given.account();
+    const id = await run(account, String.raw`printf x; yes 'é😀' | head -n 60000`);
+    expect((await account.get(`/commands/${id}/results`)).results).toBe(`x${"é😀\n".repeat(60_000)}`);
+  });
+
+  test("of 20 MB and more are in the account's storage, byte for byte", async () => {
+    const account = await given.account();
+    const id = await run(account, "head -c 20000000 /dev/zero");
+    const { inline, result_location: location, ...rest } = await account.get(`/commands/${id}/results`);
+    expect([inline, rest]).toEqual([false, {}]);
+    const { storage_location: root } = await account.get("/account");
+    expect(location).toEqual([
+      expect.stringMatching(new RegExp(`^${root}/tmp/[-0-9]{10}/${account.accountId}/${id}/`)),
+    ]);
+    expect(readFileSync(new URL(location[0])).equals(Buffer.alloc(20_000_000))).toBe(true);
+    expect((await account.get(`/commands/${id}/results`)).result_location).toEqual(location);
+    expect((await bytesOf(account, `/commands/${id}/results?format=raw`)).length).toBe(20_000_000);
+    expect(await account.get(`/commands/${id}/status_with_results`)).toMatchObject({ inline: false, results: null });
+  });
+
+  test("are not there before the end, after a failure or a cancel", async () => {
+    const account = await given.account();
+    const { id } = await held(account, "echo x");
+    await account.get(`/commands/${id}/results`).refused(422, /ended/);
+    await account.put(`/commands/${id}`);
+    expect((await account.get(`/commands/${id}?wait_seconds=60`)).status).toBe("cancelled");
+    await account.get(`/commands/${id}/results`).refused(422, /cancelled/);
+    const failed = await run(account, "echo x; exit 3");
+    await account.get(`/commands/${failed}/results`).refused(422, /failed/);
+    await account.get(`/commands/${failed}/results?format=raw`).refused(422, /failed/);
+  });
+
+  test.each(["link", "pipe", "folder", "nothing"])("never come from a %s in the place of the file", async (kind) => {
+    const account = await given.account();
+    const id = await run(account, "echo 1");
+    const { output } = filesOf(account, id);
+    rmSync(output);
+    if (kind === "link") symlinkSync("/etc/passwd", output);
+    if (kind === "pipe") execFileSync("mkfifo", [output]);
+    if (kind === "folder") mkdirSync(output);
+    await account.get(`/commands/${id}/results`).refused(422, /not kept/);
+  });
+});
+
+describe("GET commands/<id>/status_with_results", () => {
+  test("waits for the end, then has status and results", async () => {
+    const account = await given.account();
+    const { id, letGo } = await held(account, "echo first");
+    const before = await account.get(`/commands/${id}/status_with_results`);
+    expect(before).toMatchObject({ id, progress: 0, error: null, inline: null, results: null });
+    const waiting = account.get(`/commands/${id}/status_with_results?wait_seconds=60`).reply();
+    await expect.poll(() => account.get(`/commands/${id}`), PATIENCE).toMatchObject({ status: "running" });
+    letGo();
+    expect(JSON.parse((await waiting).text)).toEqual({
+      id,
+      status: "done",
+      progress: 100,
+      error: null,
+      inline: true,
+      results: "first\nlast\n",
+    });
+  });
+
+  test("says why a command failed", async () => {
+    const account = await given.account();
+    const id = await run(account, "exit 3");
+    const { status, error, inline } = await account.get(`/commands/${id}/status_with_results`);
+    expect({ status, error, inline }).toEqual({ status: "error", error: "exit code 3", inline: null });
+    await account.get(`/commands/${id}/status_with_results?wait_seconds=61`).refused(422, /^wait_seconds/);
+  });
+});
+
+describe("GET commands/<id>/attempts", () => {
+  test("has every attempt with its end", async () => {
+    const account = await given.account();
+    const id = await run(account, '[ "$ATTEMPT" = 2 ]', { retry: 1, retry_delay: 0 });
+    const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+    expect(await account.get(`/commands/${id}/attempts`)).toEqual({
+      attempts: [
+        { number: 1, started_at: time, ended_at: time, exit_code: 1, cause: "exit code 1" },
+        { number: 2, started_at: time, ended_at: time, exit_code: 0, cause: null },
+      ],
+    });
+  });
+});
+
+describe("GET commands/<id>/jobs", () => {
+  const recorded = readFileSync(new URL("../engines/spark-submit/fixtures/three-jobs.jsonl", import.meta.url), "utf8");
+
+  test("has the jobs of the event log; one that was under way at the end was killed", async () => {
+    const account = await given.account();
+    const id = await run(account, "echo 1");
+    expect(await account.get(`/commands/${id}/jobs`)).toEqual([]);
+    const started = '{"Event":"SparkListenerJobStart","Job ID":3,"Submission Time":1e300,"Stage Infos":[]}\n';
+    writeFileSync(filesOf(account, id).eventLog, `${recorded}${started}`);
+    const jobs: { job_id: number; url: null; job_stats: { status: string } }[] = await account.get(
+      `/commands/${id}/jobs`,
+    );
+    expect(jobs.map(({ job_id, url, job_stats }) => [job_id, url, job_stats.status])).toEqual([
+      [0, null, "succeeded"],
+      [1, null, "succeeded"],
+      [2, null, "failed"],
+      [3, null, "killed"],
+    ]);
+    expect(jobs[0]?.job_stats).toMatchObject({ num_tasks: 6, num_completed_tasks: 6, num_stages: 2 });
+  });
+
+  test("follow no link and wait for no pipe that a program put in its place", async () => {
+    const account = await given.account();
+    const [linked, piped] = [await run(account, "echo 1"), await run(account, "echo 1")];
+    const elsewhere = `${given.dataDir}/elsewhere`;
+    writeFileSync(elsewhere, recorded);
+    symlinkSync(elsewhere, filesOf(account, linked).eventLog);
+    execFileSync("mkfifo", [filesOf(account, piped).eventLog]);
+    expect(await account.get(`/commands/${linked}/jobs`)).toEqual([]);
+    expect(await account.get(`/commands/${piped}/jobs`)).toEqual([]);
+  });
+});
+
+describe("whoever may not read commands", () => {
+  test.each(["results", "logs", "logs?follow=true", "error_logs", "jobs", "attempts", "status_with_results"])(
+    "does not get %s, and another account cannot tell that there are any",
+    async (what) => {
+      const [account, other] = [await given.account(), await given.account()];
+      const id = await run(account, "echo 1");
+      expect((await account.get(`/commands/${id}/${what}`).reply()).status).toBe(200);
+      const user = await given.member(account, { groups: ["system-user"] });
+      expect((await user.get(`/commands/${id}/${what}`).reply()).status).toBe(200);
+      await (await given.member(account)).get(`/commands/${id}/${what}`).refused(403);
+      const foreign = await other.get(`/commands/${id}/${what}`).refused(404);
+      expect(foreign.text).toBe((await other.get(`/commands/987654321/${what}`).refused(404)).text);
+    },
+  );
+});

@@ -1,0 +1,33 @@
+import { buffer } from "node:stream/consumers";
+import { Type } from "typebox";
+import { operation } from "../access/operation.ts";
+import { logText, readText, type CommandText, type WithCommandFiles } from "./command-text.ts";
+import { findCommandOutcome, READ_COMMANDS } from "./find-outcome.ts";
+import { CommandParams } from "./view-command.ts";
+
+/** The end of the log is where the reason stands; all of it is in `logs`. */
+const TAIL_BYTES = 1024 * 1024;
+
+export const viewErrorLog = operation({
+  id: "command_error_log",
+  summary: "View the end of a command's log",
+  description: "At most the last MiB, from the beginning of a line on.",
+  tag: "Commands",
+  method: "GET",
+  paths: { "v1.2": "/commands/:command_id/error_logs" },
+  access: { permission: READ_COMMANDS },
+  params: CommandParams,
+  reply: Type.Object({ error_log: Type.String() }),
+  find: findCommandOutcome,
+
+  async handle({ found }, { commandFilesOf }: WithCommandFiles) {
+    return { error_log: await tailOf(await logText(commandFilesOf(found.accountId, found.id), found.attempt)) };
+  },
+});
+
+async function tailOf(text: CommandText): Promise<string> {
+  const start = Math.max(0, text.size - TAIL_BYTES);
+  const bytes = await buffer(readText(text, start));
+  const firstLine = start === 0 ? 0 : bytes.indexOf("\n") + 1;
+  return bytes.toString("utf8", firstLine);
+}

@@ -1,0 +1,76 @@
+import { Type } from "typebox";
+import { operation } from "../access/operation.ts";
+import { MAX_INTEGER } from "../http/schema.ts";
+import { StreamReply } from "../http/stream-reply.ts";
+import { logText, NO_TEXT, outputText, readText, type WithCommandFiles } from "./command-text.ts";
+import type { WithCommandEvents } from "./command-events.ts";
+import { findCommandOutcome, READ_COMMANDS } from "./find-outcome.ts";
+import { followLog } from "./follow-log.ts";
+import type { FollowerPlaces } from "./follower-places.ts";
+import { hasEnded } from "./store/command-row.ts";
+import { findOutcome } from "./store/outcome.ts";
+import { CommandParams } from "./view-command.ts";
+
+const Offset = (text: string) =>
+  Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_INTEGER, description: `Bytes of ${text} to leave out` }));
+
+/** `err` is the log of all attempts, `tmp` what a command that has not ended yet has printed so far. */
+export const viewLogs = operation({
+  id: "command_logs",
+  summary: "Read or follow the log of a command",
+  description:
+    "The log beyond err_file_processed, then what a running command has printed beyond tmp_file_processed. Add err_length and tmp_length to the offsets of the next call.",
+  tag: "Commands",
+  method: "GET",
+  paths: { "v1.2": "/commands/:command_id/logs" },
+  access: { permission: READ_COMMANDS },
+  params: CommandParams,
+  query: Type.Object({
+    err_file_processed: Offset("the log"),
+    tmp_file_processed: Offset("the output"),
+    follow: Type.Optional(Type.Boolean({ description: "Streams until the command has ended" })),
+  }),
+  streams: {
+    "text/plain": "The log, and the output of a running command",
+    "text/event-stream":
+      "With follow: events err and tmp with lines, their id the two offsets to go on from; at last end with the status",
+  },
+  replyHeaders: {
+    err_length: "Bytes of the log beyond err_file_processed; not with follow",
+    tmp_length: "Bytes of the output beyond tmp_file_processed; not with follow",
+  },
+  find: findCommandOutcome,
+
+  async handle(
+    { found, query, reader, endingSignal },
+    services: WithCommandFiles & WithCommandEvents & { followerPlaces: FollowerPlaces },
+  ) {
+    const { commandFilesOf, commandEvents, followerPlaces } = services;
+    const { err_file_processed: errOffset = 0, tmp_file_processed: tmpOffset = 0 } = query;
+    const files = commandFilesOf(found.accountId, found.id);
+    if (query.follow === true) {
+      const ending = endingSignal();
+      followerPlaces.take(found.accountId, ending);
+      const news = followLog({
+        from: { err: errOffset, tmp: tmpOffset },
+        files,
+        find: () => findOutcome(reader, found.id),
+        wait: (milliseconds) => commandEvents.ended(found.id, milliseconds, ending),
+        ending,
+      });
+      return new StreamReply("text/event-stream", news, { "Cache-Control": "no-store", "X-Accel-Buffering": "no" });
+    }
+    const err = await logText(files, found.attempt);
+    const tmp = hasEnded(found.status) ? NO_TEXT : await outputText(files, found.attempt);
+    const [errLength, tmpLength] = [Math.max(0, err.size - errOffset), Math.max(0, tmp.size - tmpOffset)];
+    const body = async function* (): AsyncGenerator<Buffer> {
+      yield* readText(err, errOffset);
+      yield* readText(tmp, tmpOffset);
+    };
+    return new StreamReply("text/plain", body(), {
+      err_length: String(errLength),
+      tmp_length: String(tmpLength),
+      "Content-Length": String(errLength + tmpLength),
+    });
+  },
+});
