@@ -90,15 +90,17 @@ export async function startApp({
   isIsolated,
   storeHealthy = () => true,
 }: AppOptions): Promise<App> {
+  // Whatever keeps us from starting: nothing stays behind.
+  await using held = new AsyncDisposableStack();
   const db = openDatabase(connection);
+  held.defer(() => db.close());
   const keys = openKeyRing(config.keyFile);
   const denials = gatherDenials(db.system, clock, log);
+  held.defer(() => denials.flush());
   const limits = limitsOf(config, clock);
   const { dataDir, s3Endpoint, allowedNetworks, defaultFeatures } = config;
   const accountSettings = { dataDir, s3Endpoint, allowedNetworks, defaultFeatures };
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  databaseMetrics(registry, db);
+  const registry = openRegistry(db);
   const sandbox = openSandbox(config.isolation, await findBubblewrap(accountIdentity(1)));
   if (sandbox.warning !== undefined) log.warn(sandbox.warning);
   const isolation = {
@@ -106,9 +108,12 @@ export async function startApp({
     firstAccountId: () => firstAccountId(db.system),
   };
   const spark = setsUpSpark ? setUpSpark(config, log) : undefined;
+  held.defer(() => spark?.stop());
   const programs = driver ?? (spark === undefined ? noDriver : sparkDriver(spark));
   const queue = await composeQueue(config, { connection, db, log, registry, driver: programs, sandbox, isolation });
+  held.defer(() => queue.stop());
   const macros = macroSandbox();
+  held.defer(() => macros.stop());
   const storage = accountStorage(db, keys, accountSettings);
   const services: Services = {
     ...outcomeServices(dataDir, storage),
@@ -129,25 +134,13 @@ export async function startApp({
   const diskGuard = guardDisk(config.dataDir, config.lowDiskPercent);
   await diskGuard.check();
   const gate = accessGate({ db, keys, denials, limits, clock, log });
-  const server = await buildServer<OperationAccess, Admission, Admitted, Services>({
-    endpoints,
-    services,
-    gate,
-    log,
-    identifierPrefix: config.identifierPrefix,
-    trustedProxies: config.trustedProxies,
-    metrics: httpMetrics(registry),
-    writesRefused: () => diskGuard.refusal(),
-    system: {
-      registry,
-      openApi: headgateOpenApi,
-      readiness: readinessParts(db, diskGuard, storeHealthy, spark),
-    },
-  });
-  // Of a name with several addresses Fastify would drain the first alone.
-  await server.listen({ host: config.host === "localhost" ? "127.0.0.1" : config.host, port: config.port });
+  const readiness = readinessParts(db, diskGuard, storeHealthy, spark);
+  const server = await composeServer(config, { services, gate, log, registry, diskGuard, readiness });
+  await listen(server, config);
   queue.start();
   const tasks = startTasks(config, { db, keys, clock, diskGuard }, log);
+  held.defer(() => tasks.stop());
+  const release = held.move();
 
   return {
     url: urlOf(server, config.host),
@@ -156,14 +149,40 @@ export async function startApp({
       queue.endWaits();
       services.resultPublisher.stop();
       await drain(server, hurry);
-      await queue.stop();
-      await spark?.stop();
-      await tasks.stop();
-      macros.stop();
-      await denials.flush();
-      await db.close();
+      await release.disposeAsync();
     },
   };
+}
+
+function openRegistry(db: Database): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  databaseMetrics(registry, db);
+  return registry;
+}
+
+interface ServerParts {
+  services: Services;
+  gate: ReturnType<typeof accessGate>;
+  log: Log;
+  registry: Registry;
+  diskGuard: DiskGuard;
+  readiness: ReadinessParts;
+}
+
+function composeServer(config: Config, parts: ServerParts): Promise<FastifyInstance> {
+  const { services, gate, log, registry, diskGuard, readiness } = parts;
+  return buildServer<OperationAccess, Admission, Admitted, Services>({
+    endpoints,
+    services,
+    gate,
+    log,
+    identifierPrefix: config.identifierPrefix,
+    trustedProxies: config.trustedProxies,
+    metrics: httpMetrics(registry),
+    writesRefused: () => diskGuard.refusal(),
+    system: { registry, openApi: headgateOpenApi, readiness },
+  });
 }
 
 type TaskParts = Omit<TaskServices, "retention" | "keepFiles">;
@@ -193,6 +212,11 @@ async function composeQueue(config: Config, parts: QueueParts): Promise<Queue> {
     isShared: config.databaseUrl !== null,
     leaseFile: join(config.dataDir, "node-lease"),
   });
+}
+
+async function listen(server: FastifyInstance, { host, port }: Config): Promise<void> {
+  // Of a name with several addresses Fastify would drain the first alone.
+  await server.listen({ host: host === "localhost" ? "127.0.0.1" : host, port });
 }
 
 async function drain(server: FastifyInstance, hurry = new AbortController().signal): Promise<void> {
