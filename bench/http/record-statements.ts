@@ -68,7 +68,7 @@ export async function record(
 }
 
 /** Runs the store's function against a client that keeps what it is asked and answers nothing. */
-async function recorded(work: (tx: Tx) => Promise<unknown>): Promise<Statement[]> {
+export async function recorded(work: (tx: Tx) => Promise<unknown>): Promise<Statement[]> {
   const statements: Statement[] = [];
   const keep = (text: string, values: readonly unknown[] = []): void => {
     statements.push({ text, values });

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import autocannon from "autocannon";
 import { Client } from "pg";
+import { costOfOne, median } from "../measure.ts";
 import { startProgram, type Program } from "../program.ts";
 import { record, type BenchOperation } from "./record-statements.ts";
 
@@ -36,7 +37,8 @@ try {
   const client = new Client(connection);
   await client.connect();
   for (const operation of Object.values(operations)) {
-    const costs = await costOf(operation, headgate.url, token, client);
+    const { url } = headgate;
+    const costs = await costOfOne(url, client, COUNTED_REQUESTS, () => send(operation, url, token));
     const [ours, floor] = await compare(operation, headgate.url, bare.url, token);
     const ratio = ours / floor;
     console.log(
@@ -87,45 +89,16 @@ async function load({ method, path }: BenchOperation, url: string, token: string
   return result["2xx"] / result.duration;
 }
 
-/** Counted one request at a time: under load commits share their flushes. */
-async function costOf(
-  { method, path }: BenchOperation,
-  url: string,
-  token: string,
-  client: Client,
-): Promise<{ roundTrips: number; walFlushes: number }> {
-  const before = await counters(url, client);
-  for (let sent = 0; sent < COUNTED_REQUESTS; sent += 1) {
-    const response = await fetch(`${url}${path}`, {
-      method,
-      headers: { "X-AUTH-TOKEN": token, "Content-Type": "application/json" },
-      ...(method === "POST" ? { body: newAddress() } : {}),
-    });
-    await response.text();
-  }
-  const after = await counters(url, client);
-  return {
-    roundTrips: (after.roundTrips - before.roundTrips) / COUNTED_REQUESTS,
-    walFlushes: (after.walFlushes - before.walFlushes) / COUNTED_REQUESTS,
-  };
-}
-
-async function counters(url: string, client: Client): Promise<{ roundTrips: number; walFlushes: number }> {
-  // PostgreSQL publishes its counters at most once a second and only between transactions.
-  await new Promise((resolve) => setTimeout(resolve, 2_500));
-  const metrics = await (await fetch(`${url}/metrics`)).text();
-  const roundTrips = Number(/^headgate_db_round_trips_total (\S+)$/m.exec(metrics)?.[1]);
-  const { rows } = await client.query<{ flushes: number }>(
-    "select sum(fsyncs)::int as flushes from pg_stat_io where object = 'wal'",
-  );
-  return { roundTrips, walFlushes: rows[0]?.flushes ?? Number.NaN };
+async function send({ method, path }: BenchOperation, url: string, token: string): Promise<void> {
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: { "X-AUTH-TOKEN": token, "Content-Type": "application/json" },
+    ...(method === "POST" ? { body: newAddress() } : {}),
+  });
+  await response.text();
 }
 
 function newAddress(): string {
   const byte = (): number => Math.floor(Math.random() * 256);
   return JSON.stringify({ ip_cidr: `10.${byte()}.${byte()}.${byte()}` });
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

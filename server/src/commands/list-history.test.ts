@@ -43,6 +43,18 @@ describe("GET commands", () => {
     await account.get("/commands?after=987654321").refused(422, /^after must be the id/);
   });
 
+  test("a cursor beyond the end of the window begins at that end", async () => {
+    const account = await given.account();
+    const [first, second, atTheEnd, later] = await submitted(account, 4);
+    await sql("update command set created_at = '2026-01-02T03:04:05Z' where id = any ($1)", [[first, second]]);
+    await sql("update command set created_at = '2026-01-03T00:00:00Z' where id = $1", [atTheEnd]);
+    const list = async (after: number | undefined) =>
+      idsOf(await account.get(`/commands?start_date=2026-01-01&end_date=2026-01-02&after=${after}`));
+    expect(await list(later)).toEqual([second, first]);
+    expect(await list(atTheEnd)).toEqual([second, first]);
+    expect(await list(second)).toEqual([first]);
+  });
+
   test("shows those of others only with all_users", async () => {
     const account = await given.account();
     const member = await given.member(account, { groups: ["system-user"] });

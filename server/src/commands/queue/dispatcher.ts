@@ -36,7 +36,7 @@ export interface QueueSituation {
 }
 
 const LOOK_EVERY_MS = 1000;
-/** Beyond the lease, for runners to end their programs. */
+/** Beyond the lease, for runners to end their programs; of a short lease as long as that. */
 const LEASE_MARGIN_SECONDS = 60;
 const HEARTBEATS_PER_LEASE = 20;
 /** It also brings the state that an operator gave the node. */
@@ -158,7 +158,8 @@ export class Dispatcher {
     const { db, node, leaseSeconds, metrics, log, onEnd } = this.#options;
     if (this.#options.now() - this.#abandonedAt < ABANDONED_EVERY_MS) return;
     this.#abandonedAt = this.#options.now();
-    for (const command of await listAbandoned(db.system, node.id, leaseSeconds + LEASE_MARGIN_SECONDS)) {
+    const silentSeconds = leaseSeconds + Math.min(leaseSeconds, LEASE_MARGIN_SECONDS);
+    for (const command of await listAbandoned(db.system, node.id, silentSeconds)) {
       metrics.lostHeartbeat();
       log.warn({ command: command.id, node: command.nodeId }, "settling a run of a node that has fallen silent");
       const lost = { state: "lost", cause: "the node that ran it has fallen silent" } as const;

@@ -50,16 +50,12 @@ function statementOf({ start, end, ownerId, filter, afterId, limit, offset }: Hi
     tags === undefined
       ? ["command c", "c.created_at", "c.id"]
       : ["command_tag t join command c on c.id = t.command_id", "t.created_at", "t.command_id"];
-  const conditions = [`${createdAt} >= ${put(start)}`, `${createdAt} < ${put(end)}`];
+  const conditions = [`${createdAt} >= ${put(start)}`, endOf(createdAt, id, put(end), afterId, put)];
   if (tags !== undefined) {
     const [only, ...others] = tags;
     conditions.push(others.length === 0 ? `t.tag = ${put(only)}` : `t.tag = any (${put(tags)}::text[])`);
   }
   if (ownerId !== null) conditions.push(`c.user_id = ${put(ownerId)}`);
-  if (afterId !== null) {
-    const after = put(afterId);
-    conditions.push(`(${createdAt}, ${id}) < ((select created_at from command where id = ${after}), ${after}::bigint)`);
-  }
   const lists: [column: string, type: string, wanted: readonly unknown[] | undefined][] = [
     ["c.command_type", "text", filter.commandTypes],
     ["c.status", "text", filter.statuses],
@@ -81,4 +77,22 @@ function statementOf({ start, end, ownerId, filter, afterId, limit, offset }: Hi
       from page join command c on c.id = page.id
      order by page.created_at desc, page.id desc`;
   return { text, values };
+}
+
+/**
+ * Of the end of the window and the cursor, the earlier one as the only bound: of two the index might begin at the later
+ * one and read all that lies between. No command has the id 0, so with it a bound is that of the window.
+ */
+function endOf(
+  createdAt: string,
+  id: string,
+  end: string,
+  afterId: number | null,
+  put: (value: unknown) => string,
+): string {
+  if (afterId === null) return `${createdAt} < ${end}`;
+  const after = put(afterId);
+  const cursor = (what: string): string => `(select ${what} from command where id = ${after})`;
+  const [latest, before] = [`least(created_at, ${end})`, `case when created_at < ${end} then id else 0 end`];
+  return `(${createdAt}, ${id}) < (${cursor(latest)}, ${cursor(before)})`;
 }

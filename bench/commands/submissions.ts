@@ -1,0 +1,133 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import autocannon from "autocannon";
+import { recordAudit } from "../../server/src/access/audit/store.ts";
+import { authenticate } from "../../server/src/access/authenticate.ts";
+import { insertCommand, type NewCommand } from "../../server/src/commands/store/submission.ts";
+import { openDatabase } from "../../server/src/db/database.ts";
+import type { ScratchStore } from "../../server/test/support/scratch-store.ts";
+import { recorded, type BenchOperation } from "../http/record-statements.ts";
+import { costOfOne, median } from "../measure.ts";
+import { startProgram, type Program } from "../program.ts";
+import { startBenchNode, type BenchNode } from "./bench-node.ts";
+
+const CLIENTS = [1, 16, 64];
+const ROUNDS = 5;
+const COUNTED_REQUESTS = 200;
+const PATH = "/api/v1.2/commands";
+const PROGRAM = "sleep 3600";
+const BODY = { command_type: "SparkCommand", language: "python", program: PROGRAM, name: "bench", tags: ["nightly"] };
+
+/**
+ * POST commands against a bare Fastify handler with the same SQL in the same run: rounds alternate, medians are compared.
+ * The queue is at work meanwhile, with its one place taken: submissions wait in it.
+ */
+export async function benchSubmissions(store: ScratchStore, seconds: number): Promise<void> {
+  const node = await startBenchNode(store, "submissions", { HEADGATE_COMMANDS_PER_CLUSTER: "1" });
+  let bare: Program | undefined;
+  try {
+    const holder = await node.submit(BODY);
+    bare = await startBareServer(node, store.dataDir);
+    const costs = await costOfOne(node.url, node.sql, COUNTED_REQUESTS, async () => void (await node.submit(BODY)));
+    console.log(
+      `a submission: ${costs.roundTrips.toFixed(2)} round trips and ${costs.walFlushes.toFixed(2)} WAL flushes, ` +
+        "those of the queue that looks at it included",
+    );
+    for (const clients of CLIENTS) {
+      const [ours, floor] = await compare(node, bare, clients, seconds);
+      console.log(
+        `submissions by ${clients} clients: ${Math.round(ours)}/s, bare Fastify with the same SQL ${Math.round(floor)}/s, ` +
+          `ratio ${(ours / floor).toFixed(2)}`,
+      );
+    }
+    await node.cancel(holder);
+  } finally {
+    await bare?.stop();
+    await node.stop();
+  }
+}
+
+async function compare(node: BenchNode, bare: Program, clients: number, seconds: number): Promise<[number, number]> {
+  const rates: [number[], number[]] = [[], []];
+  const { token } = node.account;
+  await load(node.url, token, clients, 1);
+  await load(bare.url, token, clients, 1);
+  for (let round = 0; round < ROUNDS; round += 1) {
+    rates[0].push(await load(node.url, token, clients, seconds));
+    rates[1].push(await load(bare.url, token, clients, seconds));
+  }
+  return [median(rates[0]), median(rates[1])];
+}
+
+async function load(url: string, token: string, connections: number, duration: number): Promise<number> {
+  const result = await autocannon({
+    url: `${url}${PATH}`,
+    method: "POST",
+    headers: { "X-AUTH-TOKEN": token, "Content-Type": "application/json" },
+    body: JSON.stringify(BODY),
+    connections,
+    duration,
+  });
+  if (result.non2xx > 0 || result.errors > 0) throw new Error(`${result.non2xx} refusals, ${result.errors} errors`);
+  return result["2xx"] / result.duration;
+}
+
+async function startBareServer({ account, connection }: BenchNode, folder: string): Promise<Program> {
+  const db = openDatabase({ ...connection, max: 1 });
+  const known = await authenticate(db.system, account.token, "127.0.0.1", "bench");
+  await db.close();
+  if (known === undefined) throw new Error("the token is not known");
+  const { caller } = known;
+  const [identify] = await recorded((tx) => authenticate(tx, account.token, "127.0.0.1", "bench"));
+  if (identify === undefined) throw new Error("no statement identifies the caller");
+  const submit: BenchOperation = {
+    name: "POST commands",
+    method: "POST",
+    path: PATH,
+    identify,
+    begin: `begin; set local role headgate_account; set local headgate.account_id = ${account.accountId}`,
+    statements: await recorded(async (tx) => {
+      await insertCommand(tx, storedCommand(account.userId));
+      recordAudit(tx, caller, "command_submit", "command/1");
+    }),
+  };
+  const recordingFile = join(folder, "recording.json");
+  writeFileSync(recordingFile, JSON.stringify({ connection, operations: { submit } }), { mode: 0o600 });
+  return startProgram(process.execPath, ["bench/http/bare-server.ts", recordingFile], /ready at (\S+)/, {});
+}
+
+/** What the handler makes of the body. */
+function storedCommand(userId: number): NewCommand {
+  return {
+    userId,
+    label: "default",
+    commandType: "SparkCommand",
+    command: {
+      program: PROGRAM,
+      sql: null,
+      cmdline: null,
+      script_location: null,
+      language: "python",
+      arguments: null,
+      user_program_arguments: null,
+      app_id: null,
+      note_id: null,
+      retry: null,
+      retry_delay: null,
+    },
+    secrets: null,
+    options: null,
+    name: BODY.name,
+    template: "generic",
+    pool: null,
+    timeoutSeconds: null,
+    macros: null,
+    resolvedMacros: null,
+    canNotify: false,
+    requestId: "00000000-0000-4000-8000-000000000000",
+    retry: 0,
+    retryDelayMinutes: 0,
+    tags: BODY.tags,
+    source: { original: null, resolved: PROGRAM },
+  };
+}
