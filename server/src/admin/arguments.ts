@@ -10,6 +10,11 @@ export function parseId(text: string): number {
   throw new InvalidArgumentError("An id is a positive integer: see accounts.");
 }
 
+export function parseNodeId(text: string): string {
+  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)) return text;
+  throw new InvalidArgumentError("It must be the id of a node: see node-list.");
+}
+
 export function parseHours(text: string): number {
   const hours = Number(text);
   if (/^\d+$/.test(text) && hours >= 1 && hours <= 8760) return hours;

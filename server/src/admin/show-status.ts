@@ -1,6 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { Command } from "commander";
+import { listNodes } from "../commands/store/nodes.ts";
 import { findDataDirHolder } from "../db/embedded/data-dir-lock.ts";
 import { migrationState } from "../db/migrate.ts";
 import { readKeys } from "../lib/key-file.ts";
@@ -33,6 +34,7 @@ export function statusCommand(cli: Cli): Command {
           data_dir: config.dataDir,
           key_file: config.keyFile,
           key_ids: existsSync(config.keyFile) ? readKeys(config.keyFile).map(({ id }) => id) : [],
+          nodes: (await listNodes(db.system)).map(({ id, host, state }) => `${host} ${id} ${state}`),
           accounts: counts.accounts,
           users: counts.users,
           audit_events: counts.auditEvents,

@@ -4,7 +4,7 @@ import { notFound } from "../http/input.ts";
 import { OneOf } from "../http/schema.ts";
 import type { WithCommandEvents } from "./command-events.ts";
 import { NodeObject, nodeObject } from "./node.ts";
-import { listNodes, NODE_STATES, setNodeState } from "./store/nodes.ts";
+import { listNodes, ORDERED_STATES, setNodeState } from "./store/nodes.ts";
 
 /** Pauses a node, drains it or lets it run commands again; for operators. It holds over restarts. */
 export const editNode = operation({
@@ -17,7 +17,7 @@ export const editNode = operation({
   params: Type.Object({
     node_id: Type.String({ pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", maxLength: 36 }),
   }),
-  body: Type.Object({ state: OneOf(NODE_STATES) }),
+  body: Type.Object({ state: OneOf(ORDERED_STATES) }),
   reply: NodeObject,
   find: async ({ params }, { db }: WithDatabase & WithCommandEvents) => {
     const [found] = await listNodes(db.system, params.node_id);

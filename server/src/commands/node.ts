@@ -8,7 +8,9 @@ export const NodeObject = Type.Object(
   {
     id: Type.String({ description: "From the node's data directory" }),
     host: Type.String(),
-    state: OneOf(NODE_STATES, { description: "paused and draining nodes start nothing; what runs there goes on" }),
+    state: OneOf(NODE_STATES, {
+      description: "Only active ones start commands; draining becomes drained when nothing runs there any more",
+    }),
     version: Type.String(),
     running_commands: Type.Integer(),
     memory_budget_mib: Type.Integer(),

@@ -291,7 +291,7 @@ alter table membership add constraint membership_state_check CHECK ((state = ANY
 alter table membership add constraint membership_user_type_check CHECK ((user_type = ANY (ARRAY['regular'::text, 'service'::text])));
 
 alter table node add constraint node_pkey PRIMARY KEY (id);
-alter table node add constraint node_state_check CHECK ((state = ANY (ARRAY['active'::text, 'paused'::text, 'draining'::text])));
+alter table node add constraint node_state_check CHECK ((state = ANY (ARRAY['active'::text, 'paused'::text, 'draining'::text, 'drained'::text])));
 
 alter table schema_migration add constraint schema_migration_pkey PRIMARY KEY (number);
 

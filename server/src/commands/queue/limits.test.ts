@@ -71,6 +71,28 @@ describe("/api/v2/nodes", () => {
     await expect.poll(() => account.get(`/commands/${id}`), PATIENCE).toMatchObject({ status: "done" });
   });
 
+  test("a draining node takes nothing new, and is drained when what runs there has ended", async () => {
+    const [operator, account] = [await given.operator(), await given.account()];
+    const { nodes } = await operator.get("/api/v2/nodes");
+    const path = `/api/v2/nodes/${nodes[0].id}`;
+    const running = await submit(account, "sleep 300");
+    await expect.poll(() => statuses(account), PATIENCE).toEqual({ running: 1 });
+    await operator.put(path, { state: "draining" });
+    const waiting = await submit(account, "true");
+    await expect
+      .poll(() => account.get(`/commands/${waiting}`), PATIENCE)
+      .toMatchObject({ status: "waiting", waiting_reason: "the node is being drained by its operator" });
+    expect(await operator.get("/api/v2/nodes")).toMatchObject({ nodes: [{ state: "draining", running_commands: 1 }] });
+    await account.put(`/commands/${running}`);
+    await expect
+      .poll(() => operator.get("/api/v2/nodes"), PATIENCE)
+      .toMatchObject({ nodes: [{ state: "drained", running_commands: 0 }] });
+    expect(await account.get(`/commands/${waiting}`)).toMatchObject({ status: "waiting" });
+    await operator.put(path, { state: "drained" }).refused(422, /^state must be one of/);
+    await operator.put(path, { state: "active" });
+    await expect.poll(() => account.get(`/commands/${waiting}`), PATIENCE).toMatchObject({ status: "done" });
+  });
+
   test("nobody but operators sees nodes, and unknown ones are unknown", async () => {
     const account = await given.account();
     await account.get("/api/v2/nodes").refused(404);

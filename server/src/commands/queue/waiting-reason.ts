@@ -1,4 +1,5 @@
 import type { WaitingReason } from "../command.ts";
+import type { NodeState } from "../store/nodes.ts";
 import type { Caps } from "../store/queue.ts";
 import type { QueueSituation } from "./dispatcher.ts";
 import type { Executor, RunnableCommand } from "./executor.ts";
@@ -9,12 +10,17 @@ export interface WaitingFacts {
   readonly executorOf: (command: RunnableCommand) => Executor;
 }
 
+const CLOSED: Record<Exclude<NodeState, "active">, string> = {
+  paused: "the node is paused by its operator",
+  draining: "the node is being drained by its operator",
+  drained: "the node was drained by its operator",
+};
+
 /** Why a command waits, as this node saw it at its last look at the queue. Of several reasons the first to go. */
 export function waitingReasons({ situation, caps, executorOf }: WaitingFacts): WaitingReason {
   return (row) => {
     const { nodeState, candidates, plan } = situation();
-    if (nodeState !== "active")
-      return `the node is ${nodeState === "paused" ? "paused" : "being drained"} by its operator`;
+    if (nodeState !== "active") return CLOSED[nodeState];
     const unready = executorOf(row).unready();
     if (unready !== null) return unready;
     const inCluster = candidates.filter(({ clusterId }) => clusterId === row.clusterId);

@@ -1,7 +1,19 @@
 import type { Queryable } from "../../db/database.ts";
 
-export const NODE_STATES = ["active", "paused", "draining"] as const;
+/**
+ * An operator gives the first three. Only an active node takes commands, and what runs goes on in every state.
+ *
+ * | state | means | becomes |
+ * |---|---|---|
+ * | `active` | takes commands | |
+ * | `paused` | takes none for now | |
+ * | `draining` | takes none and shall be taken away | `drained`, by the node itself, when nothing runs on it any more |
+ * | `drained` | may be stopped for good; it stays so over restarts until an operator says otherwise | |
+ */
+export const NODE_STATES = ["active", "paused", "draining", "drained"] as const;
 export type NodeState = (typeof NODE_STATES)[number];
+export const ORDERED_STATES = ["active", "paused", "draining"] as const satisfies readonly NodeState[];
+export type OrderedState = (typeof ORDERED_STATES)[number];
 
 export interface NodeRegistration {
   readonly id: string;
@@ -22,10 +34,18 @@ export async function registerNode(db: Queryable, node: NodeRegistration): Promi
   );
 }
 
-/** The node's state as the operator set it; undefined when the node is unknown to this database. */
+/**
+ * The node's state; undefined when the node is unknown to this database. For the node alone, which is between two
+ * claims then: what it does not hold now it will not hold later.
+ */
 export async function nodeHeartbeat(db: Queryable, nodeId: string): Promise<NodeState | undefined> {
   const [row] = await db.query<{ state: NodeState }>(
-    "update node set heartbeat_at = now() where id = $1 returning state",
+    `update node
+     set heartbeat_at = now(),
+         state = case when state = 'draining' and not exists (
+                   select from command where command.node_id = node.id and command.status in ('running', 'cancelling')
+                 ) then 'drained' else state end
+     where id = $1 returning state`,
     [nodeId],
   );
   return row?.state;
@@ -59,7 +79,7 @@ export function listNodes(db: Queryable, nodeId: string | null = null): Promise<
 }
 
 /** False when there is no such node. */
-export async function setNodeState(db: Queryable, nodeId: string, state: NodeState): Promise<boolean> {
+export async function setNodeState(db: Queryable, nodeId: string, state: OrderedState): Promise<boolean> {
   const rows = await db.query("update node set state = $2 where id = $1 returning id", [nodeId, state]);
   return rows.length > 0;
 }

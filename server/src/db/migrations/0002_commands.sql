@@ -28,7 +28,7 @@ create table node (
   id uuid primary key,
   host text not null,
   boot_id text not null,
-  state text not null default 'active' check (state in ('active', 'paused', 'draining')),
+  state text not null default 'active' check (state in ('active', 'paused', 'draining', 'drained')),
   memory_budget_mib integer not null,
   version text not null,
   started_at timestamptz not null default now(),
