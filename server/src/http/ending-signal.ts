@@ -12,6 +12,11 @@ export function endingSignals(server: FastifyInstance): (reply: FastifyReply) =>
     for (const controller of open) controller.abort();
     done();
   });
+  // Its head was sent when connections were still kept: nobody else would close this one.
+  server.addHook("onResponse", ({ raw }, _reply, done) => {
+    if (isStopping) raw.socket.end();
+    done();
+  });
   return ({ raw }) => {
     const controller = new AbortController();
     open.add(controller);

@@ -27,8 +27,12 @@ export class StreamReply {
 /** A client that takes nothing for so long is gone; a quiet stream says something sooner. */
 const STALL_LIMIT_MS = 60_000;
 
-export function streamOf({ type, body, headers }: StreamReply, reply: FastifyReply): Readable {
+export function streamOf(
+  { type, body, headers }: StreamReply,
+  reply: FastifyReply,
+  stallLimitMs = STALL_LIMIT_MS,
+): Readable {
   reply.type(type === "application/octet-stream" ? type : `${type}; charset=utf-8`).headers(headers);
-  reply.raw.setTimeout(STALL_LIMIT_MS, () => reply.raw.destroy());
+  reply.raw.setTimeout(stallLimitMs, () => reply.raw.destroy());
   return Readable.from(body, { objectMode: false, highWaterMark: 64 * 1024 });
 }

@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { useServer } from "../../test/support/given.ts";
+
+/** Without anything that runs programs: commands wait for ever. */
+const given = useServer();
+
+test("a stop ends followed logs at once", async () => {
+  const account = await given.operator();
+  const { id } = await account.post("/commands", { command_type: "SparkCommand", cmdline: "own.py" });
+  const followed = await fetch(`${given.base}/api/v1.2/commands/${id}/logs?follow=true`, {
+    headers: { "X-AUTH-TOKEN": account.token ?? "" },
+  });
+  const text = followed.text();
+  const begun = performance.now();
+  await given.app.stop();
+  expect(performance.now() - begun).toBeLessThan(10_000);
+  expect(await text).toBe(": following\n\n");
+});

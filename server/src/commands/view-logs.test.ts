@@ -1,0 +1,187 @@
+import { rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { stubDriver } from "../../test/support/stub-driver.ts";
+import { commandFiles } from "./command-files.ts";
+
+const given = useServer({ driver: stubDriver, settings: { HEADGATE_IDENTIFIER_PREFIX: "acme" } });
+const PATIENCE = { timeout: 20_000 };
+
+async function submit(account: AccountClient, program: string, more: Record<string, unknown> = {}): Promise<number> {
+  const { id } = await account.post("/commands", {
+    command_type: "SparkCommand",
+    language: "python",
+    program,
+    ...more,
+  });
+  return id;
+}
+
+async function run(account: AccountClient, program: string, more: Record<string, unknown> = {}): Promise<number> {
+  const id = await submit(account, program, more);
+  expect((await account.get(`/commands/${id}?wait_seconds=60`)).status).toMatch(/^(done|error)$/);
+  return id;
+}
+
+/** A command that goes on after `letGo`. */
+async function held(account: AccountClient, before: string, after: string) {
+  const id = await submit(account, `${before}; while [ ! -e "$JOURNAL.$COMMAND" ]; do sleep 0.05; done; ${after}`);
+  const file = join(given.dataDir, "accounts", String(account.accountId), "storage", `journal.${id}`);
+  return { id, letGo: () => writeFileSync(file, "") };
+}
+
+async function logs(account: AccountClient, id: number, query = "") {
+  const { status, headers, text } = await account.get(`/commands/${id}/logs${query}`).reply();
+  expect([status, headers.get("content-type")]).toEqual([200, "text/plain; charset=utf-8"]);
+  return { text, err: headers.get("err_length"), tmp: headers.get("tmp_length") };
+}
+
+interface Event {
+  event: string;
+  id: string | undefined;
+  data: string;
+}
+
+/** The events of a followed log, one by one; breaking off closes the connection. */
+async function* follow(account: AccountClient, id: number, query = ""): AsyncGenerator<Event> {
+  const response = await fetch(`${given.base}/api/v1.2/commands/${id}/logs?follow=true${query}`, {
+    headers: { "X-AUTH-TOKEN": account.token ?? "" },
+  });
+  expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream; charset=utf-8"]);
+  if (response.body === null) throw new Error("no body");
+  let text = "";
+  for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
+    text += piece;
+    for (let end = text.indexOf("\n\n"); end !== -1; end = text.indexOf("\n\n")) {
+      const lines = text.slice(0, end).split("\n");
+      text = text.slice(end + 2);
+      const field = (name: string): string[] =>
+        lines.filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2));
+      const [event] = field("event");
+      if (event !== undefined) yield { event, id: field("id")[0], data: field("data").join("\n") };
+    }
+  }
+}
+
+describe("GET commands/<id>/logs", () => {
+  test("is the log; the output is with the results", async () => {
+    const account = await given.account();
+    const id = await run(account, 'echo out; echo \'{"svc_users":"é"}\' >&2');
+    expect(await logs(account, id)).toEqual({ text: '{"svc_users":"é"}\n', err: "19", tmp: "0" });
+  });
+
+  test("of a running command has what it printed so far, by offsets of both", async () => {
+    const account = await given.account();
+    const { id, letGo } = await held(account, "echo printed; echo noted >&2", "echo more; echo again >&2");
+    await expect.poll(() => logs(account, id), PATIENCE).toEqual({ text: "noted\nprinted\n", err: "6", tmp: "8" });
+    const beyond = (err: number, tmp: number) =>
+      logs(account, id, `?err_file_processed=${err}&tmp_file_processed=${tmp}`);
+    expect(await beyond(2, 5)).toEqual({ text: "ted\ned\n", err: "4", tmp: "3" });
+    expect(await beyond(6, 8)).toEqual({ text: "", err: "0", tmp: "0" });
+    expect(await beyond(600, 0)).toEqual({ text: "printed\n", err: "0", tmp: "8" });
+    letGo();
+    await account.get(`/commands/${id}?wait_seconds=60`);
+    expect(await beyond(6, 8)).toEqual({ text: "again\n", err: "6", tmp: "0" });
+  });
+
+  test("has the logs of all attempts one behind the other, so that offsets stay right", async () => {
+    const account = await given.account();
+    const id = await run(account, 'echo "attempt $ATTEMPT" >&2; [ "$ATTEMPT" = 2 ]', { retry: 1, retry_delay: 0 });
+    const { text } = await logs(account, id);
+    expect(text).toMatch(/^attempt 1\nheadgate: exit code 1; the next attempt follows in 0 seconds\nattempt 2\n$/);
+    expect((await logs(account, id, `?err_file_processed=${text.length - 4}`)).text).toBe("t 2\n");
+    expect((await logs(account, id, "?err_file_processed=3")).text).toBe(text.slice(3));
+  });
+
+  test("of a command that could not run says why", async () => {
+    const account = await given.account();
+    const id = await run(account, "println(1)", { language: "scala" });
+    expect((await logs(account, id)).text).toContain("not supported by this version");
+  });
+
+  test.each(["err_file_processed=-1", "tmp_file_processed=x", "follow=perhaps"])("refuses %s", async (query) => {
+    const account = await given.account();
+    const id = await run(account, "true");
+    await account.get(`/commands/${id}/logs?${query}`).refused(422, new RegExp(`^${query.split("=")[0]}`));
+  });
+
+  test("never comes from a link in the place of the file", async () => {
+    const account = await given.account();
+    const id = await run(account, "echo x >&2");
+    const { log } = commandFiles(given.dataDir, account.accountId, id).attempt(1);
+    rmSync(log);
+    symlinkSync("/etc/passwd", log);
+    expect(await logs(account, id)).toEqual({ text: "", err: "0", tmp: "0" });
+    expect(await account.get(`/commands/${id}/error_logs`)).toEqual({ error_log: "" });
+  });
+});
+
+describe("GET commands/<id>/logs?follow=true", () => {
+  test("tells lines as they come, whole, until the command has ended", async () => {
+    const account = await given.account();
+    const { id, letGo } = await held(account, "echo one; echo two >&2; printf ha", "echo lf; printf 'a\\rb' >&2");
+    const seen: Event[] = [];
+    for await (const event of follow(account, id)) {
+      seen.push(event);
+      if (event.data === "one") letGo();
+    }
+    expect(seen.slice(0, 2).map(({ event, data }) => `${event} ${data}`)).toEqual(["err two", "tmp one"]);
+    const joined = (kind: string) => seen.filter(({ event }) => event === kind).map(({ data }) => data);
+    expect(joined("tmp").join("\n")).toBe("one\nhalf");
+    expect(joined("err").join("\n")).toBe("two\na\nb");
+    expect(seen.at(-1)).toEqual({ event: "end", id: undefined, data: "done" });
+    expect(seen.at(-2)?.id).toBe("7,9");
+  });
+
+  test("goes on from offsets, and cuts only what is longer than an event, between characters", async () => {
+    const account = await given.account();
+    const id = await run(account, "head -c 150000 /dev/zero | tr '\\0' x | sed 's/x/é/g' >&2; echo out");
+    const seen: string[] = [];
+    for await (const { data } of follow(account, id, "&err_file_processed=2")) seen.push(data);
+    expect(seen.pop()).toBe("done");
+    expect(seen.length).toBeGreaterThan(3);
+    expect(seen.join("")).toBe("é".repeat(149_999));
+  });
+
+  test("has room for so many of an account, and the room is free again when they go", async () => {
+    const account = await given.account();
+    const { id, letGo } = await held(account, "echo one", "true");
+    const followers = Array.from({ length: 20 }, () => follow(account, id));
+    for (const follower of followers) expect((await follower.next()).value).toMatchObject({ data: "one" });
+    const refusal = await account.get(`/commands/${id}/logs?follow=true`).refused(429, /follow/);
+    expect(refusal.headers.get("retry-after")).toBe("30");
+    await followers[0]?.return(undefined);
+    await expect
+      .poll(async () => {
+        const reply = await fetch(`${given.base}/api/v1.2/commands/${id}/logs?follow=true`, {
+          headers: { "X-AUTH-TOKEN": account.token ?? "" },
+        });
+        await reply.body?.cancel();
+        return reply.status;
+      })
+      .toBe(200);
+    letGo();
+    for (const follower of followers.slice(1)) {
+      const rest: string[] = [];
+      for await (const { data } of follower) rest.push(data);
+      expect(rest.at(-1)).toBe("done");
+    }
+  });
+});
+
+describe("GET commands/<id>/error_logs", () => {
+  test("is the log, of a long one the last MiB from a line on", async () => {
+    const account = await given.account();
+    const short = await run(account, String.raw`printf 'no \377 text\n' >&2; exit 4`);
+    expect(await account.get(`/commands/${short}/error_logs`)).toEqual({
+      error_log: "no \ufffd text\nheadgate: exit code 4\n",
+    });
+    const long = await run(account, "seq 1000000 1300000 >&2; echo end >&2");
+    const { error_log: text } = await account.get(`/commands/${long}/error_logs`);
+    expect(text.length).toBeGreaterThan(1024 * 1024 - 10);
+    expect(text.length).toBeLessThanOrEqual(1024 * 1024);
+    expect(text).toMatch(/^\d{7}\n/);
+    expect(text).toMatch(/1300000\nend\n$/);
+  });
+});

@@ -1,0 +1,76 @@
+import { connect, type AddressInfo } from "node:net";
+import Fastify, { type FastifyInstance } from "fastify";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { endingSignals } from "./ending-signal.ts";
+import { StreamReply, streamOf } from "./stream-reply.ts";
+
+const STALL_LIMIT_MS = 300;
+
+let server: FastifyInstance;
+let port: number;
+let pieces = 0;
+let isReleased = false;
+let wasEnded = false;
+
+/** Without end, as long as somebody takes it. */
+async function* endless(): AsyncGenerator<Buffer> {
+  try {
+    for (;;) {
+      pieces += 1;
+      yield await Promise.resolve(Buffer.alloc(64 * 1024));
+    }
+  } finally {
+    isReleased = true;
+  }
+}
+
+async function* quiet(ending: AbortSignal): AsyncGenerator<string> {
+  yield "first";
+  await new Promise((resolve) => ending.addEventListener("abort", resolve));
+  wasEnded = true;
+  yield "last";
+}
+
+beforeEach(async () => {
+  pieces = 0;
+  isReleased = false;
+  wasEnded = false;
+  server = Fastify({ forceCloseConnections: "idle" });
+  const endingSignal = endingSignals(server);
+  server.get("/endless", (_request, reply) =>
+    reply.send(streamOf(new StreamReply("application/octet-stream", endless()), reply, STALL_LIMIT_MS)),
+  );
+  server.get("/quiet", (_request, reply) =>
+    reply.send(streamOf(new StreamReply("text/plain", quiet(endingSignal(reply))), reply)),
+  );
+  await server.listen({ host: "127.0.0.1", port: 0 });
+  // Listening on TCP, as told above.
+  port = (server.server.address() as AddressInfo).port;
+});
+afterEach(async () => {
+  await server.close();
+});
+
+describe("a streamed reply", () => {
+  test("is read no faster than the client takes it, and let go of when the client takes nothing", async () => {
+    const socket = connect(port, "127.0.0.1", () => socket.write("GET /endless HTTP/1.1\r\nHost: x\r\n\r\n"));
+    socket.pause();
+    await expect.poll(() => isReleased, { timeout: 10_000 }).toBe(true);
+    expect(pieces).toBeLessThan(1000);
+    socket.destroy();
+  });
+
+  test("is let go of when the client goes away", async () => {
+    const socket = connect(port, "127.0.0.1", () => socket.write("GET /quiet HTTP/1.1\r\nHost: x\r\n\r\n"));
+    await new Promise((resolve) => socket.once("data", resolve));
+    socket.destroy();
+    await expect.poll(() => wasEnded).toBe(true);
+  });
+
+  test("comes to its end when the server stops, and a stop does not wait for the client", async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/quiet`);
+    const body = response.text();
+    await server.close();
+    expect(await body).toBe("firstlast");
+  });
+});
