@@ -101,7 +101,13 @@ export async function startApp({
   const { dataDir, s3Endpoint, allowedNetworks, defaultFeatures } = config;
   const accountSettings = { dataDir, s3Endpoint, allowedNetworks, defaultFeatures };
   const registry = openRegistry(db);
-  const sandbox = openSandbox(config.isolation, await findBubblewrap(accountIdentity(1)));
+  const ours = [config.dataDir, config.keyFile, config.configFile].filter((path) => path !== null);
+  const sandbox = openSandbox(
+    config.isolation,
+    await findBubblewrap(accountIdentity(1)),
+    process.getuid?.() ?? 0,
+    ours,
+  );
   if (sandbox.warning !== undefined) log.warn(sandbox.warning);
   const isolation = {
     isolated: isIsolated ?? (sandbox.kind === "bubblewrap" || config.isolation === "none"),

@@ -35,6 +35,7 @@ test("nothing set gives the documented defaults", () => {
     adminEmail: "admin@localhost",
     databaseUrl: null,
     keyFile: "/repo/data/keys",
+    configFile: null,
     identifierPrefix: "svc",
     commandTimes: "iso",
     trustedProxies: [],
@@ -221,7 +222,8 @@ describe("the example file", () => {
   test("with every line taken in means the defaults", () => {
     const active = exampleFile().replaceAll(/^#(?=[A-Z_0-9]+=)/gm, "");
     expect(active.match(/^[A-Z_0-9]+=/gm)).toHaveLength(settingList.length);
-    expect(read({ HEADGATE_CONFIG: "all" }, { "/repo/all": active })).toEqual(read({}));
+    const filled = read({ HEADGATE_CONFIG: "all" }, { "/repo/all": active });
+    expect(filled).toEqual({ ...read({}), configFile: "/repo/all" });
   });
 
   test("stays within 120 columns", () => {

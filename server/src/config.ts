@@ -24,6 +24,8 @@ export interface Config {
   /** Null: the embedded server. */
   readonly databaseUrl: Secret | null;
   readonly keyFile: string;
+  /** What `HEADGATE_CONFIG` names; it may hold secrets. */
+  readonly configFile: string | null;
   readonly identifierPrefix: string;
   readonly commandTimes: "iso" | "epoch";
   readonly trustedProxies: readonly string[];
@@ -98,6 +100,7 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
     adminEmail: value(settings.adminEmail),
     databaseUrl: optional(settings.databaseUrl),
     keyFile: path(settings.keyFile, () => join(dataDir, "keys")),
+    configFile: configFileOf(env, options.repositoryDir),
     identifierPrefix: value(settings.identifierPrefix),
     commandTimes: value(settings.commandTimes),
     trustedProxies: value(settings.trustedProxies),
@@ -139,9 +142,8 @@ function collect(env: Environment, options: ReadConfigOptions, problems: string[
     problems.push(`${name}${from} is not a setting${nearest === null ? "" : `; did you mean ${nearest}?`}`);
   };
 
-  const file = env["HEADGATE_CONFIG"]?.trim() ?? "";
-  if (file !== "") {
-    const path = resolve(options.repositoryDir, file);
+  const path = configFileOf(env, options.repositoryDir);
+  if (path !== null) {
     const { values, problems: wrongLines } = parseConfigFile(readText(path, options.readFile, problems));
     problems.push(...wrongLines.map((problem) => `${path}: ${problem}`));
     for (const [name, text] of values) add(name, text, ` in ${path}`);
@@ -151,6 +153,11 @@ function collect(env: Environment, options: ReadConfigOptions, problems: string[
     if (ours && name !== "HEADGATE_CONFIG" && text !== undefined) add(name, text, "");
   }
   return given;
+}
+
+function configFileOf(env: Environment, repositoryDir: string): string | null {
+  const file = env["HEADGATE_CONFIG"]?.trim() ?? "";
+  return file === "" ? null : resolve(repositoryDir, file);
 }
 
 function readText(path: string, readFile: ReadConfigOptions["readFile"], problems: string[]): string {

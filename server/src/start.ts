@@ -2,7 +2,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ensureFirstAccount, type FirstAccount } from "./accounts/first-account.ts";
 import { addDefaultCluster } from "./clusters/default-cluster.ts";
-import { startApp, type App } from "./app.ts";
+import { startApp, type App, type AppOptions } from "./app.ts";
 import { exposureWarning, type Config } from "./config.ts";
 import { lockDataDir } from "./db/embedded/data-dir-lock.ts";
 import { migrate } from "./db/migrate.ts";
@@ -34,6 +34,7 @@ export async function start(
   log: Log,
   say: (line: string) => void,
   { stop, hurry }: StopSignals,
+  programs: Pick<AppOptions, "driver" | "setsUpSpark"> = { setsUpSpark: true },
 ): Promise<Headgate> {
   // Takes every step back, whatever becomes of the others: a failed drain must not leave the database running.
   const undo = new AsyncDisposableStack();
@@ -48,7 +49,7 @@ export async function start(
     const first = await prepareFirstRun(config, store);
     mustHaveKeys(config.keyFile);
     if (first !== undefined) sayOperator(first, config, say); // now: what follows may fail, and comes without it again
-    const app = await listen(config, store, log);
+    const app = await listen(config, store, log, programs);
     undo.defer(() => app.stop(hurry));
     announce(app, first, config, say);
     return { url: app.url, stop: () => undo.disposeAsync() };
@@ -97,13 +98,18 @@ const LISTEN_CURES: Readonly<Record<string, string | undefined>> = {
   EAI_AGAIN: "HEADGATE_HOST is a name that cannot be looked up now",
 };
 
-async function listen(config: Config, store: Store, log: Log): Promise<App> {
+async function listen(
+  config: Config,
+  store: Store,
+  log: Log,
+  programs: Pick<AppOptions, "driver" | "setsUpSpark">,
+): Promise<App> {
   try {
     return await startApp({
       config,
       connection: store.connection,
       log,
-      setsUpSpark: true,
+      ...programs,
       storeHealthy: () => store.healthy(),
     });
   } catch (error) {

@@ -1,8 +1,8 @@
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Command } from "commander";
 import { deleteAccount } from "../accounts/delete-account.ts";
 import { Fault } from "../lib/fault.ts";
+import { removeTree } from "../lib/remove-tree.ts";
 import { parseId } from "./arguments.ts";
 import { printable } from "./format-table.ts";
 import type { Cli } from "./cli.ts";
@@ -26,7 +26,7 @@ export function accountDeleteCommand(cli: Cli): Command {
           // Its own audit rows are gone with it.
           sendAudit(tx, firstId, "account_delete", `account/${accountId}`);
         });
-        await rm(join(config.dataDir, "accounts", String(accountId)), { recursive: true, force: true });
+        await removeTree(join(config.dataDir, "accounts", String(accountId)));
         cli.out(`Account ${accountId} is deleted.\n`);
       }),
     );

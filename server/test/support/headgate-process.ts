@@ -29,8 +29,21 @@ export function temporaryDataDir(): { path: string; remove(): void } {
   };
 }
 
-export async function startHeadgate(dataDir: string, settings: Record<string, string> = {}): Promise<HeadgateProcess> {
-  const child = spawnHeadgate(["start"], { HEADGATE_DATA_DIR: dataDir, HEADGATE_PORT: "0", ...settings });
+/** Other than as it stands in the repository and as ourselves. */
+export interface Manner {
+  entry?: string;
+  /** As root: who it runs as. */
+  identity?: { uid: number; gid: number };
+  /** A program and its arguments that execute it. */
+  wrapper?: readonly string[];
+}
+
+export async function startHeadgate(
+  dataDir: string,
+  settings: Record<string, string> = {},
+  manner: Manner = {},
+): Promise<HeadgateProcess> {
+  const child = spawnHeadgate(["start"], { HEADGATE_DATA_DIR: dataDir, HEADGATE_PORT: "0", ...settings }, manner);
   const exited = once(child, "exit") as Promise<[number | null, string | null]>;
   let stdout = "";
   let stderr = "";
@@ -63,11 +76,17 @@ export async function startHeadgate(dataDir: string, settings: Record<string, st
   };
 }
 
-export function spawnHeadgate(args: readonly string[], settings: Record<string, string>): ChildProcess {
+export function spawnHeadgate(
+  args: readonly string[],
+  settings: Record<string, string>,
+  { entry = join(repositoryDir, "server/headgate.mjs"), identity, wrapper = [] }: Manner = {},
+): ChildProcess {
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => isInherited(name)));
-  return spawn(process.execPath, [join(repositoryDir, "server/headgate.mjs"), ...args], {
+  const [program = process.execPath, ...rest] = [...wrapper, process.execPath, entry, ...args];
+  return spawn(program, rest, {
     env: { ...inherited, ...settings },
     stdio: ["ignore", "pipe", "pipe"],
+    ...identity,
   });
 }
 

@@ -1,6 +1,7 @@
-import { chmod, chown, mkdir, rm, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { writeUserFiles } from "../../engines/sandbox/user-files.ts";
+import { removeTree } from "../../lib/remove-tree.ts";
 import type { AttemptFiles } from "../command-files.ts";
 
 export interface UnixIdentity {
@@ -51,7 +52,7 @@ export async function makeAttempt(
   identity: UnixIdentity | undefined,
 ): Promise<ProgramFolders> {
   const folders = programFolders(files);
-  await rm(files.folder, { recursive: true, force: true });
+  await removeTree(files.folder);
   await mkdir(files.folder, { recursive: true, mode: 0o711 });
   if (identity !== undefined) await openTheWay(files.folder);
   for (const folder of [folders.work, folders.events, folders.input, folders.tmp, folders.storage]) {
@@ -88,5 +89,5 @@ export async function writeInput(
 /** Output, log and event log stay. */
 export async function tidyAttempt(files: AttemptFiles): Promise<void> {
   const { work, input, tmp, user } = programFolders(files);
-  for (const folder of [work, input, tmp, user]) await rm(folder, { recursive: true, force: true });
+  for (const folder of [work, input, tmp, user]) await removeTree(folder);
 }

@@ -1,6 +1,6 @@
-import { rm } from "node:fs/promises";
 import type { Database } from "../../db/database.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { removeTree } from "../../lib/remove-tree.ts";
 import { commandFiles } from "../command-files.ts";
 import { listEndedBefore, type EndedCommand } from "../store/retention.ts";
 
@@ -38,7 +38,7 @@ export function fileKeeper(
           const files = commandFiles(dataDir, accountId, id);
           const attempts = Array.from({ length: attempt }, (_, index) => files.attempt(index + 1));
           const paths = pathsOf === undefined ? [files.folder] : attempts.flatMap(pathsOf);
-          for (const path of paths) await rm(path, { recursive: true, force: true });
+          for (const path of paths) await removeTree(path);
         }
         after = ended.at(-1) ?? after;
         if (ended.length < BATCH) return;

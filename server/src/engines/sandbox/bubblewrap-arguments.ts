@@ -19,6 +19,9 @@ export function renderBubblewrapArguments(program: Confinement, { uid, gid }: Id
     ...files,
     ...ownFolders,
     ...renderFolders(program),
+    // Last, because places to mount at are made in it: memory that anybody could fill and nobody counts.
+    "--remount-ro",
+    "/",
     "--clearenv",
     ...variables,
     "--chdir",

@@ -105,10 +105,10 @@ describe.skipIf(!usable).each(cases)("a confined program, $name", ({ self, ident
 
   test("reads and writes its own folder, as its own user, and only reads what it is shown", async () => {
     const shown = join(base, "shown", "input");
-    const script = `id -un; id -u; pwd; echo mine > made; cat made ${shown}; echo no > ${shown}; echo no > /usr/x; echo t > /tmp/t`;
+    const script = `id -un; id -u; pwd; echo mine > made; cat made ${shown}; echo no > ${shown}; echo no > /usr/x; echo no > /x; echo no > /etc/x; echo t > /tmp/t`;
     const { stdout, stderr, code } = await confine(script);
     expect(stdout).toBe(`acct17\n${user.uid}\n${program.cwd}\nmine\ngiven\n`);
-    expect(stderr.match(/Read-only file system/g)).toHaveLength(2);
+    expect(stderr.match(/Read-only file system/g)).toHaveLength(4);
     expect(code).toBe(0);
     expect(statSync(join(program.cwd, "made")).uid).toBe(user.uid);
     expect(readFileSync(join(base, "tmp", "t"), "utf8")).toBe("t\n");
@@ -128,6 +128,14 @@ describe.skipIf(!usable).each(cases)("a confined program, $name", ({ self, ident
     const { stdout, stderr } = await confine("echo $LD_PRELOAD", { env: { LD_PRELOAD: "/x.so", PATH: "/usr/bin" } });
     expect(stdout).toBe("/x.so\n");
     expect(stderr).not.toMatch(/(bwrap|^sh|limits).*x\.so/m);
+  });
+
+  test.skipIf(identity !== undefined)("sees nothing of what is ours below the system's folders", async () => {
+    const sandbox = openSandbox("bubblewrap", found, self.uid, ["/usr/share", "/usr/bin/env", "/usr/no/such", base]);
+    const argv = ["/bin/bash", "-c", "ls /usr/share; cat /usr/bin/env; echo no > /usr/share/x"];
+    const { stdout, stderr } = await run(sandbox.confine({ ...program, argv }), self);
+    expect(stdout).toBe("");
+    expect(stderr).toMatch(/Read-only file system/);
   });
 
   test("cannot read a file of ours, another account's folder or the socket folder", async () => {

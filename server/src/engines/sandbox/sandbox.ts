@@ -12,6 +12,7 @@ import { Fault } from "../../lib/fault.ts";
 import { renderBubblewrapArguments } from "./bubblewrap-arguments.ts";
 import type { ConfinedProgram, ProgramToConfine } from "./confined-program.ts";
 import type { BubblewrapSearch } from "./find-bubblewrap.ts";
+import { renderHiding } from "./hidden-paths.ts";
 import { readSystemFolders } from "./system-folders.ts";
 
 export type Isolation = "auto" | "bubblewrap" | "none";
@@ -23,11 +24,19 @@ export interface Sandbox {
   confine(program: ProgramToConfine): ConfinedProgram;
 }
 
-export function openSandbox(isolation: Isolation, found: BubblewrapSearch, ownUid = process.getuid?.() ?? 0): Sandbox {
+/** `hidden`: what is ours alone, wherever an operator has put it; it has to be there already. */
+export function openSandbox(
+  isolation: Isolation,
+  found: BubblewrapSearch,
+  ownUid = process.getuid?.() ?? 0,
+  hidden: readonly string[] = [],
+): Sandbox {
   if (isolation === "none") return { kind: "none", warning: undefined, confine: runPlainly };
   if (found.kind === "usable") {
-    const system = readSystemFolders();
-    const confine = (program: ProgramToConfine): ConfinedProgram => confineByBubblewrap(program, found, system, ownUid);
+    // As root the owner and mode of what is ours keep programs out, and their user may not even get near it.
+    const { cover, seal } = renderHiding(ownUid === 0 ? [] : hidden);
+    const machine = { before: [...readSystemFolders(), ...cover], after: seal, ownUid };
+    const confine = (program: ProgramToConfine): ConfinedProgram => confineByBubblewrap(program, found, machine);
     return { kind: "bubblewrap", warning: undefined, confine };
   }
   if (isolation === "bubblewrap") throw new Fault("invalid", found.reason);
@@ -37,11 +46,17 @@ export function openSandbox(isolation: Isolation, found: BubblewrapSearch, ownUi
 /** Never the program's own: a variable like LD_PRELOAD would act outside of the sandbox, on bubblewrap itself. */
 const wrapperEnvironment = { PATH: "/usr/bin:/bin", LC_ALL: "C" };
 
+/** Options that are the same for all programs: mounts before and after their own. */
+interface Machine {
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+  readonly ownUid: number;
+}
+
 function confineByBubblewrap(
   program: ProgramToConfine,
   { path, setsid, disablesNestedNamespaces }: Extract<BubblewrapSearch, { kind: "usable" }>,
-  system: readonly string[],
-  ownUid: number,
+  { before, after, ownUid }: Machine,
 ): ConfinedProgram {
   checkNames(program.env);
   if (ownUid === 0 && program.identity === undefined) {
@@ -50,8 +65,9 @@ function confineByBubblewrap(
   }
   const uid = program.identity?.uid ?? ownUid;
   const options = [
-    ...system,
+    ...before,
     ...renderBubblewrapArguments(program, { uid, gid: program.identity?.gid ?? uid }),
+    ...after,
     ...(disablesNestedNamespaces ? ["--disable-userns"] : []),
     ...(setsid === undefined ? ["--new-session"] : []),
   ];

@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync } from "node:fs";
 
 /** Merged into /usr by most systems, as links; a folder of its own on others. */
-const roots = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+export const roots = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
 /** Of /etc only what programs need to find libraries, certificates, names of hosts and the time, and Java its settings. */
 const settings = [

@@ -1,0 +1,208 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { commandFiles } from "../src/commands/command-files.ts";
+import { findUnprivilegedUser } from "../src/db/embedded/unprivileged-user.ts";
+import { findBubblewrap } from "../src/engines/sandbox/find-bubblewrap.ts";
+import { listProcesses } from "../src/lib/process-table.ts";
+import type { Client } from "./support/client.ts";
+import type { Manner } from "./support/headgate-process.ts";
+import { databasePortOf, planIntrusion } from "./support/intrusion.ts";
+import { listeningSockets } from "./support/listening-sockets.ts";
+import { install, secondAccount, stubEntry, type Installation } from "./support/stub-installation.ts";
+
+/**
+ * The account is the trust boundary: a whole installation, and in its second account a program that tries all it can to
+ * reach what is the server's or the first account's. As root all of it a second time, with a server that has no rights.
+ */
+const PATIENCE = { timeout: 25_000 };
+const intruder = readFileSync(new URL("support/intruder.py", import.meta.url), "utf8");
+const python = ["/usr/bin/python3", "/usr/local/bin/python3"].find((path) => existsSync(path));
+const nobody = findUnprivilegedUser();
+
+const bubblewrap = await findBubblewrap(nobody);
+const reason =
+  bubblewrap.kind === "usable" ? (python === undefined ? "no Python below /usr" : undefined) : bubblewrap.reason;
+// eslint-disable-next-line no-console -- a test that is left out says why
+if (reason !== undefined) console.warn(`isolation is not tested: ${reason}`);
+
+/** A checkout below a closed home cannot be run by others. */
+const canRunAsNobody =
+  nobody !== undefined &&
+  spawnSync("/usr/bin/test", ["-r", stubEntry], { uid: nobody.uid, gid: nobody.gid }).status === 0;
+// eslint-disable-next-line no-console -- as above
+if (nobody !== undefined && !canRunAsNobody) console.warn(`not tested as a plain user, who cannot read ${stubEntry}`);
+
+interface Case {
+  readonly name: string;
+  readonly manner: Manner;
+}
+const asNobody: Manner = nobody === undefined ? {} : { identity: { uid: nobody.uid, gid: nobody.gid } };
+const ourselves: Case = { name: nobody === undefined ? "as a plain user" : "as root", manner: {} };
+const cases = canRunAsNobody ? [ourselves, { name: "as a plain user", manner: asNobody }] : [ourselves];
+
+async function submit(account: Client, program: string): Promise<number> {
+  const { id } = await account.post("/commands", { command_type: "SparkCommand", language: "python", program });
+  return id;
+}
+
+interface Attempt {
+  readonly attempt: readonly (string | number)[];
+  readonly succeeded: boolean;
+  readonly got: string;
+}
+
+interface Report {
+  readonly attempts: readonly Attempt[];
+  readonly variables: readonly string[];
+  readonly commandLines: readonly string[];
+  readonly descriptors: number;
+  readonly sharedMemory: readonly string[];
+  readonly groups: readonly number[];
+  readonly user: number;
+}
+
+describe.skipIf(reason !== undefined).each(cases)("a program, $name,", ({ manner }) => {
+  const marker = `run-off-${process.pid}-${Math.trunc(performance.now())}`;
+  const victimMarker = `3${Math.trunc(performance.now())}.25`;
+  let installation: Installation;
+  let account: Client;
+  let accountId: number;
+  let victimId: number;
+  let intruderId: number;
+  let report: Report;
+
+  beforeAll(async () => {
+    installation = await install(manner);
+    ({ account, accountId } = await secondAccount(installation));
+    victimId = await submit(
+      installation.operator,
+      `echo private > \${JOURNAL%journal}private; echo private; exec sleep ${victimMarker}`,
+    );
+    await vi.waitFor(async () => {
+      const victim = await installation.operator.get(`/commands/${victimId}`);
+      expect(victim).toMatchObject({ status: "running", pid: expect.any(Number) });
+      expect(existsSync(inData("accounts/1/storage/private"))).toBe(true);
+    }, PATIENCE);
+    const plan = JSON.stringify({ marker, ...(await planIntrusion(installation, victimId)) });
+    intruderId = await submit(account, `${python} - '${plan}' <<'END'\n${intruder}END\n`);
+    const ended = await account.get(`/commands/${intruderId}?wait_seconds=25`);
+    const { output, log } = own();
+    expect(ended, readFileSync(log, "utf8")).toMatchObject({ status: "done" });
+    report = JSON.parse(readFileSync(output, "utf8"));
+  });
+
+  afterAll(async () => {
+    await installation.operator.put(`/commands/${victimId}`);
+    await installation.operator.get(`/commands/${victimId}?wait_seconds=25`);
+    await installation.end();
+  });
+
+  const own = () => commandFiles(installation.dataDir, accountId, intruderId).attempt(1);
+  const inData = (...names: string[]): string => join(installation.dataDir, ...names);
+  const apiPort = (): number => Number(new URL(installation.headgate.url).port);
+
+  const succeeded = (...deeds: string[]): Attempt[] => {
+    const tried = report.attempts.filter(({ attempt }) => deeds.includes(String(attempt[0])));
+    expect(tried.length).toBeGreaterThan(0);
+    return tried.filter((each) => each.succeeded);
+  };
+
+  test("reads no file of the server, the database, its runner or another account", () => {
+    expect(succeeded("read")).toEqual([]);
+  });
+
+  test("sees of the data directory nothing but the way to its own folders", () => {
+    const seen = report.attempts.filter(({ attempt: [deed] }) => deed === "list");
+    expect(seen.map(({ got }) => got)).toEqual(["['accounts']", `['${accountId}']`, "['commands', 'storage']"]);
+  });
+
+  test("writes nowhere but into its own folders", () => {
+    expect(succeeded("write", "remove")).toEqual([]);
+  });
+
+  test("sees no other process and signals none", () => {
+    expect(succeeded("signal", "look_into")).toEqual([]);
+    const seen = report.commandLines.join("\n");
+    expect(seen).toContain("program.sh");
+    for (const other of ["runner.mjs", victimMarker, "postgres"]) {
+      expect(seen.replaceAll(JSON.stringify(intruder), "").includes(`${other}\0`), other).toBe(false);
+    }
+    expect(report.sharedMemory).toEqual([]);
+  });
+
+  test("reaches the database by no socket, and over TCP not without a password", () => {
+    expect(succeeded("connect_to_file", "log_in")).toEqual([]);
+    const asked = report.attempts.filter(({ attempt: [deed, , user] }) => deed === "log_in" && user === "headgate");
+    expect(asked.map(({ got }) => got)).toEqual(["asks for SCRAM", "asks for SCRAM"]);
+  });
+
+  test("gets nothing from the API without a token", () => {
+    expect(succeeded("call_api")).toEqual([]);
+  });
+
+  test("finds no other port or abstract socket of the installation to try", async () => {
+    const listening = await listeningSockets(installation.headgate.pid);
+    expect(listening.ports).toContain(apiPort());
+    expect(listening.ports.filter((port) => ![apiPort(), databasePortOf(installation)].includes(port))).toEqual([]);
+    expect(listening.abstractSockets).toEqual([]);
+  });
+
+  test("has only the variables, groups and descriptors it is given", () => {
+    const names = new Set(report.variables.map((variable) => variable.replace(/=.*/s, "")));
+    const own = ["ATTEMPT", "COMMAND", "JOURNAL", "PATH"];
+    const ofShellAndWrapper = ["HEADGATE_RUNNER", "LC_ALL", "OLDPWD", "PWD", "SHLVL", "_"];
+    expect([...names].filter((name) => !ofShellAndWrapper.includes(name)).toSorted()).toEqual(own);
+    expect(report.variables.join("\n")).not.toContain("canary");
+    expect(report.descriptors).toBe(3);
+    expect(report.groups.filter((group) => group === 0)).toEqual([]);
+    expect(report.user).toBe(nobody === undefined || manner.identity !== undefined ? serverUid() : 200_000 + accountId);
+  });
+
+  const serverUid = (): number => manner.identity?.uid ?? process.getuid?.() ?? 0;
+
+  test("leaves nothing running, however it ran off", async () => {
+    expect((await listProcesses()).filter(({ commandLine }) => commandLine.includes(marker))).toEqual([]);
+  });
+
+  test("leads the server nowhere by links and pipes in its folders", async () => {
+    const body = { command_type: "SparkCommand", language: "python" };
+    for (const name of ["link.py", "folder/admin-token", "pipe.py"]) {
+      const script_location = `file://${inData("accounts", String(accountId), "storage", name)}`;
+      await account.post("/commands", { ...body, script_location }).refused(422, /^script_location cannot be read/);
+    }
+    const secret = readFileSync(inData("admin-token"), "utf8").trim();
+    for (const part of ["", "/results", "/logs", "/error_logs", "/jobs", "/status_with_results"]) {
+      const { text } = await account.get(`/commands/${intruderId}${part}`).reply();
+      expect(text).not.toContain(secret);
+    }
+  });
+
+  test("leaves no folder that cannot be taken away", async () => {
+    await expect.poll(() => readdirSync(own().folder), PATIENCE).not.toContain(basename(own().work));
+  });
+});
+
+describe("without isolation", () => {
+  /** What the search finds of bubblewrap is covered, for this server alone. */
+  const hiding =
+    bubblewrap.kind === "usable"
+      ? [bubblewrap.path, "--cap-add", "ALL", "--dev-bind", "/", "/", "--ro-bind", "/dev/null", bubblewrap.path, "--"]
+      : [];
+
+  test("only the first account runs programs, and others learn what an operator can do", async () => {
+    const installation = await install({ wrapper: hiding });
+    try {
+      const { account } = await secondAccount(installation);
+      const body = { command_type: "SparkCommand", language: "python", program: "echo ran" };
+      await account.post("/commands", body).refused(422, /HEADGATE_ISOLATION=none/);
+      const id = await submit(installation.operator, "echo ran");
+      const ended = await installation.operator.get(`/commands/${id}?wait_seconds=25`);
+      expect(ended).toMatchObject({ status: "done" });
+      expect(installation.headgate.stderr()).toMatch(/bubblewrap is not installed: run /);
+    } finally {
+      await installation.end();
+    }
+  });
+});

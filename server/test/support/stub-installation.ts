@@ -1,0 +1,56 @@
+import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { inject } from "vitest";
+import { Client } from "./client.ts";
+import { operatorClient, startHeadgate, type HeadgateProcess, type Manner } from "./headgate-process.ts";
+
+/** A whole Headgate with a database, keys and settings of its own, that runs programs by the stub driver. */
+export interface Installation {
+  readonly base: string;
+  readonly dataDir: string;
+  readonly headgate: HeadgateProcess;
+  readonly operator: Client;
+  end(): Promise<void>;
+}
+
+export const stubEntry = fileURLToPath(new URL("stub-headgate.ts", import.meta.url));
+
+/** Not in the temporary folder: programs have one of their own in its place. */
+export async function install(
+  { identity, ...manner }: Manner,
+  settings: Record<string, string> = {},
+): Promise<Installation> {
+  const base = mkdtempSync("/var/tmp/headgate-isolation-");
+  chmodSync(base, 0o711);
+  const config = join(base, "headgate.env");
+  writeFileSync(config, "HEADGATE_RATE_LIMIT=0\nHEADGATE_LOW_DISK=0\n", { mode: 0o600 });
+  if (identity !== undefined) for (const path of [base, config]) chownSync(path, identity.uid, identity.gid);
+  const dataDir = join(base, "data");
+  const { cacheDir } = inject("postgres");
+  const headgate = await startHeadgate(
+    dataDir,
+    { HEADGATE_CONFIG: config, HEADGATE_CACHE_DIR: cacheDir, HOME: base, CANARY: "canary", ...settings },
+    { ...manner, ...(identity === undefined ? {} : { identity }), entry: stubEntry },
+  );
+  return {
+    base,
+    dataDir,
+    headgate,
+    operator: operatorClient(headgate, dataDir),
+    async end() {
+      await headgate.stop();
+      rmSync(base, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function secondAccount({
+  headgate,
+  operator,
+}: Installation): Promise<{ account: Client; accountId: number }> {
+  const { authentication_token: token, account_id: accountId } = await operator.post("/api/v2/accounts", {
+    account: { name: "Second" },
+  });
+  return { account: new Client(headgate.url, token), accountId };
+}
