@@ -5,14 +5,14 @@ import { benchQueue } from "./queue.ts";
 import { benchSubmissions } from "./submissions.ts";
 
 /**
- * `node bench/commands/run.ts [submissions] [queue] [history] [cold-start] [--seconds=4]`: all parts without an argument.
+ * `node bench/commands/run.ts [submissions] [queue] [history] [cold-start] [--seconds=2]`: all parts without an argument.
  * Each figure stands beside what it is compared with, measured in the same run and in turns.
  */
 const PARTS = ["submissions", "queue", "history", "cold-start"] as const;
 type Part = (typeof PARTS)[number];
 
 const words = process.argv.slice(2);
-const seconds = Number(words.find((word) => word.startsWith("--seconds="))?.split("=")[1] ?? 4);
+const seconds = Number(words.find((word) => word.startsWith("--seconds="))?.split("=")[1] ?? 2);
 const named = words.filter((word) => !word.startsWith("--"));
 const unknown = named.filter((word) => !PARTS.some((part) => part === word));
 if (unknown.length > 0) throw new Error(`no such part: ${unknown.join(" ")}; there are ${PARTS.join(", ")}`);

@@ -1,10 +1,14 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "../../lib/log.ts";
 
 export interface Repetition {
-  /** Again at once; during a run of it, right behind that. */
+  /** Again at once, or when the last one is a moment ago; during a run of it, right behind that. */
   poke(): void;
   readonly ended: Promise<void>;
 }
+
+/** Pokes come in crowds, one a submission: to look at each of them would cost as much as the submissions. */
+const RESPITE_MS = 20;
 
 /** Runs `work` now and then again so long after its end, never two at once. A failure is logged and the next run comes. */
 export function repeat(work: () => Promise<void>, everyMs: number, stopping: AbortSignal, log: Log): Repetition {
@@ -12,6 +16,7 @@ export function repeat(work: () => Promise<void>, everyMs: number, stopping: Abo
   const run = async (): Promise<void> => {
     while (!stopping.aborted) {
       wake = Promise.withResolvers<void>();
+      const respite = delay(RESPITE_MS);
       try {
         await work();
       } catch (error) {
@@ -20,6 +25,7 @@ export function repeat(work: () => Promise<void>, everyMs: number, stopping: Abo
       const timer = setTimeout(wake.resolve, everyMs);
       await (stopping.aborted ? undefined : wake.promise);
       clearTimeout(timer);
+      await respite;
     }
   };
   stopping.addEventListener("abort", () => wake.resolve());

@@ -1,0 +1,63 @@
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+
+/** The way from a node to its database, which can be cut: nothing gets through and nobody is told. */
+export interface CutOffProxy {
+  readonly port: number;
+  cut(): void;
+  /** What was held back arrives late, or never because the connections break. */
+  heal(held: "arrives" | "breaks"): void;
+  close(): void;
+}
+
+export async function startCutOffProxy(target: { host: string; port: number }): Promise<CutOffProxy> {
+  const pairs = new Set<readonly [Socket, Socket]>();
+  let isCut = false;
+  const destroy = (): void => {
+    for (const pair of pairs) for (const socket of pair) socket.destroy();
+  };
+  const server = createServer((near) => {
+    const far = connect(target);
+    const pair = [near, far] as const;
+    pairs.add(pair);
+    for (const socket of pair) {
+      socket.on("error", () => undefined);
+      socket.on("close", () => {
+        if (isCut) return; // the other side is not told before the cut is healed
+        pairs.delete(pair);
+        for (const each of pair) each.destroy();
+      });
+    }
+    forward(near, far);
+    forward(far, near);
+    if (isCut) for (const socket of pair) socket.pause();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the proxy has no port");
+  return {
+    port: address.port,
+    cut() {
+      isCut = true;
+      for (const pair of pairs) for (const socket of pair) socket.pause();
+    },
+    heal(held) {
+      isCut = false;
+      if (held === "breaks") destroy();
+      for (const pair of pairs) {
+        if (pair.some(({ destroyed }) => destroyed)) for (const socket of pair) socket.destroy();
+        else for (const socket of pair) socket.resume();
+      }
+    },
+    close() {
+      destroy();
+      server.close();
+    },
+  };
+}
+
+function forward(from: Socket, to: Socket): void {
+  from.on("data", (bytes) => to.write(bytes));
+  from.on("end", () => to.end());
+}

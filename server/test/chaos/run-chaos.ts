@@ -1,0 +1,151 @@
+import { readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { commandFiles } from "../../src/commands/command-files.ts";
+import { ChaosClient, type Submitted } from "./chaos-client.ts";
+import { openWorld, type ChaosWorld } from "./chaos-world.ts";
+import { deal, networkFaults, nodeFaults, processFaults, type Fault } from "./faults.ts";
+import { judge, parseJournal, type StoredCommand, type Verdict } from "./journal.ts";
+import { SeededRandom } from "./seeded-random.ts";
+
+/**
+ * Many short commands on two nodes over one database, while processes are killed and stopped, machines are started anew,
+ * PostgreSQL dies and the second node is cut off from it. What really ran is told by the programs themselves.
+ */
+export interface ChaosOptions {
+  readonly seed: number;
+  readonly commands: number;
+  readonly tell: (what: string) => void;
+}
+
+export interface ChaosReport {
+  readonly verdict: Verdict;
+  /** How often. */
+  readonly faults: Readonly<Record<string, number>>;
+  readonly statuses: Readonly<Record<string, number>>;
+  /** Why attempts failed. */
+  readonly causes: Readonly<Record<string, number>>;
+  readonly seconds: number;
+}
+
+const SUBMITTERS = 6;
+/** Submitted and not ended: enough for all nodes to have something to do. */
+const BACKLOG = 16;
+const PATIENCE_MS = 90_000;
+
+export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
+  const began = performance.now();
+  const world = await openWorld();
+  try {
+    await Promise.all(world.nodes.map((node) => node.start()));
+    const { submitted, faults } = await wreak(world, options);
+    await until(async () => (await countOpen(world)) === 0 && (await countProcesses(world)) === 0);
+    const stored = await readStored(world);
+    const expected = submitted.map((each) => ({
+      ...each,
+      hit: world.hit.has(each.id),
+      output: outputOf(world, stored, each.id),
+    }));
+    return {
+      verdict: judge(parseJournal(readFileSync(world.journal, "utf8")), stored, expected),
+      faults,
+      statuses: countBy(stored.map(({ status }) => status)),
+      causes: countBy(await readCauses(world)),
+      seconds: (performance.now() - began) / 1000,
+    };
+  } finally {
+    await world.close();
+  }
+}
+
+/** Ends when all commands are submitted and most of them have ended, and every kind of fault has happened. */
+async function wreak(
+  world: ChaosWorld,
+  { seed, commands, tell }: ChaosOptions,
+): Promise<{ submitted: Submitted[]; faults: Record<string, number> }> {
+  const faults: Record<string, number> = {};
+  const calm = new AbortController();
+  const lane = async (kinds: Readonly<Record<string, Fault>>, random: SeededRandom, pauseMs: [number, number]) => {
+    for (const [name, fault] of deal(kinds, random)) {
+      await delay(random.between(...pauseMs));
+      if (calm.signal.aborted && Object.keys(kinds).every((each) => each in faults)) return;
+      tell(name);
+      const happened = await fault(world, random);
+      faults[name] = (faults[name] ?? 0) + (happened ? 1 : 0);
+    }
+  };
+  const lanes = [
+    lane(processFaults, new SeededRandom(seed), [300, 1500]),
+    lane(nodeFaults, new SeededRandom(seed + 1), [500, 4000]),
+    lane(networkFaults, new SeededRandom(seed + 3), [1000, 8000]),
+  ];
+  const submitted = await submitAll(world, commands, seed);
+  await until(async () => (await countOpen(world)) < BACKLOG / 2);
+  calm.abort();
+  await Promise.all(lanes);
+  return { submitted, faults };
+}
+
+async function submitAll(world: ChaosWorld, commands: number, seed: number): Promise<Submitted[]> {
+  const client = new ChaosClient(world.nodes, world.account.token, new SeededRandom(seed + 2));
+  const submitted: Submitted[] = [];
+  let next = 0;
+  const submitter = async (): Promise<void> => {
+    while (next < commands) {
+      const index = next++;
+      submitted.push(await client.submit(index));
+      await until(async () => (await countOpen(world)) < BACKLOG);
+    }
+  };
+  await Promise.all(Array.from({ length: SUBMITTERS }, submitter));
+  return submitted;
+}
+
+/** Gives up after a time in which everything should have happened; what is missing then is found by the judge. */
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + PATIENCE_MS;
+  while (performance.now() < end) {
+    if (await isSo()) return;
+    await delay(200);
+  }
+}
+
+/** Infinity while the database is away. */
+async function countOpen({ db }: ChaosWorld): Promise<number> {
+  const text = "select count(*)::int as count from command where end_time is null";
+  const [row] = await db.system.query<{ count: number }>(text).catch(() => []);
+  return row?.count ?? Infinity;
+}
+
+async function countProcesses({ nodes }: ChaosWorld): Promise<number> {
+  const found = await Promise.all(nodes.flatMap((node) => [node.runners(), node.drivers()]));
+  return found.flat().length;
+}
+
+function readStored({ db }: ChaosWorld): Promise<StoredCommand[]> {
+  return db.system.query<StoredCommand>(
+    `select id, status, retry, attempt, (extract(epoch from end_time) * 1000)::float8 as "endMs",
+            (select cause from command_attempt where command_id = command.id and number = command.attempt) as cause
+     from command order by id`,
+  );
+}
+
+async function readCauses({ db }: ChaosWorld): Promise<string[]> {
+  const text = "select cause from command_attempt where cause is not null order by command_id, number";
+  return (await db.system.query<{ cause: string }>(text)).map(({ cause }) => cause);
+}
+
+function outputOf({ dataDirs, account }: ChaosWorld, stored: readonly StoredCommand[], id: number): string | undefined {
+  const attempt = stored.find((row) => row.id === id)?.attempt ?? 0;
+  for (const dataDir of dataDirs) {
+    try {
+      return readFileSync(commandFiles(dataDir, account.accountId, id).output(attempt), "utf8");
+    } catch {
+      // It ran on another node.
+    }
+  }
+  return undefined;
+}
+
+function countBy(words: readonly string[]): Record<string, number> {
+  return Object.fromEntries([...Map.groupBy(words, (word) => word)].map(([word, all]) => [word, all.length]));
+}
