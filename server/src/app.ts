@@ -80,18 +80,30 @@ export interface AppOptions {
   storeHealthy?: () => boolean;
 }
 
-export async function startApp({
-  config,
-  connection,
-  log,
-  clock = systemClock,
-  driver,
-  setsUpSpark = false,
-  isIsolated,
-  storeHealthy = () => true,
-}: AppOptions): Promise<App> {
-  // Whatever keeps us from starting: nothing stays behind.
-  await using held = new AsyncDisposableStack();
+export async function startApp(options: AppOptions): Promise<App> {
+  const held = new AsyncDisposableStack();
+  try {
+    return await compose(options, held);
+  } catch (error) {
+    // Whatever keeps us from starting: nothing stays behind.
+    await held.disposeAsync();
+    throw error;
+  }
+}
+
+async function compose(
+  {
+    config,
+    connection,
+    log,
+    clock = systemClock,
+    driver,
+    setsUpSpark = false,
+    isIsolated,
+    storeHealthy = () => true,
+  }: AppOptions,
+  held: AsyncDisposableStack,
+): Promise<App> {
   const db = openDatabase(connection);
   held.defer(() => db.close());
   const keys = openKeyRing(config.keyFile);
@@ -196,7 +208,8 @@ type TaskParts = Omit<TaskServices, "retention" | "keepFiles">;
 function startTasks(config: Config, parts: TaskParts, log: Log): RunningTasks {
   const { retainAuditDays: auditDays, retainIdempotencyHours: idempotencyHours } = config;
   const { retainResultsDays: resultsDays, retainLogsDays: logsDays } = config;
-  const keepFiles = fileKeeper(parts.db, parts.clock, config.dataDir, { resultsDays, logsDays });
+  const sizeBytes = config.retainSizeMiB * 1024 * 1024;
+  const keepFiles = fileKeeper(parts.db, parts.clock, config.dataDir, { resultsDays, logsDays, sizeBytes });
   const retention = { auditDays, idempotencyHours };
   return runPeriodically(periodicTasks({ ...parts, retention, keepFiles }), log);
 }

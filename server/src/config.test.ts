@@ -56,6 +56,7 @@ test("nothing set gives the documented defaults", () => {
     logLimitMiB: 100,
     retainResultsDays: 30,
     retainLogsDays: 30,
+    retainSizeMiB: 102_400,
     isolation: "auto",
     passphrase: null,
     logLevel: "info",

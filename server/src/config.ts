@@ -50,6 +50,7 @@ export interface Config {
   readonly logLimitMiB: number;
   readonly retainResultsDays: number;
   readonly retainLogsDays: number;
+  readonly retainSizeMiB: number;
   readonly isolation: "auto" | "bubblewrap" | "none";
   /** Of exports; null: asked for. */
   readonly passphrase: Secret | null;
@@ -121,6 +122,7 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
     logLimitMiB: value(settings.logLimitMiB),
     retainResultsDays: value(settings.retainResultsDays),
     retainLogsDays: value(settings.retainLogsDays),
+    retainSizeMiB: value(settings.retainSizeMiB),
     isolation: value(settings.isolation),
     passphrase: optional(settings.passphrase),
     logLevel: value(settings.logLevel),

@@ -255,6 +255,14 @@ export const settings = {
     parse: integer(1, 36_500),
     default: "30",
   }),
+  retainSizeMiB: fixed({
+    name: "HEADGATE_RETAIN_SIZE",
+    description:
+      "How much room the results, logs and event logs of ended commands may take on this node; beyond it the oldest go.",
+    allowed: "a size such as 100g or 500m",
+    parse: sizeMiB,
+    default: "100g",
+  }),
   isolation: fixed({
     name: "HEADGATE_ISOLATION",
     description:
