@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { commandFiles } from "../src/commands/command-files.ts";
 import { findUnprivilegedUser } from "../src/db/embedded/unprivileged-user.ts";
 import { findBubblewrap } from "../src/engines/sandbox/find-bubblewrap.ts";
@@ -174,9 +174,11 @@ describe.skipIf(reason !== undefined).each(cases)("a program, $name,", ({ manner
     }
     const secret = readFileSync(inData("admin-token"), "utf8").trim();
     for (const part of ["", "/results", "/logs", "/error_logs", "/jobs", "/status_with_results"]) {
-      const { text } = await account.get(`/commands/${intruderId}${part}`).reply();
+      const { status, text } = await account.get(`/commands/${intruderId}${part}`).reply();
+      expect({ part, status }).toEqual({ part, status: 200 });
       expect(text).not.toContain(secret);
     }
+    expect(await account.get(`/commands/${intruderId}/jobs`)).toEqual([]);
   });
 
   test("leaves no folder that cannot be taken away", async () => {
@@ -186,23 +188,35 @@ describe.skipIf(reason !== undefined).each(cases)("a program, $name,", ({ manner
 
 describe("without isolation", () => {
   /** What the search finds of bubblewrap is covered, for this server alone. */
-  const hiding =
+  const cover = (path: string): string[] => ["--dev-bind", "/", "/", "--ro-bind", "/dev/null", path];
+  const hiding: Manner =
     bubblewrap.kind === "usable"
-      ? [bubblewrap.path, "--cap-add", "ALL", "--dev-bind", "/", "/", "--ro-bind", "/dev/null", bubblewrap.path, "--"]
-      : [];
+      ? { wrapper: [bubblewrap.path, "--cap-add", "ALL", ...cover(bubblewrap.path), "--"] }
+      : {};
+
+  const body = { command_type: "SparkCommand", language: "python", program: "echo ran" };
+  let installation: Installation | undefined;
+  afterEach(async () => {
+    await installation?.end();
+    installation = undefined;
+  });
+
+  async function whenEnded(account: Client): Promise<unknown> {
+    return account.get(`/commands/${await submit(account, body.program)}?wait_seconds=25`);
+  }
 
   test("only the first account runs programs, and others learn what an operator can do", async () => {
-    const installation = await install({ wrapper: hiding });
-    try {
-      const { account } = await secondAccount(installation);
-      const body = { command_type: "SparkCommand", language: "python", program: "echo ran" };
-      await account.post("/commands", body).refused(422, /HEADGATE_ISOLATION=none/);
-      const id = await submit(installation.operator, "echo ran");
-      const ended = await installation.operator.get(`/commands/${id}?wait_seconds=25`);
-      expect(ended).toMatchObject({ status: "done" });
-      expect(installation.headgate.stderr()).toMatch(/bubblewrap is not installed: run /);
-    } finally {
-      await installation.end();
-    }
+    installation = await install(hiding);
+    const { account } = await secondAccount(installation);
+    await account.post("/commands", body).refused(422, /HEADGATE_ISOLATION=none/);
+    expect(await account.get("/commands")).toMatchObject({ commands: [] });
+    expect(await whenEnded(installation.operator)).toMatchObject({ status: "done" });
+    expect(installation.headgate.stderr()).toMatch(/bubblewrap (is not installed|does not work|\S+ is too old)/);
+  });
+
+  test("every account runs programs where an operator says so", async () => {
+    installation = await install(hiding, { HEADGATE_ISOLATION: "none" });
+    expect(await whenEnded((await secondAccount(installation)).account)).toMatchObject({ status: "done" });
+    expect(installation.headgate.stderr()).not.toMatch(/bubblewrap/);
   });
 });

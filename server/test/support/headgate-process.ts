@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { listProcessLinks } from "../../src/lib/process-table.ts";
 import { Client } from "./client.ts";
 import { repositoryDir } from "./repository-dir.ts";
 
@@ -34,7 +35,7 @@ export interface Manner {
   entry?: string;
   /** As root: who it runs as. */
   identity?: { uid: number; gid: number };
-  /** A program and its arguments that execute it. */
+  /** A program and its arguments, which runs it as its child. */
   wrapper?: readonly string[];
 }
 
@@ -58,22 +59,30 @@ export async function startHeadgate(
       if (ready?.[1] !== undefined) resolve(ready[1]);
     });
   });
-  if (child.pid === undefined) throw new Error("Headgate has no pid");
+  const pid = manner.wrapper === undefined ? child.pid : await onlyChildOf(child.pid);
+  if (pid === undefined) throw new Error("Headgate has no pid");
+  const signal = (name: NodeJS.Signals): boolean =>
+    manner.wrapper === undefined ? child.kill(name) : process.kill(pid, name);
   return {
     url,
-    pid: child.pid,
+    pid,
     stdout: () => stdout,
     stderr: () => stderr,
     async crash() {
-      child.kill("SIGKILL");
+      signal("SIGKILL");
       await exited;
     },
     async stop() {
-      child.kill("SIGTERM");
+      signal("SIGTERM");
       const [code] = await exited;
       return code;
     },
   };
+}
+
+/** A wrapper waits for the program; what ends the wrapper would not end that. */
+async function onlyChildOf(wrapperPid: number | undefined): Promise<number | undefined> {
+  return (await listProcessLinks()).find(({ parentPid }) => parentPid === wrapperPid)?.pid;
 }
 
 export function spawnHeadgate(

@@ -26,11 +26,17 @@ export async function listeningSockets(serverPid: number): Promise<{ ports: numb
 }
 
 function socketsOf(pid: number): string[] {
+  const folder = `/proc/${pid}/fd`;
+  const names = orNothing(() => readdirSync(folder));
+  const targets = names.flatMap((name) => orNothing(() => [readlinkSync(join(folder, name))]));
+  return targets.flatMap((target) => /^socket:\[(\d+)\]$/.exec(target)?.[1] ?? []);
+}
+
+/** What ended or was closed meanwhile, or is another user's. */
+function orNothing(look: () => string[]): string[] {
   try {
-    const folder = `/proc/${pid}/fd`;
-    const targets = readdirSync(folder).map((name) => readlinkSync(join(folder, name)));
-    return targets.flatMap((target) => /^socket:\[(\d+)\]$/.exec(target)?.[1] ?? []);
+    return look();
   } catch {
-    return []; // ended, or another user's
+    return [];
   }
 }

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { inject } from "vitest";
+import { expect, inject } from "vitest";
 import { Client } from "./client.ts";
 import { operatorClient, startHeadgate, type HeadgateProcess, type Manner } from "./headgate-process.ts";
 
@@ -32,14 +32,17 @@ export async function install(
     dataDir,
     { HEADGATE_CONFIG: config, HEADGATE_CACHE_DIR: cacheDir, HOME: base, CANARY: "canary", ...settings },
     { ...manner, ...(identity === undefined ? {} : { identity }), entry: stubEntry },
-  );
+  ).catch((error: unknown) => {
+    rmSync(base, { recursive: true, force: true });
+    throw error;
+  });
   return {
     base,
     dataDir,
     headgate,
     operator: operatorClient(headgate, dataDir),
     async end() {
-      await headgate.stop();
+      expect(await headgate.stop()).toBe(0);
       rmSync(base, { recursive: true, force: true });
     },
   };
