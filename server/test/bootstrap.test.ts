@@ -18,7 +18,8 @@ if (existsSync("npm-fails-on-" + command)) { console.error("npm error code ENOTF
 if (command === "install") {
   const packages = { "node_modules/pg": {}, ...(flags.includes("--include=dev") ? { "node_modules/vitest": { dev: true } } : {}) };
   for (const path of Object.keys(packages)) { mkdirSync(path, { recursive: true }); writeFileSync(path + "/package.json", "{}"); }
-  while (existsSync("npm-hangs")) await new Promise((resolve) => setTimeout(resolve, 10));
+  const givesUpAt = Date.now() + 60_000; // should the test be killed, this must not outlive it
+  while (existsSync("npm-hangs") && Date.now() < givesUpAt) await new Promise((resolve) => setTimeout(resolve, 10));
   mkdirSync("node_modules/.bin", { recursive: true });
   rmSync("node_modules/.bin/node", { force: true });
   symlinkSync(process.execPath, "node_modules/.bin/node");
