@@ -11,7 +11,7 @@ import { repositoryDir } from "../../server/test/support/repository-dir.ts";
 import { median } from "../measure.ts";
 import { startProgram } from "../program.ts";
 
-const ROUNDS = 5;
+const ROUNDS = 3;
 const PROGRAM = `from pyspark.sql import SparkSession
 spark = SparkSession.builder.getOrCreate()
 print(spark.sql("select 1 as one").collect()[0].one)
