@@ -1,5 +1,8 @@
 import { openPlainFile, readPieces } from "../lib/plain-file.ts";
+import { invalid } from "../lib/fault.ts";
 import type { CommandFiles } from "./command-files.ts";
+import { hasEnded } from "./store/command-row.ts";
+import type { CommandOutcome } from "./store/outcome.ts";
 
 /** For handlers: where the files of a command are on this node. */
 export interface WithCommandFiles {
@@ -16,6 +19,15 @@ export interface CommandText {
 }
 
 export const NO_TEXT: CommandText = { parts: [], size: 0 };
+
+/** Refuses where the log is kept no longer: an empty one would tell that nothing was said. */
+export async function keptLogText(files: CommandFiles, command: CommandOutcome): Promise<CommandText> {
+  const { status, attempt } = command;
+  if (hasEnded(status) && attempt > 0 && (await sizeOf(files.log(attempt))) === undefined) {
+    throw invalid("logs", "of this command are not kept any more");
+  }
+  return logText(files, attempt);
+}
 
 export function logText(files: CommandFiles, lastAttempt: number): Promise<CommandText> {
   return measure(attempts(lastAttempt).map((number) => files.attempt(number).log));

@@ -1,7 +1,7 @@
 import { buffer } from "node:stream/consumers";
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
-import { logText, readText, type CommandText, type WithCommandFiles } from "./command-text.ts";
+import { keptLogText, readText, type CommandText, type WithCommandFiles } from "./command-text.ts";
 import { findCommandOutcome, READ_COMMANDS } from "./find-outcome.ts";
 import { CommandParams } from "./view-command.ts";
 
@@ -21,7 +21,7 @@ export const viewErrorLog = operation({
   find: findCommandOutcome,
 
   async handle({ found }, { commandFilesOf }: WithCommandFiles) {
-    return { error_log: await tailOf(await logText(commandFilesOf(found.accountId, found.id), found.attempt)) };
+    return { error_log: await tailOf(await keptLogText(commandFilesOf(found.accountId, found.id), found)) };
   },
 });
 

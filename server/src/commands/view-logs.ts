@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { MAX_INTEGER } from "../http/schema.ts";
 import { StreamReply } from "../http/stream-reply.ts";
-import { logText, NO_TEXT, outputText, readText, type WithCommandFiles } from "./command-text.ts";
+import { keptLogText, NO_TEXT, outputText, readText, type WithCommandFiles } from "./command-text.ts";
 import type { WithCommandEvents } from "./command-events.ts";
 import { findCommandOutcome, READ_COMMANDS } from "./find-outcome.ts";
 import { followLog } from "./follow-log.ts";
@@ -60,7 +60,7 @@ export const viewLogs = operation({
       });
       return new StreamReply("text/event-stream", news, { "Cache-Control": "no-store", "X-Accel-Buffering": "no" });
     }
-    const err = await logText(files, found.attempt);
+    const err = await keptLogText(files, found);
     const tmp = hasEnded(found.status) ? NO_TEXT : await outputText(files, found.attempt);
     const [errLength, tmpLength] = [Math.max(0, err.size - errOffset), Math.max(0, tmp.size - tmpOffset)];
     const body = async function* (): AsyncGenerator<Buffer> {

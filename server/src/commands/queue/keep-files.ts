@@ -1,54 +1,83 @@
 import type { Database } from "../../db/database.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
-import { commandFiles } from "../command-files.ts";
+import { treeSize } from "../../lib/tree-size.ts";
+import { commandFiles, type AttemptFiles } from "../command-files.ts";
 import { listEndedBefore, type EndedCommand } from "../store/retention.ts";
 
 export interface FileRetention {
   readonly resultsDays: number;
   readonly logsDays: number;
+  /** Of all ended commands on this node together. */
+  readonly sizeBytes: number;
 }
 
 const DAY_MS = 24 * 3_600_000;
+/** An end that is stored later than others after it must not be passed over. */
+const SETTLED_MS = 60_000;
 const BATCH = 200;
 
 /**
- * Takes away the files of commands that ended long ago, on the node that has them. It remembers how far it came, so
- * that no run looks at all of the history again; after a restart the first one does, in small steps.
+ * Takes away the files of commands that ended long ago, on the node that has them: by days, and the oldest when all
+ * together are too large. It remembers how far it came and how much there is, so that no run looks at all of the
+ * history again; after a restart the first one does, in small steps.
  */
 export function fileKeeper(
   db: Database,
   clock: Clock,
   dataDir: string,
-  { resultsDays, logsDays }: FileRetention,
+  { resultsDays, logsDays, sizeBytes }: FileRetention,
 ): () => Promise<void> {
-  const keepers = [
-    sweep(resultsDays, ({ output }) => [output]),
-    sweep(logsDays, ({ log, eventLogFolder }) => [log, eventLogFolder]),
-    sweep(Math.max(resultsDays, logsDays), undefined),
-  ];
+  let keptBytes = 0;
+  const filesOf = ({ accountId, id }: EndedCommand) => commandFiles(dataDir, accountId, id);
+  const attemptsOf = (command: EndedCommand): AttemptFiles[] =>
+    Array.from({ length: command.attempt }, (_, index) => filesOf(command).attempt(index + 1));
+  const remove = async (paths: readonly string[]): Promise<void> => {
+    for (const path of paths) {
+      keptBytes -= await treeSize(path);
+      await removeTree(path);
+    }
+  };
+  const removeAll = (command: EndedCommand): Promise<void> => remove([filesOf(command).folder]);
 
-  function sweep(days: number, pathsOf: ((files: AttemptPaths) => string[]) | undefined) {
-    let after: EndedCommand | undefined;
-    return async (): Promise<void> => {
-      const before = new Date(clock.now().getTime() - days * DAY_MS);
-      for (;;) {
-        const ended = await listEndedBefore(db.system, before, after, BATCH);
-        for (const { id, accountId, attempt } of ended) {
-          const files = commandFiles(dataDir, accountId, id);
-          const attempts = Array.from({ length: attempt }, (_, index) => files.attempt(index + 1));
-          const paths = pathsOf === undefined ? [files.folder] : attempts.flatMap(pathsOf);
-          for (const path of paths) await removeTree(path);
-        }
-        after = ended.at(-1) ?? after;
-        if (ended.length < BATCH) return;
-      }
-    };
-  }
+  const measure = walk(db, async (command) => {
+    keptBytes += await treeSize(filesOf(command).folder);
+  });
+  const dropResults = walk(db, (command) => remove(attemptsOf(command).map(({ output }) => output)));
+  const dropLogs = walk(db, (command) =>
+    remove(attemptsOf(command).flatMap(({ log, eventLogFolder }) => [log, eventLogFolder])),
+  );
+  const dropOld = walk(db, removeAll);
+  const dropLarge = walk(db, removeAll, () => keptBytes > sizeBytes);
 
   return async () => {
-    for (const keep of keepers) await keep();
+    const now = clock.now().getTime();
+    const daysAgo = (days: number): Date => new Date(now - days * DAY_MS);
+    await measure(new Date(now - SETTLED_MS));
+    await dropResults(daysAgo(resultsDays));
+    await dropLogs(daysAgo(logsDays));
+    await dropOld(daysAgo(Math.max(resultsDays, logsDays)));
+    await dropLarge(new Date(now - SETTLED_MS));
   };
 }
 
-type AttemptPaths = ReturnType<ReturnType<typeof commandFiles>["attempt"]>;
+/** Through the commands in the order of their end, from where it last came to, for as long as it shall go on. */
+function walk(
+  db: Database,
+  visit: (command: EndedCommand) => Promise<void>,
+  goesOn: () => boolean = () => true,
+): (before: Date) => Promise<void> {
+  let after: EndedCommand | undefined;
+  return async (before) => {
+    for (;;) {
+      if (!goesOn()) return;
+      const ended = await listEndedBefore(db.system, before, after, BATCH);
+      for (const command of ended) {
+        if (!goesOn()) return;
+        await visit(command);
+        after = command;
+      }
+      if (ended.length < BATCH) return;
+    }
+  };
+}

@@ -1,0 +1,83 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { useServer, type AccountClient } from "../../../test/support/given.ts";
+import { commandFiles } from "../command-files.ts";
+import { fileKeeper, type FileRetention } from "./keep-files.ts";
+
+const given = useServer();
+
+const MIB = 1024 * 1024;
+const DAY_MS = 24 * 3_600_000;
+const NOW = new Date("2030-06-30T12:00:00Z");
+const RETENTION: FileRetention = { resultsDays: 10, logsDays: 20, sizeBytes: 1000 * MIB };
+
+/** A command that ended so many days before NOW, with a result, a log and an event log of 1 MiB each. */
+async function ended(account: AccountClient, daysAgo: number): Promise<number> {
+  const { id } = await account.post("/commands", {
+    command_type: "SparkCommand",
+    language: "python",
+    program: "true",
+  });
+  await given.app.services.db.system.query(
+    "update command set status = 'done', attempt = 1, end_time = $2 where id = $1",
+    [id, new Date(NOW.getTime() - daysAgo * DAY_MS)],
+  );
+  const { output, log, eventLog, eventLogFolder } = filesOf(account, id);
+  mkdirSync(eventLogFolder, { recursive: true });
+  for (const path of [output, log, eventLog]) writeFileSync(path, Buffer.alloc(MIB, "x"));
+  return id;
+}
+
+const filesOf = (account: AccountClient, id: number) => commandFiles(given.dataDir, account.accountId, id).attempt(1);
+
+function kept(account: AccountClient, id: number): { result: boolean; log: boolean; events: boolean } {
+  const { output, log, eventLog } = filesOf(account, id);
+  return { result: existsSync(output), log: existsSync(log), events: existsSync(eventLog) };
+}
+
+const keeper = (retention: FileRetention, now: () => Date = () => NOW) =>
+  fileKeeper(given.app.services.db, { now }, given.dataDir, retention);
+
+test("results, logs and event logs are kept for their days and not longer", async () => {
+  const account = await given.account();
+  const [old, middle, young] = [await ended(account, 21), await ended(account, 11), await ended(account, 9)];
+  let now = NOW;
+  const keep = keeper(RETENTION, () => now);
+  await keep();
+  expect(kept(account, old)).toEqual({ result: false, log: false, events: false });
+  expect(existsSync(commandFiles(given.dataDir, account.accountId, old).folder)).toBe(false);
+  expect(kept(account, middle)).toEqual({ result: false, log: true, events: true });
+  expect(kept(account, young)).toEqual({ result: true, log: true, events: true });
+  now = new Date(NOW.getTime() + 10 * DAY_MS);
+  await keep();
+  expect(kept(account, middle)).toEqual({ result: false, log: false, events: false });
+  expect(kept(account, young)).toEqual({ result: false, log: true, events: true });
+  await account.get(`/commands/${young}/results`).refused(422, /^results of this command are not kept any more/);
+  await account.get(`/commands/${middle}/logs`).refused(422, /^logs of this command are not kept any more/);
+  await account.get(`/commands/${middle}/error_logs`).refused(422, /^logs of this command are not kept any more/);
+  await given.app.services.db.system.query("delete from command");
+});
+
+test("when all together are too large the commands that ended first lose their files", async () => {
+  const [one, other] = [await given.account(), await given.account()];
+  const [second, first, third] = [await ended(one, 3), await ended(other, 4), await ended(one, 2)];
+  const keep = keeper({ ...RETENTION, sizeBytes: 4 * MIB });
+  await keep();
+  expect([kept(other, first).log, kept(one, second).log, kept(one, third).log]).toEqual([false, false, true]);
+  const fourth = await ended(other, 1);
+  await keep();
+  expect([kept(one, third).log, kept(other, fourth).log]).toEqual([false, true]);
+  await keep();
+  expect(kept(other, fourth)).toEqual({ result: true, log: true, events: true });
+  await given.app.services.db.system.query("delete from command");
+});
+
+test("a command that has not ended keeps its files, however large they are", async () => {
+  const account = await given.account();
+  const id = await ended(account, 100);
+  await given.app.services.db.system.query("update command set status = 'waiting', end_time = null where id = $1", [
+    id,
+  ]);
+  await keeper({ ...RETENTION, sizeBytes: 1 })();
+  expect(kept(account, id)).toEqual({ result: true, log: true, events: true });
+});
