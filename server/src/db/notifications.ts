@@ -39,7 +39,12 @@ export function openNotifications(
   let connecting: Promise<void> = Promise.resolve();
 
   const connect = async (): Promise<void> => {
-    const fresh = new Client({ application_name: "headgate messages", connectionTimeoutMillis: 5000, ...connection });
+    const fresh = new Client({
+      application_name: "headgate messages",
+      connectionTimeoutMillis: 5000,
+      pipeline: true,
+      ...connection,
+    });
     const dropped = (): void => {
       if (client === fresh) client = undefined;
       fresh.end().catch(() => undefined);
