@@ -31,7 +31,7 @@ export function macroSandbox({
   idleMs = 60_000,
 }: MacroSandboxOptions = {}): MacroSandbox {
   const limits = { ...defaultLimits, ...given };
-  const queue = new FairQueue<(worker: SandboxProcess) => Promise<void>>(waitingByKey);
+  const queue = new FairQueue<(worker: SandboxProcess) => Promise<boolean>>(waitingByKey);
   const idle: SandboxProcess[] = [];
   const all = new Set<SandboxProcess>();
   let isStopped = false;
@@ -63,8 +63,8 @@ export function macroSandbox({
       idle.push(worker);
       return;
     }
-    void work(worker).finally(() => {
-      if (worker.isAlive && worker.jobs < JOBS_OF_A_PROCESS && !isStopped) idle.push(worker);
+    void work(worker).then((isSound) => {
+      if (isSound && worker.isAlive && worker.jobs < JOBS_OF_A_PROCESS && !isStopped) idle.push(worker);
       else discard(worker);
       next();
     });
@@ -79,14 +79,17 @@ export function macroSandbox({
   return {
     evaluate(macros, key) {
       const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
-      const work = async (worker: SandboxProcess): Promise<void> => {
-        try {
-          resolve((await worker.run({ macros, limits })) ?? tookTooLong(macros));
-        } catch (error) {
-          discard(worker);
-          reject(error);
-        }
+      // Whether the process may take another job: after a failure it could still be going down.
+      const work = async (worker: SandboxProcess): Promise<boolean> => {
         stopIdleLater();
+        try {
+          const outcome = (await worker.run({ macros, limits })) ?? tookTooLong(macros);
+          resolve(outcome);
+          return outcome.kind === "values";
+        } catch (error) {
+          reject(error);
+          return false;
+        }
       };
       if (!queue.add(key, work)) return undefined;
       next();
