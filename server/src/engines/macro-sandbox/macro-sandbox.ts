@@ -55,7 +55,7 @@ export function macroSandbox({
     return free();
   }
 
-  function next(): void {
+  function assign(): void {
     const worker = isStopped ? undefined : free();
     if (worker === undefined) return;
     const work = queue.take();
@@ -66,7 +66,7 @@ export function macroSandbox({
     void work(worker).then((isSound) => {
       if (isSound && worker.isAlive && worker.jobs < JOBS_OF_A_PROCESS && !isStopped) idle.push(worker);
       else discard(worker);
-      next();
+      assign();
     });
   }
 
@@ -92,7 +92,7 @@ export function macroSandbox({
         }
       };
       if (!queue.add(key, work)) return undefined;
-      next();
+      assign();
       return promise;
     },
     stop() {
