@@ -151,7 +151,7 @@ describe.skipIf(!usable).each(cases)("a confined program, $name", ({ self, ident
   });
 
   test("sees no process but its own, and cannot signal others", async () => {
-    const script = `ls /proc | grep -c '^[0-9]'; ls /proc/${process.pid}; kill -0 ${process.pid}; cat /proc/1/root/etc/shadow`;
+    const script = `ls /proc | grep -c '^[0-9]'; ls /proc/${process.pid}; kill -0 ${process.pid}; cd /proc/1; cat root/etc/shadow`;
     const { stdout, stderr } = await confine(script);
     expect(Number(stdout)).toBeLessThan(6);
     expect(stderr).toMatch(/\/proc\/\d+'?: No such file/);
