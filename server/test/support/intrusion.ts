@@ -28,8 +28,9 @@ export async function planIntrusion(installation: Installation, victimId: number
   const readable = [...theirs, ...ofOwnRunner, "/etc/shadow", "/dev/mem", "/dev/tty", "/dev/kmsg"];
   const machine = ["/", "/etc", "/usr", "/var", "/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger"];
   const around = [
-    inject("postgres").cacheDir,
-    repositoryDir,
+    // A file inside, for they may lie below /tmp: there the intruder has a folder of its own in which any name is free.
+    join(inject("postgres").cacheDir, "intruder-was-here"),
+    join(repositoryDir, "intruder-was-here"),
     base,
     dataDir,
     "<account>",
