@@ -127,12 +127,21 @@ for _ in range(50):
     os.chdir("d" * 200)
 run_off(plan["marker"])
 
+
+def of_process(pid, name):
+    """Nothing of a process that ends or becomes another program at this moment."""
+    try:
+        return read_all(f"/proc/{pid}/{name}")
+    except OSError:
+        return b""
+
+
 processes = [name for name in os.listdir("/proc") if name.isdigit()]
-environments = b"".join(read_all(f"/proc/{pid}/environ") for pid in processes)
+environments = b"".join(of_process(pid, "environ") for pid in processes)
 report = {
     "attempts": attempts,
     "variables": [variable for variable in environments.decode().split("\0") if variable],
-    "commandLines": [read_all(f"/proc/{pid}/cmdline").decode() for pid in processes],
+    "commandLines": [of_process(pid, "cmdline").decode() for pid in processes],
     # One of them is the listing's own.
     "descriptors": len(os.listdir("/proc/self/fd")) - 1,
     "sharedMemory": read_all("/proc/sysvipc/shm").decode().splitlines()[1:],
