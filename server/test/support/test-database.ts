@@ -16,15 +16,21 @@ export async function cloneDatabase(template = TEMPLATE): Promise<TestDatabase> 
   await asMaintenance(server, `create database ${database} template ${template}`);
   return {
     connection: { ...server, database },
-    drop: () => asMaintenance(server, `drop database if exists ${database} with (force)`),
+    drop: () =>
+      asMaintenance(
+        server,
+        // Not "with (force)": that is refused while an autovacuum worker, a superuser's process, looks at the database.
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}' and usename = current_user`,
+        `drop database if exists ${database}`,
+      ),
   };
 }
 
-async function asMaintenance(server: ClientConfig, sql: string): Promise<void> {
+async function asMaintenance(server: ClientConfig, ...statements: string[]): Promise<void> {
   const client = new Client({ ...server, database: "headgate" });
   await client.connect();
   try {
-    await client.query(sql);
+    for (const sql of statements) await client.query(sql);
   } finally {
     await client.end();
   }
