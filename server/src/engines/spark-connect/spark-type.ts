@@ -1,0 +1,73 @@
+/** A column's type as Spark tells it. Arrow's own schema knows less: an interval's units, for one. */
+export type SparkType =
+  | { readonly kind: PlainKind }
+  /** Without a collation: bytes compare. */
+  | { readonly kind: "string"; readonly collation?: string }
+  | { readonly kind: "char" | "varchar"; readonly length: number }
+  | { readonly kind: "decimal"; readonly precision: number; readonly scale: number }
+  | { readonly kind: "time"; readonly precision: number }
+  | { readonly kind: "interval year month"; readonly from: YearMonthUnit; readonly to: YearMonthUnit }
+  | { readonly kind: "interval day time"; readonly from: DayTimeUnit; readonly to: DayTimeUnit }
+  | { readonly kind: "geometry" | "geography"; readonly srid: number }
+  | { readonly kind: "array"; readonly element: SparkType; readonly containsNull: boolean }
+  | { readonly kind: "map"; readonly key: SparkType; readonly value: SparkType; readonly valueContainsNull: boolean }
+  | { readonly kind: "struct"; readonly fields: readonly SparkField[] }
+  /** Sent as the type below it. */
+  | { readonly kind: "udt"; readonly name: string; readonly sqlType: SparkType | undefined };
+
+export interface SparkField {
+  readonly name: string;
+  readonly type: SparkType;
+  readonly nullable: boolean;
+}
+
+export type PlainKind =
+  | "void"
+  | "boolean"
+  | "tinyint"
+  | "smallint"
+  | "int"
+  | "bigint"
+  | "float"
+  | "double"
+  | "binary"
+  | "date"
+  | "timestamp"
+  | "timestamp_ntz"
+  /** A calendar interval: months, days and microseconds. */
+  | "interval"
+  | "variant";
+
+export type YearMonthUnit = "year" | "month";
+export type DayTimeUnit = "day" | "hour" | "minute" | "second";
+
+/** As Spark writes it in `DESCRIBE`: `bigint`, `array<string>`, `struct<a:int>`; long ones are not cut. */
+export function typeText(type: SparkType): string {
+  switch (type.kind) {
+    case "string":
+      return type.collation === undefined ? "string" : `string collate ${type.collation}`;
+    case "char":
+    case "varchar":
+      return `${type.kind}(${type.length})`;
+    case "decimal":
+      return `decimal(${type.precision},${type.scale})`;
+    case "time":
+      return `time(${type.precision})`;
+    case "interval year month":
+    case "interval day time":
+      return type.from === type.to ? `interval ${type.from}` : `interval ${type.from} to ${type.to}`;
+    case "geometry":
+    case "geography":
+      return `${type.kind}(${type.srid === -1 ? "any" : type.srid})`;
+    case "array":
+      return `array<${typeText(type.element)}>`;
+    case "map":
+      return `map<${typeText(type.key)},${typeText(type.value)}>`;
+    case "struct":
+      return `struct<${type.fields.map(({ name, type: of }) => `${name}:${typeText(of)}`).join(",")}>`;
+    case "udt":
+      return type.sqlType === undefined ? type.name : typeText(type.sqlType);
+    default:
+      return type.kind;
+  }
+}
