@@ -43,7 +43,7 @@ const commandFields = {
   num_result_dir: Type.Integer({ description: "0 until there are results" }),
   pid: Nullable(Type.Integer({ description: "Of the driver while it runs" })),
   saved_query_mutable_id: Nullable(Type.Integer()),
-  waiting_reason: Type.Optional(Type.String({ description: "Only while it waits" })),
+  waiting_reason: Type.Optional(Type.String({ description: "Only while it waits, between two attempts too" })),
   tags: Type.Optional(Type.Array(Type.String(), { description: "With include_query_properties" })),
   macros: Type.Optional(
     Type.Array(Type.Object({}, { additionalProperties: true }), { description: "With include_query_properties" }),
@@ -105,8 +105,12 @@ export function commandObject(row: CommandRow, { commandTimes, waitingReason }: 
     num_result_dir: row.numResultDir,
     pid: row.pid,
     saved_query_mutable_id: null,
-    ...(row.status === "waiting" ? { waiting_reason: waitingReason(row) } : {}),
+    ...(isWaiting(row) ? { waiting_reason: waitingReason(row) } : {}),
   };
+}
+
+function isWaiting({ status, nextAttemptAt = null }: CommandRow): boolean {
+  return status === "waiting" || (status === "running" && nextAttemptAt !== null);
 }
 
 /** What `include_query_properties` adds. Nobody can comment on a command yet. */

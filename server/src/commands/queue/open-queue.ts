@@ -5,6 +5,7 @@ import { openNotifications, ownNotifications } from "../../db/notifications.ts";
 import { writeLease } from "../../engines/runner/lease.ts";
 import { monotonicMs } from "../../engines/runner/monotonic.ts";
 import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
+import { systemClock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { commandFiles } from "../command-files.ts";
 import { openCommandEvents, type CommandEvents } from "../command-events.ts";
@@ -82,6 +83,7 @@ export function openQueue(options: QueueOptions): Queue {
     waitingReason: waitingReasons({
       situation: () => dispatcher?.situation() ?? BEFORE_THE_FIRST_LOOK,
       caps,
+      clock: systemClock, // the rows' times are real ones
       executorOf,
     }),
     start() {

@@ -1,3 +1,4 @@
+import { isoSeconds, type Clock } from "../../lib/clock.ts";
 import type { WaitingReason } from "../command.ts";
 import type { NodeState } from "../store/nodes.ts";
 import type { Caps } from "../store/queue.ts";
@@ -7,6 +8,7 @@ import type { Executor, RunnableCommand } from "./executor.ts";
 export interface WaitingFacts {
   readonly situation: () => QueueSituation;
   readonly caps: Caps;
+  readonly clock: Clock;
   readonly executorOf: (command: RunnableCommand) => Executor;
 }
 
@@ -17,8 +19,12 @@ const CLOSED: Record<Exclude<NodeState, "active">, string> = {
 };
 
 /** Why a command waits, as this node saw it at its last look at the queue. Of several reasons the first to go. */
-export function waitingReasons({ situation, caps, executorOf }: WaitingFacts): WaitingReason {
+export function waitingReasons({ situation, caps, clock, executorOf }: WaitingFacts): WaitingReason {
   return (row) => {
+    const { nextAttemptAt = null } = row;
+    if (nextAttemptAt !== null && nextAttemptAt > clock.now()) {
+      return `next attempt due at ${isoSeconds(nextAttemptAt)}`;
+    }
     const { nodeState, candidates, plan } = situation();
     if (nodeState !== "active") return CLOSED[nodeState];
     const unready = executorOf(row).unready();

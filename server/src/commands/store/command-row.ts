@@ -32,6 +32,8 @@ export interface CommandRow {
   pid: number | null;
   qlog: string | null;
   numResultDir: number;
+  /** Of one that runs and that no node has: when it may be claimed again. Unset in one just submitted. */
+  nextAttemptAt?: Date | null;
 }
 
 /** For `select … from command c`. */
@@ -40,7 +42,8 @@ export const COMMAND_COLUMNS = `
   c.command_type as "commandType", c.command, c.name, c.template, c.pool, c.timeout_seconds as "timeoutSeconds",
   c.macros, c.resolved_macros as "resolvedMacros", c.can_notify as "canNotify", c.command_source as "commandSource",
   c.status, c.progress, c.created_at as "createdAt", c.start_time as "startTime", c.end_time as "endTime", c.pid, c.qlog,
-  c.num_result_dir as "numResultDir"`;
+  c.num_result_dir as "numResultDir",
+  case when c.status = 'running' and c.node_id is null then c.due_at end as "nextAttemptAt"`;
 
 export function hasEnded(status: CommandStatus): boolean {
   return status === "done" || status === "error" || status === "cancelled";

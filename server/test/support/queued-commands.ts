@@ -1,0 +1,54 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "vitest";
+import type { AccountClient, Given } from "./given.ts";
+
+/** Runs until `letGo`, then `after`. For the stub driver. */
+export function gatedProgram(after = "true"): string {
+  return `while [ ! -e "$JOURNAL.$COMMAND" ]; do sleep 0.05; done; ${after}`;
+}
+
+/** What tests of the queue do with commands of a server that has the stub driver. */
+export interface QueuedCommands {
+  readonly submit: (account: AccountClient, program: string, more?: Record<string, unknown>) => Promise<number>;
+  readonly letGo: (account: AccountClient, id: number) => void;
+  /** Of those ids, in their order. */
+  readonly statuses: (ids: readonly number[]) => Promise<string[]>;
+  /** And waits until nothing runs. */
+  readonly cancelAll: () => Promise<void>;
+}
+
+const PATIENCE = { timeout: 20_000 };
+
+export function queuedCommands(given: Given): QueuedCommands {
+  return {
+    async submit(account, program, more = {}) {
+      const { id } = await account.post("/commands", {
+        command_type: "SparkCommand",
+        language: "python",
+        program,
+        ...more,
+      });
+      return id;
+    },
+    letGo(account, id) {
+      writeFileSync(join(given.dataDir, "accounts", String(account.accountId), "storage", `journal.${id}`), "");
+    },
+    async statuses(ids) {
+      const rows = await given.app.services.db.system.query<{ id: number; status: string }>(
+        "select id, status from command where id = any ($1)",
+        [ids],
+      );
+      return ids.map((id) => rows.find((row) => row.id === id)?.status ?? "absent");
+    },
+    async cancelAll() {
+      const { db, commandEvents } = given.app.services;
+      await db.system.query(
+        `update command set status = case when node_id is null then 'cancelled' else 'cancelling' end,
+           end_time = case when node_id is null then now() end where end_time is null`,
+      );
+      commandEvents.wake();
+      await expect.poll(() => db.system.query("select id from command where end_time is null"), PATIENCE).toEqual([]);
+    },
+  };
+}
