@@ -2,7 +2,7 @@ import type { Queryable } from "../../db/database.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Caller } from "../caller.ts";
-import { addDenial, type Denial } from "./store.ts";
+import { addDenials, type Denial } from "./store.ts";
 
 /**
  * Refusals are gathered for a moment and written as one row per token, operation and minute: a client that hammers a
@@ -16,6 +16,7 @@ export interface Denials {
 
 const FLUSH_AFTER_MS = 500;
 const MINUTE_MS = 60_000;
+const FAILURE = "denials could not be written";
 
 export function gatherDenials(system: Queryable, clock: Clock, log: Log): Denials {
   let gathered = new Map<string, Denial>();
@@ -24,13 +25,17 @@ export function gatherDenials(system: Queryable, clock: Clock, log: Log): Denial
   async function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    const due = gathered;
+    if (gathered.size === 0) return;
+    const due = [...gathered.values()];
     gathered = new Map();
-    for (const denial of due.values()) {
-      await addDenial(system, denial).catch((error: unknown) => {
-        log.error({ err: error, operation: denial.operation, count: denial.count }, "denials could not be written");
+    const write = (): Promise<void> => addDenials(system, due);
+    // Nodes that raise the same counts may wait for each other crosswise; one of them then has to try again.
+    await write()
+      .catch(write)
+      .catch((error: unknown) => {
+        const count = due.reduce((sum, denial) => sum + denial.count, 0);
+        log.error({ err: error, operations: [...new Set(due.map(({ operation }) => operation))], count }, FAILURE);
       });
-    }
   }
 
   return {

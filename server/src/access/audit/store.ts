@@ -25,24 +25,33 @@ export interface Denial {
   count: number;
 }
 
-/** One row a token, operation and minute; repeated denials only raise its count. */
-export async function addDenial(system: Queryable, denial: Denial): Promise<void> {
+/**
+ * One row a token, operation and minute, in the order given; repeated denials only raise its count. No two of the given
+ * may be of the same row.
+ */
+export async function addDenials(system: Queryable, denials: readonly Denial[]): Promise<void> {
   await system.query(
     `insert into audit_event
        (account_id, user_id, token_id, email, address, operation, outcome, request_id, minute, count)
-     select $1, $2, $3, $4, $5, $6, 'denied', $7, $8, $9 where exists (select from account where id = $1)
+     select account_id, user_id, token_id, email, address, operation, 'denied', request_id, minute, count
+       from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[],
+                   $8::timestamptz[], $9::integer[])
+         with ordinality
+         as denied (account_id, user_id, token_id, email, address, operation, request_id, minute, count, place)
+      where exists (select from account where id = denied.account_id)
+      order by place
      on conflict (token_id, operation, minute) where outcome = 'denied'
        do update set count = audit_event.count + excluded.count`,
     [
-      denial.accountId,
-      denial.userId,
-      denial.tokenId,
-      denial.email,
-      denial.address,
-      denial.operation,
-      denial.requestId,
-      denial.minute,
-      denial.count,
+      denials.map(({ accountId }) => accountId),
+      denials.map(({ userId }) => userId),
+      denials.map(({ tokenId }) => tokenId),
+      denials.map(({ email }) => email),
+      denials.map(({ address }) => address),
+      denials.map(({ operation }) => operation),
+      denials.map(({ requestId }) => requestId),
+      denials.map(({ minute }) => minute),
+      denials.map(({ count }) => count),
     ],
   );
 }
