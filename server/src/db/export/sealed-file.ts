@@ -5,6 +5,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Decrypter, Encrypter } from "age-encryption";
 import { Fault } from "../../lib/fault.ts";
+import { syncFolder } from "../../lib/private-file.ts";
 import type { Secret } from "../../lib/secret.ts";
 
 /**
@@ -21,7 +22,7 @@ export async function writeSealedFile(file: string, passphrase: Secret, plain: A
     const sealed = await encrypter.encrypt(ReadableStream.from<Uint8Array>(plain));
     await pipeline(Readable.fromWeb(sealed), target.createWriteStream({ flush: true }));
     renameSync(part, file);
-    await syncFolder(dirname(file));
+    syncFolder(dirname(file));
   } catch (error) {
     await target.close().catch(() => undefined); // the stream may have closed it
     rmSync(part, { force: true });
@@ -81,14 +82,5 @@ async function readStart(file: string): Promise<Buffer> {
     throw new Fault("invalid", `${file} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, {
       cause,
     });
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
   }
 }
