@@ -54,8 +54,9 @@ export function accessGate({
   clock,
   log,
 }: GateOptions): Gate<OperationAccess, Admission, Admitted> {
-  async function identify({ token, requestId }: Arrival, address: string): Promise<Authenticated> {
+  async function identify({ token, requestId, address: given }: Arrival): Promise<Authenticated> {
     if (token === undefined || token === "") throw new Fault("unauthenticated", "The header X-AUTH-TOKEN is missing.");
+    const address = normalAddress(given);
     const known = isWellFormedToken(token) ? await authenticate(db.system, token, address, requestId) : undefined;
     if (known !== undefined) return known;
     limits.takeBadToken(address);
@@ -74,7 +75,7 @@ export function accessGate({
     async admit(endpoint, arrival) {
       const { permission } = endpoint.access;
       if (permission === "public") return null;
-      const known = await identify(arrival, normalAddress(arrival.address));
+      const known = await identify(arrival);
       const { caller } = known;
       limits.takeRequest(caller.tokenId);
       if (permission === "operator" && known.state === "active" && known.addressAllowed && !caller.isOperator) {

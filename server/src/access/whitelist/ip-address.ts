@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
 import ipaddr from "ipaddr.js";
-import { invalid } from "../../lib/fault.ts";
+import { Fault, invalid } from "../../lib/fault.ts";
 
 /** §4.1: an IPv4 or IPv6 address or a CIDR block, as PostgreSQL's `cidr` takes it. */
 export interface WhitelistEntry {
@@ -31,11 +31,19 @@ export function parseWhitelistEntry(text: string): WhitelistEntry {
   return { cidr: `${block.address.toString()}/${block.prefixLength}`, givenText: text };
 }
 
-/** The peer's address as the store compares it: IPv4-mapped IPv6 is IPv4, a zone id is dropped. */
+/**
+ * The peer's address as the store compares it: IPv4-mapped IPv6 is IPv4, a zone id is dropped. What is no address, of a
+ * Unix socket or of a proxy that forwards something else, is refused: no list could say whether it may come in.
+ */
 export function normalAddress(text: string): string {
   const [withoutZone = ""] = text.split("%");
   const parsed = parseAddress(withoutZone);
-  if (parsed === undefined) return "0.0.0.0"; // a Unix socket or an unreadable forwarded address matches no entry
+  if (parsed === undefined) {
+    throw new Fault(
+      "forbidden",
+      "Your address cannot be read; a proxy before this server may forward it in another form.",
+    );
+  }
   return ipaddr.process(parsed.toString()).toString();
 }
 
