@@ -1,4 +1,4 @@
-import type { Tx } from "../../db/database.ts";
+import type { Queryable } from "../../db/database.ts";
 import { invalid, type Fault } from "../../lib/fault.ts";
 import { parseReferences, shownReference, type References } from "../reference.ts";
 import { holdRoles, type RoleRow } from "../roles/store.ts";
@@ -10,18 +10,18 @@ import { holdMembers } from "./store.ts";
  */
 type Unknown = (reference: string) => Fault;
 
-export async function membersNamedIn(tx: Tx, list: string | undefined, unknown: Unknown): Promise<number[]> {
+export async function membersNamedIn(db: Queryable, list: string | undefined, unknown: Unknown): Promise<number[]> {
   const references = parseReferences(list ?? "");
   if (isEmpty(references)) return [];
-  const rows = await holdMembers(tx, references);
+  const rows = await holdMembers(db, references);
   refuseUnknown(references, new Set(rows.flatMap(({ id, named_by }) => [String(id), named_by ?? ""])), unknown);
   return [...new Set(rows.map(({ id }) => id))];
 }
 
-export async function rolesNamedIn(tx: Tx, list: string | undefined, unknown: Unknown): Promise<RoleRow[]> {
+export async function rolesNamedIn(db: Queryable, list: string | undefined, unknown: Unknown): Promise<RoleRow[]> {
   const references = parseReferences(list ?? "");
   if (isEmpty(references)) return [];
-  const rows = await holdRoles(tx, references);
+  const rows = await holdRoles(db, references);
   refuseUnknown(references, new Set(rows.flatMap(({ id, name }) => [String(id), name])), unknown);
   return rows;
 }

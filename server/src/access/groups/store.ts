@@ -122,8 +122,8 @@ export interface NamedMember {
 }
 
 /** Members of any state, by id or e-mail, held until the transaction ends. */
-export async function holdMembers(tx: Tx, { ids, names }: References): Promise<NamedMember[]> {
-  return tx.query(
+export async function holdMembers(db: Queryable, { ids, names }: References): Promise<NamedMember[]> {
+  return db.query(
     `select m.id, given.email as named_by
        from membership m
        join app_user u on u.id = m.user_id

@@ -50,8 +50,8 @@ export async function holdRole(tx: Tx, { id, name }: Reference): Promise<RoleRow
 }
 
 /** Roles about to be assigned: held until the transaction ends, so that none is deleted or changed meanwhile. */
-export async function holdRoles(tx: Tx, { ids, names }: References): Promise<RoleRow[]> {
-  return tx.query(
+export async function holdRoles(db: Queryable, { ids, names }: References): Promise<RoleRow[]> {
+  return db.query(
     `select id, account_id, name, source, policy from access_role
       where id = any ($1) or name = any ($2) order by id for share`,
     [ids, names],
