@@ -16,8 +16,6 @@ export const viewFeatures = operation({
   access: { permission: "operator" },
   params: Type.Object({ account_id: Id }),
   reply: FeatureList,
-
-  async handle({ params }, { db }: { db: Database }) {
-    return { features: featureSwitches(await readFeatures(db.system, params.account_id)) };
-  },
+  find: ({ params }, { db }: { db: Database }) => readFeatures(db.system, params.account_id),
+  handle: async ({ found }) => ({ features: featureSwitches(found) }),
 });

@@ -16,9 +16,11 @@ export const viewCluster = operation({
   params: Type.Object({ cluster_id: PathReference }),
   reply: Cluster,
 
-  async handle({ params, reader }) {
+  async find({ params, reader }) {
     const row = await findCluster(reader, parseReference(params.cluster_id));
     if (row === undefined) throw notFound();
-    return clusterObject(row);
+    return row;
   },
+
+  handle: async ({ found }) => clusterObject(found),
 });

@@ -6,6 +6,7 @@ import { parsedPolicy } from "../role-policy.ts";
 import { listRolesOfGroup } from "../roles/store.ts";
 import { checkGroupDelete } from "./group-rules.ts";
 import { GroupIdParam } from "./group.ts";
+import { groupNamedInPath } from "./named-in-path.ts";
 import { deleteGroup as removeGroup, lockGroup } from "./store.ts";
 
 /** Its members stay members of the account and lose what the group's roles gave them. */
@@ -18,6 +19,7 @@ export const deleteGroup = operation({
   access: { permission: { groups: ["system-admin"], role: "group:delete" } },
   params: GroupIdParam,
   reply: Type.Object({ status: Type.Literal("success") }),
+  find: groupNamedInPath,
 
   async handle({ params, caller, change, deny }) {
     return change(async (tx, audit) => {

@@ -7,7 +7,8 @@ import { listRolesOfGroup } from "../roles/store.ts";
 import { checkUniqueName, UniqueName } from "../unique-name.ts";
 import { checkGroupCount, groupNameTaken } from "./group-rules.ts";
 import { GroupIdParam, GroupReply, groupReply } from "./group.ts";
-import { copyGroup, countGroups, findGroup, lockGroup } from "./store.ts";
+import { groupNamedInPath } from "./named-in-path.ts";
+import { copyGroup, countGroups, lockGroup } from "./store.ts";
 
 /** A custom group with the same roles and members; of `everyone`, with those who are active members now. */
 export const duplicateGroup = operation({
@@ -20,10 +21,7 @@ export const duplicateGroup = operation({
   params: GroupIdParam,
   body: Type.Object({ name: UniqueName }),
   reply: GroupReply,
-
-  async find({ params, reader }) {
-    if ((await findGroup(reader, { id: params.group_id, name: null })) === undefined) throw notFound();
-  },
+  find: groupNamedInPath,
 
   async handle({ params, body, caller, deny, change }) {
     const name = checkUniqueName(body.name);

@@ -8,7 +8,8 @@ import { applyGroupEdit } from "./apply-edit.ts";
 import { checkGroupRename, groupNameTaken } from "./group-rules.ts";
 import { GroupIdParam, GroupReply, groupReply } from "./group.ts";
 import { membersNamedIn, rolesNamedIn, unknownIn } from "./named-in-list.ts";
-import { findGroup, lockGroup, renameGroup, type GroupRow } from "./store.ts";
+import { groupNamedInPath } from "./named-in-path.ts";
+import { lockGroup, renameGroup, type GroupRow } from "./store.ts";
 
 export const editGroup = operation({
   id: "group_edit",
@@ -28,10 +29,7 @@ export const editGroup = operation({
     removed_roles: Type.Optional(ReferenceList),
   }),
   reply: GroupReply,
-
-  async find({ params, reader }) {
-    if ((await findGroup(reader, { id: params.group_id, name: null })) === undefined) throw notFound();
-  },
+  find: groupNamedInPath,
 
   async handle({ params, body, caller, deny, change }) {
     if (body.name !== undefined) checkUniqueName(body.name);

@@ -1,10 +1,9 @@
 import { Type } from "typebox";
-import { notFound } from "../../http/input.ts";
 import { operation } from "../operation.ts";
 import { Role, roleOf } from "../roles/role.ts";
 import { listRolesOfGroup } from "../roles/store.ts";
 import { GroupIdParam } from "./group.ts";
-import { findGroup } from "./store.ts";
+import { groupNamedInPath } from "./named-in-path.ts";
 
 export const listGroupRoles = operation({
   id: "group_role_list",
@@ -15,13 +14,10 @@ export const listGroupRoles = operation({
   access: { permission: { groups: ["system-admin"], role: "group:read" } },
   params: GroupIdParam,
   reply: Type.Object({ roles: Type.Array(Role) }),
+  find: groupNamedInPath,
 
   async handle({ params, reader }) {
-    const [group, rows] = await Promise.all([
-      findGroup(reader, { id: params.group_id, name: null }),
-      listRolesOfGroup(reader, params.group_id),
-    ]);
-    if (group === undefined) throw notFound();
+    const rows = await listRolesOfGroup(reader, params.group_id);
     return { roles: rows.map(roleOf) };
   },
 });

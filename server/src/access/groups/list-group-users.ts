@@ -1,10 +1,9 @@
 import { Type } from "typebox";
-import { notFound } from "../../http/input.ts";
 import { listMembersOfGroup } from "../members/store.ts";
 import { UserEntry, userEntry } from "../members/user-entry.ts";
 import { operation } from "../operation.ts";
 import { GroupIdParam } from "./group.ts";
-import { findGroup } from "./store.ts";
+import { groupNamedInPath } from "./named-in-path.ts";
 
 export const listGroupUsers = operation({
   id: "group_user_list",
@@ -15,13 +14,10 @@ export const listGroupUsers = operation({
   access: { permission: { groups: ["system-admin"], role: "group:read" } },
   params: GroupIdParam,
   reply: Type.Object({ users: Type.Array(UserEntry) }),
+  find: groupNamedInPath,
 
   async handle({ params, reader }) {
-    const [group, rows] = await Promise.all([
-      findGroup(reader, { id: params.group_id, name: null }),
-      listMembersOfGroup(reader, params.group_id),
-    ]);
-    if (group === undefined) throw notFound();
+    const rows = await listMembersOfGroup(reader, params.group_id);
     return { users: rows.map(userEntry) };
   },
 });

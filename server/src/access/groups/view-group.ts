@@ -15,9 +15,11 @@ export const viewGroup = operation({
   params: Type.Object({ group_id: PathReference }),
   reply: Group,
 
-  async handle({ params, reader }) {
+  async find({ params, reader }) {
     const row = await findGroup(reader, parseReference(params.group_id));
     if (row === undefined) throw notFound();
-    return groupOf(row);
+    return row;
   },
+
+  handle: async ({ found }) => groupOf(found),
 });

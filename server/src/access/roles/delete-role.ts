@@ -3,6 +3,7 @@ import { notFound } from "../../http/input.ts";
 import { BEYOND_CALLER, mayLift } from "../hand-out.ts";
 import { operation } from "../operation.ts";
 import { parsedPolicy } from "../role-policy.ts";
+import { roleNamedInPath } from "./named-in-path.ts";
 import { checkRoleDelete } from "./role-rules.ts";
 import { RoleIdParam } from "./role.ts";
 import { deleteRole as removeRole, lockRole } from "./store.ts";
@@ -17,6 +18,7 @@ export const deleteRole = operation({
   access: { permission: { groups: ["system-admin"], role: "role:delete" } },
   params: RoleIdParam,
   reply: Type.Object({ status: Type.Literal("success") }),
+  find: roleNamedInPath,
 
   async handle({ params, caller, change, deny }) {
     return change(async (tx, audit) => {

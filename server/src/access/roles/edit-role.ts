@@ -5,9 +5,10 @@ import { operation } from "../operation.ts";
 import { parsedPolicy, parseRolePolicies } from "../role-policy.ts";
 import { checkUniqueName, UniqueName } from "../unique-name.ts";
 import { checkRolesOfAccount } from "./account-limits.ts";
+import { roleNamedInPath } from "./named-in-path.ts";
 import { checkRoleEdit, roleNameTaken } from "./role-rules.ts";
 import { Policies, RoleIdParam, RoleReply, roleReply } from "./role.ts";
-import { findRole, lockRole, updateRole } from "./store.ts";
+import { lockRole, updateRole } from "./store.ts";
 
 /** What changes holds from the next request on of everybody whose groups have the role. */
 export const editRole = operation({
@@ -20,10 +21,7 @@ export const editRole = operation({
   params: RoleIdParam,
   body: Type.Object({ name: Type.Optional(UniqueName), policies: Type.Optional(Policies) }),
   reply: RoleReply,
-
-  async find({ params, reader }) {
-    if ((await findRole(reader, { id: params.role_id, name: null })) === undefined) throw notFound();
-  },
+  find: roleNamedInPath,
 
   async handle({ params, body, caller, change, deny }) {
     if (body.name !== undefined) checkUniqueName(body.name);

@@ -1,11 +1,10 @@
 import { Type } from "typebox";
-import { notFound } from "../../http/input.ts";
 import { pageOf, PageQuery, PagingInfo, pagingInfo, shownRows } from "../../http/paging.ts";
 import { Group, groupOf } from "../groups/group.ts";
 import { listGroupsOfRole } from "../groups/store.ts";
 import { operation } from "../operation.ts";
+import { roleNamedInPath } from "./named-in-path.ts";
 import { RoleIdParam } from "./role.ts";
-import { findRole } from "./store.ts";
 
 export const listRoleGroups = operation({
   id: "role_group_list",
@@ -18,10 +17,7 @@ export const listRoleGroups = operation({
   params: RoleIdParam,
   query: Type.Object(PageQuery),
   reply: Type.Object({ paging_info: PagingInfo, groups: Type.Array(Group) }),
-
-  async find({ params, reader }) {
-    if ((await findRole(reader, { id: params.role_id, name: null })) === undefined) throw notFound();
-  },
+  find: roleNamedInPath,
 
   async handle({ params, query, reader }) {
     const page = pageOf(query);

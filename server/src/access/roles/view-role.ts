@@ -15,9 +15,11 @@ export const viewRole = operation({
   params: Type.Object({ role_id: PathReference }),
   reply: Role,
 
-  async handle({ params, reader }) {
+  async find({ params, reader }) {
     const row = await findRole(reader, parseReference(params.role_id));
     if (row === undefined) throw notFound();
-    return roleOf(row);
+    return row;
   },
+
+  handle: async ({ found }) => roleOf(found),
 });

@@ -4,7 +4,7 @@ import { notFound } from "../../http/input.ts";
 import { invalid } from "../../lib/fault.ts";
 import { operation } from "../operation.ts";
 import { StatusReply, statusReply } from "./status-reply.ts";
-import { deleteWhitelistedIps, isListedIfEnforced } from "./store.ts";
+import { countWhitelistedIps, deleteWhitelistedIps, isListedIfEnforced } from "./store.ts";
 
 /** §4.1 Delete. Several ids are all or nothing; what would lock the caller out is refused. */
 export const removeWhitelistedIps = operation({
@@ -18,8 +18,13 @@ export const removeWhitelistedIps = operation({
   params: Type.Object({ ids: Type.String({ description: "One id or a comma-separated list", examples: ["7,8"] }) }),
   reply: StatusReply,
 
-  async handle({ params, caller, change }) {
+  async find({ params, reader }) {
     const ids = parseIdList(params.ids);
+    if ((await countWhitelistedIps(reader, ids)) < ids.length) throw notFound();
+    return ids;
+  },
+
+  async handle({ found: ids, caller, change }) {
     return change(async (tx, audit) => {
       if ((await deleteWhitelistedIps(tx, ids)) < ids.length) throw notFound();
       if ((await isListedIfEnforced(tx, caller.address)) === false) {

@@ -1,0 +1,16 @@
+import type { Queryable } from "../../db/database.ts";
+import { notFound } from "../../http/input.ts";
+import { findRole, type RoleRow } from "./store.ts";
+
+/** For `find`: the role whose id stands in the path. */
+export async function roleNamedInPath({
+  params,
+  reader,
+}: {
+  params: { role_id: number };
+  reader: Queryable;
+}): Promise<RoleRow> {
+  const role = await findRole(reader, { id: params.role_id, name: null });
+  if (role === undefined) throw notFound();
+  return role;
+}
