@@ -48,6 +48,7 @@ export const viewLogs = operation({
     const { commandFilesOf, commandEvents, followerPlaces } = services;
     const { err_file_processed: errOffset = 0, tmp_file_processed: tmpOffset = 0 } = query;
     const files = commandFilesOf(found.accountId, found.id);
+    const err = await keptLogText(files, found);
     if (query.follow === true) {
       const ending = endingSignal();
       followerPlaces.take(found.accountId, ending);
@@ -60,7 +61,6 @@ export const viewLogs = operation({
       });
       return new StreamReply("text/event-stream", news, { "Cache-Control": "no-store", "X-Accel-Buffering": "no" });
     }
-    const err = await keptLogText(files, found);
     const tmp = hasEnded(found.status) ? NO_TEXT : await outputText(files, found.attempt);
     const [errLength, tmpLength] = [Math.max(0, err.size - errOffset), Math.max(0, tmp.size - tmpOffset)];
     const body = async function* (): AsyncGenerator<Buffer> {
