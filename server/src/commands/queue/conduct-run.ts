@@ -175,9 +175,7 @@ export class ConductedRun {
     const settlement = settlementOf(this.#command, ended, this.#secondsLeft());
     await writeToLog(this.#run.files, settlement);
     const settled = await this.#untilStored(() => settle(db, this.claim, settlement));
-    if (settled !== undefined && settled.status !== "running") {
-      metrics.ended(this.#command.commandType, settled.status, settled.seconds ?? 0);
-    }
+    if (settled !== undefined) metrics.settled(this.#command.commandType, settled);
     return settled?.status;
   }
 

@@ -11,6 +11,7 @@ import {
   type Candidate,
   type Caps,
   type ClaimedCommand,
+  type SettledCommand,
 } from "../store/queue.ts";
 import { planClaims, type ClaimPlan } from "./claim-plan.ts";
 import { ConductedRun, type ConductServices } from "./conduct-run.ts";
@@ -160,12 +161,20 @@ export class Dispatcher {
     this.#abandonedAt = this.#options.now();
     const silentSeconds = leaseSeconds + Math.min(leaseSeconds, LEASE_MARGIN_SECONDS);
     for (const command of await listAbandoned(db.system, node.id, silentSeconds)) {
-      metrics.lostHeartbeat();
       log.warn({ command: command.id, node: command.nodeId }, "settling a run of a node that has fallen silent");
-      const lost = { state: "lost", cause: "the node that ran it has fallen silent" } as const;
-      if (command.handle === null) await release(db.system, command);
-      else await settle(db.system, command, settlementOf(command, lost, Infinity));
-      onEnd(command.id);
+      const status = await this.#settleLost(command);
+      if (status !== undefined) metrics.lostHeartbeat();
+      if (status !== undefined && status !== "running") onEnd(command.id);
     }
+  }
+
+  /** Undefined: another node was quicker, or its own is back. */
+  async #settleLost(command: ClaimedCommand & { nodeId: string }): Promise<SettledCommand["status"] | undefined> {
+    const { db, metrics } = this.#options;
+    if (command.handle === null) return release(db.system, command);
+    const lost = { state: "lost", cause: "the node that ran it has fallen silent" } as const;
+    const settled = await settle(db.system, command, settlementOf(command, lost, Infinity));
+    if (settled !== undefined) metrics.settled(command.commandType, settled);
+    return settled?.status;
   }
 }

@@ -1,11 +1,13 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { Queryable } from "../../db/database.ts";
 import type { Log } from "../../lib/log.ts";
-import { readQueueDepth } from "../store/queue-depth.ts";
+import type { SettledCommand } from "../store/queue.ts";
+import { readQueueDepth, type QueueDepth } from "../store/queue-depth.ts";
 
 /** What the queue counts itself; depth and age are asked of the database when somebody looks. */
 export interface QueueMetrics {
-  ended(commandType: string, outcome: string, seconds: number): void;
+  /** One that goes on with its next attempt has not ended. */
+  settled(commandType: string, settled: SettledCommand): void;
   lostHeartbeat(): void;
   fenceRejected(): void;
 }
@@ -31,40 +33,59 @@ export function queueMetrics(registry: Registry, db: Queryable, log: Log): Queue
   });
   depthGauges(registry, db, log);
   return {
-    ended: (type, outcome, seconds) => durations.observe({ type, outcome }, seconds),
+    settled(type, { status, seconds }) {
+      if (status !== "running") durations.observe({ type, outcome: status }, seconds ?? 0);
+    },
     lostHeartbeat: () => lostHeartbeats.inc(),
     fenceRejected: () => fenceRejections.inc(),
   };
 }
 
+/** All of one answer belongs together: whichever of them is asked first asks the database for all. */
 function depthGauges(registry: Registry, db: Queryable, log: Log): void {
   const registers = [registry];
-  const age = new Gauge({
-    name: "headgate_queue_age_seconds",
-    help: "How long the command that is due longest has been waiting",
-    registers,
-  });
-  const running = new Gauge({
-    name: "headgate_commands_running",
-    help: "Commands that run, by cluster",
-    labelNames: ["cluster"],
-    registers,
-  });
-  const depth: Gauge = new Gauge({
+  const read = readOnce(db, log);
+  void new Gauge({
     name: "headgate_queue_depth",
     help: "Commands that wait, retries included",
     registers,
     async collect() {
-      try {
-        const found = await readQueueDepth(db);
-        this.set(found.waiting);
-        age.set(found.oldestSeconds);
-        running.reset();
-        for (const { clusterId, count } of found.running) running.set({ cluster: String(clusterId) }, count);
-      } catch (error) {
-        log.debug({ err: error }, "the queue cannot be counted now");
-      }
+      this.set((await read())?.waiting ?? NaN);
     },
   });
-  void depth;
+  void new Gauge({
+    name: "headgate_queue_age_seconds",
+    help: "How long the command that is due longest has been waiting",
+    registers,
+    async collect() {
+      this.set((await read())?.oldestSeconds ?? NaN);
+    },
+  });
+  void new Gauge({
+    name: "headgate_commands_running",
+    help: "Commands that run, by cluster",
+    labelNames: ["cluster"],
+    registers,
+    async collect() {
+      const found = await read();
+      this.reset();
+      for (const { clusterId, count } of found?.running ?? []) this.set({ cluster: String(clusterId) }, count);
+    },
+  });
+}
+
+/** Undefined: the database is away, and what was true before is not told again. */
+function readOnce(db: Queryable, log: Log): () => Promise<QueueDepth | undefined> {
+  let reading: Promise<QueueDepth | undefined> | undefined;
+  const read = async (): Promise<QueueDepth | undefined> => {
+    try {
+      return await readQueueDepth(db);
+    } catch (error) {
+      log.debug({ err: error }, "the queue cannot be counted now");
+      return undefined;
+    } finally {
+      reading = undefined;
+    }
+  };
+  return () => (reading ??= read());
 }
