@@ -57,7 +57,7 @@ export function accessGate({
   async function identify({ token, requestId, address: given }: Arrival): Promise<Authenticated> {
     if (token === undefined || token === "") throw new Fault("unauthenticated", "The header X-AUTH-TOKEN is missing.");
     const address = normalAddress(given);
-    const known = isWellFormedToken(token) ? await authenticate(db.system, token, address, requestId) : undefined;
+    const known = isWellFormedToken(token) ? await authenticate(db.shared, token, address, requestId) : undefined;
     if (known !== undefined) return known;
     limits.takeBadToken(address);
     throw new Fault("unauthenticated", "The token in X-AUTH-TOKEN is not valid.");

@@ -1,5 +1,6 @@
-import type { Duplex } from "node:stream";
 import { Pool, types, type CustomTypesConfig, type PoolClient, type PoolConfig } from "pg";
+import { inOneWrite } from "./one-write.ts";
+import { SharedConnection } from "./shared-connection.ts";
 import { StatementNames } from "./statement-names.ts";
 import { isStoreAway, storeFault } from "./store-fault.ts";
 
@@ -25,6 +26,8 @@ export interface Database {
   accountReader(accountId: number): Queryable;
   /** Single statements of the owner, each its own transaction. */
   readonly system: Queryable;
+  /** The same for quick statements that every request asks: they share a connection, and leave together. */
+  readonly shared: Queryable;
   /** For /metrics and bench/. */
   stats(): DatabaseStats;
   close(): Promise<void>;
@@ -48,6 +51,9 @@ class PooledDatabase implements Database {
   #roundTrips = 0;
 
   readonly system: Queryable = { query: (text, values = []) => this.#systemStatement(text, values) };
+
+  readonly shared: Queryable = { query: (text, values = []) => this.#sharedStatement(text, values) };
+  readonly #sharedConnection = new SharedConnection(() => this.#pool.connect());
 
   constructor(connection: PoolConfig) {
     this.#pool = new Pool({
@@ -168,6 +174,15 @@ class PooledDatabase implements Database {
     }
   }
 
+  async #sharedStatement<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]> {
+    this.#roundTrips += 1;
+    try {
+      return await this.#sharedConnection.use((client) => this.#run<Row>(client, text, values));
+    } catch (error) {
+      throw storeFault(error);
+    }
+  }
+
   async #connect(): Promise<PoolClient> {
     try {
       return await this.#pool.connect();
@@ -189,17 +204,6 @@ async function canRollBack(client: PoolClient): Promise<boolean> {
     return true;
   } catch {
     return false;
-  }
-}
-
-/** What `work` sends at once leaves in one packet: on a busy server the system calls cost more than the SQL. */
-function inOneWrite<T>(client: PoolClient, work: () => T): T {
-  const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection; // public, but not typed
-  stream.cork();
-  try {
-    return work();
-  } finally {
-    stream.uncork();
   }
 }
 
