@@ -51,9 +51,11 @@ test("no more run on a node than its memory allows, shared between the accounts"
   await expect.poll(() => statuses(first), PATIENCE).toEqual({ running: 2 });
   for (let each = 0; each < 2; each += 1) await submit(second, "sleep 300");
   await expect.poll(() => statuses(second), PATIENCE).toEqual({ running: 1, waiting: 1 });
-  const { commands } = await second.get("/commands");
-  const waiting = commands.find(({ status }: { status: string }) => status === "waiting");
-  expect(waiting.waiting_reason).toMatch(/memory of the node/);
+  const reason = async (): Promise<string> => {
+    const { commands } = await second.get("/commands");
+    return commands.find(({ status }: { status: string }) => status === "waiting").waiting_reason;
+  };
+  await expect.poll(reason, PATIENCE).toMatch(/memory of the node/);
 });
 
 describe("/api/v2/nodes", () => {

@@ -263,7 +263,7 @@ describe.skipIf(bubblewrap.kind !== "usable")("in a sandbox", () => {
 
   test("a program has its own environment, writes output and log, and may say goodbye", async () => {
     const run = runs.make();
-    const script = `trap 'echo bye; exit 3' TERM; echo $TOLD$HEADGATE_RUNNER; echo log >&2; while :; do sleep 0.01; done`;
+    const script = `trap 'echo bye; exit 3' TERM; echo $TOLD$HEADGATE_RUNNER; echo log >&2; sleep 600.5 & wait`;
     await run.start("", await confined(script));
     await run.printed("this");
     await run.client.cancel();
