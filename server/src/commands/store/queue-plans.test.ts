@@ -1,0 +1,187 @@
+import { randomUUID } from "node:crypto";
+import { Client, escapeLiteral } from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
+import { foundAccount } from "../../accounts/found-account.ts";
+import { addDefaultCluster } from "../../clusters/default-cluster.ts";
+import { openDatabase, type Tx } from "../../db/database.ts";
+import { listNodes, nodeHeartbeat } from "./nodes.ts";
+import { findEnded, readQueueDepth } from "./queue-depth.ts";
+import {
+  cancel,
+  claim,
+  listAbandoned,
+  listCandidates,
+  listHeld,
+  listHeldStates,
+  markSpawned,
+  noteProgress,
+  release,
+  settle,
+  type Claim,
+  type Settlement,
+} from "./queue.ts";
+import { listEndedBefore } from "./retention.ts";
+
+/** What the queue asks every second costs by what waits and runs, however much has ended: the plans say so. */
+const ENDED = 200_000;
+/** An update writes into every index of the table. */
+const FEW_BUFFERS = 80;
+
+const own = randomUUID();
+const silent = randomUUID();
+let database: TestDatabase;
+let client: Client;
+let accountId = 0;
+let endedIds: number[] = [];
+let waitingIds: number[] = [];
+let held: Claim = { id: 0, fence: 1, nodeId: own };
+
+beforeAll(async () => {
+  database = await cloneDatabase();
+  const db = openDatabase({ ...database.connection, max: 1 });
+  const founded = await db.asSystem((tx) =>
+    foundAccount(tx, {
+      account: { name: "Plans", parentId: null, plan: "free" },
+      founder: { email: "plans@example.test", name: "Founder", isOperator: false },
+      features: [],
+      furnish: addDefaultCluster,
+    }),
+  );
+  await db.close();
+  accountId = founded.accountId;
+  client = new Client(database.connection);
+  await client.connect();
+  await fill();
+});
+
+afterAll(async () => {
+  await client.end();
+  await database.drop();
+});
+
+/** All of one account and one cluster: nothing but the state of a command tells the few from the many. */
+async function fill(): Promise<void> {
+  await client.query(
+    `insert into node (id, host, boot_id, memory_budget_mib, version, heartbeat_at)
+     values ($1, 'own', '', 1000, '1', now()), ($2, 'silent', '', 1000, '1', now() - interval '1 hour')`,
+    [own, silent],
+  );
+  // To look them up so often would be most of the time; no plan is by them.
+  for (const column of ["account", "cluster"]) {
+    await client.query(`alter table command drop constraint command_${column}_id_fkey`);
+  }
+  await insertCommands(ENDED, "done", null);
+  await insertCommands(20, "waiting", null);
+  await insertCommands(10, "running", own);
+  await insertCommands(10, "running", silent);
+  await client.query("analyze");
+  endedIds = await findIds("status = 'done'");
+  waitingIds = await findIds("status = 'waiting'");
+  const [first = 0] = await findIds(`node_id = '${own}'`);
+  held = { id: first, fence: 1, nodeId: own };
+}
+
+async function insertCommands(count: number, status: string, nodeId: string | null): Promise<void> {
+  await client.query(
+    `insert into command (account_id, user_id, label, cluster_id, command_type, command, template, request_id, status,
+       created_at, start_time, end_time, fence, attempt, node_id, handle)
+     select c.account_id, m.user_id, 'default', c.id, 'SparkCommand', '{"language":"python"}', 'generic', 'r', $3,
+       now() - n * interval '1 second', now() - n * interval '1 second',
+       case when $3 = 'done' then now() - n * interval '1 second' end, 1, 1, $4,
+       case when $4::uuid is not null then '{"kind":"runner"}'::jsonb end
+     from cluster c join membership m on m.account_id = c.account_id, generate_series(1, $2) n
+     where c.account_id = $1`,
+    [accountId, count, status, nodeId],
+  );
+}
+
+async function findIds(condition: string): Promise<number[]> {
+  const { rows } = await client.query<{ id: string }>(
+    `select id from command where ${condition} order by id desc limit 20`,
+  );
+  return rows.map(({ id }) => Number(id));
+}
+
+const caps = { perAccount: 1000, perCluster: 1000 };
+const settlement: Settlement = { next: { status: "error" }, exitCode: 1, cause: "c", outputBytes: 1, logBytes: 1 };
+
+const statements: Record<string, (tx: Tx) => Promise<unknown>> = {
+  listCandidates: (tx) => listCandidates(tx, 16),
+  claim: (tx) => claim(tx, own, { id: waitingIds[0] ?? 0, accountId }, 100, caps),
+  listHeld: (tx) => listHeld(tx, own),
+  listHeldStates: (tx) => listHeldStates(tx, own),
+  markSpawned: (tx) => markSpawned(tx, held, { kind: "runner" }),
+  noteProgress: (tx) => noteProgress(tx, held, { pid: 1, progress: 1 }),
+  release: (tx) => release(tx, held),
+  settle: (tx) => settle(tx, held, settlement),
+  cancel: (tx) => cancel(tx, waitingIds[0] ?? 0),
+  listAbandoned: (tx) => listAbandoned(tx, own, 20),
+  nodeHeartbeat: (tx) => nodeHeartbeat(tx, own),
+  listNodes: (tx) => listNodes(tx),
+  readQueueDepth: (tx) => readQueueDepth(tx),
+  findEnded: (tx) => findEnded(tx, [...waitingIds, ...endedIds]),
+  listEndedBefore: (tx) => listEndedBefore(tx, new Date(), undefined, 100),
+};
+
+test.each(Object.keys(statements))("%s reads no more than what waits and runs", async (name) => {
+  for (const mode of ["force_custom_plan", "force_generic_plan"]) {
+    const plans = await explain(mode, statements[name] ?? fail);
+    expect(plans, name).toHaveLength(1);
+    for (const plan of plans) {
+      const scans = nodesOf(plan).filter((node) => node["Node Type"] === "Seq Scan");
+      expect(scans.map((node) => node["Relation Name"])).not.toContain("command");
+      expect(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"], `${name} ${mode}`).toBeLessThan(FEW_BUFFERS);
+    }
+  }
+});
+
+function fail(): never {
+  throw new Error("no such statement");
+}
+
+interface PlanNode {
+  readonly "Node Type": string;
+  readonly "Relation Name"?: string;
+  readonly "Shared Hit Blocks": number;
+  readonly "Shared Read Blocks": number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+function nodesOf(plan: PlanNode): PlanNode[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+}
+
+/** Runs each statement for real, as PostgreSQL would after many runs or for this one alone, and takes it back. */
+async function explain(mode: string, work: (tx: Tx) => Promise<unknown>): Promise<PlanNode[]> {
+  const plans: PlanNode[] = [];
+  const tx: Tx = {
+    send: () => undefined,
+    async query(text, values = []) {
+      const name = `plan_${randomUUID().replaceAll("-", "")}`;
+      await client.query(`prepare ${name} as ${text}`);
+      const parameters = values.length === 0 ? "" : `(${values.map(literal).join(", ")})`;
+      const { rows } = await client.query<{ "QUERY PLAN": [{ Plan: PlanNode }] }>(
+        `explain (analyze, buffers, format json) execute ${name}${parameters}`,
+      );
+      plans.push(...rows.map((row) => row["QUERY PLAN"][0].Plan));
+      return [];
+    },
+  };
+  await client.query("begin");
+  try {
+    await client.query(`set local plan_cache_mode = ${mode}`);
+    await work(tx);
+  } finally {
+    await client.query("rollback");
+  }
+  return plans;
+}
+
+function literal(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return escapeLiteral(`{${value.join(",")}}`);
+  if (value instanceof Date) return escapeLiteral(value.toISOString());
+  if (typeof value === "string" || typeof value === "number") return escapeLiteral(String(value));
+  throw new Error("no literal for a parameter of this type");
+}
