@@ -4,12 +4,16 @@ import { parseMemoryMiB } from "./memory-size.ts";
 import { propertiesOf, readSubmitOptions, type SubmitOptions } from "./submit-options.ts";
 
 /** Options that are read and found allowed. */
-export interface CheckedOptions extends SubmitOptions {
+export interface CheckedOptions extends SubmitOptions, CheckedProperties {
   readonly words: readonly string[];
   readonly properties: ReadonlyMap<string, string>;
+}
+
+/** What allowed properties say of the driver's JVM. */
+export interface CheckedProperties {
   readonly javaOptions: readonly string[];
   readonly classPath: readonly string[];
-  /** Undefined when the options do not say. */
+  /** Undefined when they do not say. */
   readonly memoryMiB: number | undefined;
 }
 
@@ -38,12 +42,19 @@ function check(words: readonly string[], field: string): CheckedOptions {
     if (reason !== undefined) throw invalid(field, `may not have ${name}: ${reason}`);
   }
   const properties = propertiesOf(options.given, field);
+  return {
+    ...options,
+    ...checkProperties(properties, field),
+    words: words.slice(0, words.length - options.rest.length),
+    properties,
+  };
+}
+
+/** Properties from wherever a tenant may set some: `field` says where, and the message names the key. */
+export function checkProperties(properties: ReadonlyMap<string, string>, field: string): CheckedProperties {
   for (const [key, value] of properties) checkProperty(key, value, field);
   const memory = properties.get("spark.driver.memory");
   return {
-    ...options,
-    words: words.slice(0, words.length - options.rest.length),
-    properties,
     javaOptions: [
       ...javaOptions(properties.get("spark.driver.defaultJavaOptions"), field),
       ...javaOptions(properties.get("spark.driver.extraJavaOptions"), field),

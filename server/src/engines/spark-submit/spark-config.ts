@@ -1,0 +1,64 @@
+import { invalid } from "../../lib/fault.ts";
+import { checkProperties } from "./submit-rules.ts";
+
+/**
+ * A configuration that is kept and applies to many runs, as clusters and apps have one. What the arguments of one
+ * command may not set, it may not set either, and besides nothing that the cluster, the catalog or the account decides.
+ */
+export type SparkConfig = Readonly<Record<string, string>>;
+
+export const SPARK_CONFIG_KEYS = 200;
+export const SPARK_CONFIG_VALUE_LENGTH = 8192;
+const KEY_LENGTH = 255;
+const TOTAL_BYTES = 64 * 1024;
+
+/** Spark ignores what does not begin so; `=` would end a key on a command line. */
+const KEY = /^spark\.[!-<>-~]+$/;
+/** As Spark itself recognises what it should not show. */
+const SECRET = /secret|passw(or)?d|token|access[._-]?key/i;
+
+const engine = "the engine of the cluster decides it";
+const server = "the server sets it";
+const pools = "use the pools of the cluster";
+
+/** A trailing dot stands for all below it. */
+const decidedElsewhere: Readonly<Record<string, string>> = {
+  "spark.connect.": server,
+  "spark.hadoop.hadoop.user.group.static.mapping.overrides": server,
+  "spark.hadoop.hive.metastore.uris": server,
+  "spark.hadoop.javax.jdo.": server,
+  "spark.hive.javax.jdo.": server,
+  "spark.hive.metastore.uris": server,
+  "spark.kubernetes.container.image": engine,
+  "spark.kubernetes.driver.container.image": engine,
+  "spark.kubernetes.executor.container.image": engine,
+  "spark.kubernetes.namespace": engine,
+  "spark.local.dir": server,
+  "spark.master": engine,
+  "spark.remote": engine,
+  "spark.scheduler.allocation.file": pools,
+  "spark.scheduler.mode": pools,
+  "spark.sql.catalogImplementation": server,
+  "spark.sql.warehouse.dir": server,
+  "spark.submit.deployMode": engine,
+};
+
+export function checkSparkConfig(config: SparkConfig, field: string): SparkConfig {
+  const entries = Object.entries(config);
+  if (entries.length > SPARK_CONFIG_KEYS) throw invalid(field, `must have at most ${SPARK_CONFIG_KEYS} keys`);
+  for (const [key] of entries) checkKey(key, field);
+  const bytes = entries.reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0);
+  if (bytes > TOTAL_BYTES) throw invalid(field, `must have at most ${TOTAL_BYTES} bytes`);
+  checkProperties(new Map(entries), field);
+  return config;
+}
+
+function checkKey(key: string, field: string): void {
+  if (key.length > KEY_LENGTH || !KEY.test(key)) {
+    const shown = JSON.stringify(key.slice(0, KEY_LENGTH));
+    throw invalid(field, `has the key ${shown}, which is no name such as spark.sql.shuffle.partitions`);
+  }
+  const rule = Object.keys(decidedElsewhere).find((name) => (name.endsWith(".") ? key.startsWith(name) : key === name));
+  if (rule !== undefined) throw invalid(field, `may not set ${key}: ${decidedElsewhere[rule]}`);
+  if (SECRET.test(key)) throw invalid(field, `may not set ${key}: a configuration is shown and not encrypted`);
+}
