@@ -45,3 +45,25 @@ export async function* readPieces({ handle }: PlainFile, start: number, end: num
     yield piece.subarray(0, bytesRead);
   }
 }
+
+/** At most so many bytes from its beginning, as text; empty when there is no such file. */
+export async function readHead(path: string, bytes: number): Promise<string> {
+  return readSome(path, () => 0, bytes);
+}
+
+/** At most so many bytes from its end, as text; empty when there is no such file. */
+export async function readTail(path: string, bytes: number): Promise<string> {
+  return readSome(path, (size) => Math.max(0, size - bytes), bytes);
+}
+
+async function readSome(path: string, from: (size: number) => number, bytes: number): Promise<string> {
+  const file = await openPlainFile(path);
+  if (file === undefined) return "";
+  try {
+    const start = from(file.size);
+    const pieces = await Array.fromAsync(readPieces(file, start, Math.min(file.size, start + bytes)));
+    return Buffer.concat(pieces).toString("utf8");
+  } finally {
+    await file.handle.close();
+  }
+}

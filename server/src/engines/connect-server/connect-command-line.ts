@@ -1,0 +1,141 @@
+import { pathToFileURL } from "node:url";
+import { splitWords } from "../../lib/shell-words.ts";
+import type { Contribution } from "../spark-home/contribution.ts";
+import type { SparkHome } from "../spark-home/spark-home.ts";
+import { parseMemoryMiB } from "../spark-submit/memory-size.ts";
+import { renderProperties } from "../spark-submit/properties-file.ts";
+import { POOLS_PROPERTY, renderPools } from "./fair-pools.ts";
+
+/** Spark's own default for `spark.driver.memory`. */
+const DEFAULT_HEAP_MIB = 1024;
+/** Statements outlive their reader: we may be away for a restart, or for as long as it takes to repair something. */
+const DETACHED = "24h";
+
+export interface ConnectPlace {
+  /** Where `files` will be, readable for the server alone. */
+  readonly input: string;
+  /** Its current folder, for scratch files too. */
+  readonly work: string;
+}
+
+export interface ConnectCommandLine {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** By name, for `input`; secrets stand in them. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+export function heapMiB({ properties }: Contribution): number {
+  const memory = properties["spark.driver.memory"];
+  return memory === undefined ? DEFAULT_HEAP_MIB : parseMemoryMiB(memory, "spark.driver.memory");
+}
+
+/** The line that starts a Spark Connect server on loopback, on a port of its own choice. Pure. */
+export function connectCommandLine(
+  home: SparkHome,
+  contribution: Contribution,
+  token: string,
+  { input, work }: ConnectPlace,
+): ConnectCommandLine {
+  const { properties, classPath, env } = contribution;
+  const javaOptions = ["spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions"].flatMap((key) =>
+    splitWords(properties[key] ?? "", key),
+  );
+  const extraClassPath = [
+    ...classPath,
+    ...(properties["spark.driver.extraClassPath"]?.split(":").filter(Boolean) ?? []),
+  ];
+  const pools = properties[POOLS_PROPERTY];
+  const poolsFile = `${input}/pools.xml`;
+  return {
+    argv: [
+      home.java.path,
+      `@${home.javaArguments}`,
+      `-Xmx${heapMiB(contribution)}m`,
+      "-XX:+UseSerialGC",
+      `-Dlog4j2.configurationFile=${pathToFileURL(`${input}/log4j2.properties`).href}`,
+      ...classData(home, extraClassPath),
+      ...javaOptions,
+      "org.apache.spark.deploy.SparkSubmit",
+      "--properties-file",
+      `${input}/spark.properties`,
+      "--class",
+      "org.apache.spark.sql.connect.service.SparkConnectServer",
+      "spark-internal",
+    ],
+    env: {
+      PATH: "/usr/bin:/bin",
+      HOME: work,
+      LANG: "C.UTF-8",
+      SPARK_HOME: home.folder,
+      SPARK_LOCAL_IP: "127.0.0.1",
+      SPARK_SCALA_VERSION: "2.13",
+      JAVA_HOME: home.java.home,
+      PYSPARK_PYTHON: home.python.path,
+      ...env,
+    },
+    files: {
+      "spark.properties": renderProperties({
+        ...serverDefaults(work),
+        ...properties,
+        ...serverRules(token),
+        ...(pools === undefined ? {} : { "spark.scheduler.allocation.file": pathToFileURL(poolsFile).href }),
+      }),
+      "log4j2.properties": logging,
+      ...(pools === undefined ? {} : { "pools.xml": renderPools(pools) }),
+    },
+  };
+}
+
+/** What contributions may say otherwise. */
+function serverDefaults(work: string): Record<string, string> {
+  return {
+    "spark.master": "local[*]",
+    "spark.local.dir": work,
+    "spark.scheduler.mode": "FAIR",
+  };
+}
+
+/** What nobody may say otherwise: the port answers to the token alone, and nothing else listens. */
+function serverRules(token: string): Record<string, string> {
+  return {
+    "spark.app.name": "headgate-sql",
+    "spark.connect.grpc.binding.address": "127.0.0.1",
+    "spark.connect.grpc.binding.port": "0",
+    "spark.connect.authenticate.token": token,
+    "spark.connect.execute.manager.detachedTimeout": DETACHED,
+    "spark.connect.execute.reattachable.enabled": "true",
+    "spark.connect.session.manager.defaultSessionTimeout": DETACHED,
+    "spark.authenticate": "true",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+  };
+}
+
+/** An archive fits only a class path that begins as its own did. */
+function classData({ archive, classPath }: SparkHome, extra: readonly string[]): string[] {
+  const behind = extra.length === 0 ? [] : ["-cp", [...classPath, ...extra].join(":")];
+  const shared = archive === undefined ? [] : [`-XX:SharedArchiveFile=${archive}`, "-Xshare:auto", "-Xlog:cds=off"];
+  return [...behind, ...shared];
+}
+
+/** Spark says dozens of lines for each statement. The line with the port is the one we wait for. */
+const logging = `
+rootLogger.level = warn
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{yyyy-MM-dd HH:mm:ss} %p %c{1}: %m%n%ex
+logger.connect.name = org.apache.spark.sql.connect.service.SparkConnectServer
+logger.connect.level = info
+`;
+
+/** Undefined: not up yet. */
+export function readPort(log: string): number | undefined {
+  const [, port] = /Spark Connect server started at: \S*:(\d+)/.exec(log) ?? [];
+  return port === undefined ? undefined : Number(port);
+}

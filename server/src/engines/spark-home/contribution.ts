@@ -1,0 +1,40 @@
+import { createHash } from "node:crypto";
+
+/**
+ * What one part of the product adds to a JVM of Spark: the account's storage, its metastore, a cluster, an app. All of
+ * them together shape the JVM; a change of any is another JVM.
+ */
+export interface Contribution {
+  /** May hold secrets: they reach Spark by a file, never by an argument. */
+  readonly properties: Readonly<Record<string, string>>;
+  /** Behind Spark's own jars. */
+  readonly classPath: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Folders and files that its sandbox has to show. */
+  readonly readOnly: readonly string[];
+  readonly writable: readonly string[];
+}
+
+export const NOTHING_CONTRIBUTED: Contribution = { properties: {}, classPath: [], env: {}, readOnly: [], writable: [] };
+
+/** Of the same property the later contribution's counts. */
+export function mergeContributions(parts: readonly Partial<Contribution>[]): Contribution {
+  return {
+    properties: Object.assign({}, ...parts.map(({ properties }) => properties)) as Record<string, string>,
+    classPath: parts.flatMap(({ classPath = [] }) => classPath),
+    env: Object.assign({}, ...parts.map(({ env }) => env)) as Record<string, string>,
+    readOnly: parts.flatMap(({ readOnly = [] }) => readOnly),
+    writable: parts.flatMap(({ writable = [] }) => writable),
+  };
+}
+
+/** The same for the same contribution, whatever the order of its keys. Tells nothing of the secrets in it. */
+export function contributionDigest(contribution: Contribution): string {
+  const sorted = (record: Readonly<Record<string, string>>): [string, string][] =>
+    Object.entries(record).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const { properties, env, classPath, readOnly, writable } = contribution;
+  return createHash("sha256")
+    .update(JSON.stringify([sorted(properties), sorted(env), classPath, readOnly, writable]))
+    .digest("hex")
+    .slice(0, 16);
+}
