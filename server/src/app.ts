@@ -27,7 +27,7 @@ import { macroSandbox } from "./engines/macro-sandbox/macro-sandbox.ts";
 import { ensureSparkHome } from "./engines/spark-home/spark-home.ts";
 import { startSparkSetUp, type SparkSetUp } from "./engines/spark-home/spark-set-up.ts";
 import { findBubblewrap } from "./engines/sandbox/find-bubblewrap.ts";
-import { openSandbox } from "./engines/sandbox/sandbox.ts";
+import { openSandbox, type Sandbox } from "./engines/sandbox/sandbox.ts";
 import { httpMetrics } from "./http/metrics.ts";
 import type { ReadinessParts } from "./http/readiness.ts";
 import { buildServer } from "./http/server.ts";
@@ -113,14 +113,7 @@ async function compose(
   const { dataDir, s3Endpoint, allowedNetworks, defaultFeatures } = config;
   const accountSettings = { dataDir, s3Endpoint, allowedNetworks, defaultFeatures };
   const registry = openRegistry(db);
-  const ours = [config.dataDir, config.keyFile, config.configFile].filter((path) => path !== null);
-  const sandbox = openSandbox(
-    config.isolation,
-    await findBubblewrap(accountIdentity(1)),
-    process.getuid?.() ?? 0,
-    ours,
-  );
-  if (sandbox.warning !== undefined) log.warn(sandbox.warning);
+  const sandbox = await composeSandbox(config, log);
   const isolation = {
     isolated: isIsolated ?? (sandbox.kind === "bubblewrap" || config.isolation === "none"),
     firstAccountId: () => firstAccountId(db.system),
@@ -128,13 +121,16 @@ async function compose(
   const spark = setsUpSpark ? setUpSpark(config, log) : undefined;
   held.defer(() => spark?.stop());
   const programs = driver ?? (spark === undefined ? noDriver : sparkDriver(spark));
-  const queue = await composeQueue(config, { connection, db, log, registry, driver: programs, sandbox, isolation });
+  const node = await readNode(config.dataDir, headgateOpenApi().info.version, config.memoryBudgetMiB);
+  const queue = composeQueue(config, { connection, db, log, registry, node, driver: programs, sandbox, isolation });
   held.defer(() => queue.stop());
   const macros = macroSandbox();
   held.defer(() => macros.stop());
   const storage = accountStorage(db, keys, accountSettings);
+  const diskGuard = guardDisk(config.dataDir, config.lowDiskPercent);
+  await diskGuard.check();
   const services: Services = {
-    ...outcomeServices(dataDir, storage),
+    ...outcomeServices({ dataDir, db, nodeId: node.id, log, storage, diskGuard }),
     db,
     keys,
     limits,
@@ -148,15 +144,14 @@ async function compose(
     commandView: { commandTimes: config.commandTimes, waitingReason: queue.waitingReason },
     isolation,
   };
+  held.defer(() => services.publisher.stop());
 
-  const diskGuard = guardDisk(config.dataDir, config.lowDiskPercent);
-  await diskGuard.check();
   const gate = accessGate({ db, keys, denials, limits, clock, log });
   const readiness = readinessParts(db, diskGuard, storeHealthy, spark);
   const server = await composeServer(config, { services, gate, log, registry, diskGuard, readiness });
   await listen(server, config);
   queue.start();
-  const tasks = startTasks(config, { db, keys, clock, diskGuard }, log);
+  const tasks = startTasks(config, { db, keys, clock, diskGuard, publisher: services.publisher }, log);
   held.defer(() => tasks.stop());
   const release = held.move();
 
@@ -165,8 +160,9 @@ async function compose(
     services,
     async stop(hurry) {
       queue.endWaits();
-      services.resultPublisher.stop();
+      const published = services.publisher.stop();
       await drain(server, hurry);
+      await published;
       await release.disposeAsync();
     },
   };
@@ -203,7 +199,7 @@ function composeServer(config: Config, parts: ServerParts): Promise<FastifyInsta
   });
 }
 
-type TaskParts = Omit<TaskServices, "retention" | "keepFiles">;
+type TaskParts = Omit<TaskServices, "retention" | "keepFiles" | "publish"> & Pick<OutcomeServices, "publisher">;
 
 function startTasks(config: Config, parts: TaskParts, log: Log): RunningTasks {
   const { retainAuditDays: auditDays, retainIdempotencyHours: idempotencyHours } = config;
@@ -211,7 +207,7 @@ function startTasks(config: Config, parts: TaskParts, log: Log): RunningTasks {
   const sizeBytes = config.retainSizeMiB * 1024 * 1024;
   const keepFiles = fileKeeper(parts.db, parts.clock, config.dataDir, { resultsDays, logsDays, sizeBytes });
   const retention = { auditDays, idempotencyHours };
-  return runPeriodically(periodicTasks({ ...parts, retention, keepFiles }), log);
+  return runPeriodically(periodicTasks({ ...parts, retention, keepFiles, publish: () => parts.publisher.look() }), log);
 }
 
 function setUpSpark({ cacheDir, sparkHome, javaHome }: Config, log: Log): SparkSetUp {
@@ -221,13 +217,19 @@ function setUpSpark({ cacheDir, sparkHome, javaHome }: Config, log: Log): SparkS
   return startSparkSetUp((signal, progress) => ensureSparkHome({ ...places, signal, progress, warn }), log);
 }
 
-type QueueParts = Omit<QueueOptions, "settings" | "node" | "isShared" | "leaseFile">;
+async function composeSandbox({ isolation, dataDir, keyFile, configFile }: Config, log: Log): Promise<Sandbox> {
+  const ours = [dataDir, keyFile, configFile].filter((path) => path !== null);
+  const sandbox = openSandbox(isolation, await findBubblewrap(accountIdentity(1)), process.getuid?.() ?? 0, ours);
+  if (sandbox.warning !== undefined) log.warn(sandbox.warning);
+  return sandbox;
+}
 
-async function composeQueue(config: Config, parts: QueueParts): Promise<Queue> {
+type QueueParts = Omit<QueueOptions, "settings" | "isShared" | "leaseFile">;
+
+function composeQueue(config: Config, parts: QueueParts): Queue {
   return openQueue({
     ...parts,
     settings: config,
-    node: await readNode(config.dataDir, headgateOpenApi().info.version, config.memoryBudgetMiB),
     isShared: config.databaseUrl !== null,
     leaseFile: join(config.dataDir, "node-lease"),
   });

@@ -15,12 +15,22 @@ export interface TaskServices {
   retention: Retention;
   /** Of the files of commands, on this node. */
   keepFiles: () => Promise<void>;
+  /** Begins to put results and logs into accounts' storage. */
+  publish: () => Promise<void>;
 }
 
 const RESEAL_BATCH = 100;
 
 /** The whole list of periodic tasks. */
-export function periodicTasks({ db, keys, clock, diskGuard, retention, keepFiles }: TaskServices): PeriodicTask[] {
+export function periodicTasks({
+  db,
+  keys,
+  clock,
+  diskGuard,
+  retention,
+  keepFiles,
+  publish,
+}: TaskServices): PeriodicTask[] {
   return [
     { name: "disk", everySeconds: 5, run: () => diskGuard.check() },
     // A rotation (admin key-rotate) reaches every node within these seconds; `--retire` waits longer than that.
@@ -29,5 +39,6 @@ export function periodicTasks({ db, keys, clock, diskGuard, retention, keepFiles
     { name: "reseal-commands", everySeconds: 60, run: () => resealCommandSecrets(db.system, keys, RESEAL_BATCH) },
     { name: "retention", everySeconds: 600, run: () => keepRetention(db, clock, retention) },
     { name: "command files", everySeconds: 600, run: keepFiles },
+    { name: "publish", everySeconds: 1, run: publish },
   ];
 }

@@ -9,12 +9,19 @@ export interface WithCommandFiles {
   commandFilesOf: (accountId: number, commandId: number) => CommandFiles;
 }
 
+/** Bytes that were measured and can be read, from wherever they are. */
+export interface TextPart {
+  readonly size: number;
+  /** Within what was measured. */
+  read(start: number, end: number): AsyncIterable<Buffer>;
+}
+
 /**
  * The log, or the output, of all attempts one behind the other: files only ever grow, so an offset that a client holds
  * keeps its meaning also when the command is run again.
  */
 export interface CommandText {
-  readonly parts: readonly { readonly path: string; readonly size: number }[];
+  readonly parts: readonly TextPart[];
   readonly size: number;
 }
 
@@ -23,40 +30,42 @@ export const NO_TEXT: CommandText = { parts: [], size: 0 };
 /** Refuses where the log is kept no longer: an empty one would tell that nothing was said. */
 export async function keptLogText(files: CommandFiles, command: CommandOutcome): Promise<CommandText> {
   const { status, attempt } = command;
-  if (hasEnded(status) && attempt > 0 && (await sizeOf(files.log(attempt))) === undefined) {
+  if (hasEnded(status) && attempt > 0 && (await filePart(files.log(attempt))) === undefined) {
     throw invalid("logs", "of this command are not kept any more");
   }
   return logText(files, attempt);
 }
 
 export function logText(files: CommandFiles, lastAttempt: number): Promise<CommandText> {
-  return measure(attempts(lastAttempt).map((number) => files.attempt(number).log));
+  return filesText(attempts(lastAttempt).map((number) => files.attempt(number).log));
 }
 
 export function outputText(files: CommandFiles, lastAttempt: number): Promise<CommandText> {
-  return measure(attempts(lastAttempt).map((number) => files.attempt(number).output));
+  return filesText(attempts(lastAttempt).map((number) => files.attempt(number).output));
 }
 
 /** The output of the last attempt alone: what it printed is the result. Undefined: the file is not there any more. */
-export async function resultText(files: CommandFiles, lastAttempt: number): Promise<CommandText | undefined> {
-  const path = files.output(lastAttempt);
-  const size = await sizeOf(path);
-  return size === undefined ? undefined : { parts: [{ path, size }], size };
+export function resultText(files: CommandFiles, lastAttempt: number): Promise<TextPart | undefined> {
+  return filePart(files.output(lastAttempt));
 }
 
-/**
- * What was measured, from an offset on. Files are opened one by one when they are reached: whoever stops reading, or
- * never begins, leaves none of them open.
- */
+/** What was measured, from an offset on. */
 export async function* readText({ parts }: CommandText, offset = 0, limit = Infinity): AsyncGenerator<Buffer> {
   let [skip, left] = [offset, limit];
-  for (const { path, size } of parts) {
-    const start = Math.min(skip, size);
-    const end = Math.min(size, start + left);
+  for (const part of parts) {
+    const start = Math.min(skip, part.size);
+    const end = Math.min(part.size, start + left);
     skip -= start;
     left -= end - start;
-    if (end > start) yield* readFile(path, start, end);
+    if (end > start) yield* part.read(start, end);
   }
+}
+
+/** Undefined: there is no such file. It is opened when it is read: whoever never begins leaves none open. */
+export async function filePart(path: string): Promise<TextPart | undefined> {
+  const file = await openPlainFile(path);
+  await file?.handle.close();
+  return file === undefined ? undefined : { size: file.size, read: (start, end) => readFile(path, start, end) };
 }
 
 async function* readFile(path: string, start: number, end: number): AsyncGenerator<Buffer> {
@@ -69,15 +78,13 @@ async function* readFile(path: string, start: number, end: number): AsyncGenerat
   }
 }
 
-async function measure(paths: readonly string[]): Promise<CommandText> {
-  const parts = await Promise.all(paths.map(async (path) => ({ path, size: (await sizeOf(path)) ?? 0 })));
-  return { parts, size: parts.reduce((sum, { size }) => sum + size, 0) };
+async function filesText(paths: readonly string[]): Promise<CommandText> {
+  const parts = await Promise.all(paths.map(filePart));
+  return joined(parts.filter((part) => part !== undefined));
 }
 
-async function sizeOf(path: string): Promise<number | undefined> {
-  const file = await openPlainFile(path);
-  await file?.handle.close();
-  return file?.size;
+function joined(parts: readonly TextPart[]): CommandText {
+  return { parts, size: parts.reduce((sum, { size }) => sum + size, 0) };
 }
 
 function attempts(last: number): number[] {

@@ -43,6 +43,9 @@ const commandFields = {
   num_result_dir: Type.Integer({ description: "0 until there are results" }),
   pid: Nullable(Type.Integer({ description: "Of the driver while it runs" })),
   saved_query_mutable_id: Nullable(Type.Integer()),
+  publish_error: Type.Optional(
+    Type.String({ description: "Why its results and logs are not in the account's storage yet; viewed singly only" }),
+  ),
   waiting_reason: Type.Optional(Type.String({ description: "Only while it waits, between two attempts too" })),
   tags: Type.Optional(Type.Array(Type.String(), { description: "With include_query_properties" })),
   macros: Type.Optional(

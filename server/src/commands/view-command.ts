@@ -5,7 +5,7 @@ import { Id } from "../http/schema.ts";
 import { Command, commandObject, queryProperties, type WithCommandView } from "./command.ts";
 import type { WithCommandEvents } from "./command-events.ts";
 import { hasEnded } from "./store/command-row.ts";
-import { findCommandWithTags } from "./store/submission.ts";
+import { findViewedCommand } from "./store/submission.ts";
 
 export const CommandParams = Type.Object({ command_id: Id });
 
@@ -30,7 +30,7 @@ export const viewCommand = operation({
   reply: Command,
 
   async find({ params, reader }) {
-    const row = await findCommandWithTags(reader, params.command_id);
+    const row = await findViewedCommand(reader, params.command_id);
     if (row === undefined) throw notFound();
     return row;
   },
@@ -40,10 +40,11 @@ export const viewCommand = operation({
     let row = found;
     if (waitSeconds > 0 && !hasEnded(row.status)) {
       await services.commandEvents.ended(row.id, waitSeconds * 1000, endingSignal());
-      row = (await findCommandWithTags(reader, row.id)) ?? row;
+      row = (await findViewedCommand(reader, row.id)) ?? row;
     }
     return {
       ...commandObject(row, services.commandView),
+      ...(row.publishFailure === null ? {} : { publish_error: row.publishFailure }),
       ...(withProperties ? queryProperties(row, row.tags) : {}),
     };
   },

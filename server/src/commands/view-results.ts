@@ -3,9 +3,9 @@ import { operation } from "../access/operation.ts";
 import { OneOf } from "../http/schema.ts";
 import { StreamReply } from "../http/stream-reply.ts";
 import { invalid } from "../lib/fault.ts";
-import { readText, resultText, type WithCommandFiles } from "./command-text.ts";
+import { resultText, type WithCommandFiles } from "./command-text.ts";
 import { findCommandOutcome, READ_COMMANDS } from "./find-outcome.ts";
-import type { ResultPublisher } from "./publish-result.ts";
+import type { LocateResult } from "./publishing/locate-result.ts";
 import type { CommandStatus } from "./store/command-row.ts";
 import { streamedJson } from "./streamed-json.ts";
 import { CommandParams } from "./view-command.ts";
@@ -41,7 +41,7 @@ export const viewResults = operation({
   streams: { "application/octet-stream": "With format=raw: the exact bytes" },
   find: findCommandOutcome,
 
-  async handle({ found, query }, services: WithCommandFiles & { resultPublisher: ResultPublisher }) {
+  async handle({ found, query }, services: WithCommandFiles & { locateResult: LocateResult }) {
     if (found.status !== "done") throw invalid("results", WITHOUT_RESULTS[found.status]);
     if (query.format !== undefined && query.format !== "raw") {
       throw invalid("format", "must be raw or absent for a program: its output has no columns");
@@ -49,12 +49,17 @@ export const viewResults = operation({
     const result = await resultText(services.commandFilesOf(found.accountId, found.id), found.attempt);
     if (result === undefined) throw invalid("results", "of this command are not kept any more");
     if (query.format === "raw") {
-      return new StreamReply("application/octet-stream", readText(result), { "Content-Length": String(result.size) });
+      return new StreamReply("application/octet-stream", result.read(0, result.size), {
+        "Content-Length": String(result.size),
+      });
     }
     if (result.size < INLINE_LIMIT_BYTES) {
-      return new StreamReply("application/json", streamedJson({ inline: true }, "results", readText(result)));
+      return new StreamReply(
+        "application/json",
+        streamedJson({ inline: true }, "results", result.read(0, result.size)),
+      );
     }
-    return { inline: false, result_location: [await services.resultPublisher.locate(found, result)] };
+    return { inline: false, result_location: [await services.locateResult(found, result)] };
   },
 });
 

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { Id, Nullable, OneOf } from "../http/schema.ts";
 import { StreamReply } from "../http/stream-reply.ts";
-import { readText, resultText, type WithCommandFiles } from "./command-text.ts";
+import { resultText, type WithCommandFiles } from "./command-text.ts";
 import type { WithCommandEvents } from "./command-events.ts";
 import { findCommandOutcome, READ_COMMANDS } from "./find-outcome.ts";
 import { COMMAND_STATUSES, hasEnded } from "./store/command-row.ts";
@@ -45,7 +45,10 @@ export const viewStatusWithResults = operation({
     const result = status === "done" ? await resultText(services.commandFilesOf(accountId, id), attempt) : undefined;
     if (result === undefined) return { ...head, inline: null, results: null };
     if (result.size >= INLINE_LIMIT_BYTES) return { ...head, inline: false, results: null };
-    return new StreamReply("application/json", streamedJson({ ...head, inline: true }, "results", readText(result)));
+    return new StreamReply(
+      "application/json",
+      streamedJson({ ...head, inline: true }, "results", result.read(0, result.size)),
+    );
   },
 });
 

@@ -165,7 +165,18 @@ create table command_attempt (
   started_at timestamp with time zone default now() not null,
   ended_at timestamp with time zone,
   exit_code integer,
-  cause text
+  cause text,
+  node_id uuid
+);
+
+create table command_publishing (
+  command_id bigint not null,
+  attempt integer not null,
+  account_id bigint default current_account_id() not null,
+  node_id uuid not null,
+  tries integer default 0 not null,
+  due_at timestamp with time zone default now() not null,
+  failure text
 );
 
 create table command_source_text (
@@ -276,6 +287,8 @@ alter table command add constraint command_status_check CHECK ((status = ANY (AR
 
 alter table command_attempt add constraint command_attempt_pkey PRIMARY KEY (command_id, number);
 
+alter table command_publishing add constraint command_publishing_pkey PRIMARY KEY (command_id, attempt);
+
 alter table command_source_text add constraint command_source_text_pkey PRIMARY KEY (command_id);
 
 alter table command_tag add constraint command_tag_pkey PRIMARY KEY (command_id, tag);
@@ -329,6 +342,9 @@ alter table command add constraint command_node_id_fkey FOREIGN KEY (node_id) RE
 alter table command_attempt add constraint command_attempt_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE;
 alter table command_attempt add constraint command_attempt_command_id_fkey FOREIGN KEY (command_id) REFERENCES command(id) ON DELETE CASCADE;
 
+alter table command_publishing add constraint command_publishing_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE;
+alter table command_publishing add constraint command_publishing_command_id_fkey FOREIGN KEY (command_id) REFERENCES command(id) ON DELETE CASCADE;
+
 alter table command_source_text add constraint command_source_text_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE;
 alter table command_source_text add constraint command_source_text_command_id_fkey FOREIGN KEY (command_id) REFERENCES command(id) ON DELETE CASCADE;
 
@@ -373,6 +389,8 @@ CREATE INDEX command_history ON public.command USING btree (account_id, created_
 CREATE INDEX command_history_of_user ON public.command USING btree (account_id, user_id, created_at DESC, id DESC);
 CREATE INDEX command_sealed ON public.command USING btree (id) WHERE (secrets IS NOT NULL);
 CREATE INDEX command_waiting ON public.command USING btree (cluster_id, due_at, id) WHERE ((status = 'waiting'::text) OR ((status = 'running'::text) AND (node_id IS NULL)));
+
+CREATE INDEX command_publishing_due ON public.command_publishing USING btree (node_id, account_id, due_at);
 
 CREATE INDEX command_tag_history ON public.command_tag USING btree (account_id, tag, created_at DESC, command_id DESC);
 
@@ -449,6 +467,10 @@ alter table command_attempt enable row level security;
 create policy own_account on command_attempt as permissive for all to headgate_account
   using ((account_id = ( SELECT current_account_id() AS current_account_id)));
 
+alter table command_publishing enable row level security;
+create policy own_account on command_publishing as permissive for all to headgate_account
+  using ((account_id = ( SELECT current_account_id() AS current_account_id)));
+
 alter table command_source_text enable row level security;
 create policy own_account on command_source_text as permissive for all to headgate_account
   using ((account_id = ( SELECT current_account_id() AS current_account_id)));
@@ -489,6 +511,7 @@ grant delete, insert, select, update on table cluster to headgate_account;
 grant delete, insert, select, update on table cluster_label to headgate_account;
 grant insert, select, update on table command to headgate_account;
 grant insert, select on table command_attempt to headgate_account;
+grant select on table command_publishing to headgate_account;
 grant insert, select on table command_source_text to headgate_account;
 grant insert, select on table command_tag to headgate_account;
 grant select on table effective_group_member to headgate_account;

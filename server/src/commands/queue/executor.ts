@@ -14,7 +14,9 @@ import type { AttemptFiles } from "../command-files.ts";
 export interface Executor {
   /** Why nothing of this kind can start on this node now, for people; null: it can. */
   unready(): string | null;
-  /** What the node's budget is charged with while it runs. */
+  /** Its runs live in processes that others use too, and whose memory the node knows of by itself. */
+  readonly sharesMemory?: boolean;
+  /** What the node's budget must have left for it, and is charged with while it runs. */
   memoryMiB(command: RunnableCommand): number;
   prepare(run: Run): Promise<PreparedRun>;
   /** By the handle stored for it, on the node that stored it. */
@@ -52,6 +54,8 @@ export type RunOutcome =
       readonly cause: string | null;
       readonly outputBytes: number;
       readonly logBytes: number;
+      /** Of a result with columns. */
+      readonly resultColumns?: readonly { readonly name: string; readonly type: string }[];
     }
   /** It is gone and has left no word: it may have done all of its work or none. */
   | { readonly state: "lost"; readonly cause: string }
@@ -62,6 +66,11 @@ export type RunOutcome =
 export interface RunnableCommand {
   readonly id: number;
   readonly accountId: number;
+  readonly clusterId: number;
+  /** Null: of no app. */
+  readonly appId: number | null;
+  /** Null: the cluster's default. */
+  readonly pool: string | null;
   readonly commandType: string;
   /** The `command` object of §2.2. */
   readonly command: Readonly<Record<string, unknown>>;

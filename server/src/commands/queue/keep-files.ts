@@ -3,6 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
 import { treeSize } from "../../lib/tree-size.ts";
 import { commandFiles, type AttemptFiles } from "../command-files.ts";
+import { localCopies, logNames, RESULT_NAMES } from "../publishing/local-copies.ts";
 import { listEndedBefore, type EndedCommand } from "../store/retention.ts";
 
 export interface FileRetention {
@@ -38,15 +39,28 @@ export function fileKeeper(
       await removeTree(path);
     }
   };
-  const removeAll = (command: EndedCommand): Promise<void> => remove([filesOf(command).folder]);
+  const copies = localCopies(dataDir);
+  const removeCopies = async (command: EndedCommand, names: readonly string[]): Promise<void> => {
+    keptBytes -= await copies.remove(command, names);
+  };
+  const allNames = ({ attempt }: EndedCommand): string[] => [...RESULT_NAMES, ...logNames(attempt)];
+  const removeAll = async (command: EndedCommand): Promise<void> => {
+    await remove([filesOf(command).folder]);
+    await removeCopies(command, allNames(command));
+  };
 
   const measure = walk(db, async (command) => {
     keptBytes += await treeSize(filesOf(command).folder);
+    keptBytes += await copies.size(command, allNames(command));
   });
-  const dropResults = walk(db, (command) => remove(attemptsOf(command).map(({ output }) => output)));
-  const dropLogs = walk(db, (command) =>
-    remove(attemptsOf(command).flatMap(({ log, eventLogFolder }) => [log, eventLogFolder])),
-  );
+  const dropResults = walk(db, async (command) => {
+    await remove(attemptsOf(command).map(({ output }) => output));
+    await removeCopies(command, RESULT_NAMES);
+  });
+  const dropLogs = walk(db, async (command) => {
+    await remove(attemptsOf(command).flatMap(({ log, eventLogFolder }) => [log, eventLogFolder]));
+    await removeCopies(command, logNames(command.attempt));
+  });
   const dropOld = walk(db, removeAll);
   const dropLarge = walk(db, removeAll, () => keptBytes > sizeBytes);
 

@@ -31,7 +31,6 @@ export interface Claim {
 const claimKey = ({ id, fence, nodeId }: Claim): [number, number, string] => [id, fence, nodeId];
 
 export interface Candidate extends RunnableCommand {
-  readonly clusterId: number;
   readonly dueAt: Date;
   /** Of its account and of its cluster, on all nodes. */
   readonly accountRunning: number;
@@ -51,14 +50,14 @@ export function listCandidates(db: Queryable, perCluster: number): Promise<Candi
        from busy where busy.cluster_id is not null
      )
      select head.id, head.command_type as "commandType", head.command, head.due_at as "dueAt",
-            head.resolved_macros as "resolvedMacros",
+            head.resolved_macros as "resolvedMacros", head.app_id as "appId", head.pool,
             cluster.id as "clusterId", cluster.account_id as "accountId",
             cluster.max_concurrent_commands as "clusterCap",
             running.of_account as "accountRunning", running.of_cluster as "clusterRunning"
      from busy
      join cluster on cluster.id = busy.cluster_id
      cross join lateral (
-       select id, command_type, command, resolved_macros, due_at from command
+       select id, command_type, command, resolved_macros, app_id, pool, due_at from command
        where command.cluster_id = busy.cluster_id and ${FREE} and due_at <= now()
        order by due_at, id limit $1
      ) head
@@ -77,7 +76,6 @@ export interface Caps {
 }
 
 export interface ClaimedCommand extends RunnableCommand {
-  readonly clusterId: number;
   readonly fence: number;
   readonly attempt: number;
   readonly requestId: string;
@@ -94,7 +92,8 @@ export interface ClaimedCommand extends RunnableCommand {
 }
 
 const CLAIMED = `
-  command.id, command.account_id as "accountId", command.cluster_id as "clusterId",
+  command.id, command.account_id as "accountId", command.cluster_id as "clusterId", command.app_id as "appId",
+  command.pool,
   command.command_type as "commandType", command.command, command.fence, command.attempt,
   command.resolved_macros as "resolvedMacros", command.request_id as "requestId", command.timeout_seconds as "timeoutSeconds", command.retry,
   command.retry_delay_minutes as "retryDelayMinutes", command.memory_mib as "memoryMiB",
@@ -155,8 +154,9 @@ export async function markSpawned(db: Queryable, run: Claim, handle: unknown): P
        where ${MINE} and status = 'running'
        returning id, account_id, attempt
      )
-     insert into command_attempt (command_id, account_id, number) select id, account_id, attempt from spawned
-     on conflict (command_id, number) do update set started_at = now()
+     insert into command_attempt (command_id, account_id, number, node_id)
+     select id, account_id, attempt, $3 from spawned
+     on conflict (command_id, number) do update set started_at = now(), node_id = excluded.node_id
      returning number`,
     [...claimKey(run), JSON.stringify(handle)],
   );
@@ -230,10 +230,14 @@ export async function settle(db: Queryable, run: Claim, settlement: Settlement):
        where ${MINE}
        returning id, account_id, status, attempt, start_time, end_time
      ), noted as (
-       insert into command_attempt (command_id, account_id, number, ended_at, exit_code, cause)
-       select id, account_id, attempt, now(), $6, $7 from settled
+       insert into command_attempt (command_id, account_id, number, ended_at, exit_code, cause, node_id)
+       select id, account_id, attempt, now(), $6, $7, $3 from settled
        on conflict (command_id, number) do update
        set ended_at = excluded.ended_at, exit_code = excluded.exit_code, cause = excluded.cause
+     ), unpublished as (
+       insert into command_publishing (command_id, account_id, attempt, node_id)
+       select id, account_id, attempt, $3 from settled where $9 > 0 or $7 is not null or (status = 'done' and $8 > 0)
+       on conflict do nothing
      )
      select id, status, extract(epoch from end_time - start_time)::float8 as seconds from settled`,
     [

@@ -75,12 +75,17 @@ export async function findCommand(reader: Queryable, id: number): Promise<Comman
   return row;
 }
 
-export async function findCommandWithTags(
-  reader: Queryable,
-  id: number,
-): Promise<(CommandRow & { tags: string[] }) | undefined> {
-  const [row] = await reader.query<CommandRow & { tags: string[] }>(
-    `select ${COMMAND_COLUMNS}, array(select t.tag from command_tag t where t.command_id = c.id order by t.tag) as tags
+export interface ViewedCommand extends CommandRow {
+  tags: string[];
+  /** Why its results or logs are not in the account's storage; null when they are, or it was not tried yet. */
+  publishFailure: string | null;
+}
+
+export async function findViewedCommand(reader: Queryable, id: number): Promise<ViewedCommand | undefined> {
+  const [row] = await reader.query<ViewedCommand>(
+    `select ${COMMAND_COLUMNS}, array(select t.tag from command_tag t where t.command_id = c.id order by t.tag) as tags,
+            (select p.failure from command_publishing p where p.command_id = c.id and p.failure is not null
+              order by p.attempt desc limit 1) as "publishFailure"
        from command c where c.id = $1`,
     [id],
   );

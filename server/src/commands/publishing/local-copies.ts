@@ -1,0 +1,61 @@
+import { join } from "node:path";
+import { fileStore } from "../../engines/object-store/file/file-store.ts";
+import { pruneFolders } from "../../engines/object-store/file/prune-folders.ts";
+import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
+import { logName, publishedPath, RESULT_NAME, type PublishedCommand } from "./publication.ts";
+
+/**
+ * What was published into the local folder of an account that has no storage of its own: it is kept as long as the
+ * files it was made of. Storage that an account brings is its own, and nothing there is taken away. Programs of the
+ * account can change that folder as they like, so no link in it is followed, and what they did to a copy is theirs.
+ */
+export interface LocalCopies {
+  /** The bytes of them. */
+  size(command: PublishedCommand, names: readonly string[]): Promise<number>;
+  /** Gives the bytes that it took away. */
+  remove(command: PublishedCommand, names: readonly string[]): Promise<number>;
+}
+
+export function localCopies(dataDir: string): LocalCopies {
+  const rootOf = ({ accountId }: PublishedCommand): string => join(dataDir, "accounts", String(accountId), "storage");
+  const uriOf = (command: PublishedCommand, name: string): string =>
+    `file://${rootOf(command)}${publishedPath(command, name)}`;
+  const sizeOf = async (command: PublishedCommand, name: string): Promise<number> => {
+    const { size } = await fileStore({ rootDir: rootOf(command) }).stat(uriOf(command, name));
+    return size;
+  };
+  return {
+    async size(command, names) {
+      let all = 0;
+      for (const name of names) all += await unlessChanged(() => sizeOf(command, name));
+      return all;
+    },
+    async remove(command, names) {
+      let taken = 0;
+      for (const name of names) {
+        taken += await unlessChanged(async () => {
+          const size = await sizeOf(command, name);
+          await fileStore({ rootDir: rootOf(command) }).delete(uriOf(command, name));
+          return size;
+        });
+      }
+      await pruneFolders(rootOf(command), publishedPath(command, "").split("/").slice(1, -1));
+      return taken;
+    },
+  };
+}
+
+export const RESULT_NAMES: readonly string[] = [RESULT_NAME];
+
+export function logNames(lastAttempt: number): string[] {
+  return Array.from({ length: lastAttempt }, (_, index) => logName(index + 1));
+}
+
+async function unlessChanged(work: () => Promise<number>): Promise<number> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ObjectStoreError) return 0;
+    throw error;
+  }
+}

@@ -1,0 +1,58 @@
+import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
+import { Fault } from "../../lib/fault.ts";
+import type { TextPart } from "../command-text.ts";
+import { PASSING } from "../read-script.ts";
+import { openPlace, type PlaceOptions } from "./place.ts";
+import { RESULT_NAME, type PublishedCommand } from "./publication.ts";
+import type { Uploads } from "./uploads.ts";
+
+/** The URI of a result that is too large for a reply, once all of it is there; 503 while it is on its way. */
+export type LocateResult = (command: PublishedCommand, result: TextPart) => Promise<string>;
+
+/** Clients wait about a minute; the next call goes on waiting. */
+const PATIENCE_MS = 30_000;
+const RETRY_AFTER_SECONDS = 10;
+
+/** It is put there by now when it is not: whoever asks for it waits for nobody else's. */
+export function resultLocator(places: PlaceOptions, uploads: Uploads): LocateResult {
+  const publish: LocateResult = async (command, result) => {
+    try {
+      const place = await openPlace(places, command.accountId);
+      try {
+        const uri = place.uriOf(command, RESULT_NAME);
+        await uploads.put(place.store, uri, result);
+        return uri;
+      } finally {
+        await place.store.close();
+      }
+    } catch (error) {
+      if (error instanceof Error && error.name === "AbortError") throw onItsWay();
+      if (!(error instanceof ObjectStoreError)) throw error;
+      throw PASSING.has(error.kind) ? onItsWay(error) : unpublishable(error.message);
+    }
+  };
+  return async (command, result) => {
+    const patience = Promise.withResolvers<never>();
+    const timer = setTimeout(() => patience.reject(onItsWay()), PATIENCE_MS);
+    try {
+      return await Promise.race([publish(command, result), patience.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
+
+function unpublishable(reason: string): Fault {
+  return new Fault(
+    "invalid",
+    `The result is too large for a reply and cannot be put into the account's storage: ${reason}. format=raw gives all of it.`,
+  );
+}
+
+function onItsWay(cause?: unknown): Fault {
+  const why = cause instanceof ObjectStoreError ? ` (${cause.message})` : "";
+  return new Fault("unavailable", `The result is on its way to the account's storage${why}; try again.`, {
+    cause,
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
+}

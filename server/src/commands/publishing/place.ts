@@ -1,0 +1,48 @@
+import { chown, mkdir } from "node:fs/promises";
+import type { ObjectStore } from "../../engines/object-store/object-store.ts";
+import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
+import { parseObjectUri } from "../../engines/object-store/object-uri.ts";
+import type { DiskGuard } from "../../lib/disk-guard.ts";
+import { accountIdentity } from "../queue/attempt-folders.ts";
+import type { AccountStorage } from "../read-script.ts";
+import { publishedPath, type PublishedCommand } from "./publication.ts";
+
+/** Where what comes of an account's commands is put: its storage location, open. Whoever opens it closes it. */
+export interface Place {
+  readonly store: ObjectStore;
+  uriOf(command: PublishedCommand, name: string): string;
+}
+
+export interface PlaceOptions {
+  readonly storage: AccountStorage;
+  readonly diskGuard: Pick<DiskGuard, "refusal">;
+}
+
+export async function openPlace({ storage, diskGuard }: PlaceOptions, accountId: number): Promise<Place> {
+  const { store, location, hasKeys } = await storage.open(accountId);
+  try {
+    const { scheme, key: path } = parseObjectUri(location);
+    switch (scheme) {
+      case "s3":
+        if (!hasKeys) throw new ObjectStoreError("denied", "the account has no storage keys");
+        break;
+      case "hdfs":
+        throw new ObjectStoreError("bad-uri", "storage on hdfs is not supported by this version");
+      case "file":
+        if (diskGuard.refusal() !== undefined) throw new ObjectStoreError("no-space", "the disk is nearly full");
+        await makeFolder(path, accountId);
+    }
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  const root = location.replace(/\/+$/, "");
+  return { store, uriOf: (command, name) => `${root}${publishedPath(command, name)}` };
+}
+
+/** A command that never ran a program has none yet. As root it belongs to the account's user, as what is put into it. */
+async function makeFolder(path: string, accountId: number): Promise<void> {
+  const made = await mkdir(path, { recursive: true, mode: 0o700 });
+  const identity = accountIdentity(accountId);
+  if (made !== undefined && identity !== undefined) await chown(path, identity.uid, identity.gid);
+}

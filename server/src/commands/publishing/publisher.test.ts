@@ -1,0 +1,218 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { relayTo, type Relay } from "../../../test/seaweedfs/relay.ts";
+import { useSeaweedFs, type S3Keys } from "../../../test/seaweedfs/seaweedfs.ts";
+import { useServer, type AccountClient } from "../../../test/support/given.ts";
+import { stubDriver } from "../../../test/support/stub-driver.ts";
+import { getText } from "../../engines/object-store/get-text.ts";
+import type { ObjectStore } from "../../engines/object-store/object-store.ts";
+import { s3Store } from "../../engines/object-store/s3/s3-store.ts";
+import { commandFiles } from "../command-files.ts";
+import { fileKeeper } from "../queue/keep-files.ts";
+
+const given = useServer({ driver: stubDriver, isIsolated: true });
+const seaweedFs = useSeaweedFs();
+const PATIENCE = { timeout: 20_000 };
+let bucket = "";
+let store: ObjectStore;
+let relay: Relay;
+
+beforeAll(async () => {
+  bucket = await seaweedFs.bucket();
+  store = s3Store({ ...seaweedFs, endpoint: seaweedFs.endpoint, checkAddress: () => null });
+  relay = await relayTo(seaweedFs.endpoint);
+});
+afterAll(async () => {
+  await store.close();
+  await relay.goAway();
+});
+
+async function run(account: AccountClient, program: string, more: Record<string, unknown> = {}) {
+  const { id } = await account.post("/commands", {
+    command_type: "SparkCommand",
+    language: "python",
+    program,
+    ...more,
+  });
+  const command = await account.get(`/commands/${id}?wait_seconds=60`);
+  expect(command.status).toMatch(/^(done|error)$/);
+  return command;
+}
+
+/** Below the local folder. */
+const localPath = (account: AccountClient, path: string): string =>
+  join(given.dataDir, "accounts", String(account.accountId), "storage", path);
+
+async function leftToDo(account: AccountClient): Promise<unknown[]> {
+  return given.app.services.db.system.query("select command_id from command_publishing where account_id = $1", [
+    account.accountId,
+  ]);
+}
+
+async function allDone(account: AccountClient): Promise<void> {
+  await expect.poll(() => leftToDo(account), PATIENCE).toEqual([]);
+}
+
+async function accountOnS3(keys: S3Keys = seaweedFs.credentials, endpoint = seaweedFs.endpoint) {
+  const account = await given.account();
+  await setStorage(account, keys, endpoint);
+  return account;
+}
+
+async function setStorage(account: AccountClient, keys: S3Keys, endpoint: string): Promise<void> {
+  await account.put("/api/v2/accounts", {
+    account: {
+      defloc: `s3://${bucket}/deep/`,
+      storage_access_key: keys.accessKeyId,
+      storage_secret_key: keys.secretAccessKey,
+      storage_endpoint: endpoint,
+    },
+  });
+}
+
+const object = (path: string): Promise<string> => getText(store, `s3://${bucket}/deep${path}`, 1000);
+
+describe("what comes of a command of an account without storage of its own", () => {
+  test("is in its local folder under the command's path: the result, and the log of each attempt", async () => {
+    const account = await given.account();
+    const program = 'echo "out $ATTEMPT"; echo "err $ATTEMPT" >&2; [ "$ATTEMPT" = 2 ]';
+    const { path } = await run(account, program, { retry: 1, retry_delay: 0 });
+    await allDone(account);
+    const text = (name: string): string => readFileSync(localPath(account, `${path}/${name}`), "utf8");
+    expect(text("results")).toBe("out 2\n");
+    expect(text("logs")).toMatch(/^err 1\nheadgate: exit code 1/);
+    expect(text("logs.2")).toBe("err 2\n");
+    const { uid } = statSync(localPath(account, ""));
+    expect(statSync(localPath(account, `${path}/results`)).uid).toBe(uid);
+  });
+
+  test("is its log alone when it failed, and nothing when it said nothing", async () => {
+    const account = await given.account();
+    const failed = await run(account, "echo out; exit 3");
+    const silent = await run(account, "true");
+    const unsupported = await run(account, "1", { language: "scala" });
+    await allDone(account);
+    expect(readFileSync(localPath(account, `${failed.path}/logs`), "utf8")).toBe("headgate: exit code 3\n");
+    expect(existsSync(localPath(account, `${failed.path}/results`))).toBe(false);
+    expect(existsSync(localPath(account, silent.path))).toBe(false);
+    expect(existsSync(localPath(account, `${unsupported.path}/logs`))).toBe(true);
+  });
+
+  test("is a copy: what programs do to it changes nothing of what the interface tells", async () => {
+    const account = await given.account();
+    const { id, path } = await run(account, "echo mine; echo said >&2");
+    await allDone(account);
+    await run(account, `echo theirs | tee ../../../../../storage${path}/results > ../../../../../storage${path}/logs`);
+    expect(readFileSync(localPath(account, `${path}/results`), "utf8")).toBe("theirs\n");
+    expect((await account.get(`/commands/${id}/results`)).results).toBe("mine\n");
+    expect((await account.get(`/commands/${id}/logs`).reply()).text).toBe("said\n");
+  });
+
+  test("is kept as long as its files, in folders that go with it", async () => {
+    const account = await given.account();
+    const { id, path } = await run(account, "echo x; echo y >&2");
+    const { path: linked } = await run(account, "echo x");
+    await allDone(account);
+    rmSync(localPath(account, linked), { recursive: true });
+    mkdirSync(join(given.dataDir, "elsewhere"));
+    writeFileSync(join(given.dataDir, "elsewhere/results"), "not ours");
+    symlinkSync(join(given.dataDir, "elsewhere"), localPath(account, linked));
+    const { db } = given.app.services;
+    const days = { resultsDays: 10, logsDays: 20, sizeBytes: 1e9 };
+    const keepAfter = (now: number) => fileKeeper(db, { now: () => new Date(Date.now() + now) }, given.dataDir, days)();
+    const DAY_MS = 24 * 3_600_000;
+    await keepAfter(11 * DAY_MS);
+    expect(existsSync(localPath(account, `${path}/results`))).toBe(false);
+    expect(existsSync(localPath(account, `${path}/logs`))).toBe(true);
+    await keepAfter(21 * DAY_MS);
+    expect(existsSync(localPath(account, path))).toBe(false);
+    expect(existsSync(commandFiles(given.dataDir, account.accountId, id).folder)).toBe(false);
+    expect(readFileSync(join(given.dataDir, "elsewhere/results"), "utf8")).toBe("not ours");
+    rmSync(localPath(account, linked));
+    expect(existsSync(dirname(localPath(account, linked)))).toBe(true);
+  });
+
+  test("in whose way something lies says so, and keeps nothing else back", async () => {
+    const account = await given.account();
+    const program = 'mkdir -p "../../../../../storage/tmp/$(date -u +%F)/ACCOUNT/$COMMAND/results/x"; echo out';
+    const { id } = await run(account, program.replace("ACCOUNT", String(account.accountId)));
+    await expect
+      .poll(() => account.get(`/commands/${id}`), PATIENCE)
+      .toMatchObject({ publish_error: expect.stringMatching(/^cannot be put into the account's storage: .*a folder/) });
+    expect((await account.get(`/commands/${id}/results`)).results).toBe("out\n");
+    const { path } = await run(account, "echo next");
+    await expect.poll(() => existsSync(localPath(account, `${path}/results`)), PATIENCE).toBe(true);
+  });
+});
+
+describe("what comes of a command of an account with storage on S3", () => {
+  test("is there, and stays there after the time that it is kept here", async () => {
+    const account = await accountOnS3();
+    const { id, path, publish_error: error } = await run(account, "echo out; echo err >&2");
+    expect(error).toBeUndefined();
+    await allDone(account);
+    expect([await object(`${path}/results`), await object(`${path}/logs`)]).toEqual(["out\n", "err\n"]);
+    const { db } = given.app.services;
+    const later = new Date(Date.now() + 1e10);
+    const days = { resultsDays: 1, logsDays: 1, sizeBytes: 1e9 };
+    await fileKeeper(db, { now: () => later }, given.dataDir, days)();
+    expect(existsSync(commandFiles(given.dataDir, account.accountId, id).folder)).toBe(false);
+    expect(await object(`${path}/results`)).toBe("out\n");
+  });
+
+  test("of 20 MB and more is named by results", async () => {
+    const account = await accountOnS3();
+    const { id, path } = await run(account, "head -c 20000000 /dev/zero");
+    const uri = `s3://${bucket}/deep${path}/results`;
+    expect(await account.get(`/commands/${id}/results`)).toEqual({ inline: false, result_location: [uri] });
+    expect((await store.stat(uri)).size).toBe(20_000_000);
+  });
+
+  test("comes there when the store was away at its end; the command is done all the same", async () => {
+    const account = await accountOnS3(seaweedFs.credentials, relay.endpoint);
+    const other = await given.account();
+    await relay.goAway();
+    const ended = await run(account, "echo out");
+    expect(ended.status).toBe("done");
+    expect((await account.get(`/commands/${ended.id}/results`)).results).toBe("out\n");
+    await expect
+      .poll(() => account.get(`/commands/${ended.id}`), PATIENCE)
+      .toMatchObject({
+        status: "done",
+        publish_error: expect.stringMatching(/^cannot be put into the account's storage/),
+      });
+    const large = await run(account, "head -c 20000000 /dev/zero");
+    await account.get(`/commands/${large.id}/results`).refused(503, /on its way to the account's storage/);
+    await run(other, "echo beside");
+    await allDone(other);
+    await relay.comeBack();
+    await allDone(account);
+    expect(await object(`${ended.path}/results`)).toBe("out\n");
+    expect(await account.get(`/commands/${ended.id}`)).not.toHaveProperty("publish_error");
+    expect((await store.stat(`s3://${bucket}/deep${large.path}/results`)).size).toBe(20_000_000);
+  });
+
+  test("does not with wrong keys, which is shown, and does with the right ones", async () => {
+    const account = await accountOnS3({ accessKeyId: "AKIAWRONGWRONG", secretAccessKey: "wrong" });
+    const { id, path } = await run(account, "echo out");
+    await expect
+      .poll(() => account.get(`/commands/${id}`), PATIENCE)
+      .toMatchObject({ publish_error: expect.stringMatching(/denied/) });
+    const large = await run(account, "head -c 20000000 /dev/zero");
+    await account.get(`/commands/${large.id}/results`).refused(422, /cannot be put into the account's storage.*denied/);
+    await setStorage(account, seaweedFs.credentials, seaweedFs.endpoint);
+    await allDone(account);
+    expect(await object(`${path}/results`)).toBe("out\n");
+    expect(await account.get(`/commands/${id}`)).not.toHaveProperty("publish_error");
+  });
+
+  test("does not without keys, which is shown", async () => {
+    const account = await given.account();
+    await account.put("/api/v2/accounts", { account: { defloc: `s3://${bucket}/deep` } });
+    const { id } = await run(account, "echo out");
+    await expect
+      .poll(() => account.get(`/commands/${id}`), PATIENCE)
+      .toMatchObject({ publish_error: "cannot be put into the account's storage: the account has no storage keys" });
+  });
+});

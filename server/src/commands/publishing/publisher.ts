@@ -1,0 +1,180 @@
+import type { Queryable } from "../../db/database.ts";
+import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
+import type { Log } from "../../lib/log.ts";
+import type { WithCommandFiles } from "../command-text.ts";
+import {
+  listUnpublished,
+  notePublished,
+  noteStorageFault,
+  noteUnpublishable,
+  type UnpublishedAttempt,
+} from "../store/publishing.ts";
+import { openPlace, type Place, type PlaceOptions } from "./place.ts";
+import { publicationsOf } from "./publication.ts";
+import { UPLOADS_AT_ONCE, type Uploads } from "./uploads.ts";
+
+export interface PublisherOptions {
+  readonly db: Queryable;
+  readonly nodeId: string;
+  readonly places: PlaceOptions;
+  readonly uploads: Uploads;
+  readonly commandFilesOf: WithCommandFiles["commandFilesOf"];
+  readonly log: Log;
+}
+
+/** So many are taken of an account at a time: they share one look at its credentials and one note of the end. */
+const BATCH = 100;
+const ACCOUNTS_AT_ONCE = 4;
+const LONGEST_PAUSE_MS = 60_000;
+/** What lies in the one object; anything else is the storage's and meets every object there. */
+const OF_THE_OBJECT = new Set(["too-large", "bad-request"]);
+
+interface Pause {
+  readonly failures: number;
+  readonly until: number;
+}
+
+/**
+ * Puts what commands of this node have left into the storage of their accounts, long after their end if need be. What
+ * is to do stands in rows that were written with that end, so nothing here has to survive. An account whose storage
+ * fails is left alone for a while, then tried with one attempt alone; the others do not wait for it.
+ */
+export class Publisher {
+  readonly #options: PublisherOptions;
+  readonly #underWay = new Map<number, Promise<void>>();
+  readonly #pauses = new Map<number, Pause>();
+  /** Where the next look goes on, so that every account has its turn. */
+  #afterAccount = 0;
+  #stopped = false;
+
+  constructor(options: PublisherOptions) {
+    this.#options = options;
+  }
+
+  /** Begins what is due and has room; to be run again and again. */
+  async look(): Promise<void> {
+    const { db, nodeId } = this.#options;
+    const room = ACCOUNTS_AT_ONCE - this.#underWay.size;
+    if (this.#stopped || room === 0) return;
+    const now = performance.now();
+    const paused = [...this.#pauses].filter(([, { until }]) => until > now).map(([accountId]) => accountId);
+    const leaveAlone = [...this.#underWay.keys(), ...paused];
+    const due = await listUnpublished(db, nodeId, {
+      leaveAlone,
+      after: this.#afterAccount,
+      accounts: room,
+      each: BATCH,
+    });
+    const accounts = Map.groupBy(due, ({ accountId }) => accountId);
+    this.#afterAccount = accounts.size < room ? 0 : Math.max(...accounts.keys());
+    for (const [accountId, attempts] of this.#stopped ? [] : accounts) {
+      const isOnTrial = this.#pauses.has(accountId);
+      const work = this.#publishSome(accountId, isOnTrial ? attempts.slice(0, 1) : attempts);
+      this.#underWay.set(accountId, work);
+      void work.finally(() => this.#underWay.delete(accountId));
+    }
+  }
+
+  /** Breaks off what is under way: it is still to do. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#options.uploads.stop();
+    await Promise.all(this.#underWay.values());
+  }
+
+  /** Never fails. */
+  async #publishSome(accountId: number, attempts: readonly UnpublishedAttempt[]): Promise<void> {
+    try {
+      await this.#note(accountId, await this.#publishAll(accountId, attempts));
+    } catch (error) {
+      this.#options.log.warn(
+        { err: error, account: accountId },
+        "what was published could not be noted; it will be again",
+      );
+    }
+  }
+
+  /** Up to the first failure of the storage: of the rest nothing is known. */
+  async #publishAll(accountId: number, attempts: readonly UnpublishedAttempt[]): Promise<End[]> {
+    const { places } = this.#options;
+    const ends: End[] = [];
+    const left = attempts.values();
+    let place: Place;
+    try {
+      place = await openPlace(places, accountId);
+    } catch (error) {
+      return attempts.slice(0, 1).map((attempt) => ({ attempt, error }));
+    }
+    const workThrough = async (): Promise<void> => {
+      for (const attempt of left) {
+        ends.push({ attempt, error: await this.#publish(place, attempt) });
+        if (ends.some(({ error }) => isOfStorage(error))) return;
+      }
+    };
+    try {
+      await Promise.all(Array.from({ length: UPLOADS_AT_ONCE }, workThrough));
+    } finally {
+      await place.store.close();
+    }
+    return ends;
+  }
+
+  /** Undefined: all of it is there. */
+  async #publish(place: Place, attempt: UnpublishedAttempt): Promise<unknown> {
+    const { commandFilesOf, uploads } = this.#options;
+    const { commandId: id, accountId, createdAt } = attempt;
+    try {
+      for (const { name, content } of await publicationsOf(commandFilesOf(accountId, id), attempt)) {
+        await uploads.put(place.store, place.uriOf({ id, accountId, createdAt }, name), content);
+      }
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  async #note(accountId: number, ends: readonly End[]): Promise<void> {
+    const { db, log } = this.#options;
+    const done = ends.filter(({ error }) => error === undefined);
+    if (done.length > 0)
+      await notePublished(
+        db,
+        done.map(({ attempt }) => attempt),
+      );
+    if (this.#stopped) return;
+    const failed = ends.filter(({ error }) => error !== undefined);
+    for (const { attempt, error } of failed) {
+      await noteUnpublishable(db, attempt, reasonOf(error));
+      if (!isOfStorage(error))
+        log.warn({ err: error, command: attempt.commandId }, "a result or log cannot be published");
+    }
+    const fault = failed.find(({ error }) => isOfStorage(error))?.error;
+    if (fault === undefined) this.#pauses.delete(accountId);
+    else await this.#pause(accountId, fault);
+  }
+
+  async #pause(accountId: number, fault: unknown): Promise<void> {
+    const { db, nodeId, log } = this.#options;
+    const failures = (this.#pauses.get(accountId)?.failures ?? 0) + 1;
+    const until = performance.now() + Math.min(LONGEST_PAUSE_MS, 500 * 2 ** failures);
+    this.#pauses.set(accountId, { failures, until });
+    log[failures === 1 ? "warn" : "debug"]({ err: fault, account: accountId }, "the account's storage takes nothing");
+    await noteStorageFault(db, nodeId, accountId, reasonOf(fault));
+  }
+}
+
+interface End {
+  readonly attempt: UnpublishedAttempt;
+  /** Undefined: all of it is there. */
+  readonly error: unknown;
+}
+
+function isOfStorage(error: unknown): boolean {
+  return error instanceof ObjectStoreError && !OF_THE_OBJECT.has(error.kind);
+}
+
+/** What an account may read of it; the rest is in the log of the server. */
+function reasonOf(error: unknown): string {
+  const why = error instanceof ObjectStoreError ? error.message : "the server failed; its log says more";
+  return `cannot be put into the account's storage: ${why}`;
+}

@@ -1,0 +1,50 @@
+import { Readable } from "node:stream";
+import type { ObjectStore } from "../../engines/object-store/object-store.ts";
+import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
+import { atOnce } from "../../lib/at-once.ts";
+import type { TextPart } from "../command-text.ts";
+
+/** Puts objects into accounts' storage: a few at a time, and each once however many want it there. */
+export interface Uploads {
+  /** Settles when all of it is there. */
+  put(store: ObjectStore, uri: string, content: TextPart): Promise<void>;
+  stop(): void;
+}
+
+/** Each holds a few parts in memory. */
+export const UPLOADS_AT_ONCE = 4;
+/** From this size on it costs less to ask whether it is there than to send it again. */
+const ASK_FIRST_BYTES = 8 * 1024 * 1024;
+
+export function openUploads(): Uploads {
+  const underWay = new Map<string, Promise<void>>();
+  const stopping = new AbortController();
+  const inTurn = atOnce(UPLOADS_AT_ONCE);
+  return {
+    put(store, uri, content) {
+      const shared = underWay.get(uri);
+      if (shared !== undefined) return shared;
+      const own = inTurn(() => upload(store, uri, content, stopping.signal)).finally(() => underWay.delete(uri));
+      underWay.set(uri, own);
+      return own;
+    },
+    stop: () => stopping.abort(),
+  };
+}
+
+/** By the object itself, not by a note about it: one of the right size has come there whole. */
+async function upload(store: ObjectStore, uri: string, content: TextPart, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const { size } = content;
+  if (size >= ASK_FIRST_BYTES && (await sizeThere(store, uri, signal)) === size) return;
+  await store.put(uri, Readable.from(content.read(0, size), { objectMode: false }), { signal });
+}
+
+async function sizeThere(store: ObjectStore, uri: string, signal: AbortSignal): Promise<number | undefined> {
+  try {
+    return (await store.stat(uri, { signal })).size;
+  } catch (error) {
+    if (error instanceof ObjectStoreError && error.kind === "missing") return undefined;
+    throw error;
+  }
+}
