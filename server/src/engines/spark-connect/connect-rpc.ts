@@ -1,0 +1,129 @@
+import {
+  create,
+  fromBinary,
+  toBinary,
+  type DescMessage,
+  type MessageInitShape,
+  type MessageShape,
+} from "@bufbuild/protobuf";
+import type { DescMethod } from "@bufbuild/protobuf";
+import { credentials, Channel, Metadata } from "@grpc/grpc-js";
+import type { Secret } from "../../lib/secret.ts";
+import { asConnectError, ConnectError } from "./connect-error.ts";
+import { GrpcCall } from "./grpc-call.ts";
+
+export interface ConnectAddress {
+  readonly host: string;
+  readonly port: number;
+  /** None for a server that asks for none. */
+  readonly token?: Secret | undefined;
+  readonly tls?: boolean;
+}
+
+/** A method of the service with the types of both its sides. */
+export interface Method<I extends DescMessage, O extends DescMessage> extends DescMethod {
+  readonly input: I;
+  readonly output: O;
+}
+
+export interface MessageStream<O extends DescMessage> {
+  /** Undefined: the server has ended the stream well. */
+  next(silenceLimitMs?: number): Promise<MessageShape<O> | undefined>;
+  cancel(): void;
+}
+
+const MIB = 1024 * 1024;
+/** A part of a result has two MiB; servers before 4.1 send whole batches. */
+const LARGEST_MESSAGE = 512 * MIB;
+const UNARY_LIMIT_MS = 30_000;
+
+const channelOptions = {
+  "grpc.max_receive_message_length": LARGEST_MESSAGE,
+  "grpc.max_send_message_length": -1,
+  // Ours to decide: what may be sent again and for how long.
+  "grpc.enable_retries": 0,
+  "grpc.initial_reconnect_backoff_ms": 50,
+  "grpc.min_reconnect_backoff_ms": 50,
+  "grpc.max_reconnect_backoff_ms": 1000,
+  // The environment's proxy is not for our own servers.
+  "grpc.enable_http_proxy": 0,
+  "grpc.enable_channelz": 0,
+  // One connection per channel: another channel of ours must not share its fate.
+  "grpc.use_local_subchannel_pool": 1,
+  "grpc-node.flow_control_window": MIB,
+  "grpc.primary_user_agent": "headgate",
+};
+
+/** Typed calls over one connection, which is made when first needed and again when it broke. */
+export class ConnectRpc {
+  readonly #channel: Channel;
+  readonly #token: Secret | undefined;
+
+  constructor({ host, port, token, tls = false }: ConnectAddress) {
+    const security = tls ? credentials.createSsl() : credentials.createInsecure();
+    this.#channel = new Channel(`${host.includes(":") ? `[${host}]` : host}:${port}`, security, channelOptions);
+    this.#token = token;
+  }
+
+  /** Fails with a `ConnectError`. */
+  async unary<I extends DescMessage, O extends DescMessage>(
+    method: Method<I, O>,
+    request: MessageInitShape<I>,
+    limitMs = UNARY_LIMIT_MS,
+  ): Promise<MessageShape<O>> {
+    const call = this.#call(method, request, {}, limitMs);
+    const reply = await translated(call.next());
+    // The status behind the reply counts too.
+    if (reply === undefined || (await translated(call.next())) !== undefined) throw oddReply(method.name);
+    return fromBinary(method.output, reply, { readUnknownFields: false });
+  }
+
+  /** Its messages fail with a `ConnectError`. */
+  stream<I extends DescMessage, O extends DescMessage>(
+    method: Method<I, O>,
+    request: MessageInitShape<I>,
+    headers: Readonly<Record<string, string>> = {},
+  ): MessageStream<O> {
+    const call = this.#call(method, request, headers);
+    return {
+      next: async (silenceLimitMs) => {
+        const bytes = await translated(call.next(silenceLimitMs));
+        return bytes === undefined ? undefined : fromBinary(method.output, bytes, { readUnknownFields: false });
+      },
+      cancel: () => call.cancel(),
+    };
+  }
+
+  close(): void {
+    this.#channel.close();
+  }
+
+  #call<I extends DescMessage, O extends DescMessage>(
+    method: Method<I, O>,
+    request: MessageInitShape<I>,
+    headers: Readonly<Record<string, string>>,
+    deadlineMs?: number,
+  ): GrpcCall {
+    const metadata = new Metadata();
+    if (this.#token !== undefined) metadata.set("authorization", `Bearer ${this.#token.reveal()}`);
+    for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+    return new GrpcCall(this.#channel, {
+      path: `/${method.parent.typeName}/${method.name}`,
+      metadata,
+      message: toBinary(method.input, create(method.input, request)),
+      ...(deadlineMs === undefined ? {} : { deadlineMs }),
+    });
+  }
+}
+
+async function translated<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw asConnectError(error) ?? error;
+  }
+}
+
+function oddReply(method: string): ConnectError {
+  return new ConnectError({ kind: "unavailable", message: `${method} was not answered with one message`, code: 13 });
+}

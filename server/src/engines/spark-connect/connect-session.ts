@@ -1,0 +1,218 @@
+import { randomUUID } from "node:crypto";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { Log } from "../../lib/log.ts";
+import { ConnectError } from "./connect-error.ts";
+import { Operation, type ConnectExecution, type Patience } from "./connect-execution.ts";
+import type { ConnectRpc } from "./connect-rpc.ts";
+import {
+  InterruptRequest_InterruptType,
+  SparkConnectService,
+  type ConfigRequest_OperationSchema,
+  type ExecutePlanRequestSchema,
+} from "./messages/base_pb.ts";
+
+const service = SparkConnectService.method;
+
+export interface ExecuteOptions {
+  /** A UUID. A second start with the same one attaches to the first. */
+  readonly operationId: string;
+  /** Stops the reading and leaves the statement running: `interrupt` ends it. */
+  readonly signal?: AbortSignal;
+  /** For Spark's jobs. */
+  readonly tags?: readonly string[];
+  /** Of the call that starts it, for interceptors in the server. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface ResumeOptions {
+  readonly operationId: string;
+  /** Of the last event that was stored; undefined to begin with the first. */
+  readonly position: string | undefined;
+  readonly signal?: AbortSignal;
+}
+
+/** Settings, temporary views and the current schema of one series of statements. */
+export interface ConnectSession {
+  readonly id: string;
+  /** The server's own name of it, once it has answered: who hands it in again never meets a namesake. */
+  readonly serverSideId: string | undefined;
+  /** Makes it on the server, so that the first statement finds it. */
+  open(): Promise<void>;
+  /** One statement or script, at most once for each operation id. */
+  execute(sql: string, options: ExecuteOptions): ConnectExecution;
+  /** Goes on exactly behind a position, or fails as `operation gone` or `session gone`. */
+  resume(options: ResumeOptions): ConnectExecution;
+  /** Whether there was something to interrupt. */
+  interrupt(operationId: string): Promise<boolean>;
+  setConfig(settings: Readonly<Record<string, string>>): Promise<void>;
+  /** Null: not set. */
+  getConfig(keys: readonly string[]): Promise<Record<string, string | null>>;
+  /** Drops it with all of its operations. */
+  release(): Promise<void>;
+}
+
+/** Large enough to be quick, small enough that many streams at once are no load. */
+const PART_BYTES = 2n * 1024n * 1024n;
+/** What the server cuts messages at. */
+const CUT_MESSAGE = 2000;
+
+export interface SessionParts {
+  readonly rpc: ConnectRpc;
+  readonly user: string;
+  readonly log: Log | undefined;
+  readonly patience: Patience | undefined;
+}
+
+export class OpenSession implements ConnectSession {
+  readonly id: string;
+  readonly #parts: SessionParts;
+  #serverSideId: string | undefined;
+
+  constructor(parts: SessionParts, known: { id?: string | undefined; serverSideId?: string | undefined } = {}) {
+    this.id = known.id ?? randomUUID();
+    this.#serverSideId = known.serverSideId;
+    this.#parts = parts;
+  }
+
+  get serverSideId(): string | undefined {
+    return this.#serverSideId;
+  }
+
+  async open(): Promise<void> {
+    await this.getConfig([]);
+  }
+
+  execute(sql: string, { operationId, signal, tags = [], headers = {} }: ExecuteOptions): ConnectExecution {
+    // A lambda: what is known of the session when a start has to be repeated counts.
+    const request = (): MessageInitShape<typeof ExecutePlanRequestSchema> => ({
+      ...this.#observed(),
+      operationId,
+      // Sent as a query, a command runs all the same, once, and its rows come with their types like any others.
+      plan: { opType: { case: "root", value: { relType: { case: "sql", value: { query: sql } } } } },
+      requestOptions: [
+        { requestOption: { case: "reattachOptions", value: { reattachable: true } } },
+        {
+          requestOption: {
+            case: "resultChunkingOptions",
+            value: { allowArrowBatchChunking: true, preferredArrowChunkSize: PART_BYTES },
+          },
+        },
+      ],
+      tags: [...tags],
+    });
+    const { rpc } = this.#parts;
+    return this.#operation(operationId, { signal }, () => rpc.stream(service.executePlan, request(), headers));
+  }
+
+  resume({ operationId, position, signal }: ResumeOptions): ConnectExecution {
+    return this.#operation(operationId, { position, signal }, undefined);
+  }
+
+  async interrupt(operationId: string): Promise<boolean> {
+    const { interruptedIds } = await this.#parts.rpc.unary(service.interrupt, {
+      ...this.#named(),
+      interruptType: InterruptRequest_InterruptType.OPERATION_ID,
+      interrupt: { case: "operationId", value: operationId },
+    });
+    return interruptedIds.length > 0;
+  }
+
+  async setConfig(settings: Readonly<Record<string, string>>): Promise<void> {
+    const pairs = Object.entries(settings).map(([key, value]) => ({ key, value }));
+    await this.#config({ opType: { case: "set", value: { pairs } } });
+  }
+
+  async getConfig(keys: readonly string[]): Promise<Record<string, string | null>> {
+    const { pairs } = await this.#config({ opType: { case: "getOption", value: { keys: [...keys] } } });
+    return Object.fromEntries(pairs.map(({ key, value }) => [key, value ?? null]));
+  }
+
+  async release(): Promise<void> {
+    await this.#parts.rpc.unary(service.releaseSession, this.#named());
+  }
+
+  async #config(operation: MessageInitShape<typeof ConfigRequest_OperationSchema>) {
+    const reply = await this.#parts.rpc.unary(service.config, { ...this.#observed(), operation });
+    this.#check(reply);
+    return reply;
+  }
+
+  #operation(
+    operationId: string,
+    from: { position?: string | undefined; signal?: AbortSignal | undefined },
+    start: ConstructorParameters<typeof Operation>[1]["start"],
+  ): ConnectExecution {
+    const { rpc, patience } = this.#parts;
+    const calls = {
+      start,
+      attach: (position: string | undefined) =>
+        rpc.stream(service.reattachExecute, {
+          ...this.#observed(),
+          operationId,
+          ...(position === undefined ? {} : { lastResponseId: position }),
+        }),
+      release: (position: string | undefined) => this.#releaseExecute(operationId, position),
+      check: (answer: { serverSideSessionId: string }) => this.#check(answer),
+      explain: (error: ConnectError) => this.#explain(error),
+    };
+    return new Operation(operationId, calls, { ...from, patience });
+  }
+
+  async #releaseExecute(operationId: string, position: string | undefined): Promise<void> {
+    const { rpc, log } = this.#parts;
+    try {
+      await rpc.unary(service.releaseExecute, {
+        ...this.#named(),
+        operationId,
+        release:
+          position === undefined
+            ? { case: "releaseAll", value: {} }
+            : { case: "releaseUntil", value: { responseId: position } },
+      });
+    } catch (error) {
+      // The server drops it by itself, later.
+      log?.debug({ err: error, operationId }, "a result of Spark was not released");
+    }
+  }
+
+  /** The status holds a short form of the message, and the class only when there is room. */
+  async #explain(error: ConnectError): Promise<ConnectError> {
+    const { kind, code, errorId, errorClass, message } = error;
+    if (errorId === undefined || (errorClass !== undefined && message.length < CUT_MESSAGE)) return error;
+    try {
+      const { rpc } = this.#parts;
+      const { rootErrorIdx = 0, errors } = await rpc.unary(service.fetchErrorDetails, { ...this.#named(), errorId });
+      const root = errors[rootErrorIdx];
+      if (root === undefined) return error;
+      const { sparkThrowable } = root;
+      return new ConnectError({
+        kind,
+        code,
+        errorId,
+        message: root.message.length > message.length ? root.message.trim() : message,
+        errorClass: errorClass ?? sparkThrowable?.errorClass,
+        sqlState: error.sqlState ?? sparkThrowable?.sqlState,
+      });
+    } catch {
+      return error;
+    }
+  }
+
+  #check({ serverSideSessionId }: { serverSideSessionId: string }): void {
+    if (serverSideSessionId === "") return;
+    this.#serverSideId ??= serverSideSessionId;
+    if (this.#serverSideId === serverSideSessionId) return;
+    const message = "The server has another session under this name";
+    throw new ConnectError({ kind: "session gone", message, code: 13, errorClass: "INVALID_HANDLE.SESSION_CHANGED" });
+  }
+
+  #named() {
+    return { sessionId: this.id, userContext: { userId: this.#parts.user }, clientType: "headgate" };
+  }
+
+  #observed() {
+    const clientObservedServerSideSessionId = this.#serverSideId;
+    const named = this.#named();
+    return clientObservedServerSideSessionId === undefined ? named : { ...named, clientObservedServerSideSessionId };
+  }
+}

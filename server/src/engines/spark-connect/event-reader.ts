@@ -1,0 +1,40 @@
+import type { ConnectEvent } from "./connect-event.ts";
+import type { ExecutePlanResponse, ExecutePlanResponse_ExecutionProgress } from "./messages/base_pb.ts";
+import { fieldsOfSchema } from "./spark-type-of-message.ts";
+
+/** Turns the server's answers into events. Of the progress it tells only what is news. */
+export class EventReader {
+  #percent = -1;
+  #rows = 0;
+
+  read({ schema, responseType, responseId: position }: ExecutePlanResponse): ConnectEvent | undefined {
+    if (schema !== undefined) return { kind: "schema", fields: fieldsOfSchema(schema), position };
+    switch (responseType.case) {
+      case "arrowBatch": {
+        const { data, rowCount, startOffset, chunkIndex = 0n, numChunksInBatch = 1n } = responseType.value;
+        const [part, parts] = [Number(chunkIndex), Number(numChunksInBatch)];
+        const startRow = startOffset === undefined ? this.#rows : Number(startOffset);
+        if (part === parts - 1) this.#rows = startRow + Number(rowCount);
+        return { kind: "batch", data, rowCount: Number(rowCount), startRow, part, parts, position };
+      }
+      case "executionProgress": {
+        const percent = percentOf(responseType.value);
+        if (percent <= this.#percent) return undefined;
+        this.#percent = percent;
+        return { kind: "progress", percent, position };
+      }
+      case "resultComplete":
+        return { kind: "complete", position };
+      default:
+        return undefined;
+    }
+  }
+}
+
+/** Stages whose outcome was there already never count their tasks, so even the last of them leaves less than 100. */
+function percentOf({ stages }: ExecutePlanResponse_ExecutionProgress): number {
+  const sum = (of: (stage: (typeof stages)[number]) => bigint): number =>
+    stages.reduce((total, stage) => total + Number(of(stage)), 0);
+  const [tasks, completed] = [sum(({ numTasks }) => numTasks), sum(({ numCompletedTasks }) => numCompletedTasks)];
+  return tasks === 0 ? 0 : Math.max(0, Math.min(99, Math.floor((100 * completed) / tasks)));
+}

@@ -1,0 +1,80 @@
+import { status, type ChannelInterface, type Metadata, type StatusObject } from "@grpc/grpc-js";
+
+/** How a call ended, when not well. */
+export class GrpcFailure extends Error {
+  override readonly name = "GrpcFailure";
+  readonly code: status;
+  readonly metadata: Metadata | undefined;
+
+  constructor(code: status, details: string, metadata?: Metadata) {
+    super(details);
+    this.code = code;
+    this.metadata = metadata;
+  }
+}
+
+export interface CallPlan {
+  readonly path: string;
+  readonly metadata: Metadata;
+  readonly message: Uint8Array;
+  /** For the whole call; none for a stream. */
+  readonly deadlineMs?: number;
+}
+
+/**
+ * A call with one request whose messages are taken one by one: the next is asked for when the last has been taken, so
+ * the server waits for a slow reader and no more than a window of its messages is on the way. The streams of grpc-js
+ * itself would gather sixteen messages, of any size.
+ */
+export class GrpcCall {
+  readonly #call: ReturnType<ChannelInterface["createCall"]>;
+  readonly #arrived: Uint8Array[] = [];
+  #end: StatusObject | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(channel: ChannelInterface, { path, metadata, message, deadlineMs }: CallPlan) {
+    const deadline = deadlineMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + deadlineMs;
+    this.#call = channel.createCall(path, deadline, null, null, null);
+    this.#call.start(metadata, {
+      onReceiveMetadata: () => undefined,
+      onReceiveMessage: (bytes: Uint8Array) => {
+        this.#arrived.push(bytes);
+        this.#wake?.();
+      },
+      onReceiveStatus: (end) => {
+        this.#end = end;
+        this.#wake?.();
+      },
+    });
+    this.#call.sendMessageWithContext({}, Buffer.from(message.buffer, message.byteOffset, message.byteLength));
+    this.#call.halfClose();
+  }
+
+  /** Undefined: the server has ended the call well. */
+  async next(silenceLimitMs?: number): Promise<Uint8Array | undefined> {
+    if (this.#arrived.length === 0 && this.#end === undefined) {
+      this.#call.startRead();
+      await this.#wait(silenceLimitMs);
+    }
+    const bytes = this.#arrived.shift();
+    if (bytes !== undefined) return bytes;
+    const { code = status.UNAVAILABLE, details = "The server is silent", metadata } = this.#end ?? {};
+    if (code === status.OK) return undefined;
+    throw new GrpcFailure(code, details, metadata);
+  }
+
+  /** The server may go on without us. */
+  cancel(): void {
+    if (this.#end === undefined) this.#call.cancelWithStatus(status.CANCELLED, "Cancelled by the reader");
+  }
+
+  async #wait(limitMs: number | undefined): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      if (limitMs !== undefined) timer = setTimeout(resolve, limitMs);
+    });
+    clearTimeout(timer);
+    this.#wake = undefined;
+  }
+}

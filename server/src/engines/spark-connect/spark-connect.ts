@@ -1,0 +1,75 @@
+/**
+ * A client of Spark Connect for SQL: sessions, statements as streams of Arrow batches, progress, interruption, and
+ * reading on after a broken connection or a crash of ours. It knows nothing of who asks and why.
+ *
+ *   channel ── a connection to one server
+ *     session ── settings and temporary views
+ *       execution ── one statement: events, each with a position to go on from
+ *
+ * Every statement is sent as a query (`plan.root`). A command runs then as well, exactly once, and one trip does for all:
+ * rows come with Spark's types and in batches whatever their number. Spark's own clients ask first (`sql_command`), and
+ * again for the rows, which takes longer for queries and ends in an error for commands with many rows.
+ */
+import { randomUUID } from "node:crypto";
+import type { Log } from "../../lib/log.ts";
+import type { Secret } from "../../lib/secret.ts";
+import { ConnectError } from "./connect-error.ts";
+import type { Patience } from "./connect-execution.ts";
+import { ConnectRpc } from "./connect-rpc.ts";
+import { OpenSession, type ConnectSession } from "./connect-session.ts";
+import { SparkConnectService } from "./messages/base_pb.ts";
+
+export interface ConnectOptions {
+  readonly host: string;
+  readonly port: number;
+  /** None for a server that asks for none. */
+  readonly token?: Secret | undefined;
+  readonly tls?: boolean;
+  /** Sessions belong to it: the same id of another user's is another session. */
+  readonly sessionUser: string;
+  readonly log?: Log;
+  readonly patience?: Patience;
+}
+
+export interface ConnectChannel {
+  /** A new one, or one of before: by its id, and by the server's name for it where that is known. */
+  session(known?: { id?: string; serverSideId?: string | undefined }): ConnectSession;
+  /** Fails when the server does not answer or refuses the token. Costs the server next to nothing. */
+  ping(): Promise<void>;
+  /** Of Spark. */
+  version(): Promise<string>;
+  close(): void;
+}
+
+const PING_LIMIT_MS = 5_000;
+
+export function openConnect({ sessionUser, log, patience, ...address }: ConnectOptions): ConnectChannel {
+  const rpc = new ConnectRpc(address);
+  const userContext = { userId: sessionUser };
+  return {
+    session: (known) => new OpenSession({ rpc, user: sessionUser, log, patience }, known),
+    ping: () => ping(rpc, sessionUser),
+    async version() {
+      const sessionId = randomUUID();
+      const { result } = await rpc.unary(SparkConnectService.method.analyzePlan, {
+        sessionId,
+        userContext,
+        analyze: { case: "sparkVersion", value: {} },
+      });
+      await rpc.unary(SparkConnectService.method.releaseSession, { sessionId, userContext });
+      return result.case === "sparkVersion" ? result.value.version : "";
+    },
+    close: () => rpc.close(),
+  };
+}
+
+/** There is no call for it. The server's word that it does not know a session is as good, and makes no session. */
+async function ping(rpc: ConnectRpc, userId: string): Promise<void> {
+  const unknown = { sessionId: randomUUID(), userContext: { userId }, operationId: randomUUID() };
+  const request = { ...unknown, release: { case: "releaseAll" as const, value: {} } };
+  try {
+    await rpc.unary(SparkConnectService.method.releaseExecute, request, PING_LIMIT_MS);
+  } catch (error) {
+    if (!(error instanceof ConnectError) || error.kind !== "session gone") throw error;
+  }
+}

@@ -1,0 +1,87 @@
+import type { DataType } from "./messages/types_pb.ts";
+import type { DayTimeUnit, PlainKind, SparkField, SparkType, YearMonthUnit } from "./spark-type.ts";
+
+type MessageKind = NonNullable<DataType["kind"]["case"]>;
+
+const plainKinds: Partial<Record<MessageKind, PlainKind>> = {
+  null: "void",
+  boolean: "boolean",
+  byte: "tinyint",
+  short: "smallint",
+  integer: "int",
+  long: "bigint",
+  float: "float",
+  double: "double",
+  binary: "binary",
+  date: "date",
+  timestamp: "timestamp",
+  timestampNtz: "timestamp_ntz",
+  calendarInterval: "interval",
+  variant: "variant",
+};
+
+const yearMonthUnits: readonly YearMonthUnit[] = ["year", "month"];
+const dayTimeUnits: readonly DayTimeUnit[] = ["day", "hour", "minute", "second"];
+
+/** Spark's name of the plain comparison, which needs no mention. */
+const PLAIN_COLLATION = "UTF8_BINARY";
+
+export function fieldsOfSchema({ kind }: DataType): readonly SparkField[] {
+  if (kind.case !== "struct") throw new Error(`a result of type ${kind.case ?? "unknown"} has no columns`);
+  return kind.value.fields.map(({ name, dataType, nullable }) => ({ name, type: typeOf(dataType), nullable }));
+}
+
+function typeOf(message: DataType | undefined): SparkType {
+  const kind = message?.kind;
+  switch (kind?.case) {
+    case "string":
+      return { kind: "string", ...(isPlain(kind.value.collation) ? {} : { collation: kind.value.collation }) };
+    case "char":
+      return { kind: "char", length: kind.value.length };
+    case "varChar":
+      return { kind: "varchar", length: kind.value.length };
+    case "decimal":
+      return { kind: "decimal", precision: kind.value.precision ?? 10, scale: kind.value.scale ?? 0 };
+    case "time":
+      return { kind: "time", precision: kind.value.precision ?? 6 };
+    case "yearMonthInterval":
+      return { kind: "interval year month", ...units(yearMonthUnits, kind.value) };
+    case "dayTimeInterval":
+      return { kind: "interval day time", ...units(dayTimeUnits, kind.value) };
+    case "geometry":
+    case "geography":
+      return { kind: kind.case, srid: kind.value.srid };
+    case "array":
+      return { kind: "array", element: typeOf(kind.value.elementType), containsNull: kind.value.containsNull };
+    case "map": {
+      const { keyType, valueType, valueContainsNull } = kind.value;
+      return { kind: "map", key: typeOf(keyType), value: typeOf(valueType), valueContainsNull };
+    }
+    case "struct":
+      return { kind: "struct", fields: message === undefined ? [] : fieldsOfSchema(message) };
+    case "udt": {
+      const { jvmClass, pythonClass, sqlType } = kind.value;
+      return { kind: "udt", name: jvmClass ?? pythonClass ?? "udt", sqlType: sqlType && typeOf(sqlType) };
+    }
+    default: {
+      const plain = kind?.case === undefined ? undefined : plainKinds[kind.case];
+      if (plain === undefined) throw new Error("Spark sent a column of a type that is not known here");
+      return { kind: plain };
+    }
+  }
+}
+
+function isPlain(collation: string): boolean {
+  return collation === "" || collation === PLAIN_COLLATION;
+}
+
+/** Spark leaves out what is the widest. */
+function units<U extends string>(
+  all: readonly U[],
+  { startField, endField }: { startField?: number | undefined; endField?: number | undefined },
+): { from: U; to: U } {
+  const [from, to] = [all[startField ?? 0], all[endField ?? all.length - 1]];
+  if (from === undefined || to === undefined)
+    throw new Error("Spark sent an interval of units that are not known here");
+  return { from, to };
+}

@@ -1,0 +1,43 @@
+import { ScriptBlocks } from "./script-blocks.ts";
+import { sqlTokens } from "./sql-tokens.ts";
+
+export interface SqlStatement {
+  /** As it stands in the script, comments included, without the semicolon and the space around it. */
+  readonly text: string;
+  /** Where it begins in the script. */
+  readonly start: number;
+}
+
+/**
+ * Cuts a script at its semicolons as Spark's own command line does, and besides by the rules of Spark's lexer: not in
+ * strings, names, comments and scripts (`BEGIN … END`). Parts of nothing but space and comments are no statements.
+ */
+export function splitStatements(script: string): SqlStatement[] {
+  const statements: SqlStatement[] = [];
+  let blocks = new ScriptBlocks();
+  let begin = 0;
+  let isEmpty = true;
+  const cut = (end: number): void => {
+    const part = script.slice(begin, end);
+    const text = part.trim();
+    if (!isEmpty) statements.push({ text, start: begin + part.indexOf(text) });
+    blocks = new ScriptBlocks();
+    isEmpty = true;
+  };
+  for (const token of sqlTokens(script)) {
+    if (token.kind === "space" || token.kind === "comment") continue;
+    if (token.kind === "semicolon" && !blocks.isOpen) {
+      cut(token.start);
+      begin = token.end;
+      continue;
+    }
+    isEmpty = false;
+    if (token.kind === "word") blocks.word(token.word);
+    else if (token.kind === "semicolon") blocks.semicolon();
+    else if (token.kind === "colon") blocks.colon();
+    else if (token.kind === "quoted") blocks.quoted();
+    else blocks.other(script.slice(token.start, token.end));
+  }
+  cut(script.length);
+  return statements;
+}

@@ -1,0 +1,124 @@
+import { create, fromBinary, toBinary, type MessageInitShape } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import {
+  Metadata,
+  Server,
+  ServerCredentials,
+  status,
+  type ServerWritableStream,
+  type sendUnaryData,
+} from "@grpc/grpc-js";
+import { ErrorInfoSchema, StatusSchema } from "../../src/engines/spark-connect/messages/error_details_pb.ts";
+import {
+  ExecutePlanRequestSchema,
+  ExecutePlanResponseSchema,
+  ReattachExecuteRequestSchema,
+  ReleaseExecuteRequestSchema,
+  ReleaseExecuteResponseSchema,
+  type ExecutePlanRequest,
+  type ReattachExecuteRequest,
+  type ReleaseExecuteRequest,
+} from "../../src/engines/spark-connect/messages/base_pb.ts";
+
+export type Answer = MessageInitShape<typeof ExecutePlanResponseSchema>;
+export type Step = Answer | "end" | "break" | "stay" | Error;
+
+/** What a server says to each call for a statement, in order; a call more than that is a broken test. */
+export interface ScriptedConnect {
+  readonly port: number;
+  /** As they came: `start`, `attach`, or `attach after 2`. */
+  readonly calls: readonly string[];
+  readonly starts: readonly ExecutePlanRequest[];
+  readonly released: readonly string[];
+  stop(): void;
+}
+
+/** An error as Spark sends it. */
+export function sparkError(errorClass: string, details: Record<string, string> = {}): Error {
+  const metadata = new Metadata();
+  const info = create(ErrorInfoSchema, {
+    reason: "x",
+    domain: "org.apache.spark",
+    metadata: { errorClass, ...details },
+  });
+  const message = `[${errorClass}] as the test wants it`;
+  const text = create(StatusSchema, { code: status.INTERNAL, message, details: [anyPack(ErrorInfoSchema, info)] });
+  metadata.set("grpc-status-details-bin", Buffer.from(toBinary(StatusSchema, text)));
+  return Object.assign(new Error(message), { code: status.INTERNAL, details: message, metadata });
+}
+
+/**
+ * A server of the protocol that plays a script: what a real one does only when connections break at the right moment.
+ */
+export async function scriptConnect(scripts: readonly (readonly Step[])[]): Promise<ScriptedConnect> {
+  const server = new Server();
+  const [calls, starts, released]: [string[], ExecutePlanRequest[], string[]] = [[], [], []];
+  const play = (call: ServerWritableStream<unknown, Answer>): void => {
+    const script = scripts[calls.length - 1] ?? [new Error("the script is over")];
+    for (const step of script) {
+      if (step === "end") call.end();
+      // A broken connection has no status of the server's.
+      else if (step === "break") call.emit("error", Object.assign(new Error("gone"), { code: status.UNAVAILABLE }));
+      else if (step instanceof Error) call.emit("error", step);
+      else if (step !== "stay") call.write(step);
+    }
+  };
+  const answers = {
+    responseSerialize: (answer: Answer) =>
+      Buffer.from(toBinary(ExecutePlanResponseSchema, create(ExecutePlanResponseSchema, answer))),
+    responseDeserialize: (bytes: Buffer) => fromBinary(ExecutePlanResponseSchema, bytes),
+    requestStream: false as const,
+    responseStream: true as const,
+  };
+  const path = (name: string): string => `/spark.connect.SparkConnectService/${name}`;
+  server.addService(
+    {
+      executePlan: {
+        path: path("ExecutePlan"),
+        requestSerialize: (request: ExecutePlanRequest) => Buffer.from(toBinary(ExecutePlanRequestSchema, request)),
+        requestDeserialize: (bytes: Buffer) => fromBinary(ExecutePlanRequestSchema, bytes),
+        ...answers,
+      },
+      reattach: {
+        path: path("ReattachExecute"),
+        requestSerialize: (request: ReattachExecuteRequest) =>
+          Buffer.from(toBinary(ReattachExecuteRequestSchema, request)),
+        requestDeserialize: (bytes: Buffer) => fromBinary(ReattachExecuteRequestSchema, bytes),
+        ...answers,
+      },
+      release: {
+        path: path("ReleaseExecute"),
+        requestStream: false,
+        responseStream: false,
+        requestSerialize: (request: ReleaseExecuteRequest) =>
+          Buffer.from(toBinary(ReleaseExecuteRequestSchema, request)),
+        requestDeserialize: (bytes: Buffer) => fromBinary(ReleaseExecuteRequestSchema, bytes),
+        responseSerialize: () =>
+          Buffer.from(toBinary(ReleaseExecuteResponseSchema, create(ReleaseExecuteResponseSchema))),
+        responseDeserialize: (bytes: Buffer) => fromBinary(ReleaseExecuteResponseSchema, bytes),
+      },
+    },
+    {
+      executePlan: (call: ServerWritableStream<ExecutePlanRequest, Answer>) => {
+        calls.push("start");
+        starts.push(call.request);
+        play(call);
+      },
+      reattach: (call: ServerWritableStream<ReattachExecuteRequest, Answer>) => {
+        const { lastResponseId } = call.request;
+        calls.push(lastResponseId === undefined ? "attach" : `attach after ${lastResponseId}`);
+        play(call);
+      },
+      release: ({ request }: { request: ReleaseExecuteRequest }, reply: sendUnaryData<object>) => {
+        released.push(request.release.case === "releaseUntil" ? request.release.value.responseId : "all");
+        reply(null, {});
+      },
+    },
+  );
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    );
+  });
+  return { port, calls, starts, released, stop: () => server.forceShutdown() };
+}
