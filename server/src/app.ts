@@ -9,6 +9,7 @@ import { limitsOf, type Limits } from "./access/limits.ts";
 import type { Admitted, OperationAccess } from "./access/operation.ts";
 import type { AccountServices } from "./accounts/account-services.ts";
 import { accountStorage } from "./accounts/account-storage.ts";
+import { sparkStorage } from "./accounts/spark-storage.ts";
 import { firstAccountId } from "./accounts/store/operator.ts";
 import { addDefaultCluster } from "./clusters/default-cluster.ts";
 import { outcomeServices, type OutcomeServices } from "./commands/outcome-services.ts";
@@ -19,11 +20,14 @@ import { openQueue, type Queue, type QueueOptions } from "./commands/queue/open-
 import { sparkDriver } from "./commands/queue/spark-driver.ts";
 import { noDriver, type ProgramDriver } from "./commands/queue/program-driver.ts";
 import type { SubmissionServices } from "./commands/submit-command.ts";
+import { openSql } from "./commands/warm/open-sql.ts";
+import type { ContributionsOf } from "./commands/warm/spark-place.ts";
 import type { Config } from "./config.ts";
 import { openDatabase, type Database } from "./db/database.ts";
 import { databaseMetrics } from "./db/metrics.ts";
 import { migrationState } from "./db/migrate.ts";
 import { macroSandbox } from "./engines/macro-sandbox/macro-sandbox.ts";
+import { mergeContributions } from "./engines/spark-home/contribution.ts";
 import { ensureSparkHome } from "./engines/spark-home/spark-home.ts";
 import { startSparkSetUp, type SparkSetUp } from "./engines/spark-home/spark-set-up.ts";
 import { findBubblewrap } from "./engines/sandbox/find-bubblewrap.ts";
@@ -122,7 +126,13 @@ async function compose(
   held.defer(() => spark?.stop());
   const programs = driver ?? (spark === undefined ? noDriver : sparkDriver(spark));
   const node = await readNode(config.dataDir, headgateOpenApi().info.version, config.memoryBudgetMiB);
-  const queue = composeQueue(config, { connection, db, log, registry, node, driver: programs, sandbox, isolation });
+  const storageOf = sparkStorage(db, keys, accountSettings);
+  const contributionsOf: ContributionsOf = async ({ accountId }) => mergeContributions([await storageOf(accountId)]);
+  const sql = await openSql({ ...leaseOf(config), ...config, spark, contributionsOf, sandbox, isolation, log });
+  const queue = composeQueue(config, {
+    ...{ connection, db, log, registry, node, driver: programs, sandbox, isolation },
+    ...{ sql: sql.executor, sharedMemory: sql.memory },
+  });
   held.defer(() => queue.stop());
   const macros = macroSandbox();
   held.defer(() => macros.stop());
@@ -231,8 +241,17 @@ function composeQueue(config: Config, parts: QueueParts): Queue {
     ...parts,
     settings: config,
     isShared: config.databaseUrl !== null,
-    leaseFile: join(config.dataDir, "node-lease"),
+    leaseFile: leaseFile(config),
   });
+}
+
+function leaseFile({ dataDir }: Config): string {
+  return join(dataDir, "node-lease");
+}
+
+/** Where nobody else has the database, nothing has to end with the lease. */
+function leaseOf(config: Config): { leaseFile: string | null } {
+  return { leaseFile: config.databaseUrl === null ? null : leaseFile(config) };
 }
 
 async function listen(server: FastifyInstance, { host, port }: Config): Promise<void> {

@@ -10,7 +10,7 @@ import type { AccountServices } from "./account-services.ts";
 import { openCredential } from "./credentials.ts";
 import { readAccount } from "./store/account.ts";
 
-const DEFAULT_REGION = "us-east-1";
+export const DEFAULT_REGION = "us-east-1";
 
 /** Opens what an account may read: its own folder, and S3 with its own keys. Whoever opens it closes it. */
 export function accountStorage(

@@ -1,23 +1,29 @@
 import { languageOf } from "../submission/language.ts";
-import type { Executor, RunnableCommand } from "./executor.ts";
+import type { CommandKind, Executor } from "./executor.ts";
 import { unsupportedExecutor } from "./unsupported-executor.ts";
 
-export type ExecutorKind = "program" | "unsupported";
+export type ExecutorKind = "program" | "sql" | "unsupported";
 
 /** Which executor runs a command, by its type and language. */
-export function executorKind({ commandType, command }: RunnableCommand): ExecutorKind {
+export function executorKind({ commandType, command }: CommandKind): ExecutorKind {
   if (commandType !== "SparkCommand") return "unsupported";
   switch (languageOf(command)) {
     case "python":
     case "command_line":
       return "program";
+    case "sql":
+      return "sql";
     case "scala":
     case "R":
-    case "sql":
       return "unsupported";
   }
 }
 
-export function chooseExecutor(program: Executor): (command: RunnableCommand) => Executor {
-  return (command) => (executorKind(command) === "program" ? program : unsupportedExecutor);
+export type Executors = Readonly<Record<Exclude<ExecutorKind, "unsupported">, Executor>>;
+
+export function chooseExecutor(executors: Executors): (command: CommandKind) => Executor {
+  return (command) => {
+    const kind = executorKind(command);
+    return kind === "unsupported" ? unsupportedExecutor : executors[kind];
+  };
 }

@@ -13,6 +13,8 @@ function waiting(accountId: number, more: Partial<Candidate> = {}): Candidate {
     id: lastId,
     accountId,
     clusterId: accountId,
+    appId: null,
+    pool: null,
     commandType: "SparkCommand",
     command: {},
     resolvedMacros: null,

@@ -5,6 +5,8 @@ export interface ClaimPlan {
   readonly claims: readonly PlannedClaim[];
   /** Commands that only memory of this node keeps waiting. */
   readonly shortOfMemory: readonly number[];
+  /** How much more the first of them needs. */
+  readonly missingMiB: number;
 }
 
 export interface PlannedClaim {
@@ -38,11 +40,12 @@ export function planClaims(
   const claims: PlannedClaim[] = [];
   const shortOfMemory: number[] = [];
   let usedMiB = room.usedMiB;
+  let missingMiB = 0;
 
   for (;;) {
     const heads = queues.flatMap((queue) => queue.slice(0, 1));
     const next = heads.toSorted((one, other) => compareHeads(one, other, accounts))[0];
-    if (next === undefined) return { claims, shortOfMemory };
+    if (next === undefined) return { claims, shortOfMemory, missingMiB };
     const queue = queues.find(([head]) => head === next) ?? [];
     const ofAccount = accounts.get(next.accountId) ?? 0;
     const ofCluster = clusters.get(next.clusterId) ?? 0;
@@ -52,8 +55,9 @@ export function planClaims(
     }
     const memoryMiB = Math.min(memoryOf(next), room.budgetMiB);
     if (usedMiB + memoryMiB > room.budgetMiB) {
+      if (shortOfMemory.length === 0) missingMiB = usedMiB + memoryMiB - room.budgetMiB;
       shortOfMemory.push(next.id);
-      if (now.getTime() - next.dueAt.getTime() > PATIENCE_MS) return { claims, shortOfMemory };
+      if (now.getTime() - next.dueAt.getTime() > PATIENCE_MS) return { claims, shortOfMemory, missingMiB };
       queue.length = 0;
       continue;
     }

@@ -66,7 +66,7 @@ export class ConductedRun {
 
   constructor(command: ClaimedCommand, nodeId: string, services: ConductServices, releases: number) {
     this.claim = { id: command.id, fence: command.fence, nodeId };
-    this.memoryMiB = command.memoryMiB;
+    this.memoryMiB = services.executorOf(command).sharesMemory === true ? 0 : command.memoryMiB;
     this.#command = command;
     this.#services = services;
     this.#releases = releases;

@@ -23,11 +23,21 @@ export interface DispatcherOptions extends Omit<ConductServices, "db" | "stoppin
   readonly node: NodeRegistration;
   readonly caps: Caps;
   readonly leaseSeconds: number;
+  readonly sharedMemory: SharedMemory;
   /** Monotonic milliseconds. */
   readonly now: () => number;
   /** The database knew this node when it was asked at that time. */
   readonly renewLease: (askedAt: number) => void;
 }
+
+/** What the node's memory is taken by besides the runs: processes that commands share. */
+export interface SharedMemory {
+  reservedMiB(): number;
+  /** Asks for so much of it back; what is in use stays. */
+  evict(neededMiB: number): void;
+}
+
+export const NOTHING_PLANNED: ClaimPlan = { claims: [], shortOfMemory: [], missingMiB: 0 };
 
 /** As of the last look. */
 export interface QueueSituation {
@@ -59,7 +69,7 @@ export class Dispatcher {
   readonly #settled = new Map<number, number>();
   readonly #releases = new Map<number, number>();
   readonly #looks: Repetition;
-  #situation: QueueSituation = { nodeState: "active", candidates: [], plan: { claims: [], shortOfMemory: [] } };
+  #situation: QueueSituation = { nodeState: "active", candidates: [], plan: NOTHING_PLANNED };
   #heartbeatAt = -Infinity;
   #abandonedAt = -Infinity;
 
@@ -127,14 +137,16 @@ export class Dispatcher {
   }
 
   async #claimMore(): Promise<void> {
-    const { db, node, caps, executorOf } = this.#options;
+    const { db, node, caps, executorOf, sharedMemory } = this.#options;
     if (this.#situation.nodeState !== "active") return;
     const candidates = await listCandidates(db.system, CANDIDATES_PER_CLUSTER);
     const ready = candidates.filter((candidate) => executorOf(candidate).unready() === null);
-    const usedMiB = [...this.#runs.values()].reduce((sum, { memoryMiB }) => sum + memoryMiB, 0);
+    const ofRuns = [...this.#runs.values()].reduce((sum, { memoryMiB }) => sum + memoryMiB, 0);
+    const usedMiB = ofRuns + sharedMemory.reservedMiB();
     const room = { budgetMiB: node.memoryBudgetMiB, usedMiB };
     const plan = planClaims(ready, caps, room, (each) => executorOf(each).memoryMiB(each), new Date());
     this.#situation = { ...this.#situation, candidates, plan };
+    if (plan.missingMiB > 0) sharedMemory.evict(plan.missingMiB);
     for (const { candidate, memoryMiB } of plan.claims) {
       if (this.#stopping.signal.aborted) return;
       const command = await db.asSystem((tx) => claim(tx, node.id, candidate, memoryMiB, caps));

@@ -78,6 +78,9 @@ export interface RunnableCommand {
   readonly resolvedMacros: string | null;
 }
 
+/** What decides which executor runs it. */
+export type CommandKind = Pick<RunnableCommand, "commandType" | "command">;
+
 export interface Run {
   readonly command: RunnableCommand;
   /** The program with its macros filled in; null for types without one. */

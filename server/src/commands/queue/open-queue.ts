@@ -14,7 +14,8 @@ import type { ProgramIsolation } from "../program-isolation.ts";
 import type { NodeRegistration } from "../store/nodes.ts";
 import { findEnded } from "../store/queue-depth.ts";
 import { chooseExecutor } from "./choose-executor.ts";
-import { Dispatcher, type QueueSituation } from "./dispatcher.ts";
+import { Dispatcher, NOTHING_PLANNED, type QueueSituation, type SharedMemory } from "./dispatcher.ts";
+import type { Executor } from "./executor.ts";
 import type { ProgramDriver } from "./program-driver.ts";
 import { programExecutor } from "./program-executor.ts";
 import { queueMetrics } from "./queue-metrics.ts";
@@ -42,6 +43,9 @@ export interface QueueOptions {
   readonly driver: ProgramDriver;
   readonly sandbox: Sandbox;
   readonly isolation: ProgramIsolation;
+  /** Queries wait and say why where there is nothing to run them. */
+  readonly sql: Executor;
+  readonly sharedMemory: SharedMemory;
 }
 
 export interface Queue {
@@ -58,14 +62,14 @@ export interface Queue {
 const BEFORE_THE_FIRST_LOOK: QueueSituation = {
   nodeState: "active",
   candidates: [],
-  plan: { claims: [], shortOfMemory: [] },
+  plan: NOTHING_PLANNED,
 };
 
 /** Puts the parts of the queue together; nothing runs before `start`. */
 export function openQueue(options: QueueOptions): Queue {
   const { db, log, settings, node } = options;
   const caps = { perAccount: settings.commandsPerAccount, perCluster: settings.commandsPerCluster };
-  const executorOf = chooseExecutor(programs(options));
+  const executorOf = chooseExecutor({ program: programs(options), sql: options.sql });
   let dispatcher: Dispatcher | undefined;
   const receive = (message: string): void => events.receive(message);
   const notifications = options.isShared
@@ -96,6 +100,7 @@ export function openQueue(options: QueueOptions): Queue {
         executorOf,
         timeoutCheckSeconds: settings.timeoutCheckSeconds,
         leaseSeconds: settings.leaseSeconds,
+        sharedMemory: options.sharedMemory,
         filesOf: ({ accountId, id }) => commandFiles(settings.dataDir, accountId, id),
         onEnd: (commandId) => events.noteEnd(commandId),
         now: monotonicMs,

@@ -3,13 +3,13 @@ import type { WaitingReason } from "../command.ts";
 import type { NodeState } from "../store/nodes.ts";
 import type { Caps } from "../store/queue.ts";
 import type { QueueSituation } from "./dispatcher.ts";
-import type { Executor, RunnableCommand } from "./executor.ts";
+import type { CommandKind, Executor } from "./executor.ts";
 
 export interface WaitingFacts {
   readonly situation: () => QueueSituation;
   readonly caps: Caps;
   readonly clock: Clock;
-  readonly executorOf: (command: RunnableCommand) => Executor;
+  readonly executorOf: (command: CommandKind) => Executor;
 }
 
 const CLOSED: Record<Exclude<NodeState, "active">, string> = {

@@ -15,7 +15,7 @@ import { writePrivateFile } from "../../lib/private-file.ts";
 import { readHead, readTail } from "../../lib/plain-file.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
 import { openRunnerClient, type RunnerClient } from "../runner/runner-client.ts";
-import { makeConfinedFolders, writeInput } from "../sandbox/confined-folders.ts";
+import { makeConfinedFolders, makeOwned, writeInput } from "../sandbox/confined-folders.ts";
 import type { Identity } from "../sandbox/confined-program.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Contribution } from "../spark-home/contribution.ts";
@@ -55,6 +55,7 @@ const LOG_LIMIT_BYTES = 16 * 1024 * 1024;
 const GRACE_SECONDS = 5;
 const START_LIMIT_MS = 180_000;
 const LOOK_EVERY_MS = 50;
+const LONG_LOOK_MS = 60_000;
 
 export class ConnectServer {
   readonly folder: string;
@@ -76,6 +77,7 @@ export class ConnectServer {
       identity,
       levels: plan.levels,
     });
+    for (const folder of contribution.writable) await makeOwned(folder, identity);
     this.#write({ version: 1, token, port: null });
     const { argv, env, files } = connectCommandLine(home, contribution, token, folders);
     await writeInput(folders.input, files, identity);
@@ -130,6 +132,15 @@ export class ConnectServer {
   async isAlive(): Promise<boolean> {
     const { state } = await this.#client.observe();
     return state === "starting" || state === "running" || state === "absent";
+  }
+
+  /** Settles when it has ended, whoever ended it. */
+  async ended(): Promise<void> {
+    // A runner that is about to start has not left a mark yet.
+    while (await this.isAlive()) {
+      await this.#client.waitForEnd(AbortSignal.timeout(LONG_LOOK_MS));
+      await delay(LOOK_EVERY_MS, undefined, { ref: false });
+    }
   }
 
   /** Of the JVM; null: it does not run. */

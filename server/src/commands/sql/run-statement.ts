@@ -1,0 +1,82 @@
+import { createSpool, reopenSpool, type SpoolWriter } from "../../engines/arrow-result/spool-writer.ts";
+import type { ResultColumn, SpooledResult } from "../../engines/arrow-result/spool-result.ts";
+import type { ConnectExecution } from "../../engines/spark-connect/connect-execution.ts";
+import type { ConnectSession } from "../../engines/spark-connect/connect-session.ts";
+import { typeText } from "../../engines/spark-connect/spark-type.ts";
+
+export interface StatementToRun {
+  readonly sql: string;
+  /** Its place in the script, from 0. */
+  readonly index: number;
+  readonly operationId: string;
+  /** Of the attempt. */
+  readonly folder: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Columns that were known before a restart; undefined: the statement starts now. */
+  readonly resumed: { readonly columns: readonly ResultColumn[] | null } | undefined;
+  readonly signal: AbortSignal;
+}
+
+export interface StatementObserver {
+  columns(columns: readonly ResultColumn[]): Promise<void>;
+  progress(percent: number): void;
+  /** Its result is safe. What this does is done before the server forgets the statement. */
+  finished(result: SpooledResult | undefined): Promise<void>;
+}
+
+/**
+ * One statement, from its start or from where a restart has left it, its rows into the spool. Nothing held here grows
+ * with the result: the stream waits while the disk does.
+ */
+export async function runStatement(
+  session: ConnectSession,
+  statement: StatementToRun,
+  observer: StatementObserver,
+): Promise<void> {
+  const place = { folder: statement.folder, statement: statement.index };
+  const spool = statement.resumed === undefined ? await createSpool(place) : await reopenSpool(place);
+  try {
+    await readInto(spool, execution(session, statement, spool), statement, observer);
+  } catch (error) {
+    await spool.close().catch(() => undefined);
+    throw error;
+  }
+}
+
+function execution(session: ConnectSession, statement: StatementToRun, spool: SpoolWriter): ConnectExecution {
+  const { sql, operationId, headers, signal } = statement;
+  const position = spool.lastSynced()?.position;
+  // What the server has begun under this id goes on; what it has never heard of begins.
+  if (position === undefined) return session.execute(sql, { operationId, headers, signal });
+  return session.resume({ operationId, position, signal });
+}
+
+async function readInto(
+  spool: SpoolWriter,
+  events: ConnectExecution,
+  { resumed }: StatementToRun,
+  observer: StatementObserver,
+): Promise<void> {
+  let columns = resumed?.columns ?? [];
+  let released = spool.lastSynced()?.position;
+  for await (const event of events) {
+    switch (event.kind) {
+      case "schema":
+        columns = event.fields.map(({ name, type }) => ({ name, type: typeText(type) }));
+        await observer.columns(columns);
+        break;
+      case "batch": {
+        await spool.append(event);
+        const safe = spool.lastSynced()?.position;
+        if (safe !== undefined && safe !== released) events.release(safe);
+        released = safe;
+        break;
+      }
+      case "progress":
+        observer.progress(event.percent);
+        break;
+      case "complete":
+        await observer.finished(await spool.finish(columns));
+    }
+  }
+}

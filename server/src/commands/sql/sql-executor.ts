@@ -1,0 +1,52 @@
+import { mkdir } from "node:fs/promises";
+import { removeTree } from "../../lib/remove-tree.ts";
+import { checkMayRunPrograms, type ProgramIsolation } from "../program-isolation.ts";
+import type { Executor, Run, RunnableCommand } from "../queue/executor.ts";
+import type { SparkPlace } from "../warm/spark-place.ts";
+import type { WarmServers } from "../warm/warm-servers.ts";
+import { SqlRun } from "./sql-run.ts";
+
+export interface SqlExecutorOptions {
+  readonly servers: WarmServers;
+  readonly isolation: ProgramIsolation;
+  readonly unready: () => string | null;
+  readonly checkSeconds: number;
+}
+
+/** Read by the interceptor in the server. */
+const POOL_HEADER = "x-headgate-pool";
+
+/** Queries, on the warm server of their account, cluster and app. They have no process of their own. */
+export function sqlExecutor({ servers, isolation, unready, checkSeconds }: SqlExecutorOptions): Executor {
+  const runOf = (run: Run): SqlRun => {
+    const { pool } = run.command;
+    const place = placeOf(run.command);
+    return new SqlRun(
+      run,
+      { acquire: () => servers.acquire(place), reacquire: (name) => servers.reacquire(name) },
+      pool === null ? {} : { [POOL_HEADER]: encodeURIComponent(pool) },
+      checkSeconds,
+    );
+  };
+  return {
+    unready,
+    sharesMemory: true,
+    memoryMiB: (command) => servers.costMiB(placeOf(command)),
+    async prepare(run) {
+      await checkMayRunPrograms(isolation, run.command.accountId);
+      await removeTree(run.files.folder);
+      await mkdir(run.files.folder, { recursive: true, mode: 0o711 });
+      return { spawn: () => Promise.resolve(runOf(run)) };
+    },
+    async adopt(run) {
+      const live = runOf(run);
+      await live.adopt();
+      return live;
+    },
+    tidy: () => Promise.resolve(),
+  };
+}
+
+function placeOf({ accountId, clusterId, appId }: RunnableCommand): SparkPlace {
+  return { accountId, clusterId, appId };
+}

@@ -1,0 +1,297 @@
+import { randomUUID } from "node:crypto";
+import { appendFile } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import type { ResultColumn, SpooledResult } from "../../engines/arrow-result/spool-result.ts";
+import { ConnectError } from "../../engines/spark-connect/connect-error.ts";
+import type { ConnectSession } from "../../engines/spark-connect/connect-session.ts";
+import { splitStatements, type SqlStatement } from "../../engines/spark-connect/split-statements.ts";
+import { explainFailure, sizeOf } from "../queue/run-log.ts";
+import type { LiveRun, Run, RunOutcome, RunState } from "../queue/executor.ts";
+import { timeoutCheckAt } from "../queue/settlement.ts";
+import type { WarmServer } from "../warm/warm-server.ts";
+import { runStatement, type StatementObserver } from "./run-statement.ts";
+import { ScriptStateFile, type ScriptState } from "./script-state.ts";
+
+export interface SqlServers {
+  acquire(): Promise<HeldServer>;
+  reacquire(name: string): HeldServer | undefined;
+}
+
+export interface HeldServer {
+  readonly server: WarmServer;
+  release(): void;
+}
+
+const LOOK_EVERY_MS = 1000;
+const LONGEST_TIMER_SECONDS = 2 ** 31 / 1000 - 1;
+/** An interrupt that is not answered is no reason to hold up a cancel: the server is asked to drop the session then. */
+const INTERRUPT_PATIENCE_MS = 5000;
+
+/**
+ * A script on a warm server: one session, one statement after the other. It runs here, in this process, and its place is
+ * kept in the attempt's folder, so that the next Headgate goes on in the middle of a statement.
+ */
+export class SqlRun implements LiveRun {
+  readonly handle: unknown = { kind: "sql" };
+  readonly #run: Run;
+  readonly #servers: SqlServers;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #checkSeconds: number;
+  readonly #stateFile: ScriptStateFile;
+  readonly #ending = new AbortController();
+  readonly #over = Promise.withResolvers<void>();
+  #endedBy: "cancelled" | "timed-out" | undefined;
+  #begun = false;
+  #progress = 0;
+  #pid: number | null = null;
+  #result: SpooledResult | undefined;
+  #outcome: RunOutcome | undefined;
+
+  constructor(run: Run, servers: SqlServers, headers: Readonly<Record<string, string>>, checkSeconds: number) {
+    this.#run = run;
+    this.#servers = servers;
+    this.#headers = headers;
+    this.#checkSeconds = checkSeconds;
+    this.#stateFile = new ScriptStateFile(run.files.folder);
+  }
+
+  begin(): Promise<void> {
+    this.#launch(undefined);
+    return Promise.resolve();
+  }
+
+  /** Goes on where the last Headgate has left it. */
+  async adopt(): Promise<void> {
+    const state = await this.#stateFile.read();
+    if (state === undefined) this.#end({ state: "never-began" });
+    else this.#launch(state);
+  }
+
+  look(): Promise<RunState> {
+    return Promise.resolve(this.#outcome ?? { state: "running", pid: this.#pid, progress: this.#progress });
+  }
+
+  async changed(signal: AbortSignal): Promise<void> {
+    const pause = delay(LOOK_EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+    await Promise.race([this.#over.promise, pause]);
+  }
+
+  async stop(): Promise<void> {
+    this.#endedBy ??= "cancelled";
+    this.#ending.abort();
+    if (this.#begun) await this.#over.promise;
+    else this.#end({ state: "never-began" });
+  }
+
+  #launch(state: ScriptState | undefined): void {
+    this.#begun = true;
+    const limit = timeoutCheckAt(this.#run.timeoutSeconds, this.#checkSeconds) - this.#run.elapsedSeconds;
+    const timer = setTimeout(
+      () => {
+        this.#endedBy ??= "timed-out";
+        this.#ending.abort();
+      },
+      Math.max(0, Math.min(limit, LONGEST_TIMER_SECONDS)) * 1000,
+    );
+    void this.#conduct(state)
+      .catch((error: unknown) => this.#explain(error))
+      .then(async (outcome) => this.#end(await this.#measured(outcome)))
+      .finally(() => clearTimeout(timer));
+  }
+
+  #end(outcome: RunOutcome): void {
+    this.#outcome ??= outcome;
+    this.#over.resolve();
+  }
+
+  async #conduct(state: ScriptState | undefined): Promise<RunOutcome> {
+    const statements = splitStatements(this.#run.programText ?? "");
+    const held = await this.#held(state);
+    if (held === undefined) return failed("the Spark server that ran it is gone");
+    try {
+      await this.#unlessEnding(held.server.ready);
+      this.#pid = await held.server.process.pid();
+      const session = await this.#session(held.server, state);
+      try {
+        await this.#runAll(statements, held.server, session, state);
+      } finally {
+        // Nobody waits for it, and the server drops it by itself should this fail.
+        session.release().catch(() => undefined);
+      }
+      return { state: "ended", kind: "succeeded", exitCode: 0, cause: null, outputBytes: 0, logBytes: 0 };
+    } finally {
+      held.release();
+    }
+  }
+
+  async #held(state: ScriptState | undefined): Promise<HeldServer | undefined> {
+    if (state !== undefined) return this.#servers.reacquire(state.server);
+    this.#ending.signal.throwIfAborted();
+    return this.#unlessEnding(this.#servers.acquire(), (late) => late.release());
+  }
+
+  async #session(server: WarmServer, state: ScriptState | undefined): Promise<ConnectSession> {
+    if (state === undefined) return this.#unlessEnding(server.takeSession());
+    return (await server.ready).session(state.session);
+  }
+
+  async #runAll(
+    statements: readonly SqlStatement[],
+    server: WarmServer,
+    session: ConnectSession,
+    found: ScriptState | undefined,
+  ): Promise<void> {
+    const state = (
+      statement: number,
+      columns: ScriptState["columns"] = null,
+      operationId: string = randomUUID(),
+    ): ScriptState => ({
+      version: 1,
+      server: server.name,
+      session: { id: session.id, serverSideId: session.serverSideId },
+      statement,
+      operationId,
+      columns,
+    });
+    let current = found ?? state(0);
+    if (found === undefined) await this.#stateFile.write(current);
+    for (const [index, statement] of statements.entries()) {
+      if (index < current.statement) continue;
+      const { operationId } = current;
+      const resumed = found?.operationId === operationId ? { columns: found.columns } : undefined;
+      if (resumed === undefined)
+        await this.#say(`statement ${index + 1} of ${statements.length}: ${shortened(statement.text)}`);
+      const observer: StatementObserver = {
+        columns: (columns) => this.#stateFile.write(state(index, columns, operationId)),
+        progress: (percent) => this.#advance((index + percent / 100) / statements.length),
+        finished: async (result) => {
+          this.#result = result ?? this.#result;
+          this.#advance((index + 1) / statements.length);
+          await this.#say(result === undefined ? "done" : `done, ${result.rows} rows`);
+          current = state(index + 1);
+          if (index + 1 < statements.length) await this.#stateFile.write(current);
+        },
+      };
+      await this.#statement(session, statement.text, { index, operationId, resumed, observer });
+    }
+  }
+
+  async #statement(
+    session: ConnectSession,
+    sql: string,
+    { index, operationId, resumed, observer }: StatementStep,
+  ): Promise<void> {
+    const { folder } = this.#run.files;
+    const { signal } = this.#ending;
+    const interrupt = (): void => {
+      const patience = delay(INTERRUPT_PATIENCE_MS, undefined, { ref: false });
+      void Promise.race([session.interrupt(operationId), patience]).catch(() => undefined);
+    };
+    signal.throwIfAborted();
+    signal.addEventListener("abort", interrupt, { once: true });
+    try {
+      await runStatement(
+        session,
+        { sql, index, operationId, folder, headers: this.#headers, resumed, signal },
+        observer,
+      );
+    } finally {
+      signal.removeEventListener("abort", interrupt);
+    }
+  }
+
+  #advance(share: number): void {
+    this.#progress = Math.max(this.#progress, Math.floor(share * 100));
+  }
+
+  async #unlessEnding<T>(work: Promise<T>, undo: (late: T) => void = () => undefined): Promise<T> {
+    const { signal } = this.#ending;
+    const ended = Promise.withResolvers<never>();
+    const refuse = (): void => ended.reject(signal.reason);
+    signal.addEventListener("abort", refuse, { once: true });
+    try {
+      return await Promise.race([work, ended.promise]);
+    } catch (error) {
+      work.then(undo, () => undefined);
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", refuse);
+    }
+  }
+
+  async #explain(error: unknown): Promise<RunOutcome> {
+    if (this.#endedBy === "cancelled") return ended("cancelled", "cancelled");
+    if (this.#endedBy === "timed-out") {
+      return ended(
+        "timed-out",
+        `timed out: the timeout is ${this.#run.timeoutSeconds} s, counted from the first attempt`,
+      );
+    }
+    if (!(error instanceof ConnectError)) return explainFailure(error);
+    switch (error.kind) {
+      case "failed":
+      case "cancelled":
+        await this.#say(described(error));
+        return failed(firstLine(error.message));
+      case "unavailable":
+      case "refused":
+        return failed("the Spark server that ran it has died");
+      case "session gone":
+      case "operation gone":
+      case "taken over":
+        return failed("the Spark server has lost its session");
+    }
+  }
+
+  async #measured(outcome: RunOutcome): Promise<RunOutcome> {
+    if (outcome.state !== "ended") return outcome;
+    const logBytes = await sizeOf(this.#run.files.log);
+    const { bytes = 0, columns = [] } = this.#result ?? {};
+    return { ...outcome, outputBytes: bytes, logBytes, resultColumns: columns };
+  }
+
+  async #say(line: string): Promise<void> {
+    const time = new Date().toISOString().slice(0, 19).replace("T", " ");
+    await appendFile(this.#run.files.log, `${time} ${line}\n`, { mode: 0o600 });
+  }
+}
+
+interface StatementStep {
+  readonly index: number;
+  readonly operationId: string;
+  readonly resumed: { readonly columns: readonly ResultColumn[] | null } | undefined;
+  readonly observer: StatementObserver;
+}
+
+type Ended = Extract<RunOutcome, { state: "ended" }>;
+
+function ended(kind: Ended["kind"], cause: string): Ended {
+  return { state: "ended", kind, exitCode: null, cause, outputBytes: 0, logBytes: 0 };
+}
+
+function failed(cause: string): Ended {
+  return { ...ended("failed", cause), exitCode: 1 };
+}
+
+const LONGEST_CAUSE = 500;
+const LONGEST_STATEMENT = 200;
+
+function firstLine(text: string): string {
+  const [first = ""] = text.split("\n", 1);
+  return first.slice(0, LONGEST_CAUSE);
+}
+
+function shortened(sql: string): string {
+  const line = sql.replaceAll(/\s+/g, " ");
+  return line.length > LONGEST_STATEMENT ? `${line.slice(0, LONGEST_STATEMENT)} …` : line;
+}
+
+/** The class stands in Spark's message already, most of the time. */
+function described({ message, errorClass, sqlState }: ConnectError): string {
+  const parts = [
+    errorClass !== undefined && !message.includes(`[${errorClass}]`) ? `[${errorClass}] ` : "",
+    message,
+    sqlState !== undefined && !message.includes(sqlState) ? ` SQLSTATE: ${sqlState}` : "",
+  ];
+  return parts.join("");
+}

@@ -1,0 +1,16 @@
+import type { Contribution } from "../../engines/spark-home/contribution.ts";
+
+/** Whose Spark a JVM is. Commands of the same place share a warm server. */
+export interface SparkPlace {
+  readonly accountId: number;
+  readonly clusterId: number;
+  /** Null: of no app. */
+  readonly appId: number | null;
+}
+
+/** What the place's JVMs are made of, as of now: of the account, its metastore, the cluster and the app. */
+export type ContributionsOf = (place: SparkPlace) => Promise<Contribution>;
+
+export function placeKey({ accountId, clusterId, appId }: SparkPlace): string {
+  return `${accountId}/${clusterId}/${appId ?? ""}`;
+}

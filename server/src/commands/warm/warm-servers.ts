@@ -1,0 +1,218 @@
+/**
+ * The warm servers of this node: one for each account, cluster and app that has run SQL lately. Each is shaped by the
+ * contributions to its place; when they change, the next command gets a new one and the old one ends behind its last
+ * command. They outlive us: what a folder tells is found again.
+ *
+ *   starting ──▶ up ──▶ draining ──▶ gone
+ *       │         │                    ▲
+ *       └─────────┴── died, evicted ───┘
+ */
+import { randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ConnectServer, type ConnectServerPlan } from "../../engines/connect-server/connect-server.ts";
+import { heapMiB } from "../../engines/connect-server/connect-command-line.ts";
+import { contributionDigest, NOTHING_CONTRIBUTED, type Contribution } from "../../engines/spark-home/contribution.ts";
+import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
+import { Fault } from "../../lib/fault.ts";
+import type { Log } from "../../lib/log.ts";
+import { writePrivateFile } from "../../lib/private-file.ts";
+import { accountIdentity } from "../queue/attempt-folders.ts";
+import { placeKey, type ContributionsOf, type SparkPlace } from "./spark-place.ts";
+import { WarmServer, type ServerRecord } from "./warm-server.ts";
+
+export interface WarmServersOptions {
+  readonly dataDir: string;
+  readonly spark: Pick<SparkSetUp, "current">;
+  readonly contributionsOf: ContributionsOf;
+  readonly sandbox: ConnectServerPlan["sandbox"];
+  readonly leaseFile: string | null;
+  readonly leaseSeconds: number;
+  readonly log: Log;
+}
+
+const RECORD = "place.json";
+/** What a server takes besides its heap: the JVM itself and its runner. */
+const OVERHEAD_MIB = 448;
+const OVERHEAD_SHARE = 0.1;
+/** <data>/accounts/<account>/spark/<name>: what the account's user has to pass. */
+const LEVELS = 3;
+
+export class WarmServers {
+  readonly #options: WarmServersOptions;
+  readonly #servers = new Map<string, WarmServer>();
+
+  constructor(options: WarmServersOptions) {
+    this.#options = options;
+  }
+
+  /** Finds those of before, and takes away what is left of those that are gone. */
+  async adopt(): Promise<void> {
+    const accounts = await listFolder(join(this.#options.dataDir, "accounts"));
+    for (const account of accounts) {
+      for (const name of await listFolder(this.#accountFolder(account))) {
+        const folder = join(this.#accountFolder(account), name);
+        const record = await readRecord(folder);
+        const process = new ConnectServer(folder);
+        if (record !== undefined && (await process.isAlive())) this.#add(name, record, process, Promise.resolve());
+        else
+          await process.stop().catch((error: unknown) => this.#options.log.warn({ err: error, folder }, "left over"));
+      }
+    }
+  }
+
+  /** The server of a place as its contributions are now, started when there is none. It is held for the caller. */
+  async acquire(place: SparkPlace): Promise<{ server: WarmServer; release: () => void }> {
+    const contribution = await this.#options.contributionsOf(place);
+    const digest = contributionDigest(contribution);
+    const current = this.#of(place);
+    if (current !== undefined && current.record.digest !== digest) this.#drain(current);
+    const server = current?.record.digest === digest ? current : this.#start(place, contribution, digest);
+    return { server, release: this.#hold(server) };
+  }
+
+  /** One of before, by its name; undefined: it is gone. */
+  reacquire(name: string): { server: WarmServer; release: () => void } | undefined {
+    const server = this.#servers.get(name);
+    return server === undefined ? undefined : { server, release: this.#hold(server) };
+  }
+
+  isUp(place: SparkPlace): boolean {
+    return this.#of(place)?.isUp ?? false;
+  }
+
+  /** Whether a command of the place needs memory for a server of its own. */
+  costMiB(place: SparkPlace): number {
+    return this.#of(place) === undefined ? DEFAULT_MEMORY_MIB : 0;
+  }
+
+  /** What the servers take of the node's memory. */
+  reservedMiB(): number {
+    return [...this.#servers.values()].reduce((sum, { record }) => sum + record.memoryMiB, 0);
+  }
+
+  /** Ends servers that nobody uses, the longest unused first, until so much memory is free or none is left. */
+  evict(neededMiB: number): void {
+    let freed = 0;
+    const idle = [...this.#servers.values()].filter(({ isIdle }) => isIdle);
+    for (const server of idle.toSorted((one, other) => other.idleMs - one.idleMs)) {
+      if (freed >= neededMiB) return;
+      freed += server.record.memoryMiB;
+      void this.#end(server);
+    }
+  }
+
+  /** Ends those that match, in use or not. */
+  async stop(matches: (place: SparkPlace) => boolean = () => true): Promise<void> {
+    const found = [...this.#servers.values()].filter(({ record }) => matches(record.place));
+    await Promise.all(found.map((server) => this.#end(server)));
+  }
+
+  #of(place: SparkPlace): WarmServer | undefined {
+    const key = placeKey(place);
+    return [...this.#servers.values()].find((each) => !each.isDraining && placeKey(each.record.place) === key);
+  }
+
+  #start(place: SparkPlace, contribution: Contribution, digest: string): WarmServer {
+    const spark = this.#options.spark.current();
+    if (spark.state !== "ready") throw new Fault("unavailable", "Spark is not set up on this node");
+    const name = `${place.clusterId}-${place.appId ?? 0}-${digest}-${randomBytes(3).toString("hex")}`;
+    const folder = join(this.#accountFolder(String(place.accountId)), name);
+    const record: ServerRecord = { version: 1, place, digest, memoryMiB: memoryMiB(contribution) };
+    mkdirSync(folder, { recursive: true, mode: 0o711 });
+    writePrivateFile(join(folder, RECORD), JSON.stringify(record));
+    const process = new ConnectServer(folder);
+    const { sandbox, leaseFile, leaseSeconds } = this.#options;
+    const started = process.start({
+      home: spark.home,
+      contribution,
+      sandbox,
+      identity: accountIdentity(place.accountId),
+      userName: `account${place.accountId}`,
+      levels: LEVELS,
+      leaseFile,
+      leaseSeconds,
+    });
+    return this.#add(name, record, process, started);
+  }
+
+  #add(name: string, record: ServerRecord, process: ConnectServer, started: Promise<void>): WarmServer {
+    const { log } = this.#options;
+    const server = new WarmServer(name, record, process, started, log);
+    this.#servers.set(name, server);
+    server.ready.then(
+      () => this.#settleIn(server),
+      (error: unknown) => {
+        log.warn({ err: error, place: record.place }, "a warm server did not come up");
+        void this.#end(server);
+      },
+    );
+    const died = async (): Promise<void> => {
+      await started;
+      await process.ended();
+      await server.ready; // fails with the reason where it never was
+      await this.#end(server);
+    };
+    died().catch(() => undefined);
+    return server;
+  }
+
+  /** Nobody waits for it: then it gets to know its classes before somebody does. */
+  async #settleIn(server: WarmServer): Promise<void> {
+    try {
+      if (server.isIdle) await server.warmUp();
+      await server.makeSessions();
+    } catch (error) {
+      this.#options.log.debug({ err: error }, "a warm server was not warmed up");
+    }
+  }
+
+  #hold(server: WarmServer): () => void {
+    const release = server.use();
+    return () => {
+      release();
+      if (!server.isIdle) return;
+      if (server.isDraining) void this.#end(server);
+      else server.makeSessions().catch(() => undefined);
+    };
+  }
+
+  #drain(server: WarmServer): void {
+    server.isDraining = true;
+    if (server.isIdle) void this.#end(server);
+  }
+
+  async #end(server: WarmServer): Promise<void> {
+    this.#servers.delete(server.name);
+    try {
+      await server.stop();
+    } catch (error) {
+      this.#options.log.warn({ err: error, place: server.record.place }, "a warm server could not be ended");
+    }
+  }
+
+  #accountFolder(accountId: string): string {
+    return join(this.#options.dataDir, "accounts", accountId, "spark");
+  }
+}
+
+function memoryMiB(contribution: Contribution): number {
+  const heap = heapMiB(contribution);
+  return heap + Math.max(OVERHEAD_MIB, Math.ceil(heap * OVERHEAD_SHARE));
+}
+
+const DEFAULT_MEMORY_MIB = memoryMiB(NOTHING_CONTRIBUTED);
+
+async function listFolder(path: string): Promise<string[]> {
+  return readdir(path).catch(() => []);
+}
+
+/** Undefined: it was left before it was whole. */
+async function readRecord(folder: string): Promise<ServerRecord | undefined> {
+  try {
+    return JSON.parse(await readFile(join(folder, RECORD), "utf8")) as ServerRecord; // written above
+  } catch {
+    return undefined;
+  }
+}
