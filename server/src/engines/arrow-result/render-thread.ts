@@ -1,0 +1,97 @@
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+import type { RenderReply, RenderRequest } from "./render-protocol.ts";
+import type { Chunk, RenderOptions } from "./rendering.ts";
+import type { SpoolToRead } from "./spool-reader.ts";
+
+/** A rendering in a thread of its own, seen from here. */
+export interface ThreadRendering {
+  next(): Promise<Chunk>;
+  countRest(limit: number): Promise<number>;
+  close(): void;
+}
+
+type Waiting = PromiseWithResolvers<RenderReply>;
+
+/** One thread and what is open in it. */
+export class RenderThread {
+  readonly #worker = new Worker(new URL("./render-worker.ts", import.meta.url), {
+    resourceLimits: { maxOldGenerationSizeMb: 512 },
+  });
+  readonly #waiting = new Map<number, Waiting[]>();
+  #nextId = 1;
+  #failure: Error | undefined;
+
+  constructor() {
+    this.#worker.unref();
+    this.#worker.on("message", (reply: RenderReply) => this.#waiting.get(reply.id)?.shift()?.resolve(reply));
+    this.#worker.on("error", (error: unknown) => this.#fail(error));
+    this.#worker.on("exit", (code) => this.#fail(code));
+  }
+
+  get isAlive(): boolean {
+    return this.#failure === undefined;
+  }
+
+  get openCount(): number {
+    return this.#waiting.size;
+  }
+
+  open(spool: SpoolToRead, options: RenderOptions): ThreadRendering {
+    const id = this.#nextId++;
+    const { dataFile, indexFile, rows, records } = spool;
+    this.#waiting.set(id, []);
+    this.#send({ kind: "open", id, spool: { dataFile, indexFile, rows, records }, options });
+    return {
+      next: async () => {
+        const reply = await this.#ask({ kind: "next", id });
+        if (reply.kind !== "chunk") throw failure(reply);
+        return reply;
+      },
+      countRest: async (limit) => {
+        const reply = await this.#ask({ kind: "count", id, limit });
+        if (reply.kind !== "count") throw failure(reply);
+        return reply.bytes;
+      },
+      close: () => {
+        if (!this.#waiting.delete(id)) return;
+        this.#send({ kind: "close", id });
+        if (this.#waiting.size === 0) this.#worker.unref();
+      },
+    };
+  }
+
+  async stop(): Promise<void> {
+    if (!this.isAlive) return;
+    const ended = once(this.#worker, "exit");
+    await this.#worker.terminate();
+    await ended;
+  }
+
+  #send(request: RenderRequest): void {
+    if (this.isAlive) this.#worker.postMessage(request, []);
+  }
+
+  async #ask(request: RenderRequest & { kind: "next" | "count" }): Promise<RenderReply> {
+    const queue = this.#waiting.get(request.id);
+    if (queue === undefined) throw new Error("the rendering is closed");
+    if (this.#failure !== undefined) throw this.#failure;
+    const waiting = Promise.withResolvers<RenderReply>();
+    queue.push(waiting);
+    this.#worker.ref();
+    this.#send(request);
+    return waiting.promise;
+  }
+
+  #fail(cause: unknown): void {
+    this.#failure ??= new Error("the thread that renders results has ended", { cause });
+    for (const queue of this.#waiting.values()) {
+      for (const waiting of queue.splice(0)) waiting.reject(this.#failure);
+    }
+  }
+}
+
+function failure(reply: RenderReply): Error {
+  const cause = reply.kind === "failed" ? reply.error : reply;
+  return new Error("a result cannot be rendered", { cause });
+}

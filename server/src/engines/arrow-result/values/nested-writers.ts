@@ -1,0 +1,193 @@
+import { ByteSink } from "./byte-sink.ts";
+import { offsetsOf, type ColumnData } from "./column-data.ts";
+import { geometryText } from "./geometry-text.ts";
+import { BytesReader, writeEscaped } from "./string-writers.ts";
+import type { CellWriter, ValueWriter } from "./value-writer.ts";
+import { variantJson } from "./variant-json.ts";
+
+const [COMMA, COLON, QUOTE] = [0x2c, 0x3a, 0x22];
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/** `[1,2]`, in every style. */
+export class ListWriter implements ValueWriter {
+  readonly #element: CellWriter;
+  #offsets: Int32Array = new Int32Array(1);
+
+  constructor(element: CellWriter) {
+    this.#element = element;
+  }
+
+  load(data: ColumnData): void {
+    this.#offsets = offsetsOf(data, false);
+    this.#element.load(childOf(data, 0));
+  }
+
+  write(sink: ByteSink, index: number): void {
+    const [start, end] = [this.#offsets[index] ?? 0, this.#offsets[index + 1] ?? 0];
+    sink.byte(OPEN_LIST);
+    for (let i = start; i < end; i++) {
+      if (i > start) sink.byte(COMMA);
+      this.#element.write(sink, i);
+    }
+    sink.byte(CLOSE_LIST);
+  }
+}
+
+/** `{"a":1}`; the names come as they are to be written, with their quotes. */
+export class StructWriter implements ValueWriter {
+  readonly #fields: readonly { readonly label: Buffer; readonly cell: CellWriter }[];
+
+  constructor(fields: readonly { readonly name: string; readonly cell: CellWriter }[]) {
+    this.#fields = fields.map(({ name, cell }, i) => ({ label: Buffer.from(`${i === 0 ? "" : ","}${name}:`), cell }));
+  }
+
+  load(data: ColumnData): void {
+    this.#fields.forEach(({ cell }, i) => cell.load(childOf(data, i)));
+  }
+
+  write(sink: ByteSink, index: number): void {
+    sink.byte(OPEN_OBJECT);
+    for (const { label, cell } of this.#fields) {
+      sink.copy(label, 0, label.length);
+      cell.write(sink, index);
+    }
+    sink.byte(CLOSE_OBJECT);
+  }
+}
+
+interface KeyAndValue {
+  readonly key: CellWriter;
+  readonly value: CellWriter;
+}
+
+/** `{1:"a",2:"b"}`: Spark's command line sorts the entries by their text. */
+export class SortedMapWriter implements ValueWriter {
+  readonly #entry: KeyAndValue;
+  readonly #scratch = new ByteSink(256);
+  #offsets: Int32Array = new Int32Array(1);
+
+  constructor(entry: KeyAndValue) {
+    this.#entry = entry;
+  }
+
+  load(data: ColumnData): void {
+    this.#offsets = offsetsOf(data, false);
+    loadEntry(this.#entry, data);
+  }
+
+  write(sink: ByteSink, index: number): void {
+    const entries: string[] = [];
+    for (let i = this.#offsets[index] ?? 0; i < (this.#offsets[index + 1] ?? 0); i++) {
+      this.#scratch.at = 0;
+      this.#entry.key.write(this.#scratch, i);
+      this.#scratch.byte(COLON);
+      this.#entry.value.write(this.#scratch, i);
+      entries.push(this.#scratch.toText(0));
+    }
+    sink.text(`{${entries.sort().join(",")}}`);
+  }
+}
+
+/** `{"1":"a"}`: a key of JSON is a string. */
+export class JsonMapWriter implements ValueWriter {
+  readonly #entry: KeyAndValue;
+  readonly #scratch = new ByteSink(256);
+  #offsets: Int32Array = new Int32Array(1);
+
+  constructor(entry: KeyAndValue) {
+    this.#entry = entry;
+  }
+
+  load(data: ColumnData): void {
+    this.#offsets = offsetsOf(data, false);
+    loadEntry(this.#entry, data);
+  }
+
+  write(sink: ByteSink, index: number): void {
+    const [start, end] = [this.#offsets[index] ?? 0, this.#offsets[index + 1] ?? 0];
+    sink.byte(OPEN_OBJECT);
+    for (let i = start; i < end; i++) {
+      if (i > start) sink.byte(COMMA);
+      this.#scratch.at = 0;
+      this.#entry.key.write(this.#scratch, i);
+      sink.byte(QUOTE);
+      writeEscaped(sink, this.#scratch.bytes, 0, this.#scratch.at);
+      sink.byte(QUOTE);
+      sink.byte(COLON);
+      this.#entry.value.write(sink, i);
+    }
+    sink.byte(CLOSE_OBJECT);
+  }
+}
+
+/** JSON in every style. */
+export class VariantWriter implements ValueWriter {
+  readonly #parts: NamedBytes;
+
+  constructor(parts: NamedBytes) {
+    this.#parts = parts;
+  }
+
+  load(data: ColumnData): void {
+    this.#parts.load(data);
+  }
+
+  write(sink: ByteSink, index: number): void {
+    sink.text(variantJson(this.#parts.at("value", index), this.#parts.at("metadata", index)));
+  }
+}
+
+/** `SRID=4326;POINT(1 2)`, without the reference system where it is the usual one. */
+export class GeometryWriter implements ValueWriter {
+  readonly #parts: NamedBytes;
+  readonly #sridAt: number;
+  readonly #usualSrid: number;
+  #srids: ArrayLike<number> = [];
+
+  constructor(parts: NamedBytes, sridAt: number, usualSrid: number) {
+    this.#parts = parts;
+    this.#sridAt = sridAt;
+    this.#usualSrid = usualSrid;
+  }
+
+  load(data: ColumnData): void {
+    this.#parts.load(data);
+    this.#srids = childOf(data, this.#sridAt).values as Int32Array; // by the column's type
+  }
+
+  write(sink: ByteSink, index: number): void {
+    const srid = this.#srids[index] ?? 0;
+    sink.text(`${srid === this.#usualSrid ? "" : `SRID=${srid};`}${geometryText(this.#parts.at("wkb", index))}`);
+  }
+}
+
+/** The binary fields of a struct that stands for one value. */
+export class NamedBytes {
+  readonly #fields: ReadonlyMap<string, { readonly place: number; readonly bytes: BytesReader }>;
+
+  constructor(fields: readonly { readonly name: string; readonly isLarge: boolean }[]) {
+    this.#fields = new Map(
+      fields.map(({ name, isLarge }, place) => [name, { place, bytes: new BytesReader(isLarge) }]),
+    );
+  }
+
+  load(data: ColumnData): void {
+    for (const { place, bytes } of this.#fields.values()) bytes.load(childOf(data, place));
+  }
+
+  at(name: string, index: number): Uint8Array {
+    return this.#fields.get(name)?.bytes.at(index) ?? new Uint8Array(0);
+  }
+}
+
+function loadEntry({ key, value }: KeyAndValue, data: ColumnData): void {
+  const entries = childOf(data, 0);
+  key.load(childOf(entries, 0));
+  value.load(childOf(entries, 1));
+}
+
+function childOf({ children }: ColumnData, place: number): ColumnData {
+  const child = children[place];
+  if (child === undefined) throw new Error("a column lacks a part");
+  return child;
+}

@@ -1,0 +1,209 @@
+import type { ByteSink } from "./byte-sink.ts";
+
+/** Numbers as Java prints them: that is what Spark's command line shows. */
+
+const ZERO = 0x30;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const TWO_32 = 4_294_967_296;
+const PIECE = 100_000_000;
+
+const tens = Uint8Array.from({ length: 100 }, (_, i) => ZERO + Math.floor(i / 10));
+const ones = Uint8Array.from({ length: 100 }, (_, i) => ZERO + (i % 10));
+
+/** A whole number of at most 2^53, either sign. */
+export function writeInteger(sink: ByteSink, value: number): void {
+  if (value < 0) sink.byte(MINUS);
+  writeNatural(sink, Math.abs(value));
+}
+
+export function writeNatural(sink: ByteSink, value: number): void {
+  if (value < PIECE) {
+    writeDigits(sink, value, countDigits(value));
+    return;
+  }
+  const high = Math.floor(value / PIECE);
+  writeNatural(sink, high);
+  writeDigits(sink, value - high * PIECE, 8);
+}
+
+/** Of a number below 10^8, so many digits, zeros first. */
+export function writeDigits(sink: ByteSink, value: number, count: number): void {
+  sink.reserve(count);
+  const { bytes } = sink;
+  let at = sink.at + count;
+  sink.at = at;
+  let rest = value | 0;
+  let left = count;
+  for (; left >= 2; left -= 2) {
+    const next = (rest / 100) | 0;
+    const pair = rest - next * 100;
+    bytes[--at] = ones[pair] ?? 0;
+    bytes[--at] = tens[pair] ?? 0;
+    rest = next;
+  }
+  if (left === 1) bytes[--at] = ZERO + rest;
+}
+
+/** A 64-bit number by its two halves; `low` as a signed half, as Int32Array has it. */
+export function writeInt64(sink: ByteSink, low: number, high: number): void {
+  if (high >= -0x20_0000 && high < 0x20_0000) writeInteger(sink, high * TWO_32 + (low >>> 0));
+  else sink.ascii(String(toBigInt(low, high)));
+}
+
+export function toBigInt(low: number, high: number): bigint {
+  return (BigInt(high) << 32n) | BigInt(low >>> 0);
+}
+
+function countDigits(value: number): number {
+  if (value < 10_000) return value < 100 ? (value < 10 ? 1 : 2) : value < 1000 ? 3 : 4;
+  if (value < 1_000_000) return value < 100_000 ? 5 : 6;
+  return value < 10_000_000 ? 7 : 8;
+}
+
+const DOUBLE_BITS = 53;
+const FLOAT_BITS = 24;
+
+export function writeDouble(sink: ByteSink, value: number): void {
+  if (writeSpecial(sink, value)) return;
+  const size = Math.abs(value);
+  if (size >= 1e-3 && size < 1e7) {
+    // Fifteen digits or fewer name a double alone: what is found this way is the shortest.
+    const scaled = Math.round(size * FOUR_DIGITS);
+    if (scaled / FOUR_DIGITS === size) writeScaled(sink, scaled);
+    else writePlain(sink, size.toExponential());
+    return;
+  }
+  const long = wholeDigits(size, DOUBLE_BITS);
+  if (long !== undefined) writeScientific(sink, long);
+  else writeScientific(sink, size < 1e-320 ? twoDigitsOrMore(size, Number) : size.toExponential());
+}
+
+export function writeFloat(sink: ByteSink, value: number): void {
+  if (writeSpecial(sink, value)) return;
+  const size = Math.abs(value);
+  if (size < 1e-3 || size >= 1e7) {
+    writeScientific(sink, wholeDigits(size, FLOAT_BITS) ?? floatDigits(size));
+    return;
+  }
+  const scaled = Math.round(size * FOUR_DIGITS);
+  // Six digits or fewer name a float alone; whole ones have no nearer neighbour than the next whole one.
+  const isSimple = Number.isInteger(size) || (scaled < 1e6 && Math.fround(scaled / FOUR_DIGITS) === size);
+  if (isSimple) writeScaled(sink, scaled);
+  else writePlain(sink, floatDigits(size));
+}
+
+const FOUR_DIGITS = 10_000;
+
+/** Writes the sign, and all of it when it has no digits of its own. */
+function writeSpecial(sink: ByteSink, value: number): boolean {
+  if (!Number.isFinite(value)) {
+    sink.ascii(String(value));
+    return true;
+  }
+  if (value < 0 || Object.is(value, -0)) sink.byte(MINUS);
+  if (value !== 0) return false;
+  sink.ascii("0.0");
+  return true;
+}
+
+function writeScaled(sink: ByteSink, scaled: number): void {
+  const whole = Math.floor(scaled / FOUR_DIGITS);
+  writeNatural(sink, whole);
+  writeFraction(sink, scaled - whole * FOUR_DIGITS, 4);
+}
+
+/** A point and the digits without the zeros behind them, one at least. */
+function writeFraction(sink: ByteSink, digits: number, count: number): void {
+  sink.byte(POINT);
+  let [rest, left] = [digits, count];
+  while (left > 1 && rest % 10 === 0) {
+    rest /= 10;
+    left -= 1;
+  }
+  writeDigits(sink, rest, left);
+}
+
+/** From `1.5e+21` to `1.5E21`. */
+function writeScientific(sink: ByteSink, exponential: string): void {
+  const [mantissa = "", exponent = ""] = exponential.split("e");
+  sink.ascii(mantissa.includes(".") ? mantissa : `${mantissa}.0`);
+  sink.ascii(`E${Number(exponent)}`);
+}
+
+/** From `1.5e+2` to `150.0`; the exponent has one digit. */
+function writePlain(sink: ByteSink, exponential: string): void {
+  const end = exponential.length - 3;
+  const exponent = exponential.charCodeAt(end + 2) - ZERO;
+  sink.reserve(exponential.length + 16);
+  const { bytes } = sink;
+  let { at } = sink;
+  let next = 2; // behind the first digit and the point
+  if (exponential.charCodeAt(end + 1) === MINUS) {
+    bytes[at++] = ZERO;
+    bytes[at++] = POINT;
+    for (let zeros = exponent; zeros > 1; zeros--) bytes[at++] = ZERO;
+    bytes[at++] = exponential.charCodeAt(0);
+  } else {
+    bytes[at++] = exponential.charCodeAt(0);
+    for (let left = exponent; left > 0; left--, next++) bytes[at++] = next < end ? exponential.charCodeAt(next) : ZERO;
+    bytes[at++] = POINT;
+    if (next >= end) bytes[at++] = ZERO;
+  }
+  for (; next < end; next++) bytes[at++] = exponential.charCodeAt(next);
+  sink.at = at;
+}
+
+/**
+ * Java 17 takes whole numbers that are too large for their bits digit by digit and rounds away only those that no bit
+ * can tell, which often leaves one more than is needed. Undefined: it is no such number.
+ */
+function wholeDigits(size: number, bits: number): string | undefined {
+  if (size < 2 ** bits || size >= 2 ** 63 || !Number.isInteger(size)) return undefined;
+  let digits = BigInt(size);
+  const spare = digits.toString(2).length - 1 - bits - 1;
+  const drop = spare > 1 ? Math.floor(spare * Math.log10(2)) : 0;
+  const unit = 10n ** BigInt(drop);
+  digits = (digits + unit / 2n) / unit;
+  const text = String(digits);
+  const shown = text.replace(/0+$/, "");
+  return `${shown.slice(0, 1)}${shown.length > 1 ? "." : ""}${shown.slice(1)}e${text.length - 1 + drop}`;
+}
+
+/** Six digits name a float alone, except the smallest ones; nine are always enough. */
+function floatDigits(size: number): string {
+  if (size < SMALLEST_NORMAL_FLOAT) return twoDigitsOrMore(size, Math.fround);
+  for (let count = 6; count < 9; count++) {
+    const digits = roundedToEven(size, count);
+    if (Math.fround(Number(digits)) === size) return withoutZeros(digits);
+  }
+  return size.toExponential(8);
+}
+
+const SMALLEST_NORMAL_FLOAT = 2 ** -126;
+
+/** Java gives two digits where one would do, and they can differ: 4.9E-324. */
+function twoDigitsOrMore(size: number, read: (text: number) => number): string {
+  for (let count = 2; count < 17; count++) {
+    const digits = size.toExponential(count - 1);
+    if (read(Number(digits)) === size) return withoutZeros(digits);
+  }
+  return size.toExponential();
+}
+
+/** `toExponential` takes the larger one where two are as near. */
+function roundedToEven(size: number, count: number): string {
+  const digits = size.toExponential(count - 1);
+  const further = size.toExponential(count);
+  const [mantissa = "", exponent = ""] = further.split("e");
+  if (!mantissa.endsWith("5") || Number(further) !== size || !isOdd(digits)) return digits;
+  return `${mantissa.slice(0, -1)}e${exponent}`;
+}
+
+function isOdd(exponential: string): boolean {
+  return Number(exponential.charAt(exponential.indexOf("e") - 1)) % 2 === 1;
+}
+
+function withoutZeros(exponential: string): string {
+  return exponential.replace(/\.?0+e/, "e");
+}

@@ -1,0 +1,156 @@
+import type { ByteSink } from "./byte-sink.ts";
+import { writeDate, writeTime, writeTimestamp, type ZoneOffset } from "./calendar-text.ts";
+import { bytesOf, wordsOf, type ColumnData } from "./column-data.ts";
+import { writeDecimal } from "./decimal-text.ts";
+import { calendarIntervalText, writeDayTime, writeYearMonth } from "./interval-text.ts";
+import { toBigInt, writeDouble, writeFloat, writeInt64, writeInteger } from "./number-text.ts";
+import type { ValueWriter } from "./value-writer.ts";
+
+const QUOTE = 0x22;
+
+/** Every value of a void column is null. */
+export class VoidWriter implements ValueWriter {
+  readonly #nullText: string;
+
+  constructor(nullText: string) {
+    this.#nullText = nullText;
+  }
+
+  load(): void {
+    // There are no buffers.
+  }
+
+  write(sink: ByteSink): void {
+    sink.ascii(this.#nullText);
+  }
+}
+
+export class BooleanWriter implements ValueWriter {
+  #bits: Uint8Array = new Uint8Array(0);
+
+  load({ values }: ColumnData): void {
+    this.#bits = bytesOf(values);
+  }
+
+  write(sink: ByteSink, index: number): void {
+    sink.ascii(((this.#bits[index >> 3] ?? 0) & (1 << (index & 7))) === 0 ? "false" : "true");
+  }
+}
+
+type Integers = Int8Array | Int16Array | Int32Array;
+
+/** Of 8, 16 or 32 bits. */
+export class IntegerWriter implements ValueWriter {
+  #values: Integers = new Int32Array(0);
+
+  load({ values }: ColumnData): void {
+    this.#values = values as Integers; // by the column's type
+  }
+
+  write(sink: ByteSink, index: number): void {
+    writeInteger(sink, this.#values[index] ?? 0);
+  }
+}
+
+/** Doubles, floats and days: what is a number as it stands. */
+export class NumberWriter implements ValueWriter {
+  readonly #write: (sink: ByteSink, value: number) => void;
+  #values: ArrayLike<number> = [];
+
+  constructor(write: (sink: ByteSink, value: number) => void) {
+    this.#write = write;
+  }
+
+  load({ values }: ColumnData): void {
+    this.#values = values as Float64Array | Float32Array | Int32Array; // by the column's type
+  }
+
+  write(sink: ByteSink, index: number): void {
+    this.#write(sink, this.#values[index] ?? 0);
+  }
+}
+
+/** What has 64 bits and is written by its halves. */
+export class WideWriter implements ValueWriter {
+  readonly #write: (sink: ByteSink, low: number, high: number) => void;
+  #words: Int32Array = new Int32Array(0);
+
+  constructor(write: (sink: ByteSink, low: number, high: number) => void) {
+    this.#write = write;
+  }
+
+  load({ values }: ColumnData): void {
+    this.#words = wordsOf(values);
+  }
+
+  write(sink: ByteSink, index: number): void {
+    this.#write(sink, this.#words[index * 2] ?? 0, this.#words[index * 2 + 1] ?? 0);
+  }
+}
+
+export class DecimalWriter implements ValueWriter {
+  readonly #scale: number;
+  #words: Int32Array = new Int32Array(0);
+
+  constructor(scale: number) {
+    this.#scale = scale;
+  }
+
+  load({ values }: ColumnData): void {
+    this.#words = wordsOf(values);
+  }
+
+  write(sink: ByteSink, index: number): void {
+    writeDecimal(sink, this.#words, index, this.#scale);
+  }
+}
+
+/** Months, days and nanoseconds; Spark's own has microseconds. */
+export class CalendarIntervalWriter implements ValueWriter {
+  #words: Int32Array = new Int32Array(0);
+
+  load({ values }: ColumnData): void {
+    this.#words = wordsOf(values);
+  }
+
+  write(sink: ByteSink, index: number): void {
+    const [months = 0, days = 0, low = 0, high = 0] = this.#words.subarray(index * 4, index * 4 + 4);
+    sink.ascii(calendarIntervalText(months, days, toBigInt(low, high) / 1000n));
+  }
+}
+
+/** Where text of another kind is a JSON string; it needs no escapes. */
+export class QuotedWriter implements ValueWriter {
+  readonly #inner: ValueWriter;
+
+  constructor(inner: ValueWriter) {
+    this.#inner = inner;
+  }
+
+  load(data: ColumnData): void {
+    this.#inner.load(data);
+  }
+
+  write(sink: ByteSink, index: number): void {
+    sink.byte(QUOTE);
+    this.#inner.write(sink, index);
+    sink.byte(QUOTE);
+  }
+}
+
+export const int64Writer = (): ValueWriter => new WideWriter(writeInt64);
+export const doubleWriter = (): ValueWriter => new NumberWriter(writeDouble);
+export const floatWriter = (): ValueWriter => new NumberWriter(writeFloat);
+export const dateWriter = (): ValueWriter => new NumberWriter(writeDate);
+export const timeWriter = (): ValueWriter => new WideWriter(writeTime);
+export const yearMonthWriter = (): ValueWriter => new NumberWriter(writeYearMonth);
+export const dayTimeWriter = (): ValueWriter => new WideWriter(writeDayTime);
+export const timestampWriter = (offsetAt: ZoneOffset | undefined): ValueWriter =>
+  new WideWriter((sink, low, high) => writeTimestamp(sink, low, high, offsetAt));
+
+/** JSON has no word for what is not a number. */
+export const jsonFloatingWriter = (write: (sink: ByteSink, value: number) => void): ValueWriter =>
+  new NumberWriter((sink, value) => {
+    if (Number.isFinite(value)) write(sink, value);
+    else sink.ascii(`"${value}"`);
+  });

@@ -1,0 +1,117 @@
+import { isUtf8 } from "node:buffer";
+import type { ByteSink } from "./byte-sink.ts";
+import { bytesOf, offsetsOf, type ColumnData } from "./column-data.ts";
+import type { Style, ValueWriter } from "./value-writer.ts";
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/**
+ * Strings, and binary as text. Bytes that are no UTF-8 become U+FFFD, as in Java. A whole batch is checked at once,
+ * because that is fast; only where something is wrong each value is decoded.
+ */
+export class StringWriter implements ValueWriter {
+  readonly #isLarge: boolean;
+  readonly #style: Style;
+  #bytes: Uint8Array = new Uint8Array(0);
+  #offsets: Int32Array = new Int32Array(1);
+  #isSound = true;
+
+  constructor(style: Style, isLarge: boolean) {
+    this.#style = style;
+    this.#isLarge = isLarge;
+  }
+
+  load(data: ColumnData): void {
+    this.#offsets = offsetsOf(data, this.#isLarge);
+    this.#bytes = bytesOf(data.values).subarray(0, this.#offsets[data.length] ?? 0);
+    this.#isSound = isUtf8(this.#bytes) && beginWithCharacters(this.#bytes, this.#offsets, data.length);
+  }
+
+  write(sink: ByteSink, index: number): void {
+    const [start, end] = [this.#offsets[index] ?? 0, this.#offsets[index + 1] ?? 0];
+    if (!this.#isSound) {
+      const sound = Buffer.from(
+        Buffer.from(this.#bytes.buffer, this.#bytes.byteOffset + start, end - start).toString(),
+      );
+      this.#put(sink, sound, 0, sound.length);
+    } else this.#put(sink, this.#bytes, start, end);
+  }
+
+  #put(sink: ByteSink, bytes: Uint8Array, start: number, end: number): void {
+    if (this.#style === "text") {
+      sink.copy(bytes, start, end);
+      return;
+    }
+    sink.byte(QUOTE);
+    if (this.#style === "nested") sink.copy(bytes, start, end);
+    else writeEscaped(sink, bytes, start, end);
+    sink.byte(QUOTE);
+  }
+}
+
+/** The whole is sound and no value begins inside a character: then each of them is sound. */
+function beginWithCharacters(bytes: Uint8Array, offsets: Int32Array, count: number): boolean {
+  for (let i = 0; i < count; i++) {
+    const at = offsets[i] ?? 0;
+    if (at < bytes.length && ((bytes[at] ?? 0) & 0xc0) === 0x80) return false;
+  }
+  return true;
+}
+
+/** The inside of a JSON string. */
+export function writeEscaped(sink: ByteSink, bytes: Uint8Array, start: number, end: number): void {
+  sink.reserve((end - start) * 6);
+  const out = sink.bytes;
+  let at = sink.at;
+  for (let i = start; i < end; i++) {
+    const byte = bytes[i] ?? 0;
+    if (byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH) out[at++] = byte;
+    else {
+      const escape = ESCAPES[byte] ?? "";
+      for (let k = 0; k < escape.length; k++) out[at++] = escape.charCodeAt(k);
+    }
+  }
+  sink.at = at;
+}
+
+const ESCAPES: readonly string[] = Array.from({ length: BACKSLASH + 1 }, (_, code) =>
+  JSON.stringify(String.fromCharCode(code)).slice(1, -1),
+);
+
+/** Gives the bytes of a value to whoever writes them. */
+export class BytesReader {
+  readonly #isLarge: boolean;
+  #bytes: Uint8Array = new Uint8Array(0);
+  #offsets: Int32Array = new Int32Array(1);
+
+  constructor(isLarge: boolean) {
+    this.#isLarge = isLarge;
+  }
+
+  load(data: ColumnData): void {
+    this.#offsets = offsetsOf(data, this.#isLarge);
+    this.#bytes = bytesOf(data.values);
+  }
+
+  at(index: number): Uint8Array {
+    return this.#bytes.subarray(this.#offsets[index], this.#offsets[index + 1]);
+  }
+}
+
+export class Base64Writer implements ValueWriter {
+  readonly #values: BytesReader;
+
+  constructor(isLarge: boolean) {
+    this.#values = new BytesReader(isLarge);
+  }
+
+  load(data: ColumnData): void {
+    this.#values.load(data);
+  }
+
+  write(sink: ByteSink, index: number): void {
+    const { buffer, byteOffset, byteLength } = this.#values.at(index);
+    sink.text(`"${Buffer.from(buffer, byteOffset, byteLength).toString("base64")}"`);
+  }
+}
