@@ -15,7 +15,7 @@ import {
 } from "../store/queue.ts";
 import { planClaims, type ClaimPlan } from "./claim-plan.ts";
 import { ConductedRun, type ConductServices } from "./conduct-run.ts";
-import { repeat, type Repetition } from "./repeat.ts";
+import { repeat, type Repetition, type Worked } from "./repeat.ts";
 import { settlementOf } from "./settlement.ts";
 
 export interface DispatcherOptions extends Omit<ConductServices, "db" | "stopping"> {
@@ -94,11 +94,14 @@ export class Dispatcher {
     await Promise.all([...this.#runs.values()].map(({ finished }) => finished));
   }
 
-  async #look(): Promise<void> {
+  async #look(): Promise<Worked> {
     await this.#beat();
     await this.#reconcile();
     await this.#claimMore();
     await this.#settleAbandoned();
+    // Of a full node the next submission changes nothing; of an empty one it should start at once.
+    const { candidates, plan } = this.#situation;
+    return candidates.length > 0 && plan.claims.length === 0 ? "idle" : "busy";
   }
 
   async #beat(): Promise<void> {

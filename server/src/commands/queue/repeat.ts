@@ -10,22 +10,29 @@ export interface Repetition {
 /** Pokes come in crowds, one a submission: to look at each of them would cost as much as the submissions. */
 const RESPITE_MS = 20;
 
-/** Runs `work` now and then again so long after its end, never two at once. A failure is logged and the next run comes. */
-export function repeat(work: () => Promise<void>, everyMs: number, stopping: AbortSignal, log: Log): Repetition {
+/** What comes of one run: `idle` when it was for nothing, as the next one would be a moment later. */
+export type Worked = "busy" | "idle";
+
+/**
+ * Runs `work` now and then again so long after its end, never two at once; behind an idle run a poke has to wait a
+ * moment. A failure is logged and the next run comes.
+ */
+export function repeat(work: () => Promise<Worked>, everyMs: number, stopping: AbortSignal, log: Log): Repetition {
   let wake = Promise.withResolvers<void>();
   const run = async (): Promise<void> => {
     while (!stopping.aborted) {
       wake = Promise.withResolvers<void>();
       const respite = delay(RESPITE_MS);
+      let worked: Worked = "idle";
       try {
-        await work();
+        worked = await work();
       } catch (error) {
         if (!stopping.aborted) log.warn({ err: error }, "the queue cannot be looked at; trying again");
       }
       const timer = setTimeout(wake.resolve, everyMs);
       await (stopping.aborted ? undefined : wake.promise);
       clearTimeout(timer);
-      await respite;
+      if (worked === "idle") await respite;
     }
   };
   stopping.addEventListener("abort", () => wake.resolve());
