@@ -14,6 +14,8 @@ export interface TextPart {
   readonly size: number;
   /** Within what was measured. */
   read(start: number, end: number): AsyncIterable<Buffer>;
+  /** Where it is all of a file of this node. */
+  readonly path?: string;
 }
 
 /**
@@ -65,7 +67,7 @@ export async function* readText({ parts }: CommandText, offset = 0, limit = Infi
 export async function filePart(path: string): Promise<TextPart | undefined> {
   const file = await openPlainFile(path);
   await file?.handle.close();
-  return file === undefined ? undefined : { size: file.size, read: (start, end) => readFile(path, start, end) };
+  return file === undefined ? undefined : { size: file.size, path, read: (start, end) => readFile(path, start, end) };
 }
 
 async function* readFile(path: string, start: number, end: number): AsyncGenerator<Buffer> {

@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
 import { atOnce } from "../../lib/at-once.ts";
+import { openPlainFile } from "../../lib/plain-file.ts";
 import type { TextPart } from "../command-text.ts";
 
 /** Puts objects into accounts' storage: a few at a time, and each once however many want it there. */
@@ -37,7 +38,13 @@ async function upload(store: ObjectStore, uri: string, content: TextPart, signal
   signal.throwIfAborted();
   const { size } = content;
   if (size >= ASK_FIRST_BYTES && (await sizeThere(store, uri, signal)) === size) return;
-  await store.put(uri, Readable.from(content.read(0, size), { objectMode: false }), { signal });
+  const file = content.path === undefined ? undefined : await openPlainFile(content.path);
+  try {
+    const body = file?.handle ?? Readable.from(content.read(0, size), { objectMode: false });
+    await store.put(uri, body, { signal });
+  } finally {
+    await file?.handle.close();
+  }
 }
 
 async function sizeThere(store: ObjectStore, uri: string, signal: AbortSignal): Promise<number | undefined> {

@@ -1,3 +1,4 @@
+import type { FileHandle } from "node:fs/promises";
 import type { Readable } from "node:stream";
 
 /**
@@ -10,7 +11,7 @@ export interface ObjectStore {
   /** The body must be read or destroyed; until then it holds a connection or a file. */
   get(uri: string, options?: GetOptions): Promise<StoredObject>;
   /** All or nothing: a reader sees the old object or the whole new one. Holds few parts in memory, whatever the size. */
-  put(uri: string, body: Readable | Buffer, options?: PutOptions): Promise<void>;
+  put(uri: string, body: ObjectBody, options?: PutOptions): Promise<void>;
   /**
    * Every object whose key begins with the given one; no folders, only objects. S3 and files come in the byte order of
    * their keys; some stores that speak S3 sort folder by folder.
@@ -22,6 +23,9 @@ export interface ObjectStore {
   /** Ends idle connections and those in use when their bodies end. */
   close(): Promise<void>;
 }
+
+/** A file is read from its beginning to its end and stays open; it costs less than a stream of it. */
+export type ObjectBody = Readable | Buffer | FileHandle;
 
 export interface CallOptions {
   signal?: AbortSignal | undefined;

@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { execFileSync } from "node:child_process";
+import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -65,6 +66,19 @@ describe("a file", () => {
     expect(await getText(store, at("range"), 10)).toBe("0123456789");
     await expect(getText(store, at("range"), 9)).rejects.toMatchObject({ kind: "too-large" });
     await expect(store.get(at("range"), { range: { offset: 10 } })).rejects.toMatchObject({ kind: "bad-range" });
+  });
+
+  test("is copied from an open one, whole, wherever that one was read to", async () => {
+    const bytes = Buffer.alloc(2_500_000, "0123456789");
+    writeFileSync(join(outside, "source"), bytes);
+    await using source = await open(join(outside, "source"));
+    await source.read(Buffer.alloc(10));
+    await store.put(at("copy"), source);
+    expect(readFileSync(join(root, "copy")).equals(bytes)).toBe(true);
+    const aborted = store.put(at("copy"), source, { signal: AbortSignal.abort(new Error("enough")) });
+    await expect(aborted).rejects.toThrow("enough");
+    expect((await source.stat()).size).toBe(bytes.length);
+    rmSync(join(outside, "source"));
   });
 
   test("is replaced whole or not at all", async () => {

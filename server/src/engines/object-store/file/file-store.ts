@@ -2,11 +2,12 @@ import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { lstat, open, rename, unlink, type FileHandle } from "node:fs/promises";
 import { resolve } from "node:path";
-import { addAbortSignal, type Readable } from "node:stream";
+import { addAbortSignal, Readable } from "node:stream";
 import type {
   CallOptions,
   GetOptions,
   ListOptions,
+  ObjectBody,
   ObjectEntry,
   ObjectStat,
   ObjectStore,
@@ -27,6 +28,7 @@ interface Place {
   subject: string;
 }
 
+const COPY_PIECE_BYTES = 1024 * 1024;
 const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
@@ -64,7 +66,7 @@ async function get(root: string, place: Place, { range, signal }: GetOptions): P
 }
 
 /** Written beside its place under a name nobody lists, made safe on disk, then put there in one step. */
-async function put(root: string, place: Place, body: Readable | Buffer, { signal }: PutOptions): Promise<void> {
+async function put(root: string, place: Place, body: ObjectBody, { signal }: PutOptions): Promise<void> {
   signal?.throwIfAborted();
   const folder = await openFolders(root, place, "make");
   try {
@@ -87,17 +89,30 @@ async function writeFile(
   folder: Folder,
   path: string,
   place: Place,
-  body: Readable | Buffer,
+  body: ObjectBody,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const handle = await open(path, createFlags, 0o640).catch(rethrow(place));
   try {
     await folder.handOver(handle).catch(rethrow(place));
     if (Buffer.isBuffer(body)) await handle.writeFile(body).catch(rethrow(place));
+    else if (!(body instanceof Readable)) await copyFile(body, handle, signal).catch(rethrow(place));
     else await writeStream(handle, place, body, signal);
     await handle.datasync().catch(rethrow(place));
   } finally {
     await handle.close();
+  }
+}
+
+/** By one buffer: a new one for each piece would keep the garbage collector, and so everybody, busy. */
+async function copyFile(from: FileHandle, to: FileHandle, signal: AbortSignal | undefined): Promise<void> {
+  const piece = Buffer.allocUnsafeSlow(COPY_PIECE_BYTES);
+  for (let at = 0; ;) {
+    signal?.throwIfAborted();
+    const { bytesRead } = await from.read(piece, 0, piece.length, at);
+    if (bytesRead === 0) return;
+    await to.writeFile(piece.subarray(0, bytesRead));
+    at += bytesRead;
   }
 }
 

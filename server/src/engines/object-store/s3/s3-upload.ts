@@ -1,5 +1,6 @@
-import { addAbortSignal, type Readable } from "node:stream";
-import type { PutOptions } from "../object-store.ts";
+import type { FileHandle } from "node:fs/promises";
+import { addAbortSignal, Readable } from "node:stream";
+import type { ObjectBody, PutOptions } from "../object-store.ts";
 import { ObjectStoreError } from "../object-store-error.ts";
 import type { ObjectUri } from "../object-uri.ts";
 import type { S3Call, S3Client, S3Response } from "./s3-client.ts";
@@ -17,6 +18,7 @@ export interface UploadLimits {
 }
 
 const mostParts = 10_000;
+const FILE_PIECE_BYTES = 1024 * 1024;
 
 type Target = Pick<S3Call, "bucket" | "key" | "subject" | "signal">;
 type UploadCall = Target & { query: { uploadId: string } };
@@ -24,9 +26,11 @@ type UploadCall = Target & { query: { uploadId: string } };
 export async function upload(
   client: S3Client,
   { bucket, key }: ObjectUri,
-  body: Readable | Buffer,
+  given: ObjectBody,
   options: PutOptions & UploadLimits & { subject: string },
 ): Promise<void> {
+  const body =
+    given instanceof Readable || Buffer.isBuffer(given) ? given : Readable.from(piecesOf(given), { objectMode: false });
   const { subject, signal, contentType, partSizeBytes } = options;
   const call = { bucket, key, subject, signal };
   const headers = contentType === undefined ? {} : { "content-type": contentType };
@@ -42,6 +46,16 @@ export async function upload(
     throw error;
   } finally {
     await parts.return(undefined);
+  }
+}
+
+/** Not the handle's own stream: the handle would not close before that one is destroyed. */
+async function* piecesOf(file: FileHandle): AsyncGenerator<Buffer> {
+  for (let at = 0; ;) {
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(FILE_PIECE_BYTES), 0, FILE_PIECE_BYTES, at);
+    if (bytesRead === 0) return;
+    at += bytesRead;
+    yield buffer.subarray(0, bytesRead);
   }
 }
 
