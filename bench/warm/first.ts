@@ -1,0 +1,42 @@
+import { startHeadgate, type BenchHeadgate } from "../headgate.ts";
+import { median, timed } from "../measure.ts";
+import { byHand, sparkHome } from "../spark-by-hand.ts";
+import { SELECT_1, sqlCommand } from "./warm-server.ts";
+
+const ROUNDS = 3;
+
+/** The first query after the cluster was down, and `spark-sql -e` by hand, in turns. */
+export async function benchFirst(): Promise<void> {
+  const home = await sparkHome();
+  const headgate = await startHeadgate();
+  try {
+    const [first, warm, hand]: [number[], number[], number[]] = [[], [], []];
+    for (let round = -1; round < ROUNDS; round += 1) {
+      const times = [
+        await timed(() => headgate.run(sqlCommand(SELECT_1))),
+        await timed(() => headgate.run(sqlCommand(SELECT_1))),
+        await timed(() => byHand(home, headgate.folder, "spark-sql", ["-e", SELECT_1])),
+      ] as const;
+      await terminate(headgate);
+      if (round < 0) continue;
+      first.push(times[0]);
+      warm.push(times[1]);
+      hand.push(times[2]);
+    }
+    const by = median(hand);
+    console.log(
+      `first SQL after idle: ${(median(first) / 1000).toFixed(2)} s, spark-sql -e ${(by / 1000).toFixed(2)} s, ratio ${(median(first) / by).toFixed(2)}; ` +
+        `the second ${median(warm).toFixed(0)} ms, ${(by / median(warm)).toFixed(0)} times faster`,
+    );
+  } finally {
+    await headgate.stop();
+  }
+}
+
+async function terminate({ call }: BenchHeadgate): Promise<void> {
+  await call("PUT", "/clusters/default/state", { state: "terminate", force: true });
+  for (;;) {
+    const { state } = await call<{ state: string }>("GET", "/clusters/default/state");
+    if (state === "DOWN") return;
+  }
+}

@@ -1,0 +1,30 @@
+import { execFileSync } from "node:child_process";
+import type { BenchHeadgate } from "../headgate.ts";
+
+/** What everything takes now, by process. */
+export function benchMemory({ dataDir, pid }: BenchHeadgate): void {
+  const lines = execFileSync("ps", ["-eo", "pid,rss,args", "-ww"], { encoding: "utf8" }).split("\n");
+  const ours = lines.filter((line) => line.includes(dataDir) || line.trimStart().startsWith(`${pid} `));
+  let sum = 0;
+  for (const line of ours) {
+    const [, rss = "0", ...args] = line.trim().split(/\s+/);
+    const name = nameOf(args.join(" "));
+    if (name === undefined) continue;
+    sum += Number(rss);
+    console.log(`${String(Math.round(Number(rss) / 1024)).padStart(6)} MiB  ${name}`);
+  }
+  console.log(`${String(Math.round(sum / 1024)).padStart(6)} MiB  together, shared pages counted in each`);
+}
+
+function nameOf(args: string): string | undefined {
+  const names: [RegExp, string | undefined][] = [
+    [/bwrap|^\/bin\/sh|^sh /, undefined],
+    [/SparkConnectServer/, "warm server"],
+    [/[Mm]etastore/, "metastore"],
+    [/[Ss]tandby/, "standby driver"],
+    [/runner\.mjs/, "runner"],
+    [/postgres -D/, "PostgreSQL"],
+    [/headgate\.mjs start/, "Headgate"],
+  ];
+  return names.find(([pattern]) => pattern.test(args))?.[1];
+}
