@@ -129,16 +129,16 @@ async function compose(
   const storageOf = sparkStorage(db, keys, accountSettings);
   const contributionsOf: ContributionsOf = async ({ accountId }) => mergeContributions([await storageOf(accountId)]);
   const sql = await openSql({ ...leaseOf(config), ...config, spark, contributionsOf, sandbox, isolation, log });
+  const diskGuard = guardDisk(config.dataDir, config.lowDiskPercent);
+  await diskGuard.check();
   const queue = composeQueue(config, {
     ...{ connection, db, log, registry, node, driver: programs, sandbox, isolation },
-    ...{ sql: sql.executor, sharedMemory: sql.memory },
+    ...{ sql: sql.executor, sharedMemory: sql.memory, isDiskLow: () => diskGuard.refusal() !== undefined },
   });
   held.defer(() => queue.stop());
   const macros = macroSandbox();
   held.defer(() => macros.stop());
   const storage = accountStorage(db, keys, accountSettings);
-  const diskGuard = guardDisk(config.dataDir, config.lowDiskPercent);
-  await diskGuard.check();
   const services: Services = {
     ...outcomeServices({ dataDir, db, nodeId: node.id, log, storage, diskGuard }),
     db,

@@ -68,6 +68,8 @@ export interface ServerOptions {
   clock?: Clock;
   isIsolated?: boolean;
   driver?: ProgramDriver;
+  /** One that is there already; its content is removed in the end. */
+  dataDir?: string | undefined;
 }
 
 let uniqueEmail = 0;
@@ -79,7 +81,7 @@ export function useServer(options: ServerOptions = {}): Given {
   let operator: AccountClient | undefined;
 
   beforeAll(async () => {
-    dataDir = mkdtempSync(join(tmpdir(), "headgate-file-"));
+    dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "headgate-file-"));
     chmodSync(dataDir, 0o711); // as root programs run under the account's uid
     database = await cloneDatabase();
     const config = testConfig(dataDir, options.settings);

@@ -94,18 +94,24 @@ export class ConductedRun {
       const early = await this.#begin().catch((error: unknown) => this.#failedToStart(error));
       const outcome = early ?? (await this.#watch());
       if (outcome === undefined) return "left";
+      // The room that it has taken may be what the store lacks.
+      if (outcome.state === "ended" && outcome.kind === "disk-full") await this.#tidy();
       const end = this.#order === "abandon" ? this.#giveUp() : await this.#finish(outcome);
-      // What is left over costs room and nothing else.
-      await this.#services
-        .executorOf(this.#command)
-        .tidy(this.#run)
-        .catch(() => undefined);
+      await this.#tidy();
       return end;
     } catch (error) {
       // What cannot be ended or looked at, and what could not be stored before we stopped.
       this.#services.log.error({ err: error, command: this.claim.id }, "a run could not be conducted to its end");
       return "left";
     }
+  }
+
+  /** What is left over costs room and nothing else. */
+  async #tidy(): Promise<void> {
+    await this.#services
+      .executorOf(this.#command)
+      .tidy(this.#run)
+      .catch(() => undefined);
   }
 
   async #begin(): Promise<RunOutcome | undefined> {

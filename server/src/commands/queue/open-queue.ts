@@ -13,7 +13,7 @@ import type { WaitingReason } from "../command.ts";
 import type { ProgramIsolation } from "../program-isolation.ts";
 import type { NodeRegistration } from "../store/nodes.ts";
 import { findEnded } from "../store/queue-depth.ts";
-import { chooseExecutor } from "./choose-executor.ts";
+import { chooseExecutor, type Executors } from "./choose-executor.ts";
 import { Dispatcher, NOTHING_PLANNED, type QueueSituation, type SharedMemory } from "./dispatcher.ts";
 import type { Executor } from "./executor.ts";
 import type { ProgramDriver } from "./program-driver.ts";
@@ -46,6 +46,8 @@ export interface QueueOptions {
   /** Queries wait and say why where there is nothing to run them. */
   readonly sql: Executor;
   readonly sharedMemory: SharedMemory;
+  /** Whether there is too little room for anything to begin. */
+  readonly isDiskLow: () => boolean;
 }
 
 export interface Queue {
@@ -69,7 +71,9 @@ const BEFORE_THE_FIRST_LOOK: QueueSituation = {
 export function openQueue(options: QueueOptions): Queue {
   const { db, log, settings, node } = options;
   const caps = { perAccount: settings.commandsPerAccount, perCluster: settings.commandsPerCluster };
-  const executorOf = chooseExecutor({ program: programs(options), sql: options.sql });
+  const executorOf = chooseExecutor(
+    whileThereIsRoom({ program: programs(options), sql: options.sql }, options.isDiskLow),
+  );
   let dispatcher: Dispatcher | undefined;
   const receive = (message: string): void => events.receive(message);
   const notifications = options.isShared
@@ -114,6 +118,15 @@ export function openQueue(options: QueueOptions): Queue {
       await notifications.close();
     },
   };
+}
+
+/** What cannot run at all needs no room to say so. */
+function whileThereIsRoom({ program, sql }: Executors, isDiskLow: () => boolean): Executors {
+  const guarded = (executor: Executor): Executor => ({
+    ...executor,
+    unready: () => executor.unready() ?? (isDiskLow() ? "the disk of the node is nearly full" : null),
+  });
+  return { program: guarded(program), sql: guarded(sql) };
 }
 
 function programs({ driver, sandbox, isolation, isShared, leaseFile, settings }: QueueOptions) {

@@ -1,4 +1,5 @@
 import { findProcess, type ProcessHandle } from "../../engines/detached-process/process-handle.ts";
+import { isFull } from "../../engines/runner/free-room.ts";
 import type { RunStatus } from "../../engines/runner/protocol.ts";
 import {
   openRunnerClient,
@@ -13,7 +14,7 @@ import { checkMayRunPrograms, type ProgramIsolation } from "../program-isolation
 import { accountIdentity, makeAttempt, tidyAttempt, writeInput } from "./attempt-folders.ts";
 import type { Executor, LiveRun, PreparedRun, Run, RunOutcome, RunState } from "./executor.ts";
 import type { ProgramDriver } from "./program-driver.ts";
-import { sizeOf } from "./run-log.ts";
+import { notStartedForDisk, sizeOf } from "./run-log.ts";
 
 export interface ProgramExecutorOptions {
   readonly driver: ProgramDriver;
@@ -134,9 +135,7 @@ class RunnerRun implements LiveRun {
       case "ended":
         return this.#outcomeOf(view.status);
       case "lost":
-        return view.mayHaveRun
-          ? { state: "lost", cause: "its runner was ended from outside" }
-          : { state: "never-began" };
+        return view.mayHaveRun ? { state: "lost", cause: "its runner was ended from outside" } : this.#neverBegan();
     }
   }
 
@@ -145,7 +144,12 @@ class RunnerRun implements LiveRun {
     if (this.#runner !== undefined && (await findProcess(this.#runner)) === "running") {
       return { state: "running", pid: null, progress: 0 };
     }
-    return this.#client.forsake() ? { state: "never-began" } : this.look();
+    return this.#client.forsake() ? this.#neverBegan() : this.look();
+  }
+
+  /** A runner that cannot write into its folder can tell nobody. */
+  #neverBegan(): RunOutcome {
+    return this.#runner !== undefined && isFull(this.#files.folder) ? notStartedForDisk : { state: "never-began" };
   }
 
   async changed(signal: AbortSignal): Promise<void> {
@@ -179,7 +183,7 @@ function endOf({ cause, exitCode, signal, message }: RunStatus): End {
     case "cancelled":
       return { kind: "cancelled", cause: "cancelled" };
     case "disk-full":
-      return { kind: "failed", cause: `the disk is full: ${message ?? "its output could not be kept"}` };
+      return { kind: "disk-full", cause: `the disk is full: ${message ?? "its output could not be kept"}` };
     case "spawn-failed":
     case "lease-lost":
     case "stopped":
@@ -187,6 +191,11 @@ function endOf({ cause, exitCode, signal, message }: RunStatus): End {
     case "exited":
     case null:
       if (exitCode === 0) return { kind: "succeeded", cause: null };
-      return { kind: "failed", cause: signal === null ? `exit code ${exitCode}` : `ended by the signal ${signal}` };
+      return failed(signal === null ? `exit code ${exitCode}` : `ended by the signal ${signal}`, message);
   }
+}
+
+/** The message of one that ended by itself tells in which need it did. */
+function failed(cause: string, message: string | null): End {
+  return message === null ? { kind: "failed", cause } : { kind: "disk-full", cause: `${cause}: ${message}` };
 }

@@ -1,5 +1,7 @@
 import { appendFile, mkdir, stat } from "node:fs/promises";
 import type { AttemptFiles } from "../command-files.ts";
+import { lastWordsMissing } from "../last-words.ts";
+import { isDiskFull } from "../../engines/runner/free-room.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Settlement } from "../store/queue.ts";
 import type { RunOutcome } from "./executor.ts";
@@ -10,9 +12,9 @@ export async function writeToLog(files: AttemptFiles, { cause, next }: Settlemen
   const retry = next.status === "retry" ? `; the next attempt follows in ${next.delaySeconds} seconds` : "";
   try {
     await mkdir(files.folder, { recursive: true, mode: 0o711 });
-    await appendFile(files.log, `headgate: ${cause}${retry}\n`, { mode: 0o600 });
+    await appendFile(files.log, await lastWordsMissing(files.log, cause, retry), { mode: 0o600 });
   } catch {
-    // A full disk is the most likely reason to be here.
+    // A full disk is the most likely reason to be here: whoever reads the log gets it from the row.
   }
 }
 
@@ -28,12 +30,18 @@ export function explainFailure(error: unknown): RunOutcome {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const kind = error instanceof Fault && error.code === "invalid" ? "refused" : "failed";
   const cause = CAUSES[code] ?? (error instanceof Fault ? error.publicMessage : "it could not be started");
-  return { state: "ended", kind, exitCode: null, cause, outputBytes: 0, logBytes: 0 };
+  return isDiskFull(error) ? notStartedForDisk : { ...notStarted, kind, cause };
 }
 
+const notStarted = { state: "ended", exitCode: null, outputBytes: 0, logBytes: 0 } as const;
+
+export const notStartedForDisk: RunOutcome = {
+  ...notStarted,
+  kind: "disk-full",
+  cause: "the disk is full: it could not be started",
+};
+
 const CAUSES: Readonly<Record<string, string | undefined>> = {
-  ENOSPC: "the disk is full",
-  EDQUOT: "the disk is full",
   ENOMEM: "the machine is out of memory",
   EAGAIN: "the machine has no room for another process",
 };

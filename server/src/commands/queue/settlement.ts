@@ -8,8 +8,9 @@ export const DEFAULT_TIMEOUT_SECONDS = 129_600;
 export type Ended = Exclude<RunOutcome, { state: "never-began" }>;
 
 /**
- * How a run's end becomes the command's. `retry` runs a failed command again, a lost one included: it may have done its
- * work, and whoever asks for a retry has said that it may be done twice. Not a cancelled, timed-out or refused one.
+ * How a run's end becomes the command's. `retry` runs a failed command again, also one that a full disk has failed, and a
+ * lost one: it may have done its work, and whoever asks for a retry has said that it may be done twice. Not a cancelled,
+ * timed-out or refused one.
  */
 export function settlementOf(command: RetryRule, outcome: Ended, secondsLeft: number): Settlement {
   const facts =
@@ -22,7 +23,7 @@ type RetryRule = Pick<ClaimedCommand, "attempt" | "retry" | "retryDelayMinutes">
 
 function nextStep(command: RetryRule, outcome: Ended, secondsLeft: number): Settlement["next"] {
   if (outcome.state === "ended" && outcome.kind === "succeeded") return { status: "done" };
-  const isFailure = outcome.state === "lost" || outcome.kind === "failed";
+  const isFailure = outcome.state === "lost" || outcome.kind === "failed" || outcome.kind === "disk-full";
   if (!isFailure || command.attempt > command.retry) return { status: "error" };
   // No later than the check at which it times out: that is when it is claimed again to end.
   return { status: "retry", delaySeconds: Math.max(0, Math.min(command.retryDelayMinutes * 60, secondsLeft)) };

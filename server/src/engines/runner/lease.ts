@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { closeSync, constants, openSync, readFileSync, writeSync } from "node:fs";
 import { readFields } from "./fields.ts";
 import { monotonicMs } from "./monotonic.ts";
 import { protocolVersion } from "./protocol.ts";
@@ -13,11 +13,20 @@ export interface Lease {
   readonly renewedAtMs: number;
 }
 
-/** `renewedAtMs`: before the question was asked that the answer renews. */
-export function writeLease(path: string, lease: Lease): void {
-  const temporary = `${path}.new`;
-  writeFileSync(temporary, JSON.stringify({ version: protocolVersion, ...lease }), { mode: 0o600 });
-  renameSync(temporary, path);
+const sizeBytes = 512;
+
+/**
+ * `renewedAtMs`: before the question was asked that the answer renews. Always the same bytes of one file, so that a disk
+ * that has become full ends no lease; whoever reads while it is written sees two times that differ.
+ */
+export function writeLease(path: string, { bootId, renewedAtMs }: Lease): void {
+  const text = JSON.stringify({ version: protocolVersion, renewedAtMs, bootId, renewedAtMsAgain: renewedAtMs });
+  const descriptor = openSync(path, constants.O_WRONLY | constants.O_CREAT, 0o600);
+  try {
+    writeSync(descriptor, text.padEnd(sizeBytes), 0);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /** Follows the file. `ageMs` is Infinity until a lease of this start of the machine was seen. */
@@ -35,7 +44,10 @@ export function followLease(path: string, bootId: string): { ageMs(): number } {
 function readLease(path: string): Lease | undefined {
   try {
     const fields = readFields(readFileSync(path, "utf8"));
-    return { bootId: fields.string("bootId"), renewedAtMs: fields.number("renewedAtMs") };
+    const renewedAtMs = fields.number("renewedAtMs");
+    // Older writers replaced the file and wrote the time once.
+    if (fields.number("renewedAtMsAgain", renewedAtMs) !== renewedAtMs) return undefined;
+    return { bootId: fields.string("bootId"), renewedAtMs };
   } catch {
     return undefined; // what was known stays true and grows old
   }

@@ -6,7 +6,8 @@ import type { ProcessHandle } from "../detached-process/process-handle.ts";
 import { startDriver, type Driver } from "./driver.ts";
 import { markOf } from "./mark.ts";
 import { fileNames, parseSpec, type RunSpec, type RunStatus } from "./protocol.ts";
-import { isDiskFull, openResultFiles, type ResultFiles } from "./result-files.ts";
+import { isDiskFull, isFull } from "./free-room.ts";
+import { openResultFiles, type ResultFiles } from "./result-files.ts";
 import { openStatusFile, type StatusFile } from "./status-file.ts";
 import { superviseDriver } from "./supervise-driver.ts";
 import { take } from "./taken.ts";
@@ -46,15 +47,19 @@ async function start(folder: string, file: StatusFile, status: RunStatus): Promi
     spec = parseSpec(readFileSync(join(folder, fileNames.spec), "utf8"));
     results = openResultFiles(folder, spec);
   } catch (error) {
-    return { ...status, cause: isDiskFull(error) ? "disk-full" : "spawn-failed", message: messageOf(error) };
+    return { ...status, ...failure(folder, error) };
   }
   try {
     const driver = await startDriver(folder, spec, status.runner);
     return await supervise(folder, { file, spec, results, driver }, status);
   } catch (error) {
     results.close([messageOf(error)]);
-    return { ...status, cause: "spawn-failed", message: messageOf(error) };
+    return { ...status, ...failure(folder, error) };
   }
+}
+
+function failure(folder: string, error: unknown): Pick<RunStatus, "cause" | "message"> {
+  return { cause: isDiskFull(error) || isFull(folder) ? "disk-full" : "spawn-failed", message: messageOf(error) };
 }
 
 function messageOf(error: unknown): string {
@@ -89,13 +94,20 @@ async function supervise(folder: string, run: Run, status: RunStatus): Promise<R
     supervision.end({ ...tooLate, graceMs: 0 });
   }
   const exit = await supervision.finished;
+  const wasFull = exit.exitCode !== 0 && isFull(folder);
   // Whoever holds a pipe now has left both the session and the program's family.
   await Promise.race([collected, delay(1000)]);
   const said = supervision.reason()?.message;
+  if (supervision.reason()?.cause === "disk-full") results.dropOutput();
   results.close(said === undefined ? [] : [said]);
-  const reason = supervision.reason(); // also of what could not be written just now
-  const end = { cause: reason?.cause ?? "exited", message: reason?.message ?? null } as const;
+  const reason = supervision.reason() ?? exited(wasFull); // also of what could not be written just now
+  const end = { cause: reason.cause, message: reason.message };
   return tooLate === undefined ? { ...running, ...exit, ...end } : { ...status, ...end };
+}
+
+/** A program that a full disk has failed mostly says so itself; whoever sees nothing but its exit code is told too. */
+function exited(wasFull: boolean): Pick<RunStatus, "cause" | "message"> {
+  return { cause: "exited", message: wasFull ? "the disk was full" : null };
 }
 
 /** With no room even for this it waits for some: the server would take the run for lost. */

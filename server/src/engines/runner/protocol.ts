@@ -6,7 +6,7 @@
  * |-------------|------------|--------------------------------------------------------------------------------|
  * | spec.json   | server     | what to run (`RunSpec`), before the runner is started                            |
  * | environment.json, descriptor3 | server | what the program gets besides; the runner removes them when it has them |
- * | taken       | either     | who may run it: a runner, or the server so that none ever will; never replaced   |
+ * | taken       | either     | who may run it: a runner, or the server (empty) so that none ever will; never replaced |
  * | status.json | runner     | how it stands (`RunStatus`), written, synced, renamed; touched every second      |
  * | cancel      | server     | being there asks the runner to end the program                                   |
  * | output      | runner     | the program's standard output, byte for byte                                     |
@@ -140,6 +140,6 @@ export function parseStatus(text: string): RunStatus {
   };
 }
 
-export function render(content: RunSpec | RunStatus | { readonly runner: ProcessHandle | null }): string {
+export function render(content: RunSpec | RunStatus | { readonly runner: ProcessHandle }): string {
   return JSON.stringify({ version: protocolVersion, ...content });
 }

@@ -1,7 +1,8 @@
-import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Socket } from "node:net";
 import { openCappedLog } from "./capped-log.ts";
+import { isDiskFull } from "./free-room.ts";
 import { fileNames, type RunSpec } from "./protocol.ts";
 
 export interface ResultFiles {
@@ -10,7 +11,9 @@ export interface ResultFiles {
    * told and the rest is thrown away: the program is never held up.
    */
   collect(stdout: Socket, stderr: Socket, onFailure: (reason: string) => void): Promise<void>;
-  /** The lines go to the log's end. Returns when all is on the disk, as far as there is room. */
+  /** Gives the room of the output back: of a run that a full disk has ended nobody gets it. */
+  dropOutput(): void;
+  /** The lines go to the log's end, also when there was no room for what came before. Returns when all is on the disk, as far as there is room. */
   close(lines: readonly string[]): void;
 }
 
@@ -27,7 +30,9 @@ export function openResultFiles(folder: string, spec: FileNames): ResultFiles {
       tell = onFailure;
       await Promise.all([drain(stdout, output.write), drain(stderr, (chunk) => cappedLog.add(chunk))]);
     },
+    dropOutput: () => output.empty(),
     close(lines) {
+      if (lines.length > 0) log.tryAgain();
       cappedLog.end(lines);
       output.close();
       log.close();
@@ -37,6 +42,8 @@ export function openResultFiles(folder: string, spec: FileNames): ResultFiles {
 
 interface ResultFile {
   readonly write: (bytes: Buffer) => void;
+  readonly empty: () => void;
+  readonly tryAgain: () => void;
   readonly close: () => void;
 }
 
@@ -54,6 +61,10 @@ function openFile(path: string, flags: "a" | "w", onFailure: (reason: string) =>
   };
   return {
     write: (bytes) => attempt(() => writeAll(descriptor, bytes)),
+    empty: () => ftruncateSync(descriptor),
+    tryAgain: () => {
+      failed = false;
+    },
     close: () => {
       attempt(() => fsyncSync(descriptor));
       closeSync(descriptor);
@@ -74,8 +85,4 @@ function writeAll(descriptor: number, bytes: Buffer): void {
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return isDiskFull(error) ? "no space left on the disk" : error.message;
-}
-
-export function isDiskFull(error: unknown): boolean {
-  return error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
 }

@@ -1,9 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { listSession } from "../detached-process/stop-session.ts";
+import { followLease, writeLease } from "./lease.ts";
 import { markOf } from "./mark.ts";
+import { monotonicMs } from "./monotonic.ts";
 import { makeStubRuns, type StubRuns } from "./stub-run.ts";
 
 const isRoot = process.getuid?.() === 0;
@@ -168,9 +170,24 @@ describe.skipIf(!isRoot)("on a full disk", () => {
         message: `${name} cannot be written: no space left on the disk`,
       });
       expect(status.driver === null ? [] : await listSession(status.driver)).toEqual([]);
+      expect(run.read("output")).toBe("");
+      if (name === "output") expect(run.read("log")).toBe(`headgate: ${status.message}\n`);
       await run.client.kill();
     },
   );
+
+  test("a folder can be forsaken and a lease renewed", async () => {
+    const run = runs.make(disk);
+    const leaseFile = join(disk, "lease");
+    const lease = { bootId: "this", renewedAtMs: 99_999 };
+    writeLease(leaseFile, lease);
+    mkdirSync(run.folder);
+    spawnSync("sh", ["-c", `cat /dev/zero > ${disk}/ballast`]);
+    expect(() => writeFileSync(join(disk, "more"), "x")).toThrow("ENOSPC");
+    expect([run.client.forsake(), (await run.client.observe()).state]).toEqual([true, "forsaken"]);
+    writeLease(leaseFile, { ...lease, renewedAtMs: monotonicMs() + 100_000 });
+    expect(followLease(leaseFile, "this").ageMs()).toBeLessThan(0);
+  });
 });
 
 test("what a run's folder is removed from under ends by itself", async () => {

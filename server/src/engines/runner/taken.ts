@@ -1,4 +1,4 @@
-import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseProcessHandle, type ProcessHandle } from "../detached-process/process-handle.ts";
 import { readFields } from "./fields.ts";
@@ -6,19 +6,28 @@ import { fileNames, render } from "./protocol.ts";
 
 /**
  * Who takes a folder first has it for ever: the runner that will run it, or with `null` the server, so that no runner
- * ever will. A link appears with its whole content or not at all.
+ * ever will. A link appears with its whole content or not at all; the server's is empty, because that much can be
+ * written to a full disk too.
  */
 export function take(folder: string, runner: ProcessHandle | null): boolean {
-  const own = join(folder, `${fileNames.taken}.${process.pid}`);
+  const path = join(folder, fileNames.taken);
+  if (runner === null) return isFirst(() => closeSync(openSync(path, "wx", 0o600)));
+  const own = `${path}.${process.pid}`;
   writeFileSync(own, render({ runner }), { mode: 0o600, flush: true }); // whoever finds it after a power cut can read it
   try {
-    linkSync(own, join(folder, fileNames.taken));
+    return isFirst(() => linkSync(own, path));
+  } finally {
+    rmSync(own, { force: true });
+  }
+}
+
+function isFirst(make: () => void): boolean {
+  try {
+    make();
     return true;
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
     throw error;
-  } finally {
-    rmSync(own, { force: true });
   }
 }
 
@@ -30,5 +39,5 @@ export function readTaker(folder: string): ProcessHandle | null | undefined {
   } catch {
     return undefined;
   }
-  return parseProcessHandle(readFields(text).value("runner")) ?? null;
+  return text === "" ? null : (parseProcessHandle(readFields(text).value("runner")) ?? null);
 }

@@ -1,0 +1,154 @@
+import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { useServer, type AccountClient } from "../../../test/support/given.ts";
+import { gatedProgram, queuedCommands } from "../../../test/support/queued-commands.ts";
+import { mountSmallDisk } from "../../../test/support/small-disk.ts";
+import { stubDriver } from "../../../test/support/stub-driver.ts";
+
+const PATIENCE = { timeout: 20_000 };
+const MIB = 1024 * 1024;
+/** Where nobody may mount, all of it is skipped. */
+const disk = mountSmallDisk(24);
+afterAll(() => disk.unmount());
+
+describe.skipIf(!disk.isMounted)("a full disk", () => {
+  const given = useServer({
+    driver: stubDriver,
+    dataDir: disk.dataDir,
+    settings: { DATABASE_URL: "postgres://shared", HEADGATE_LEASE_SECONDS: "5", HEADGATE_COMMANDS_PER_CLUSTER: "4" },
+  });
+  const { submit, letGo, cancelAll } = queuedCommands(given);
+  const { fill, clear, freeBytes } = disk;
+  afterEach(async () => {
+    clear();
+    await cancelAll();
+  });
+
+  const ended = (account: AccountClient, id: number) => account.get(`/commands/${id}?wait_seconds=20`);
+  const logOf = async (account: AccountClient, id: number) => (await account.get(`/commands/${id}/logs`).reply()).text;
+  const attemptsOf = async (account: AccountClient, id: number) =>
+    (await account.get(`/commands/${id}/attempts`)).attempts;
+
+  async function started(account: AccountClient, program: string, more: Record<string, unknown> = {}): Promise<number> {
+    const id = await submit(account, program, more);
+    await expect.poll(() => account.get(`/commands/${id}`), PATIENCE).toMatchObject({ pid: expect.any(Number) });
+    return id;
+  }
+
+  test("fails the program that prints more than fits, with that cause and nothing else", async () => {
+    const account = await given.account();
+    const quiet = await started(account, gatedProgram("echo fine"));
+    const id = await submit(account, "trap '' PIPE; echo first >&2; head -c 100000000 /dev/zero; exec sleep 600");
+    expect(await ended(account, id)).toMatchObject({ status: "error", num_result_dir: 0 });
+    const cause = "the disk is full: output cannot be written: no space left on the disk";
+    expect(await attemptsOf(account, id)).toMatchObject([{ number: 1, cause }]);
+    expect(await logOf(account, id)).toMatch(new RegExp(`^first\\n(.*\\n)*headgate: ${cause}\\n$`));
+    await account.get(`/commands/${id}/results`).refused(422);
+    // What it had taken is free again: nobody has to make room before others can go on.
+    expect(freeBytes()).toBeGreaterThan(20 * MIB);
+    letGo(account, quiet);
+    expect(await ended(account, quiet)).toMatchObject({ status: "done" });
+    const next = await submit(account, "head -c 1000000 /dev/zero");
+    expect(await ended(account, next)).toMatchObject({ status: "done" });
+  });
+
+  test("ends the log of who writes on, and harms nobody who writes nothing", async () => {
+    const account = await given.account();
+    const quiet = await started(account, gatedProgram());
+    const loud = await started(account, gatedProgram("echo out; echo err >&2"));
+    fill();
+    const [{ at }] = (await heartbeats()) as [{ at: number }];
+    letGo(account, loud);
+    expect(await ended(account, loud)).toMatchObject({ status: "error" });
+    const cause = "the disk is full: (output|log) cannot be written: no space left on the disk";
+    expect(await attemptsOf(account, loud)).toMatchObject([{ cause: expect.stringMatching(new RegExp(`^${cause}$`)) }]);
+    expect(await logOf(account, loud)).toMatch(new RegExp(`headgate: ${cause}\n$`));
+    expect((await account.get(`/commands/${loud}/error_logs`)).error_log).toMatch(new RegExp(`headgate: ${cause}\n$`));
+    // The lease of the node is renewed all the same: it would have ended the quiet one by now.
+    await expect.poll(async () => ((await heartbeats()) as [{ at: number }])[0].at, PATIENCE).toBeGreaterThan(at + 6);
+    letGo(account, quiet);
+    expect(await ended(account, quiet)).toMatchObject({ status: "done" });
+    clear();
+    const next = await submit(account, "echo out; echo err >&2");
+    expect(await ended(account, next)).toMatchObject({ status: "done" });
+    expect(await logOf(account, next)).toBe("err\n");
+  });
+
+  const heartbeats = () =>
+    given.app.services.db.system.query<{ at: number }>(
+      "select extract(epoch from heartbeat_at)::float8 as at from node",
+    );
+
+  test("is named when a program fails on it without a word, and what the program wrote goes first", async () => {
+    const account = await given.account();
+    const id = await submit(account, "head -c 100000000 /dev/zero > big 2>/dev/null || exit 3");
+    expect(await ended(account, id)).toMatchObject({ status: "error" });
+    expect(await attemptsOf(account, id)).toMatchObject([{ exit_code: 3, cause: "exit code 3: the disk was full" }]);
+    expect(await logOf(account, id)).toBe("headgate: exit code 3: the disk was full\n");
+    expect(freeBytes()).toBeGreaterThan(20 * MIB);
+  });
+
+  test("counts as a failure for retry, and the next attempt has the room of the last", async () => {
+    const account = await given.account();
+    const id = await submit(account, '[ "$ATTEMPT" = 2 ] || head -c 100000000 /dev/zero; head -c 2000000 /dev/zero', {
+      retry: 1,
+      retry_delay: 0,
+    });
+    expect(await ended(account, id)).toMatchObject({ status: "done" });
+    expect(await attemptsOf(account, id)).toMatchObject([
+      { cause: expect.stringMatching(/^the disk is full/) },
+      { exit_code: 0, cause: null },
+    ]);
+  });
+
+  test("fails what cannot even be started, with that cause", async () => {
+    const account = await given.account();
+    await submit(account, "true").then((id) => ended(account, id));
+    fill();
+    const id = await submit(account, "echo never", { retry: 1, retry_delay: 0 });
+    expect(await ended(account, id)).toMatchObject({ status: "error" });
+    const cause = "the disk is full: it could not be started";
+    expect(await attemptsOf(account, id)).toMatchObject([{ cause }, { cause }]);
+    clear();
+    const next = await submit(account, "true");
+    expect(await ended(account, next)).toMatchObject({ status: "done" });
+  });
+});
+
+const guarded = mountSmallDisk(16);
+afterAll(() => guarded.unmount());
+
+describe.skipIf(!guarded.isMounted)("a disk that is nearly full", () => {
+  const given = useServer({
+    driver: stubDriver,
+    dataDir: guarded.dataDir,
+    settings: { HEADGATE_LOW_DISK: "20", HEADGATE_LEASE_SECONDS: "5" },
+  });
+  const { submit, letGo } = queuedCommands(given);
+  const { fill, clear } = guarded;
+
+  test("lets what runs end, keeps what waits waiting, and refuses the rest, until there is room again", async () => {
+    const account = await given.account();
+    const running = await submit(account, gatedProgram("echo out"));
+    await expect.poll(() => account.get(`/commands/${running}`), PATIENCE).toMatchObject({ pid: expect.any(Number) });
+    await setNodeState("paused");
+    const waiting = await submit(account, "echo out");
+    fill(2 * MIB);
+    await expect.poll(async () => (await fetch(`${given.base}/readyz`)).status, PATIENCE).toBe(503);
+    const again = { command_type: "SparkCommand", language: "python", program: "true" };
+    await account.post("/commands", again).refused(503, /^The disk is nearly full/);
+    await setNodeState("active");
+    await expect
+      .poll(() => account.get(`/commands/${waiting}`), PATIENCE)
+      .toMatchObject({ status: "waiting", waiting_reason: "the disk of the node is nearly full" });
+    letGo(account, running);
+    expect(await account.get(`/commands/${running}?wait_seconds=20`)).toMatchObject({ status: "done" });
+    expect(await account.get(`/commands/${waiting}`)).toMatchObject({ status: "waiting", start_time: null });
+    clear();
+    expect(await account.get(`/commands/${waiting}?wait_seconds=20`)).toMatchObject({ status: "done" });
+    await expect.poll(async () => (await fetch(`${given.base}/readyz`)).status, PATIENCE).toBe(200);
+    const { id } = await account.post("/commands", again);
+    expect(await account.get(`/commands/${id}?wait_seconds=20`)).toMatchObject({ status: "done" });
+  });
+
+  const setNodeState = (state: string) => given.app.services.db.system.query("update node set state = $1", [state]);
+});
