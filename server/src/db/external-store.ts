@@ -53,7 +53,8 @@ function clientOf(connection: ClientConfig): Client {
   }
 }
 
-function cureOf(cause: unknown): string {
+/** One line without a secret. */
+export function cureOf(cause: unknown): string {
   if (!(cause instanceof Error)) return NO_ANSWER;
   const known = "code" in cause ? CURES[String(cause.code)] : undefined;
   if (known !== undefined) return known;

@@ -1,0 +1,37 @@
+import { randomBytes } from "node:crypto";
+import type { KeyRing } from "../lib/key-ring.ts";
+import { Secret } from "../lib/secret.ts";
+
+/** `password`: of its role in PostgreSQL. `secret`: what a Spark shows to be let in. */
+export const METASTORE_SECRETS = ["password", "secret"] as const;
+export type MetastoreSecret = (typeof METASTORE_SECRETS)[number];
+
+export type SealedSecrets = Readonly<Record<MetastoreSecret, Buffer>>;
+export type OpenSecrets = Readonly<Record<MetastoreSecret, Secret>>;
+
+/** Letters and digits only: they go into files of several formats as they are. */
+export function newSecret(): Secret {
+  return new Secret(randomBytes(24).toString("hex"));
+}
+
+/** A value is sealed for its column and account, so that it opens nowhere else. */
+function context(name: MetastoreSecret, accountId: number): string {
+  return `metastore.${name}:${accountId}`;
+}
+
+export function sealSecret(keys: KeyRing, accountId: number, name: MetastoreSecret, secret: Secret): Buffer {
+  return keys.seal(Buffer.from(secret.reveal()), context(name, accountId));
+}
+
+export function sealSecrets(keys: KeyRing, accountId: number, { password, secret }: OpenSecrets): SealedSecrets {
+  return {
+    password: sealSecret(keys, accountId, "password", password),
+    secret: sealSecret(keys, accountId, "secret", secret),
+  };
+}
+
+export function openSecrets(keys: KeyRing, accountId: number, sealed: SealedSecrets): OpenSecrets {
+  const open = (name: MetastoreSecret): Secret =>
+    new Secret(keys.open(sealed[name], context(name, accountId)).toString("utf8"));
+  return { password: open("password"), secret: open("secret") };
+}

@@ -1,0 +1,136 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Client } from "pg";
+
+/**
+ * Statements that make and drop the database and the role of one metastore. Roles and databases are not part of any
+ * transaction: each statement may be the last before a crash, so each may be done again.
+ */
+export interface Rights {
+  readonly login: string;
+  readonly mayCreateDatabases: boolean;
+  readonly mayCreateRoles: boolean;
+}
+
+/** One at a time for each name, whatever node it comes from. */
+export async function lockName(client: Client, name: string): Promise<void> {
+  await client.query("select pg_advisory_lock(hashtextextended($1, 0))", [name]);
+}
+
+export async function readRights(client: Client): Promise<Rights> {
+  const { rows } = await client.query<Rights>(
+    `select rolname as login, rolsuper or rolcreatedb as "mayCreateDatabases", rolsuper or rolcreaterole as "mayCreateRoles"
+       from pg_roles where rolname = current_user`,
+  );
+  const [rights] = rows;
+  if (rights === undefined) throw new Error("the rights query returned no row");
+  return rights;
+}
+
+/** It owns nothing and may do nothing: the right to enter its database comes last. */
+export async function makeRole(
+  client: Client,
+  name: string,
+  { verifier, connections }: { verifier: string; connections: number },
+): Promise<void> {
+  const role = client.escapeIdentifier(name);
+  const options = `login password ${client.escapeLiteral(verifier)} connection limit ${connections}`;
+  const exists = await client.query("select from pg_roles where rolname = $1", [name]);
+  await client.query(`${exists.rowCount === 0 ? "create" : "alter"} role ${role} ${options}`);
+  // To be able to end its connections, one day.
+  await client.query(`grant ${role} to current_user`);
+}
+
+/** From the template that nobody can be connected to, in the encoding of the product's own. */
+export async function makeDatabase(client: Client, name: string): Promise<void> {
+  const database = client.escapeIdentifier(name);
+  const { rows } = await client.query<{ exists: boolean; encoding: string; collate: string; ctype: string }>(
+    `select exists (select from pg_database where datname = $1), pg_encoding_to_char(encoding) as encoding,
+            datcollate as collate, datctype as ctype
+       from pg_database where datname = current_database()`,
+    [name],
+  );
+  const [own] = rows;
+  if (own !== undefined && !own.exists) {
+    const [encoding, collate, ctype] = [own.encoding, own.collate, own.ctype].map((text) => client.escapeLiteral(text));
+    await client.query(
+      `create database ${database} template template0 encoding ${encoding} lc_collate ${collate} lc_ctype ${ctype}`,
+    );
+  }
+  await client.query(`revoke all on database ${database} from public`);
+}
+
+/** In the database of that name. */
+export async function openSchema(client: Client, name: string): Promise<void> {
+  await client.query(`revoke all on schema public from public`);
+  await client.query(`grant usage, create on schema public to ${client.escapeIdentifier(name)}`);
+}
+
+export async function letIn(client: Client, name: string): Promise<void> {
+  const quoted = client.escapeIdentifier(name);
+  await client.query(`grant connect on database ${quoted} to ${quoted}`);
+}
+
+export async function mayConnect(client: Client, role: string, database: string): Promise<boolean> {
+  const { rows } = await client.query<{ may: boolean }>("select has_database_privilege($1, $2, 'connect') as may", [
+    role,
+    database,
+  ]);
+  return rows[0]?.may ?? true;
+}
+
+/** By default PostgreSQL lets every role into every database. Without effect where the database is not ours. */
+export async function closeToPublic(client: Client, database: string): Promise<void> {
+  await client.query(`revoke connect on database ${client.escapeIdentifier(database)} from public`);
+}
+
+const DROP_TRIES = 50;
+const TRY_AGAIN_MS = 100;
+const IN_USE = "55006";
+
+/**
+ * Not "with (force)": that is refused while an autovacuum worker, a superuser's process, looks at the database. A plain
+ * drop sends such a worker away by itself.
+ */
+export async function dropDatabaseAndRole(client: Client, name: string): Promise<void> {
+  const quoted = client.escapeIdentifier(name);
+  const role = await client.query("select from pg_roles where rolname = $1", [name]);
+  if (role.rowCount !== 0) {
+    await client.query(`alter role ${quoted} nologin`); // what we end must not come back
+    await client.query(`grant ${quoted} to current_user`);
+  }
+  for (let tries = 1; ; tries += 1) {
+    await client.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = $1 and usename in ($1, current_user) and pid <> pg_backend_pid()`,
+      [name],
+    );
+    try {
+      await client.query(`drop database if exists ${quoted}`);
+      break;
+    } catch (error) {
+      if (codeOf(error) !== IN_USE || tries === DROP_TRIES) throw error;
+      await delay(TRY_AGAIN_MS);
+    }
+  }
+  await client.query(`drop role if exists ${quoted}`);
+}
+
+/** Names of databases and roles whose account is gone. */
+export async function listOrphans(client: Client, prefix: string, limit: number): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `with named as (
+       select datname::text as name from pg_database where starts_with(datname::text, $1)
+       union select rolname::text from pg_roles where starts_with(rolname::text, $1)),
+     numbered as (select name, substr(name, length($1) + 1) as number from named)
+     select name from numbered
+      where case when number ~ '^[1-9][0-9]{0,17}$'
+                 then not exists (select from account where id = number::bigint) else false end
+      order by name limit $2`,
+    [prefix, limit],
+  );
+  return rows.map(({ name }) => name);
+}
+
+export function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+}

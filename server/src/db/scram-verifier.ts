@@ -1,0 +1,16 @@
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
+import type { Secret } from "../lib/secret.ts";
+
+const ITERATIONS = 4096;
+
+/**
+ * What PostgreSQL stores of a password (RFC 5803), to be named in its place in `create role … password`: the statement
+ * may go into the server's log. For passwords of ASCII characters only.
+ */
+export function scramVerifier(password: Secret, salt = randomBytes(16)): string {
+  const salted = pbkdf2Sync(password.reveal(), salt, ITERATIONS, 32, "sha256");
+  const keyed = (text: string): Buffer => createHmac("sha256", salted).update(text).digest();
+  const storedKey = createHash("sha256").update(keyed("Client Key")).digest("base64");
+  const serverKey = keyed("Server Key").toString("base64");
+  return `SCRAM-SHA-256$${ITERATIONS}:${salt.toString("base64")}$${storedKey}:${serverKey}`;
+}
