@@ -20,8 +20,10 @@ export function openApiText(): string {
   return `${JSON.stringify(headgateOpenApi(), null, 2)}\n`;
 }
 
-export function describeAccess({ permission }: OperationAccess): AccessNote {
-  const rest = { permission, needsToken: permission !== "public", isHidden: permission === "operator" };
+export function describeAccess({ permission, alternatives }: OperationAccess): AccessNote {
+  const shown =
+    typeof permission === "string" || alternatives === undefined ? permission : { ...permission, alternatives };
+  const rest = { permission: shown, needsToken: permission !== "public", isHidden: permission === "operator" };
   switch (permission) {
     case "public":
       return { ...rest, text: "Needs no token." };

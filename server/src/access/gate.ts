@@ -18,7 +18,7 @@ import {
 } from "./idempotency.ts";
 import type { Limits } from "./limits.ts";
 import type { Admitted, OperationAccess, Visitor } from "./operation.ts";
-import { isPermitted, type PermissionRow } from "./permission.ts";
+import { isPermitted, lackOf } from "./permission.ts";
 import { touchLastLogin } from "./store.ts";
 import { isWellFormedToken } from "./token.ts";
 import { normalAddress } from "./whitelist/ip-address.ts";
@@ -81,7 +81,7 @@ export function accessGate({
       if (permission === "operator" && known.state === "active" && known.addressAllowed && !caller.isOperator) {
         throw notFound();
       }
-      const refusal = refusalOf(known) ?? (typeof permission === "object" ? lackOf(permission, caller) : undefined);
+      const refusal = refusalOf(known) ?? lackOfAll(endpoint.access, caller);
       if (refusal !== undefined) {
         denials.add(caller, endpoint.id);
         throw new Fault("forbidden", refusal);
@@ -136,9 +136,9 @@ function refusalOf({ state, addressAllowed }: Authenticated): string | undefined
   }
 }
 
-function lackOf(row: PermissionRow, caller: Caller): string | undefined {
-  if (isPermitted(row, caller)) return undefined;
-  return `You may not do this: it needs membership in ${row.groups.join(" or ")}, or a role that allows ${row.role}.`;
+function lackOfAll({ permission, alternatives = [] }: OperationAccess, caller: Caller): string | undefined {
+  if (typeof permission === "string" || alternatives.some((row) => isPermitted(row, caller))) return undefined;
+  return lackOf(permission, caller);
 }
 
 function scopeOf(caller: Caller, { method, path, idempotencyKey }: Arrival): IdempotencyScope | undefined {

@@ -17,6 +17,8 @@ import type { PermissionRow } from "./permission.ts";
  */
 export interface OperationAccess {
   permission: PermissionRow | "member" | "operator" | "public";
+  /** Where the body chooses what is done: the gate lets in whoever one of the rows does, the handler asks for the one. */
+  alternatives?: readonly PermissionRow[];
   /** The object whose policy decides before the table does, and where its id stands in the request. */
   object?: { type: ObjectType; idFrom: { params: string } | { body: string } | { query: string } };
 }

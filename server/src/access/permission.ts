@@ -54,6 +54,12 @@ export function isPermitted(row: PermissionRow, { groups, statements }: Standing
   return verdicts.includes("allow") || row.groups.some((group) => groups.has(group));
 }
 
+/** What somebody lacks to do it, for them to read; undefined: nothing. */
+export function lackOf(row: PermissionRow, standing: Standing): string | undefined {
+  if (isPermitted(row, standing)) return undefined;
+  return `You may not do this: it needs membership in ${row.groups.join(" or ")}, or a role that allows ${row.role}.`;
+}
+
 function speaksOf(statement: RoleStatement, resource: string, action: string): boolean {
   return (
     (statement.resource === resource || statement.resource === "all") &&
