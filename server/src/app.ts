@@ -11,6 +11,7 @@ import type { AccountServices } from "./accounts/account-services.ts";
 import { accountStorage } from "./accounts/account-storage.ts";
 import { sparkStorage } from "./accounts/spark-storage.ts";
 import { firstAccountId } from "./accounts/store/operator.ts";
+import type { ClusterServices } from "./clusters/cluster-services.ts";
 import { addDefaultCluster } from "./clusters/default-cluster.ts";
 import { outcomeServices, type OutcomeServices } from "./commands/outcome-services.ts";
 import { accountIdentity } from "./commands/queue/attempt-folders.ts";
@@ -52,7 +53,7 @@ const DRAIN_LIMIT_MS = 20_000;
  * The composition root: the only place that constructs things. It takes a store that is already migrated and gives a
  * server that listens; `main.ts` decides where the store comes from, tests hand in one of their own.
  */
-export interface Services extends SubmissionServices, OutcomeServices {
+export interface Services extends SubmissionServices, OutcomeServices, ClusterServices {
   db: Database;
   keys: KeyRing;
   limits: Limits;
@@ -131,10 +132,9 @@ async function compose(
   const sql = await openSql({ ...leaseOf(config), ...config, spark, contributionsOf, sandbox, isolation, log });
   const diskGuard = guardDisk(config.dataDir, config.lowDiskPercent);
   await diskGuard.check();
-  const queue = composeQueue(config, {
-    ...{ connection, db, log, registry, node, driver: programs, sandbox, isolation },
-    ...{ sql: sql.executor, sharedMemory: sql.memory, isDiskLow: () => diskGuard.refusal() !== undefined },
-  });
+  const parts = { connection, db, log, registry, node, driver: programs, sandbox, isolation };
+  const isDiskLow = (): boolean => diskGuard.refusal() !== undefined;
+  const queue = composeQueue(config, { ...parts, sql: sql.executor, sharedMemory: sql.memory, isDiskLow });
   held.defer(() => queue.stop());
   const macros = macroSandbox();
   held.defer(() => macros.stop());
@@ -148,6 +148,7 @@ async function compose(
     config,
     accountSettings,
     furnishAccount: addDefaultCluster,
+    clusterRules: config,
     accountStorage: storage,
     macroSandbox: macros,
     commandEvents: queue.events,

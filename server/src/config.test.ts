@@ -48,6 +48,7 @@ test("nothing set gives the documented defaults", () => {
     lowDiskPercent: 5,
     defaultFeatures: [],
     allowedNetworks: ["127.0.0.0/8", "::1/128"],
+    hadoopConfs: new Map(),
     memoryBudgetMiB: null,
     commandsPerAccount: 20,
     commandsPerCluster: 8,
@@ -108,6 +109,9 @@ describe("values", () => {
     ["HEADGATE_TRUSTED_PROXIES", "10.0.0.0/33", "must be a comma list of IP addresses or CIDR blocks"],
     ["HEADGATE_TRUSTED_PROXIES", "10.0.0.1,", "must be a comma list of IP addresses or CIDR blocks"],
     ["HEADGATE_ALLOWED_NETWORKS", "fe80::1%eth0", "must be a comma list of IP addresses or CIDR blocks"],
+    ["HEADGATE_HADOOP_CONFS", "/etc/hadoop", "must be a comma list of name=/absolute/folder"],
+    ["HEADGATE_HADOOP_CONFS", "prod=etc/hadoop", "must be a comma list of name=/absolute/folder"],
+    ["HEADGATE_HADOOP_CONFS", "a b=/etc/hadoop", "must be a comma list of name=/absolute/folder"],
     ["HEADGATE_S3_ENDPOINT", "s3.example", "must be an http:// or https:// address"],
     ["HEADGATE_S3_ENDPOINT", "https://key@s3.example", "must be an http:// or https:// address"],
     ["HEADGATE_FEATURES", "macros", "must be a comma list of ip_whitelisting"],
@@ -133,6 +137,13 @@ describe("values", () => {
     expect(read({ HEADGATE_FEATURES: "large_scripts,script_macros" }).defaultFeatures).toEqual([
       "large_scripts",
       "script_macros",
+    ]);
+  });
+
+  test("Hadoop configurations are folders by name", () => {
+    expect([...read({ HEADGATE_HADOOP_CONFS: "prod=/etc/hadoop/prod, dev=/srv/dev" }).hadoopConfs]).toEqual([
+      ["prod", "/etc/hadoop/prod"],
+      ["dev", "/srv/dev"],
     ]);
   });
 

@@ -41,6 +41,8 @@ export interface Config {
   readonly lowDiskPercent: number;
   readonly defaultFeatures: readonly Feature[];
   readonly allowedNetworks: readonly string[];
+  /** Folders of Hadoop configurations, by the names that clusters know them by. */
+  readonly hadoopConfs: ReadonlyMap<string, string>;
   /** Null: a share of the machine. */
   readonly memoryBudgetMiB: number | null;
   readonly commandsPerAccount: number;
@@ -114,6 +116,7 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
     lowDiskPercent: value(settings.lowDiskPercent),
     defaultFeatures: value(settings.defaultFeatures),
     allowedNetworks: optional(settings.allowedNetworks) ?? (isLoopback(host) ? loopbackNetworks : Object.freeze([])),
+    hadoopConfs: new Map(value(settings.hadoopConfs)),
     memoryBudgetMiB: optional(settings.memoryBudgetMiB),
     commandsPerAccount: value(settings.commandsPerAccount),
     commandsPerCluster: value(settings.commandsPerCluster),

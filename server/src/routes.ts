@@ -29,7 +29,12 @@ import { listAllAccounts } from "./accounts/list-accounts.ts";
 import { viewAccount } from "./accounts/view-account.ts";
 import { viewAccountV2 } from "./accounts/view-account-v2.ts";
 import { viewFeatures } from "./accounts/view-features.ts";
+import { cloneCluster } from "./clusters/clone-cluster.ts";
+import { createCluster } from "./clusters/create-cluster.ts";
+import { deleteCluster } from "./clusters/delete-cluster.ts";
+import { editCluster } from "./clusters/edit-cluster.ts";
 import { listClusters } from "./clusters/list-clusters.ts";
+import { reassignLabel } from "./clusters/reassign-label.ts";
 import { viewCluster } from "./clusters/view-cluster.ts";
 import { cancelCommand } from "./commands/cancel-command.ts";
 import { editNode } from "./commands/edit-node.ts";
@@ -106,6 +111,11 @@ export const endpoints = [
   // clusters
   listClusters,
   viewCluster,
+  createCluster,
+  editCluster,
+  deleteCluster,
+  cloneCluster,
+  reassignLabel,
   // commands (§4.2–4.6)
   submitCommand,
   listHistory,

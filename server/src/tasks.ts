@@ -1,5 +1,6 @@
 import { keepRetention, type Retention } from "./access/retention.ts";
 import { resealSecrets } from "./accounts/reseal-secrets.ts";
+import { resealClusterTokens } from "./clusters/reseal-tokens.ts";
 import { resealCommandSecrets } from "./commands/reseal-secrets.ts";
 import type { Database } from "./db/database.ts";
 import type { Clock } from "./lib/clock.ts";
@@ -37,6 +38,7 @@ export function periodicTasks({
     { name: "keys", everySeconds: 5, run: async () => keys.reload() },
     { name: "reseal", everySeconds: 60, run: () => resealSecrets(db, keys, RESEAL_BATCH) },
     { name: "reseal-commands", everySeconds: 60, run: () => resealCommandSecrets(db.system, keys, RESEAL_BATCH) },
+    { name: "reseal-clusters", everySeconds: 60, run: () => resealClusterTokens(db, keys, RESEAL_BATCH) },
     { name: "retention", everySeconds: 600, run: () => keepRetention(db, clock, retention) },
     { name: "command files", everySeconds: 600, run: keepFiles },
     { name: "publish", everySeconds: 1, run: publish },

@@ -24,6 +24,9 @@ export function settingsCommand(cli: Cli): Command {
 function shown(value: Config[keyof Config] | undefined): string | null {
   if (value === null || value === undefined) return null;
   if (value instanceof Secret) return value.toString();
-  if (typeof value === "object") return value.length === 0 ? "none" : value.join(",");
+  if (typeof value === "object") {
+    const list = "join" in value ? value : [...value].map(([name, text]) => `${name}=${text}`);
+    return list.length === 0 ? "none" : list.join(",");
+  }
   return String(value);
 }

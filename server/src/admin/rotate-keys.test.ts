@@ -19,6 +19,8 @@ beforeAll(async () => {
     account: { storage_access_key: "AKIAEXAMPLE00001", storage_secret_key: "first" },
   });
   await account.post("/commands", { command_type: "HadoopCommand", sub_command: "s3distcp", encryptionKey: "sealed" });
+  const engine = { type: "connect", url: "sc://connect.example.com:15002", token: "sealed" };
+  await account.post("/clusters", { labels: ["remote"], engine });
 });
 
 function keyIds(): number[] {
@@ -40,7 +42,8 @@ async function keyIdsInUse(): Promise<number[]> {
     `select storage_secret_key as sealed from account where storage_secret_key is not null
      union all select storage_access_key from account where storage_access_key is not null
      union all select reply from idempotency
-     union all select secrets from command where secrets is not null`,
+     union all select secrets from command where secrets is not null
+     union all select token from cluster where token is not null`,
   );
   return [...new Set(rows.map(({ sealed }) => KeyRing.keyIdOf(sealed)))];
 }

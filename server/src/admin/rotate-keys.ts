@@ -4,6 +4,8 @@ import { Command } from "commander";
 import { countRepliesNotUnder, resealReplies } from "../access/reseal-replies.ts";
 import { resealSecrets } from "../accounts/reseal-secrets.ts";
 import { countSealedBefore } from "../accounts/store/sealed.ts";
+import { resealClusterTokens } from "../clusters/reseal-tokens.ts";
+import { countTokensNotUnder } from "../clusters/store/sealed.ts";
 import { resealCommandSecrets } from "../commands/reseal-secrets.ts";
 import { countSecretsNotUnder } from "../commands/store/sealed.ts";
 import type { Database } from "../db/database.ts";
@@ -70,7 +72,8 @@ async function resealEverything(db: Database, keys: KeyRing): Promise<boolean> {
       const accounts = await resealSecrets(db, keys, BATCH);
       const replies = await resealReplies(db.system, keys, BATCH);
       const commands = await resealCommandSecrets(db.system, keys, BATCH);
-      if (accounts + replies + commands === 0) return true;
+      const clusters = await resealClusterTokens(db, keys, BATCH);
+      if (accounts + replies + commands + clusters === 0) return true;
       const left = accounts + (await countNotUnder(db, keys.newestId));
       idle = left < before ? 0 : idle + 1;
       if (idle > ROUNDS_WITHOUT_PROGRESS) return false;
@@ -84,9 +87,10 @@ async function resealEverything(db: Database, keys: KeyRing): Promise<boolean> {
   }
 }
 
-/** Kept replies and secrets of commands. */
-async function countNotUnder(db: Database, keyId: number): Promise<number> {
-  return (await countRepliesNotUnder(db.system, keyId)) + (await countSecretsNotUnder(db.system, keyId));
+/** Kept replies, secrets of commands and tokens of clusters. */
+async function countNotUnder({ system }: Database, keyId: number): Promise<number> {
+  const counts = [countRepliesNotUnder, countSecretsNotUnder, countTokensNotUnder].map((count) => count(system, keyId));
+  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
 }
 
 /** Longer than a server takes to see a new key, and than a transaction that sealed with the old one can last. */

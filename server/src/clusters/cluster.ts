@@ -1,7 +1,9 @@
 import { Type, type Static } from "typebox";
 import { Id, Nullable, OneOf, Timestamp } from "../http/schema.ts";
 import { isoSeconds } from "../lib/clock.ts";
-import type { ClusterRow } from "./store.ts";
+import { Engine, engineObject } from "./engine.ts";
+import { PoolObject, poolsObject } from "./pools.ts";
+import { CLUSTER_STATES, type ClusterRow } from "./store/cluster.ts";
 
 /** Where commands run (decisions §5). */
 export const Cluster = Type.Object(
@@ -9,16 +11,18 @@ export const Cluster = Type.Object(
     id: Id,
     account_id: Type.Integer(),
     labels: Type.Array(Type.String(), { description: "Each is unique in the account" }),
-    engine: Type.Unsafe<ClusterRow["engine"]>(
-      Type.Object({ type: Type.String({ examples: ["local"] }) }, { additionalProperties: true }),
+    engine: Engine,
+    spark_config: Type.Unsafe<Readonly<Record<string, string>>>(
+      Type.Object({}, { additionalProperties: Type.String() }),
     ),
-    spark_config: Type.Unsafe<Record<string, unknown>>(Type.Object({}, { additionalProperties: true })),
     environment_id: Nullable(Type.Integer()),
-    pools: Type.Unsafe<Record<string, unknown>>(Type.Object({}, { additionalProperties: true })),
+    pools: Type.Unsafe<Record<string, Static<typeof PoolObject>>>(
+      Type.Object({}, { additionalProperties: PoolObject }),
+    ),
     max_concurrent_commands: Nullable(Type.Integer({ description: "Null: the deployment's" })),
     idle_cluster_timeout: Nullable(Type.Integer({ description: "Hours; null: the account's" })),
-    idle_cluster_timeout_in_secs: Nullable(Type.Integer()),
-    state: OneOf(["DOWN", "PENDING", "UP", "TERMINATING"]),
+    idle_cluster_timeout_in_secs: Nullable(Type.Integer({ description: "Counts before the hours" })),
+    state: OneOf(CLUSTER_STATES),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
@@ -30,10 +34,10 @@ export function clusterObject(row: ClusterRow): Static<typeof Cluster> {
     id: row.id,
     account_id: row.accountId,
     labels: row.labels,
-    engine: row.engine,
+    engine: engineObject(row.engine, row.token !== null),
     spark_config: row.sparkConfig,
     environment_id: null,
-    pools: row.pools,
+    pools: poolsObject(row.pools),
     max_concurrent_commands: row.maxConcurrentCommands,
     idle_cluster_timeout: row.idleClusterTimeoutHours,
     idle_cluster_timeout_in_secs: row.idleClusterTimeoutSeconds,

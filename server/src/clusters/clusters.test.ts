@@ -36,9 +36,14 @@ describe("GET /api/v1.2/clusters", () => {
     expect(clusters).toMatchObject([{ labels: ["default"] }]);
   });
 
-  test("past the end the list is empty", async () => {
+  test("lists in the order they were made, in pages; past the end the list is empty", async () => {
     const account = await given.account();
-    expect((await account.get("/clusters?page=2")).clusters).toEqual([]);
+    for (const label of ["b", "a"]) await account.post("/clusters", { labels: [label], engine: { type: "local" } });
+    const labelsOf = async (query: string): Promise<string[]> =>
+      (await account.get(`/clusters?${query}`)).clusters.flatMap(({ labels }: { labels: string[] }) => labels);
+    expect(await labelsOf("per_page=2")).toEqual(["default", "b"]);
+    expect(await labelsOf("per_page=2&page=2")).toEqual(["a"]);
+    expect(await labelsOf("page=2")).toEqual([]);
   });
 });
 
@@ -51,10 +56,10 @@ describe("GET /api/v1.2/clusters/<id or label>", () => {
 
   test("another account's cluster is as one that never was", async () => {
     const [account, other] = [await given.account(), await given.account()];
-    const { id } = await other.get("/clusters/default");
+    const { id } = await other.post("/clusters", { labels: ["theirs"], engine: { type: "local" } });
     const foreign = await account.get(`/clusters/${id}`).refused(404);
     expect(foreign.text).toBe((await account.get("/clusters/987654321").refused(404)).text);
-    await account.get("/clusters/unknown-label").refused(404);
+    expect((await account.get("/clusters/theirs").refused(404)).text).toBe(foreign.text);
   });
 
   test("a member without a role may not look", async () => {

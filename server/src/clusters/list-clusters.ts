@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { pageOf, PageQuery, PagingInfo, pagingInfo, shownRows } from "../http/paging.ts";
 import { Cluster, clusterObject } from "./cluster.ts";
-import { listClusters as selectClusters } from "./store.ts";
+import { listClusters as selectClusters } from "./store/cluster.ts";
 
 export const listClusters = operation({
   id: "cluster_list",

@@ -1,9 +1,6 @@
-import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
-import { parseReference, PathReference } from "../access/reference.ts";
-import { notFound } from "../http/input.ts";
 import { Cluster, clusterObject } from "./cluster.ts";
-import { findCluster } from "./store.ts";
+import { clusterInPath, ClusterParams } from "./cluster-in-path.ts";
 
 export const viewCluster = operation({
   id: "cluster_view",
@@ -12,15 +9,13 @@ export const viewCluster = operation({
   tag: "Clusters",
   method: "GET",
   paths: { "v1.2": "/clusters/:cluster_id" },
-  access: { permission: { groups: ["system-user", "system-admin"], role: "cluster:read" } },
-  params: Type.Object({ cluster_id: PathReference }),
-  reply: Cluster,
-
-  async find({ params, reader }) {
-    const row = await findCluster(reader, parseReference(params.cluster_id));
-    if (row === undefined) throw notFound();
-    return row;
+  access: {
+    permission: { groups: ["system-user", "system-admin"], role: "cluster:read" },
+    object: { type: "cluster", idFrom: { params: "cluster_id" } },
   },
+  params: ClusterParams,
+  reply: Cluster,
+  find: clusterInPath,
 
   handle: async ({ found }) => clusterObject(found),
 });

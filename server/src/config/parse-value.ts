@@ -36,6 +36,12 @@ export function listOf<T>(item: ParseValue<T>): ParseValue<readonly T[]> {
 /** No shell expands a value of the file, so `~` would become a folder of that name. */
 export const path: ParseValue<string> = matching(/^[^~\p{Cc}][^\p{Cc}]*$/u);
 
+/** `prod=/etc/hadoop/prod`. */
+export const namedFolder: ParseValue<readonly [name: string, folder: string]> = (text) => {
+  const [, name, folder] = /^([A-Za-z0-9][A-Za-z0-9_.-]{0,63})=(\/[^\p{Cc},]*)$/u.exec(text) ?? [];
+  return name === undefined || folder === undefined ? undefined : [name, folder];
+};
+
 export const host: ParseValue<string> = (text) =>
   isIP(text) !== 0 || /^(?=.{1,253}$)(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*$/i.test(text) ? text : undefined;
 

@@ -6,6 +6,7 @@ import {
   integer,
   listOf,
   matching,
+  namedFolder,
   network,
   oneOf,
   path,
@@ -197,6 +198,14 @@ export const settings = {
     allowed: networks,
     parse: listOf(network),
     derived: "loopback when HEADGATE_HOST is loopback, else none",
+  }),
+  hadoopConfs: fixed({
+    name: "HEADGATE_HADOOP_CONFS",
+    description:
+      "Folders with the Hadoop configuration of YARN clusters on this machine, by the name that clusters know them by.",
+    allowed: "a comma list of name=/absolute/folder, or none",
+    parse: listOf(namedFolder),
+    default: "none",
   }),
   memoryBudgetMiB: derived({
     name: "HEADGATE_MEMORY_BUDGET",

@@ -75,6 +75,15 @@ create table api_token (
   created_at timestamp with time zone default now() not null
 );
 
+create table app (
+  id bigint generated always as identity,
+  account_id bigint default current_account_id() not null,
+  name text not null,
+  kind text default 'spark'::text not null,
+  config jsonb default '{}'::jsonb not null,
+  created_at timestamp with time zone default now() not null
+);
+
 create table app_user (
   id bigint generated always as identity,
   email text not null,
@@ -108,7 +117,15 @@ create table cluster (
   idle_cluster_timeout_seconds integer,
   state text default 'DOWN'::text not null,
   created_at timestamp with time zone default now() not null,
-  updated_at timestamp with time zone default now() not null
+  updated_at timestamp with time zone default now() not null,
+  token bytea,
+  state_fence bigint default 0 not null,
+  state_since timestamp with time zone default now() not null,
+  up_since timestamp with time zone,
+  worked_until timestamp with time zone,
+  start_failure text,
+  start_failed_at timestamp with time zone,
+  deleted_at timestamp with time zone
 );
 
 create table cluster_label (
@@ -271,6 +288,9 @@ alter table account add constraint account_refresh_engine_check CHECK ((refresh_
 alter table api_token add constraint api_token_pkey PRIMARY KEY (id);
 alter table api_token add constraint api_token_sha256 UNIQUE (sha256);
 
+alter table app add constraint app_kind_check CHECK ((kind = 'spark'::text));
+alter table app add constraint app_pkey PRIMARY KEY (id);
+
 alter table app_user add constraint app_user_pkey PRIMARY KEY (id);
 
 alter table audit_event add constraint audit_event_outcome_check CHECK ((outcome = ANY (ARRAY['done'::text, 'denied'::text])));
@@ -328,6 +348,8 @@ alter table account add constraint account_parent_id_fkey FOREIGN KEY (parent_id
 alter table api_token add constraint api_token_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE;
 alter table api_token add constraint api_token_membership_id_fkey FOREIGN KEY (membership_id) REFERENCES membership(id) ON DELETE CASCADE;
 
+alter table app add constraint app_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE;
+
 alter table audit_event add constraint audit_event_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE;
 
 alter table cluster add constraint cluster_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE;
@@ -371,6 +393,8 @@ CREATE INDEX api_token_by_account ON public.api_token USING btree (account_id);
 CREATE INDEX api_token_expiry ON public.api_token USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 CREATE UNIQUE INDEX api_token_one_current ON public.api_token USING btree (membership_id) WHERE (expires_at IS NULL);
 
+CREATE INDEX app_by_account ON public.app USING btree (account_id, id);
+
 CREATE UNIQUE INDEX app_user_email ON public.app_user USING btree (lower(email));
 
 CREATE INDEX audit_event_at ON public.audit_event USING btree (at);
@@ -378,15 +402,19 @@ CREATE INDEX audit_event_by_account ON public.audit_event USING btree (account_i
 CREATE UNIQUE INDEX audit_event_denial ON public.audit_event USING btree (token_id, operation, minute) WHERE (outcome = 'denied'::text);
 
 CREATE INDEX cluster_by_account ON public.cluster USING btree (account_id, id);
+CREATE INDEX cluster_changing ON public.cluster USING btree (id) WHERE (state = ANY (ARRAY['PENDING'::text, 'TERMINATING'::text]));
+CREATE INDEX cluster_sealed ON public.cluster USING btree (id) WHERE (token IS NOT NULL);
+CREATE INDEX cluster_up ON public.cluster USING btree (id) WHERE (state = 'UP'::text);
 
 CREATE INDEX cluster_label_by_cluster ON public.cluster_label USING btree (cluster_id);
 
 CREATE INDEX command_active_by_account ON public.command USING btree (account_id) WHERE (status = ANY (ARRAY['running'::text, 'cancelling'::text]));
-CREATE INDEX command_by_cluster ON public.command USING btree (cluster_id);
+CREATE INDEX command_by_cluster ON public.command USING btree (cluster_id, end_time);
 CREATE INDEX command_ended ON public.command USING btree (end_time) WHERE (end_time IS NOT NULL);
 CREATE INDEX command_held ON public.command USING btree (node_id) WHERE (status = ANY (ARRAY['running'::text, 'cancelling'::text]));
 CREATE INDEX command_history ON public.command USING btree (account_id, created_at DESC, id DESC);
 CREATE INDEX command_history_of_user ON public.command USING btree (account_id, user_id, created_at DESC, id DESC);
+CREATE INDEX command_of_app ON public.command USING btree (app_id) WHERE ((app_id IS NOT NULL) AND (end_time IS NULL));
 CREATE INDEX command_sealed ON public.command USING btree (id) WHERE (secrets IS NOT NULL);
 CREATE INDEX command_waiting ON public.command USING btree (cluster_id, due_at, id) WHERE ((status = 'waiting'::text) OR ((status = 'running'::text) AND (node_id IS NULL)));
 
@@ -439,6 +467,10 @@ create policy own_account on account as permissive for all to headgate_account
 
 alter table api_token enable row level security;
 create policy own_account on api_token as permissive for all to headgate_account
+  using ((account_id = ( SELECT current_account_id() AS current_account_id)));
+
+alter table app enable row level security;
+create policy own_account on app as permissive for all to headgate_account
   using ((account_id = ( SELECT current_account_id() AS current_account_id)));
 
 alter table app_user enable row level security;
@@ -505,6 +537,7 @@ grant delete, insert, select, update on table access_group_role to headgate_acco
 grant delete, insert, select, update on table access_role to headgate_account;
 grant select, update on table account to headgate_account;
 grant delete, insert, select, update on table api_token to headgate_account;
+grant delete, insert, select, update on table app to headgate_account;
 grant select on table app_user to headgate_account;
 grant insert, select on table audit_event to headgate_account;
 grant delete, insert, select, update on table cluster to headgate_account;

@@ -1,0 +1,46 @@
+import { operation } from "../access/operation.ts";
+import { notFound } from "../http/input.ts";
+import { Cluster, clusterObject } from "./cluster.ts";
+import { CloneBody } from "./cluster-fields.ts";
+import { clusterInPath, ClusterParams } from "./cluster-in-path.ts";
+import type { ClusterServices } from "./cluster-services.ts";
+import { mergedSettings } from "./cluster-settings.ts";
+import { sealedToken, tokenSealer } from "./cluster-token.ts";
+import { checkClusterCount, clusterAfter, keepLabels } from "./keep-cluster.ts";
+import { checkLabels } from "./labels.ts";
+import { insertCluster, lockCluster } from "./store/cluster.ts";
+
+export const cloneCluster = operation({
+  id: "cluster_clone",
+  summary: "Clone a cluster",
+  description: "A new cluster with the settings of this one, its token too, but for what the body says otherwise.",
+  tag: "Clusters",
+  method: "POST",
+  paths: { "v1.2": "/clusters/:cluster_id/clone" },
+  access: {
+    permission: { groups: ["system-admin"], role: "cluster:create" },
+    object: { type: "cluster", idFrom: { params: "cluster_id" } },
+  },
+  params: ClusterParams,
+  body: CloneBody,
+  reply: Cluster,
+  find: clusterInPath,
+
+  async handle(
+    { found, body, caller, change },
+    { keys, clusterRules }: Pick<ClusterServices, "keys" | "clusterRules">,
+  ) {
+    const labels = checkLabels(body.labels);
+    return change(async (tx, audit) => {
+      const original = await lockCluster(tx, found.id);
+      if (original === undefined) throw notFound();
+      const settings = mergedSettings(body, original, { ...clusterRules, caller });
+      const token = sealedToken(body.engine, settings.engine, original, tokenSealer(keys, caller.accountId));
+      const id = await insertCluster(tx, settings, token);
+      await checkClusterCount(tx);
+      await keepLabels(tx, id, labels);
+      audit.object = `cluster/${id}`;
+      return clusterObject(await clusterAfter(tx, id));
+    });
+  },
+});

@@ -1,0 +1,65 @@
+import { Type, type Static } from "typebox";
+import { SPARK_CONFIG_VALUE_LENGTH } from "../engines/spark-submit/spark-config.ts";
+import { Engine } from "./engine.ts";
+import { Labels } from "./labels.ts";
+import { PoolsInput } from "./pools.ts";
+
+/** What may be said of a cluster, in create, edit and clone, by the names of the wire. */
+export const IDLE_HOURS_AT_MOST = 6;
+/** §8. */
+export const IDLE_SECONDS_AT_LEAST = 300;
+/** PostgreSQL's `integer`. */
+export const IDLE_SECONDS_AT_MOST = 2_147_483_647;
+export const COMMANDS_AT_MOST = 100_000;
+
+/**
+ * An integer, or an empty text, which takes the cluster's own value away: null means absent on this interface. What it
+ * comes to is read in cluster-settings.ts.
+ */
+const own = (minimum: number, maximum: number, description: string) =>
+  Type.Optional(
+    Type.Unsafe<number | string>({
+      type: ["integer", "string"],
+      minimum,
+      maximum,
+      maxLength: 20,
+      description,
+    }),
+  );
+
+export const SettingFields = {
+  spark_config: Type.Optional(
+    Type.Unsafe<Record<string, string>>(
+      Type.Object(
+        {},
+        {
+          additionalProperties: Type.String({ maxLength: SPARK_CONFIG_VALUE_LENGTH }),
+          description: "Properties of Spark for everything that runs there; not what the server sets itself",
+          examples: [{ "spark.sql.shuffle.partitions": "8" }],
+        },
+      ),
+    ),
+  ),
+  environment_id: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: "A package environment of the account" }),
+  ),
+  pools: Type.Optional(PoolsInput),
+  max_concurrent_commands: own(1, COMMANDS_AT_MOST, 'Commands at the same time; "": as many as the deployment says'),
+  idle_cluster_timeout: own(0, IDLE_HOURS_AT_MOST, 'Hours until the idle cluster ends; "": as the account says'),
+  idle_cluster_timeout_in_secs: own(
+    IDLE_SECONDS_AT_LEAST,
+    IDLE_SECONDS_AT_MOST,
+    'Seconds instead, with the feature aggressive_downscaling; "": none of its own',
+  ),
+};
+
+export const ClusterBody = Type.Object({ labels: Labels, engine: Engine, ...SettingFields });
+export const CloneBody = Type.Object({ labels: Labels, engine: Type.Optional(Engine), ...SettingFields });
+export const EditBody = Type.Object({
+  labels: Type.Optional(Labels),
+  engine: Type.Optional(Engine),
+  ...SettingFields,
+});
+
+const SettingInput = Type.Object(SettingFields);
+export type SettingInput = Static<typeof SettingInput>;

@@ -1,0 +1,21 @@
+import { Type } from "typebox";
+import { parseReference, PathReference } from "../access/reference.ts";
+import type { Queryable } from "../db/database.ts";
+import { notFound } from "../http/input.ts";
+import { findCluster, type ClusterRow } from "./store/cluster.ts";
+
+/** `clusters/<id or label>`. */
+export const ClusterParams = Type.Object({ cluster_id: PathReference });
+
+/** For `find`: the cluster that the path names. */
+export async function clusterInPath({
+  params,
+  reader,
+}: {
+  params: { cluster_id: string };
+  reader: Queryable;
+}): Promise<ClusterRow> {
+  const row = await findCluster(reader, parseReference(params.cluster_id));
+  if (row === undefined) throw notFound();
+  return row;
+}

@@ -1,0 +1,42 @@
+import { invalid } from "../lib/fault.ts";
+import type { KeyRing } from "../lib/key-ring.ts";
+import { Secret } from "../lib/secret.ts";
+import { givenToken, type ClusterEngine, type EngineInput } from "./engine.ts";
+
+/**
+ * The token of a connect engine: sealed at rest, masked in replies. What a client sends back as it was shown, or an
+ * empty text, keeps it; it never goes to another address than the one it was given for.
+ */
+export interface KeptToken {
+  engine: ClusterEngine;
+  token: Buffer | null;
+}
+
+export function sealedToken(
+  input: EngineInput | undefined,
+  engine: ClusterEngine,
+  current: KeptToken,
+  seal: (secret: Secret) => Buffer,
+): Buffer | null {
+  if (engine.type !== "connect") return null;
+  const given = input === undefined ? undefined : givenToken(input);
+  if (given !== undefined) return seal(given);
+  const isSameAddress = current.engine.type === "connect" && current.engine.url === engine.url;
+  if (!isSameAddress && current.token !== null) {
+    throw invalid("engine.token", "must be given again with another url");
+  }
+  return current.token;
+}
+
+/** For the account alone: a clone of the cluster has the same bytes. */
+export function tokenContext(accountId: number): string {
+  return `cluster.token:${accountId}`;
+}
+
+export function tokenSealer(keys: KeyRing, accountId: number): (secret: Secret) => Buffer {
+  return (secret) => keys.seal(Buffer.from(secret.reveal()), tokenContext(accountId));
+}
+
+export function openToken(keys: KeyRing, accountId: number, sealed: Buffer | null): Secret | null {
+  return sealed === null ? null : new Secret(keys.open(sealed, tokenContext(accountId)).toString("utf8"));
+}

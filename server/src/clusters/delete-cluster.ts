@@ -1,0 +1,48 @@
+import { Type } from "typebox";
+import { operation } from "../access/operation.ts";
+import { notFound } from "../http/input.ts";
+import { invalid } from "../lib/fault.ts";
+import { clusterInPath, ClusterParams } from "./cluster-in-path.ts";
+import { DEFAULT_LABEL } from "./labels.ts";
+import { lockCluster, markDeleted } from "./store/cluster.ts";
+import { hasUnfinished, lockClaims } from "./store/commands.ts";
+import { deleteLabels } from "./store/labels.ts";
+
+/** Its commands stay in the history; its labels are free again. */
+export const deleteCluster = operation({
+  id: "cluster_delete",
+  summary: "Delete a cluster",
+  description: "Not the one labelled default, and only one that is DOWN and for which no command waits.",
+  tag: "Clusters",
+  method: "DELETE",
+  paths: { "v1.2": "/clusters/:cluster_id" },
+  access: {
+    permission: { groups: ["system-admin"], role: "cluster:delete" },
+    object: { type: "cluster", idFrom: { params: "cluster_id" } },
+  },
+  params: ClusterParams,
+  reply: Type.Object({ status: Type.Literal("deleted") }),
+  find: clusterInPath,
+
+  async handle({ found, change }) {
+    return change(async (tx, audit) => {
+      lockClaims(tx);
+      const cluster = await lockCluster(tx, found.id);
+      if (cluster === undefined) throw notFound();
+      if (cluster.labels.includes(DEFAULT_LABEL)) {
+        throw invalid("cluster_id", `must not be the cluster labelled ${DEFAULT_LABEL}: move the label first`);
+      }
+      if (cluster.state !== "DOWN") {
+        throw invalid("cluster_id", `must not be a cluster that is ${cluster.state}: terminate it first`);
+      }
+      // First the labels: a submission that has read one holds it until its command can be counted.
+      await deleteLabels(tx, cluster.id);
+      if (await hasUnfinished(tx, cluster.id)) {
+        throw invalid("cluster_id", "must not be a cluster whose commands wait or run");
+      }
+      await markDeleted(tx, cluster.id);
+      audit.object = `cluster/${cluster.id}`;
+      return { status: "deleted" as const };
+    });
+  },
+});

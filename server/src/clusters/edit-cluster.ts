@@ -1,0 +1,65 @@
+import { operation } from "../access/operation.ts";
+import type { Tx } from "../db/database.ts";
+import { notFound } from "../http/input.ts";
+import { invalid } from "../lib/fault.ts";
+import { Cluster, clusterObject } from "./cluster.ts";
+import { EditBody } from "./cluster-fields.ts";
+import { clusterInPath, ClusterParams } from "./cluster-in-path.ts";
+import type { ClusterServices } from "./cluster-services.ts";
+import { mergedSettings } from "./cluster-settings.ts";
+import { sealedToken, tokenSealer } from "./cluster-token.ts";
+import { isSameEngine, type ClusterEngine } from "./engine.ts";
+import { clusterAfter, keepLabels } from "./keep-cluster.ts";
+import { checkKeepsDefault, checkLabels } from "./labels.ts";
+import { lockCluster, updateCluster, type ClusterRow } from "./store/cluster.ts";
+import { hasUnfinished, lockClaims } from "./store/commands.ts";
+
+export const editCluster = operation({
+  id: "cluster_edit",
+  summary: "Edit a cluster",
+  description:
+    "What is absent stays; labels, spark_config and pools are replaced whole. The view sent back changes nothing. " +
+    "Another engine needs a cluster that is DOWN and for which no command waits.",
+  tag: "Clusters",
+  method: "PUT",
+  paths: { "v1.2": "/clusters/:cluster_id" },
+  access: {
+    permission: { groups: ["system-admin"], role: "cluster:update" },
+    object: { type: "cluster", idFrom: { params: "cluster_id" } },
+  },
+  params: ClusterParams,
+  body: EditBody,
+  reply: Cluster,
+  find: clusterInPath,
+
+  async handle(
+    { found, body, caller, change },
+    { keys, clusterRules }: Pick<ClusterServices, "keys" | "clusterRules">,
+  ) {
+    const labels = body.labels === undefined ? undefined : checkLabels(body.labels);
+    return change(async (tx, audit) => {
+      lockClaims(tx);
+      const current = await lockCluster(tx, found.id);
+      if (current === undefined) throw notFound();
+      const settings = mergedSettings(body, current, { ...clusterRules, caller });
+      await checkEngineChange(tx, current, settings.engine);
+      const token = sealedToken(body.engine, settings.engine, current, tokenSealer(keys, caller.accountId));
+      await updateCluster(tx, current.id, settings, token);
+      if (labels !== undefined) {
+        checkKeepsDefault(current.labels, labels);
+        await keepLabels(tx, current.id, labels);
+      }
+      audit.object = `cluster/${current.id}`;
+      return clusterObject(await clusterAfter(tx, current.id));
+    });
+  },
+});
+
+/** What waits was accepted for the engine that there is: a connect server runs SQL only. */
+async function checkEngineChange(tx: Tx, current: ClusterRow, engine: ClusterEngine): Promise<void> {
+  if (isSameEngine(current.engine, engine)) return;
+  if (current.state !== "DOWN") throw invalid("engine", `must not change while the cluster is ${current.state}`);
+  if (await hasUnfinished(tx, current.id)) {
+    throw invalid("engine", "must not change while commands of the cluster wait or run");
+  }
+}

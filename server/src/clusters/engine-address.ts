@@ -1,0 +1,64 @@
+import { invalid } from "../lib/fault.ts";
+import { hostRefusal } from "../lib/network-policy.ts";
+
+/**
+ * The addresses a cluster may name. Literal hosts are judged when the cluster is stored; a name may change between its
+ * check and its use, so whoever is about to use one resolves it and asks again: resolved-hosts.ts.
+ */
+const MASTER = /^spark:\/\/([^/\s?#]+)$/;
+const CONNECT = /^sc:\/\/([^/\s?#;]+)\/?(;use_ssl=(true|false))?$/;
+
+/** One master, or several of one cluster separated by commas, as Spark writes them. */
+export function checkMasterUrl(text: string, allowedNetworks: readonly string[]): string {
+  const authorities = MASTER.exec(text)?.[1]?.split(",") ?? [];
+  if (authorities.length === 0) throw invalid("engine.master_url", "must be of the form spark://host:port");
+  for (const authority of authorities) checkHost("engine.master_url", authority, allowedNetworks);
+  return text;
+}
+
+export function checkConnectUrl(text: string, allowedNetworks: readonly string[]): string {
+  const authority = CONNECT.exec(text)?.[1];
+  if (authority === undefined) {
+    throw invalid("engine.url", "must be of the form sc://host:port, with /;use_ssl=true behind it for TLS");
+  }
+  checkHost("engine.url", authority, allowedNetworks);
+  return text;
+}
+
+export function checkApiServer(text: string, allowedNetworks: readonly string[]): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || !isPlain(url)) {
+    throw invalid("engine.api_server", "must be an http:// or https:// address without user, query or fragment");
+  }
+  refuse("engine.api_server", hostRefusal(url.hostname, allowedNetworks));
+  return url.href.replace(/\/+$/, "");
+}
+
+export function hostsOfMaster(masterUrl: string): string[] {
+  return (MASTER.exec(masterUrl)?.[1] ?? "").split(",").map(hostOf);
+}
+
+export function hostOfConnect(url: string): string {
+  return hostOf(CONNECT.exec(url)?.[1] ?? "");
+}
+
+/** Read as the host of an http address, because only there the odd spellings (0x7f.1, 2130706433) become plain ones. */
+function checkHost(field: string, authority: string, allowedNetworks: readonly string[]): void {
+  const url = URL.canParse(`http://${authority}`) ? new URL(`http://${authority}`) : undefined;
+  if (url === undefined || !isPlain(url) || !/:\d+$/.test(authority)) {
+    throw invalid(field, "must name a host and a port, without user");
+  }
+  refuse(field, hostRefusal(url.hostname, allowedNetworks));
+}
+
+function hostOf(authority: string): string {
+  return new URL(`http://${authority}`).hostname;
+}
+
+function isPlain(url: URL): boolean {
+  return url.username === "" && url.password === "" && url.search === "" && url.hash === "";
+}
+
+function refuse(field: string, rule: string | undefined): void {
+  if (rule !== undefined) throw invalid(field, rule);
+}

@@ -1,0 +1,116 @@
+import type { Reference } from "../../access/reference.ts";
+import type { Queryable, Tx } from "../../db/database.ts";
+import type { ClusterSettings } from "../cluster-settings.ts";
+
+export const CLUSTER_STATES = ["DOWN", "PENDING", "UP", "TERMINATING"] as const;
+export type ClusterState = (typeof CLUSTER_STATES)[number];
+
+export interface ClusterRow extends ClusterSettings {
+  id: number;
+  accountId: number;
+  labels: string[];
+  /** Of a connect engine, sealed. */
+  token: Buffer | null;
+  state: ClusterState;
+  stateSince: Date;
+  /** Null unless it is UP. */
+  upSince: Date | null;
+  /** Why the last start failed. */
+  startFailure: string | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+const COLUMNS = `
+  c.id, c.account_id as "accountId", c.engine, c.token, c.spark_config as "sparkConfig", c.pools,
+  c.max_concurrent_commands as "maxConcurrentCommands", c.idle_cluster_timeout_hours as "idleClusterTimeoutHours",
+  c.idle_cluster_timeout_seconds as "idleClusterTimeoutSeconds", c.state, c.state_since as "stateSince",
+  c.up_since as "upSince", c.start_failure as "startFailure", c.created_at as "createdAt", c.updated_at as "updatedAt",
+  array(select l.label from cluster_label l where l.cluster_id = c.id order by l.label) as labels`;
+
+export async function listClusters(reader: Queryable, page: { limit: number; offset: number }): Promise<ClusterRow[]> {
+  return reader.query(`select ${COLUMNS} from cluster c where c.deleted_at is null order by c.id limit $1 offset $2`, [
+    page.limit,
+    page.offset,
+  ]);
+}
+
+/** By its id or one of its labels. */
+export async function findCluster(reader: Queryable, { id, name }: Reference): Promise<ClusterRow | undefined> {
+  const [row] = await reader.query<ClusterRow>(
+    `select ${COLUMNS} from cluster c
+      where (c.id = $1 or c.id = (select l.cluster_id from cluster_label l where l.label = $2)) and c.deleted_at is null`,
+    [id, name],
+  );
+  return row;
+}
+
+/** Changes of one cluster come one after the other, and none meets its deletion. */
+export async function lockCluster(tx: Tx, id: number): Promise<ClusterRow | undefined> {
+  const [row] = await tx.query<ClusterRow>(
+    `select ${COLUMNS} from cluster c where c.id = $1 and c.deleted_at is null for no key update`,
+    [id],
+  );
+  return row;
+}
+
+export async function countClusters(tx: Tx): Promise<number> {
+  const [row] = await tx.query<{ clusters: number }>(
+    "select count(*) as clusters from cluster where deleted_at is null",
+  );
+  return row?.clusters ?? 0;
+}
+
+/** Without labels; they come next, in the same transaction. */
+export async function insertCluster(tx: Tx, settings: ClusterSettings, token: Buffer | null): Promise<number> {
+  const [row] = await tx.query<{ id: number }>(
+    `insert into cluster (engine, spark_config, pools, max_concurrent_commands, idle_cluster_timeout_hours,
+       idle_cluster_timeout_seconds, token)
+     values ($1, $2, $3, $4, $5, $6, $7) returning id`,
+    valuesOf(settings, token),
+  );
+  if (row === undefined) throw new Error("an insert returned no row");
+  return row.id;
+}
+
+export async function updateCluster(
+  tx: Tx,
+  id: number,
+  settings: ClusterSettings,
+  token: Buffer | null,
+): Promise<void> {
+  await tx.query(
+    `update cluster set engine = $1, spark_config = $2, pools = $3, max_concurrent_commands = $4,
+       idle_cluster_timeout_hours = $5, idle_cluster_timeout_seconds = $6, token = $7, updated_at = now()
+      where id = $8`,
+    [...valuesOf(settings, token), id],
+  );
+}
+
+function valuesOf(settings: ClusterSettings, token: Buffer | null): unknown[] {
+  return [
+    JSON.stringify(settings.engine),
+    JSON.stringify(settings.sparkConfig),
+    JSON.stringify(settings.pools),
+    settings.maxConcurrentCommands,
+    settings.idleClusterTimeoutHours,
+    settings.idleClusterTimeoutSeconds,
+    token,
+  ];
+}
+
+/** Its row stays for the history, without what it held. */
+export async function markDeleted(tx: Tx, id: number): Promise<void> {
+  await tx.query(
+    "update cluster set deleted_at = now(), updated_at = now(), token = null, spark_config = '{}', pools = '{}' where id = $1",
+    [id],
+  );
+}
+
+export async function insertDefaultCluster(tx: Tx, accountId: number, label: string): Promise<void> {
+  await tx.query(
+    `with made as (insert into cluster (account_id, engine) values ($1, '{"type":"local"}') returning id)
+     insert into cluster_label (account_id, label, cluster_id) select $1, $2, made.id from made`,
+    [accountId, label],
+  );
+}

@@ -1,0 +1,47 @@
+import type { Tx } from "../../db/database.ts";
+
+/** Gives the cluster just these labels. The labels among them that another cluster has; then nothing may be kept. */
+export async function replaceLabels(tx: Tx, clusterId: number, labels: readonly string[]): Promise<string[]> {
+  const rows = await tx.query<{ label: string }>(
+    `with gone as (delete from cluster_label where cluster_id = $1 and label <> all ($2::text[])),
+     added as (
+       insert into cluster_label (label, cluster_id) select label, $1 from unnest($2::text[]) label
+       on conflict (account_id, label) do nothing returning label)
+     select given.label from unnest($2::text[]) given (label)
+      where given.label not in (select label from added)
+        and not exists (select from cluster_label l where l.cluster_id = $1 and l.label = given.label)
+      order by given.label`,
+    [clusterId, [...labels]],
+  );
+  return rows.map(({ label }) => label);
+}
+
+/** Held until the transaction ends. Undefined: no cluster of the account has it. */
+export async function lockLabel(tx: Tx, label: string): Promise<{ clusterId: number; labels: number } | undefined> {
+  const [row] = await tx.query<{ clusterId: number; labels: number }>(
+    `select l.cluster_id as "clusterId",
+            (select count(*) from cluster_label other where other.cluster_id = l.cluster_id) as labels
+       from cluster_label l where l.label = $1 for update`,
+    [label],
+  );
+  return row;
+}
+
+export async function moveLabel(tx: Tx, label: string, from: number, to: number): Promise<void> {
+  tx.send("update cluster_label set cluster_id = $2 where label = $1", [label, to]);
+  await tx.query("update cluster set updated_at = now() where id in ($1, $2)", [from, to]);
+}
+
+/** False: another cluster has it. */
+export async function insertLabel(tx: Tx, label: string, clusterId: number): Promise<boolean> {
+  const rows = await tx.query(
+    `insert into cluster_label (label, cluster_id) values ($1, $2)
+     on conflict (account_id, label) do nothing returning label`,
+    [label, clusterId],
+  );
+  return rows.length > 0;
+}
+
+export async function deleteLabels(tx: Tx, clusterId: number): Promise<void> {
+  await tx.query("delete from cluster_label where cluster_id = $1", [clusterId]);
+}
