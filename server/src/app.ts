@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { FastifyInstance } from "fastify";
 import type { PoolConfig } from "pg";
-import { gatherDenials } from "./access/audit/denials.ts";
+import { gatherDenials, type Denials } from "./access/audit/denials.ts";
 import { accessGate, type Admission } from "./access/gate.ts";
 import { limitsOf, type Limits } from "./access/limits.ts";
 import type { Admitted, OperationAccess } from "./access/operation.ts";
@@ -11,7 +11,8 @@ import type { AccountServices } from "./accounts/account-services.ts";
 import { accountStorage } from "./accounts/account-storage.ts";
 import { sparkStorage } from "./accounts/spark-storage.ts";
 import { firstAccountId } from "./accounts/store/operator.ts";
-import type { ClusterServices } from "./clusters/cluster-services.ts";
+import { clusterServices, type ClusterServices } from "./clusters/cluster-services.ts";
+import { thisMachine, type ClusterControl } from "./clusters/control.ts";
 import { addDefaultCluster } from "./clusters/default-cluster.ts";
 import { outcomeServices, type OutcomeServices } from "./commands/outcome-services.ts";
 import { accountIdentity } from "./commands/queue/attempt-folders.ts";
@@ -77,6 +78,8 @@ export interface AppOptions {
   clock?: Clock;
   /** What runs programs instead of Spark. */
   driver?: ProgramDriver;
+  /** What starts and ends clusters. */
+  clusterControl?: ClusterControl;
   /** Whether Spark is found or installed, in the background; without it and without a driver programs wait. */
   setsUpSpark?: boolean;
   /** Whether something keeps programs of different accounts apart. */
@@ -103,14 +106,14 @@ async function compose(
     log,
     clock = systemClock,
     driver,
+    clusterControl: control = thisMachine,
     setsUpSpark = false,
     isIsolated,
     storeHealthy = () => true,
   }: AppOptions,
   held: AsyncDisposableStack,
 ): Promise<App> {
-  const db = openDatabase(connection);
-  held.defer(() => db.close());
+  const db = held.adopt(openDatabase(connection), (database) => database.close());
   const keys = openKeyRing(config.keyFile);
   const denials = gatherDenials(db.system, clock, log);
   held.defer(() => denials.flush());
@@ -119,10 +122,8 @@ async function compose(
   const accountSettings = { dataDir, s3Endpoint, allowedNetworks, defaultFeatures };
   const registry = openRegistry(db);
   const sandbox = await composeSandbox(config, log);
-  const isolation = {
-    isolated: isIsolated ?? (sandbox.kind === "bubblewrap" || config.isolation === "none"),
-    firstAccountId: () => firstAccountId(db.system),
-  };
+  const isolated = isIsolated ?? (sandbox.kind === "bubblewrap" || config.isolation === "none");
+  const isolation = { isolated, firstAccountId: () => firstAccountId(db.system) };
   const spark = setsUpSpark ? setUpSpark(config, log) : undefined;
   held.defer(() => spark?.stop());
   const programs = driver ?? (spark === undefined ? noDriver : sparkDriver(spark));
@@ -132,15 +133,17 @@ async function compose(
   const sql = await openSql({ ...leaseOf(config), ...config, spark, contributionsOf, sandbox, isolation, log });
   const diskGuard = guardDisk(config.dataDir, config.lowDiskPercent);
   await diskGuard.check();
+  const clusters = clusterServices(config, { db, keys, control, clock, log, settled: () => queue.events.wake() });
+  held.defer(() => clusters.clusterLifecycle.stop());
   const parts = { connection, db, log, registry, node, driver: programs, sandbox, isolation };
   const isDiskLow = (): boolean => diskGuard.refusal() !== undefined;
   const queue = composeQueue(config, { ...parts, sql: sql.executor, sharedMemory: sql.memory, isDiskLow });
   held.defer(() => queue.stop());
-  const macros = macroSandbox();
-  held.defer(() => macros.stop());
+  const macros = held.adopt(macroSandbox(), (sandbox) => sandbox.stop());
   const storage = accountStorage(db, keys, accountSettings);
   const services: Services = {
     ...outcomeServices({ dataDir, db, nodeId: node.id, log, storage, diskGuard }),
+    ...clusters,
     db,
     keys,
     limits,
@@ -148,7 +151,6 @@ async function compose(
     config,
     accountSettings,
     furnishAccount: addDefaultCluster,
-    clusterRules: config,
     accountStorage: storage,
     macroSandbox: macros,
     commandEvents: queue.events,
@@ -157,13 +159,10 @@ async function compose(
   };
   held.defer(() => services.publisher.stop());
 
-  const gate = accessGate({ db, keys, denials, limits, clock, log });
   const readiness = readinessParts(db, diskGuard, storeHealthy, spark);
-  const server = await composeServer(config, { services, gate, log, registry, diskGuard, readiness });
-  await listen(server, config);
+  const server = await openServer(config, { services, denials, log, registry, diskGuard, readiness });
   queue.start();
-  const tasks = startTasks(config, { db, keys, clock, diskGuard, publisher: services.publisher }, log);
-  held.defer(() => tasks.stop());
+  held.adopt(startTasks(config, { ...services, diskGuard }, log), (tasks) => tasks.stop());
   const release = held.move();
 
   return {
@@ -188,19 +187,19 @@ function openRegistry(db: Database): Registry {
 
 interface ServerParts {
   services: Services;
-  gate: ReturnType<typeof accessGate>;
+  denials: Denials;
   log: Log;
   registry: Registry;
   diskGuard: DiskGuard;
   readiness: ReadinessParts;
 }
 
-function composeServer(config: Config, parts: ServerParts): Promise<FastifyInstance> {
-  const { services, gate, log, registry, diskGuard, readiness } = parts;
-  return buildServer<OperationAccess, Admission, Admitted, Services>({
+async function openServer(config: Config, parts: ServerParts): Promise<FastifyInstance> {
+  const { services, denials, log, registry, diskGuard, readiness } = parts;
+  const server = await buildServer<OperationAccess, Admission, Admitted, Services>({
     endpoints,
     services,
-    gate,
+    gate: accessGate({ ...services, denials, log }),
     log,
     identifierPrefix: config.identifierPrefix,
     trustedProxies: config.trustedProxies,
@@ -208,6 +207,8 @@ function composeServer(config: Config, parts: ServerParts): Promise<FastifyInsta
     writesRefused: () => diskGuard.refusal(),
     system: { registry, openApi: headgateOpenApi, readiness },
   });
+  await listen(server, config);
+  return server;
 }
 
 type TaskParts = Omit<TaskServices, "retention" | "keepFiles" | "publish"> & Pick<OutcomeServices, "publisher">;

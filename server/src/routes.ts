@@ -29,6 +29,7 @@ import { listAllAccounts } from "./accounts/list-accounts.ts";
 import { viewAccount } from "./accounts/view-account.ts";
 import { viewAccountV2 } from "./accounts/view-account-v2.ts";
 import { viewFeatures } from "./accounts/view-features.ts";
+import { changeClusterState } from "./clusters/change-state.ts";
 import { cloneCluster } from "./clusters/clone-cluster.ts";
 import { createCluster } from "./clusters/create-cluster.ts";
 import { deleteCluster } from "./clusters/delete-cluster.ts";
@@ -36,6 +37,7 @@ import { editCluster } from "./clusters/edit-cluster.ts";
 import { listClusters } from "./clusters/list-clusters.ts";
 import { reassignLabel } from "./clusters/reassign-label.ts";
 import { viewCluster } from "./clusters/view-cluster.ts";
+import { viewClusterState } from "./clusters/view-state.ts";
 import { cancelCommand } from "./commands/cancel-command.ts";
 import { editNode } from "./commands/edit-node.ts";
 import { listCommandAttempts } from "./commands/list-attempts.ts";
@@ -116,6 +118,8 @@ export const endpoints = [
   deleteCluster,
   cloneCluster,
   reassignLabel,
+  viewClusterState,
+  changeClusterState,
   // commands (§4.2–4.6)
   submitCommand,
   listHistory,

@@ -1,5 +1,6 @@
 import { keepRetention, type Retention } from "./access/retention.ts";
 import { resealSecrets } from "./accounts/reseal-secrets.ts";
+import type { ClusterLifecycle } from "./clusters/lifecycle.ts";
 import { resealClusterTokens } from "./clusters/reseal-tokens.ts";
 import { resealCommandSecrets } from "./commands/reseal-secrets.ts";
 import type { Database } from "./db/database.ts";
@@ -14,6 +15,7 @@ export interface TaskServices {
   clock: Clock;
   diskGuard: DiskGuard;
   retention: Retention;
+  clusterLifecycle: ClusterLifecycle;
   /** Of the files of commands, on this node. */
   keepFiles: () => Promise<void>;
   /** Begins to put results and logs into accounts' storage. */
@@ -29,6 +31,7 @@ export function periodicTasks({
   clock,
   diskGuard,
   retention,
+  clusterLifecycle,
   keepFiles,
   publish,
 }: TaskServices): PeriodicTask[] {
@@ -39,6 +42,7 @@ export function periodicTasks({
     { name: "reseal", everySeconds: 60, run: () => resealSecrets(db, keys, RESEAL_BATCH) },
     { name: "reseal-commands", everySeconds: 60, run: () => resealCommandSecrets(db.system, keys, RESEAL_BATCH) },
     { name: "reseal-clusters", everySeconds: 60, run: () => resealClusterTokens(db, keys, RESEAL_BATCH) },
+    { name: "clusters", everySeconds: 5, run: () => clusterLifecycle.tend() },
     { name: "retention", everySeconds: 600, run: () => keepRetention(db, clock, retention) },
     { name: "command files", everySeconds: 600, run: keepFiles },
     { name: "publish", everySeconds: 1, run: publish },

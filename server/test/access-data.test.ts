@@ -38,6 +38,15 @@ const AROUND: Record<string, OperationAccess["permission"] | { groups: string[];
   role_edit: { groups: ADMIN, role: "role:update" },
   role_delete: { groups: ADMIN, role: "role:delete" },
   user_invite: { groups: ADMIN, role: "svc_user:create" },
+  cluster_list: { groups: BOTH, role: "cluster:read" },
+  cluster_view: { groups: BOTH, role: "cluster:read" },
+  cluster_state_view: { groups: BOTH, role: "cluster:read" },
+  cluster_create: { groups: ADMIN, role: "cluster:create" },
+  cluster_clone: { groups: ADMIN, role: "cluster:create" },
+  cluster_edit: { groups: ADMIN, role: "cluster:update" },
+  cluster_label_reassign: { groups: ADMIN, role: "cluster:update" },
+  cluster_delete: { groups: ADMIN, role: "cluster:delete" },
+  cluster_state_change: { groups: BOTH, role: "cluster:start" },
   account_credentials: { groups: BOTH, role: "command:create" },
   token_reset: "member",
   invitation_accept: "public",
@@ -64,8 +73,15 @@ describe("the permission table", () => {
   });
 
   test.each(endpoints.map((endpoint) => [endpoint.id, endpoint] as const))("%s has a permission", (_id, endpoint) => {
-    const { permission }: OperationAccess = endpoint.access;
+    const { permission, alternatives = [] }: OperationAccess = endpoint.access;
     expect(typeof permission === "string" ? WITHOUT_ROW.includes(permission) : isKnownRow(permission)).toBe(true);
+    expect(alternatives.every(isKnownRow)).toBe(true);
+  });
+
+  test("terminating is a row of its own beside starting", () => {
+    const endpoint = endpoints.find(({ id }) => id === "cluster_state_change");
+    const { alternatives }: OperationAccess = endpoint?.access ?? { permission: "public" };
+    expect(alternatives).toEqual([{ groups: ADMIN, role: "cluster:terminate" }]);
   });
 
   test("names every operation once, as a command would be", () => {

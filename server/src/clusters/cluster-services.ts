@@ -1,8 +1,14 @@
 import type { KeyRing } from "../lib/key-ring.ts";
 import type { EngineRules } from "./engine.ts";
+import { ClusterLifecycle, type LifecycleOptions } from "./lifecycle.ts";
 
 /** What the operations of this slice need of `app`. */
 export interface ClusterServices {
   keys: KeyRing;
   clusterRules: EngineRules;
+  clusterLifecycle: ClusterLifecycle;
+}
+
+export function clusterServices(clusterRules: EngineRules, options: LifecycleOptions): ClusterServices {
+  return { keys: options.keys, clusterRules, clusterLifecycle: new ClusterLifecycle(options) };
 }

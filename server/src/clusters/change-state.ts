@@ -1,0 +1,90 @@
+import { Type } from "typebox";
+import { operation, type Admitted } from "../access/operation.ts";
+import { lackOf, type PermissionRow } from "../access/permission.ts";
+import type { Tx } from "../db/database.ts";
+import { notFound } from "../http/input.ts";
+import { OneOf } from "../http/schema.ts";
+import { invalid } from "../lib/fault.ts";
+import { clusterInPath, ClusterParams } from "./cluster-in-path.ts";
+import type { ClusterServices } from "./cluster-services.ts";
+import { lockCluster } from "./store/cluster.ts";
+import { countRunning, lockClaims } from "./store/commands.ts";
+import { beginEnd, beginStart } from "./store/lifecycle.ts";
+
+const MAY: Record<"start" | "terminate", PermissionRow> = {
+  start: { groups: ["system-user", "system-admin"], role: "cluster:start" },
+  terminate: { groups: ["system-admin"], role: "cluster:terminate" },
+};
+
+/** Answers at once; GET tells how far it is. What is so already, or on its way, stays as it is. */
+export const changeClusterState = operation({
+  id: "cluster_state_change",
+  summary: "Start or terminate a cluster",
+  description:
+    "Terminating is for members of system-admin, or of a group with a role that allows terminate on cluster. While " +
+    "commands run there it needs force, which ends them as error; what waits starts the cluster again.",
+  tag: "Clusters",
+  method: "PUT",
+  paths: { "v1.2": "/clusters/:cluster_id/state" },
+  access: {
+    permission: MAY.start,
+    alternatives: [MAY.terminate],
+    object: { type: "cluster", idFrom: { params: "cluster_id" } },
+  },
+  params: ClusterParams,
+  body: Type.Object({
+    state: OneOf(["start", "terminate"]),
+    force: Type.Optional(Type.Boolean({ default: false, description: "Terminate although commands run there" })),
+  }),
+  reply: Type.Object({ message: Type.String() }),
+  find: clusterInPath,
+
+  async handle({ found, body, caller, change, deny }, { clusterLifecycle }: Pick<ClusterServices, "clusterLifecycle">) {
+    checkMay(body.state, caller, deny);
+    const { message, isBegun } = await change(async (tx, audit) => {
+      audit.object = `cluster/${found.id}/${body.state}`;
+      return body.state === "start" ? start(tx, found.id) : terminate(tx, found.id, body.force ?? false);
+    });
+    if (isBegun) clusterLifecycle.proceed(found.id);
+    return { message };
+  },
+});
+
+/** The gate has let in whoever may do one of the two. */
+function checkMay(state: keyof typeof MAY, caller: Admitted["caller"], deny: Admitted["deny"]): void {
+  const lack = lackOf(MAY[state], caller);
+  if (lack !== undefined) throw deny(lack);
+}
+
+interface Answer {
+  message: string;
+  isBegun: boolean;
+}
+
+async function start(tx: Tx, id: number): Promise<Answer> {
+  const cluster = await lockCluster(tx, id);
+  if (cluster === undefined) throw notFound();
+  switch (cluster.state) {
+    case "DOWN":
+      return { message: `Starting cluster ${id}.`, isBegun: await beginStart(tx, id) };
+    case "TERMINATING":
+      throw invalid("state", "must not be start while the cluster is TERMINATING: try again when it is DOWN");
+    case "PENDING":
+    case "UP":
+      return { message: `Cluster ${id} is ${cluster.state} already.`, isBegun: false };
+  }
+}
+
+async function terminate(tx: Tx, id: number, force: boolean): Promise<Answer> {
+  lockClaims(tx);
+  const cluster = await lockCluster(tx, id);
+  if (cluster === undefined) throw notFound();
+  if (cluster.state === "DOWN" || cluster.state === "TERMINATING") {
+    return { message: `Cluster ${id} is ${cluster.state} already.`, isBegun: false };
+  }
+  const running = await countRunning(tx, id);
+  if (running > 0 && !force) {
+    throw invalid("state", `must not be terminate while commands run there (${running}), unless force is true`);
+  }
+  return { message: `Terminating cluster ${id}.`, isBegun: await beginEnd(tx, id) };
+}

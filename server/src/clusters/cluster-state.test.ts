@@ -1,0 +1,330 @@
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { roleHolder } from "../../test/support/role-holder.ts";
+import { stubDriver } from "../../test/support/stub-driver.ts";
+import { Fault } from "../lib/fault.ts";
+import type { ClusterControl, ControlledCluster } from "./control.ts";
+
+/** Starts and ends that last until a test lets them go on; what is asked of it is what really happened. */
+class SteppedControl implements ClusterControl {
+  readonly calls: string[] = [];
+  readonly clusters: ControlledCluster[] = [];
+  #steps: PromiseWithResolvers<void>[] = [];
+  isStepped = false;
+
+  start(cluster: ControlledCluster, signal: AbortSignal): Promise<void> {
+    return this.#step("start", cluster, signal);
+  }
+  terminate(cluster: ControlledCluster, signal: AbortSignal): Promise<void> {
+    return this.#step("terminate", cluster, signal);
+  }
+  /** Lets the oldest that waits go on. */
+  async release(failure?: Error): Promise<void> {
+    const step = await vi.waitUntil(() => this.#steps.shift());
+    if (failure === undefined) step.resolve();
+    else step.reject(failure);
+  }
+  async #step(what: string, cluster: ControlledCluster, signal: AbortSignal): Promise<void> {
+    this.calls.push(`${what} ${cluster.id}`);
+    this.clusters.push(cluster);
+    if (!this.isStepped) return;
+    const step = Promise.withResolvers<void>();
+    this.#steps.push(step);
+    signal.addEventListener("abort", () => {
+      this.calls.push(`${what} ${cluster.id} called off`);
+      this.#steps = this.#steps.filter((each) => each !== step);
+      step.reject(signal.reason);
+    });
+    await step.promise;
+  }
+}
+
+const control = new SteppedControl();
+const clock = { now: () => new Date(Date.now() + ahead) };
+let ahead = 0;
+const given = useServer({ clusterControl: control, clock, driver: stubDriver, settings: { HEADGATE_RATE_LIMIT: "0" } });
+
+const MINUTES = 60_000;
+let account: AccountClient;
+let id: number;
+
+beforeEach(async () => {
+  account = await given.account();
+  ({ id } = await account.get("/clusters/default"));
+  control.isStepped = false;
+  ahead = 0;
+});
+
+async function state(of = "default"): Promise<string> {
+  return (await account.get(`/clusters/${of}/state`)).state;
+}
+
+async function put(body: { state: string; force?: boolean }): Promise<string> {
+  return (await account.put("/clusters/default/state", body)).message;
+}
+
+async function becomes(expected: string): Promise<void> {
+  await expect.poll(() => state()).toBe(expected);
+}
+
+function callsFor(cluster: number): string[] {
+  return control.calls.filter((call) => call.split(" ")[1] === String(cluster));
+}
+
+/** As the periodic task does it. */
+function tend(): Promise<void> {
+  return given.app.services.clusterLifecycle.tend();
+}
+
+describe("PUT and GET /api/v1.2/clusters/<id or label>/state", () => {
+  test("goes DOWN, PENDING, UP, TERMINATING, DOWN; repeating changes nothing", async () => {
+    control.isStepped = true;
+    expect(await account.get("/clusters/default/state")).toEqual({
+      state: "DOWN",
+      since: expect.stringMatching(/Z$/),
+      up_since: null,
+      start_failure: null,
+    });
+    expect(await put({ state: "terminate" })).toBe(`Cluster ${id} is DOWN already.`);
+    expect(await put({ state: "start" })).toBe(`Starting cluster ${id}.`);
+    expect(await put({ state: "start" })).toBe(`Cluster ${id} is PENDING already.`);
+    await becomes("PENDING");
+    await control.release();
+    await becomes("UP");
+    expect(await account.get(`/clusters/${id}`)).toMatchObject({ state: "UP" });
+    expect((await account.get(`/clusters/${id}/state`)).up_since).toMatch(/Z$/);
+    expect(await put({ state: "start" })).toBe(`Cluster ${id} is UP already.`);
+    expect(await put({ state: "terminate" })).toBe(`Terminating cluster ${id}.`);
+    expect(await put({ state: "terminate" })).toBe(`Cluster ${id} is TERMINATING already.`);
+    await account.put("/clusters/default/state", { state: "start" }).refused(422, /^state must not be start while/);
+    await control.release();
+    await becomes("DOWN");
+    expect(callsFor(id)).toEqual([`start ${id}`, `terminate ${id}`]);
+  });
+
+  test("many starts at once are one", async () => {
+    await Promise.all(Array.from({ length: 10 }, () => put({ state: "start" })));
+    await becomes("UP");
+    expect(callsFor(id)).toEqual([`start ${id}`]);
+  });
+
+  test("an end calls off a start that is under way", async () => {
+    control.isStepped = true;
+    await put({ state: "start" });
+    await expect.poll(() => callsFor(id)).toEqual([`start ${id}`]);
+    await put({ state: "terminate" });
+    await expect.poll(() => callsFor(id)).toEqual([`start ${id}`, `start ${id} called off`, `terminate ${id}`]);
+    await control.release();
+    await becomes("DOWN");
+  });
+
+  test("a start that fails leaves it DOWN with the reason, until one succeeds", async () => {
+    control.isStepped = true;
+    await put({ state: "start" });
+    await control.release(new Fault("invalid", "no master answers"));
+    await becomes("DOWN");
+    expect((await account.get("/clusters/default/state")).start_failure).toBe("no master answers");
+    await put({ state: "start" });
+    await control.release(new Error("secret internals"));
+    await expect.poll(async () => (await account.get("/clusters/default/state")).start_failure).toMatch(/it failed/);
+    await put({ state: "start" });
+    await control.release();
+    await becomes("UP");
+    expect((await account.get("/clusters/default/state")).start_failure).toBeNull();
+  });
+
+  test("whoever starts it is given the settings and the opened token", async () => {
+    const engine = { type: "connect", url: "sc://connect.example.com:15002", token: "hunter2" };
+    const made = await account.post("/clusters", { labels: ["remote"], engine, pools: { a: { weight: 2 } } });
+    await account.put("/clusters/remote/state", { state: "start" });
+    await expect.poll(() => state("remote")).toBe("UP");
+    const cluster = control.clusters.find((each) => each.id === made.id);
+    expect(cluster).toMatchObject({
+      accountId: account.accountId,
+      engine: { type: "connect", url: engine.url },
+      pools: { a: { weight: 2, minShare: 0 } },
+    });
+    expect(cluster?.token?.reveal()).toBe("hunter2");
+  });
+
+  test.each([
+    [{}, /^state is required/],
+    [{ state: "stop" }, /^state must be one of start, terminate/],
+    [{ state: "terminate", force: "maybe" }, /^force must be a boolean/],
+  ])("refuses %j and changes nothing", async (body, message) => {
+    await account.put("/clusters/default/state", body).refused(422, message);
+    expect(await state()).toBe("DOWN");
+  });
+
+  test("another account's cluster is as one that never was", async () => {
+    const other = await given.account();
+    const unknown = await other.put("/clusters/987654321/state", { state: "x" }).refused(404);
+    expect((await other.put(`/clusters/${id}/state`, { state: "x" }).refused(404)).text).toBe(unknown.text);
+    expect((await other.get(`/clusters/${id}/state`).refused(404)).text).toBe(unknown.text);
+  });
+
+  test("starting and terminating are two permissions", async () => {
+    const user = await given.member(account, { groups: ["system-user"] });
+    const ender = await roleHolder(given, account, "cluster:terminate");
+    await ender.put("/clusters/default/state", { state: "start" }).refused(403, /cluster:start/);
+    await user.put("/clusters/default/state", { state: "start" });
+    await becomes("UP");
+    await user.put("/clusters/default/state", { state: "terminate" }).refused(403, /cluster:terminate/);
+    expect(await state()).toBe("UP");
+    await ender.put("/clusters/default/state", { state: "terminate" });
+    await becomes("DOWN");
+  });
+
+  test("each change is audited with what was asked", async () => {
+    await put({ state: "start" });
+    const { audit_events: events } = await account.get("/api/v2/audit_events");
+    expect(events[0]).toMatchObject({ operation: "cluster_state_change", object: `cluster/${id}/start` });
+  });
+});
+
+describe("with commands running", () => {
+  test("an end is 422 unless it is forced", async () => {
+    await put({ state: "start" });
+    await becomes("UP");
+    const command = await account.post("/commands", { command_type: "SparkCommand", cmdline: "sleep 300" });
+    const status = async (): Promise<string> => (await account.get(`/commands/${command.id}`)).status;
+    await expect.poll(status, { timeout: 20_000 }).toBe("running");
+    await account.put("/clusters/default/state", { state: "terminate" }).refused(422, /while commands run there \(1\)/);
+    expect(await state()).toBe("UP");
+    expect(await put({ state: "terminate", force: true })).toBe(`Terminating cluster ${id}.`);
+    await becomes("DOWN");
+    await account.put(`/commands/${command.id}`, { status: "kill" });
+  });
+});
+
+describe("an idle cluster", () => {
+  async function up(): Promise<void> {
+    await put({ state: "start" });
+    await becomes("UP");
+  }
+  /** So much later, at the task's next look. */
+  async function after(minutes: number): Promise<string> {
+    ahead = minutes * MINUTES;
+    await tend();
+    return state();
+  }
+
+  test("ends at an hour boundary after the account's two hours, not before", async () => {
+    await up();
+    expect(await after(119)).toBe("UP");
+    ahead = 121 * MINUTES;
+    await tend();
+    await becomes("DOWN");
+    expect(callsFor(id)).toEqual([`start ${id}`, `terminate ${id}`]);
+  });
+
+  test("ends at the first boundary with zero hours of its own", async () => {
+    await account.put("/clusters/default", { idle_cluster_timeout: 0 });
+    await up();
+    expect(await after(59)).toBe("UP");
+    ahead = 61 * MINUTES;
+    await tend();
+    await becomes("DOWN");
+  });
+
+  test("ends by seconds with the feature: the account's, or its own before them", async () => {
+    account = await given.account({ features: ["aggressive_downscaling"] });
+    ({ id } = await account.get("/clusters/default"));
+    await account.put("/api/v2/accounts", { account: { idle_cluster_timeout_in_secs: 600 } });
+    await account.put("/clusters/default", { idle_cluster_timeout_in_secs: 300 });
+    await up();
+    expect(await after(4)).toBe("UP");
+    ahead = 5.1 * MINUTES;
+    await tend();
+    await becomes("DOWN");
+    ahead = 0;
+    await account.put("/clusters/default", { idle_cluster_timeout_in_secs: "" });
+    await up();
+    expect(await after(9)).toBe("UP");
+    ahead = 10.1 * MINUTES;
+    await tend();
+    await becomes("DOWN");
+  });
+
+  test("is none while a command waits or runs, and counts from the end of the last", async () => {
+    await account.put("/clusters/default", { idle_cluster_timeout: 0 });
+    await up();
+    const command = await account.post("/commands", { command_type: "SparkCommand", cmdline: "sleep 300" });
+    expect(await after(600)).toBe("UP");
+    await account.put(`/commands/${command.id}`, { status: "kill" });
+    await expect
+      .poll(async () => (await account.get(`/commands/${command.id}`)).status, { timeout: 20_000 })
+      .toBe("cancelled");
+    await tend();
+    await becomes("DOWN");
+  });
+
+  test("of many each ends by its own rule in one look", async () => {
+    await given.app.services.db.system.query(
+      `insert into cluster (account_id, engine, state, up_since, idle_cluster_timeout_hours)
+       select $1, '{"type":"local"}', 'UP', now(), i % 2 from generate_series(1, 450) i`,
+      [account.accountId],
+    );
+    ahead = 61 * MINUTES;
+    await account.put("/api/v2/accounts", { account: { idle_cluster_timeout: 6 } });
+    await given.app.services.db.system.query(
+      "update cluster set idle_cluster_timeout_hours = 2 where account_id = $1 and idle_cluster_timeout_hours = 1",
+      [account.accountId],
+    );
+    await tend();
+    const count = async (): Promise<unknown> =>
+      given.app.services.db.system.query(
+        "select state, count(*) from cluster where account_id = $1 group by 1 order by 1",
+        [account.accountId],
+      );
+    await expect.poll(count, { timeout: 20_000 }).toEqual([
+      { state: "DOWN", count: 226 },
+      { state: "UP", count: 225 },
+    ]);
+  });
+});
+
+describe("what a command asks for", () => {
+  const use = () => given.app.services.clusterLifecycle.use(account.accountId, id);
+
+  test("starts what is DOWN and says why it waits until it is UP", async () => {
+    control.isStepped = true;
+    await use();
+    expect(await use()).toEqual({ state: "PENDING", waitingReason: "cluster starting" });
+    await control.release();
+    await becomes("UP");
+    expect(await use()).toEqual({ state: "UP", waitingReason: null });
+    await put({ state: "terminate" });
+    expect(await use()).toMatchObject({ state: "TERMINATING", waitingReason: expect.stringMatching(/^cluster term/) });
+    await control.release();
+    await becomes("DOWN");
+    expect(callsFor(id)).toEqual([`start ${id}`, `terminate ${id}`]);
+  });
+
+  test("does not try a failed start again and again", async () => {
+    control.isStepped = true;
+    await use();
+    await control.release(new Fault("invalid", "no master answers"));
+    await becomes("DOWN");
+    expect(await use()).toEqual({
+      state: "DOWN",
+      waitingReason: "cluster could not be started: no master answers",
+    });
+    await given.app.services.db.system.query(
+      "update cluster set start_failed_at = now() - interval '31 seconds' where id = $1",
+      [id],
+    );
+    expect(await use()).toMatchObject({ state: "PENDING" });
+    await control.release();
+    await becomes("UP");
+  });
+
+  test("finds no cluster of another account, and none that was deleted", async () => {
+    const other = await given.account();
+    const { clusterLifecycle } = given.app.services;
+    expect(await clusterLifecycle.use(other.accountId, id)).toBeUndefined();
+    const gone = await account.post("/clusters", { labels: ["gone"], engine: { type: "local" } });
+    await account.delete("/clusters/gone");
+    expect(await clusterLifecycle.use(account.accountId, gone.id)).toBeUndefined();
+  });
+});

@@ -1,0 +1,192 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { useServer, type AccountClient } from "../../test/support/given.ts";
+
+const given = useServer();
+const connect = { type: "connect", url: "sc://connect.example.com:15002", token: "hunter2-token" };
+
+let account: AccountClient;
+beforeEach(async () => {
+  account = await given.account();
+});
+
+async function tokenOf(id: number): Promise<Buffer | null | undefined> {
+  const [row] = await given.app.services.db.system.query<{ token: Buffer | null }>(
+    "select token from cluster where id = $1",
+    [id],
+  );
+  return row?.token;
+}
+
+describe("PUT /api/v1.2/clusters/<id or label>", () => {
+  test("what is absent stays, maps and labels are replaced whole, and an empty text takes a value away", async () => {
+    const made = await account.post("/clusters", {
+      labels: ["one", "two"],
+      engine: { type: "local" },
+      spark_config: { "spark.a": "1", "spark.b": "2" },
+      pools: { a: {} },
+      max_concurrent_commands: 3,
+      idle_cluster_timeout: 1,
+    });
+    const edited = await account.put("/clusters/one", {
+      labels: ["two", "three"],
+      spark_config: { "spark.c": "3" },
+      max_concurrent_commands: "",
+    });
+    expect(edited).toEqual({
+      ...made,
+      labels: ["three", "two"],
+      spark_config: { "spark.c": "3" },
+      max_concurrent_commands: null,
+      updated_at: expect.any(String),
+    });
+    expect(await account.put(`/clusters/${made.id}`, { pools: {}, idle_cluster_timeout: "" })).toMatchObject({
+      pools: {},
+      idle_cluster_timeout: null,
+    });
+    await account.get("/clusters/one").refused(404);
+  });
+
+  test("the view sent back as it came changes nothing", async () => {
+    const made = await account.post("/clusters", { labels: ["same"], engine: connect, pools: { a: { weight: 2 } } });
+    const token = await tokenOf(made.id);
+    const edited = await account.put("/clusters/same", made);
+    expect(edited).toEqual({ ...made, updated_at: edited.updated_at });
+    expect(await tokenOf(made.id)).toEqual(token);
+    expect(await account.put("/clusters/same")).toEqual({ ...made, updated_at: expect.any(String) });
+  });
+
+  test("hours given without seconds put the hours in force again", async () => {
+    const quick = await given.account({ features: ["aggressive_downscaling"] });
+    await quick.put("/clusters/default", { idle_cluster_timeout: 1, idle_cluster_timeout_in_secs: 300 });
+    expect(await quick.put("/clusters/default", { idle_cluster_timeout: 2 })).toMatchObject({
+      idle_cluster_timeout: 2,
+      idle_cluster_timeout_in_secs: null,
+    });
+    await account.put("/clusters/default", { idle_cluster_timeout_in_secs: 300 }).refused(422, /needs the feature/);
+  });
+
+  test("a token goes with its address: it is replaced, kept, or asked for again", async () => {
+    const { id } = await account.post("/clusters", { labels: ["remote"], engine: connect });
+    const first = await tokenOf(id);
+    await account.put("/clusters/remote", { engine: { ...connect, token: "********" } });
+    expect(await tokenOf(id)).toEqual(first);
+    const elsewhere = "sc://other.example.com:15002";
+    await account
+      .put("/clusters/remote", { engine: { type: "connect", url: elsewhere } })
+      .refused(422, /engine\.token/);
+    expect(await account.get("/clusters/remote")).toMatchObject({ engine: { url: connect.url } });
+    await account.put("/clusters/remote", { engine: { type: "connect", url: elsewhere, token: "next" } });
+    expect(await tokenOf(id)).not.toEqual(first);
+    await account.put("/clusters/remote", { engine: { type: "local" } });
+    expect(await tokenOf(id)).toBeNull();
+  });
+
+  test("default cannot be edited away, and a taken label is 409 with nothing changed", async () => {
+    await account.post("/clusters", { labels: ["taken"], engine: { type: "local" } });
+    const before = await account.get("/clusters/default");
+    await account.put("/clusters/default", { labels: ["other"] }).refused(422, /^labels must keep default/);
+    const both = { labels: ["default", "taken"], max_concurrent_commands: 9 };
+    await account.put("/clusters/default", both).refused(409, /labelled taken/);
+    expect(await account.get("/clusters/default")).toEqual(before);
+  });
+
+  test("another engine needs a cluster that is down and for which nothing waits", async () => {
+    const engine = { type: "standalone", master_url: "spark://spark.example.com:7077" };
+    await account.put("/clusters/default/state", { state: "start" });
+    await account.put("/clusters/default", { engine }).refused(422, /^engine must not change while the cluster is/);
+    await account.put("/clusters/default", { engine: { type: "local" }, max_concurrent_commands: 2 });
+    await account.put("/clusters/default/state", { state: "terminate" });
+    await expect.poll(async () => (await account.get("/clusters/default/state")).state).toBe("DOWN");
+
+    const command = await account.post("/commands", { command_type: "SparkCommand", cmdline: "a.py" });
+    await account.put("/clusters/default", { engine }).refused(422, /^engine must not change while commands/);
+    await account.put(`/commands/${command.id}`, { status: "kill" });
+    expect(await account.put("/clusters/default", { engine })).toMatchObject({ engine });
+  });
+
+  test("an unknown cluster is 404 before its body is judged, another account's the same", async () => {
+    const other = await given.account();
+    const { id } = await other.get("/clusters/default");
+    const unknown = await account.put("/clusters/987654321", { labels: [] }).refused(404);
+    expect((await account.put(`/clusters/${id}`, { labels: [] }).refused(404)).text).toBe(unknown.text);
+  });
+});
+
+describe("DELETE /api/v1.2/clusters/<id or label>", () => {
+  test("frees its labels and keeps the history of its commands", async () => {
+    const { id } = await account.post("/clusters", { labels: ["gone"], engine: { type: "local" } });
+    const command = await account.post("/commands", { command_type: "SparkCommand", label: "gone", cmdline: "a.py" });
+    await account.delete("/clusters/gone").refused(422, /^cluster_id must not be a cluster whose commands/);
+    await account.put(`/commands/${command.id}`, { status: "kill" });
+    expect(await account.delete("/clusters/gone")).toEqual({ status: "deleted" });
+
+    for (const path of [`/clusters/${id}`, "/clusters/gone"]) {
+      await account.get(path).refused(404);
+      await account.delete(path).refused(404);
+    }
+    expect((await account.get("/clusters")).clusters).toHaveLength(1);
+    expect(await account.get(`/commands/${command.id}`)).toMatchObject({ label: "gone" });
+    await account.post(`/commands/${command.id}/rerun`).refused(422, /^label gone names no cluster/);
+    await account.post("/clusters", { labels: ["gone"], engine: { type: "local" } });
+  });
+
+  test("forgets its token", async () => {
+    const { id } = await account.post("/clusters", { labels: ["remote"], engine: connect });
+    await account.delete("/clusters/remote");
+    expect(await tokenOf(id)).toBeNull();
+  });
+
+  test("is refused for the cluster labelled default, until the label has moved", async () => {
+    const first = await account.get("/clusters/default");
+    await account.delete("/clusters/default").refused(422, /labelled default/);
+    const second = await account.post("/clusters", { labels: ["second"], engine: { type: "local" } });
+    await account.put("/clusters/reassign-label", { destination_cluster: second.id, label: "default" });
+    await account.delete(`/clusters/${first.id}`);
+    await account.delete("/clusters/second").refused(422, /labelled default/);
+  });
+
+  test("is refused while it is up", async () => {
+    await account.post("/clusters", { labels: ["busy"], engine: { type: "local" } });
+    await account.put("/clusters/busy/state", { state: "start" });
+    await account.delete("/clusters/busy").refused(422, /^cluster_id must not be a cluster that is (PENDING|UP)/);
+  });
+});
+
+describe("PUT /api/v1.2/clusters/reassign-label", () => {
+  test("moves the label: commands follow it, and the other cluster keeps one of its own", async () => {
+    const first = await account.get("/clusters/default");
+    const second = await account.post("/clusters", { labels: ["second"], engine: { type: "local" } });
+    const body = { destination_cluster: "second", label: "default" };
+    const moved = await account.put("/clusters/reassign-label", body);
+    expect(moved).toMatchObject({ id: second.id, labels: ["default", "second"] });
+    expect(await account.get(`/clusters/${first.id}`)).toMatchObject({ labels: [`cluster-${first.id}`] });
+    expect(await account.put("/clusters/reassign-label", body)).toEqual(moved);
+
+    const { id } = await account.post("/commands", { command_type: "SparkCommand", cmdline: "a.py" });
+    const [row] = await given.app.services.db.system.query("select cluster_id from command where id = $1", [id]);
+    expect(row).toEqual({ cluster_id: second.id });
+  });
+
+  test.each([
+    [{ label: "default" }, /^destination_cluster is required/],
+    [{ destination_cluster: "default" }, /^label is required/],
+    [{ destination_cluster: "unknown", label: "default" }, /^destination_cluster names no cluster/],
+    [{ destination_cluster: 987_654_321, label: "default" }, /^destination_cluster names no cluster/],
+    [{ destination_cluster: "default", label: "unknown" }, /^label names no cluster/],
+  ])("refuses %j", async (body, message) => {
+    await account.put("/clusters/reassign-label", body).refused(422, message);
+    expect(await account.get("/clusters/default")).toMatchObject({ labels: ["default"] });
+  });
+
+  test("sees nothing of another account", async () => {
+    const other = await given.account();
+    const theirs = await other.post("/clusters", { labels: ["theirs"], engine: { type: "local" } });
+    await account
+      .put("/clusters/reassign-label", { destination_cluster: theirs.id, label: "default" })
+      .refused(422, /^destination_cluster names no/);
+    await account
+      .put("/clusters/reassign-label", { destination_cluster: "default", label: "theirs" })
+      .refused(422, /^label names no/);
+    expect(await other.get("/clusters/theirs")).toEqual(theirs);
+  });
+});

@@ -1,0 +1,162 @@
+import { pino } from "pino";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { cloneDatabase, type TestDatabase } from "../../test/support/test-database.ts";
+import { openDatabase, type Database } from "../db/database.ts";
+import { systemClock } from "../lib/clock.ts";
+import { KeyRing } from "../lib/key-ring.ts";
+import { newKey } from "../lib/key-file.ts";
+import type { ClusterControl } from "./control.ts";
+import { addDefaultCluster } from "./default-cluster.ts";
+import { ClusterLifecycle } from "./lifecycle.ts";
+
+/** Several nodes on one database, each with a lifecycle of its own; what the server would do every second is called. */
+let database: TestDatabase;
+let db: Database;
+let accountId: number;
+let id: number;
+let nodes: Node[];
+
+beforeAll(async () => {
+  database = await cloneDatabase();
+  db = openDatabase(database.connection);
+});
+afterAll(async () => {
+  await db.close();
+  await database.drop();
+});
+
+interface Node {
+  lifecycle: ClusterLifecycle;
+  calls: string[];
+  settled: number[];
+}
+
+/** Never ends by itself: as a node that hangs, or that will be killed. */
+const endless: ClusterControl["start"] = (_cluster, signal) =>
+  new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("called off"))));
+const atOnce: ClusterControl["start"] = () => Promise.resolve();
+
+function node(behaviour: Partial<ClusterControl> = {}): Node {
+  const calls: string[] = [];
+  const settled: number[] = [];
+  const keys = new KeyRing([newKey([])], () => []);
+  const { start = atOnce, terminate = atOnce } = behaviour;
+  const lifecycle = new ClusterLifecycle({
+    db,
+    keys,
+    clock: systemClock,
+    log: pino({ level: "silent" }),
+    settled: (cluster) => void settled.push(cluster),
+    control: {
+      start: (cluster, signal) => (calls.push("start"), start(cluster, signal)),
+      terminate: (cluster, signal) => (calls.push("terminate"), terminate(cluster, signal)),
+    },
+  });
+  const made = { lifecycle, calls, settled };
+  nodes.push(made);
+  return made;
+}
+
+beforeEach(async () => {
+  nodes = [];
+  const [account] = await db.system.query<{ id: number }>("insert into account (name) values ('A') returning id");
+  accountId = account?.id ?? 0;
+  await db.asSystem((tx) => addDefaultCluster(tx, accountId));
+  const [cluster] = await db.system.query<{ id: number }>("select id from cluster where account_id = $1", [accountId]);
+  id = cluster?.id ?? 0;
+});
+afterEach(async () => {
+  await Promise.all(nodes.map(({ lifecycle }) => lifecycle.stop()));
+  await db.system.query("delete from account where id = $1", [accountId]);
+});
+
+async function state(): Promise<string | undefined> {
+  const [row] = await db.system.query<{ state: string }>("select state from cluster where id = $1", [id]);
+  return row?.state;
+}
+
+async function stateBecomes(expected: string): Promise<void> {
+  await expect.poll(state).toBe(expected);
+}
+
+async function set(assignments: string): Promise<void> {
+  await db.system.query(`update cluster set ${assignments} where id = $1`, [id]);
+}
+
+test("of many nodes that use it at once, one starts it", async () => {
+  const all = Array.from({ length: 5 }, () => node());
+  const states = await Promise.all(all.map(({ lifecycle }) => lifecycle.use(accountId, id)));
+  expect(states.every((each) => each?.state === "PENDING" || each?.state === "UP")).toBe(true);
+  await stateBecomes("UP");
+  expect(all.flatMap(({ calls }) => calls)).toEqual(["start"]);
+  expect(all.flatMap(({ settled }) => settled)).toEqual([id]);
+});
+
+test("what is at work is left to whoever is at it", async () => {
+  const [busy, other] = [node({ start: endless }), node()];
+  await busy.lifecycle.use(accountId, id);
+  await vi.waitUntil(() => busy.calls.length === 1);
+  await other.lifecycle.tend();
+  expect(other.calls).toEqual([]);
+});
+
+test("a node that stops hands its work on at once, and one that dies when its lease is over", async () => {
+  const [stopping, dying, heir] = [node({ start: endless }), node({ start: endless }), node()];
+  await stopping.lifecycle.use(accountId, id);
+  await vi.waitUntil(() => stopping.calls.length === 1);
+  await stopping.lifecycle.stop();
+  await dying.lifecycle.tend();
+  await vi.waitUntil(() => dying.calls.length === 1);
+  await heir.lifecycle.tend();
+  expect(heir.calls).toEqual([]);
+  await set("worked_until = now() - interval '1 second'");
+  await heir.lifecycle.tend();
+  await stateBecomes("UP");
+  expect(heir.calls).toEqual(["start"]);
+});
+
+test("a start that comes through after somebody else has decided changes nothing", async () => {
+  const late = Promise.withResolvers<void>();
+  const [slow, other] = [node({ start: () => late.promise }), node()];
+  await slow.lifecycle.use(accountId, id);
+  await vi.waitUntil(() => slow.calls.length === 1);
+  await set("state = 'TERMINATING', worked_until = null, state_fence = state_fence + 1");
+  await other.lifecycle.tend();
+  await stateBecomes("DOWN");
+  late.resolve();
+  await slow.lifecycle.stop();
+  await stateBecomes("DOWN");
+});
+
+test("what a restart finds half-way is carried through", async () => {
+  for (const [left, end, call] of [
+    ["PENDING", "UP", "start"],
+    ["TERMINATING", "DOWN", "terminate"],
+  ] as const) {
+    await set(`state = '${left}', worked_until = null`);
+    const fresh = node();
+    await fresh.lifecycle.tend();
+    await stateBecomes(end);
+    expect(fresh.calls).toEqual([call]);
+  }
+});
+
+test("an end that fails is tried again", async () => {
+  const failing = node({ terminate: () => Promise.reject(new Error("a JVM does not go")) });
+  await set("state = 'TERMINATING', worked_until = null");
+  await failing.lifecycle.tend();
+  await vi.waitUntil(() => failing.calls.length === 1);
+  await failing.lifecycle.stop();
+  await stateBecomes("TERMINATING");
+  await set("worked_until = now() - interval '1 second'");
+  await node().lifecycle.tend();
+  await stateBecomes("DOWN");
+});
+
+test("of many nodes that look at an idle cluster, one ends it", async () => {
+  await set("state = 'UP', up_since = now() - interval '3 hours'");
+  const all = Array.from({ length: 5 }, () => node());
+  await Promise.all(all.map(({ lifecycle }) => lifecycle.tend()));
+  await stateBecomes("DOWN");
+  expect(all.flatMap(({ calls }) => calls)).toEqual(["terminate"]);
+});

@@ -1,0 +1,186 @@
+import type { Queryable, Tx } from "../../db/database.ts";
+import type { ClusterSettings } from "../cluster-settings.ts";
+import type { ClusterState } from "./cluster.ts";
+
+/**
+ * The SQL of the states. Each statement is one transition and names the state it leaves, so of several who want the
+ * same one makes it, and of an end and a start that cross, the later one counts.
+ *
+ * | state | leaves by | to |
+ * |---|---|---|
+ * | DOWN | `beginStart`, `beginUse`: a user, a command | PENDING |
+ * | PENDING | `finish`: it is started | UP |
+ * | PENDING | `failStart`: it cannot be started | DOWN, with the reason |
+ * | PENDING, UP | `beginEnd`, `beginIdleEnd`: a user, the idle rule | TERMINATING |
+ * | TERMINATING | `finish`: nothing of it is left | DOWN |
+ *
+ * PENDING and TERMINATING are work. A node takes it by `take` for some seconds and renews that while it is at it; when
+ * it dies, another takes it. Every change raises the fence, and what a node writes of its work carries the fence it
+ * took: zero rows mean that somebody else decided otherwise.
+ */
+const MOVE = "state_fence = state_fence + 1, state_since = now(), worked_until = null";
+
+export async function beginStart(tx: Tx, id: number): Promise<boolean> {
+  return changed(
+    tx,
+    `update cluster set state = 'PENDING', start_failure = null, ${MOVE} where id = $1 and state = 'DOWN'`,
+    [id],
+  );
+}
+
+/** As a start, but not at once after one that failed. */
+export async function beginUse(
+  system: Queryable,
+  { accountId, clusterId }: { accountId: number; clusterId: number },
+  patienceSeconds: number,
+): Promise<boolean> {
+  return changed(
+    system,
+    `update cluster set state = 'PENDING', ${MOVE}
+      where id = $1 and account_id = $2 and deleted_at is null and state = 'DOWN'
+        and (start_failure is null or start_failed_at < now() - make_interval(secs => $3))`,
+    [clusterId, accountId, patienceSeconds],
+  );
+}
+
+export async function findState(
+  system: Queryable,
+  { accountId, clusterId }: { accountId: number; clusterId: number },
+): Promise<{ state: ClusterState; startFailure: string | null } | undefined> {
+  const [row] = await system.query<{ state: ClusterState; startFailure: string | null }>(
+    `select state, start_failure as "startFailure" from cluster
+      where id = $1 and account_id = $2 and deleted_at is null`,
+    [clusterId, accountId],
+  );
+  return row;
+}
+
+export async function beginEnd(tx: Tx, id: number): Promise<boolean> {
+  return changed(
+    tx,
+    `update cluster set state = 'TERMINATING', up_since = null, ${MOVE} where id = $1 and state in ('PENDING', 'UP')`,
+    [id],
+  );
+}
+
+/** Only if it is as it was looked at, and still idle. */
+export async function beginIdleEnd(
+  tx: Tx,
+  { id, accountId, fence }: { id: number; accountId: number; fence: number },
+): Promise<boolean> {
+  // The queue's lock: what is claimed meanwhile is seen by the next statement.
+  tx.send("select pg_advisory_xact_lock(hashtextextended('headgate claim', $1::bigint))", [accountId]);
+  return changed(
+    tx,
+    `update cluster set state = 'TERMINATING', up_since = null, ${MOVE}
+      where id = $1 and state_fence = $2 and state = 'UP'
+        and not exists (select from command where cluster_id = $1 and end_time is null)`,
+    [id, fence],
+  );
+}
+
+export interface TakenWork extends Pick<ClusterSettings, "engine" | "sparkConfig" | "pools"> {
+  id: number;
+  accountId: number;
+  token: Buffer | null;
+  state: "PENDING" | "TERMINATING";
+  fence: number;
+}
+
+/** Undefined: another node is at it, or it is done. */
+export async function take(system: Queryable, id: number, leaseSeconds: number): Promise<TakenWork | undefined> {
+  const [row] = await system.query<TakenWork>(
+    `update cluster set state_fence = state_fence + 1, worked_until = now() + make_interval(secs => $2)
+      where id = $1 and state in ('PENDING', 'TERMINATING') and (worked_until is null or worked_until < now())
+      returning id, account_id as "accountId", engine, spark_config as "sparkConfig", pools, token, state,
+                state_fence as fence`,
+    [id, leaseSeconds],
+  );
+  return row;
+}
+
+/** Also gives it back, by zero seconds. False: it is not ours any more. */
+export async function renew(
+  system: Queryable,
+  { id, fence }: { id: number; fence: number },
+  leaseSeconds: number,
+): Promise<boolean> {
+  return changed(
+    system,
+    "update cluster set worked_until = now() + make_interval(secs => $3) where id = $1 and state_fence = $2",
+    [id, fence, leaseSeconds],
+  );
+}
+
+/** PENDING becomes UP, TERMINATING becomes DOWN. */
+export async function finish(
+  system: Queryable,
+  { id, fence }: { id: number; fence: number },
+  now: Date,
+): Promise<boolean> {
+  return changed(
+    system,
+    `update cluster set
+       up_since = case state when 'PENDING' then $3::timestamptz end,
+       state = case state when 'PENDING' then 'UP' else 'DOWN' end, start_failure = null, ${MOVE}
+      where id = $1 and state_fence = $2 and state in ('PENDING', 'TERMINATING')`,
+    [id, fence, now],
+  );
+}
+
+export async function failStart(
+  system: Queryable,
+  { id, fence }: { id: number; fence: number },
+  failure: string,
+): Promise<boolean> {
+  return changed(
+    system,
+    `update cluster set state = 'DOWN', start_failure = $3, start_failed_at = now(), ${MOVE}
+      where id = $1 and state_fence = $2 and state = 'PENDING'`,
+    [id, fence, failure],
+  );
+}
+
+/** What nobody is at. */
+export async function listLeft(system: Queryable, limit: number): Promise<number[]> {
+  const rows = await system.query<{ id: number }>(
+    `select id from cluster where state in ('PENDING', 'TERMINATING') and (worked_until is null or worked_until < now())
+      order by id limit $1`,
+    [limit],
+  );
+  return rows.map(({ id }) => id);
+}
+
+export interface IdleCluster {
+  id: number;
+  accountId: number;
+  fence: number;
+  upSince: Date;
+  /** When the last of its commands ended; null: it never had one. */
+  lastEnd: Date | null;
+  hours: number | null;
+  seconds: number | null;
+  accountHours: number;
+  accountSeconds: number | null;
+  countsSeconds: boolean;
+}
+
+/** Those that are up with nothing waiting or running, by id; each costs two looks into an index. */
+export async function listIdle(system: Queryable, afterId: number, limit: number): Promise<IdleCluster[]> {
+  return system.query(
+    `select c.id, c.account_id as "accountId", c.state_fence as fence, c.up_since as "upSince",
+            (select max(command.end_time) from command where command.cluster_id = c.id) as "lastEnd",
+            c.idle_cluster_timeout_hours as hours, c.idle_cluster_timeout_seconds as seconds,
+            a.idle_cluster_timeout_hours as "accountHours", a.idle_cluster_timeout_seconds as "accountSeconds",
+            'aggressive_downscaling' = any (a.features) as "countsSeconds"
+       from cluster c join account a on a.id = c.account_id
+      where c.state = 'UP' and c.id > $1
+        and not exists (select from command where command.cluster_id = c.id and command.end_time is null)
+      order by c.id limit $2`,
+    [afterId, limit],
+  );
+}
+
+async function changed(db: Queryable, text: string, values: readonly unknown[]): Promise<boolean> {
+  return (await db.query(`${text} returning id`, values)).length > 0;
+}

@@ -1,0 +1,33 @@
+import { Type } from "typebox";
+import { operation } from "../access/operation.ts";
+import { Nullable, OneOf, Timestamp } from "../http/schema.ts";
+import { isoSeconds } from "../lib/clock.ts";
+import { clusterInPath, ClusterParams } from "./cluster-in-path.ts";
+import { CLUSTER_STATES } from "./store/cluster.ts";
+
+export const viewClusterState = operation({
+  id: "cluster_state_view",
+  summary: "View the state of a cluster",
+  tag: "Clusters",
+  method: "GET",
+  paths: { "v1.2": "/clusters/:cluster_id/state" },
+  access: {
+    permission: { groups: ["system-user", "system-admin"], role: "cluster:read" },
+    object: { type: "cluster", idFrom: { params: "cluster_id" } },
+  },
+  params: ClusterParams,
+  reply: Type.Object({
+    state: OneOf(CLUSTER_STATES),
+    since: Timestamp,
+    up_since: Nullable(Type.String({ description: "Null unless it is UP; hour boundaries count from here" })),
+    start_failure: Nullable(Type.String({ description: "Why the last start failed" })),
+  }),
+  find: clusterInPath,
+
+  handle: async ({ found }) => ({
+    state: found.state,
+    since: isoSeconds(found.stateSince),
+    up_since: found.upSince === null ? null : isoSeconds(found.upSince),
+    start_failure: found.startFailure,
+  }),
+});
