@@ -9,6 +9,7 @@
 const slices = [
   "users",
   "clusters",
+  "apps",
   "commands",
   "catalog",
   "datastores",

@@ -11,6 +11,7 @@ import type { AccountServices } from "./accounts/account-services.ts";
 import { accountStorage } from "./accounts/account-storage.ts";
 import { sparkStorage } from "./accounts/spark-storage.ts";
 import { firstAccountId } from "./accounts/store/operator.ts";
+import { noServers, type AppControl, type WithAppControl } from "./apps/app-control.ts";
 import { clusterServices, type ClusterServices } from "./clusters/cluster-services.ts";
 import { thisMachine, type ClusterControl } from "./clusters/control.ts";
 import { addDefaultCluster } from "./clusters/default-cluster.ts";
@@ -54,7 +55,7 @@ const DRAIN_LIMIT_MS = 20_000;
  * The composition root: the only place that constructs things. It takes a store that is already migrated and gives a
  * server that listens; `main.ts` decides where the store comes from, tests hand in one of their own.
  */
-export interface Services extends SubmissionServices, OutcomeServices, ClusterServices {
+export interface Services extends SubmissionServices, OutcomeServices, ClusterServices, WithAppControl {
   db: Database;
   keys: KeyRing;
   limits: Limits;
@@ -80,6 +81,8 @@ export interface AppOptions {
   driver?: ProgramDriver;
   /** What starts and ends clusters. */
   clusterControl?: ClusterControl;
+  /** The warm servers of apps. */
+  appControl?: AppControl;
   /** Whether Spark is found or installed, in the background; without it and without a driver programs wait. */
   setsUpSpark?: boolean;
   /** Whether something keeps programs of different accounts apart. */
@@ -107,6 +110,7 @@ async function compose(
     clock = systemClock,
     driver,
     clusterControl: control = thisMachine,
+    appControl = noServers,
     setsUpSpark = false,
     isIsolated,
     storeHealthy = () => true,
@@ -144,6 +148,7 @@ async function compose(
   const services: Services = {
     ...outcomeServices({ dataDir, db, nodeId: node.id, log, storage, diskGuard }),
     ...clusters,
+    appControl,
     db,
     keys,
     limits,

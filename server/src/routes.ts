@@ -29,6 +29,11 @@ import { listAllAccounts } from "./accounts/list-accounts.ts";
 import { viewAccount } from "./accounts/view-account.ts";
 import { viewAccountV2 } from "./accounts/view-account-v2.ts";
 import { viewFeatures } from "./accounts/view-features.ts";
+import { createApp } from "./apps/create-app.ts";
+import { deleteApp } from "./apps/delete-app.ts";
+import { listApps } from "./apps/list-apps.ts";
+import { stopApp } from "./apps/stop-app.ts";
+import { viewApp } from "./apps/view-app.ts";
 import { changeClusterState } from "./clusters/change-state.ts";
 import { cloneCluster } from "./clusters/clone-cluster.ts";
 import { createCluster } from "./clusters/create-cluster.ts";
@@ -120,6 +125,12 @@ export const endpoints = [
   reassignLabel,
   viewClusterState,
   changeClusterState,
+  // apps (§4.3)
+  createApp,
+  listApps,
+  viewApp,
+  stopApp,
+  deleteApp,
   // commands (§4.2–4.6)
   submitCommand,
   listHistory,

@@ -140,13 +140,17 @@ async function ownObjects(account: AccountClient, membershipId: number): Promise
     invitee_email: `invitee@${account.email}`.replace("@user", "-user"),
   });
   const command = await account.post("/commands", { command_type: "SparkCommand", cmdline: "own.py" });
+  await account.post("/clusters", { labels: ["mine"], engine: { type: "local" } });
+  const app = await account.post("/apps", { name: "mine" });
   const member = String(membershipId);
   return {
     group_id: String(group.id),
     role_id: String(role.id),
     ids: String(id),
     account_id: String(account.accountId),
-    cluster_id: "default",
+    cluster_id: "mine",
+    destination_cluster: "mine",
+    app_id: String(app.id),
     command_id: String(command.id),
     label: "default",
     code,

@@ -97,7 +97,7 @@ function placesOf(endpoint: Endpoint): Place[] {
 }
 
 /** `after` is a cursor, not a name of something. */
-const NAMING = /(^|_)(ids?|users?|members?|groups?|roles?|emails?|account|labels?|tags|name)$/;
+const NAMING = /(^|_)(ids?|users?|members?|groups?|roles?|emails?|account|cluster|labels?|tags|name)$/;
 
 function namingFields(schema: Endpoint["body"]): string[] {
   return Object.keys(schema?.properties ?? {}).filter(
@@ -124,7 +124,8 @@ async function send(
   );
   const sample = sampleObject(endpoint.body);
   // Names are unique, so that a 409 does not hide what would have been told.
-  const unique = "name" in sample ? { name: `probe-${String(sent).padStart(6, "0")}` } : {};
+  const probe = `probe-${String(sent).padStart(6, "0")}`;
+  const unique = { ...("name" in sample ? { name: probe } : {}), ...("labels" in sample ? { labels: [probe] } : {}) };
   const path = `${filledPath(endpoint, params)}?${search.toString()}`;
   const payload = endpoint.method === "GET" ? undefined : { ...sample, ...unique, ...body };
   return (isSelfHarm(endpoint, params, query, body) ? given.anonymous() : caller)
@@ -146,7 +147,7 @@ function comparable({ status, text }: Reply, asked: string): { status: number; t
     status,
     text: masked
       .replaceAll(/probe-\d{6}/g, "<name>")
-      .replaceAll(/"(id|created_at|invitation_code|authentication_token)":("[^"]*"|\d+)/g, '"$1":"<new>"'),
+      .replaceAll(/"(id|created_at|updated_at|invitation_code|authentication_token)":("[^"]*"|\d+)/g, '"$1":"<new>"'),
   };
 }
 
@@ -157,6 +158,7 @@ async function ownObjects(account: AccountClient): Promise<Record<string, string
   await account.post("/whitelist_ip", { ip_cidr: "10.0.0.1" });
   const [{ id }] = (await account.get("/whitelist_ip")).account_whitelisted_ips;
   const command = await account.post("/commands", { command_type: "SparkCommand", cmdline: "own.py" });
+  const app = await account.post("/apps", { name: "own-app" });
   return {
     group_id: String(group.id),
     role_id: String(role.id),
@@ -166,6 +168,7 @@ async function ownObjects(account: AccountClient): Promise<Record<string, string
     node_id: "00000000-0000-4000-8000-000000000000",
     cluster_id: "default",
     command_id: String(command.id),
+    app_id: String(app.id),
   };
 }
 
@@ -178,6 +181,8 @@ async function fillVictim(account: AccountClient): Promise<void> {
   await account.put(`/groups/${group.id}/svc_users/${member.membershipId}/add`, {});
   await account.post("/whitelist_ip", { ip_cidr: "10.99.99.99" });
   await account.post("/users/invite_new", { invitee_email: "victim-invitee@example.test" });
+  await account.post("/clusters", { labels: ["victim-label"], engine: { type: "local" } });
+  await account.post("/apps", { name: "victim-app" });
   await account.post("/commands", {
     command_type: "SparkCommand",
     cmdline: "victim.py",
@@ -225,6 +230,7 @@ async function probesOf(account: AccountClient): Promise<Probe[]> {
     { kind: "account", foreign: String(account.accountId), unknown: "98765" },
     { kind: "group name", foreign: "victim-group", unknown: "absent-group" },
     { kind: "role name", foreign: "victim-role", unknown: "absent-role" },
+    { kind: "label", foreign: "victim-label", unknown: "absent-label" },
     { kind: "tag", foreign: "victim-tag", unknown: "absent-tag" },
     { kind: "command name", foreign: "victim-command", unknown: "absent-command" },
     { kind: "account name", foreign: "victim-account", unknown: "absent-account" },

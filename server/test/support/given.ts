@@ -7,6 +7,7 @@ import { mintToken, tokenSha256 } from "../../src/access/token.ts";
 import { foundAccount } from "../../src/accounts/found-account.ts";
 import { addDefaultCluster } from "../../src/clusters/default-cluster.ts";
 import { startApp, type App } from "../../src/app.ts";
+import type { AppControl } from "../../src/apps/app-control.ts";
 import type { ClusterControl } from "../../src/clusters/control.ts";
 import type { ProgramDriver } from "../../src/commands/queue/program-driver.ts";
 import { readConfig, type Config } from "../../src/config.ts";
@@ -72,6 +73,7 @@ export interface ServerOptions {
   /** One that is there already; its content is removed in the end. */
   dataDir?: string | undefined;
   clusterControl?: ClusterControl;
+  appControl?: AppControl;
 }
 
 let uniqueEmail = 0;
@@ -95,6 +97,7 @@ export function useServer(options: ServerOptions = {}): Given {
       ...(options.clock === undefined ? {} : { clock: options.clock }),
       ...(options.isIsolated === undefined ? {} : { isIsolated: options.isIsolated }),
       ...(options.driver === undefined ? {} : { driver: options.driver }),
+      ...(options.appControl === undefined ? {} : { appControl: options.appControl }),
       ...(options.clusterControl === undefined ? {} : { clusterControl: options.clusterControl }),
     });
   });

@@ -1,0 +1,117 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { useServer, type AccountClient } from "../../test/support/given.ts";
+import type { AppControl } from "./app-control.ts";
+
+/** Servers that run because a test says so. */
+const running = new Set<string>();
+const appControl: AppControl = {
+  listUp: (accountId, ids) => Promise.resolve(new Set(ids.filter((id) => running.has(`${accountId}/${id}`)))),
+  stop: (accountId, id) => Promise.resolve(void running.delete(`${accountId}/${id}`)),
+};
+const given = useServer({ appControl });
+const config = { "spark.sql.shuffle.partitions": "8" };
+
+let account: AccountClient;
+beforeEach(async () => {
+  account = await given.account();
+});
+
+async function stored(): Promise<number> {
+  return (await given.app.services.db.system.query("select from app where account_id = $1", [account.accountId]))
+    .length;
+}
+
+describe("POST and GET /api/v1.2/apps", () => {
+  test("answers the app, DOWN, and lists it in pages", async () => {
+    const app = await account.post("/apps", { name: "reports", config: { "spark.sql.shuffle.partitions": 8 } });
+    expect(app).toEqual({
+      id: expect.any(Number),
+      name: "reports",
+      config,
+      kind: "spark",
+      status: "DOWN",
+      created_at: expect.stringMatching(/Z$/),
+    });
+    const second = await account.post("/apps", { name: "reports", kind: "spark", config: null });
+    expect(second).toMatchObject({ config: {} });
+    expect(await account.get("/apps?per_page=1")).toEqual({
+      paging_info: { previous_page: null, next_page: 2, per_page: 1 },
+      apps: [app],
+    });
+    expect((await account.get("/apps?per_page=1&page=2")).apps).toEqual([second]);
+    expect(await account.get(`/apps/${app.id}`)).toEqual(app);
+  });
+
+  test("shows which servers run", async () => {
+    const [up, down] = [await account.post("/apps", { name: "up" }), await account.post("/apps", { name: "down" })];
+    running.add(`${account.accountId}/${up.id}`);
+    expect((await account.get("/apps")).apps).toEqual([{ ...up, status: "UP" }, down]);
+    expect(await account.get(`/apps/${up.id}`)).toMatchObject({ status: "UP" });
+  });
+
+  test("the same idempotency key makes it once", async () => {
+    const headers = { "Idempotency-Key": "one-app" };
+    const first = await account.post("/apps", { name: "once" }, { headers });
+    expect(await account.post("/apps", { name: "once" }, { headers })).toEqual(first);
+    expect(await stored()).toBe(1);
+  });
+
+  test.each([
+    [{}, /^name is required/],
+    [{ name: "" }, /^name must not be empty/],
+    [{ name: "  " }, /^name must not be empty/],
+    [{ name: "a\u0007" }, /^name must not contain control/],
+    [{ name: "x".repeat(256) }, /^name must have at most 255/],
+    [{ name: "a", kind: "flink" }, /^kind must be one of spark/],
+    [{ name: "a", config: "spark.a=1" }, /^config must be an object/],
+    [{ name: "a", config: { "spark.a": {} } }, /^config\.spark\.a must be a string/],
+    [{ name: "a", config: { "spark.authenticate": "false" } }, /^config may not set spark\.authenticate/],
+    [{ name: "a", config: { "spark.master": "local" } }, /^config may not set spark\.master/],
+  ])("refuses %j and stores nothing", async (body, message) => {
+    await account.post("/apps", body).refused(422, message);
+    expect(await stored()).toBe(0);
+  });
+
+  test("an account has at most 1000", async () => {
+    await given.app.services.db.system.query(
+      "insert into app (account_id, name) select $1, 'x' from generate_series(1, 999)",
+      [account.accountId],
+    );
+    await account.post("/apps", { name: "last" });
+    await account.post("/apps", { name: "more" }).refused(422, /1000 of an account/);
+    expect(await stored()).toBe(1000);
+  });
+});
+
+describe("PUT /api/v1.2/apps/<id>/stop", () => {
+  test("ends its server and answers the app; again changes nothing", async () => {
+    const app = await account.post("/apps", { name: "reports" });
+    running.add(`${account.accountId}/${app.id}`);
+    expect(await account.put(`/apps/${app.id}/stop`)).toEqual(app);
+    expect(await account.put(`/apps/${app.id}/stop`)).toEqual(app);
+  });
+});
+
+describe("DELETE /api/v1.2/apps/<id>", () => {
+  test("ends its server with it", async () => {
+    const app = await account.post("/apps", { name: "reports" });
+    running.add(`${account.accountId}/${app.id}`);
+    expect(await account.delete(`/apps/${app.id}`)).toEqual({ status: "deleted" });
+    expect(running).not.toContain(`${account.accountId}/${app.id}`);
+    await account.get(`/apps/${app.id}`).refused(404);
+    await account.delete(`/apps/${app.id}`).refused(404);
+  });
+});
+
+describe("another account's app", () => {
+  test("is as one that never was", async () => {
+    const other = await given.account();
+    const { id } = await other.post("/apps", { name: "theirs" });
+    const unknown = await account.get("/apps/987654321").refused(404);
+    expect((await account.get(`/apps/${id}`).refused(404)).text).toBe(unknown.text);
+    expect((await account.put(`/apps/${id}/stop`).refused(404)).text).toBe(unknown.text);
+    expect((await account.delete(`/apps/${id}`).refused(404)).text).toBe(unknown.text);
+    expect((await account.get("/apps")).apps).toEqual([]);
+    expect(await other.get(`/apps/${id}`)).toMatchObject({ name: "theirs" });
+  });
+});

@@ -1,0 +1,55 @@
+import { Type } from "typebox";
+import { operation } from "../access/operation.ts";
+import { checkSparkConfig, SPARK_CONFIG_VALUE_LENGTH } from "../engines/spark-submit/spark-config.ts";
+import { OneOf } from "../http/schema.ts";
+import { invalid } from "../lib/fault.ts";
+import { App, appObject } from "./app.ts";
+import { countApps, insertApp } from "./store.ts";
+
+const APPS_AT_MOST = 1000;
+
+export const createApp = operation({
+  id: "app_create",
+  summary: "Create an app",
+  description: "Its configuration applies to the commands that name it, under their own arguments.",
+  tag: "Apps",
+  method: "POST",
+  paths: { "v1.2": "/apps" },
+  access: { permission: { groups: ["system-user", "system-admin"], role: "app:create" } },
+  body: Type.Object({
+    name: Type.String({ minLength: 1, maxLength: 255, description: "Need not be unique", examples: ["reports"] }),
+    config: Type.Optional(
+      Type.Unsafe<Record<string, string>>(
+        Type.Object(
+          {},
+          {
+            additionalProperties: Type.String({ maxLength: SPARK_CONFIG_VALUE_LENGTH }),
+            description: "Properties of Spark; not what the server sets itself",
+            examples: [{ "spark.sql.shuffle.partitions": "8" }],
+          },
+        ),
+      ),
+    ),
+    kind: Type.Optional(OneOf(["spark"])),
+  }),
+  reply: App,
+
+  async handle({ body, change }) {
+    const name = checkName(body.name);
+    const config = checkSparkConfig(body.config ?? {}, "config");
+    return change(async (tx, audit) => {
+      const row = await insertApp(tx, name, config);
+      if ((await countApps(tx)) > APPS_AT_MOST) {
+        throw invalid("name", `must not be that of one app more than the ${APPS_AT_MOST} of an account`);
+      }
+      audit.object = `app/${row.id}`;
+      return appObject(row, false);
+    });
+  },
+});
+
+function checkName(name: string): string {
+  if (name.trim() === "") throw invalid("name", "must not be empty");
+  if (/\p{Cc}/u.test(name)) throw invalid("name", "must not contain control characters");
+  return name;
+}

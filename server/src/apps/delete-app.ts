@@ -1,0 +1,33 @@
+import { Type } from "typebox";
+import { operation } from "../access/operation.ts";
+import { notFound } from "../http/input.ts";
+import { invalid } from "../lib/fault.ts";
+import type { WithAppControl } from "./app-control.ts";
+import { appInPath } from "./app-in-path.ts";
+import { AppParams } from "./app.ts";
+import { deleteApp as removeApp, isInUse } from "./store.ts";
+
+/** Its server ends with it; commands that named it stay in the history. */
+export const deleteApp = operation({
+  id: "app_delete",
+  summary: "Delete an app",
+  description: "Only while no command that names it waits or runs.",
+  tag: "Apps",
+  method: "DELETE",
+  paths: { "v1.2": "/apps/:app_id" },
+  access: { permission: { groups: ["system-user", "system-admin"], role: "app:delete" } },
+  params: AppParams,
+  reply: Type.Object({ status: Type.Literal("deleted") }),
+  find: appInPath,
+
+  async handle({ found, caller, change }, { appControl }: WithAppControl) {
+    const reply = await change(async (tx, audit) => {
+      if (!(await removeApp(tx, found.id))) throw notFound();
+      if (await isInUse(tx, found.id)) throw invalid("app_id", "must not be an app whose commands wait or run");
+      audit.object = `app/${found.id}`;
+      return { status: "deleted" as const };
+    });
+    await appControl.stop(caller.accountId, found.id);
+    return reply;
+  },
+});

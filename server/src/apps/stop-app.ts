@@ -1,0 +1,26 @@
+import { operation } from "../access/operation.ts";
+import type { WithAppControl } from "./app-control.ts";
+import { appInPath } from "./app-in-path.ts";
+import { App, appObject, AppParams } from "./app.ts";
+
+/** The next command of the app starts its server again. */
+export const stopApp = operation({
+  id: "app_stop",
+  summary: "Stop an app",
+  description: "Ends its warm server; commands that run there end as error. One that is DOWN stays so.",
+  tag: "Apps",
+  method: "PUT",
+  paths: { "v1.2": "/apps/:app_id/stop" },
+  access: { permission: { groups: ["system-user", "system-admin"], role: "app:update" } },
+  params: AppParams,
+  reply: App,
+  find: appInPath,
+
+  async handle({ found, caller, change }, { appControl }: WithAppControl) {
+    await change(async (_tx, audit) => {
+      audit.object = `app/${found.id}`;
+    });
+    await appControl.stop(caller.accountId, found.id);
+    return appObject(found, (await appControl.listUp(caller.accountId, [found.id])).has(found.id));
+  },
+});

@@ -1,0 +1,49 @@
+import type { Queryable, Tx } from "../db/database.ts";
+import type { SparkConfig } from "../engines/spark-submit/spark-config.ts";
+
+export interface AppRow {
+  id: number;
+  name: string;
+  config: SparkConfig;
+  kind: "spark";
+  createdAt: Date;
+}
+
+const COLUMNS = `id, name, config, kind, created_at as "createdAt"`;
+
+export async function listApps(reader: Queryable, page: { limit: number; offset: number }): Promise<AppRow[]> {
+  return reader.query(`select ${COLUMNS} from app order by id limit $1 offset $2`, [page.limit, page.offset]);
+}
+
+export async function findApp(reader: Queryable, id: number): Promise<AppRow | undefined> {
+  const [row] = await reader.query<AppRow>(`select ${COLUMNS} from app where id = $1`, [id]);
+  return row;
+}
+
+export async function countApps(tx: Tx): Promise<number> {
+  const [row] = await tx.query<{ apps: number }>("select count(*) as apps from app");
+  return row?.apps ?? 0;
+}
+
+export async function insertApp(tx: Tx, name: string, config: SparkConfig): Promise<AppRow> {
+  const [row] = await tx.query<AppRow>(`insert into app (name, config) values ($1, $2) returning ${COLUMNS}`, [
+    name,
+    JSON.stringify(config),
+  ]);
+  if (row === undefined) throw new Error("an insert returned no row");
+  return row;
+}
+
+/** A submission that names the app holds its row until its command can be seen. False: it is gone already. */
+export async function deleteApp(tx: Tx, id: number): Promise<boolean> {
+  return (await tx.query("delete from app where id = $1 returning id", [id])).length > 0;
+}
+
+/** Whether a command that names it waits or runs. */
+export async function isInUse(tx: Tx, id: number): Promise<boolean> {
+  const [row] = await tx.query<{ there: boolean }>(
+    "select exists (select from command where app_id = $1 and end_time is null) as there",
+    [id],
+  );
+  return row?.there ?? false;
+}
