@@ -131,6 +131,7 @@ function storedCommand(userId: number): NewCommand {
     name: BODY.name,
     template: "generic",
     pool: null,
+    appId: null,
     timeoutSeconds: null,
     macros: null,
     resolvedMacros: null,

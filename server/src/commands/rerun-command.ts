@@ -4,7 +4,9 @@ import { invalid } from "../lib/fault.ts";
 import { Command, commandObject, type WithCommandView } from "./command.ts";
 import type { WithCommandEvents } from "./command-events.ts";
 import { checkMayRunPrograms, type WithProgramIsolation } from "./program-isolation.ts";
-import { findCommand, insertRerun } from "./store/submission.ts";
+import { findCommand, hasLabel, insertRerun } from "./store/submission.ts";
+import { checkPlace } from "./submission/check-place.ts";
+import { unknownApp } from "./submission/spark.ts";
 import { CommandParams } from "./view-command.ts";
 
 /** Submits the same again, as the caller's: with the script that was read and the macros' values of the first time. */
@@ -31,8 +33,14 @@ export const rerunCommand = operation({
   ) {
     if (found.commandType === "SparkCommand") await checkMayRunPrograms(services.isolation, caller.accountId);
     const reply = await change(async (tx, audit) => {
-      const row = await insertRerun(tx, { commandId: found.id, userId: caller.userId, requestId });
-      if (row === undefined) throw invalid("label", `${found.label} names no cluster of the account any more`);
+      const { id: commandId, label } = found;
+      const row = await insertRerun(tx, { commandId, label, userId: caller.userId, requestId });
+      if (row === undefined) {
+        throw (await hasLabel(tx, label))
+          ? unknownApp()
+          : invalid("label", `${label} names no cluster of the account any more`);
+      }
+      checkPlace(row.engineType, row);
       audit.object = `command/${row.id}`;
       return commandObject(row, services.commandView);
     });

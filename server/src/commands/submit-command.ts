@@ -2,7 +2,8 @@ import type { Static } from "typebox";
 import { operation, type Admitted } from "../access/operation.ts";
 import { requireFeature } from "../access/require-feature.ts";
 import type { MacroSandbox } from "../engines/macro-sandbox/macro-sandbox.ts";
-import { invalid } from "../lib/fault.ts";
+import type { Tx } from "../db/database.ts";
+import { invalid, type Fault } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import { Command, commandObject, type WithCommandView } from "./command.ts";
 import type { WithCommandEvents } from "./command-events.ts";
@@ -10,12 +11,14 @@ import { sealSecrets } from "./command-secrets.ts";
 import { fillMacros, namesMacro, resolvedMacrosOf, type MacroValues } from "./macros.ts";
 import { checkMayRunPrograms, type WithProgramIsolation } from "./program-isolation.ts";
 import { readScript, type AccountStorage } from "./read-script.ts";
-import { insertCommand, type NewCommand } from "./store/submission.ts";
+import { hasLabel, insertCommand, type NewCommand } from "./store/submission.ts";
 import { SubmissionBody, type SubmissionInput } from "./submission/body.ts";
+import { checkPlace } from "./submission/check-place.ts";
 import { evaluateMacros } from "./submission/evaluate-macros.ts";
 import { parseMacros } from "./submission/macro-list.ts";
 import { checkName, checkTags } from "./submission/names.ts";
 import type { Source, Submitter } from "./submission/plan.ts";
+import { unknownApp } from "./submission/spark.ts";
 import { planSubmission } from "./submission/plan-submission.ts";
 import { checkLength, inlineLimit, scriptLimit } from "./submission/text-limits.ts";
 
@@ -48,7 +51,8 @@ export const submitCommand = operation({
     const command = await newCommand(body, { ...caller, requestId }, services);
     const reply = await change(async (tx, audit) => {
       const inserted = await insertCommand(tx, command);
-      if (inserted === undefined) throw invalid("label", "names no cluster of the account");
+      if (inserted === undefined) throw await placeless(tx, command);
+      checkPlace(inserted.engineType, command);
       audit.object = `command/${inserted.id}`;
       return submitted(command, inserted, caller.accountId, services);
     });
@@ -56,6 +60,12 @@ export const submitCommand = operation({
     return reply;
   },
 });
+
+/** Why a command could not be stored: its cluster, or else its app. */
+async function placeless(tx: Tx, { label, appId }: NewCommand): Promise<Fault> {
+  if (appId !== null && (await hasLabel(tx, label))) return unknownApp();
+  return invalid("label", "names no cluster of the account");
+}
 
 type Who = Submitter & Pick<Admitted["caller"], "userId" | "requestId">;
 
@@ -79,6 +89,7 @@ async function newCommand(body: SubmissionInput, caller: Who, services: Submissi
     name,
     template: plan.template,
     pool: body.pool ?? null,
+    appId: plan.appId,
     timeoutSeconds: body.timeout ?? null,
     macros: macros.length === 0 ? null : JSON.stringify(macros.map((macro) => ({ [macro.name]: macro.expression }))),
     resolvedMacros: resolvedMacrosOf(values),

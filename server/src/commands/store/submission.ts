@@ -11,6 +11,7 @@ export interface NewCommand {
   name: string | null;
   template: string;
   pool: string | null;
+  appId: number | null;
   timeoutSeconds: number | null;
   macros: string | null;
   resolvedMacros: string | null;
@@ -27,16 +28,26 @@ export interface InsertedCommand {
   id: number;
   clusterId: number;
   createdAt: Date;
+  /** Of the cluster; a connect engine runs SQL only. */
+  engineType: string;
 }
 
-/** The row, its tags and its text in one statement. Undefined: the account has no cluster of that label. */
+/** Held until the command can be seen: whoever deletes the cluster or the app waits, and finds it in use. */
+const TARGET = `
+  select l.cluster_id, c.engine ->> 'type' as engine_type
+    from cluster_label l join cluster c on c.id = l.cluster_id
+   where l.label = $2 for key share of l`;
+
+/** The row, its tags and its text in one statement. Undefined: the account has no cluster of that label, or no such app. */
 export async function insertCommand(tx: Tx, given: NewCommand): Promise<InsertedCommand | undefined> {
   const [row] = await tx.query<InsertedCommand>(
-    `with target as (select cluster_id from cluster_label where label = $2),
+    `with target as (${TARGET}),
+     used_app as (select id from app where id = $20 for key share),
      made as (
        insert into command (user_id, label, cluster_id, command_type, command, secrets, options, name, template, pool,
-         timeout_seconds, macros, resolved_macros, can_notify, request_id, retry, retry_delay_minutes)
-       select $1, $2, cluster_id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16 from target
+         timeout_seconds, macros, resolved_macros, can_notify, request_id, retry, retry_delay_minutes, app_id)
+       select $1, $2, cluster_id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $20 from target
+        where $20::bigint is null or exists (select from used_app)
        returning id, cluster_id, created_at),
      tagged as (
        insert into command_tag (command_id, tag, created_at)
@@ -44,7 +55,7 @@ export async function insertCommand(tx: Tx, given: NewCommand): Promise<Inserted
      sourced as (
        insert into command_source_text (command_id, original, resolved)
        select made.id, $18, $19 from made where $19::text is not null)
-     select id, cluster_id as "clusterId", created_at as "createdAt" from made`,
+     select id, made.cluster_id as "clusterId", created_at as "createdAt", engine_type as "engineType" from made, target`,
     [
       given.userId,
       given.label,
@@ -65,6 +76,7 @@ export async function insertCommand(tx: Tx, given: NewCommand): Promise<Inserted
       [...given.tags],
       given.source?.original ?? null,
       given.source?.resolved ?? null,
+      given.appId,
     ],
   );
   return row;
@@ -92,23 +104,29 @@ export async function findViewedCommand(reader: Queryable, id: number): Promise<
   return row;
 }
 
+export async function hasLabel(tx: Tx, label: string): Promise<boolean> {
+  return (await tx.query("select from cluster_label where label = $1", [label])).length > 0;
+}
+
 /**
  * The same command again, with the text and the macros' values that it ran with. The label is looked up anew. Undefined:
- * no cluster has it any more.
+ * no cluster has it any more, or its app is gone.
  */
 export async function insertRerun(
   tx: Tx,
-  rerun: { commandId: number; userId: number; requestId: string },
-): Promise<CommandRow | undefined> {
-  const [row] = await tx.query<CommandRow>(
-    `with earlier as (select * from command where id = $1),
+  rerun: { commandId: number; userId: number; requestId: string; label: string },
+): Promise<(CommandRow & Pick<InsertedCommand, "engineType">) | undefined> {
+  const [row] = await tx.query<CommandRow & Pick<InsertedCommand, "engineType">>(
+    `with target as (${TARGET}),
+     earlier as (select * from command where id = $1),
+     used_app as (select id from app where id = (select app_id from earlier) for key share),
      c as (
        insert into command (user_id, label, cluster_id, command_type, command, secrets, options, name, template, pool,
          app_id, timeout_seconds, macros, resolved_macros, can_notify, request_id, retry, retry_delay_minutes)
-       select $2, e.label, l.cluster_id, e.command_type, e.command, e.secrets, e.options, e.name, e.template, e.pool,
-              e.app_id, e.timeout_seconds, e.macros, e.resolved_macros, e.can_notify, $3, e.retry,
+       select $3, e.label, target.cluster_id, e.command_type, e.command, e.secrets, e.options, e.name, e.template, e.pool,
+              e.app_id, e.timeout_seconds, e.macros, e.resolved_macros, e.can_notify, $4, e.retry,
               e.retry_delay_minutes
-         from earlier e join cluster_label l on l.label = e.label
+         from earlier e, target where e.app_id is null or exists (select from used_app)
        returning *),
      tagged as (
        insert into command_tag (command_id, tag, created_at)
@@ -116,8 +134,8 @@ export async function insertRerun(
      sourced as (
        insert into command_source_text (command_id, original, resolved)
        select c.id, s.original, s.resolved from c, command_source_text s where s.command_id = $1)
-     select ${COMMAND_COLUMNS} from c`,
-    [rerun.commandId, rerun.userId, rerun.requestId],
+     select ${COMMAND_COLUMNS}, engine_type as "engineType" from c, target`,
+    [rerun.commandId, rerun.label, rerun.userId, rerun.requestId],
   );
   return row;
 }

@@ -16,6 +16,7 @@ export interface SubmissionPlan {
   secrets: Readonly<Record<string, readonly string[]>> | null;
   /** For the run, but not part of the interface's object. */
   options: Readonly<Record<string, unknown>> | null;
+  appId: number | null;
   retry: number;
   retryDelayMinutes: number;
 }
@@ -27,4 +28,4 @@ export type Source =
 export type Submitter = Pick<Caller, "accountId" | "features">;
 
 /** What most plans do not need. */
-export const NOTHING_ELSE = { source: null, macroTexts: {}, secrets: null, options: null } as const;
+export const NOTHING_ELSE = { source: null, macroTexts: {}, secrets: null, options: null, appId: null } as const;

@@ -1,4 +1,4 @@
-import { invalid } from "../../lib/fault.ts";
+import { invalid, type Fault } from "../../lib/fault.ts";
 import type { SubmissionInput } from "./body.ts";
 import { languageOfScript, parseLanguage, type Language } from "./language.ts";
 import { NOTHING_ELSE, type Source, type SubmissionPlan } from "./plan.ts";
@@ -14,7 +14,6 @@ export function planSpark(body: SubmissionInput): SubmissionPlan {
     const other = NOT_WITH_CMDLINE.find((field) => body[field]);
     if (other !== undefined) throw invalid(other, "must not be used with cmdline");
   }
-  if (body.app_id) throw invalid("app_id", "names no app of the account");
   const { retry = null, retry_delay = null } = body;
   return {
     ...NOTHING_ELSE,
@@ -28,16 +27,28 @@ export function planSpark(body: SubmissionInput): SubmissionPlan {
       language: body.language ?? null,
       arguments: body.arguments ?? null,
       user_program_arguments: body.user_program_arguments ?? null,
-      app_id: null,
+      app_id: body.app_id || null,
       note_id: null,
       retry,
       retry_delay,
     },
     source,
+    appId: body.app_id ? parseAppId(body.app_id) : null,
     macroTexts: { arguments: body.arguments ?? "", user_program_arguments: body.user_program_arguments ?? "" },
     retry: retry ?? 0,
     retryDelayMinutes: retry_delay ?? 0,
   };
+}
+
+/** Whether the account has it is found out when the command is stored. */
+function parseAppId(text: string): number {
+  const id = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(id)) throw unknownApp();
+  return id;
+}
+
+export function unknownApp(): Fault {
+  return invalid("app_id", "names no app of the account");
 }
 
 function sourceOf(body: SubmissionInput): Source {

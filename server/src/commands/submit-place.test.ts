@@ -1,0 +1,129 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { useServer, type AccountClient } from "../../test/support/given.ts";
+
+/** Where a command runs: its cluster, by label, and its app. */
+const given = useServer();
+const sql = { command_type: "SparkCommand", sql: "select 1" };
+
+let account: AccountClient;
+beforeEach(async () => {
+  account = await given.account();
+});
+
+async function stored(): Promise<number> {
+  const { system } = given.app.services.db;
+  return (await system.query("select from command where account_id = $1", [account.accountId])).length;
+}
+
+describe("the label of a submission", () => {
+  test("is that of any cluster of the account", async () => {
+    const cluster = await account.post("/clusters", { labels: ["one", "two"], engine: { type: "local" } });
+    for (const label of ["one", "two"]) {
+      const { id } = await account.post("/commands", { ...sql, label });
+      const [row] = await given.app.services.db.system.query("select cluster_id from command where id = $1", [id]);
+      expect(row).toEqual({ cluster_id: cluster.id });
+    }
+  });
+
+  test("of another account is unknown, as one that never was", async () => {
+    const other = await given.account();
+    await other.post("/clusters", { labels: ["theirs"], engine: { type: "local" } });
+    const foreign = await account
+      .post("/commands", { ...sql, label: "theirs" })
+      .refused(422, /^label names no cluster/);
+    expect((await account.post("/commands", { ...sql, label: "absent" }).refused(422)).text).toBe(foreign.text);
+    expect(await stored()).toBe(0);
+  });
+});
+
+describe("a connect cluster", () => {
+  beforeEach(async () => {
+    await account.post("/clusters", {
+      labels: ["remote"],
+      engine: { type: "connect", url: "sc://c.example.com:15002" },
+    });
+  });
+
+  test.each([
+    sql,
+    { command_type: "SparkCommand", language: "sql", program: "select 1" },
+    { command_type: "HiveCommand", query: "show tables" },
+  ])("takes SQL: %j", async (body) => {
+    expect(await account.post("/commands", { ...body, label: "remote" })).toMatchObject({ status: "waiting" });
+  });
+
+  test.each([
+    { command_type: "SparkCommand", language: "python", program: "1" },
+    { command_type: "SparkCommand", language: "scala", program: "1" },
+    { command_type: "SparkCommand", language: "R", program: "1" },
+    { command_type: "SparkCommand", cmdline: "a.py" },
+    { command_type: "HadoopCommand", sub_command: "s3distcp", sub_command_args: "--src a --dest b" },
+    { template: "s3import", db_name: "d", hive_table: "t" },
+  ])("refuses anything else and stores nothing: %j", async (body) => {
+    await account.post("/commands", { ...body, label: "remote" }).refused(422, /^label names a connect cluster/);
+    expect(await stored()).toBe(0);
+  });
+
+  test("that has taken over a label refuses what ran there before, too", async () => {
+    const { id } = await account.post("/commands", { command_type: "SparkCommand", cmdline: "a.py" });
+    const query = await account.post("/commands", sql);
+    await account.put("/clusters/reassign-label", { destination_cluster: "remote", label: "default" });
+    await account.post(`/commands/${id}/rerun`).refused(422, /^label names a connect cluster/);
+    await account.post(`/commands/${query.id}/rerun`);
+    expect(await stored()).toBe(3);
+  });
+});
+
+describe("app_id", () => {
+  test("as number or text is echoed as text, and a rerun has it too", async () => {
+    const app = await account.post("/apps", { name: "reports" });
+    for (const appId of [app.id, String(app.id)]) {
+      const command = await account.post("/commands", { ...sql, app_id: appId });
+      expect(command.command.app_id).toBe(String(app.id));
+      const again = await account.post(`/commands/${command.id}/rerun`);
+      const rows = await given.app.services.db.system.query("select app_id from command where id = any ($1)", [
+        [command.id, again.id],
+      ]);
+      expect(rows).toEqual([{ app_id: app.id }, { app_id: app.id }]);
+    }
+    expect((await account.post("/commands", sql)).command.app_id).toBeNull();
+  });
+
+  test.each(["987654321", "unknown", "1.5", "-1", "99999999999999999999"])("that names none is 422: %s", async (id) => {
+    await account.post("/commands", { ...sql, app_id: id }).refused(422, /^app_id names no app of the account/);
+    expect(await stored()).toBe(0);
+  });
+
+  test("of another account is as one that never was", async () => {
+    const other = await given.account();
+    const { id } = await other.post("/apps", { name: "theirs" });
+    const foreign = await account.post("/commands", { ...sql, app_id: id }).refused(422, /^app_id names no app/);
+    expect((await account.post("/commands", { ...sql, app_id: "987654321" }).refused(422)).text).toBe(foreign.text);
+  });
+
+  test("keeps its app from being deleted while the command waits, and stays in the history", async () => {
+    const app = await account.post("/apps", { name: "reports" });
+    const body = { command_type: "SparkCommand", language: "python", program: "1", app_id: app.id };
+    const command = await account.post("/commands", body);
+    await account.delete(`/apps/${app.id}`).refused(422, /^app_id must not be an app whose commands/);
+    await account.put(`/commands/${command.id}`, { status: "kill" });
+    await account.delete(`/apps/${app.id}`);
+    expect(await account.get(`/commands/${command.id}`)).toMatchObject({ command: { app_id: String(app.id) } });
+    await account.post(`/commands/${command.id}/rerun`).refused(422, /^app_id names no app/);
+  });
+
+  test("does not go with cmdline", async () => {
+    const app = await account.post("/apps", { name: "reports" });
+    const body = { command_type: "SparkCommand", cmdline: "a.py", app_id: app.id };
+    await account.post("/commands", body).refused(422, /^app_id must not be used with cmdline/);
+  });
+});
+
+describe("pool", () => {
+  test("may be one that the cluster does not name: it has Spark's defaults then", async () => {
+    await account.put("/clusters/default", { pools: { etl: { weight: 2 } } });
+    for (const pool of ["etl", "another"]) {
+      expect(await account.post("/commands", { ...sql, pool })).toMatchObject({ pool });
+    }
+  });
+});
