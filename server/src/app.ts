@@ -102,21 +102,10 @@ export async function startApp(options: AppOptions): Promise<App> {
   }
 }
 
-async function compose(
-  {
-    config,
-    connection,
-    log,
-    clock = systemClock,
-    driver,
-    clusterControl: control = thisMachine,
-    appControl = noServers,
-    setsUpSpark = false,
-    isIsolated,
-    storeHealthy = () => true,
-  }: AppOptions,
-  held: AsyncDisposableStack,
-): Promise<App> {
+async function compose(options: AppOptions, held: AsyncDisposableStack): Promise<App> {
+  const { config, connection, log, clock = systemClock, storeHealthy = () => true } = options;
+  const { driver, setsUpSpark = false, isIsolated } = options;
+  const { clusterControl: control = thisMachine, appControl = noServers } = options;
   const db = held.adopt(openDatabase(connection), (database) => database.close());
   const keys = openKeyRing(config.keyFile);
   const denials = gatherDenials(db.system, clock, log);
