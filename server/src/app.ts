@@ -19,6 +19,7 @@ import { outcomeServices, type OutcomeServices } from "./commands/outcome-servic
 import { accountIdentity } from "./commands/queue/attempt-folders.ts";
 import { fileKeeper } from "./commands/queue/keep-files.ts";
 import { readNode } from "./commands/queue/node-identity.ts";
+import { announceAddress } from "./commands/store/nodes.ts";
 import { openQueue, type Queue, type QueueOptions } from "./commands/queue/open-queue.ts";
 import { sparkDriver } from "./commands/queue/spark-driver.ts";
 import { noDriver, type ProgramDriver } from "./commands/queue/program-driver.ts";
@@ -68,8 +69,11 @@ export interface Services extends SubmissionServices, OutcomeServices, ClusterSe
 export interface App {
   url: string;
   services: Services;
-  /** Drains requests, then closes the store. `hurry` ends the waiting for clients. */
-  stop(hurry?: AbortSignal): Promise<void>;
+  /**
+   * Drains requests, then closes the store. `hurry` ends the waiting for clients. Programs, warm servers and what else
+   * outlives us are left alone, unless everything shall end.
+   */
+  stop(hurry?: AbortSignal, options?: { everything?: boolean }): Promise<void>;
 }
 
 export interface AppOptions {
@@ -151,22 +155,29 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
     commandView: { commandTimes: config.commandTimes, waitingReason: queue.waitingReason },
     isolation,
   };
+  held.defer(() => services.resultRenderer.stop());
   held.defer(() => services.publisher.stop());
 
   const readiness = readinessParts(db, diskGuard, storeHealthy, spark);
   const server = await openServer(config, { services, denials, log, registry, diskGuard, readiness });
   queue.start();
-  held.adopt(startTasks(config, { ...services, diskGuard }, log), (tasks) => tasks.stop());
+  const url = urlOf(server, config.host);
+  const tasks = startTasks(config, { ...services, diskGuard, nodeId: node.id, url }, log);
+  held.defer(() => tasks.stop());
   const release = held.move();
 
   return {
-    url: urlOf(server, config.host),
+    url,
     services,
-    async stop(hurry) {
+    async stop(hurry, { everything = false } = {}) {
       queue.endWaits();
       const published = services.publisher.stop();
       await drain(server, hurry);
       await published;
+      if (everything) {
+        await queue.stop({ endsRuns: true });
+        await sql.servers.stop();
+      }
       await release.disposeAsync();
     },
   };
@@ -205,7 +216,17 @@ async function openServer(config: Config, parts: ServerParts): Promise<FastifyIn
   return server;
 }
 
-type TaskParts = Omit<TaskServices, "retention" | "keepFiles" | "publish"> & Pick<OutcomeServices, "publisher">;
+/** To listen on, but not to be reached at. */
+const EVERY_ADDRESS = new Set(["0.0.0.0", "::"]);
+
+interface TaskParts
+  extends
+    Pick<TaskServices, "db" | "keys" | "clock" | "diskGuard" | "clusterLifecycle">,
+    Pick<OutcomeServices, "publisher"> {
+  nodeId: string;
+  /** Where this node listens. */
+  url: string;
+}
 
 function startTasks(config: Config, parts: TaskParts, log: Log): RunningTasks {
   const { retainAuditDays: auditDays, retainIdempotencyHours: idempotencyHours } = config;
@@ -213,7 +234,18 @@ function startTasks(config: Config, parts: TaskParts, log: Log): RunningTasks {
   const sizeBytes = config.retainSizeMiB * 1024 * 1024;
   const keepFiles = fileKeeper(parts.db, parts.clock, config.dataDir, { resultsDays, logsDays, sizeBytes });
   const retention = { auditDays, idempotencyHours };
-  return runPeriodically(periodicTasks({ ...parts, retention, keepFiles, publish: () => parts.publisher.look() }), log);
+  const { publisher, nodeId, url } = parts;
+  const address = config.nodeAddress ?? (EVERY_ADDRESS.has(config.host) ? null : url);
+  return runPeriodically(
+    periodicTasks({
+      ...parts,
+      retention,
+      keepFiles,
+      publish: () => publisher.look(),
+      announce: () => announceAddress(parts.db.system, nodeId, config.databaseUrl === null ? null : address),
+    }),
+    log,
+  );
 }
 
 function setUpSpark({ cacheDir, sparkHome, javaHome }: Config, log: Log): SparkSetUp {

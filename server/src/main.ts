@@ -65,7 +65,7 @@ async function runServer(config: Config): Promise<void> {
   try {
     const headgate = await start(config, log, say, signals);
     if (!signals.stop.aborted) await once(signals.stop, "abort");
-    await headgate.stop();
+    await headgate.stop({ everything: signals.everything.aborted });
   } catch (error) {
     // Stopped before it was ready: what had been started is ended again.
     if (error !== signals.stop.reason) throw error;
@@ -76,18 +76,22 @@ async function runServer(config: Config): Promise<void> {
 /** npm passes on a signal that the terminal has sent to us already: one that comes so soon is the same one. */
 const SAME_SIGNAL_MS = 1_000;
 
-/** From the first moment on: a stop that came too early would leave the database running. */
+/**
+ * From the first moment on: a stop that came too early would leave the database running. Ctrl-C on a terminal ends
+ * everything, as does SIGUSR2, which `admin stop --all` sends; other signals leave running commands alone.
+ */
 function stopSignals(log: Log): StopSignals {
-  const [stop, hurry] = [new AbortController(), new AbortController()];
+  const [stop, hurry, everything] = [new AbortController(), new AbortController(), new AbortController()];
   let firstAt: number | undefined;
   const onSignal = (signal: string): void => {
     firstAt ??= performance.now();
+    if (signal === "SIGUSR2" || (signal === "SIGINT" && process.stdin.isTTY)) everything.abort();
     if (!stop.signal.aborted) log.info({ signal }, "stopping");
     stop.abort();
     if (performance.now() - firstAt > SAME_SIGNAL_MS) hurry.abort();
   };
-  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, onSignal);
-  return { stop: stop.signal, hurry: hurry.signal };
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP", "SIGUSR2"]) process.on(signal, onSignal);
+  return { stop: stop.signal, hurry: hurry.signal, everything: everything.signal };
 }
 
 async function runMigrations(config: Config): Promise<void> {

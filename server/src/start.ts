@@ -19,7 +19,8 @@ import { writePrivateFile } from "./lib/private-file.ts";
  */
 export interface Headgate {
   url: string;
-  stop(): Promise<void>;
+  /** Leaves alone what outlives us, unless everything shall end. */
+  stop(options?: { everything?: boolean }): Promise<void>;
 }
 
 export interface StopSignals {
@@ -27,6 +28,8 @@ export interface StopSignals {
   stop: AbortSignal;
   /** Wait for no client any more. */
   hurry: AbortSignal;
+  /** End what outlives us too. */
+  everything: AbortSignal;
 }
 
 export async function start(
@@ -50,9 +53,16 @@ export async function start(
     mustHaveKeys(config.keyFile);
     if (first !== undefined) sayOperator(first, config, say); // now: what follows may fail, and comes without it again
     const app = await listen(config, store, log, programs);
-    undo.defer(() => app.stop(hurry));
+    let everything = false;
+    undo.defer(() => app.stop(hurry, { everything }));
     announce(app, first, config, say);
-    return { url: app.url, stop: () => undo.disposeAsync() };
+    return {
+      url: app.url,
+      stop(options) {
+        everything = options?.everything ?? false;
+        return undo.disposeAsync();
+      },
+    };
   } catch (error) {
     await undo.disposeAsync().catch((failure: unknown) => log.error({ err: failure }, "the stop failed"));
     throw error;

@@ -14,6 +14,7 @@ import type { Cli } from "./cli.ts";
  */
 const COMMANDS: Readonly<Record<string, () => Promise<(cli: Cli) => Command>>> = {
   status: async () => (await import("./show-status.ts")).statusCommand,
+  stop: async () => (await import("./stop-server.ts")).stopCommand,
   settings: async () => (await import("./list-settings.ts")).settingsCommand,
   accounts: async () => (await import("./list-accounts.ts")).accountsCommand,
   "account-create": async () => (await import("./create-account.ts")).accountCreateCommand,

@@ -11,7 +11,11 @@ export interface Installation {
   readonly dataDir: string;
   readonly headgate: HeadgateProcess;
   readonly operator: Client;
+  /** For another start of it. */
+  readonly settings: Record<string, string>;
   end(): Promise<void>;
+  /** Of one that has been stopped already. */
+  remove(): void;
 }
 
 export const stubEntry = fileURLToPath(new URL("stub-headgate.ts", import.meta.url));
@@ -28,12 +32,21 @@ export async function install(
   if (identity !== undefined) for (const path of [base, config]) chownSync(path, identity.uid, identity.gid);
   const dataDir = join(base, "data");
   const { cacheDir } = inject("postgres");
-  const headgate = await startHeadgate(
-    dataDir,
-    { HEADGATE_CONFIG: config, HEADGATE_CACHE_DIR: cacheDir, HOME: base, CANARY: "canary", ...settings },
-    { ...manner, ...(identity === undefined ? {} : { identity }), entry: stubEntry },
-  ).catch((error: unknown) => {
-    rmSync(base, { recursive: true, force: true });
+  const remove = (): void => rmSync(base, { recursive: true, force: true });
+  const environment = {
+    HEADGATE_CONFIG: config,
+    HEADGATE_CACHE_DIR: cacheDir,
+    HEADGATE_DATA_DIR: dataDir,
+    HOME: base,
+    CANARY: "canary",
+    ...settings,
+  };
+  const headgate = await startHeadgate(dataDir, environment, {
+    ...manner,
+    ...(identity === undefined ? {} : { identity }),
+    entry: stubEntry,
+  }).catch((error: unknown) => {
+    remove();
     throw error;
   });
   return {
@@ -41,9 +54,11 @@ export async function install(
     dataDir,
     headgate,
     operator: operatorClient(headgate, dataDir),
+    settings: environment,
+    remove,
     async end() {
       expect(await headgate.stop()).toBe(0);
-      rmSync(base, { recursive: true, force: true });
+      remove();
     },
   };
 }

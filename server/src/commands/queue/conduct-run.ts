@@ -40,6 +40,8 @@ const STORE_AWAY_MS = 1000;
 const RELEASE_DELAY_SECONDS = 2;
 const RELEASES_AT_MOST = 5;
 
+const SHUT_DOWN: Ended = { state: "lost", cause: "Headgate was stopped together with all that it ran" };
+
 /**
  * One claimed command from the claim to its end. It is the only writer of its row on this node; the dispatcher tells it
  * when it was cancelled and when the row is no longer ours.
@@ -61,7 +63,7 @@ export class ConductedRun {
   /** How often it could not begin on this node already. */
   readonly #releases: number;
   readonly #interrupted = new AbortController();
-  #order: "run" | "cancel" | "abandon";
+  #order: "run" | "end" | "cancel" | "abandon";
   #live: LiveRun | undefined;
 
   constructor(command: ClaimedCommand, nodeId: string, services: ConductServices, releases: number) {
@@ -79,12 +81,17 @@ export class ConductedRun {
     this.#change("cancel");
   }
 
+  /** Everything here is being ended: it counts as lost. */
+  end(): void {
+    if (this.#order === "run") this.#change("end");
+  }
+
   /** The row is another's: what runs is ended, nothing is written. */
   abandon(): void {
     this.#change("abandon");
   }
 
-  #change(order: "cancel" | "abandon"): void {
+  #change(order: "end" | "cancel" | "abandon"): void {
     if (this.#order !== "abandon") this.#order = order;
     this.#interrupted.abort();
   }
@@ -163,7 +170,7 @@ export class ConductedRun {
   }
 
   async #finish(outcome: RunOutcome): Promise<RunEnd> {
-    const ended = outcome.state === "never-began" ? this.#outOfPatience() : outcome;
+    const ended = outcome.state === "never-began" ? this.#outOfPatience() : this.#order === "end" ? SHUT_DOWN : outcome;
     const status = ended === undefined ? await this.#release() : await this.#settle(ended);
     if (status === undefined) this.#services.metrics.fenceRejected();
     else if (status !== "running") this.#services.onEnd(this.claim.id);

@@ -71,6 +71,7 @@ export class Dispatcher {
   readonly #looks: Repetition;
   #situation: QueueSituation = { nodeState: "active", candidates: [], plan: NOTHING_PLANNED };
   #heartbeatAt = -Infinity;
+  #isEnding = false;
   #abandonedAt = -Infinity;
 
   constructor(options: DispatcherOptions) {
@@ -87,11 +88,19 @@ export class Dispatcher {
     return this.#situation;
   }
 
-  /** Claims nothing more and leaves alone what runs. */
-  async stop(): Promise<void> {
+  /** Claims nothing more. What runs is left alone, unless it shall end too. */
+  async stop({ endsRuns = false } = {}): Promise<void> {
+    if (endsRuns) await this.#endRuns();
     this.#stopping.abort();
     await this.#looks.ended;
     await Promise.all([...this.#runs.values()].map(({ finished }) => finished));
+  }
+
+  async #endRuns(): Promise<void> {
+    this.#isEnding = true;
+    const runs = [...this.#runs.values()];
+    for (const run of runs) run.end();
+    await Promise.all(runs.map(({ finished }) => finished));
   }
 
   async #look(): Promise<Worked> {
@@ -141,7 +150,7 @@ export class Dispatcher {
 
   async #claimMore(): Promise<void> {
     const { db, node, caps, executorOf, sharedMemory } = this.#options;
-    if (this.#situation.nodeState !== "active") return;
+    if (this.#situation.nodeState !== "active" || this.#isEnding) return;
     const candidates = await listCandidates(db.system, CANDIDATES_PER_CLUSTER);
     const ready = candidates.filter((candidate) => executorOf(candidate).unready() === null);
     const ofRuns = [...this.#runs.values()].reduce((sum, { memoryMiB }) => sum + memoryMiB, 0);

@@ -1,4 +1,5 @@
 import type { AttemptFiles } from "../command-files.ts";
+import type { ResultTable } from "../query-schema.ts";
 
 /**
  * How a kind of command runs. The queue decides what runs and when, and writes every state; an executor turns a claimed
@@ -55,8 +56,8 @@ export type RunOutcome =
       readonly cause: string | null;
       readonly outputBytes: number;
       readonly logBytes: number;
-      /** Of a result with columns. */
-      readonly resultColumns?: readonly { readonly name: string; readonly type: string }[];
+      /** What a result with columns is made of. */
+      readonly resultTable?: ResultTable;
     }
   /** It is gone and has left no word: it may have done all of its work or none. */
   | { readonly state: "lost"; readonly cause: string }

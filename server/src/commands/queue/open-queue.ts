@@ -57,8 +57,8 @@ export interface Queue {
   start(): void;
   /** Answers now whoever waits for the end of a command. */
   endWaits(): void;
-  /** Leaves alone what runs. */
-  stop(): Promise<void>;
+  /** Leaves alone what runs, unless it shall end too. */
+  stop(options?: { endsRuns?: boolean }): Promise<void>;
 }
 
 const BEFORE_THE_FIRST_LOOK: QueueSituation = {
@@ -112,9 +112,9 @@ export function openQueue(options: QueueOptions): Queue {
       });
     },
     endWaits: () => events.close(),
-    async stop() {
+    async stop(options) {
       events.close();
-      await dispatcher?.stop();
+      await dispatcher?.stop(options);
       await notifications.close();
     },
   };

@@ -1,3 +1,4 @@
+import { querySchema } from "../query-schema.ts";
 import type { ClaimedCommand, Settlement } from "../store/queue.ts";
 import type { RunOutcome } from "./executor.ts";
 
@@ -13,10 +14,13 @@ export type Ended = Exclude<RunOutcome, { state: "never-began" }>;
  * timed-out or refused one.
  */
 export function settlementOf(command: RetryRule, outcome: Ended, secondsLeft: number): Settlement {
-  const facts =
-    outcome.state === "lost" ? { exitCode: null, cause: outcome.cause, outputBytes: null, logBytes: null } : outcome;
-  const { exitCode, cause, outputBytes, logBytes } = facts;
-  return { next: nextStep(command, outcome, secondsLeft), exitCode, cause, outputBytes, logBytes };
+  const next = nextStep(command, outcome, secondsLeft);
+  if (outcome.state === "lost") {
+    return { next, exitCode: null, cause: outcome.cause, outputBytes: null, logBytes: null, qlog: null };
+  }
+  const { exitCode, cause, outputBytes, logBytes, resultTable } = outcome;
+  const qlog = resultTable === undefined ? null : querySchema(resultTable);
+  return { next, exitCode, cause, outputBytes, logBytes, qlog };
 }
 
 type RetryRule = Pick<ClaimedCommand, "attempt" | "retry" | "retryDelayMinutes">;
