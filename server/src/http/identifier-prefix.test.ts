@@ -71,6 +71,14 @@ describe("the rewrite of keys", () => {
     expect(rewrite.outgoing(defined)).toEqual(wire);
   });
 
+  test("has the schema of a query under the prefix, and leaves the query alone", () => {
+    const schemaOf = (prefix: string) => ({ qlog: `{"${prefix}-QUERY-SCHEMA":{"select '{"SVC-QUERY-SCHEMA":'":[]}}` });
+    expect(prefixRewrite("acme").outgoing([schemaOf("SVC"), { qlog: null }])).toEqual([
+      schemaOf("ACME"),
+      { qlog: null },
+    ]);
+  });
+
   test("does nothing by default", () => {
     const value = { svc_user_id: 1 };
     expect(prefixRewrite("svc").incoming(value)).toBe(value);

@@ -13,6 +13,7 @@ const KEYS = ["user_id", "users", "groups", "session_id"];
 const POLICY_WORDS = ["users", "groups", "user"];
 const POLICY_KEYS = new Set(["policy", "policies"]);
 const MESSAGE_KEY = "error_message";
+const SCHEMA_KEY = "qlog";
 
 export function prefixRewrite(prefix: string): PrefixRewrite {
   if (prefix === "svc") return { incoming: (value) => value, outgoing: (value) => value };
@@ -22,6 +23,7 @@ export function prefixRewrite(prefix: string): PrefixRewrite {
 function rewriter(from: string, to: string): (value: unknown) => unknown {
   const keys = new Map(KEYS.map((key) => [`${from}_${key}`, `${to}_${key}`]));
   const messageWord = new RegExp(`\\b${from}_(${[...KEYS, "user"].join("|")})\\b`, "g");
+  const schemaWord = `{"${from.toUpperCase()}-QUERY-SCHEMA":`;
   const policyWord = new RegExp(`"${from}_(${POLICY_WORDS.join("|")})"`, "g");
   const rewrite = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(rewrite);
@@ -30,10 +32,13 @@ function rewriter(from: string, to: string): (value: unknown) => unknown {
       Object.entries(value).map(([key, inner]) => [keys.get(key) ?? key, rewriteText(key, inner) ?? rewrite(inner)]),
     );
   };
-  /** Policies travel as text, and a message names the field as the client knows it. */
+  /** Policies and the schemas of queries travel as text, and a message names the field as the client knows it. */
   const rewriteText = (key: string, value: unknown): string | undefined => {
     if (typeof value !== "string") return undefined;
     if (POLICY_KEYS.has(key)) return value.replaceAll(policyWord, `"${to}_$1"`);
+    if (key === SCHEMA_KEY && value.startsWith(schemaWord)) {
+      return `{"${to.toUpperCase()}-QUERY-SCHEMA":${value.slice(schemaWord.length)}`;
+    }
     return key === MESSAGE_KEY ? value.replaceAll(messageWord, `${to}_$1`) : undefined;
   };
   return rewrite;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { appendFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import type { ResultColumn, SpooledResult } from "../../engines/arrow-result/spool-result.ts";
+import { findResult, type ResultColumn, type SpooledResult } from "../../engines/arrow-result/spool-result.ts";
 import { ConnectError } from "../../engines/spark-connect/connect-error.ts";
 import type { ConnectSession } from "../../engines/spark-connect/connect-session.ts";
 import { splitStatements, type SqlStatement } from "../../engines/spark-connect/split-statements.ts";
@@ -44,6 +44,7 @@ export class SqlRun implements LiveRun {
   #begun = false;
   #progress = 0;
   #pid: number | null = null;
+  #statements: readonly SqlStatement[] = [];
   #result: SpooledResult | undefined;
   #outcome: RunOutcome | undefined;
 
@@ -105,7 +106,9 @@ export class SqlRun implements LiveRun {
   }
 
   async #conduct(state: ScriptState | undefined): Promise<RunOutcome> {
-    const statements = splitStatements(this.#run.programText ?? "");
+    this.#statements = splitStatements(this.#run.programText ?? "");
+    // Statements before the one that was under way may have left it.
+    if (state !== undefined) this.#result = await findResult(this.#run.files.folder);
     const held = await this.#held(state);
     if (held === undefined) return failed("the Spark server that ran it is gone");
     try {
@@ -113,7 +116,7 @@ export class SqlRun implements LiveRun {
       this.#pid = await held.server.process.pid();
       const session = await this.#session(held.server, state);
       try {
-        await this.#runAll(statements, held.server, session, state);
+        await this.#runAll(this.#statements, held.server, session, state);
       } finally {
         // Nobody waits for it, and the server drops it by itself should this fail.
         session.release().catch(() => undefined);
@@ -246,8 +249,10 @@ export class SqlRun implements LiveRun {
   async #measured(outcome: RunOutcome): Promise<RunOutcome> {
     if (outcome.state !== "ended") return outcome;
     const logBytes = await sizeOf(this.#run.files.log);
-    const { bytes = 0, columns = [] } = this.#result ?? {};
-    return { ...outcome, outputBytes: bytes, logBytes, resultColumns: columns };
+    if (this.#result === undefined) return { ...outcome, logBytes };
+    const { bytes, columns, statement } = this.#result;
+    const query = this.#statements[statement]?.text ?? "";
+    return { ...outcome, outputBytes: bytes, logBytes, resultTable: { query, columns } };
   }
 
   async #say(line: string): Promise<void> {

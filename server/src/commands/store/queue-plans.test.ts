@@ -104,7 +104,8 @@ async function findIds(condition: string): Promise<number[]> {
 }
 
 const caps = { perAccount: 1000, perCluster: 1000 };
-const settlement: Settlement = { next: { status: "error" }, exitCode: 1, cause: "c", outputBytes: 1, logBytes: 1 };
+const facts = { exitCode: 1, cause: "c", outputBytes: 1, logBytes: 1, qlog: null };
+const settlement: Settlement = { next: { status: "error" }, ...facts };
 
 const statements: Record<string, (tx: Tx) => Promise<unknown>> = {
   listCandidates: (tx) => listCandidates(tx, 16),

@@ -205,6 +205,8 @@ export interface Settlement {
   readonly cause: string | null;
   readonly outputBytes: number | null;
   readonly logBytes: number | null;
+  /** Of what is done now. */
+  readonly qlog: string | null;
 }
 
 export interface SettledCommand {
@@ -216,7 +218,7 @@ export interface SettledCommand {
 
 /** What was asked to be cancelled is cancelled, however it ended. Undefined: another's. */
 export async function settle(db: Queryable, run: Claim, settlement: Settlement): Promise<SettledCommand | undefined> {
-  const { next, exitCode, cause, outputBytes, logBytes } = settlement;
+  const { next, exitCode, cause, outputBytes, logBytes, qlog } = settlement;
   const [row] = await db.query<SettledCommand>(
     `with settled as (
        update command
@@ -226,7 +228,8 @@ export async function settle(db: Queryable, run: Claim, settlement: Settlement):
            due_at = now() + make_interval(secs => $5),
            progress = case when status = 'running' and $4 = 'done' then 100 else progress end,
            num_result_dir = case when status = 'running' and $4 = 'done' then 1 else num_result_dir end,
-           result_bytes = $8, log_bytes = $9
+           result_bytes = $8, log_bytes = $9,
+           qlog = case when status = 'running' and $4 = 'done' then $10 end
        where ${MINE}
        returning id, account_id, status, attempt, start_time, end_time
      ), noted as (
@@ -248,6 +251,7 @@ export async function settle(db: Queryable, run: Claim, settlement: Settlement):
       cause,
       outputBytes,
       logBytes,
+      qlog,
     ],
   );
   return row;
