@@ -10,10 +10,11 @@ export interface Submitted {
 }
 
 const ANSWER_WITHIN_MS = 5000;
+const LATER_TICKS = 10;
 
 /** In tenths of a second. A few still run when the lease of a node that is cut off is over, and when others settle them. */
-function lengthOf(index: number): [number, number] {
-  return index % 16 === 3 ? [100, 200] : [1, 15];
+function lengthOf(index: number, someLong: boolean): [number, number] {
+  return someLong && index % 16 === 3 ? [100, 200] : [1, 15];
 }
 
 /** A client that repeats, with the same idempotency key, until some node has answered. */
@@ -21,11 +22,13 @@ export class ChaosClient {
   readonly #nodes: readonly ChaosNode[];
   readonly #token: string;
   readonly #random: SeededRandom;
+  readonly #someLong: boolean;
 
-  constructor(nodes: readonly ChaosNode[], token: string, random: SeededRandom) {
+  constructor(nodes: readonly ChaosNode[], token: string, random: SeededRandom, someLong: boolean) {
     this.#nodes = nodes;
     this.#token = token;
     this.#random = random;
+    this.#someLong = someLong;
   }
 
   async submit(index: number): Promise<Submitted> {
@@ -33,18 +36,25 @@ export class ChaosClient {
     const fails = random.fraction() < 0.1;
     const retry = random.pick([0, 0, 1, 3]) ?? 0;
     const cancelled = random.fraction() < 0.05;
-    const body = {
-      command_type: "SparkCommand",
-      language: "python",
-      program: journallingProgram(Math.floor(random.between(...lengthOf(index))), fails ? 3 : 0),
-      retry,
-    };
-    const { id } = (await this.#until("POST", "/commands", body, `chaos-${index}`)) as { id: number }; // §2.2
+    const program = journallingProgram(Math.floor(random.between(...lengthOf(index, this.#someLong))), fails ? 3 : 0);
+    const id = await this.#post(program, retry, `chaos-${index}`);
     if (cancelled) {
       await delay(random.between(0, 2000));
       await this.#until("PUT", `/commands/${id}`, {}, undefined);
     }
     return { id, fails, cancelled };
+  }
+
+  /** One whose first attempt outlives the lease of its node and the patience of the others, and which is run again. */
+  async submitLong(name: string, ticks: number): Promise<Submitted> {
+    const id = await this.#post(journallingProgram(ticks, 0, LATER_TICKS), 1, `long-${name}`);
+    return { id, fails: false, cancelled: false };
+  }
+
+  async #post(program: string, retry: number, key: string): Promise<number> {
+    const body = { command_type: "SparkCommand", language: "python", program, retry };
+    const { id } = (await this.#until("POST", "/commands", body, key)) as { id: number }; // §2.2
+    return id;
   }
 
   async #until(method: string, path: string, body: object, key: string | undefined): Promise<unknown> {

@@ -43,12 +43,13 @@ export interface Verdict {
 const LATE_MS = 100;
 const ENDED = ["done", "error", "cancelled"];
 
-/** A program that journals its life; `$JOURNAL` is given by the stub driver. */
-export function journallingProgram(ticks: number, exitCode: number): string {
+/** A program that journals its life, by default the same in each attempt; `$JOURNAL` is given by the stub driver. */
+export function journallingProgram(ticks: number, exitCode: number, laterTicks = ticks): string {
   return [
     'say() { echo "$COMMAND $ATTEMPT $1 $(date +%s%3N)" >> "$JOURNAL"; }',
     "say start",
-    `for tick in ${Array.from({ length: ticks }, (_, index) => index).join(" ")}; do sleep 0.1; say tick; done`,
+    `left=${laterTicks}; [ "$ATTEMPT" = 1 ] && left=${ticks}`,
+    'while [ "$left" -gt 0 ]; do sleep 0.1; say tick; left=$((left - 1)); done',
     "echo all of command $COMMAND",
     "say end",
     `exit ${exitCode}`,

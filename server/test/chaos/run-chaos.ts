@@ -3,17 +3,21 @@ import { setTimeout as delay } from "node:timers/promises";
 import { commandFiles } from "../../src/commands/command-files.ts";
 import { ChaosClient, type Submitted } from "./chaos-client.ts";
 import { openWorld, type ChaosWorld } from "./chaos-world.ts";
+import { cutOffDuringRun } from "./cut-off.ts";
 import { deal, networkFaults, nodeFaults, processFaults, type Fault } from "./faults.ts";
 import { judge, parseJournal, type StoredCommand, type Verdict } from "./journal.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
 /**
  * Many short commands on two nodes over one database, while processes are killed and stopped, machines are started anew,
- * PostgreSQL dies and the second node is cut off from it. What really ran is told by the programs themselves.
+ * PostgreSQL dies and the second node is cut off from it; before all that it is cut off during a run that others take
+ * over. What really ran is told by the programs themselves.
  */
 export interface ChaosOptions {
   readonly seed: number;
   readonly commands: number;
+  /** The second node is cut off only once, by arrangement, and no other command runs for long. */
+  readonly isShort: boolean;
   readonly tell: (what: string) => void;
 }
 
@@ -37,17 +41,19 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const world = await openWorld();
   try {
     await Promise.all(world.nodes.map((node) => node.start()));
+    options.tell("cut the second node off during a long run");
+    const long = await cutOffDuringRun(world, clientOf(world, options, 4));
     const { submitted, faults } = await wreak(world, options);
     await until(async () => (await countOpen(world)) === 0 && (await countProcesses(world)) === 0);
     const stored = await readStored(world);
-    const expected = submitted.map((each) => ({
+    const expected = [long, ...submitted].map((each) => ({
       ...each,
       hit: world.hit.has(each.id),
       output: outputOf(world, stored, each.id),
     }));
     return {
       verdict: judge(parseJournal(readFileSync(world.journal, "utf8")), stored, expected),
-      faults,
+      faults: { ...faults, "cut the second node off during a long run": 1 },
       statuses: countBy(stored.map(({ status }) => status)),
       causes: countBy(await readCauses(world)),
       seconds: (performance.now() - began) / 1000,
@@ -60,8 +66,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
 /** Ends when all commands are submitted and most of them have ended, and every kind of fault has happened. */
 async function wreak(
   world: ChaosWorld,
-  { seed, commands, tell }: ChaosOptions,
+  options: ChaosOptions,
 ): Promise<{ submitted: Submitted[]; faults: Record<string, number> }> {
+  const { seed, isShort, tell } = options;
   const faults: Record<string, number> = {};
   const calm = new AbortController();
   const lane = async (kinds: Readonly<Record<string, Fault>>, random: SeededRandom, pauseMs: [number, number]) => {
@@ -76,21 +83,21 @@ async function wreak(
   const lanes = [
     lane(processFaults, new SeededRandom(seed), [300, 1500]),
     lane(nodeFaults, new SeededRandom(seed + 1), [500, 4000]),
-    lane(networkFaults, new SeededRandom(seed + 3), [1000, 8000]),
+    ...(isShort ? [] : [lane(networkFaults, new SeededRandom(seed + 3), [1000, 8000])]),
   ];
-  const submitted = await submitAll(world, commands, seed);
+  const submitted = await submitAll(world, options);
   await until(async () => (await countOpen(world)) < BACKLOG / 2);
   calm.abort();
   await Promise.all(lanes);
   return { submitted, faults };
 }
 
-async function submitAll(world: ChaosWorld, commands: number, seed: number): Promise<Submitted[]> {
-  const client = new ChaosClient(world.nodes, world.account.token, new SeededRandom(seed + 2));
+async function submitAll(world: ChaosWorld, options: ChaosOptions): Promise<Submitted[]> {
+  const client = clientOf(world, options, 2);
   const submitted: Submitted[] = [];
   let next = 0;
   const submitter = async (): Promise<void> => {
-    while (next < commands) {
+    while (next < options.commands) {
       const index = next++;
       submitted.push(await client.submit(index));
       await until(async () => (await countOpen(world)) < BACKLOG);
@@ -98,6 +105,10 @@ async function submitAll(world: ChaosWorld, commands: number, seed: number): Pro
   };
   await Promise.all(Array.from({ length: SUBMITTERS }, submitter));
   return submitted;
+}
+
+function clientOf({ nodes, account }: ChaosWorld, { seed, isShort }: ChaosOptions, more: number): ChaosClient {
+  return new ChaosClient(nodes, account.token, new SeededRandom(seed + more), !isShort);
 }
 
 /** Gives up after a time in which everything should have happened; what is missing then is found by the judge. */

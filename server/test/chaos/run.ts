@@ -16,6 +16,7 @@ say(`seed ${seed}`);
 const { verdict, faults, statuses, causes, seconds } = await runChaos({
   seed,
   commands: Number(values.commands),
+  isShort: false,
   tell: (what) => values.verbose && say(`${((performance.now() - began) / 1000).toFixed(1)} s: ${what}`),
 });
 const count = (counts: Readonly<Record<string, number>>): string =>
