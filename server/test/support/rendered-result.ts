@@ -10,14 +10,13 @@ import { appendAll } from "./arrow-streams.ts";
 /** Spools and renders, without a thread between. */
 export function useRendered() {
   let folder = "";
-  let statement = 0;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "headgate-rendered-"));
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   async function spooled(batches: readonly ReceivedBatch[], columns: readonly ResultColumn[] = []) {
-    const spool = await createSpool({ folder, statement: statement++ });
+    const spool = await createSpool({ folder: mkdtempSync(join(folder, "result-")), statement: 0 });
     await appendAll(spool, batches);
     const result = await spool.finish(columns);
     if (result === undefined) throw new Error("the result has no columns");

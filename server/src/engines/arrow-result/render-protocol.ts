@@ -1,4 +1,4 @@
-import type { RenderOptions } from "./rendering.ts";
+import type { Chunk, RenderOptions } from "./rendering.ts";
 import type { SpoolToRead } from "./spool-reader.ts";
 
 /** What a render thread is told. Each piece is asked for: it never runs ahead of whoever reads. */
@@ -10,6 +10,6 @@ export type RenderRequest =
 
 /** One for each `next` and `count`, in their order. */
 export type RenderReply =
-  | { readonly kind: "chunk"; readonly id: number; readonly bytes: Uint8Array<ArrayBuffer>; readonly isLast: boolean }
+  | ({ readonly kind: "chunk"; readonly id: number } & Chunk)
   | { readonly kind: "count"; readonly id: number; readonly bytes: number }
   | { readonly kind: "failed"; readonly id: number; readonly error: unknown };

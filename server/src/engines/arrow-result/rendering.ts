@@ -26,13 +26,15 @@ export interface RenderOptions {
 export interface Chunk {
   /** Owned by whoever took it. */
   readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Without escapes. */
+  readonly plainBytes: number;
   readonly isLast: boolean;
 }
 
 /** A result on its way into a format, a piece at a time. Between two pieces it may be told to hold nothing. */
 export interface Rendering {
   next(): Chunk;
-  /** How long the rest would be, without making it; stops soon after `limit`. */
+  /** How long the rest would be without escapes; makes and forgets it, and stops soon after `limit`. */
   countRest(limit: number): number;
   release(): void;
   close(): void;
@@ -85,10 +87,10 @@ class RowRendering implements Rendering {
   next(): Chunk {
     const sink = new ByteSink(CHUNK_ROOM_BYTES);
     const isLast = this.#write(sink);
-    if (!this.#escaped) return { bytes: sink.bytes.subarray(0, sink.at), isLast };
+    if (!this.#escaped) return { bytes: sink.bytes.subarray(0, sink.at), plainBytes: sink.at, isLast };
     const escaped = new ByteSink(sink.at * 2);
     writeEscaped(escaped, sink.bytes, 0, sink.at);
-    return { bytes: escaped.bytes.slice(0, escaped.at), isLast };
+    return { bytes: escaped.bytes.slice(0, escaped.at), plainBytes: sink.at, isLast };
   }
 
   countRest(limit: number): number {
@@ -226,7 +228,8 @@ class ArrowRendering implements Rendering {
     }
     const isLast = this.#record === this.#reader.records;
     if (isLast) parts.push(END_OF_STREAM);
-    return { bytes: joined(parts), isLast };
+    const bytes = joined(parts);
+    return { bytes, plainBytes: bytes.length, isLast };
   }
 
   countRest(): number {

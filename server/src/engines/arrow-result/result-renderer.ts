@@ -13,7 +13,7 @@ export interface ResultRenderer {
   /** Fails while it is read when the files are damaged or gone. */
   render(spool: SpoolToRead, options: RenderOptions, signal?: AbortSignal): AsyncIterable<Uint8Array>;
   /**
-   * The same, where all of it is shorter than `limitBytes`; undefined: it is not. What does not fit into the first piece
+   * The same, where all of it is shorter than `limitBytes` without escapes; undefined: it is not. What does not fit into the first piece
    * is made twice, once to be counted. To be read, returned or aborted: it is open from the beginning.
    */
   renderUnder(
@@ -99,7 +99,7 @@ export function resultRenderer({
       try {
         const first = await rendering.next();
         const rest = first.isLast ? 0 : await rendering.countRest(limitBytes);
-        if (first.bytes.length + rest < limitBytes) return new Pieces(rendering, first, signal);
+        if (first.plainBytes + rest < limitBytes) return new Pieces(rendering, first, signal);
       } catch (error) {
         rendering.close();
         throw error;

@@ -1,0 +1,189 @@
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { Int32, Utf8, vectorFromArray } from "apache-arrow";
+import { afterAll, describe, expect, test, vi } from "vitest";
+import { received, streamOf } from "../../../test/support/arrow-streams.ts";
+import { bytesOf, useRendered } from "../../../test/support/rendered-result.ts";
+import { resultRenderer, type ResultRenderer, type ResultRendererOptions } from "./result-renderer.ts";
+import type { SpooledResult } from "./spool-result.ts";
+
+const text = { format: "text" } as const;
+
+/** Some 3 MB as text: a dozen pieces. */
+const batches = received(
+  Array.from({ length: 30 }, (_, number) => {
+    const rows = Array.from({ length: 2000 }, (_, i) => number * 2000 + i);
+    const data = streamOf({
+      n: vectorFromArray(rows, new Int32()),
+      s: vectorFromArray(
+        rows.map((n) => `the row of the number ${n}, with more text`),
+        new Utf8(),
+      ),
+    });
+    return { data, rows: rows.length };
+  }),
+);
+
+describe("the renderer", () => {
+  const { spooled } = useRendered();
+  const all = new Map<string, ResultRenderer>();
+  afterAll(async () => {
+    await Promise.all([...all.values()].map((renderer) => renderer.stop()));
+  });
+
+  /** Starting a thread takes a while: those with the same options share one. */
+  function renderer(options: ResultRendererOptions = {}): ResultRenderer {
+    const key = JSON.stringify(options);
+    const made = all.get(key) ?? resultRenderer({ threads: 1, ...options });
+    all.set(key, made);
+    return made;
+  }
+
+  async function read(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
+    return Buffer.concat(await Array.fromAsync(pieces));
+  }
+
+  /** Makes it fail where it is read, not where it is opened. */
+  function damage({ dataFile }: SpooledResult): void {
+    const bytes = readFileSync(dataFile);
+    bytes[bytes.length - 100] = (bytes.at(-100) ?? 0) ^ 1;
+    writeFileSync(dataFile, bytes);
+  }
+
+  test.each(["text", "raw", "csv", "json", "arrow"] as const)("gives all of a result as %s", async (format) => {
+    const result = await spooled(batches);
+    const all = bytesOf(result, { format, includeHeaders: true });
+    expect((await read(renderer().render(result, { format, includeHeaders: true }))).equals(all)).toBe(true);
+  });
+
+  test("serves many readers with one thread, each at its own pace", async () => {
+    const result = await spooled(batches);
+    const all = bytesOf(result, text);
+    const made = renderer();
+    const readers = Array.from({ length: 8 }, () => ({
+      pieces: made.render(result, text)[Symbol.asyncIterator](),
+      taken: [] as Uint8Array[],
+      isDone: false,
+    }));
+    // The first one takes its pieces eight times as often as the last.
+    for (let round = 0; readers.some(({ isDone }) => !isDone); round++) {
+      for (const [i, reader] of readers.entries()) {
+        if (round % (i + 1) !== 0) continue;
+        const { done = false, value } = await reader.pieces.next();
+        reader.isDone = done;
+        if (!done) reader.taken.push(value as Uint8Array);
+      }
+    }
+    for (const { taken } of readers) expect(Buffer.concat(taken).equals(all)).toBe(true);
+  });
+
+  test("says how long a result would be", async () => {
+    const result = await spooled(batches);
+    const made = renderer();
+    for (const format of ["text", "csv", "json", "arrow"] as const) {
+      expect(await made.measure(result, { format })).toBe(bytesOf(result, { format }).length);
+    }
+  });
+
+  test("stops measuring soon behind a limit", async () => {
+    const result = await spooled(batches);
+    const all = bytesOf(result, text).length;
+    const counted = await renderer().measure(result, text, 1000);
+    expect(counted).toBeGreaterThan(1000);
+    expect(counted).toBeLessThan(all);
+  });
+
+  describe("under a limit", () => {
+    test("gives what is shorter, and nothing else", async () => {
+      const result = await spooled(batches);
+      const all = bytesOf(result, text);
+      const made = renderer({ openLimit: 1 });
+      const under = await made.renderUnder(all.length + 1, result, text);
+      expect((await read(under ?? fail())).equals(all)).toBe(true);
+      expect(await made.renderUnder(all.length, result, text)).toBeUndefined();
+      expect(await made.renderUnder(1000, result, text)).toBeUndefined();
+    });
+
+    test("gives a small one as it is", async () => {
+      const result = await spooled(batches.slice(0, 1));
+      const under = await renderer().renderUnder(20_000_000, result, text);
+      expect((await read(under ?? fail())).equals(bytesOf(result, text))).toBe(true);
+    });
+
+    test("measures text before it is escaped", async () => {
+      const result = await spooled(batches.slice(0, 1));
+      const all = bytesOf(result, text).length;
+      const made = renderer();
+      expect(await made.renderUnder(all + 1, result, { ...text, escaped: true })).toBeDefined();
+      expect(await made.renderUnder(all, result, { ...text, escaped: true })).toBeUndefined();
+    });
+
+    test.each([
+      ["returned", async (pieces: AsyncIterator<unknown>) => pieces.return?.()],
+      ["aborted", async (_: unknown, aborting: AbortController) => aborting.abort()],
+    ])("holds nothing open when it is %s before it is read", async (_, leave) => {
+      const result = await spooled(batches);
+      const made = renderer({ openLimit: 1 });
+      const aborting = new AbortController();
+      const under = (await made.renderUnder(1e9, result, text, aborting.signal)) ?? fail();
+      await leave(under[Symbol.asyncIterator](), aborting);
+      expect((await read(made.render(result, text))).length).toBeGreaterThan(0);
+    });
+  });
+
+  test("has only so many open at once, and a reader that stops makes room", async () => {
+    const result = await spooled(batches);
+    const made = renderer({ openLimit: 1 });
+    const first = made.render(result, text)[Symbol.asyncIterator]();
+    await first.next();
+    await expect(read(made.render(result, text))).rejects.toMatchObject({ code: "unavailable" });
+    await first.return?.();
+    expect((await read(made.render(result, text))).length).toBe(bytesOf(result, text).length);
+  });
+
+  test("ends with the signal", async () => {
+    const result = await spooled(batches);
+    const made = renderer({ openLimit: 1 });
+    const aborting = new AbortController();
+    const pieces = made.render(result, text, aborting.signal)[Symbol.asyncIterator]();
+    await pieces.next();
+    aborting.abort(new Error("enough"));
+    await expect(pieces.next()).rejects.toThrow("enough");
+    expect((await read(made.render(result, text))).length).toBeGreaterThan(0);
+  });
+
+  test("fails for a damaged or missing result alone", async () => {
+    const [sound, broken, gone] = [await spooled(batches), await spooled(batches), await spooled(batches)];
+    damage(broken);
+    rmSync(gone.indexFile);
+    const made = renderer();
+    const whole = read(made.render(sound, text));
+    await expect(read(made.render(broken, text))).rejects.toThrow("a result cannot be rendered");
+    await expect(read(made.render(gone, text))).rejects.toMatchObject({
+      cause: { message: expect.stringContaining("ENOENT") },
+    });
+    expect((await whole).equals(bytesOf(sound, text))).toBe(true);
+  });
+
+  test("ends its threads when nobody reads, and starts them again", async () => {
+    const result = await spooled(batches.slice(0, 2));
+    const made = renderer({ idleMs: 1 });
+    const threads = (): number => process.getActiveResourcesInfo().filter((name) => name === "MessagePort").length;
+    const before = threads();
+    await read(made.render(result, text));
+    await vi.waitFor(() => expect(threads()).toBe(before));
+    expect((await read(made.render(result, text))).equals(bytesOf(result, text))).toBe(true);
+  });
+
+  test("that is stopped lets go of who waits", async () => {
+    const result = await spooled(batches);
+    const made = resultRenderer({ threads: 1 });
+    const pieces = made.render(result, text)[Symbol.asyncIterator]();
+    await pieces.next();
+    await made.stop();
+    await expect(Promise.all([pieces.next(), pieces.next()])).rejects.toThrow("ended");
+  });
+});
+
+function fail(): never {
+  throw new Error("there is no text");
+}

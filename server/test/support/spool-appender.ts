@@ -1,0 +1,11 @@
+/** Appends to a spool for ever, and says what is safe: `node spool-appender.ts <folder> <create | reopen>`. */
+import { createSpool, reopenSpool } from "../../src/engines/arrow-result/spool-writer.ts";
+import { numberedBatch, NUMBERED_ROWS } from "./numbered-batches.ts";
+
+const [folder = "", how = "create"] = process.argv.slice(2);
+const place = { folder, statement: 0 };
+const spool = how === "create" ? await createSpool(place) : await reopenSpool(place);
+for (let number = (spool.lastSynced()?.rows ?? 0) / NUMBERED_ROWS; ; number++) {
+  await spool.append(numberedBatch(number));
+  process.stdout.write(`${spool.lastSynced()?.rows ?? 0}\n`);
+}
