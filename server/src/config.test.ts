@@ -42,6 +42,7 @@ test("nothing set gives the documented defaults", () => {
     rateLimitPerSecond: 200,
     rateBurst: 1000,
     badTokenLimitPerMinute: 100,
+    nodeAddress: null,
     s3Endpoint: null,
     retainAuditDays: 400,
     retainIdempotencyHours: 24,

@@ -34,6 +34,8 @@ export interface Config {
   readonly rateBurst: number;
   /** 0: no limit. */
   readonly badTokenLimitPerMinute: number;
+  /** Null: the one it listens on, where that is a single one. */
+  readonly nodeAddress: string | null;
   readonly s3Endpoint: string | null;
   readonly retainAuditDays: number;
   readonly retainIdempotencyHours: number;
@@ -110,6 +112,7 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
     rateLimitPerSecond,
     rateBurst: rateLimitPerSecond * burstSeconds,
     badTokenLimitPerMinute: value(settings.badTokenLimitPerMinute),
+    nodeAddress: optional(settings.nodeAddress),
     s3Endpoint: optional(settings.s3Endpoint),
     retainAuditDays: value(settings.retainAuditDays),
     retainIdempotencyHours: value(settings.retainIdempotencyHours),

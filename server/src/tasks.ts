@@ -1,5 +1,6 @@
 import { keepRetention, type Retention } from "./access/retention.ts";
 import { resealSecrets } from "./accounts/reseal-secrets.ts";
+import { resealMetastoreSecrets } from "./catalog/reseal-secrets.ts";
 import type { ClusterLifecycle } from "./clusters/lifecycle.ts";
 import { resealClusterTokens } from "./clusters/reseal-tokens.ts";
 import { resealCommandSecrets } from "./commands/reseal-secrets.ts";
@@ -20,6 +21,8 @@ export interface TaskServices {
   keepFiles: () => Promise<void>;
   /** Begins to put results and logs into accounts' storage. */
   publish: () => Promise<void>;
+  /** Tells the other nodes where this one is. */
+  announce: () => Promise<void>;
 }
 
 const RESEAL_BATCH = 100;
@@ -34,6 +37,7 @@ export function periodicTasks({
   clusterLifecycle,
   keepFiles,
   publish,
+  announce,
 }: TaskServices): PeriodicTask[] {
   return [
     { name: "disk", everySeconds: 5, run: () => diskGuard.check() },
@@ -42,9 +46,11 @@ export function periodicTasks({
     { name: "reseal", everySeconds: 60, run: () => resealSecrets(db, keys, RESEAL_BATCH) },
     { name: "reseal-commands", everySeconds: 60, run: () => resealCommandSecrets(db.system, keys, RESEAL_BATCH) },
     { name: "reseal-clusters", everySeconds: 60, run: () => resealClusterTokens(db, keys, RESEAL_BATCH) },
+    { name: "reseal-metastores", everySeconds: 60, run: () => resealMetastoreSecrets(db.system, keys, RESEAL_BATCH) },
     { name: "clusters", everySeconds: 5, run: () => clusterLifecycle.tend() },
     { name: "retention", everySeconds: 600, run: () => keepRetention(db, clock, retention) },
     { name: "command files", everySeconds: 600, run: keepFiles },
     { name: "publish", everySeconds: 1, run: publish },
+    { name: "node address", everySeconds: 5, run: announce },
   ];
 }

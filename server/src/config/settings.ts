@@ -155,6 +155,13 @@ export const settings = {
     parse: integer(0, 1_000_000),
     default: "100",
   }),
+  nodeAddress: derived({
+    name: "HEADGATE_NODE_ADDRESS",
+    description: "Where the other nodes on the same database reach this one, for logs and results that are only here.",
+    allowed: "an http:// or https:// address without user, query or fragment",
+    parse: httpAddress,
+    derived: "the address it listens on; none when that is every address",
+  }),
   s3Endpoint: derived({
     name: "HEADGATE_S3_ENDPOINT",
     description: "The S3-compatible store of accounts that name none of their own.",

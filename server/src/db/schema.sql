@@ -244,6 +244,13 @@ create table membership (
   created_at timestamp with time zone default now() not null
 );
 
+create table metastore (
+  account_id bigint not null,
+  password bytea not null,
+  secret bytea not null,
+  created_at timestamp with time zone default now() not null
+);
+
 create table node (
   id uuid not null,
   host text not null,
@@ -252,7 +259,8 @@ create table node (
   memory_budget_mib integer not null,
   version text not null,
   started_at timestamp with time zone default now() not null,
-  heartbeat_at timestamp with time zone default now() not null
+  heartbeat_at timestamp with time zone default now() not null,
+  address text
 );
 
 create table schema_migration (
@@ -323,6 +331,8 @@ alter table membership add constraint membership_pkey PRIMARY KEY (id);
 alter table membership add constraint membership_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'active'::text, 'disabled'::text])));
 alter table membership add constraint membership_user_type_check CHECK ((user_type = ANY (ARRAY['regular'::text, 'service'::text])));
 
+alter table metastore add constraint metastore_pkey PRIMARY KEY (account_id);
+
 alter table node add constraint node_pkey PRIMARY KEY (id);
 alter table node add constraint node_state_check CHECK ((state = ANY (ARRAY['active'::text, 'paused'::text, 'draining'::text, 'drained'::text])));
 
@@ -380,6 +390,8 @@ alter table invitation add constraint invitation_account_id_fkey FOREIGN KEY (ac
 
 alter table membership add constraint membership_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE;
 alter table membership add constraint membership_user_id_fkey FOREIGN KEY (user_id) REFERENCES app_user(id);
+
+alter table metastore add constraint metastore_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE;
 
 alter table whitelisted_ip add constraint whitelisted_ip_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE;
 
@@ -522,6 +534,10 @@ create policy own_account on invitation as permissive for all to headgate_accoun
 alter table membership enable row level security;
 create policy own_account on membership as permissive for all to headgate_account
   using ((account_id = ( SELECT current_account_id() AS current_account_id)));
+
+alter table metastore enable row level security;
+create policy no_account on metastore as permissive for all to headgate_account
+  using (false);
 
 alter table node enable row level security;
 create policy no_account on node as permissive for all to headgate_account

@@ -1,4 +1,5 @@
 import type { Static, TObject, TSchema } from "typebox";
+import type { ForwardedReply } from "./forwarded-reply.ts";
 import type { StreamReply, StreamType } from "./stream-reply.ts";
 
 /**
@@ -27,6 +28,11 @@ export interface RequestInput<
 export interface RequestLife {
   /** Whoever waits or follows comes to an end when this is given. */
   endingSignal: () => AbortSignal;
+  /**
+   * Lets another server of ours, at this address, answer the same GET in our place; fails when it cannot be reached.
+   * Undefined: this was such a request already.
+   */
+  forward: ((base: string) => Promise<ForwardedReply>) | undefined;
 }
 
 export interface Endpoint<Access, Admitted, Services> {
@@ -82,7 +88,7 @@ type EndpointDefinition<
   handle: (
     request: RequestInput<P, Q, B> & Admitted & RequestLife & { found: Found },
     services: Services,
-  ) => Promise<Static<R> | StreamReply>;
+  ) => Promise<Static<R> | StreamReply | ForwardedReply>;
 };
 
 /** Binds the definition function to the product's kind of access; schemas type the handler's input and reply. */

@@ -3,7 +3,8 @@ import { Fault } from "../lib/fault.ts";
 import { deprecationHeaders } from "./deprecation.ts";
 import { endingSignals } from "./ending-signal.ts";
 import { codecOf } from "./endpoint-codec.ts";
-import type { Endpoint, RequestInput } from "./endpoint.ts";
+import type { Endpoint, RequestInput, RequestLife } from "./endpoint.ts";
+import { ForwardedReply, forwardRequest, isForwarded, passOn } from "./forwarded-reply.ts";
 import type { Arrival } from "./gate.ts";
 import { isRecord } from "./lenient.ts";
 import { refuseOtherMethods } from "./refuse-other-methods.ts";
@@ -64,8 +65,12 @@ function routeOptions<Access, Admission, Admitted, Services>(
           return kept;
         }
       }
-      const life = { endingSignal: () => endingSignal(reply) };
+      const life: RequestLife = {
+        endingSignal: () => endingSignal(reply),
+        forward: isForwarded(request) ? undefined : (base) => forwardRequest(request, base, endingSignal(reply)),
+      };
       const answer = await endpoint.handle({ ...input, ...admitted, ...life, found }, services);
+      if (answer instanceof ForwardedReply) return passOn(answer, reply);
       return answer instanceof StreamReply ? streamOf(answer, reply) : answer;
     },
   };

@@ -51,6 +51,24 @@ export async function nodeHeartbeat(db: Queryable, nodeId: string): Promise<Node
   return row?.state;
 }
 
+/** Written again and again: the node's own registration knows nothing of it. */
+export async function announceAddress(db: Queryable, nodeId: string, address: string | null): Promise<void> {
+  await db.query("update node set address = $2 where id = $1 and address is distinct from $2", [nodeId, address]);
+}
+
+/** Undefined: it has no address, or has not been heard of lately. */
+export async function findAddress(
+  db: Queryable,
+  nodeId: string,
+): Promise<{ address: string; host: string } | undefined> {
+  const [row] = await db.query<{ address: string; host: string }>(
+    `select address, host from node
+     where id = $1 and address is not null and heartbeat_at > now() - interval '30 seconds'`,
+    [nodeId],
+  );
+  return row;
+}
+
 export interface NodeRow {
   readonly id: string;
   readonly host: string;

@@ -19,5 +19,8 @@ alter table command_publishing enable row level security;
 create policy own_account on command_publishing to headgate_account using (account_id = (select current_account_id()));
 grant select on command_publishing to headgate_account;
 
+-- Where the other nodes reach it, for what is on it alone; null: they do not.
+alter table node add column address text;
+
 -- The node that ran it, and has its files; null: before this was noted, when there was but one.
 alter table command_attempt add column node_id uuid;
