@@ -9,7 +9,7 @@ test("under kill -9, SIGSTOP, a dead PostgreSQL, a reboot and a node cut off no 
 }, 120_000);
 
 describe("the judge of the drivers' own lines", () => {
-  const row: StoredCommand = { id: 1, status: "done", retry: 1, endMs: 5000, cause: null, attempt: 1 };
+  const row: StoredCommand = { id: 1, status: "done", retry: 1, endMs: 5000, cause: null, nodeId: null, attempt: 1 };
   const command: ExpectedCommand = { id: 1, fails: false, cancelled: false, hit: false, output: outputOf(1) };
   const judged = (lines: string, stored: Partial<StoredCommand> = {}, expected: Partial<ExpectedCommand> = {}) =>
     judge(parseJournal(lines), [{ ...row, ...stored }], [{ ...command, ...expected }]);

@@ -17,6 +17,7 @@ export interface StoredCommand {
   readonly endMs: number | null;
   /** Of its last attempt. */
   readonly cause: string | null;
+  readonly nodeId: string | null;
   readonly attempt: number;
 }
 

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { commandFiles } from "../../src/commands/command-files.ts";
 import { ChaosClient, type Submitted } from "./chaos-client.ts";
@@ -135,8 +136,9 @@ async function countProcesses({ nodes }: ChaosWorld): Promise<number> {
 function readStored({ db }: ChaosWorld): Promise<StoredCommand[]> {
   return db.system.query<StoredCommand>(
     `select id, status, retry, attempt, (extract(epoch from end_time) * 1000)::float8 as "endMs",
-            (select cause from command_attempt where command_id = command.id and number = command.attempt) as cause
-     from command order by id`,
+            last.cause, last.node_id as "nodeId"
+     from command left join command_attempt last on last.command_id = command.id and last.number = command.attempt
+     order by id`,
   );
 }
 
@@ -145,16 +147,16 @@ async function readCauses({ db }: ChaosWorld): Promise<string[]> {
   return (await db.system.query<{ cause: string }>(text)).map(({ cause }) => cause);
 }
 
+/** Of the node that ran it to its end: another may have an empty one of a run that it could not begin. */
 function outputOf({ dataDirs, account }: ChaosWorld, stored: readonly StoredCommand[], id: number): string | undefined {
-  const attempt = stored.find((row) => row.id === id)?.attempt ?? 0;
-  for (const dataDir of dataDirs) {
-    try {
-      return readFileSync(commandFiles(dataDir, account.accountId, id).output(attempt), "utf8");
-    } catch {
-      // It ran on another node.
-    }
+  const { attempt = 0, nodeId } = stored.find((row) => row.id === id) ?? {};
+  const dataDir = dataDirs.find((each) => readFileSync(join(each, "node-id"), "utf8").trim() === nodeId);
+  if (dataDir === undefined) return undefined;
+  try {
+    return readFileSync(commandFiles(dataDir, account.accountId, id).output(attempt), "utf8");
+  } catch {
+    return undefined; // it printed nothing
   }
-  return undefined;
 }
 
 function countBy(words: readonly string[]): Record<string, number> {
