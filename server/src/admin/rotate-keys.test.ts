@@ -4,12 +4,14 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { adminCli, urlOf, type AdminCli } from "../../test/support/admin-cli.ts";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { AccountCatalogs } from "../catalog/account-catalogs.ts";
 import { KeyRing } from "../lib/key-ring.ts";
 import { readKeys } from "../lib/key-file.ts";
 
 const given = useServer();
 let admin: AdminCli;
 let account: AccountClient;
+let secrets: string[];
 
 beforeAll(async () => {
   admin = adminCli({ DATABASE_URL: urlOf(given.database), HEADGATE_DATA_DIR: given.dataDir });
@@ -19,9 +21,17 @@ beforeAll(async () => {
     account: { storage_access_key: "AKIAEXAMPLE00001", storage_secret_key: "first" },
   });
   await account.post("/commands", { command_type: "HadoopCommand", sub_command: "s3distcp", encryptionKey: "sealed" });
+  secrets = await metastoreSecrets();
   const engine = { type: "connect", url: "sc://connect.example.com:15002", token: "sealed" };
   await account.post("/clusters", { labels: ["remote"], engine });
 });
+
+/** Made where they are not there yet. */
+async function metastoreSecrets(): Promise<string[]> {
+  const { db, keys } = given.app.services;
+  const catalog = await new AccountCatalogs(db.system, keys).find(account.accountId);
+  return catalog.kind === "own" ? Object.values(catalog.secrets).map((each) => each.reveal()) : [];
+}
 
 function keyIds(): number[] {
   return readKeys(keyFile()).map(({ id }) => id);
@@ -43,7 +53,8 @@ async function keyIdsInUse(): Promise<number[]> {
      union all select storage_access_key from account where storage_access_key is not null
      union all select reply from idempotency
      union all select secrets from command where secrets is not null
-     union all select token from cluster where token is not null`,
+     union all select token from cluster where token is not null
+     union all select password from metastore union all select secret from metastore`,
   );
   return [...new Set(rows.map(({ sealed }) => KeyRing.keyIdOf(sealed)))];
 }
@@ -88,6 +99,7 @@ describe("key-rotate", () => {
       storage_access_key: "AKIAEXAMPLE00001",
       storage_secret_key: written,
     });
+    expect(await metastoreSecrets()).toEqual(secrets);
     expect(given.app.services.keys.newestId).toBe(3);
     expect(statSync(keyFile()).mode & 0o777).toBe(0o600);
   });

@@ -4,6 +4,8 @@ import { Command } from "commander";
 import { countRepliesNotUnder, resealReplies } from "../access/reseal-replies.ts";
 import { resealSecrets } from "../accounts/reseal-secrets.ts";
 import { countSealedBefore } from "../accounts/store/sealed.ts";
+import { resealMetastoreSecrets } from "../catalog/reseal-secrets.ts";
+import { countMetastoresNotUnder } from "../catalog/store/sealed.ts";
 import { resealClusterTokens } from "../clusters/reseal-tokens.ts";
 import { countTokensNotUnder } from "../clusters/store/sealed.ts";
 import { resealCommandSecrets } from "../commands/reseal-secrets.ts";
@@ -73,7 +75,8 @@ async function resealEverything(db: Database, keys: KeyRing): Promise<boolean> {
       const replies = await resealReplies(db.system, keys, BATCH);
       const commands = await resealCommandSecrets(db.system, keys, BATCH);
       const clusters = await resealClusterTokens(db, keys, BATCH);
-      if (accounts + replies + commands + clusters === 0) return true;
+      const metastores = await resealMetastoreSecrets(db.system, keys, BATCH);
+      if (accounts + replies + commands + clusters + metastores === 0) return true;
       const left = accounts + (await countNotUnder(db, keys.newestId));
       idle = left < before ? 0 : idle + 1;
       if (idle > ROUNDS_WITHOUT_PROGRESS) return false;
@@ -87,9 +90,10 @@ async function resealEverything(db: Database, keys: KeyRing): Promise<boolean> {
   }
 }
 
-/** Kept replies, secrets of commands and tokens of clusters. */
+/** Kept replies, secrets of commands and metastores, and tokens of clusters. */
 async function countNotUnder({ system }: Database, keyId: number): Promise<number> {
-  const counts = [countRepliesNotUnder, countSecretsNotUnder, countTokensNotUnder].map((count) => count(system, keyId));
+  const counters = [countRepliesNotUnder, countSecretsNotUnder, countTokensNotUnder, countMetastoresNotUnder];
+  const counts = counters.map((count) => count(system, keyId));
   return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
 }
 

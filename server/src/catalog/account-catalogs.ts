@@ -1,0 +1,58 @@
+import type { Queryable } from "../db/database.ts";
+import { notFound } from "../lib/fault.ts";
+import type { KeyRing } from "../lib/key-ring.ts";
+import {
+  newSecret,
+  openSecrets,
+  sealSecret,
+  sealSecrets,
+  type OpenSecrets,
+  type SealedSecrets,
+} from "./metastore-secrets.ts";
+import { findCatalog, insertMetastore, replaceSecret } from "./store/metastore.ts";
+
+/** Where an account keeps what it knows of its tables. */
+export type AccountCatalog = { readonly kind: "external"; readonly uri: string } | OwnCatalog;
+
+export interface OwnCatalog {
+  readonly kind: "own";
+  readonly secrets: OpenSecrets;
+  readonly sealed: SealedSecrets;
+}
+
+export class AccountCatalogs {
+  readonly #system: Queryable;
+  readonly #keys: KeyRing;
+
+  constructor(system: Queryable, keys: KeyRing) {
+    this.#system = system;
+    this.#keys = keys;
+  }
+
+  /** One look at the database; at the first time of an account a few. */
+  async find(accountId: number): Promise<AccountCatalog> {
+    const found = await this.#read(accountId);
+    if (found !== undefined) return found;
+    const secrets = { password: newSecret(), secret: newSecret() };
+    await insertMetastore(this.#system, accountId, sealSecrets(this.#keys, accountId, secrets));
+    const made = await this.#read(accountId);
+    if (made === undefined) throw notFound();
+    return made;
+  }
+
+  /** Somebody who is not to know the secret may have seen it. */
+  async renewSecret(accountId: number, known: OwnCatalog): Promise<AccountCatalog> {
+    const secret = sealSecret(this.#keys, accountId, "secret", newSecret());
+    await replaceSecret(this.#system, accountId, known.sealed, secret);
+    return this.find(accountId);
+  }
+
+  /** Undefined: its secrets are not made yet. */
+  async #read(accountId: number): Promise<AccountCatalog | undefined> {
+    const row = await findCatalog(this.#system, accountId);
+    if (row === undefined) throw notFound();
+    const { externalUri, sealed } = row;
+    if (externalUri !== null) return { kind: "external", uri: externalUri };
+    return sealed === null ? undefined : { kind: "own", secrets: openSecrets(this.#keys, accountId, sealed), sealed };
+  }
+}

@@ -1,0 +1,24 @@
+import type { Contribution } from "../engines/spark-home/contribution.ts";
+import type { OpenSecrets } from "./metastore-secrets.ts";
+
+/** One process, by its folder, whether it runs or not. */
+export interface MetastoreProcess {
+  readonly folder: string;
+  /** The port it listens on. Fails with the reason when it has ended before it ever did. */
+  ready(signal: AbortSignal): Promise<number>;
+  isAlive(): Promise<boolean>;
+  /** Settles when it has ended, whoever ended it, or the signal is aborted. */
+  ended(signal: AbortSignal): Promise<void>;
+  /** Settles when nothing of it is left. */
+  stop(): Promise<void>;
+}
+
+export interface MetastoreLaunch {
+  readonly accountId: number;
+  readonly secrets: OpenSecrets;
+  readonly storage: Partial<Contribution>;
+  /** If it is free, else any. */
+  readonly port: number;
+}
+
+export type StartMetastore = (process: MetastoreProcess, launch: MetastoreLaunch) => Promise<void>;

@@ -1,0 +1,250 @@
+/**
+ * The metastores of this node: one process for each account whose Sparks run here, started when the first of them needs
+ * it and ended some time after the last. It outlives us, and is found again by its folder.
+ *
+ * What a Spark is told of it (port and secret) stays the same over restarts of the process: live Sparks hold the
+ * address, and warm servers are replaced when what shapes them changes. Only when somebody else has taken the port does
+ * it change, and then the secret does too: Sparks have shown it to whoever listens there.
+ *
+ *   starting ──▶ up ──▶ gone         idle, evicted, stopped
+ *       ▲         │
+ *       └─ died ──┘                  while a Spark of the account runs
+ */
+import { createHash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { contributionDigest, mergeContributions, type Contribution } from "../engines/spark-home/contribution.ts";
+import type { Log } from "../lib/log.ts";
+import type { AccountCatalogs, OwnCatalog } from "./account-catalogs.ts";
+import { MetastoreFolder, readRecord, somePort } from "./metastore-folder.ts";
+import type { MetastoreProcess, StartMetastore } from "./metastore-process.ts";
+import { externalCatalog, ownCatalog } from "./spark-catalog.ts";
+import type { Secret } from "../lib/secret.ts";
+
+export interface MetastoresOptions {
+  readonly dataDir: string;
+  readonly catalogs: Pick<AccountCatalogs, "find" | "renewSecret">;
+  /** What the account's storage adds to a JVM: a metastore makes and removes folders there. */
+  readonly storageOf: (accountId: number) => Promise<Partial<Contribution>>;
+  /** Whether a Spark of the account runs on this node. */
+  readonly isInUse: (accountId: number) => Promise<boolean>;
+  /** Of the account's Sparks, as they see themselves. */
+  readonly userNameOf: (accountId: number) => string;
+  readonly openProcess: (folder: string) => MetastoreProcess;
+  readonly startProcess: StartMetastore;
+  readonly memoryMiB: number;
+  readonly log: Log;
+  readonly idleMs?: number;
+}
+
+interface Up {
+  readonly process: MetastoreProcess;
+  readonly port: number;
+  /** Undefined: of one that we have found, it is the one that is stored. */
+  readonly secret: Secret | undefined;
+}
+
+interface Metastore {
+  /** Of all that the process is made of; it is replaced when that changes. */
+  digest: string;
+  readonly up: Promise<Up>;
+  usedAt: number;
+}
+
+const IDLE_MS = 10 * 60_000;
+/** What has been asked for a moment ago is about to be used. */
+const FRESH_MS = 30_000;
+/** Who has lived as long has not died of its start. */
+const STEADY_MS = 60_000;
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 30_000;
+
+export class Metastores {
+  readonly #options: MetastoresOptions;
+  readonly #metastores = new Map<number, Metastore>();
+  /** Of accounts whose process is on its way out: the next one waits for it. */
+  readonly #endings = new Map<number, Promise<void>>();
+  /** In a row, each soon after its start. */
+  readonly #deaths = new Map<number, number>();
+  readonly #closed = new AbortController();
+
+  constructor(options: MetastoresOptions) {
+    this.#options = options;
+  }
+
+  /** Finds those of before, and takes away what is left of those that are gone. */
+  async adopt(): Promise<void> {
+    const { dataDir, log } = this.#options;
+    for (const accountId of await MetastoreFolder.accounts(dataDir)) {
+      for (const folder of await new MetastoreFolder(dataDir, accountId).processes()) {
+        const record = await readRecord(folder);
+        const process = this.#options.openProcess(folder);
+        // Of two that a crash has left the second one goes.
+        if (record !== undefined && !this.#metastores.has(accountId) && (await process.isAlive())) {
+          const up = process.ready(this.#closed.signal).then((port) => ({ process, port, secret: undefined }));
+          this.#add(accountId, { digest: record.digest, up, usedAt: performance.now() });
+        } else {
+          await process.stop().catch((error: unknown) => log.warn({ err: error, folder }, "left over"));
+        }
+      }
+    }
+  }
+
+  /** What leads the account's Sparks to its tables, once somebody answers there. */
+  async contributionOf(accountId: number, storage?: Partial<Contribution>): Promise<Pick<Contribution, "properties">> {
+    const catalog = await this.#options.catalogs.find(accountId);
+    if (catalog.kind === "external") return externalCatalog(catalog.uri);
+    const made = storage ?? (await this.#options.storageOf(accountId));
+    const { port, secret } = await this.#provide(accountId, catalog, made).up;
+    return ownCatalog(port, this.#options.userNameOf(accountId), secret ?? catalog.secrets.secret);
+  }
+
+  /** What they take of the node's memory. */
+  reservedMiB(): number {
+    return this.#metastores.size * this.#options.memoryMiB;
+  }
+
+  /** Ends those that no Spark has used for a while. */
+  async evictIdle(idleMs = this.#options.idleMs ?? IDLE_MS): Promise<void> {
+    for (const [accountId, metastore] of this.#metastores) {
+      const { usedAt } = metastore;
+      if (performance.now() - usedAt < idleMs) continue;
+      const isInUse = await this.#options.isInUse(accountId);
+      // Asked for while we looked: then it stays, whatever the answer was.
+      if (metastore.usedAt !== usedAt || this.#metastores.get(accountId) !== metastore) continue;
+      if (isInUse) metastore.usedAt = performance.now();
+      else void this.#end(accountId, metastore);
+    }
+  }
+
+  /** Called when the node is short of memory. */
+  evict(): void {
+    this.evictIdle(FRESH_MS).catch((error: unknown) => this.#options.log.warn({ err: error }, "no metastore evicted"));
+  }
+
+  /** Of one account or of all, in use or not. Settles when nothing of them is left. */
+  async stop(accountId?: number): Promise<void> {
+    const ending = [...this.#metastores].filter(([id]) => accountId === undefined || id === accountId);
+    await Promise.all([...ending.map(([id, each]) => this.#end(id, each)), ...this.#endings.values()]);
+  }
+
+  accounts(): number[] {
+    return [...this.#metastores.keys()];
+  }
+
+  /** Leaves alone what runs; what dies from now on stays so. */
+  close(): void {
+    this.#closed.abort();
+  }
+
+  #provide(accountId: number, catalog: OwnCatalog, storage: Partial<Contribution>): Metastore {
+    const digest = digestOf(catalog, storage);
+    const current = this.#metastores.get(accountId);
+    if (current?.digest === digest) {
+      current.usedAt = performance.now();
+      return current;
+    }
+    if (current !== undefined) void this.#end(accountId, current);
+    const gone = this.#endings.get(accountId);
+    const start = async (): Promise<Up> => {
+      await gone;
+      return this.#start(accountId, metastore, catalog, storage);
+    };
+    const metastore: Metastore = { digest, usedAt: performance.now(), up: Promise.resolve().then(start) };
+    this.#add(accountId, metastore);
+    return metastore;
+  }
+
+  async #start(
+    accountId: number,
+    metastore: Metastore,
+    catalog: OwnCatalog,
+    storage: Partial<Contribution>,
+  ): Promise<Up> {
+    const { dataDir, catalogs, openProcess, startProcess } = this.#options;
+    const folder = new MetastoreFolder(dataDir, accountId);
+    const kept = await folder.keptPort();
+    const process = openProcess(folder.makeProcess({ version: 1, digest: metastore.digest }));
+    const { secrets } = catalog;
+    try {
+      await startProcess(process, { accountId, secrets, storage, port: kept ?? somePort() });
+      const port = await process.ready(this.#closed.signal);
+      if (port !== kept) folder.keepPort(port);
+      if (port === kept || kept === undefined) return { process, port, secret: secrets.secret };
+    } catch (error) {
+      // What went wrong first is what is told. When we stop it is left to the next Headgate.
+      if (!this.#closed.signal.aborted) await process.stop().catch(() => undefined);
+      throw error;
+    }
+    // Somebody else listens where the account's Sparks went.
+    await process.stop();
+    const renewed = await catalogs.renewSecret(accountId, catalog);
+    if (renewed.kind === "external") throw new Error("the account has got another metastore meanwhile");
+    metastore.digest = digestOf(renewed, storage);
+    return this.#start(accountId, metastore, renewed, storage);
+  }
+
+  #add(accountId: number, metastore: Metastore): void {
+    this.#metastores.set(accountId, metastore);
+    metastore.up.then(
+      ({ process }) => this.#watch(accountId, metastore, process),
+      (error: unknown) => {
+        if (this.#closed.signal.aborted) return;
+        this.#options.log.warn({ err: error, account: accountId }, "a metastore did not come up");
+        if (this.#metastores.get(accountId) === metastore) this.#metastores.delete(accountId);
+      },
+    );
+  }
+
+  async #watch(accountId: number, metastore: Metastore, process: MetastoreProcess): Promise<void> {
+    const upAt = performance.now();
+    await process.ended(this.#closed.signal);
+    if (this.#closed.signal.aborted || this.#metastores.get(accountId) !== metastore) return;
+    this.#options.log.warn({ account: accountId }, "a metastore has died");
+    await this.#end(accountId, metastore);
+    const isUnsteady = performance.now() - upAt < STEADY_MS;
+    this.#deaths.set(accountId, isUnsteady ? (this.#deaths.get(accountId) ?? 0) + 1 : 0);
+    await this.#revive(accountId);
+  }
+
+  /** Live Sparks hold its address: they must find it there again, although nobody asks us for it. */
+  async #revive(accountId: number): Promise<void> {
+    const { isInUse, log } = this.#options;
+    const { signal } = this.#closed;
+    for (let failures = Math.max(0, (this.#deaths.get(accountId) ?? 0) - 1); ; failures += 1) {
+      const pause = failures === 0 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS);
+      await delay(pause, undefined, { signal, ref: false }).catch(() => undefined);
+      try {
+        if (signal.aborted || this.#metastores.has(accountId) || !(await isInUse(accountId))) return;
+        await this.contributionOf(accountId);
+        return;
+      } catch (error) {
+        log.warn({ err: error, account: accountId }, "a metastore that has died was not started again yet");
+      }
+    }
+  }
+
+  /** From this moment on nobody gets it any more. */
+  #end(accountId: number, metastore: Metastore): Promise<void> {
+    if (this.#metastores.get(accountId) === metastore) this.#metastores.delete(accountId);
+    const before = this.#endings.get(accountId);
+    const ending = (async () => {
+      await before;
+      try {
+        const { process } = await metastore.up;
+        await process.stop();
+      } catch (error) {
+        this.#options.log.warn({ err: error, account: accountId }, "a metastore could not be ended");
+      }
+    })();
+    const known = ending.finally(() => {
+      if (this.#endings.get(accountId) === known) this.#endings.delete(accountId);
+    });
+    this.#endings.set(accountId, known);
+    return known;
+  }
+}
+
+function digestOf({ secrets }: OwnCatalog, storage: Partial<Contribution>): string {
+  const own = [secrets.password.reveal(), secrets.secret.reveal(), contributionDigest(mergeContributions([storage]))];
+  return createHash("sha256").update(JSON.stringify(own)).digest("hex").slice(0, 16);
+}
