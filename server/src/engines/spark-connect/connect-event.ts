@@ -1,9 +1,9 @@
 import type { SparkField } from "./spark-type.ts";
 
 /**
- * What a statement sends while it runs, in this order:
+ * What a statement sends while it runs, in this order, with `progress` anywhere before the end:
  *
- *   schema?  (batch | progress)*  complete
+ *   schema  batch…  complete
  *
  * Each event says where it stands: who stored everything up to a position can go on exactly behind it, after a broken
  * connection or a crash of ours. A position is a text of the server's and means nothing else.
@@ -12,8 +12,16 @@ export type ConnectEvent =
   | { readonly kind: "schema"; readonly fields: readonly SparkField[]; readonly position: string }
   | ConnectBatch
   /** Of the tasks known so far, 0 to 99, never less than before. Only `complete` is 100. */
-  | { readonly kind: "progress"; readonly percent: number; readonly position: string }
+  | { readonly kind: "progress"; readonly percent: number; readonly work: ConnectWork; readonly position: string }
   | { readonly kind: "complete"; readonly position: string };
+
+/** What Spark has made of the statement so far. Tasks of stages whose outcome was there already are never completed. */
+export interface ConnectWork {
+  readonly stages: number;
+  readonly completedStages: number;
+  readonly tasks: number;
+  readonly completedTasks: number;
+}
 
 /**
  * Rows. Every statement sends at least one batch, perhaps of no rows. A batch is a whole Arrow IPC stream of its own

@@ -148,10 +148,11 @@ describe("a statement", () => {
     const session = await play([[...answers, "end"]]);
     const events: ConnectEvent[] = [];
     for await (const event of session.execute("x", { operationId })) events.push(event);
+    const work = (completedTasks: number, tasks: number) => ({ stages: 1, completedStages: 0, tasks, completedTasks });
     expect(events).toEqual([
-      { kind: "progress", percent: 25, position: "1" },
-      { kind: "progress", percent: 37, position: "3" },
-      { kind: "progress", percent: 99, position: "4" },
+      { kind: "progress", percent: 25, work: work(1, 4), position: "1" },
+      { kind: "progress", percent: 37, work: work(3, 8), position: "3" },
+      { kind: "progress", percent: 99, work: work(8, 8), position: "4" },
       { kind: "complete", position: "last" },
     ]);
   });

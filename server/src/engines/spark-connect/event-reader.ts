@@ -1,4 +1,4 @@
-import type { ConnectEvent } from "./connect-event.ts";
+import type { ConnectEvent, ConnectWork } from "./connect-event.ts";
 import type { ExecutePlanResponse, ExecutePlanResponse_ExecutionProgress } from "./messages/base_pb.ts";
 import { fieldsOfSchema } from "./spark-type-of-message.ts";
 
@@ -18,10 +18,11 @@ export class EventReader {
         return { kind: "batch", data, rowCount: Number(rowCount), startRow, part, parts, position };
       }
       case "executionProgress": {
-        const percent = percentOf(responseType.value);
+        const work = workOf(responseType.value);
+        const percent = percentOf(work);
         if (percent <= this.#percent) return undefined;
         this.#percent = percent;
-        return { kind: "progress", percent, position };
+        return { kind: "progress", percent, work, position };
       }
       case "resultComplete":
         return { kind: "complete", position };
@@ -31,10 +32,17 @@ export class EventReader {
   }
 }
 
-/** Stages whose outcome was there already never count their tasks, so even the last of them leaves less than 100. */
-function percentOf({ stages }: ExecutePlanResponse_ExecutionProgress): number {
+function workOf({ stages }: ExecutePlanResponse_ExecutionProgress): ConnectWork {
   const sum = (of: (stage: (typeof stages)[number]) => bigint): number =>
     stages.reduce((total, stage) => total + Number(of(stage)), 0);
-  const [tasks, completed] = [sum(({ numTasks }) => numTasks), sum(({ numCompletedTasks }) => numCompletedTasks)];
-  return tasks === 0 ? 0 : Math.max(0, Math.min(99, Math.floor((100 * completed) / tasks)));
+  return {
+    stages: stages.length,
+    completedStages: stages.filter(({ done }) => done).length,
+    tasks: sum(({ numTasks }) => numTasks),
+    completedTasks: sum(({ numCompletedTasks }) => numCompletedTasks),
+  };
+}
+
+function percentOf({ tasks, completedTasks }: ConnectWork): number {
+  return tasks === 0 ? 0 : Math.max(0, Math.min(99, Math.floor((100 * completedTasks) / tasks)));
 }

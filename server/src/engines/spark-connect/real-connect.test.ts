@@ -1,0 +1,296 @@
+import { randomUUID } from "node:crypto";
+import { tableFromIPC } from "apache-arrow";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { startCutOffProxy } from "../../../test/chaos/cut-off-proxy.ts";
+import {
+  findSparkHome,
+  SET_UP_MS,
+  sparkIsMissing,
+  startConnectServer,
+  type TestConnectServer,
+} from "../../../test/support/connect-server.ts";
+import { Secret } from "../../lib/secret.ts";
+import type { ConnectEvent } from "./connect-event.ts";
+import { ConnectError } from "./connect-error.ts";
+import type { ConnectExecution } from "./connect-execution.ts";
+import type { ConnectSession } from "./connect-session.ts";
+import { typeText } from "./spark-type.ts";
+import { openConnect, type ConnectChannel } from "./spark-connect.ts";
+
+const MIB = 1024 * 1024;
+
+// Says so when it is left out: Java or Python is not on this machine.
+describe.skipIf(sparkIsMissing)("a real Spark Connect server", { timeout: 120_000 }, () => {
+  let server: TestConnectServer;
+  let channel: ConnectChannel;
+  let session: ConnectSession;
+
+  beforeAll(async () => {
+    const home = await findSparkHome(inject("postgres").cacheDir);
+    server = await startConnectServer(home, {
+      // Ends streams often, so that every longer result here needs several.
+      properties: { "spark.connect.execute.reattachable.senderMaxStreamSize": "4m" },
+    });
+    channel = connect();
+    session = channel.session();
+    // Often, so that short statements have a progress too.
+    await session.setConfig({ "spark.connect.progress.reportInterval": "20ms" });
+    await run("SELECT count(*) FROM range(0, 100, 1, 4)"); // the first one warms the server up
+  }, SET_UP_MS);
+  afterAll(async () => {
+    channel.close();
+    await server.stop();
+  });
+
+  it("answers to its token alone", async () => {
+    await channel.ping();
+    expect(await channel.version()).toMatch(/^4\./);
+    for (const token of [new Secret("wrong"), undefined]) {
+      const stranger = connect({ token });
+      expect(await failure(stranger.ping())).toMatchObject({ kind: "refused" });
+      expect(await failure(run("SELECT 1", stranger.session()))).toMatchObject({ kind: "refused" });
+      stranger.close();
+    }
+  });
+
+  it("gives rows with Spark's own types", async () => {
+    const { columns, rows, events } = await run(
+      "SELECT 1L AS a, array('x') AS b, named_struct('a', 1, 'b', map('k', 1.50)) AS c, interval '1' day AS d, " +
+        "interval '1-2' year to month AS e, current_timestamp() AS f, parse_json('1') AS g, null AS h, x'00' AS i",
+    );
+    expect(columns).toEqual([
+      "a bigint",
+      "b array<string>",
+      "c struct<a:int,b:map<string,decimal(3,2)>>",
+      "d interval day",
+      "e interval year to month",
+      "f timestamp",
+      "g variant",
+      "h void",
+      "i binary",
+    ]);
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatchObject({ a: 1n });
+    const kinds = events.map(({ kind }) => kind).filter((kind) => kind !== "progress");
+    expect(kinds).toEqual(["schema", "batch", "complete"]);
+  });
+
+  it("runs each command once, and gives its rows like a query's", async () => {
+    expect((await run("CREATE TABLE once (a INT) USING parquet")).columns).toEqual([]);
+    await run("INSERT INTO once VALUES (1)");
+    await run("WITH more AS (SELECT 2 AS a) INSERT INTO once SELECT a FROM more");
+    await run("BEGIN DECLARE b INT = 3; INSERT INTO once VALUES (b); END");
+    expect((await run("SELECT a FROM once ORDER BY a")).rows).toEqual([{ a: 1 }, { a: 2 }, { a: 3 }]);
+    const { columns, rows } = await run("SHOW TABLES LIKE 'once'");
+    expect(columns).toEqual(["namespace string", "tableName string", "isTemporary boolean"]);
+    expect(rows).toEqual([{ namespace: "default", tableName: "once", isTemporary: false }]);
+    expect((await run("SHOW FUNCTIONS")).rows.length).toBeGreaterThan(300);
+    expect((await run("SELECT a FROM once WHERE a > 9")).rows).toEqual([]);
+  });
+
+  it("says why a statement failed, with class, state and the whole message", async () => {
+    expect(await failure(run("SELECT * FROM nowhere"))).toMatchObject({
+      kind: "failed",
+      errorClass: "TABLE_OR_VIEW_NOT_FOUND",
+      sqlState: "42P01",
+    });
+    expect(await failure(run("SELEC 1"))).toMatchObject({ errorClass: "PARSE_SYNTAX_ERROR", sqlState: "42601" });
+    expect(await failure(run("SELECT 1 / 0"))).toMatchObject({ errorClass: "DIVIDE_BY_ZERO", sqlState: "22012" });
+    const long = await failure(run("SELECT raise_error(repeat('x', 9000))"));
+    expect(long).toMatchObject({ errorClass: "USER_RAISED_EXCEPTION", sqlState: "P0001" });
+    expect(long.message).toContain("x".repeat(9000));
+  });
+
+  it("ends a statement within a second of its interruption", async () => {
+    const operationId = randomUUID();
+    let interrupted = 0;
+    const reading = read(session.execute(LONG, { operationId }), async (event) => {
+      if (event.kind !== "progress" || event.percent === 0 || interrupted > 0) return;
+      interrupted = performance.now();
+      expect(await session.interrupt(operationId)).toBe(true);
+    });
+    expect(await failure(reading)).toMatchObject({ kind: "cancelled", errorClass: "OPERATION_CANCELED" });
+    expect(performance.now() - interrupted).toBeLessThan(1000);
+    expect(await session.interrupt(operationId)).toBe(false);
+  });
+
+  it("leaves a statement running when its reader stops", async () => {
+    const operationId = randomUUID();
+    const stopping = new AbortController();
+    const reading = read(session.execute(LONG, { operationId, signal: stopping.signal }), (event) => {
+      if (event.kind === "progress" && event.percent > 0) stopping.abort();
+    });
+    await expect(reading).rejects.toThrow("aborted");
+    expect(await session.interrupt(operationId)).toBe(true);
+  });
+
+  it("tells the progress of a statement's tasks", async () => {
+    const { events } = await run("SELECT count(*) FROM range(0, 300000000, 1, 50) WHERE id * 3 % 7 = 2");
+    const percents = events.flatMap((event) => (event.kind === "progress" ? [event.percent] : []));
+    expect(percents).toEqual([...new Set(percents)].toSorted((one, other) => one - other));
+    expect(percents.filter((percent) => percent > 0 && percent < 99).length).toBeGreaterThan(2);
+  });
+
+  it("goes on where it was when the connection breaks in the middle of a result", async () => {
+    const proxy = await startCutOffProxy(server);
+    const broken = connect({ port: proxy.port });
+    const { startRows, rowCount } = await rowsSeen(
+      broken.session().execute(MANY_ROWS, { operationId: randomUUID() }),
+      (seen) => {
+        if (seen !== 3 && seen !== 9) return;
+        proxy.cut();
+        proxy.heal("breaks");
+      },
+    );
+    broken.close();
+    proxy.close();
+    expect(rowCount).toBe(MANY);
+    expect(startRows).toEqual(startRows.toSorted((one, other) => one - other));
+    expect(new Set(startRows).size).toBe(startRows.length);
+  });
+
+  it("goes on exactly behind what was stored before a crash", async () => {
+    const [id, operationId] = [randomUUID(), randomUUID()];
+    const first = connect();
+    let stored = { position: "", rows: 0 };
+    for await (const event of first.session({ id }).execute(MANY_ROWS, { operationId })) {
+      if (event.kind !== "batch" || event.part < event.parts - 1) continue;
+      stored = { position: event.position, rows: stored.rows + event.rowCount };
+      if (stored.rows > MANY / 3) break;
+    }
+    first.close();
+    const second = connect();
+    const again = second.session({ id });
+    const { startRows, rowCount } = await rowsSeen(again.resume({ operationId, position: stored.position }));
+    expect(startRows[0]).toBe(stored.rows);
+    expect(stored.rows + rowCount).toBe(MANY);
+    // It is complete and was released.
+    expect(await failure(read(again.resume({ operationId, position: stored.position })))).toMatchObject({
+      kind: "operation gone",
+    });
+    second.close();
+  });
+
+  it("starts a statement once, however often it is told to", async () => {
+    await run("CREATE TABLE twice (a INT) USING parquet");
+    const start = (): ConnectExecution => session.execute("INSERT INTO twice VALUES (1)", { operationId });
+    const operationId = randomUUID();
+    const reading = start()[Symbol.asyncIterator]();
+    await reading.next();
+    await reading.return?.();
+    expect((await read(start())).events.at(-1)).toMatchObject({ kind: "complete" });
+    expect(await failure(read(start()))).toMatchObject({ kind: "operation gone" });
+    expect((await run("SELECT count(*) AS n FROM twice")).rows).toEqual([{ n: 1n }]);
+  });
+
+  it("keeps settings and views in a session, until it is released", async () => {
+    const mine = channel.session();
+    await mine.setConfig({ "spark.sql.session.timeZone": "Asia/Tokyo" });
+    await run("CREATE TEMPORARY VIEW mine AS SELECT 1 AS a", mine);
+    expect(await mine.getConfig(["spark.sql.session.timeZone", "no.such.key"])).toEqual({
+      "spark.sql.session.timeZone": "Asia/Tokyo",
+      "no.such.key": null,
+    });
+    expect((await run("SELECT a FROM mine", mine)).rows).toEqual([{ a: 1 }]);
+    expect(await failure(run("SELECT a FROM mine"))).toMatchObject({ errorClass: "TABLE_OR_VIEW_NOT_FOUND" });
+    await mine.release();
+    expect(await failure(run("SELECT 1", mine))).toMatchObject({ kind: "session gone" });
+    const namesake = channel.session({ id: mine.id, serverSideId: mine.serverSideId });
+    expect(await failure(run("SELECT 1", namesake))).toMatchObject({ kind: "session gone" });
+  });
+
+  it("serves twenty sessions at once, each with its own views", async () => {
+    const numbers = Array.from({ length: 20 }, (_, number) => number);
+    const results = await Promise.all(
+      numbers.map(async (number) => {
+        const own = channel.session();
+        await run(`CREATE TEMPORARY VIEW own AS SELECT ${number} AS a`, own);
+        const { rows } = await run("SELECT a FROM own", own);
+        await own.release();
+        return rows;
+      }),
+    );
+    expect(results).toEqual(numbers.map((number) => [{ a: number }]));
+  });
+
+  it("lets a result wait for a slow reader, outside of our memory", async () => {
+    const before = process.memoryUsage().arrayBuffers;
+    let held = 0;
+    const { bytes } = await rowsSeen(session.execute(MANY_ROWS, { operationId: randomUUID() }), async (seen) => {
+      if (seen !== 1) return;
+      for (let round = 0; round < 5; round++) await run("SELECT 1", channel.session());
+      held = process.memoryUsage().arrayBuffers - before;
+    });
+    expect(bytes).toBeGreaterThan(40 * MIB);
+    expect(held).toBeLessThan(12 * MIB);
+  });
+
+  it("is known to be gone when it is", async () => {
+    const operationId = randomUUID();
+    const impatient = connect({ patience: { reconnectMs: 500, silenceMs: 10_000 } });
+    const reading = read(impatient.session().execute(LONG, { operationId }), async (event) => {
+      if (event.kind === "schema") await server.kill();
+    });
+    expect(await failure(reading)).toMatchObject({ kind: "unavailable" });
+    expect(await failure(impatient.ping())).toMatchObject({ kind: "unavailable" });
+    impatient.close();
+  });
+
+  function connect(options: Partial<Parameters<typeof openConnect>[0]> = {}): ConnectChannel {
+    const { host, port, token } = server;
+    return openConnect({ host, port, token: new Secret(token), sessionUser: "tester", ...options });
+  }
+
+  async function run(sql: string, within = session) {
+    return read(within.execute(sql, { operationId: randomUUID() }));
+  }
+});
+
+/** Has an end, in case that nothing ends it: a minute of one core. */
+const LONG = "SELECT count(*) FROM range(0, 20000000000, 1, 400) WHERE id * 3 % 7 = 2";
+const MANY = 400_000;
+const MANY_ROWS = `SELECT id, repeat('x', 100) AS s FROM range(0, ${MANY}, 1, 8)`;
+
+async function read(execution: ConnectExecution, onEvent: (event: ConnectEvent) => unknown = () => undefined) {
+  const events: ConnectEvent[] = [];
+  for await (const event of execution) {
+    events.push(event);
+    await onEvent(event);
+  }
+  const columns = events.flatMap((event) =>
+    event.kind === "schema" ? event.fields.map(({ name, type }) => `${name} ${typeText(type)}`) : [],
+  );
+  const rows = events.flatMap((event) =>
+    event.kind === "batch"
+      ? tableFromIPC(event.data)
+          .toArray()
+          .map((row) => ({ ...row.toJSON() }))
+      : [],
+  );
+  return { events, columns, rows };
+}
+
+/** Without keeping any of it. */
+async function rowsSeen(execution: ConnectExecution, onBatch: (seen: number) => unknown = () => undefined) {
+  const startRows: number[] = [];
+  let [rowCount, bytes] = [0, 0];
+  for await (const event of execution) {
+    if (event.kind !== "batch") continue;
+    bytes += event.data.length;
+    if (event.part === 0) {
+      startRows.push(event.startRow);
+      rowCount += event.rowCount;
+    }
+    await onBatch(startRows.length);
+  }
+  return { startRows, rowCount, bytes };
+}
+
+async function failure(work: Promise<unknown>): Promise<ConnectError> {
+  const error: unknown = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof ConnectError)) throw new Error("not refused as expected", { cause: error });
+  return error;
+}
