@@ -87,15 +87,18 @@ export class SpoolWriter {
   static async open(place: SpoolPlace, kept: WholePart | undefined): Promise<SpoolWriter> {
     const { dataFile, indexFile } = spoolFiles(place.folder, place.statement);
     const flags = kept === undefined ? "w" : "r+";
-    const data = await open(dataFile, flags, 0o600);
+    const opened: FileHandle[] = [];
     try {
+      const data = await open(dataFile, flags, 0o600);
+      opened.push(data);
       const index = await open(indexFile, flags, 0o600);
+      opened.push(index);
       const writer = new SpoolWriter(place, data, index, kept);
       await data.truncate(kept?.last.end ?? 0);
       await index.truncate(writer.#indexEnd);
       return writer;
     } catch (error) {
-      await data.close();
+      await Promise.all(opened.map((handle) => handle.close()));
       throw error;
     }
   }
@@ -151,7 +154,7 @@ export class SpoolWriter {
     const files = spoolFiles(folder, statement);
     if (this.#columns === 0) {
       await this.close();
-      await Promise.all([rm(files.dataFile), rm(files.indexFile)]);
+      await Promise.all([rm(files.dataFile, { force: true }), rm(files.indexFile, { force: true })]);
       return undefined;
     }
     this.#stopTimer();

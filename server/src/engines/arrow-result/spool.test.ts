@@ -1,9 +1,19 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Int32, tableFromIPC, Utf8, vectorFromArray } from "apache-arrow";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  compressionRegistry,
+  CompressionType,
+  Int32,
+  RecordBatchStreamWriter,
+  tableFromArrays,
+  tableFromIPC,
+  Utf8,
+  vectorFromArray,
+} from "apache-arrow";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { appendAll, emptyStream, received, streamOf, type GivenBatch } from "../../../test/support/arrow-streams.ts";
+import { numberedBatch, NUMBERED_ROWS } from "../../../test/support/numbered-batches.ts";
 import { END_OF_STREAM } from "./ipc-stream.ts";
 import { RECORD_BYTES } from "./spool-index.ts";
 import { SpoolReader } from "./spool-reader.ts";
@@ -64,6 +74,27 @@ describe("a spool", () => {
     const inParts = await spooled(three, 1, 3);
     expect(inParts).toMatchObject({ rows: 46, bytes: whole?.bytes });
     expect(numbersIn(files(1).dataFile)).toHaveLength(46);
+  });
+
+  test("is on the disk soon, but not at once", async () => {
+    const [first, second] = received(three);
+    if (first === undefined || second === undefined) throw new Error("no batches");
+    const spool = await createSpool(place());
+    await spool.append(first);
+    await spool.append(second);
+    expect(spool.lastSynced()).toBeUndefined();
+    await vi.waitFor(() => expect(spool.lastSynced()).toEqual({ position: "position-1-0", rows: 6 }));
+    await spool.close();
+  });
+
+  test("never has more than a few MiB that are not on the disk", async () => {
+    const spool = await createSpool(place());
+    for (let number = 0; number < 100; number++) {
+      await spool.append(numberedBatch(number));
+      const unsafe = number + 1 - (spool.lastSynced()?.rows ?? 0) / NUMBERED_ROWS;
+      expect(unsafe * 310_000).toBeLessThan(9 * 1024 * 1024);
+    }
+    await spool.close();
   });
 
   test("finds the batch of a row, also among very many", async () => {
@@ -209,6 +240,18 @@ describe("a spool", () => {
       const spool = await createSpool(place());
       await spool.append(first);
       await expect(spool.append({ ...second, ...wrong })).rejects.toThrow(message);
+      await spool.close();
+    });
+
+    test("what is compressed in a way that it cannot be read", async () => {
+      const head = Buffer.from("04224d18604073", "hex"); // all that anybody looks at here
+      compressionRegistry.set(CompressionType.LZ4_FRAME, { encode: (data) => Buffer.concat([head, data]) });
+      const writer = new RecordBatchStreamWriter({ compressionType: CompressionType.LZ4_FRAME });
+      const data = writer.writeAll(tableFromArrays({ n: Int32Array.of(1, 2) }).batches).toUint8Array(true);
+      const spool = await createSpool(place());
+      const [first] = received([{ data, rows: 2 }]);
+      if (first === undefined) throw new Error("no batch");
+      await expect(spool.append(first)).rejects.toThrow("lz4 cannot be read: set spark.sql");
       await spool.close();
     });
 
