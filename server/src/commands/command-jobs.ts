@@ -1,11 +1,16 @@
 import type { SparkJob } from "../engines/spark-submit/event-log-progress.ts";
 import { EventLogReader, type EventLogState } from "../engines/spark-submit/event-log.ts";
-import type { WithCommandFiles } from "./command-text.ts";
-import type { CommandOutcome } from "./store/outcome.ts";
+import type { CommandFilesOf } from "./command-text.ts";
+import { executorKind } from "./queue/choose-executor.ts";
+import { readStatementJobs, type StatementJob } from "./sql/statement-jobs.ts";
+import type { ResultOwner } from "./store/outcome.ts";
 
-/** The Spark jobs of commands, read from their event logs. */
+/** Of a query it is a statement, of whose failed tasks nothing is told. */
+export type CommandJob = Omit<SparkJob, "failedTasks"> & { readonly failedTasks: number | null };
+
+/** The Spark jobs of programs, read from their event logs, and the statements of queries. */
 export interface CommandJobs {
-  of(command: Pick<CommandOutcome, "id" | "accountId" | "attempt">): Promise<readonly SparkJob[]>;
+  of(command: ResultOwner): Promise<readonly CommandJob[]>;
 }
 
 interface Followed {
@@ -17,12 +22,15 @@ interface Followed {
 const FOLLOWED_AT_MOST = 20;
 
 /** Event logs can be large and are asked for again and again: each is read once, by one reader for all who ask. */
-export function commandJobs(commandFilesOf: WithCommandFiles["commandFilesOf"]): CommandJobs {
+export function commandJobs(commandFilesOf: CommandFilesOf): CommandJobs {
   const followed = new Map<string, Followed>();
   return {
-    async of({ id, accountId, attempt }) {
+    async of(command) {
+      const { id, accountId, attempt } = command;
       if (attempt === 0) return [];
-      const path = commandFilesOf(accountId, id).attempt(attempt).eventLog;
+      const files = commandFilesOf(accountId, id).attempt(attempt);
+      if (executorKind(command) === "sql") return (await readStatementJobs(files.folder)).map(jobOfStatement);
+      const path = files.eventLog;
       const log = followed.get(path) ?? { reader: new EventLogReader(path), underWay: undefined };
       // Anew, so that it is the last to be forgotten.
       followed.delete(path);
@@ -34,4 +42,8 @@ export function commandJobs(commandFilesOf: WithCommandFiles["commandFilesOf"]):
       return (await log.underWay).jobs;
     },
   };
+}
+
+function jobOfStatement({ statement, status, work, startedAt, endedAt }: StatementJob): CommandJob {
+  return { jobId: statement, status, ...work, failedTasks: null, submittedAt: startedAt, endedAt };
 }

@@ -1,12 +1,13 @@
 import { buffer } from "node:stream/consumers";
-import type { CommandFiles } from "./command-files.ts";
-import { logText, NO_TEXT, outputText, readText, type CommandText } from "./command-text.ts";
+import { NO_TEXT, readText, type CommandText, type CommandTexts } from "./command-text.ts";
+import type { OtherNodes } from "./other-nodes.ts";
 import { hasEnded } from "./store/command-row.ts";
 import type { CommandOutcome } from "./store/outcome.ts";
 
 export interface FollowOptions {
   from: Offsets;
-  files: CommandFiles;
+  texts: CommandTexts;
+  isHere: OtherNodes["isHere"];
   find: () => Promise<CommandOutcome | undefined>;
   /** Settles when the command has ended, at the latest after so long. */
   wait: (milliseconds: number) => Promise<void>;
@@ -24,9 +25,11 @@ const EVENT_BYTES = 64 * 1024;
 
 /**
  * Server-sent events: `err` and `tmp` with whole lines, whose id `<err>,<tmp>` holds the offsets to go on from, and
- * `end` with the status. It is read as the client takes it and ends early when the server stops.
+ * `end` with the status. It is read as the client takes it and ends early, without `end`, when the server stops or
+ * another node has taken the next attempt: whoever asks again goes on there.
  */
-export async function* followLog({ from, files, find, wait, ending }: FollowOptions): AsyncGenerator<string> {
+export async function* followLog(options: FollowOptions): AsyncGenerator<string> {
+  const { from, texts, isHere, find, wait, ending } = options;
   const at = { ...from };
   let wasRunning = false;
   let spokeAt = performance.now();
@@ -37,11 +40,9 @@ export async function* followLog({ from, files, find, wait, ending }: FollowOpti
     if (command === undefined) return;
     const isOver = hasEnded(command.status);
     wasRunning ||= !isOver;
-    const texts = {
-      err: await logText(files, command.attempt),
-      tmp: wasRunning ? await outputText(files, command.attempt) : NO_TEXT,
-    };
-    for await (const event of newsOf(texts, at, isOver)) {
+    if (wasRunning && !isHere(command.nodes.at(-1))) return;
+    const said = { err: await texts.log(command), tmp: wasRunning ? await texts.output(command) : NO_TEXT };
+    for await (const event of newsOf(said, at, isOver)) {
       yield event;
       spokeAt = performance.now();
     }

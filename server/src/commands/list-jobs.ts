@@ -1,15 +1,15 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
-import type { SparkJob } from "../engines/spark-submit/event-log-progress.ts";
 import { Nullable, OneOf, Timestamp } from "../http/schema.ts";
 import { isoSeconds } from "../lib/clock.ts";
 import { findCommandOutcome, READ_COMMANDS } from "./find-outcome.ts";
-import type { CommandJobs } from "./command-jobs.ts";
+import type { CommandJob, CommandJobs } from "./command-jobs.ts";
+import { elsewhere, type WithOtherNodes } from "./other-nodes.ts";
 import { hasEnded } from "./store/command-row.ts";
 import { CommandParams } from "./view-command.ts";
 
 const Job = Type.Object({
-  job_id: Type.Integer({ description: "Spark's own, from 0" }),
+  job_id: Type.Integer({ description: "Spark's own, of a query the place of the statement in its script; from 0" }),
   url: Nullable(Type.String()),
   job_stats: Type.Object({
     status: OneOf(["running", "succeeded", "failed", "killed"], {
@@ -17,7 +17,7 @@ const Job = Type.Object({
     }),
     num_tasks: Type.Integer(),
     num_completed_tasks: Type.Integer(),
-    num_failed_tasks: Type.Integer(),
+    num_failed_tasks: Nullable(Type.Integer({ description: "Null: of a query, Spark does not tell" })),
     num_stages: Type.Integer(),
     num_completed_stages: Type.Integer(),
     submitted_at: Timestamp,
@@ -29,7 +29,8 @@ const Job = Type.Object({
 export const listJobs = operation({
   id: "command_jobs",
   summary: "List the Spark jobs of a command",
-  description: "Those of the last attempt, in the order of their ids; of very many the newest thousand.",
+  description:
+    "Those of the last attempt, in the order of their ids; of very many the newest thousand. Of a query, one for each statement, with the tasks that Spark told of while it ran.",
   tag: "Commands",
   method: "GET",
   paths: { "v1.2": "/commands/:command_id/jobs" },
@@ -38,13 +39,17 @@ export const listJobs = operation({
   reply: Type.Array(Job),
   find: findCommandOutcome,
 
-  async handle({ found }, { commandJobs }: { commandJobs: CommandJobs }) {
+  async handle({ found, ...request }, { commandJobs, otherNodes }: { commandJobs: CommandJobs } & WithOtherNodes) {
+    const answer = await otherNodes.ask(found, request);
+    if (answer !== undefined) return answer;
+    const nodeId = found.nodes.at(-1);
+    if (!otherNodes.isHere(nodeId)) throw elsewhere(nodeId);
     const jobs = await commandJobs.of(found);
     return jobs.map((job) => jobObject(job, hasEnded(found.status)));
   },
 });
 
-function jobObject(job: SparkJob, isOver: boolean) {
+function jobObject(job: CommandJob, isOver: boolean) {
   return {
     job_id: job.jobId,
     url: null,

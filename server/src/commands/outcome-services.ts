@@ -1,20 +1,26 @@
 import type { Database } from "../db/database.ts";
+import { resultRenderer, type ResultRenderer } from "../engines/arrow-result/result-renderer.ts";
 import type { Log } from "../lib/log.ts";
 import { commandFiles } from "./command-files.ts";
 import { commandJobs, type CommandJobs } from "./command-jobs.ts";
-import type { WithCommandFiles } from "./command-text.ts";
+import { commandTexts, type CommandFilesOf, type WithCommandTexts } from "./command-text.ts";
 import { followerPlaces, type FollowerPlaces } from "./follower-places.ts";
+import { otherNodes, type WithOtherNodes } from "./other-nodes.ts";
+import { publishedText } from "./published-text.ts";
 import { resultLocator, type LocateResult } from "./publishing/locate-result.ts";
 import type { PlaceOptions } from "./publishing/place.ts";
 import { Publisher } from "./publishing/publisher.ts";
 import { openUploads } from "./publishing/uploads.ts";
+import type { WithResults } from "./results/command-result.ts";
+import { commandResults, localResults } from "./results/find-results.ts";
 
 /** What the operations need that tell what came of a command: logs, results, jobs. */
-export interface OutcomeServices extends WithCommandFiles {
+export interface OutcomeServices extends WithCommandTexts, WithResults, WithOtherNodes {
   commandJobs: CommandJobs;
   followerPlaces: FollowerPlaces;
   locateResult: LocateResult;
   publisher: Publisher;
+  resultRenderer: ResultRenderer;
 }
 
 export interface OutcomeOptions extends PlaceOptions {
@@ -25,14 +31,20 @@ export interface OutcomeOptions extends PlaceOptions {
 }
 
 export function outcomeServices({ dataDir, db, nodeId, log, ...places }: OutcomeOptions): OutcomeServices {
-  const commandFilesOf: WithCommandFiles["commandFilesOf"] = (accountId, commandId) =>
-    commandFiles(dataDir, accountId, commandId);
+  const commandFilesOf: CommandFilesOf = (accountId, commandId) => commandFiles(dataDir, accountId, commandId);
   const uploads = openUploads();
+  const nodes = otherNodes(db.system, nodeId, log);
+  const texts = commandTexts({ commandFilesOf, nodes, published: publishedText(places.storage) });
+  const renderer = resultRenderer();
+  const results = localResults(commandFilesOf, renderer);
   return {
-    commandFilesOf,
+    otherNodes: nodes,
+    commandTexts: texts,
+    commandResults: commandResults(results, texts, nodes),
+    resultRenderer: renderer,
     commandJobs: commandJobs(commandFilesOf),
     followerPlaces: followerPlaces(),
     locateResult: resultLocator(places, uploads),
-    publisher: new Publisher({ db: db.system, nodeId, places, uploads, commandFilesOf, log }),
+    publisher: new Publisher({ db: db.system, nodeId, places, uploads, commandFilesOf, results, log }),
   };
 }

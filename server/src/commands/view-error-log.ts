@@ -1,8 +1,9 @@
 import { buffer } from "node:stream/consumers";
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
-import { keptLogText, readText, type CommandText, type WithCommandFiles } from "./command-text.ts";
+import { readText, type CommandText, type WithCommandTexts } from "./command-text.ts";
 import { findCommandOutcome, READ_COMMANDS } from "./find-outcome.ts";
+import type { WithOtherNodes } from "./other-nodes.ts";
 import { CommandParams } from "./view-command.ts";
 
 /** The end of the log is where the reason stands; all of it is in `logs`. */
@@ -20,8 +21,9 @@ export const viewErrorLog = operation({
   reply: Type.Object({ error_log: Type.String() }),
   find: findCommandOutcome,
 
-  async handle({ found }, { commandFilesOf }: WithCommandFiles) {
-    return { error_log: await tailOf(await keptLogText(commandFilesOf(found.accountId, found.id), found)) };
+  async handle({ found, ...request }, { commandTexts, otherNodes }: WithCommandTexts & WithOtherNodes) {
+    const answer = await otherNodes.ask(found, request);
+    return answer ?? { error_log: await tailOf(await commandTexts.keptLog(found)) };
   },
 });
 

@@ -2,17 +2,22 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { MAX_INTEGER } from "../http/schema.ts";
 import { StreamReply } from "../http/stream-reply.ts";
-import { keptLogText, NO_TEXT, outputText, readText, type WithCommandFiles } from "./command-text.ts";
+import { NO_TEXT, readText, type WithCommandTexts } from "./command-text.ts";
 import type { WithCommandEvents } from "./command-events.ts";
 import { findCommandOutcome, READ_COMMANDS } from "./find-outcome.ts";
 import { followLog } from "./follow-log.ts";
 import type { FollowerPlaces } from "./follower-places.ts";
+import type { WithOtherNodes } from "./other-nodes.ts";
 import { hasEnded } from "./store/command-row.ts";
 import { findOutcome } from "./store/outcome.ts";
 import { CommandParams } from "./view-command.ts";
 
 const Offset = (text: string) =>
   Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_INTEGER, description: `Bytes of ${text} to leave out` }));
+
+interface LogServices extends WithCommandTexts, WithCommandEvents, WithOtherNodes {
+  followerPlaces: FollowerPlaces;
+}
 
 /** `err` is the log of all attempts, `tmp` what a command that has not ended yet has printed so far. */
 export const viewLogs = operation({
@@ -41,27 +46,26 @@ export const viewLogs = operation({
   },
   find: findCommandOutcome,
 
-  async handle(
-    { found, query, reader, endingSignal },
-    services: WithCommandFiles & WithCommandEvents & { followerPlaces: FollowerPlaces },
-  ) {
-    const { commandFilesOf, commandEvents, followerPlaces } = services;
+  async handle({ found, query, reader, ...request }, services: LogServices) {
     const { err_file_processed: errOffset = 0, tmp_file_processed: tmpOffset = 0 } = query;
-    const files = commandFilesOf(found.accountId, found.id);
-    const err = await keptLogText(files, found);
+    const { commandTexts, commandEvents, otherNodes } = services;
+    const answer = await otherNodes.ask(found, request);
+    if (answer !== undefined) return answer;
+    const err = await commandTexts.keptLog(found);
+    const tmp = hasEnded(found.status) ? NO_TEXT : await commandTexts.output(found);
     if (query.follow === true) {
-      const ending = endingSignal();
-      followerPlaces.take(found.accountId, ending);
+      const ending = request.endingSignal();
+      services.followerPlaces.take(found.accountId, ending);
       const news = followLog({
         from: { err: errOffset, tmp: tmpOffset },
-        files,
+        texts: commandTexts,
+        isHere: (nodeId) => otherNodes.isHere(nodeId),
         find: () => findOutcome(reader, found.id),
         wait: (milliseconds) => commandEvents.ended(found.id, milliseconds, ending),
         ending,
       });
       return new StreamReply("text/event-stream", news, { "Cache-Control": "no-store", "X-Accel-Buffering": "no" });
     }
-    const tmp = hasEnded(found.status) ? NO_TEXT : await outputText(files, found.attempt);
     const [errLength, tmpLength] = [Math.max(0, err.size - errOffset), Math.max(0, tmp.size - tmpOffset)];
     const body = async function* (): AsyncGenerator<Buffer> {
       yield* readText(err, errOffset);

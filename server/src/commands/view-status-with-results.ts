@@ -1,15 +1,13 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { Id, Nullable, OneOf } from "../http/schema.ts";
-import { StreamReply } from "../http/stream-reply.ts";
-import { resultText, type WithCommandFiles } from "./command-text.ts";
 import type { WithCommandEvents } from "./command-events.ts";
 import { findCommandOutcome, READ_COMMANDS } from "./find-outcome.ts";
+import type { WithOtherNodes } from "./other-nodes.ts";
+import type { WithResults } from "./results/command-result.ts";
 import { COMMAND_STATUSES, hasEnded } from "./store/command-row.ts";
 import { findOutcome, type CommandOutcome } from "./store/outcome.ts";
-import { streamedJson } from "./streamed-json.ts";
 import { CommandParams, WaitSeconds } from "./view-command.ts";
-import { INLINE_LIMIT_BYTES } from "./view-results.ts";
 
 const StatusWithResults = Type.Object({
   id: Id,
@@ -33,22 +31,22 @@ export const viewStatusWithResults = operation({
   reply: StatusWithResults,
   find: findCommandOutcome,
 
-  async handle({ found, query, reader, endingSignal }, services: WithCommandFiles & WithCommandEvents) {
+  async handle({ found, query, reader, ...request }, services: WithResults & WithOtherNodes & WithCommandEvents) {
     const { wait_seconds: waitSeconds = 0 } = query;
     let command = found;
     if (waitSeconds > 0 && !hasEnded(command.status)) {
-      await services.commandEvents.ended(command.id, waitSeconds * 1000, endingSignal());
+      await services.commandEvents.ended(command.id, waitSeconds * 1000, request.endingSignal());
       command = (await findOutcome(reader, command.id)) ?? command;
     }
-    const { id, status, progress, accountId, attempt } = command;
+    const { id, status, progress } = command;
     const head = { id, status, progress, error: errorOf(command) };
-    const result = status === "done" ? await resultText(services.commandFilesOf(accountId, id), attempt) : undefined;
+    if (status !== "done") return { ...head, inline: null, results: null };
+    const answer = await services.otherNodes.ask(command, request);
+    if (answer !== undefined) return answer;
+    const result = await services.commandResults.of(command);
     if (result === undefined) return { ...head, inline: null, results: null };
-    if (result.size >= INLINE_LIMIT_BYTES) return { ...head, inline: false, results: null };
-    return new StreamReply(
-      "application/json",
-      streamedJson({ ...head, inline: true }, "results", result.read(0, result.size)),
-    );
+    const inline = await result.inline({ ...head, inline: true }, { includeHeaders: false, raw: false });
+    return inline ?? { ...head, inline: false, results: null };
   },
 });
 

@@ -2,7 +2,16 @@ import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 
 /** What a stream can be; errors stay JSON, whatever was asked for. */
-export type StreamType = "text/plain" | "text/event-stream" | "application/octet-stream" | "application/json";
+export type StreamType =
+  | "text/plain"
+  | "text/csv"
+  | "text/event-stream"
+  | "application/json"
+  | "application/octet-stream"
+  | "application/vnd.apache.arrow.stream";
+
+/** No text, so there are no characters to name. */
+const BINARY: ReadonlySet<StreamType> = new Set(["application/octet-stream", "application/vnd.apache.arrow.stream"]);
 
 /**
  * A reply too large to hold, or one that is not complete yet. It is read no faster than the client takes it, and is
@@ -32,7 +41,7 @@ export function streamOf(
   reply: FastifyReply,
   stallLimitMs = STALL_LIMIT_MS,
 ): Readable {
-  reply.type(type === "application/octet-stream" ? type : `${type}; charset=utf-8`).headers(headers);
+  reply.type(BINARY.has(type) ? type : `${type}; charset=utf-8`).headers(headers);
   reply.raw.setTimeout(stallLimitMs, () => reply.raw.destroy());
   return Readable.from(body, { objectMode: false, highWaterMark: 64 * 1024 });
 }

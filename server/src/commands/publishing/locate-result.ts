@@ -1,13 +1,13 @@
 import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
 import { Fault } from "../../lib/fault.ts";
-import type { TextPart } from "../command-text.ts";
 import { PASSING } from "../read-script.ts";
+import type { Content } from "./content.ts";
 import { openPlace, type PlaceOptions } from "./place.ts";
 import { RESULT_NAME, type PublishedCommand } from "./publication.ts";
 import type { Uploads } from "./uploads.ts";
 
 /** The URI of a result that is too large for a reply, once all of it is there; 503 while it is on its way. */
-export type LocateResult = (command: PublishedCommand, result: TextPart) => Promise<string>;
+export type LocateResult = (command: PublishedCommand, result: Content) => Promise<string>;
 
 /** Clients wait about a minute; the next call goes on waiting. */
 const PATIENCE_MS = 30_000;

@@ -1,11 +1,13 @@
 import type { CommandFiles } from "../command-files.ts";
-import { filePart, type TextPart } from "../command-text.ts";
+import { filePart } from "../command-text.ts";
+import type { LocalResults } from "../results/command-result.ts";
 import type { UnpublishedAttempt } from "../store/publishing.ts";
+import { textContent, type Content } from "./content.ts";
 
 /** One object of the account's storage that comes of a command. */
 export interface Publication {
   readonly name: string;
-  readonly content: TextPart;
+  readonly content: Content;
 }
 
 /** Whose storage, and where in it. */
@@ -25,12 +27,16 @@ export function logName(attempt: number): string {
 /** What of an ended attempt belongs into the storage. What is empty, or not kept any more, does not. */
 export async function publicationsOf(
   files: CommandFiles,
-  { attempt, hasResult }: Pick<UnpublishedAttempt, "attempt" | "hasResult">,
+  attempt: UnpublishedAttempt,
+  results: LocalResults,
 ): Promise<Publication[]> {
-  const { log, output } = files.attempt(attempt);
-  const named: [string, TextPart | undefined][] = [[logName(attempt), await filePart(log)]];
-  if (hasResult) named.push([RESULT_NAME, await filePart(output)]);
-  return named.flatMap(([name, content]) => (content === undefined || content.size === 0 ? [] : [{ name, content }]));
+  const log = await filePart(files.attempt(attempt.attempt).log);
+  const result = attempt.hasResult ? await results.of(attempt) : undefined;
+  const named: [string, Content | undefined][] = [
+    [logName(attempt.attempt), log === undefined ? undefined : textContent(log)],
+    [RESULT_NAME, result?.content],
+  ];
+  return named.flatMap(([name, content]) => (content === undefined || content.isEmpty ? [] : [{ name, content }]));
 }
 
 /** Below the storage location it is the command's `path`. */

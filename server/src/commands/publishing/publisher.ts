@@ -1,7 +1,8 @@
 import type { Queryable } from "../../db/database.ts";
 import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
 import type { Log } from "../../lib/log.ts";
-import type { WithCommandFiles } from "../command-text.ts";
+import type { CommandFilesOf } from "../command-text.ts";
+import type { LocalResults } from "../results/command-result.ts";
 import {
   listUnpublished,
   notePublished,
@@ -18,7 +19,8 @@ export interface PublisherOptions {
   readonly nodeId: string;
   readonly places: PlaceOptions;
   readonly uploads: Uploads;
-  readonly commandFilesOf: WithCommandFiles["commandFilesOf"];
+  readonly commandFilesOf: CommandFilesOf;
+  readonly results: LocalResults;
   readonly log: Log;
 }
 
@@ -121,11 +123,11 @@ export class Publisher {
 
   /** Undefined: all of it is there. */
   async #publish(place: Place, attempt: UnpublishedAttempt): Promise<unknown> {
-    const { commandFilesOf, uploads } = this.#options;
-    const { commandId: id, accountId, createdAt } = attempt;
+    const { commandFilesOf, results, uploads } = this.#options;
     try {
-      for (const { name, content } of await publicationsOf(commandFilesOf(accountId, id), attempt)) {
-        await uploads.put(place.store, place.uriOf({ id, accountId, createdAt }, name), content);
+      const files = commandFilesOf(attempt.accountId, attempt.id);
+      for (const { name, content } of await publicationsOf(files, attempt, results)) {
+        await uploads.put(place.store, place.uriOf(attempt, name), content);
       }
       return undefined;
     } catch (error) {
@@ -145,8 +147,7 @@ export class Publisher {
     const failed = ends.filter(({ error }) => error !== undefined);
     for (const { attempt, error } of failed) {
       await noteUnpublishable(db, attempt, reasonOf(error));
-      if (!isOfStorage(error))
-        log.warn({ err: error, command: attempt.commandId }, "a result or log cannot be published");
+      if (!isOfStorage(error)) log.warn({ err: error, command: attempt.id }, "a result or log cannot be published");
     }
     const fault = failed.find(({ error }) => isOfStorage(error))?.error;
     if (fault === undefined) this.#pauses.delete(accountId);

@@ -3,12 +3,12 @@ import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
 import { atOnce } from "../../lib/at-once.ts";
 import { openPlainFile } from "../../lib/plain-file.ts";
-import type { TextPart } from "../command-text.ts";
+import type { Content } from "./content.ts";
 
 /** Puts objects into accounts' storage: a few at a time, and each once however many want it there. */
 export interface Uploads {
   /** Settles when all of it is there. */
-  put(store: ObjectStore, uri: string, content: TextPart): Promise<void>;
+  put(store: ObjectStore, uri: string, content: Content): Promise<void>;
   stop(): void;
 }
 
@@ -34,16 +34,28 @@ export function openUploads(): Uploads {
 }
 
 /** By the object itself, not by a note about it: one of the right size has come there whole. */
-async function upload(store: ObjectStore, uri: string, content: TextPart, signal: AbortSignal): Promise<void> {
+async function upload(store: ObjectStore, uri: string, content: Content, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
-  const { size } = content;
-  if (size >= ASK_FIRST_BYTES && (await sizeThere(store, uri, signal)) === size) return;
+  const size = await content.size();
+  if (size !== undefined && size >= ASK_FIRST_BYTES && (await sizeThere(store, uri, signal)) === size) return;
   const file = content.path === undefined ? undefined : await openPlainFile(content.path);
+  let sent = 0;
+  const count = (bytes: number): void => {
+    sent += bytes;
+  };
   try {
-    const body = file?.handle ?? Readable.from(content.read(0, size), { objectMode: false });
+    const body = file?.handle ?? Readable.from(counted(content.read(), count), { objectMode: false });
     await store.put(uri, body, { signal });
   } finally {
     await file?.handle.close();
+  }
+  if (size === undefined) await content.counted?.(sent);
+}
+
+async function* counted(pieces: AsyncIterable<Uint8Array>, count: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) {
+    count(piece.length);
+    yield piece;
   }
 }
 

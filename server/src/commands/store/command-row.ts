@@ -45,6 +45,12 @@ export const COMMAND_COLUMNS = `
   c.num_result_dir as "numResultDir",
   case when c.status = 'running' and c.node_id is null then c.due_at end as "nextAttemptAt"`;
 
+/** What decides how a command runs, for `select … from command c`; a query itself may be long and stays where it is. */
+export const COMMAND_KIND = `
+  c.command_type as "commandType",
+  (select json_build_object('language', language, 'script_location', script_location, 'sql', left(sql, 1))
+   from json_to_record(c.command) given (language text, script_location text, sql text)) as command`;
+
 export function hasEnded(status: CommandStatus): boolean {
   return status === "done" || status === "error" || status === "cancelled";
 }

@@ -1,12 +1,11 @@
 import type { Queryable } from "../../db/database.ts";
+import { COMMAND_KIND } from "./command-row.ts";
+import type { ResultOwner } from "./outcome.ts";
 
 /** An attempt that has ended on this node and whose files are not all in the storage of its account. */
-export interface UnpublishedAttempt {
-  readonly commandId: number;
-  readonly attempt: number;
-  readonly accountId: number;
+export interface UnpublishedAttempt extends ResultOwner {
   readonly createdAt: Date;
-  /** Whether what it printed is the command's result. */
+  /** Whether what came of it is the command's result. */
   readonly hasResult: boolean;
 }
 
@@ -40,42 +39,38 @@ export function listUnpublished(
          where p.node_id = $1 and p.account_id = owner.account_id and p.due_at <= now())
        limit $4
      )
-     select command.id as "commandId", head.attempt, command.account_id as "accountId",
-            command.created_at as "createdAt",
-            command.status = 'done' and command.attempt = head.attempt as "hasResult"
+     select c.id, head.attempt, c.account_id as "accountId", c.created_at as "createdAt",
+            c.result_bytes as "resultBytes", ${COMMAND_KIND},
+            c.status = 'done' and c.attempt = head.attempt as "hasResult"
      from chosen
      cross join lateral (
        select command_id, attempt, due_at from command_publishing p
        where p.node_id = $1 and p.account_id = chosen.account_id and p.due_at <= now()
        order by p.due_at limit $5
      ) head
-     join command on command.id = head.command_id
-     order by head.due_at, command.id`,
+     join command c on c.id = head.command_id
+     order by head.due_at, c.id`,
     [nodeId, [...leaveAlone], after, accounts, each],
   );
 }
 
-type AttemptKey = Pick<UnpublishedAttempt, "commandId" | "attempt">;
+type AttemptKey = Pick<UnpublishedAttempt, "id" | "attempt">;
 
 export async function notePublished(db: Queryable, attempts: readonly AttemptKey[]): Promise<void> {
   await db.query(
     `delete from command_publishing p using unnest($1::bigint[], $2::integer[]) done (command_id, attempt)
      where p.command_id = done.command_id and p.attempt = done.attempt`,
-    [attempts.map(({ commandId }) => commandId), attempts.map(({ attempt }) => attempt)],
+    [attempts.map(({ id }) => id), attempts.map(({ attempt }) => attempt)],
   );
 }
 
 /** The next try comes later and later. */
-export async function noteUnpublishable(
-  db: Queryable,
-  { commandId, attempt }: AttemptKey,
-  reason: string,
-): Promise<void> {
+export async function noteUnpublishable(db: Queryable, { id, attempt }: AttemptKey, reason: string): Promise<void> {
   await db.query(
     `update command_publishing
      set failure = $3, tries = tries + 1, due_at = now() + make_interval(secs => least(power(2, least(tries, 10)), 60))
      where command_id = $1 and attempt = $2`,
-    [commandId, attempt, reason],
+    [id, attempt, reason],
   );
 }
 

@@ -1,0 +1,59 @@
+import { isIP } from "node:net";
+import { hostname } from "node:os";
+import type { Queryable } from "../db/database.ts";
+import type { RequestLife } from "../http/endpoint.ts";
+import type { ForwardedReply } from "../http/forwarded-reply.ts";
+import { Fault } from "../lib/fault.ts";
+import type { Log } from "../lib/log.ts";
+import { findAddress } from "./store/nodes.ts";
+import type { CommandOutcome } from "./store/outcome.ts";
+
+/** The nodes that share our database: what a command leaves behind is on the one that ran it. */
+export interface OtherNodes {
+  isHere(nodeId: string | null | undefined): boolean;
+  /** The answer of the node that ran the last attempt. Undefined: that is this one, or that one cannot be asked. */
+  ask(command: CommandOutcome, request: RequestLife): Promise<ForwardedReply | undefined>;
+}
+
+/** For handlers: their services have it under this name. */
+export interface WithOtherNodes {
+  otherNodes: OtherNodes;
+}
+
+export function otherNodes(db: Queryable, ownId: string, log: Log): OtherNodes {
+  const isHere: OtherNodes["isHere"] = (nodeId) => nodeId === null || nodeId === undefined || nodeId === ownId;
+  return {
+    isHere,
+    async ask({ id, nodes }, { forward }) {
+      const nodeId = nodes.at(-1);
+      if (isHere(nodeId) || forward === undefined) return undefined;
+      const address = await addressOf(db, nodeId ?? "");
+      if (address === undefined) return undefined;
+      try {
+        return await forward(address);
+      } catch (error) {
+        log.warn({ err: error, node: nodeId, command: id }, "the node that ran a command does not answer");
+        return undefined;
+      }
+    },
+  };
+}
+
+/** What only that node could tell; a node is known to operators by its id. */
+export function elsewhere(nodeId: string | null | undefined): Fault {
+  return new Fault("unavailable", `This is on the node ${nodeId ?? "that ran it"}, which does not answer; try again.`, {
+    retryAfterSeconds: 10,
+  });
+}
+
+/** Loopback of another machine is not ours: nobody else may get the caller's token there. */
+async function addressOf(db: Queryable, nodeId: string): Promise<string | undefined> {
+  const found = await findAddress(db, nodeId);
+  if (found === undefined) return undefined;
+  return isLoopback(new URL(found.address).hostname) && found.host !== hostname() ? undefined : found.address;
+}
+
+function isLoopback(host: string): boolean {
+  const bare = host.replace(/^\[(.*)\]$/, "$1");
+  return bare === "localhost" || bare === "::1" || (isIP(bare) === 4 && bare.startsWith("127."));
+}

@@ -1,0 +1,41 @@
+type Piece = Uint8Array | string;
+
+/**
+ * Pieces that are being made already, with something before and behind them. Whoever ends this ends the making, also
+ * when nothing was read: a generator alone, never begun, would not.
+ */
+export function framed(
+  before: readonly Piece[],
+  pieces: AsyncIterator<Uint8Array>,
+  behind: readonly Piece[] = [],
+): AsyncIterableIterator<Piece> {
+  const all = joined(before, pieces, behind);
+  let isBegun = false;
+  return {
+    next() {
+      isBegun = true;
+      return all.next();
+    },
+    async return() {
+      if (!isBegun) await pieces.return?.();
+      return all.return();
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+async function* joined(
+  before: readonly Piece[],
+  pieces: AsyncIterator<Uint8Array>,
+  behind: readonly Piece[],
+): AsyncGenerator<Piece, void, undefined> {
+  try {
+    yield* before;
+    for (let piece = await pieces.next(); piece.done !== true; piece = await pieces.next()) yield piece.value;
+    yield* behind;
+  } finally {
+    await pieces.return?.();
+  }
+}

@@ -1,0 +1,65 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { RenderOptions } from "../../engines/arrow-result/rendering.ts";
+import type { ResultRenderer } from "../../engines/arrow-result/result-renderer.ts";
+import type { SpooledResult } from "../../engines/arrow-result/spool-result.ts";
+import { StreamReply, type StreamType } from "../../http/stream-reply.ts";
+import type { Content } from "../publishing/content.ts";
+import {
+  INLINE_LIMIT_BYTES,
+  RESULTS_FIELD,
+  type CommandResult,
+  type ResultFormat,
+  type ResultOptions,
+} from "./command-result.ts";
+import { framed } from "./framed-pieces.ts";
+
+export const STREAM_TYPES: Readonly<Record<ResultFormat, StreamType>> = {
+  raw: "application/octet-stream",
+  json: "application/json",
+  csv: "text/csv",
+  arrow: "application/vnd.apache.arrow.stream",
+};
+
+/** The rows of a query: kept as Arrow, made into whatever is asked for while it is read. */
+export function tableResult(spool: SpooledResult, renderer: ResultRenderer): CommandResult {
+  return {
+    async inline(fields, options) {
+      const pieces = await renderer.renderUnder(INLINE_LIMIT_BYTES, spool, { ...textOf(options), escaped: true });
+      if (pieces === undefined) return undefined;
+      const head = `${JSON.stringify(fields).slice(0, -1)},${JSON.stringify(RESULTS_FIELD)}:"`;
+      return new StreamReply("application/json", framed([head], pieces[Symbol.asyncIterator](), ['"}']));
+    },
+    async stream(format, options) {
+      const asked = format === "raw" ? textOf(options) : { format, includeHeaders: options.includeHeaders };
+      const pieces = renderer.render(spool, asked)[Symbol.asyncIterator]();
+      // What keeps it from being read is told by a status, which stands before the first piece.
+      const first = await pieces.next();
+      return new StreamReply(STREAM_TYPES[format], framed(first.done === true ? [] : [first.value], pieces));
+    },
+    content: tableContent(spool, renderer),
+  };
+}
+
+function textOf({ includeHeaders, raw }: ResultOptions): RenderOptions {
+  return { format: raw ? "raw" : "text", includeHeaders };
+}
+
+/** What `results` would show inline, without headers. How long that is only a rendering tells, so it is noted once. */
+function tableContent(spool: SpooledResult, renderer: ResultRenderer): Content {
+  const note = textSizeFile(dirname(spool.indexFile));
+  return {
+    isEmpty: spool.rows === 0,
+    async size() {
+      const noted = Number(await readFile(note, "utf8").catch(() => ""));
+      return noted > 0 ? noted : undefined;
+    },
+    read: () => renderer.render(spool, { format: "text" }),
+    counted: (size) => writeFile(note, String(size), { mode: 0o600 }),
+  };
+}
+
+/** In the attempt's folder, beside the result. */
+export function textSizeFile(folder: string): string {
+  return join(folder, "result-text-size");
+}

@@ -1,0 +1,103 @@
+import { appendFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
+import type { ConnectWork } from "../../engines/spark-connect/connect-event.ts";
+import { openPlainFile, readPieces } from "../../lib/plain-file.ts";
+
+/**
+ * What became of each statement of a script, for `jobs`: Spark Connect tells of the tasks of a statement, not of the
+ * jobs that it made of them. A line for each change, in the attempt's folder, so that a restart goes on with it.
+ */
+export interface StatementJob {
+  /** Its place in the script, from 0. */
+  readonly statement: number;
+  readonly status: "running" | "succeeded" | "failed";
+  readonly work: ConnectWork;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly endedAt: number | null;
+}
+
+/** The newest ones of very long scripts, as of the jobs of a program. */
+const KEPT_JOBS = 1_000;
+const NO_WORK: ConnectWork = { stages: 0, completedStages: 0, tasks: 0, completedTasks: 0 };
+
+export function statementsFile(folder: string): string {
+  return join(folder, "statements.jsonl");
+}
+
+/** Nobody waits for a line of it but whoever ends it: a statement may be quicker than the disk. */
+export class StatementJournal {
+  readonly #path: string;
+  #written: Promise<void> = Promise.resolve();
+
+  constructor(folder: string) {
+    this.#path = statementsFile(folder);
+  }
+
+  /** One that is taken up again was begun before: the earliest line tells when. */
+  begin(statement: number, isResumed: boolean): StatementRecord {
+    const startedAt = Date.now();
+    let work = NO_WORK;
+    const note = (status: StatementJob["status"]): void =>
+      this.#note({ statement, status, work, startedAt, endedAt: status === "running" ? null : Date.now() });
+    if (!isResumed) note("running");
+    return {
+      progress(now) {
+        work = now;
+        note("running");
+      },
+      end: (status) => note(status),
+    };
+  }
+
+  /** Settles when all that was noted is there. */
+  async end(): Promise<void> {
+    await this.#written;
+  }
+
+  #note(job: StatementJob): void {
+    const line = `${JSON.stringify(job)}\n`;
+    // What is told of a statement is no reason to fail it.
+    this.#written = this.#written.then(() => appendFile(this.#path, line, { mode: 0o600 }).catch(() => undefined));
+  }
+}
+
+export interface StatementRecord {
+  progress(work: ConnectWork): void;
+  end(status: "succeeded" | "failed"): void;
+}
+
+export async function readStatementJobs(folder: string): Promise<StatementJob[]> {
+  const file = await openPlainFile(statementsFile(folder));
+  if (file === undefined) return [];
+  const jobs = new Map<number, StatementJob>();
+  try {
+    const lines = createInterface({ input: Readable.from(readPieces(file, 0, file.size), { objectMode: false }) });
+    for await (const line of lines) {
+      const job = parsed(line);
+      if (job !== undefined) jobs.set(job.statement, joined(jobs.get(job.statement), job));
+      for (const oldest of jobs.keys()) if (jobs.size > KEPT_JOBS) jobs.delete(oldest);
+    }
+  } finally {
+    await file.handle.close();
+  }
+  return [...jobs.values()];
+}
+
+function joined(before: StatementJob | undefined, job: StatementJob): StatementJob {
+  if (before === undefined) return job;
+  // Of one that was taken up again nothing may have been told anew.
+  const work = job.work.tasks >= before.work.tasks ? job.work : before.work;
+  return { ...job, work, startedAt: before.startedAt };
+}
+
+/** Undefined: it was cut off by a crash. */
+function parsed(line: string): StatementJob | undefined {
+  try {
+    return JSON.parse(line) as StatementJob; // written above
+  } catch {
+    return undefined;
+  }
+}
