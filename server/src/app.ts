@@ -8,12 +8,14 @@ import { accessGate, type Admission } from "./access/gate.ts";
 import { limitsOf, type Limits } from "./access/limits.ts";
 import type { Admitted, OperationAccess } from "./access/operation.ts";
 import type { AccountServices } from "./accounts/account-services.ts";
+import { sparkApp } from "./apps/spark-app.ts";
+import { sparkCluster } from "./clusters/spark-cluster.ts";
 import { accountStorage } from "./accounts/account-storage.ts";
 import { sparkStorage } from "./accounts/spark-storage.ts";
 import { firstAccountId } from "./accounts/store/operator.ts";
-import { noServers, type AppControl, type WithAppControl } from "./apps/app-control.ts";
+import type { AppControl, WithAppControl } from "./apps/app-control.ts";
 import { clusterServices, type ClusterServices } from "./clusters/cluster-services.ts";
-import { thisMachine, type ClusterControl } from "./clusters/control.ts";
+import type { ClusterControl } from "./clusters/control.ts";
 import { addDefaultCluster } from "./clusters/default-cluster.ts";
 import { outcomeServices, type OutcomeServices } from "./commands/outcome-services.ts";
 import { accountIdentity } from "./commands/queue/attempt-folders.ts";
@@ -24,6 +26,7 @@ import { openQueue, type Queue, type QueueOptions } from "./commands/queue/open-
 import { sparkDriver } from "./commands/queue/spark-driver.ts";
 import { noDriver, type ProgramDriver } from "./commands/queue/program-driver.ts";
 import type { SubmissionServices } from "./commands/submit-command.ts";
+import { appServers, clusterControl } from "./commands/warm/cluster-control.ts";
 import { openSql } from "./commands/warm/open-sql.ts";
 import type { ContributionsOf } from "./commands/warm/spark-place.ts";
 import type { Config } from "./config.ts";
@@ -109,7 +112,6 @@ export async function startApp(options: AppOptions): Promise<App> {
 async function compose(options: AppOptions, held: AsyncDisposableStack): Promise<App> {
   const { config, connection, log, clock = systemClock, storeHealthy = () => true } = options;
   const { driver, setsUpSpark = false, isIsolated } = options;
-  const { clusterControl: control = thisMachine, appControl = noServers } = options;
   const db = held.adopt(openDatabase(connection), (database) => database.close());
   const keys = openKeyRing(config.keyFile);
   const denials = gatherDenials(db.system, clock, log);
@@ -125,23 +127,32 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   held.defer(() => spark?.stop());
   const programs = driver ?? (spark === undefined ? noDriver : sparkDriver(spark));
   const node = await readNode(config.dataDir, headgateOpenApi().info.version, config.memoryBudgetMiB);
-  const storageOf = sparkStorage(db, keys, accountSettings);
-  const contributionsOf: ContributionsOf = async ({ accountId }) => mergeContributions([await storageOf(accountId)]);
+  const contributionsOf = sparkContributions(config, { db, keys, accountSettings });
   const sql = await openSql({ ...leaseOf(config), ...config, spark, contributionsOf, sandbox, isolation, log });
   const diskGuard = guardDisk(config.dataDir, config.lowDiskPercent);
   await diskGuard.check();
-  const clusters = clusterServices(config, { db, keys, control, clock, log, settled: () => queue.events.wake() });
+  const wake = (): void => queue.events.wake();
+  const control = options.clusterControl ?? clusterControl({ db: db.system, servers: sql.servers, log, wake });
+  const clusters = clusterServices(config, { db, keys, control, clock, log, settled: wake });
+  const clusterUse: QueueParts["clusterUse"] = async (accountId, clusterId) =>
+    (await clusters.clusterLifecycle.use(accountId, clusterId))?.waitingReason ?? null;
   held.defer(() => clusters.clusterLifecycle.stop());
   const parts = { connection, db, log, registry, node, driver: programs, sandbox, isolation };
   const isDiskLow = (): boolean => diskGuard.refusal() !== undefined;
-  const queue = composeQueue(config, { ...parts, sql: sql.executor, sharedMemory: sql.memory, isDiskLow });
+  const queue = composeQueue(config, {
+    ...parts,
+    sql: sql.executor,
+    sharedMemory: sql.memory,
+    clusterUse,
+    isDiskLow,
+  });
   held.defer(() => queue.stop());
   const macros = held.adopt(macroSandbox(), (sandbox) => sandbox.stop());
   const storage = accountStorage(db, keys, accountSettings);
   const services: Services = {
     ...outcomeServices({ dataDir, db, nodeId: node.id, log, storage, diskGuard }),
     ...clusters,
-    appControl,
+    appControl: options.appControl ?? appServers(sql.servers),
     db,
     keys,
     limits,
@@ -174,13 +185,28 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
       const published = services.publisher.stop();
       await drain(server, hurry);
       await published;
-      if (everything) {
-        await queue.stop({ endsRuns: true });
-        await sql.servers.stop();
-      }
+      if (everything) await queue.stop({ endsRuns: true }).then(() => sql.servers.stop());
       await release.disposeAsync();
     },
   };
+}
+
+/** All that shapes an account's Sparks; of the same property the later one counts. */
+function sparkContributions(
+  config: Config,
+  { db, keys, accountSettings }: Pick<Services, "db" | "keys" | "accountSettings">,
+): ContributionsOf {
+  const storageOf = sparkStorage(db, keys, accountSettings);
+  const clusterOf = sparkCluster(db, keys, config);
+  const appOf = sparkApp(db);
+  return async ({ accountId, clusterId, appId }) =>
+    mergeContributions(
+      await Promise.all([
+        storageOf(accountId),
+        clusterOf(accountId, clusterId),
+        appId === null ? {} : appOf(accountId, appId),
+      ]),
+    );
 }
 
 function openRegistry(db: Database): Registry {

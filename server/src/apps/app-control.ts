@@ -9,9 +9,3 @@ export interface AppControl {
 export interface WithAppControl {
   appControl: AppControl;
 }
-
-/** Where there are no warm servers. */
-export const noServers: AppControl = {
-  listUp: () => Promise.resolve(new Set()),
-  stop: () => Promise.resolve(),
-};

@@ -1,4 +1,3 @@
-import { Fault } from "../lib/fault.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { ClusterSettings } from "./cluster-settings.ts";
 
@@ -22,12 +21,3 @@ export interface ClusterControl {
   /** Ends every JVM of the cluster, and whatever command still runs there, as `error`. Tried again when it fails. */
   terminate(cluster: ControlledCluster, signal: AbortSignal): Promise<void>;
 }
-
-/** This machine needs nothing before the first command. */
-export const thisMachine: ClusterControl = {
-  start: ({ engine }) =>
-    engine.type === "local"
-      ? Promise.resolve()
-      : Promise.reject(new Fault("invalid", `clusters of the type ${engine.type} are not supported by this version`)),
-  terminate: () => Promise.resolve(),
-};

@@ -38,6 +38,13 @@ export function hostsOfMaster(masterUrl: string): string[] {
   return (MASTER.exec(masterUrl)?.[1] ?? "").split(",").map(hostOf);
 }
 
+/** Of a url that was checked. */
+export function connectAddress(url: string): { host: string; port: number; tls: boolean } {
+  const [, authority = "", , ssl = "false"] = CONNECT.exec(url) ?? [];
+  const { hostname, port } = new URL(`http://${authority}`);
+  return { host: hostname, port: Number(port === "" ? "80" : port), tls: ssl === "true" };
+}
+
 export function hostOfConnect(url: string): string {
   return hostOf(CONNECT.exec(url)?.[1] ?? "");
 }

@@ -42,6 +42,11 @@ export function hostRefusal(host: string, allowedNetworks: readonly string[]): s
   return /(^|\.)localhost$/i.test(bare) ? addressRefusal("127.0.0.1", allowedNetworks) : undefined;
 }
 
+/** Of a literal address. */
+export function isLoopback(address: string): boolean {
+  return isAddress(address) && effective(ipaddr.process(address)).range() === "loopback";
+}
+
 function isAddress(text: string): boolean {
   // isIP is strict where ipaddr.js takes octal and shortened forms; a zone id only makes sense on link-local addresses.
   return isIP(text) !== 0 && !text.includes("%");

@@ -1,6 +1,6 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import type { AccountClient, Given } from "./given.ts";
 
 /** Runs until `letGo`, then `after`. For the stub driver. */
@@ -11,7 +11,8 @@ export function gatedProgram(after = "true"): string {
 /** What tests of the queue do with commands of a server that has the stub driver. */
 export interface QueuedCommands {
   readonly submit: (account: AccountClient, program: string, more?: Record<string, unknown>) => Promise<number>;
-  readonly letGo: (account: AccountClient, id: number) => void;
+  /** Once it has been claimed. */
+  readonly letGo: (account: AccountClient, id: number) => Promise<void>;
   /** Of those ids, in their order. */
   readonly statuses: (ids: readonly number[]) => Promise<string[]>;
   /** And waits until nothing runs. */
@@ -31,8 +32,10 @@ export function queuedCommands(given: Given): QueuedCommands {
       });
       return id;
     },
-    letGo(account, id) {
-      writeFileSync(join(given.dataDir, "accounts", String(account.accountId), "storage", `journal.${id}`), "");
+    async letGo(account, id) {
+      const storage = join(given.dataDir, "accounts", String(account.accountId), "storage");
+      await vi.waitUntil(() => existsSync(storage), PATIENCE); // made with the run's folders
+      writeFileSync(join(storage, `journal.${id}`), "");
     },
     async statuses(ids) {
       const rows = await given.app.services.db.system.query<{ id: number; status: string }>(

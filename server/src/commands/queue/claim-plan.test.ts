@@ -22,6 +22,7 @@ function waiting(accountId: number, more: Partial<Candidate> = {}): Candidate {
     accountRunning: 0,
     clusterRunning: 0,
     clusterCap: null,
+    isClusterUp: true,
     ...more,
   };
 }

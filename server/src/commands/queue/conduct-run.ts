@@ -40,8 +40,6 @@ const STORE_AWAY_MS = 1000;
 const RELEASE_DELAY_SECONDS = 2;
 const RELEASES_AT_MOST = 5;
 
-const SHUT_DOWN: Ended = { state: "lost", cause: "Headgate was stopped together with all that it ran" };
-
 /**
  * One claimed command from the claim to its end. It is the only writer of its row on this node; the dispatcher tells it
  * when it was cancelled and when the row is no longer ours.
@@ -64,6 +62,7 @@ export class ConductedRun {
   readonly #releases: number;
   readonly #interrupted = new AbortController();
   #order: "run" | "end" | "cancel" | "abandon";
+  #endCause = "";
   #live: LiveRun | undefined;
 
   constructor(command: ClaimedCommand, nodeId: string, services: ConductServices, releases: number) {
@@ -81,9 +80,11 @@ export class ConductedRun {
     this.#change("cancel");
   }
 
-  /** Everything here is being ended: it counts as lost. */
-  end(): void {
-    if (this.#order === "run") this.#change("end");
+  /** What it runs on is being ended: it counts as lost. */
+  end(cause: string): void {
+    if (this.#order !== "run") return;
+    this.#endCause = cause;
+    this.#change("end");
   }
 
   /** The row is another's: what runs is ended, nothing is written. */
@@ -170,11 +171,15 @@ export class ConductedRun {
   }
 
   async #finish(outcome: RunOutcome): Promise<RunEnd> {
-    const ended = outcome.state === "never-began" ? this.#outOfPatience() : this.#order === "end" ? SHUT_DOWN : outcome;
+    const ended = outcome.state === "never-began" ? this.#outOfPatience() : this.#endOf(outcome);
     const status = ended === undefined ? await this.#release() : await this.#settle(ended);
     if (status === undefined) this.#services.metrics.fenceRejected();
     else if (status !== "running") this.#services.onEnd(this.claim.id);
     return ended === undefined ? "released" : "settled";
+  }
+
+  #endOf(outcome: Ended): Ended {
+    return this.#order === "end" ? { state: "lost", cause: this.#endCause } : outcome;
   }
 
   async #release(): Promise<"running" | "cancelled" | undefined> {

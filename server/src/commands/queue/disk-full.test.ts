@@ -45,7 +45,7 @@ describe.skipIf(!disk.isMounted)("a full disk", () => {
     await account.get(`/commands/${id}/results`).refused(422);
     // What it had taken is free again: nobody has to make room before others can go on.
     expect(freeBytes()).toBeGreaterThan(20 * MIB);
-    letGo(account, quiet);
+    await letGo(account, quiet);
     expect(await ended(account, quiet)).toMatchObject({ status: "done" });
     const next = await submit(account, "head -c 1000000 /dev/zero");
     expect(await ended(account, next)).toMatchObject({ status: "done" });
@@ -57,7 +57,7 @@ describe.skipIf(!disk.isMounted)("a full disk", () => {
     const loud = await started(account, gatedProgram("echo out; echo err >&2"));
     fill();
     const [{ at }] = (await heartbeats()) as [{ at: number }];
-    letGo(account, loud);
+    await letGo(account, loud);
     expect(await ended(account, loud)).toMatchObject({ status: "error" });
     const cause = "the disk is full: (output|log) cannot be written: no space left on the disk";
     expect(await attemptsOf(account, loud)).toMatchObject([{ cause: expect.stringMatching(new RegExp(`^${cause}$`)) }]);
@@ -65,7 +65,7 @@ describe.skipIf(!disk.isMounted)("a full disk", () => {
     expect((await account.get(`/commands/${loud}/error_logs`)).error_log).toMatch(new RegExp(`headgate: ${cause}\n$`));
     // The lease of the node is renewed all the same: it would have ended the quiet one by now.
     await expect.poll(async () => ((await heartbeats()) as [{ at: number }])[0].at, PATIENCE).toBeGreaterThan(at + 6);
-    letGo(account, quiet);
+    await letGo(account, quiet);
     expect(await ended(account, quiet)).toMatchObject({ status: "done" });
     clear();
     const next = await submit(account, "echo out; echo err >&2");
@@ -140,7 +140,7 @@ describe.skipIf(!guarded.isMounted)("a disk that is nearly full", () => {
     await expect
       .poll(() => account.get(`/commands/${waiting}`), PATIENCE)
       .toMatchObject({ status: "waiting", waiting_reason: "the disk of the node is nearly full" });
-    letGo(account, running);
+    await letGo(account, running);
     expect(await account.get(`/commands/${running}?wait_seconds=20`)).toMatchObject({ status: "done" });
     expect(await account.get(`/commands/${waiting}`)).toMatchObject({ status: "waiting", start_time: null });
     clear();

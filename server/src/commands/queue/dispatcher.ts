@@ -24,11 +24,15 @@ export interface DispatcherOptions extends Omit<ConductServices, "db" | "stoppin
   readonly caps: Caps;
   readonly leaseSeconds: number;
   readonly sharedMemory: SharedMemory;
+  readonly clusterUse: ClusterUse;
   /** Monotonic milliseconds. */
   readonly now: () => number;
   /** The database knew this node when it was asked at that time. */
   readonly renewLease: (askedAt: number) => void;
 }
+
+/** A command wants to run on a cluster that is not UP: starts it where it can be. Why it cannot run there yet. */
+export type ClusterUse = (accountId: number, clusterId: number) => Promise<string | null>;
 
 /** What the node's memory is taken by besides the runs: processes that commands share. */
 export interface SharedMemory {
@@ -43,8 +47,17 @@ export const NOTHING_PLANNED: ClaimPlan = { claims: [], shortOfMemory: [], missi
 export interface QueueSituation {
   readonly nodeState: NodeState;
   readonly candidates: readonly Candidate[];
+  /** Why commands of a cluster wait for it, by its id. */
+  readonly clusterReasons: ReadonlyMap<number, string>;
   readonly plan: ClaimPlan;
 }
+
+export const NOTHING_SEEN: QueueSituation = {
+  nodeState: "active",
+  candidates: [],
+  clusterReasons: new Map(),
+  plan: NOTHING_PLANNED,
+};
 
 const LOOK_EVERY_MS = 1000;
 /** Beyond the lease, for runners to end their programs; of a short lease as long as that. */
@@ -69,7 +82,7 @@ export class Dispatcher {
   readonly #settled = new Map<number, number>();
   readonly #releases = new Map<number, number>();
   readonly #looks: Repetition;
-  #situation: QueueSituation = { nodeState: "active", candidates: [], plan: NOTHING_PLANNED };
+  #situation = NOTHING_SEEN;
   #heartbeatAt = -Infinity;
   #isEnding = false;
   #abandonedAt = -Infinity;
@@ -99,7 +112,7 @@ export class Dispatcher {
   async #endRuns(): Promise<void> {
     this.#isEnding = true;
     const runs = [...this.#runs.values()];
-    for (const run of runs) run.end();
+    for (const run of runs) run.end("Headgate was stopped together with all that it ran");
     await Promise.all(runs.map(({ finished }) => finished));
   }
 
@@ -139,6 +152,7 @@ export class Dispatcher {
       const row = held.get(run.claim.id);
       if (row?.fence !== run.claim.fence) run.abandon();
       else if (row.status === "cancelling") run.cancel();
+      else if (row.isClusterEnding) run.end("its cluster was terminated");
     }
     const isUnknown = ({ id, fence }: { id: number; fence: number }): boolean =>
       !this.#runs.has(id) && fence > (this.#settled.get(id) ?? -1);
@@ -152,18 +166,29 @@ export class Dispatcher {
     const { db, node, caps, executorOf, sharedMemory } = this.#options;
     if (this.#situation.nodeState !== "active" || this.#isEnding) return;
     const candidates = await listCandidates(db.system, CANDIDATES_PER_CLUSTER);
-    const ready = candidates.filter((candidate) => executorOf(candidate).unready() === null);
+    const clusterReasons = await this.#useClusters(candidates);
+    const ready = candidates.filter((candidate) => candidate.isClusterUp && executorOf(candidate).unready() === null);
     const ofRuns = [...this.#runs.values()].reduce((sum, { memoryMiB }) => sum + memoryMiB, 0);
     const usedMiB = ofRuns + sharedMemory.reservedMiB();
     const room = { budgetMiB: node.memoryBudgetMiB, usedMiB };
     const plan = planClaims(ready, caps, room, (each) => executorOf(each).memoryMiB(each), new Date());
-    this.#situation = { ...this.#situation, candidates, plan };
+    this.#situation = { ...this.#situation, candidates, clusterReasons, plan };
     if (plan.missingMiB > 0) sharedMemory.evict(plan.missingMiB);
     for (const { candidate, memoryMiB } of plan.claims) {
       if (this.#stopping.signal.aborted) return;
       const command = await db.asSystem((tx) => claim(tx, node.id, candidate, memoryMiB, caps));
       if (command !== undefined) this.#conduct(command);
     }
+  }
+
+  async #useClusters(candidates: readonly Candidate[]): Promise<Map<number, string>> {
+    const reasons = new Map<number, string>();
+    const down = new Map(candidates.filter(({ isClusterUp }) => !isClusterUp).map((each) => [each.clusterId, each]));
+    for (const { accountId, clusterId } of down.values()) {
+      const reason = await this.#options.clusterUse(accountId, clusterId);
+      if (reason !== null) reasons.set(clusterId, reason);
+    }
+    return reasons;
   }
 
   #conduct(command: ClaimedCommand): void {

@@ -14,7 +14,7 @@ import type { ProgramIsolation } from "../program-isolation.ts";
 import type { NodeRegistration } from "../store/nodes.ts";
 import { findEnded } from "../store/queue-depth.ts";
 import { chooseExecutor, type Executors } from "./choose-executor.ts";
-import { Dispatcher, NOTHING_PLANNED, type QueueSituation, type SharedMemory } from "./dispatcher.ts";
+import { Dispatcher, NOTHING_SEEN, type ClusterUse, type SharedMemory } from "./dispatcher.ts";
 import type { Executor } from "./executor.ts";
 import type { ProgramDriver } from "./program-driver.ts";
 import { programExecutor } from "./program-executor.ts";
@@ -46,6 +46,7 @@ export interface QueueOptions {
   /** Queries wait and say why where there is nothing to run them. */
   readonly sql: Executor;
   readonly sharedMemory: SharedMemory;
+  readonly clusterUse: ClusterUse;
   /** Whether there is too little room for anything to begin. */
   readonly isDiskLow: () => boolean;
 }
@@ -60,12 +61,6 @@ export interface Queue {
   /** Leaves alone what runs, unless it shall end too. */
   stop(options?: { endsRuns?: boolean }): Promise<void>;
 }
-
-const BEFORE_THE_FIRST_LOOK: QueueSituation = {
-  nodeState: "active",
-  candidates: [],
-  plan: NOTHING_PLANNED,
-};
 
 /** Puts the parts of the queue together; nothing runs before `start`. */
 export function openQueue(options: QueueOptions): Queue {
@@ -89,7 +84,7 @@ export function openQueue(options: QueueOptions): Queue {
   return {
     events,
     waitingReason: waitingReasons({
-      situation: () => dispatcher?.situation() ?? BEFORE_THE_FIRST_LOOK,
+      situation: () => dispatcher?.situation() ?? NOTHING_SEEN,
       caps,
       clock: systemClock, // the rows' times are real ones
       executorOf,
@@ -105,6 +100,7 @@ export function openQueue(options: QueueOptions): Queue {
         timeoutCheckSeconds: settings.timeoutCheckSeconds,
         leaseSeconds: settings.leaseSeconds,
         sharedMemory: options.sharedMemory,
+        clusterUse: options.clusterUse,
         filesOf: ({ accountId, id }) => commandFiles(settings.dataDir, accountId, id),
         onEnd: (commandId) => events.noteEnd(commandId),
         now: monotonicMs,

@@ -75,8 +75,8 @@ test("what runs is counted by cluster", async () => {
   const foreign = await submit(other, gatedProgram());
   const [ofOne, ofOther] = [await clusterOf(one), await clusterOf(other)];
   await expect.poll(runningByCluster, PATIENCE).toEqual({ [ofOne]: 2, [ofOther]: 1 });
-  letGo(other, foreign);
-  letGo(one, ids[0] ?? 0);
+  await letGo(other, foreign);
+  await letGo(one, ids[0] ?? 0);
   await expect.poll(runningByCluster, PATIENCE).toEqual({ [ofOne]: 1 });
 });
 
@@ -148,7 +148,7 @@ test("a lost run with retry goes on, and whoever waits for its end is not told b
   await expect.poll(() => sample("headgate_queue_lost_heartbeats_total"), PATIENCE).toBe(lost + 1);
   await (await given.operator()).put(`/api/v2/nodes/${own}`, { state: "active" });
   await expect.poll(() => account.get(`/commands/${id}`), PATIENCE).toMatchObject({ pid: expect.any(Number) });
-  letGo(account, id);
+  await letGo(account, id);
   expect((await answer).body).toMatchObject({ status: "done" });
   expect(await account.get(`/commands/${id}/attempts`)).toMatchObject({
     attempts: [

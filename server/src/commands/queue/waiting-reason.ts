@@ -25,10 +25,12 @@ export function waitingReasons({ situation, caps, clock, executorOf }: WaitingFa
     if (nextAttemptAt !== null && nextAttemptAt > clock.now()) {
       return `next attempt due at ${isoSeconds(nextAttemptAt)}`;
     }
-    const { nodeState, candidates, plan } = situation();
+    const { nodeState, candidates, clusterReasons, plan } = situation();
     if (nodeState !== "active") return CLOSED[nodeState];
     const unready = executorOf(row).unready();
     if (unready !== null) return unready;
+    const clusterReason = clusterReasons.get(row.clusterId);
+    if (clusterReason !== undefined) return clusterReason;
     const inCluster = candidates.filter(({ clusterId }) => clusterId === row.clusterId);
     const [first] = inCluster;
     if (first === undefined) return "it is about to start";

@@ -1,5 +1,6 @@
 import { createSpool, reopenSpool, type SpoolWriter } from "../../engines/arrow-result/spool-writer.ts";
 import type { ResultColumn, SpooledResult } from "../../engines/arrow-result/spool-result.ts";
+import type { ConnectWork } from "../../engines/spark-connect/connect-event.ts";
 import type { ConnectExecution } from "../../engines/spark-connect/connect-execution.ts";
 import type { ConnectSession } from "../../engines/spark-connect/connect-session.ts";
 import { typeText } from "../../engines/spark-connect/spark-type.ts";
@@ -19,7 +20,7 @@ export interface StatementToRun {
 
 export interface StatementObserver {
   columns(columns: readonly ResultColumn[]): Promise<void>;
-  progress(percent: number): void;
+  progress(percent: number, work: ConnectWork): void;
   /** Its result is safe. What this does is done before the server forgets the statement. */
   finished(result: SpooledResult | undefined): Promise<void>;
 }
@@ -73,7 +74,7 @@ async function readInto(
         break;
       }
       case "progress":
-        observer.progress(event.percent);
+        observer.progress(event.percent, event.work);
         break;
       case "complete":
         await observer.finished(await spool.finish(columns));

@@ -1,4 +1,5 @@
 import { mkdir } from "node:fs/promises";
+import { findResult, removeOthers } from "../../engines/arrow-result/spool-result.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
 import { checkMayRunPrograms, type ProgramIsolation } from "../program-isolation.ts";
 import type { Executor, Run, RunnableCommand } from "../queue/executor.ts";
@@ -13,6 +14,8 @@ export interface SqlExecutorOptions {
   readonly checkSeconds: number;
 }
 
+/** Statements count from 0. */
+const NONE = -1;
 /** Read by the interceptor in the server. */
 const POOL_HEADER = "x-headgate-pool";
 
@@ -23,7 +26,7 @@ export function sqlExecutor({ servers, isolation, unready, checkSeconds }: SqlEx
     const place = placeOf(run.command);
     return new SqlRun(
       run,
-      { acquire: () => servers.acquire(place), reacquire: (name) => servers.reacquire(name) },
+      { acquire: () => servers.acquire(place), reacquire: (name) => servers.reacquire(name, place) },
       pool === null ? {} : { [POOL_HEADER]: encodeURIComponent(pool) },
       checkSeconds,
     );
@@ -43,7 +46,10 @@ export function sqlExecutor({ servers, isolation, unready, checkSeconds }: SqlEx
       await live.adopt();
       return live;
     },
-    tidy: () => Promise.resolve(),
+    async tidy({ files: { folder } }) {
+      // What statements left that did not come to their end.
+      await removeOthers(folder, (await findResult(folder))?.statement ?? NONE);
+    },
   };
 }
 

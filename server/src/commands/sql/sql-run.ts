@@ -10,11 +10,13 @@ import type { LiveRun, Run, RunOutcome, RunState } from "../queue/executor.ts";
 import { timeoutCheckAt } from "../queue/settlement.ts";
 import type { WarmServer } from "../warm/warm-server.ts";
 import { runStatement, type StatementObserver } from "./run-statement.ts";
+import { described, firstLine, shortened } from "./sql-messages.ts";
 import { ScriptStateFile, type ScriptState } from "./script-state.ts";
+import { StatementJournal, type StatementRecord } from "./statement-jobs.ts";
 
 export interface SqlServers {
   acquire(): Promise<HeldServer>;
-  reacquire(name: string): HeldServer | undefined;
+  reacquire(name: string): Promise<HeldServer | undefined>;
 }
 
 export interface HeldServer {
@@ -38,6 +40,7 @@ export class SqlRun implements LiveRun {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #checkSeconds: number;
   readonly #stateFile: ScriptStateFile;
+  readonly #journal: StatementJournal;
   readonly #ending = new AbortController();
   readonly #over = Promise.withResolvers<void>();
   #endedBy: "cancelled" | "timed-out" | undefined;
@@ -54,6 +57,7 @@ export class SqlRun implements LiveRun {
     this.#headers = headers;
     this.#checkSeconds = checkSeconds;
     this.#stateFile = new ScriptStateFile(run.files.folder);
+    this.#journal = new StatementJournal(run.files.folder);
   }
 
   begin(): Promise<void> {
@@ -164,25 +168,30 @@ export class SqlRun implements LiveRun {
       const resumed = found?.operationId === operationId ? { columns: found.columns } : undefined;
       if (resumed === undefined)
         await this.#say(`statement ${index + 1} of ${statements.length}: ${shortened(statement.text)}`);
+      const record = this.#journal.begin(index, resumed !== undefined);
       const observer: StatementObserver = {
         columns: (columns) => this.#stateFile.write(state(index, columns, operationId)),
-        progress: (percent) => this.#advance((index + percent / 100) / statements.length),
+        progress: (percent, work) => {
+          record.progress(work);
+          this.#advance((index + percent / 100) / statements.length);
+        },
         finished: async (result) => {
           this.#result = result ?? this.#result;
+          record.end("succeeded");
           this.#advance((index + 1) / statements.length);
           await this.#say(result === undefined ? "done" : `done, ${result.rows} rows`);
           current = state(index + 1);
           if (index + 1 < statements.length) await this.#stateFile.write(current);
         },
       };
-      await this.#statement(session, statement.text, { index, operationId, resumed, observer });
+      await this.#statement(session, statement.text, { index, operationId, resumed, observer, record });
     }
   }
 
   async #statement(
     session: ConnectSession,
     sql: string,
-    { index, operationId, resumed, observer }: StatementStep,
+    { index, operationId, resumed, observer, record }: StatementStep,
   ): Promise<void> {
     const { folder } = this.#run.files;
     const { signal } = this.#ending;
@@ -198,6 +207,9 @@ export class SqlRun implements LiveRun {
         { sql, index, operationId, folder, headers: this.#headers, resumed, signal },
         observer,
       );
+    } catch (error) {
+      if (!signal.aborted) record.end("failed");
+      throw error;
     } finally {
       signal.removeEventListener("abort", interrupt);
     }
@@ -248,6 +260,7 @@ export class SqlRun implements LiveRun {
 
   async #measured(outcome: RunOutcome): Promise<RunOutcome> {
     if (outcome.state !== "ended") return outcome;
+    await this.#journal.end();
     const logBytes = await sizeOf(this.#run.files.log);
     if (this.#result === undefined) return { ...outcome, logBytes };
     const { bytes, columns, statement } = this.#result;
@@ -266,6 +279,7 @@ interface StatementStep {
   readonly operationId: string;
   readonly resumed: { readonly columns: readonly ResultColumn[] | null } | undefined;
   readonly observer: StatementObserver;
+  readonly record: StatementRecord;
 }
 
 type Ended = Extract<RunOutcome, { state: "ended" }>;
@@ -276,27 +290,4 @@ function ended(kind: Ended["kind"], cause: string): Ended {
 
 function failed(cause: string): Ended {
   return { ...ended("failed", cause), exitCode: 1 };
-}
-
-const LONGEST_CAUSE = 500;
-const LONGEST_STATEMENT = 200;
-
-function firstLine(text: string): string {
-  const [first = ""] = text.split("\n", 1);
-  return first.slice(0, LONGEST_CAUSE);
-}
-
-function shortened(sql: string): string {
-  const line = sql.replaceAll(/\s+/g, " ");
-  return line.length > LONGEST_STATEMENT ? `${line.slice(0, LONGEST_STATEMENT)} …` : line;
-}
-
-/** The class stands in Spark's message already, most of the time. */
-function described({ message, errorClass, sqlState }: ConnectError): string {
-  const parts = [
-    errorClass !== undefined && !message.includes(`[${errorClass}]`) ? `[${errorClass}] ` : "",
-    message,
-    sqlState !== undefined && !message.includes(sqlState) ? ` SQLSTATE: ${sqlState}` : "",
-  ];
-  return parts.join("");
 }

@@ -37,6 +37,8 @@ export interface Candidate extends RunnableCommand {
   readonly clusterRunning: number;
   /** The cluster's own cap; null: the operator's. */
   readonly clusterCap: number | null;
+  /** Whether its cluster is UP. */
+  readonly isClusterUp: boolean;
 }
 
 /** The first few due commands of each cluster that has any: clusters are found by hopping from one to the next. */
@@ -52,7 +54,7 @@ export function listCandidates(db: Queryable, perCluster: number): Promise<Candi
      select head.id, head.command_type as "commandType", head.command, head.due_at as "dueAt",
             head.resolved_macros as "resolvedMacros", head.app_id as "appId", head.pool,
             cluster.id as "clusterId", cluster.account_id as "accountId",
-            cluster.max_concurrent_commands as "clusterCap",
+            cluster.max_concurrent_commands as "clusterCap", cluster.state = 'UP' as "isClusterUp",
             running.of_account as "accountRunning", running.of_cluster as "clusterRunning"
      from busy
      join cluster on cluster.id = busy.cluster_id
@@ -124,6 +126,7 @@ export async function claim(
          and other.node_id is not null
      ) running
      where command.id = $1 and ${FREE} and command.due_at <= now() and cluster.id = command.cluster_id
+       and cluster.state = 'UP'
        and running.of_account < $4 and running.of_cluster < coalesce(cluster.max_concurrent_commands, $5)
        and exists (select from node where node.id = $2 and node.state = 'active')
      returning ${CLAIMED}`,
@@ -141,8 +144,12 @@ export function listHeld(db: Queryable, nodeId: string): Promise<ClaimedCommand[
 export function listHeldStates(
   db: Queryable,
   nodeId: string,
-): Promise<{ id: number; fence: number; status: "running" | "cancelling" }[]> {
-  return db.query(`select id, fence, status from command where node_id = $1 and ${HELD}`, [nodeId]);
+): Promise<{ id: number; fence: number; status: "running" | "cancelling"; isClusterEnding: boolean }[]> {
+  return db.query(
+    `select command.id, command.fence, command.status, cluster.state = 'TERMINATING' as "isClusterEnding"
+     from command join cluster on cluster.id = command.cluster_id where command.node_id = $1 and ${HELD}`,
+    [nodeId],
+  );
 }
 
 /** False: it was cancelled meanwhile or is another's. The run may begin only after this was stored. */
@@ -268,6 +275,24 @@ export function listAbandoned(
      where node.id <> $1 and node.heartbeat_at < now() - make_interval(secs => $2)`,
     [nodeId, silentSeconds],
   );
+}
+
+/** Whether something runs on the cluster, on whatever node. */
+export async function runsOnCluster(db: Queryable, clusterId: number): Promise<boolean> {
+  const [row] = await db.query<{ there: boolean }>(
+    `select exists (select from command where command.cluster_id = $1 and ${HELD} and command.node_id is not null) as there`,
+    [clusterId],
+  );
+  return row?.there ?? false;
+}
+
+/** Whether a command waits for the cluster. */
+export async function waitsForCluster(db: Queryable, clusterId: number): Promise<boolean> {
+  const [row] = await db.query<{ there: boolean }>(
+    `select exists (select from command where command.cluster_id = $1 and ${FREE}) as there`,
+    [clusterId],
+  );
+  return row?.there ?? false;
 }
 
 /** Ends what nobody runs, asks the node that runs it to end it otherwise. Undefined: it has ended already. */

@@ -1,4 +1,4 @@
-import type { ConnectServer } from "../../engines/connect-server/connect-server.ts";
+import type { RunningServer } from "../../engines/connect-server/connect-server.ts";
 import { openConnect, type ConnectChannel } from "../../engines/spark-connect/spark-connect.ts";
 import type { ConnectSession } from "../../engines/spark-connect/connect-session.ts";
 import type { Log } from "../../lib/log.ts";
@@ -27,19 +27,19 @@ const WARM_UP = ["select 1", "select count(*) from range(1000) group by id % 7",
 export class WarmServer {
   readonly name: string;
   readonly record: ServerRecord;
-  readonly process: ConnectServer;
+  readonly process: RunningServer;
   /** Settles when it answers; fails with the reason why it never will. */
   readonly ready: Promise<ConnectChannel>;
   readonly #log: Log;
   readonly #gone = new AbortController();
   #users = 0;
   #lastUsedAt = performance.now();
-  #spare: Promise<ConnectSession>[] = [];
+  readonly #spare: Promise<ConnectSession>[] = [];
   /** It serves who holds it and takes nobody else. */
   isDraining = false;
   isUp = false;
 
-  constructor(name: string, record: ServerRecord, process: ConnectServer, started: Promise<void>, log: Log) {
+  constructor(name: string, record: ServerRecord, process: RunningServer, started: Promise<void>, log: Log) {
     this.name = name;
     this.record = record;
     this.process = process;
@@ -50,11 +50,12 @@ export class WarmServer {
 
   async #open(started: Promise<void>): Promise<ConnectChannel> {
     await started;
-    const { host, port, token } = await this.process.ready(this.#gone.signal);
+    const { host, port, tls, token } = await this.process.ready(this.#gone.signal);
     const channel = openConnect({
       host,
       port,
-      token: new Secret(token),
+      tls,
+      token: token === undefined ? undefined : new Secret(token),
       sessionUser: `account${this.record.place.accountId}`,
       log: this.#log,
     });
@@ -103,6 +104,7 @@ export class WarmServer {
   }
 
   async warmUp(): Promise<void> {
+    if (this.record.memoryMiB === 0) return; // somebody else's
     const session = (await this.ready).session();
     try {
       for (const sql of WARM_UP) {

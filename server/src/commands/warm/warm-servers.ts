@@ -11,7 +11,12 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ConnectServer, type ConnectServerPlan } from "../../engines/connect-server/connect-server.ts";
+import {
+  ConnectServer,
+  remoteServer,
+  type ConnectServerPlan,
+  type RunningServer,
+} from "../../engines/connect-server/connect-server.ts";
 import { heapMiB } from "../../engines/connect-server/connect-command-line.ts";
 import { contributionDigest, NOTHING_CONTRIBUTED, type Contribution } from "../../engines/spark-home/contribution.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
@@ -68,18 +73,34 @@ export class WarmServers {
     const digest = contributionDigest(contribution);
     const current = this.#of(place);
     if (current !== undefined && current.record.digest !== digest) this.#drain(current);
-    const server = current?.record.digest === digest ? current : this.#start(place, contribution, digest);
+    const server = current?.record.digest === digest ? current : this.#open(place, contribution, digest);
     return { server, release: this.#hold(server) };
   }
 
   /** One of before, by its name; undefined: it is gone. */
-  reacquire(name: string): { server: WarmServer; release: () => void } | undefined {
-    const server = this.#servers.get(name);
+  async reacquire(name: string, place: SparkPlace): Promise<{ server: WarmServer; release: () => void } | undefined> {
+    const server = this.#servers.get(name) ?? (await this.#findRemote(name, place));
     return server === undefined ? undefined : { server, release: this.#hold(server) };
   }
 
-  isUp(place: SparkPlace): boolean {
-    return this.#of(place)?.isUp ?? false;
+  /** Somebody else's server outlives us without leaving a folder here. */
+  async #findRemote(name: string, place: SparkPlace): Promise<WarmServer | undefined> {
+    if (!name.startsWith(REMOTE)) return undefined;
+    const contribution = await this.#options.contributionsOf(place);
+    const digest = contributionDigest(contribution);
+    if (remoteName(place, digest) !== name) return undefined;
+    return this.#servers.get(name) ?? this.#open(place, contribution, digest);
+  }
+
+  /** Starts one that nobody needs yet. */
+  async startAhead(place: SparkPlace): Promise<void> {
+    const { release } = await this.acquire(place);
+    release();
+  }
+
+  /** Places that have a server which answers. */
+  placesUp(): SparkPlace[] {
+    return [...this.#servers.values()].filter(({ isUp }) => isUp).map(({ record }) => record.place);
   }
 
   /** Whether a command of the place needs memory for a server of its own. */
@@ -114,6 +135,13 @@ export class WarmServers {
     return [...this.#servers.values()].find((each) => !each.isDraining && placeKey(each.record.place) === key);
   }
 
+  #open(place: SparkPlace, contribution: Contribution, digest: string): WarmServer {
+    const { remote } = contribution;
+    if (remote === undefined) return this.#start(place, contribution, digest);
+    const record: ServerRecord = { version: 1, place, digest, memoryMiB: 0 };
+    return this.#add(remoteName(place, digest), record, remoteServer(remote), Promise.resolve());
+  }
+
   #start(place: SparkPlace, contribution: Contribution, digest: string): WarmServer {
     const spark = this.#options.spark.current();
     if (spark.state !== "ready") throw new Fault("unavailable", "Spark is not set up on this node");
@@ -137,7 +165,7 @@ export class WarmServers {
     return this.#add(name, record, process, started);
   }
 
-  #add(name: string, record: ServerRecord, process: ConnectServer, started: Promise<void>): WarmServer {
+  #add(name: string, record: ServerRecord, process: RunningServer, started: Promise<void>): WarmServer {
     const { log } = this.#options;
     const server = new WarmServer(name, record, process, started, log);
     this.#servers.set(name, server);
@@ -195,6 +223,12 @@ export class WarmServers {
   #accountFolder(accountId: string): string {
     return join(this.#options.dataDir, "accounts", accountId, "spark");
   }
+}
+
+const REMOTE = "remote-";
+
+function remoteName({ clusterId, appId }: SparkPlace, digest: string): string {
+  return `${REMOTE}${clusterId}-${appId ?? 0}-${digest}`;
 }
 
 function memoryMiB(contribution: Contribution): number {

@@ -39,7 +39,30 @@ export interface ConnectServerPlan {
 export interface ConnectAddress {
   readonly host: string;
   readonly port: number;
-  readonly token: string;
+  readonly tls: boolean;
+  /** Undefined: it asks for none. */
+  readonly token: string | undefined;
+}
+
+/** A server, of ours or of somebody else's, as whoever uses it sees it. */
+export interface RunningServer {
+  ready(signal: AbortSignal): Promise<ConnectAddress>;
+  /** Settles when it has ended, whoever ended it. */
+  ended(): Promise<void>;
+  /** Of the JVM; null: it does not run, or not here. */
+  pid(): Promise<number | null>;
+  /** Settles when nothing of it is left. */
+  stop(): Promise<void>;
+}
+
+/** One of somebody else's: it is there, and stays. */
+export function remoteServer(address: ConnectAddress): RunningServer {
+  return {
+    ready: () => Promise.resolve(address),
+    ended: () => new Promise(() => undefined),
+    pid: () => Promise.resolve(null),
+    stop: () => Promise.resolve(),
+  };
 }
 
 interface ServerFile {
@@ -57,7 +80,7 @@ const START_LIMIT_MS = 180_000;
 const LOOK_EVERY_MS = 50;
 const LONG_LOOK_MS = 60_000;
 
-export class ConnectServer {
+export class ConnectServer implements RunningServer {
   readonly folder: string;
   readonly #client: RunnerClient;
   #address: ConnectAddress | undefined;
@@ -125,7 +148,7 @@ export class ConnectServer {
     const port = known.port ?? readPort(await readHead(this.#log, HEAD_BYTES));
     if (port === undefined) return undefined;
     if (known.port === null) this.#write({ ...known, port });
-    this.#address = { host: "127.0.0.1", port, token: known.token };
+    this.#address = { host: "127.0.0.1", port, tls: false, token: known.token };
     return this.#address;
   }
 
@@ -134,7 +157,6 @@ export class ConnectServer {
     return state === "starting" || state === "running" || state === "absent";
   }
 
-  /** Settles when it has ended, whoever ended it. */
   async ended(): Promise<void> {
     // A runner that is about to start has not left a mark yet.
     while (await this.isAlive()) {
@@ -143,13 +165,11 @@ export class ConnectServer {
     }
   }
 
-  /** Of the JVM; null: it does not run. */
   async pid(): Promise<number | null> {
     const view = await this.#client.observe();
     return view.state === "running" ? (view.status.driver?.pid ?? null) : null;
   }
 
-  /** Settles when nothing of it is left. */
   async stop(): Promise<void> {
     if (!this.#client.forsake()) {
       await this.#client.cancel();

@@ -13,6 +13,17 @@ export interface Contribution {
   /** Folders and files that its sandbox has to show. */
   readonly readOnly: readonly string[];
   readonly writable: readonly string[];
+  /** A server that runs somewhere already: then the rest shapes nothing. */
+  readonly remote?: RemoteSpark | undefined;
+}
+
+/** A Spark Connect server of somebody else's. */
+export interface RemoteSpark {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+  /** Undefined: it asks for none. */
+  readonly token: string | undefined;
 }
 
 export const NOTHING_CONTRIBUTED: Contribution = { properties: {}, classPath: [], env: {}, readOnly: [], writable: [] };
@@ -25,6 +36,7 @@ export function mergeContributions(parts: readonly Partial<Contribution>[]): Con
     env: Object.assign({}, ...parts.map(({ env }) => env)) as Record<string, string>,
     readOnly: parts.flatMap(({ readOnly = [] }) => readOnly),
     writable: parts.flatMap(({ writable = [] }) => writable),
+    remote: parts.findLast(({ remote }) => remote !== undefined)?.remote,
   };
 }
 
@@ -32,9 +44,7 @@ export function mergeContributions(parts: readonly Partial<Contribution>[]): Con
 export function contributionDigest(contribution: Contribution): string {
   const sorted = (record: Readonly<Record<string, string>>): [string, string][] =>
     Object.entries(record).toSorted(([one], [other]) => (one < other ? -1 : 1));
-  const { properties, env, classPath, readOnly, writable } = contribution;
-  return createHash("sha256")
-    .update(JSON.stringify([sorted(properties), sorted(env), classPath, readOnly, writable]))
-    .digest("hex")
-    .slice(0, 16);
+  const { properties, env, classPath, readOnly, writable, remote } = contribution;
+  const shape = remote ?? [sorted(properties), sorted(env), classPath, readOnly, writable];
+  return createHash("sha256").update(JSON.stringify(shape)).digest("hex").slice(0, 16);
 }

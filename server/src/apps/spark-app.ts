@@ -1,0 +1,15 @@
+import type { Database } from "../db/database.ts";
+import type { Contribution } from "../engines/spark-home/contribution.ts";
+import { Fault } from "../lib/fault.ts";
+import { findApp } from "./store.ts";
+
+/** What an app adds to the Sparks of its commands: its configuration. */
+export function sparkApp(
+  db: Database,
+): (accountId: number, appId: number) => Promise<Pick<Contribution, "properties">> {
+  return async (accountId, appId) => {
+    const app = await findApp(db.accountReader(accountId), appId);
+    if (app === undefined) throw new Fault("invalid", "its app was deleted");
+    return { properties: app.config };
+  };
+}

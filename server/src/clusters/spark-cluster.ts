@@ -1,0 +1,86 @@
+import { lookup } from "node:dns/promises";
+import { isLoopback } from "../lib/network-policy.ts";
+import type { Database } from "../db/database.ts";
+import { POOLS_PROPERTY, poolsProperty } from "../engines/connect-server/fair-pools.ts";
+import type { Contribution, RemoteSpark } from "../engines/spark-home/contribution.ts";
+import { Fault } from "../lib/fault.ts";
+import type { KeyRing } from "../lib/key-ring.ts";
+import { openToken } from "./cluster-token.ts";
+import { connectAddress } from "./engine-address.ts";
+import type { ClusterEngine, EngineRules } from "./engine.ts";
+import { checkResolvedHosts, type Resolve } from "./resolved-hosts.ts";
+import { findCluster } from "./store/cluster.ts";
+
+const byName: Resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);
+
+/** What a cluster adds to the Sparks of its commands: where the work is done, its configuration, its pools. */
+export function sparkCluster(
+  db: Database,
+  keys: KeyRing,
+  rules: EngineRules,
+): (accountId: number, clusterId: number) => Promise<Partial<Contribution>> {
+  return async (accountId, clusterId) => {
+    const cluster = await findCluster(db.accountReader(accountId), { id: clusterId, name: null });
+    if (cluster === undefined) throw new Fault("invalid", "its cluster was deleted");
+    const { engine, sparkConfig, pools } = cluster;
+    const addresses = await checkResolvedHosts(engine, rules.allowedNetworks, byName);
+    if (engine.type === "connect") {
+      return { remote: remoteOf(engine.url, openToken(keys, accountId, cluster.token)?.reveal()) };
+    }
+    const place = placeOf(engine, rules, addresses.every(isLoopback));
+    const named = Object.keys(pools).length === 0 ? {} : { [POOLS_PROPERTY]: poolsProperty(pools) };
+    return { ...place, properties: { ...sparkConfig, ...place.properties, ...named } };
+  };
+}
+
+type Place = Pick<Contribution, "properties"> & Partial<Pick<Contribution, "env" | "readOnly">>;
+
+function placeOf(
+  engine: Exclude<ClusterEngine, { type: "connect" }>,
+  { hadoopConfs }: EngineRules,
+  isHere: boolean,
+): Place {
+  // Executors elsewhere have to reach the driver; on loopback nobody else shall.
+  const network: Place = isHere
+    ? { properties: {} }
+    : { properties: { "spark.driver.bindAddress": "0.0.0.0" }, env: { SPARK_LOCAL_IP: "0.0.0.0" } };
+  switch (engine.type) {
+    case "local":
+      return { properties: {} };
+    case "standalone":
+      return {
+        ...network,
+        properties: {
+          ...network.properties,
+          "spark.master": engine.masterUrl,
+          // Its secret would have to be known to the masters and workers, which are somebody else's.
+          "spark.authenticate": "false",
+        },
+      };
+    case "yarn": {
+      const folder = hadoopConfs.get(engine.hadoopConf);
+      if (folder === undefined) {
+        throw new Fault("invalid", `HEADGATE_HADOOP_CONFS has no ${engine.hadoopConf} any more`);
+      }
+      return {
+        properties: { "spark.master": "yarn" },
+        env: { HADOOP_CONF_DIR: folder },
+        readOnly: [folder],
+      };
+    }
+    case "kubernetes":
+      return {
+        ...network,
+        properties: {
+          ...network.properties,
+          "spark.master": `k8s://${engine.apiServer}`,
+          "spark.kubernetes.container.image": engine.image,
+          "spark.kubernetes.namespace": engine.namespace,
+        },
+      };
+  }
+}
+
+function remoteOf(url: string, token: string | undefined): RemoteSpark {
+  return { ...connectAddress(url), token };
+}

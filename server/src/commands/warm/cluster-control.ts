@@ -1,0 +1,73 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Queryable } from "../../db/database.ts";
+import { Fault } from "../../lib/fault.ts";
+import type { Log } from "../../lib/log.ts";
+import { runsOnCluster, waitsForCluster } from "../store/queue.ts";
+import type { SparkPlace } from "./spark-place.ts";
+import type { WarmServers } from "./warm-servers.ts";
+
+export interface ControlOptions {
+  readonly db: Queryable;
+  readonly servers: WarmServers;
+  readonly log: Log;
+  /** The queue looks at what runs. */
+  readonly wake: () => void;
+}
+
+interface ControlledPlace {
+  readonly id: number;
+  readonly accountId: number;
+  readonly engine: { readonly type: string };
+}
+
+const LOOK_EVERY_MS = 100;
+
+/**
+ * What starting and ending a cluster does. Commands start their own JVMs, so a cluster of ours is up at once; one that
+ * nobody waits for was started by a person, who wants the next query to be quick. Of somebody else's server it is asked
+ * whether it answers. The end of a cluster ends its runs by the queue of each node, which sees its state.
+ */
+export function clusterControl({ db, servers, log, wake }: ControlOptions) {
+  return {
+    async start({ id: clusterId, accountId, engine }: ControlledPlace, signal: AbortSignal): Promise<void> {
+      const place: SparkPlace = { accountId, clusterId, appId: null };
+      if (engine.type === "connect") {
+        await answers(servers, place);
+      } else if (!(await waitsForCluster(db, clusterId)) && !signal.aborted) {
+        servers
+          .startAhead(place)
+          .catch((error: unknown) => log.warn({ err: error, place }, "no server was started ahead"));
+      }
+    },
+
+    async terminate({ id }: ControlledPlace, signal: AbortSignal): Promise<void> {
+      wake();
+      while (await runsOnCluster(db, id)) await delay(LOOK_EVERY_MS, undefined, { signal });
+      await servers.stop(({ clusterId }) => clusterId === id);
+    },
+  };
+}
+
+async function answers(servers: WarmServers, place: SparkPlace): Promise<void> {
+  const { server, release } = await servers.acquire(place);
+  try {
+    await server.ready;
+  } catch (error) {
+    throw new Fault("unavailable", `its Spark Connect server does not answer: ${String(error)}`, { cause: error });
+  } finally {
+    release();
+  }
+}
+
+/** The servers of apps, on this node. */
+export function appServers(servers: WarmServers) {
+  return {
+    listUp(accountId: number, appIds: readonly number[]): Promise<ReadonlySet<number>> {
+      const up = servers.placesUp().filter((place) => place.accountId === accountId);
+      const ids = up.flatMap(({ appId }) => (appId === null ? [] : [appId]));
+      return Promise.resolve(new Set(ids.filter((id) => appIds.includes(id))));
+    },
+    stop: (accountId: number, id: number): Promise<void> =>
+      servers.stop((place) => place.accountId === accountId && place.appId === id),
+  };
+}
