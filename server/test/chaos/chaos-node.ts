@@ -21,6 +21,8 @@ export interface ChaosNodeOptions {
   readonly journal: string;
 }
 
+const START_PATIENCE_MS = 45_000;
+
 /** A node that is killed and started again; what runs on it goes on meanwhile. */
 export class ChaosNode {
   readonly #options: ChaosNodeOptions;
@@ -41,10 +43,15 @@ export class ChaosNode {
 
   async start(): Promise<void> {
     const { dataDir, connection, settings } = this.#options;
+    const end = performance.now() + START_PATIENCE_MS;
     while (this.#process === undefined) {
-      // Its database may be away at that moment.
-      this.#process = await startNode(dataDir, connection, settings).catch(() => undefined);
-      if (this.#process === undefined) await delay(500);
+      try {
+        this.#process = await startNode(dataDir, connection, settings);
+      } catch (error) {
+        // Its database may be away at that moment, but not for ever.
+        if (performance.now() > end) throw error;
+        await delay(500);
+      }
     }
   }
 
