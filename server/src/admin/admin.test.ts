@@ -6,7 +6,9 @@ import { adminCli, urlOf, type AdminCli } from "../../test/support/admin-cli.ts"
 import { Client } from "../../test/support/client.ts";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { cloneDatabase } from "../../test/support/test-database.ts";
+import { MetastoreDatabases } from "../catalog/metastore-databases.ts";
 import { readKeys } from "../lib/key-file.ts";
+import { Secret } from "../lib/secret.ts";
 import { askSecretly } from "./prompt.ts";
 
 const given = useServer();
@@ -148,14 +150,17 @@ describe("accounts", () => {
     expect(await admin.run("accounts")).toContain("evil\u{FFFD}[2J\u{FFFD}name");
   });
 
-  test("account-delete removes the account with its users, tokens and files", async () => {
+  test("account-delete removes the account with its users, tokens, files and catalog of tables", async () => {
     const account = await given.account();
+    const catalogs = new MetastoreDatabases({ connection: given.database.connection, isEmbedded: true });
+    await catalogs.provide(account.accountId, new Secret("0123456789"));
     const files = join(given.dataDir, "accounts", String(account.accountId), "storage");
     mkdirSync(files, { recursive: true });
     writeFileSync(join(files, "result"), "x");
     await admin.run("account-delete", String(account.accountId), "--yes");
     await account.get("/account").refused(401);
     expect(existsSync(join(given.dataDir, "accounts", String(account.accountId)))).toBe(false);
+    expect(await catalogs.list()).toEqual([]);
     expect(await auditOf(first.accountId)).toContainEqual(byOperator("account_delete", `account/${account.accountId}`));
   });
 

@@ -7,7 +7,8 @@ import { parseId } from "./arguments.ts";
 import { printable } from "./format-table.ts";
 import type { Cli } from "./cli.ts";
 import { askLine, isTerminal } from "./prompt.ts";
-import { requireAccount, requireFirstAccount, withSession } from "./session.ts";
+import { metastoreDatabases } from "./metastore-databases.ts";
+import { requireAccount, requireFirstAccount, withSession, type Session } from "./session.ts";
 import { sendAudit } from "./store.ts";
 
 export function accountDeleteCommand(cli: Cli): Command {
@@ -26,10 +27,21 @@ export function accountDeleteCommand(cli: Cli): Command {
           // Its own audit rows are gone with it.
           sendAudit(tx, firstId, "account_delete", `account/${accountId}`);
         });
+        await dropCatalog(cli, session, accountId);
         await removeTree(join(config.dataDir, "accounts", String(accountId)));
         cli.out(`Account ${accountId} is deleted.\n`);
       }),
     );
+}
+
+/** The account is gone by now: what cannot be dropped is left to the server, which looks for such databases. */
+async function dropCatalog(cli: Cli, { store }: Session, accountId: number): Promise<void> {
+  try {
+    await metastoreDatabases(store).drop(accountId);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    cli.note(`The database of its tables is still there (${why}); the server drops it later.`);
+  }
 }
 
 async function confirm(accountId: number, name: string, members: number): Promise<void> {

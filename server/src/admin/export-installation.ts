@@ -1,11 +1,13 @@
 import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { Command } from "commander";
+import { exportedCatalogs } from "../catalog/export-catalogs.ts";
 import { writeExport } from "../db/export/write-export.ts";
 import { jsonOption } from "./arguments.ts";
 import { printObject, type Cli, type OutputOptions } from "./cli.ts";
 import { getPassphrase } from "./passphrase.ts";
 import { productVersion } from "./product-version.ts";
+import { metastoreDatabases } from "./metastore-databases.ts";
 import { requireFirstAccount, withSession } from "./session.ts";
 import { sendAudit } from "./store.ts";
 
@@ -33,6 +35,7 @@ export function exportCommand(cli: Cli): Command {
           passphrase,
           readKeyFile: () => readFileSync(config.keyFile, "utf8"),
           productVersion: productVersion(),
+          listAttached: (product) => exportedCatalogs(metastoreDatabases(store), product),
           now: new Date(),
           progress: (line) => cli.note(line),
         });

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { Command } from "commander";
 import { firstAccountId } from "../accounts/store/operator.ts";
+import { importedCatalogs } from "../catalog/export-catalogs.ts";
 import type { Config } from "../config.ts";
 import { openDatabase } from "../db/database.ts";
 import { findDataDirHolder, lockDataDir } from "../db/embedded/data-dir-lock.ts";
@@ -9,9 +10,11 @@ import { verifyExport } from "../db/export/read-export.ts";
 import { readMigrations } from "../db/migrate.ts";
 import { openStore, type Store } from "../db/open-store.ts";
 import { Fault } from "../lib/fault.ts";
+import { KeyRing } from "../lib/key-ring.ts";
 import { createLog } from "../lib/log.ts";
 import { jsonOption } from "./arguments.ts";
 import { printObject, type Cli, type OutputOptions } from "./cli.ts";
+import { metastoreDatabases } from "./metastore-databases.ts";
 import { getPassphrase } from "./passphrase.ts";
 import { sendAudit } from "./store.ts";
 
@@ -38,7 +41,9 @@ export function importCommand(cli: Cli): Command {
       const verified = await verifyExport(file, passphrase, (await readMigrations()).length);
       await withIdleStore(cli, config, async (store) => {
         const { connection } = store;
-        await loadExport(verified, { connection, keyFile: config.keyFile, progress: (line) => cli.note(line) });
+        const keys = new KeyRing(verified.keys, () => verified.keys);
+        const attach = importedCatalogs(metastoreDatabases(store), keys);
+        await loadExport(verified, { connection, keyFile: config.keyFile, attach, progress: (line) => cli.note(line) });
         await auditImport(store);
       });
       const { manifest } = verified;

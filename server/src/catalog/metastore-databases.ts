@@ -12,10 +12,12 @@ import type { Secret } from "../lib/secret.ts";
 import { databaseAddress, type DatabaseAddress } from "./database-address.ts";
 import { metastoreName, metastorePrefix } from "./metastore-names.ts";
 import {
+  actAs,
   closeToPublic,
   codeOf,
   dropDatabaseAndRole,
   letIn,
+  listMade,
   listOrphans,
   lockName,
   makeDatabase,
@@ -74,6 +76,27 @@ export class MetastoreDatabases {
     const names = await this.#connected({}, (client) => listOrphans(client, prefix, limit));
     for (const name of names) await this.#dropNamed(name);
     return names.length;
+  }
+
+  /** Of the accounts that have one, as their ids. */
+  async list(): Promise<number[]> {
+    const prefix = metastorePrefix(this.#server().product);
+    return this.#connected({}, (client) => listMade(client, prefix));
+  }
+
+  /** Into it, with the rights of its role. The caller ends the connection. */
+  async connect(accountId: number): Promise<Client> {
+    const name = metastoreName(this.#server().product, accountId);
+    const client = new Client({ ...explicit(this.#options.connection), database: name, statement_timeout: false });
+    client.on("error", () => undefined); // a lost connection shows at the next statement
+    try {
+      await client.connect();
+      await actAs(client, name);
+      return client;
+    } catch (error) {
+      await client.end().catch(() => undefined);
+      throw error;
+    }
   }
 
   async #dropNamed(name: string): Promise<void> {

@@ -3,8 +3,7 @@ import type { KeyRing } from "../lib/key-ring.ts";
 import { Secret } from "../lib/secret.ts";
 
 /** `password`: of its role in PostgreSQL. `secret`: what a Spark shows to be let in. */
-export const METASTORE_SECRETS = ["password", "secret"] as const;
-export type MetastoreSecret = (typeof METASTORE_SECRETS)[number];
+export type MetastoreSecret = "password" | "secret";
 
 export type SealedSecrets = Readonly<Record<MetastoreSecret, Buffer>>;
 export type OpenSecrets = Readonly<Record<MetastoreSecret, Secret>>;
@@ -30,8 +29,13 @@ export function sealSecrets(keys: KeyRing, accountId: number, { password, secret
   };
 }
 
+export function openSecret(keys: KeyRing, accountId: number, name: MetastoreSecret, sealed: Buffer): Secret {
+  return new Secret(keys.open(sealed, context(name, accountId)).toString("utf8"));
+}
+
 export function openSecrets(keys: KeyRing, accountId: number, sealed: SealedSecrets): OpenSecrets {
-  const open = (name: MetastoreSecret): Secret =>
-    new Secret(keys.open(sealed[name], context(name, accountId)).toString("utf8"));
-  return { password: open("password"), secret: open("secret") };
+  return {
+    password: openSecret(keys, accountId, "password", sealed.password),
+    secret: openSecret(keys, accountId, "secret", sealed.secret),
+  };
 }

@@ -115,6 +115,26 @@ export async function dropDatabaseAndRole(client: Client, name: string): Promise
   await client.query(`drop role if exists ${quoted}`);
 }
 
+/** Of the connection, from now on. */
+export async function actAs(client: Client, role: string): Promise<void> {
+  await client.query(`set role ${client.escapeIdentifier(role)}`);
+}
+
+/** Whether the database that we are in has no table yet. */
+export async function isEmptyDatabase(client: Client): Promise<boolean> {
+  const { rowCount } = await client.query("select from pg_tables where schemaname = 'public' limit 1");
+  return rowCount === 0;
+}
+
+/** Ids of accounts with a database. */
+export async function listMade(client: Client, prefix: string): Promise<number[]> {
+  const { rows } = await client.query<{ number: string }>(
+    `select substr(datname, length($1) + 1) as number from pg_database where starts_with(datname::text, $1)`,
+    [prefix],
+  );
+  return rows.filter(({ number }) => /^[1-9]\d{0,15}$/.test(number)).map(({ number }) => Number(number));
+}
+
 /** Names of databases and roles whose account is gone. */
 export async function listOrphans(client: Client, prefix: string, limit: number): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(

@@ -8,13 +8,16 @@ import { parseKeys, writeKeys } from "../../lib/key-file.ts";
 import type { Key } from "../../lib/key-ring.ts";
 import { migrate } from "../migrate.ts";
 import { withOperatorLock } from "../operator-lock.ts";
-import type { Manifest } from "./manifest.ts";
-import { tableReader, type VerifiedExport } from "./read-export.ts";
+import { ArchiveReader } from "./archive-reader.ts";
+import type { AttachDatabase, NewDatabase } from "./attached-database.ts";
+import { parseContent, sectionOf, type Content, type Manifest } from "./manifest.ts";
+import type { VerifiedExport } from "./read-export.ts";
 import { isEmptyTable, listTables, PORTABLE_TEXT, setSequence } from "./table-catalog.ts";
 
 export interface LoadOptions {
   connection: ClientConfig;
   keyFile: string;
+  attach: AttachDatabase;
   progress: (line: string) => void;
 }
 
@@ -33,15 +36,16 @@ export async function loadExport(verified: VerifiedExport, options: LoadOptions)
     await client.query(PORTABLE_TEXT);
     await client.query("begin");
     const hadKeys = existsSync(keyFile);
+    const made: NewDatabase[] = [];
     try {
       await assertSameTables(client, manifest);
-      await loadTables(client, verified, options);
-      for (const sequence of manifest.sequences) await setSequence(client, sequence);
+      await loadAll(client, verified, options, made);
       if (!hadKeys) writeKeys(keyFile, keys);
       await client.query("commit");
     } catch (error) {
       await client.query("rollback").catch(() => undefined); // the cause is what is told
       if (!hadKeys) rmSync(keyFile, { force: true });
+      for (const each of made) await each.drop().catch(() => undefined);
       throw error;
     }
   });
@@ -111,13 +115,53 @@ async function assertSameTables(client: Client, manifest: Manifest): Promise<voi
   );
 }
 
-async function loadTables(client: Client, { opening, manifest }: VerifiedExport, options: LoadOptions): Promise<void> {
-  const chunksOf = tableReader(opening);
-  for (const { name, columns, rows } of manifest.tables) {
+/** `made`: the databases that are to go again when anything fails. */
+async function loadAll(
+  client: Client,
+  { opening, manifest }: VerifiedExport,
+  { attach, progress }: LoadOptions,
+  made: NewDatabase[],
+): Promise<void> {
+  const reader = new ArchiveReader(opening);
+  for (const head of ["manifest.json", "keys"]) await reader.text(head);
+  await loadContent(client, reader, sectionOf(), manifest, progress);
+  for (const name of manifest.attached ?? []) {
+    const database = await attach(name, client);
+    made.push(database);
+    await loadAttached(database, reader);
+    progress(`${sectionOf(name)}: loaded`);
+  }
+}
+
+async function loadAttached(database: NewDatabase, reader: ArchiveReader): Promise<void> {
+  const section = sectionOf(database.name);
+  const content = parseContent(await reader.text(`${section}manifest.json`));
+  const schema = await reader.text(`${section}schema.sql`);
+  const client = await database.connect();
+  try {
+    await client.query(PORTABLE_TEXT);
+    await client.query("begin");
+    await client.query(schema);
+    await loadContent(client, reader, section, content, () => undefined);
+    await client.query("commit");
+  } finally {
+    await client.end();
+  }
+}
+
+async function loadContent(
+  client: Client,
+  reader: ArchiveReader,
+  section: string,
+  { tables, sequences }: Content,
+  progress: (line: string) => void,
+): Promise<void> {
+  for (const { name, columns, rows } of tables) {
     const list = columns.map((column) => client.escapeIdentifier(column)).join(", ");
     const copy = client.query(copyFrom(`copy ${client.escapeIdentifier(name)} (${list}) from stdin`));
-    await pipeline(Readable.from(chunksOf(name)), copy);
+    await pipeline(Readable.from(reader.rows(section, name)), copy);
     if (copy.rowCount !== rows) throw new Error(`${name}: ${copy.rowCount} of ${rows} rows were loaded`);
-    options.progress(`${name}: ${rows} rows`);
+    progress(`${name}: ${rows} rows`);
   }
+  for (const sequence of sequences) await setSequence(client, sequence);
 }

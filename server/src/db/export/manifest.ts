@@ -1,22 +1,20 @@
-import { Type, type Static } from "typebox";
+import { Type, type Static, type TSchema } from "typebox";
 import { Value } from "typebox/value";
 import { Fault } from "../../lib/fault.ts";
 
 /**
  * The first entry of an export: what is in it, so that an import can refuse before it touches anything. `format` is the
- * layout of the archive; the shape of the data follows from the number of the last migration.
+ * layout of the archive; the shape of the data follows from the number of the last migration. Databases that the product
+ * keeps beside its own follow as they are, each with its schema: no migration of ours makes it.
  *
  *   manifest.json | keys | data/<table>/000001 000002 …  (COPY text, cut anywhere; tables in the order they load in)
+ *   attached/<name>/ manifest.json | schema.sql | data/<table>/000001 …
  */
-export const FORMAT = 1;
+export const FORMAT = 2;
 
 const Name = Type.String({ minLength: 1, maxLength: 63 });
 
-const ManifestSchema = Type.Object({
-  format: Type.Integer({ minimum: 1 }),
-  product: Type.String({ maxLength: 64 }),
-  migration: Type.Integer({ minimum: 1 }),
-  createdAt: Type.String({ maxLength: 32 }),
+const content = {
   tables: Type.Array(
     Type.Object({ name: Name, columns: Type.Array(Name, { minItems: 1 }), rows: Type.Integer({ minimum: 0 }) }),
   ),
@@ -24,8 +22,22 @@ const ManifestSchema = Type.Object({
   sequences: Type.Array(
     Type.Object({ name: Name, lastValue: Type.String({ pattern: "^-?\\d{1,19}$" }), isCalled: Type.Boolean() }),
   ),
+};
+
+const ContentSchema = Type.Object(content);
+
+const ManifestSchema = Type.Object({
+  format: Type.Integer({ minimum: 1 }),
+  product: Type.String({ maxLength: 64 }),
+  migration: Type.Integer({ minimum: 1 }),
+  createdAt: Type.String({ maxLength: 32 }),
+  ...content,
+  /** Names of further databases; of format 1 there are none. */
+  attached: Type.Optional(Type.Array(Type.String({ pattern: "^[0-9a-z-]{1,63}$" }))),
 });
 
+/** What is in one database. */
+export type Content = Static<typeof ContentSchema>;
 export type Manifest = Static<typeof ManifestSchema>;
 
 export function parseManifest(text: string, knownMigration: number): Manifest {
@@ -34,24 +46,34 @@ export function parseManifest(text: string, knownMigration: number): Manifest {
     typeof manifest === "object" && manifest !== null && "format" in manifest ? manifest.format : undefined;
   if (typeof format === "number" && format > FORMAT)
     throw tooNew(`its format is ${format}, this version reads ${FORMAT}`);
-  if (!Value.Check(ManifestSchema, manifest)) throw new Fault("invalid", "The export has no valid manifest.");
-  if (manifest.migration > knownMigration) {
+  const checked = check(ManifestSchema, manifest);
+  if (checked.migration > knownMigration) {
     throw tooNew(
-      `it was made by Headgate ${manifest.product} at migration ${manifest.migration}, this version knows ${knownMigration}`,
+      `it was made by Headgate ${checked.product} at migration ${checked.migration}, this version knows ${knownMigration}`,
     );
   }
-  return manifest;
+  return checked;
+}
+
+/** Of an attached database. */
+export function parseContent(text: string): Content {
+  return check(ContentSchema, JSON.parse(text));
+}
+
+function check<Schema extends TSchema>(schema: Schema, value: unknown): Static<Schema> {
+  if (!Value.Check(schema, value)) throw new Fault("invalid", "The export has no valid manifest.");
+  return value;
 }
 
 function tooNew(why: string): Fault {
   return new Fault("invalid", `The export is of a newer version: ${why}. Import it with that version or a later one.`);
 }
 
-export function chunkName(table: string, number: number): string {
-  return `data/${table}/${String(number).padStart(6, "0")}`;
+/** Before every entry of one database; of the product's own there is no name. */
+export function sectionOf(attached?: string): string {
+  return attached === undefined ? "" : `attached/${attached}/`;
 }
 
-/** A chunk of this table; of any table when none is named. */
-export function isChunk(entry: string, table?: string): boolean {
-  return entry.startsWith(table === undefined ? "data/" : `data/${table}/`);
+export function chunkName(section: string, table: string, number: number): string {
+  return `${section}data/${table}/${String(number).padStart(6, "0")}`;
 }

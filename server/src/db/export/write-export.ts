@@ -5,7 +5,9 @@ import { pack as packTar, type Pack } from "tar-stream";
 import { Fault } from "../../lib/fault.ts";
 import type { Secret } from "../../lib/secret.ts";
 import { withOperatorLock } from "../operator-lock.ts";
-import { chunkName, FORMAT, type Manifest } from "./manifest.ts";
+import { dumpSchema } from "../schema-dump.ts";
+import type { AttachedDatabase } from "./attached-database.ts";
+import { chunkName, FORMAT, sectionOf, type Content, type Manifest } from "./manifest.ts";
 import { writeSealedFile } from "./sealed-file.ts";
 import { countRows, listSequences, listTables, PORTABLE_TEXT, type Table } from "./table-catalog.ts";
 
@@ -16,6 +18,8 @@ export interface ExportOptions {
   /** Read when the snapshot stands: every key that the data is sealed with is in the file by then. */
   readKeyFile: () => string;
   productVersion: string;
+  /** What is there besides, as of the snapshot. */
+  listAttached: (client: Client) => Promise<readonly AttachedDatabase[]>;
   now: Date;
   progress: (line: string) => void;
 }
@@ -23,52 +27,57 @@ export interface ExportOptions {
 /** A tar entry says its size first, so a table goes in pieces; what is in memory does not grow with the table. */
 const CHUNK_BYTES = 4 * 1024 * 1024;
 
-/** The whole installation as of one moment, in one file; the server may run meanwhile. */
+const SNAPSHOT = "begin isolation level repeatable read read only";
+
+/**
+ * The whole installation as of one moment, in one file; the server may run meanwhile. Attached databases follow, each as
+ * of its own moment.
+ */
 export async function writeExport(options: ExportOptions): Promise<Manifest> {
   const { connection, file, passphrase } = options;
   if (existsSync(file)) throw new Fault("conflict", `${file} is there already: name another file.`);
   return withOperatorLock(connection, async (client) => {
     await client.query(PORTABLE_TEXT);
-    await client.query("begin isolation level repeatable read read only");
-    const manifest = await describe(client, options);
-    const head = { "manifest.json": JSON.stringify(manifest, null, 1), keys: options.readKeyFile() };
-    await writeSealedFile(file, passphrase, archive(client, head, manifest.tables, options.progress));
+    await client.query(SNAPSHOT);
+    const attached = await options.listAttached(client);
+    const manifest = await describe(client, options, attached);
+    const fill = async (pack: Pack): Promise<void> => {
+      await addText(pack, "manifest.json", JSON.stringify(manifest, null, 1));
+      await addText(pack, "keys", options.readKeyFile());
+      await addTables(client, pack, sectionOf(), manifest, options.progress);
+      for (const each of attached) await addAttached(pack, each, options.progress);
+    };
+    await writeSealedFile(file, passphrase, archive(fill));
     return manifest;
   });
 }
 
-async function describe(client: Client, { productVersion, now }: ExportOptions): Promise<Manifest> {
+async function describe(
+  client: Client,
+  { productVersion, now }: ExportOptions,
+  attached: readonly AttachedDatabase[],
+): Promise<Manifest> {
   const { rows } = await client.query<{ migration: number }>("select max(number) as migration from schema_migration");
-  const tables = await listTables(client);
-  const counted: Manifest["tables"] = [];
-  for (const table of tables) counted.push({ ...table, rows: await countRows(client, table.name) });
   return {
     format: FORMAT,
     product: productVersion,
     migration: rows[0]?.migration ?? 0,
     createdAt: now.toISOString(),
-    tables: counted,
-    sequences: await listSequences(client),
+    ...(await describeContent(client)),
+    attached: attached.map(({ name }) => name),
   };
 }
 
+async function describeContent(client: Client): Promise<Content> {
+  const tables: Content["tables"] = [];
+  for (const table of await listTables(client)) tables.push({ ...table, rows: await countRows(client, table.name) });
+  return { tables, sequences: await listSequences(client) };
+}
+
 /** The bytes of the tar. Made as they are asked for; what goes wrong in the making breaks them off. */
-async function* archive(
-  client: Client,
-  head: Readonly<Record<string, string>>,
-  tables: Manifest["tables"],
-  progress: (line: string) => void,
-): AsyncGenerator<Buffer, void, void> {
+async function* archive(fill: (pack: Pack) => Promise<void>): AsyncGenerator<Buffer, void, void> {
   const pack = packTar();
-  const fill = async (): Promise<void> => {
-    for (const [name, content] of Object.entries(head)) await addEntry(pack, name, Buffer.from(content));
-    for (const table of tables) {
-      await addTable(client, pack, table);
-      progress(`${table.name}: ${table.rows} rows`);
-    }
-    pack.finalize();
-  };
-  const filled = fill();
+  const filled = fill(pack).then(() => pack.finalize());
   filled.catch((error: unknown) => pack.destroy(error instanceof Error ? error : new Error(String(error))));
   try {
     // The typing of a pack knows no iterator of buffers; without an encoding that is what it gives.
@@ -79,7 +88,36 @@ async function* archive(
   }
 }
 
-async function addTable(client: Client, pack: Pack, { name, columns }: Table): Promise<void> {
+async function addAttached(pack: Pack, attached: AttachedDatabase, progress: (line: string) => void): Promise<void> {
+  const section = sectionOf(attached.name);
+  const client = await attached.connect();
+  try {
+    await client.query(PORTABLE_TEXT);
+    await client.query(SNAPSHOT);
+    const content = await describeContent(client);
+    await addText(pack, `${section}manifest.json`, JSON.stringify(content, null, 1));
+    await addText(pack, `${section}schema.sql`, await dumpSchema(client));
+    await addTables(client, pack, section, content, () => undefined);
+    progress(`${section}: ${content.tables.length} tables`);
+  } finally {
+    await client.end();
+  }
+}
+
+async function addTables(
+  client: Client,
+  pack: Pack,
+  section: string,
+  { tables }: Content,
+  progress: (line: string) => void,
+): Promise<void> {
+  for (const table of tables) {
+    await addTable(client, pack, section, table);
+    progress(`${table.name}: ${table.rows} rows`);
+  }
+}
+
+async function addTable(client: Client, pack: Pack, section: string, { name, columns }: Table): Promise<void> {
   const list = columns.map((column) => client.escapeIdentifier(column)).join(", ");
   const rows = client.query(copyTo(`copy ${client.escapeIdentifier(name)} (${list}) to stdout`));
   let number = 0;
@@ -88,7 +126,7 @@ async function addTable(client: Client, pack: Pack, { name, columns }: Table): P
   const flush = async (): Promise<void> => {
     if (bytes === 0) return;
     number += 1;
-    await addEntry(pack, chunkName(name, number), Buffer.concat(gathered));
+    await addEntry(pack, chunkName(section, name, number), Buffer.concat(gathered));
     gathered = [];
     bytes = 0;
   };
@@ -99,6 +137,10 @@ async function addTable(client: Client, pack: Pack, { name, columns }: Table): P
     if (bytes >= CHUNK_BYTES) await flush();
   }
   await flush();
+}
+
+async function addText(pack: Pack, name: string, content: string): Promise<void> {
+  await addEntry(pack, name, Buffer.from(content));
 }
 
 /** Settles when the reader has taken the entry: that is the brake on a database faster than the disk. */

@@ -1,0 +1,6 @@
+import { MetastoreDatabases } from "../catalog/metastore-databases.ts";
+import type { Store } from "../db/open-store.ts";
+
+export function metastoreDatabases({ connection, kind }: Store): MetastoreDatabases {
+  return new MetastoreDatabases({ connection, isEmbedded: kind === "embedded" });
+}

@@ -1,0 +1,84 @@
+import { text } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
+import { extract as extractTar } from "tar-stream";
+import { Fault } from "../../lib/fault.ts";
+import { chunkName } from "./manifest.ts";
+import { damaged, readSealedFile, type Opening } from "./sealed-file.ts";
+
+interface Entry {
+  name: string;
+  body: AsyncIterable<Buffer>;
+}
+
+/** The entries of an export in their order: whoever reads asks for them in the order of the manifest. */
+export class ArchiveReader {
+  readonly #opening: Opening;
+  readonly #entries: AsyncGenerator<Entry, void, void>;
+  /** Looked at, and not yet asked for. */
+  #next: Entry | undefined;
+
+  constructor(opening: Opening) {
+    this.#opening = opening;
+    this.#entries = readEntries(opening);
+  }
+
+  /** The next entry, which has to be that one. */
+  async text(name: string): Promise<string> {
+    const entry = await this.#take((found) => found === name);
+    if (entry !== undefined) return text(entry.body);
+    const { file } = this.#opening;
+    throw new Fault("invalid", `${file} opens, but is no export of Headgate: ${name} is not where it should be.`);
+  }
+
+  /** The rows of a table, up to the first entry that is none of its. */
+  async *rows(section: string, table: string): AsyncGenerator<Buffer, void, void> {
+    for (let number = 1; ; number += 1) {
+      const entry = await this.#take((found) => found === chunkName(section, table, number));
+      if (entry === undefined) return;
+      yield* entry.body;
+    }
+  }
+
+  async assertEnd(): Promise<void> {
+    const entry = await this.#take(() => true);
+    if (entry !== undefined) throw damaged(this.#opening.file, new Error(`unexpected entry ${entry.name}`));
+  }
+
+  /** Undefined: the next one is not what is asked for, and stays. */
+  async #take(isIt: (name: string) => boolean): Promise<Entry | undefined> {
+    const entry = this.#next ?? (await this.#entries.next()).value ?? undefined;
+    if (entry !== undefined && isIt(entry.name)) {
+      this.#next = undefined;
+      return entry;
+    }
+    this.#next = entry;
+    return undefined;
+  }
+}
+
+/** Each body must be read before the next entry is asked for. */
+async function* readEntries(opening: Opening): AsyncGenerator<Entry, void, void> {
+  const { file } = opening;
+  const tar = extractTar();
+  const fed = pipeline(await readSealedFile(opening), tar);
+  fed.catch(() => undefined); // what breaks the feed ends the loop below with the same error
+  try {
+    for await (const entry of tar) {
+      // Its typing knows no iterator of buffers; without an encoding that is what it gives.
+      yield { name: entry.header.name, body: translated(entry as AsyncIterable<Buffer>, file) };
+    }
+    await fed;
+  } catch (error) {
+    throw error instanceof Fault ? error : damaged(file, error);
+  } finally {
+    tar.destroy();
+  }
+}
+
+async function* translated(body: AsyncIterable<Buffer>, file: string): AsyncGenerator<Buffer, void, void> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw damaged(file, error);
+  }
+}
