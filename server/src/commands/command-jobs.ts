@@ -45,5 +45,8 @@ export function commandJobs(commandFilesOf: CommandFilesOf): CommandJobs {
 }
 
 function jobOfStatement({ statement, status, work, startedAt, endedAt }: StatementJob): CommandJob {
-  return { jobId: statement, status, ...work, failedTasks: null, submittedAt: startedAt, endedAt };
+  const { tasks, stages } = work;
+  // Spark tells every two seconds, and nothing more once the last rows are there.
+  const done = status === "succeeded" ? { completedTasks: tasks, completedStages: stages } : {};
+  return { jobId: statement, status, ...work, ...done, failedTasks: null, submittedAt: startedAt, endedAt };
 }

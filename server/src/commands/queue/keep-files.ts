@@ -1,9 +1,12 @@
 import type { Database } from "../../db/database.ts";
+import { findResult } from "../../engines/arrow-result/spool-result.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
 import { treeSize } from "../../lib/tree-size.ts";
 import { commandFiles, type AttemptFiles } from "../command-files.ts";
 import { localCopies, logNames, RESULT_NAMES } from "../publishing/local-copies.ts";
+import { textSizeFile } from "../results/table-result.ts";
+import { statementsFile } from "../sql/statement-jobs.ts";
 import { listEndedBefore, type EndedCommand } from "../store/retention.ts";
 
 export interface FileRetention {
@@ -54,11 +57,13 @@ export function fileKeeper(
     keptBytes += await copies.size(command, allNames(command));
   });
   const dropResults = walk(db, async (command) => {
-    await remove(attemptsOf(command).map(({ output }) => output));
+    for (const attempt of attemptsOf(command)) await remove(await resultFiles(attempt));
     await removeCopies(command, RESULT_NAMES);
   });
   const dropLogs = walk(db, async (command) => {
-    await remove(attemptsOf(command).flatMap(({ log, eventLogFolder }) => [log, eventLogFolder]));
+    await remove(
+      attemptsOf(command).flatMap(({ folder, log, eventLogFolder }) => [log, eventLogFolder, statementsFile(folder)]),
+    );
     await removeCopies(command, logNames(command.attempt));
   });
   const dropOld = walk(db, removeAll);
@@ -73,6 +78,12 @@ export function fileKeeper(
     await dropOld(daysAgo(Math.max(resultsDays, logsDays)));
     await dropLarge(new Date(now - SETTLED_MS));
   };
+}
+
+/** What a program printed, and the rows of a query. */
+async function resultFiles({ folder, output }: AttemptFiles): Promise<string[]> {
+  const rows = await findResult(folder);
+  return rows === undefined ? [output] : [output, rows.dataFile, rows.indexFile, textSizeFile(folder)];
 }
 
 /** Through the commands in the order of their end, from where it last came to, for as long as it shall go on. */
