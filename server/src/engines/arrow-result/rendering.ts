@@ -70,6 +70,7 @@ class RowRendering implements Rendering {
   readonly #escaped: boolean;
   readonly #firstRow: number;
   #place: Place;
+  #scratch: ByteSink | undefined;
 
   constructor(reader: SpoolReader, { format, includeHeaders = false, escaped = false, ...range }: RenderOptions) {
     this.#reader = reader;
@@ -88,7 +89,8 @@ class RowRendering implements Rendering {
     const sink = new ByteSink(CHUNK_ROOM_BYTES);
     const isLast = this.#write(sink);
     if (!this.#escaped) return { bytes: sink.bytes.subarray(0, sink.at), plainBytes: sink.at, isLast };
-    const escaped = new ByteSink(sink.at * 2);
+    const escaped = (this.#scratch ??= new ByteSink(2 * CHUNK_ROOM_BYTES));
+    escaped.at = 0;
     writeEscaped(escaped, sink.bytes, 0, sink.at);
     return { bytes: escaped.bytes.slice(0, escaped.at), plainBytes: sink.at, isLast };
   }
@@ -107,6 +109,7 @@ class RowRendering implements Rendering {
 
   release(): void {
     this.#batches.release();
+    this.#scratch = undefined;
   }
 
   close(): void {

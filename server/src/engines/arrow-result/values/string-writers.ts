@@ -66,18 +66,25 @@ export function writeEscaped(sink: ByteSink, bytes: Uint8Array, start: number, e
   let at = sink.at;
   for (let i = start; i < end; i++) {
     const byte = bytes[i] ?? 0;
-    if (byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH) out[at++] = byte;
+    const letter = ESCAPE_LETTERS[byte] ?? 0;
+    if (letter === 0) out[at++] = byte;
     else {
-      const escape = ESCAPES[byte] ?? "";
-      for (let k = 0; k < escape.length; k++) out[at++] = escape.charCodeAt(k);
+      out[at++] = BACKSLASH;
+      out[at++] = letter;
+      if (letter !== LETTER_U) continue;
+      for (const shift of [12, 8, 4, 0]) out[at++] = HEX_DIGITS.charCodeAt((byte >> shift) & 15);
     }
   }
   sink.at = at;
 }
 
-const ESCAPES: readonly string[] = Array.from({ length: BACKSLASH + 1 }, (_, code) =>
-  JSON.stringify(String.fromCharCode(code)).slice(1, -1),
-);
+const LETTER_U = 0x75;
+const HEX_DIGITS = "0123456789abcdef";
+/** What stands behind the backslash; 0: nothing is escaped. */
+const ESCAPE_LETTERS = Uint8Array.from({ length: 256 }, (_, code) => {
+  const inside = JSON.stringify(String.fromCharCode(code)).slice(1, -1);
+  return inside.length === 1 ? 0 : inside.charCodeAt(1);
+});
 
 /** Gives the bytes of a value to whoever writes them. */
 export class BytesReader {
