@@ -43,7 +43,14 @@ export const neededMessages: Readonly<Record<string, Readonly<Record<string, "al
     "ConfigRequest.Set": "all",
     "ConfigRequest.GetOption": "all",
     ConfigResponse: "all",
-    InterruptRequest: ["session_id", "user_context", "client_type", "interrupt_type", "operation_tag", "operation_id"],
+    InterruptRequest: [
+      "session_id",
+      "client_observed_server_side_session_id",
+      "user_context",
+      "client_type",
+      "interrupt_type",
+      "operation_id",
+    ],
     InterruptResponse: "all",
     ReattachExecuteRequest: [
       "session_id",

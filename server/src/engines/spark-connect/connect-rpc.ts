@@ -106,7 +106,9 @@ export class ConnectRpc {
   ): GrpcCall {
     const metadata = new Metadata();
     if (this.#token !== undefined) metadata.set("authorization", `Bearer ${this.#token.reveal()}`);
-    for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+    for (const [name, value] of Object.entries(headers)) {
+      metadata.set(name, name.endsWith("-bin") ? Buffer.from(value) : value);
+    }
     return new GrpcCall(this.#channel, {
       path: `/${method.parent.typeName}/${method.name}`,
       metadata,

@@ -20,7 +20,7 @@ export interface ExecuteOptions {
   readonly signal?: AbortSignal;
   /** For Spark's jobs. */
   readonly tags?: readonly string[];
-  /** Of the call that starts it, for interceptors in the server. */
+  /** Of the call that starts it, for interceptors in the server. By a name that ends in `-bin` any text may go. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -109,12 +109,17 @@ export class OpenSession implements ConnectSession {
   }
 
   async interrupt(operationId: string): Promise<boolean> {
-    const { interruptedIds } = await this.#parts.rpc.unary(service.interrupt, {
-      ...this.#named(),
-      interruptType: InterruptRequest_InterruptType.OPERATION_ID,
-      interrupt: { case: "operationId", value: operationId },
-    });
-    return interruptedIds.length > 0;
+    try {
+      const { interruptedIds } = await this.#parts.rpc.unary(service.interrupt, {
+        ...this.#observed(),
+        interruptType: InterruptRequest_InterruptType.OPERATION_ID,
+        interrupt: { case: "operationId", value: operationId },
+      });
+      return interruptedIds.length > 0;
+    } catch (error) {
+      if (error instanceof ConnectError && error.kind === "session gone") return false;
+      throw error;
+    }
   }
 
   async setConfig(settings: Readonly<Record<string, string>>): Promise<void> {

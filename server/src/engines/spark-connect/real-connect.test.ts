@@ -197,6 +197,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", { timeout: 120_00
     expect(await failure(run("SELECT 1", mine))).toMatchObject({ kind: "session gone" });
     const namesake = channel.session({ id: mine.id, serverSideId: mine.serverSideId });
     expect(await failure(run("SELECT 1", namesake))).toMatchObject({ kind: "session gone" });
+    expect(await namesake.interrupt(randomUUID())).toBe(false);
   });
 
   it("serves twenty sessions at once, each with its own views", async () => {
