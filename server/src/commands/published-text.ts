@@ -2,9 +2,9 @@ import { LRUCache } from "lru-cache";
 import type { ObjectStore } from "../engines/object-store/object-store.ts";
 import { ObjectStoreError } from "../engines/object-store/object-store-error.ts";
 import { parseObjectUri } from "../engines/object-store/object-uri.ts";
-import type { TextPart } from "./command-text.ts";
 import { publishedPath, type PublishedCommand } from "./publishing/publication.ts";
 import type { AccountStorage } from "./read-script.ts";
+import type { TextPart } from "./text-part.ts";
 
 /** What another node has put into the storage of the account. */
 export type PublishedText = (command: PublishedCommand, name: string) => Promise<TextPart | "missing" | "unreachable">;

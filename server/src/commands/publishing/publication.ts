@@ -1,7 +1,7 @@
 import type { CommandFiles } from "../command-files.ts";
-import { filePart } from "../command-text.ts";
 import type { LocalResults } from "../results/command-result.ts";
 import type { UnpublishedAttempt } from "../store/publishing.ts";
+import { filePart } from "../text-part.ts";
 import { textContent, type Content } from "./content.ts";
 
 /** One object of the account's storage that comes of a command. */

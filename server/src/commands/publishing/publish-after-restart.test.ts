@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { relayTo } from "../../../test/seaweedfs/relay.ts";
 import { useSeaweedFs } from "../../../test/seaweedfs/seaweedfs.ts";
 import { Client } from "../../../test/support/client.ts";
@@ -17,8 +17,13 @@ import { newKey, writeKeys } from "../../lib/key-file.ts";
 const seaweedFs = useSeaweedFs();
 const PATIENCE = { timeout: 25_000 };
 
+let held: AsyncDisposableStack;
+beforeEach(() => {
+  held = new AsyncDisposableStack();
+});
+afterEach(() => held.disposeAsync());
+
 test("what could not be published before the server was killed is published by the next one", async () => {
-  await using held = new AsyncDisposableStack();
   const base = mkdtempSync(join(tmpdir(), "headgate-publish-"));
   held.defer(() => rmSync(base, { recursive: true, force: true }));
   chmodSync(base, 0o711);
@@ -70,4 +75,4 @@ test("what could not be published before the server was killed is published by t
   await expect.poll(() => again.get(`/commands/${id}`), PATIENCE).not.toHaveProperty("publish_error");
   const object = (name: string) => getText(store, `s3://${bucket}${path}/${name}`, 100);
   expect([await object("results"), await object("logs")]).toEqual(["out\n", "err\n"]);
-});
+}, 60_000);

@@ -1,8 +1,9 @@
 import type { ResultRenderer } from "../../engines/arrow-result/result-renderer.ts";
 import { findResult } from "../../engines/arrow-result/spool-result.ts";
-import { filePart, type CommandFilesOf, type CommandTexts } from "../command-text.ts";
+import type { CommandFilesOf, CommandTexts } from "../command-text.ts";
 import { elsewhere, type OtherNodes } from "../other-nodes.ts";
 import { executorKind } from "../queue/choose-executor.ts";
+import { filePart } from "../text-part.ts";
 import type { CommandResults, LocalResults } from "./command-result.ts";
 import { emptyResult } from "./empty-result.ts";
 import { printedResult } from "./printed-result.ts";

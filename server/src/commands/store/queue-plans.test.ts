@@ -6,6 +6,7 @@ import { foundAccount } from "../../accounts/found-account.ts";
 import { addDefaultCluster } from "../../clusters/default-cluster.ts";
 import { openDatabase, type Tx } from "../../db/database.ts";
 import { listNodes, nodeHeartbeat } from "./nodes.ts";
+import { listUnpublished } from "./publishing.ts";
 import { findEnded, readQueueDepth } from "./queue-depth.ts";
 import {
   cancel,
@@ -72,6 +73,7 @@ async function fill(): Promise<void> {
     await client.query(`alter table command drop constraint command_${column}_id_fkey`);
   }
   await insertCommands(ENDED, "done", null);
+  await insertUnpublished(50_000);
   await insertCommands(20, "waiting", null);
   await insertCommands(10, "running", own);
   await insertCommands(10, "running", silent);
@@ -93,6 +95,16 @@ async function insertCommands(count: number, status: string, nodeId: string | nu
      from cluster c join membership m on m.account_id = c.account_id, generate_series(1, $2) n
      where c.account_id = $1`,
     [accountId, count, status, nodeId],
+  );
+}
+
+/** A few are due, the others are not: their account's storage has been away for long. */
+async function insertUnpublished(count: number): Promise<void> {
+  await client.query(
+    `insert into command_publishing (command_id, account_id, attempt, node_id, due_at)
+     select id, account_id, 1, $2, now() + (row_number() over (order by id) - 20) * interval '1 minute'
+     from command order by id limit $1`,
+    [count, own],
   );
 }
 
@@ -122,6 +134,7 @@ const statements: Record<string, (tx: Tx) => Promise<unknown>> = {
   listNodes: (tx) => listNodes(tx),
   readQueueDepth: (tx) => readQueueDepth(tx),
   findEnded: (tx) => findEnded(tx, [...waitingIds, ...endedIds]),
+  listUnpublished: (tx) => listUnpublished(tx, own, { leaveAlone: [], after: 0, accounts: 4, each: 5 }),
   listEndedBefore: (tx) => listEndedBefore(tx, new Date(), undefined, 100),
 };
 

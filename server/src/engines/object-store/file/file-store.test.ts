@@ -71,13 +71,14 @@ describe("a file", () => {
   test("is copied from an open one, whole, wherever that one was read to", async () => {
     const bytes = Buffer.alloc(2_500_000, "0123456789");
     writeFileSync(join(outside, "source"), bytes);
-    await using source = await open(join(outside, "source"));
+    const source = await open(join(outside, "source"));
     await source.read(Buffer.alloc(10));
     await store.put(at("copy"), source);
     expect(readFileSync(join(root, "copy")).equals(bytes)).toBe(true);
     const aborted = store.put(at("copy"), source, { signal: AbortSignal.abort(new Error("enough")) });
     await expect(aborted).rejects.toThrow("enough");
     expect((await source.stat()).size).toBe(bytes.length);
+    await source.close();
     rmSync(join(outside, "source"));
   });
 
