@@ -127,3 +127,31 @@ describe("pool", () => {
     }
   });
 });
+
+describe("a submission that meets a deletion", () => {
+  const isDone = async (call: { reply(): Promise<{ status: number }> }): Promise<boolean> =>
+    (await call.reply()).status === 200;
+
+  test("of its cluster: one of the two is refused", async () => {
+    for (let round = 0; round < 15; round += 1) {
+      const { id } = await account.post("/clusters", { labels: ["brief"], engine: { type: "local" } });
+      const [isStored, isDeleted] = await Promise.all([
+        isDone(account.post("/commands", { ...sql, label: "brief" })),
+        isDone(account.delete(`/clusters/${id}`)),
+      ]);
+      expect([isStored, isDeleted]).toContain(false);
+      if (!isDeleted) await account.put(`/clusters/${id}`, { labels: [`kept-${round}`] });
+    }
+  });
+
+  test("of its app: one of the two is refused", async () => {
+    for (let round = 0; round < 15; round += 1) {
+      const { id } = await account.post("/apps", { name: "brief" });
+      const outcomes = await Promise.all([
+        isDone(account.post("/commands", { ...sql, app_id: id })),
+        isDone(account.delete(`/apps/${id}`)),
+      ]);
+      expect(outcomes).toContain(false);
+    }
+  });
+});
