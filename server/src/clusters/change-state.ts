@@ -8,7 +8,7 @@ import { invalid } from "../lib/fault.ts";
 import { clusterInPath, ClusterParams } from "./cluster-in-path.ts";
 import type { ClusterServices } from "./cluster-services.ts";
 import { lockCluster } from "./store/cluster.ts";
-import { countRunning, lockClaims } from "./store/commands.ts";
+import { countRunning, endBetweenAttempts, lockClaims } from "./store/commands.ts";
 import { beginEnd, beginStart } from "./store/lifecycle.ts";
 
 const MAY: Record<"start" | "terminate", PermissionRow> = {
@@ -86,5 +86,6 @@ async function terminate(tx: Tx, id: number, force: boolean): Promise<Answer> {
   if (running > 0 && !force) {
     throw invalid("state", `must not be terminate while commands run there (${running}), unless force is true`);
   }
+  if (running > 0) await endBetweenAttempts(tx, id);
   return { message: `Terminating cluster ${id}.`, isBegun: await beginEnd(tx, id) };
 }

@@ -24,3 +24,12 @@ export async function countRunning(reader: Queryable, clusterId: number): Promis
   );
   return row?.commands ?? 0;
 }
+
+/** Those that are between two attempts: no node has them, and none takes them while claims are locked. */
+export async function endBetweenAttempts(tx: Tx, clusterId: number): Promise<void> {
+  await tx.query(
+    `update command set status = 'error', end_time = now()
+      where account_id = current_account_id() and status = 'running' and node_id is null and cluster_id = $1`,
+    [clusterId],
+  );
+}

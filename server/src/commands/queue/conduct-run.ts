@@ -62,7 +62,7 @@ export class ConductedRun {
   readonly #releases: number;
   readonly #interrupted = new AbortController();
   #order: "run" | "end" | "cancel" | "abandon";
-  #endCause = "";
+  #end: { readonly cause: string; readonly isFinal: boolean } | undefined;
   #live: LiveRun | undefined;
 
   constructor(command: ClaimedCommand, nodeId: string, services: ConductServices, releases: number) {
@@ -80,10 +80,10 @@ export class ConductedRun {
     this.#change("cancel");
   }
 
-  /** What it runs on is being ended: it counts as lost. */
-  end(cause: string): void {
+  /** What it runs on is being ended: it counts as lost. Finally: it is not tried again, nor begun by another. */
+  end(cause: string, { isFinal = false } = {}): void {
     if (this.#order !== "run") return;
-    this.#endCause = cause;
+    this.#end = { cause, isFinal };
     this.#change("end");
   }
 
@@ -171,19 +171,27 @@ export class ConductedRun {
   }
 
   async #finish(outcome: RunOutcome): Promise<RunEnd> {
-    const ended = outcome.state === "never-began" ? this.#outOfPatience() : this.#endOf(outcome);
+    const ended = this.#endOf(outcome);
+    if (outcome.state === "never-began") await this.#live?.stop();
     const status = ended === undefined ? await this.#release() : await this.#settle(ended);
     if (status === undefined) this.#services.metrics.fenceRejected();
     else if (status !== "running") this.#services.onEnd(this.claim.id);
     return ended === undefined ? "released" : "settled";
   }
 
-  #endOf(outcome: Ended): Ended {
-    return this.#order === "end" ? { state: "lost", cause: this.#endCause } : outcome;
+  /** Undefined: it never began, and others may have it. */
+  #endOf(outcome: RunOutcome): Ended | undefined {
+    const { cause, isFinal } = (this.#order === "end" ? this.#end : undefined) ?? {};
+    if (outcome.state === "ended" && outcome.kind === "succeeded") return outcome;
+    if (cause !== undefined && isFinal === true) {
+      const { exitCode, outputBytes, logBytes } = outcome.state === "ended" ? outcome : NOTHING_DONE;
+      return { state: "ended", kind: "terminated", exitCode, cause, outputBytes, logBytes };
+    }
+    if (outcome.state === "never-began") return this.#outOfPatience();
+    return cause === undefined ? outcome : { state: "lost", cause };
   }
 
   async #release(): Promise<"running" | "cancelled" | undefined> {
-    await this.#live?.stop();
     const pause = this.#order === "run" ? RELEASE_DELAY_SECONDS : 0;
     return this.#untilStored(() => release(this.#services.db, this.claim, pause));
   }
@@ -232,6 +240,8 @@ export class ConductedRun {
     }
   }
 }
+
+const NOTHING_DONE = { exitCode: null, outputBytes: 0, logBytes: 0 };
 
 function runOf(command: ClaimedCommand, { filesOf }: ConductServices): Run {
   return {

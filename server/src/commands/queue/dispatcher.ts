@@ -152,7 +152,7 @@ export class Dispatcher {
       const row = held.get(run.claim.id);
       if (row?.fence !== run.claim.fence) run.abandon();
       else if (row.status === "cancelling") run.cancel();
-      else if (row.isClusterEnding) run.end("its cluster was terminated");
+      else if (row.isClusterEnding) run.end("its cluster was terminated", { isFinal: true });
     }
     const isUnknown = ({ id, fence }: { id: number; fence: number }): boolean =>
       !this.#runs.has(id) && fence > (this.#settled.get(id) ?? -1);

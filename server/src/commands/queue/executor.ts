@@ -49,8 +49,11 @@ export type RunState =
 export type RunOutcome =
   | {
       readonly state: "ended";
-      /** `disk-full`: it failed because of that; what it has taken is given back before anything else. */
-      readonly kind: "succeeded" | "failed" | "disk-full" | "timed-out" | "cancelled" | "refused";
+      /**
+       * `disk-full`: it failed because of that; what it has taken is given back before anything else. `terminated`: with
+       * its cluster.
+       */
+      readonly kind: "succeeded" | "failed" | "disk-full" | "timed-out" | "cancelled" | "refused" | "terminated";
       readonly exitCode: number | null;
       /** For a person, one line; null when it succeeded. */
       readonly cause: string | null;

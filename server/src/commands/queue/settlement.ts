@@ -11,7 +11,7 @@ export type Ended = Exclude<RunOutcome, { state: "never-began" }>;
 /**
  * How a run's end becomes the command's. `retry` runs a failed command again, also one that a full disk has failed, and a
  * lost one: it may have done its work, and whoever asks for a retry has said that it may be done twice. Not a cancelled,
- * timed-out or refused one.
+ * timed-out or refused one, nor one that was ended with its cluster.
  */
 export function settlementOf(command: RetryRule, outcome: Ended, secondsLeft: number): Settlement {
   const next = nextStep(command, outcome, secondsLeft);
