@@ -77,11 +77,11 @@ export default {
     },
     {
       name: "engines-in-layers",
-      comment: "An engine imports lower engines only, so no two of them lead back to each other",
+      comment: "An engine imports lower engines only, so no two of them lead back to each other; tests may reach further",
       severity: "error",
       scope: "folder",
       from: { path: "^server/src/engines/" },
-      to: { circular: true },
+      to: { circular: true, path: "^server/src/engines/" },
     },
     {
       name: "no-circular",
