@@ -77,7 +77,8 @@ export default {
     },
     {
       name: "engines-in-layers",
-      comment: "An engine imports lower engines only, so no two of them lead back to each other; tests may reach further",
+      comment:
+        "An engine imports lower engines only, so no two of them lead back to each other; tests may reach further",
       severity: "error",
       scope: "folder",
       from: { path: "^server/src/engines/" },
