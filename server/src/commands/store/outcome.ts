@@ -25,7 +25,9 @@ export interface CommandOutcome extends ResultOwner {
   unpublished: readonly number[];
   /** Of each attempt the node that ran it; null: before that was noted. */
   nodes: readonly (string | null)[];
-  /** Of the last attempt; null while it runs and when it succeeded. */
+  /** Of each attempt why it failed; null while it runs and when it succeeded. */
+  causes: readonly (string | null)[];
+  /** Of the last attempt. */
   cause: string | null;
 }
 
@@ -39,6 +41,10 @@ export async function findOutcome(reader: Queryable, id: number): Promise<Comman
                     from generate_series(1, c.attempt) number
                     left join command_attempt a on a.command_id = c.id and a.number = number.number
                    order by number.number) as nodes,
+            array(select a.cause
+                    from generate_series(1, c.attempt) number
+                    left join command_attempt a on a.command_id = c.id and a.number = number.number
+                   order by number.number) as causes,
             (select a.cause from command_attempt a where a.command_id = c.id and a.number = c.attempt) as cause
        from command c where c.id = $1`,
     [id],
