@@ -42,7 +42,7 @@ describe("no more commands run at once", () => {
     await expect
       .poll(() => account.get(`/commands/${ids[3]}`), PATIENCE)
       .toMatchObject({ status: "waiting", waiting_reason: "its cluster runs as many commands as it may (2)" });
-    letGo(account, ids[1] ?? 0);
+    await letGo(account, ids[1] ?? 0);
     await expect.poll(() => statuses(ids), PATIENCE).toEqual(["running", "done", "running", "waiting"]);
     expect(await account.get(`/commands/${ids[2]}`)).not.toHaveProperty("waiting_reason");
   });
@@ -62,7 +62,7 @@ describe("no more commands run at once", () => {
     // Its cap is nobody else's.
     const [foreign = 0] = await submitMany(other, 1);
     await expect.poll(() => statuses([foreign, four, five]), PATIENCE).toEqual(["running", "waiting", "waiting"]);
-    letGo(account, one);
+    await letGo(account, one);
     await expect
       .poll(() => statuses([one, two, three, four, five]), PATIENCE)
       .toEqual(["done", "running", "running", "running", "waiting"]);
@@ -81,19 +81,19 @@ test("a place that becomes free goes to the account that runs less, and among eq
   const late = await submitMany(small, 2);
   expect(await statuses([...crowd, ...late])).toEqual(times(6, "waiting"));
   // 2 against 0: to the small account, although all others have waited longer.
-  letGo(large, running[0] ?? 0);
+  await letGo(large, running[0] ?? 0);
   await expect
     .poll(() => statuses([...crowd, ...late]), PATIENCE)
     .toEqual([...times(4, "waiting"), "running", "waiting"]);
   // 2 against 1: again.
-  letGo(somebody, last);
+  await letGo(somebody, last);
   await expect
     .poll(() => statuses([...crowd, ...late]), PATIENCE)
     .toEqual([...times(4, "waiting"), "running", "running"]);
   await addCluster(small, "second");
   const latest = await submitMany(small, 1, "second");
   // 1 against 2: back to the large account, to the command that waits longest.
-  letGo(large, running[1] ?? 0);
+  await letGo(large, running[1] ?? 0);
   await expect
     .poll(() => statuses([...crowd, ...late, ...latest]), PATIENCE)
     .toEqual(["running", ...times(3, "waiting"), "running", "running", "waiting"]);

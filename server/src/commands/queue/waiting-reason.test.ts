@@ -37,7 +37,7 @@ describe("between two attempts", () => {
     expect(await account.get(`/commands/${id}`)).not.toHaveProperty("waiting_reason");
     const { nodes } = await operator.get("/api/v2/nodes");
     await operator.put(`/api/v2/nodes/${nodes[0].id}`, { state: "paused" });
-    letGo(account, id);
+    await letGo(account, id);
     await expect
       .poll(() => account.get(`/commands/${id}`), PATIENCE)
       .toMatchObject({
