@@ -1,11 +1,12 @@
 import { invalid } from "../lib/fault.ts";
 import type { CommandFiles } from "./command-files.ts";
+import { lastWordsMissing } from "./last-words.ts";
 import { elsewhere, type OtherNodes } from "./other-nodes.ts";
 import type { PublishedText } from "./published-text.ts";
 import { logName, RESULT_NAME } from "./publishing/publication.ts";
 import { hasEnded } from "./store/command-row.ts";
 import type { CommandOutcome } from "./store/outcome.ts";
-import { filePart, joined, NO_PART, type CommandText, type TextPart } from "./text-part.ts";
+import { filePart, joined, NO_PART, textPart, type CommandText, type TextPart } from "./text-part.ts";
 
 /** Where the files of a command are on this node. */
 export type CommandFilesOf = (accountId: number, commandId: number) => CommandFiles;
@@ -54,15 +55,25 @@ export function commandTexts({ commandFilesOf, nodes, published }: CommandTextOp
     partOf(command, attempt, "log", logName(attempt));
   const outputOf = (command: CommandOutcome, attempt: number): Promise<TextPart | undefined> =>
     partOf(command, attempt, "output", RESULT_NAME);
-  const log: CommandTexts["log"] = async (command) =>
-    joined(await Promise.all(attemptsOf(command).map((attempt) => logOf(command, attempt))));
+  /** Why an attempt of this node failed, where a full disk has kept that from its log. */
+  const lastWordsOf = async (command: CommandOutcome, attempt: number): Promise<TextPart | undefined> => {
+    const cause = command.causes[attempt - 1] ?? null;
+    if (cause === null || !nodes.isHere(command.nodes[attempt - 1])) return undefined;
+    const { log: file } = commandFilesOf(command.accountId, command.id).attempt(attempt);
+    return textPart(await lastWordsMissing(file, cause));
+  };
+  const log: CommandTexts["log"] = async (command) => {
+    const parts = attemptsOf(command).flatMap((attempt) => [logOf(command, attempt), lastWordsOf(command, attempt)]);
+    return joined(await Promise.all(parts));
+  };
   return {
     log,
     async keptLog(command) {
       const { status, attempt, logBytes, cause } = command;
       const isKept = !hasEnded(status) || attempt === 0 || (await logOf(command, attempt)) !== undefined;
-      // Nothing is published of a log that is empty.
-      if (isKept || (logBytes === 0 && cause === null && !nodes.isHere(command.nodes.at(-1)))) return log(command);
+      // Nothing is published of a log that is empty; of one that was never begun the reason is in the row.
+      const wasNever = logBytes === 0 && (cause !== null) === nodes.isHere(command.nodes.at(-1));
+      if (isKept || wasNever) return log(command);
       throw invalid("logs", "of this command are not kept any more");
     },
     output: async (command) =>

@@ -40,6 +40,16 @@ export async function filePart(path: string): Promise<TextPart | undefined> {
   return file === undefined ? undefined : { size: file.size, path, read: (start, end) => readFile(path, start, end) };
 }
 
+export function textPart(text: string): TextPart {
+  const bytes = Buffer.from(text);
+  return {
+    size: bytes.length,
+    async *read(start, end) {
+      yield bytes.subarray(start, end);
+    },
+  };
+}
+
 async function* readFile(path: string, start: number, end: number): AsyncGenerator<Buffer> {
   const file = await openPlainFile(path);
   if (file === undefined) throw new Error("a file of a command was taken away while it was read");
