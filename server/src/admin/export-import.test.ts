@@ -32,6 +32,8 @@ const NOTHING_ELSE = {
   progress: () => undefined,
 };
 
+const NASTY_LABEL = "backslash\\ \\N quote' \u{1F510}";
+
 const given = useServer();
 let folder: string;
 let file: string;
@@ -55,6 +57,8 @@ beforeAll(async () => {
     account: { storage_access_key: "AKIAEXAMPLE00001", storage_secret_key: NASTY },
   });
   await account.post("/whitelist_ip", { ip_cidr: "2001:db8::/32" });
+  const engine = { type: "connect", url: "sc://connect.example.com:15002", token: NASTY };
+  await account.post("/clusters", { labels: [NASTY_LABEL], engine, spark_config: { "spark.app.name": NASTY } });
   await account.post("/users/invite_new", { invitee_email: "a@example.test" }, { headers: { "Idempotency-Key": "k" } });
   const { system } = given.app.services.db;
   await system.query(
