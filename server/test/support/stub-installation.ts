@@ -15,7 +15,7 @@ export interface Installation {
   readonly settings: Record<string, string>;
   end(): Promise<void>;
   /** Of one that has been stopped already. */
-  remove(): void;
+  readonly remove: () => void;
 }
 
 export const stubEntry = fileURLToPath(new URL("stub-headgate.ts", import.meta.url));

@@ -105,6 +105,8 @@ function serverRules(token: string): Record<string, string> {
     "spark.connect.authenticate.token": token,
     "spark.connect.execute.manager.detachedTimeout": DETACHED,
     "spark.connect.execute.reattachable.enabled": "true",
+    // What was sent and may have to be sent again: more than the spool leaves unsynced.
+    "spark.connect.execute.reattachable.observerRetryBufferSize": "64m",
     "spark.connect.session.manager.defaultSessionTimeout": DETACHED,
     "spark.authenticate": "true",
     "spark.ui.enabled": "false",
