@@ -29,8 +29,9 @@ export function planSettings(
     cluster_name: cluster.name,
     hba_file: cluster.hostAccessFile,
 
-    // The app's role is no superuser: an operator gets in even when every other connection is taken.
-    max_connections: "60",
+    // The app's role is no superuser: an operator gets in even when every other connection is taken. Besides our own
+    // few each account's metastore has some while Sparks of it run; 140 more cost 5 MB.
+    max_connections: "200",
     superuser_reserved_connections: "4",
 
     shared_buffers: "64MB",
