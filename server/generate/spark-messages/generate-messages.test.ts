@@ -5,10 +5,10 @@ import { installedSparkFolder } from "../../src/engines/spark-home/install-spark
 import { generateMessages, messagesFolder } from "./generate-messages.ts";
 import { pythonBytes } from "./read-descriptors.ts";
 
-it("has messages as the pinned Spark defines them", ({ skip }) => {
+it("has messages as the pinned Spark defines them", async ({ skip }) => {
   const spark = installedSparkFolder(inject("postgres").cacheDir);
   skip(!existsSync(spark), "Spark is not installed here");
-  const generated = generateMessages(spark);
+  const generated = await generateMessages(spark);
   expect(readdirSync(messagesFolder).toSorted()).toEqual([...generated.keys()].toSorted());
   for (const [name, text] of generated) {
     expect(readFileSync(join(messagesFolder, name), "utf8"), `npm run generate:spark writes ${name} anew`).toBe(text);

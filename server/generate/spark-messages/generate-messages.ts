@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";
+import { format, resolveConfig } from "prettier";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
   CodeGeneratorRequestSchema,
@@ -22,7 +23,7 @@ export const messagesFolder = join(import.meta.dirname, "../../src/engines/spark
  * TypeScript of the messages we speak with Spark Connect, by file name. Their numbers come from the definitions inside
  * of the installed Spark; a protobuf compiler is not needed, since its plugin takes compiled definitions.
  */
-export function generateMessages(sparkHome: string): Map<string, string> {
+export async function generateMessages(sparkHome: string): Promise<Map<string, string>> {
   const files = Object.keys(neededMessages).map((name) => readDescriptor(sparkHome, name));
   const kept = new Set(files.map(({ name }) => name));
   const protoFile = [
@@ -45,7 +46,12 @@ export function generateMessages(sparkHome: string): Map<string, string> {
   if (status !== 0) throw new Error(`protoc-gen-es failed: ${stderr.toString()}`);
   const response = fromBinary(CodeGeneratorResponseSchema, stdout);
   if (response.error !== "") throw new Error(`protoc-gen-es failed: ${response.error}`);
-  return new Map(response.file.map(({ name, content }) => [basename(name), content]));
+  const style = { ...(await resolveConfig(messagesFolder)), parser: "typescript" };
+  return new Map(
+    await Promise.all(
+      response.file.map(async ({ name, content }) => [basename(name), await format(content, style)] as const),
+    ),
+  );
 }
 
 function inOrderOfUse(files: readonly FileDescriptorProto[]): FileDescriptorProto[] {

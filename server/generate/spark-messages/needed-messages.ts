@@ -4,7 +4,7 @@
  */
 export const neededMessages: Readonly<Record<string, Readonly<Record<string, "all" | readonly string[]>>>> = {
   base: {
-    Plan: ["root"],
+    Plan: ["root", "command"],
     UserContext: ["user_id"],
     AnalyzePlanRequest: ["session_id", "user_context", "client_type", "spark_version"],
     "AnalyzePlanRequest.SparkVersion": "all",
@@ -78,6 +78,7 @@ export const neededMessages: Readonly<Record<string, Readonly<Record<string, "al
     "FetchErrorDetailsResponse.Error": ["cause_idx", "message", "spark_throwable"],
     "FetchErrorDetailsResponse.SparkThrowable": ["error_class", "sql_state"],
   },
+  commands: { Command: ["extension"] },
   relations: { Relation: ["sql"], SQL: ["query"] },
   types: {
     DataType: [

@@ -10,7 +10,7 @@ const { cacheDir } = readConfig(
   { HEADGATE_CACHE_DIR: process.env.HEADGATE_CACHE_DIR, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME, HOME: homedir() },
   { repositoryDir: join(import.meta.dirname, "../../.."), isRoot: process.getuid?.() === 0, readFile: () => "" },
 );
-const messages = generateMessages(installedSparkFolder(cacheDir));
+const messages = await generateMessages(installedSparkFolder(cacheDir));
 rmSync(messagesFolder, { recursive: true, force: true });
 mkdirSync(messagesFolder);
 for (const [name, text] of messages) writeFileSync(join(messagesFolder, name), text);

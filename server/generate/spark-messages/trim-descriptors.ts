@@ -18,7 +18,7 @@ export function trimFile(file: FileDescriptorProto, needed: Needed, files: Reado
     name: file.name,
     package: file.package,
     syntax: file.syntax,
-    dependency: file.dependency.filter((name) => files.has(name)),
+    dependency: file.dependency.filter((name) => files.has(name) || name === "google/protobuf/any.proto"),
     messageType: trimMessages(file.messageType, needed, ""),
     service: file.service.map(({ name, method }) => ({
       name,

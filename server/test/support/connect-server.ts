@@ -38,7 +38,7 @@ const START_MS = 120_000;
 
 export async function startConnectServer(
   home: SparkHome,
-  options: { properties?: Readonly<Record<string, string>>; memoryMiB?: number } = {},
+  options: { properties?: Readonly<Record<string, string>>; memoryMiB?: number; jars?: readonly string[] } = {},
 ): Promise<TestConnectServer> {
   const folder = mkdtempSync(join(tmpdir(), "headgate-connect-"));
   const token = randomBytes(16).toString("hex");
@@ -52,6 +52,7 @@ export async function startConnectServer(
     `@${home.javaArguments}`,
     `-Xmx${options.memoryMiB ?? 1024}m`,
     ...archive,
+    ...(options.jars === undefined ? [] : ["-cp", [...home.classPath, ...options.jars].join(":")]),
     `-Dlog4j2.configurationFile=${pathToFileURL(file("log4j2.properties")).href}`,
     "org.apache.spark.deploy.SparkSubmit",
     "--properties-file",

@@ -10,6 +10,7 @@ import {
   type ConfigRequest_OperationSchema,
   type ExecutePlanRequestSchema,
 } from "./messages/base_pb.ts";
+import { statementPlan } from "./statement-plan.ts";
 
 const service = SparkConnectService.method;
 
@@ -61,6 +62,7 @@ export interface SessionParts {
   readonly user: string;
   readonly log: Log | undefined;
   readonly patience: Patience | undefined;
+  readonly storedResults: boolean;
 }
 
 export class OpenSession implements ConnectSession {
@@ -83,12 +85,12 @@ export class OpenSession implements ConnectSession {
   }
 
   execute(sql: string, { operationId, signal, tags = [], headers = {} }: ExecuteOptions): ConnectExecution {
+    const { rpc, storedResults } = this.#parts;
     // A lambda: what is known of the session when a start has to be repeated counts.
     const request = (): MessageInitShape<typeof ExecutePlanRequestSchema> => ({
       ...this.#observed(),
       operationId,
-      // Sent as a query, a command runs all the same, once, and its rows come with their types like any others.
-      plan: { opType: { case: "root", value: { relType: { case: "sql", value: { query: sql } } } } },
+      plan: statementPlan(sql, storedResults),
       requestOptions: [
         { requestOption: { case: "reattachOptions", value: { reattachable: true } } },
         {
@@ -100,7 +102,6 @@ export class OpenSession implements ConnectSession {
       ],
       tags: [...tags],
     });
-    const { rpc } = this.#parts;
     return this.#operation(operationId, { signal }, () => rpc.stream(service.executePlan, request(), headers));
   }
 

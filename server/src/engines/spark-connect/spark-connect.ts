@@ -6,9 +6,8 @@
  *     session ── settings and temporary views
  *       execution ── one statement: events, each with a position to go on from
  *
- * Every statement is sent as a query (`plan.root`). A command runs then as well, exactly once, and one trip does for all:
- * rows come with Spark's types and in batches whatever their number. Spark's own clients ask first (`sql_command`), and
- * again for the rows, which takes longer for queries and ends in an error for commands with many rows.
+ * Every statement is sent as a query, and one trip does for all. Spark's own clients ask first what it is
+ * (`sql_command`), and again for the rows, which takes longer for queries and is an error for commands with many rows.
  */
 import { randomUUID } from "node:crypto";
 import type { Log } from "../../lib/log.ts";
@@ -27,6 +26,8 @@ export interface ConnectOptions {
   readonly tls?: boolean;
   /** Sessions belong to it: the same id of another user's is another session. */
   readonly sessionUser: string;
+  /** The server has our extension (`jvm/connect/StoredResults.scala`): a result may be larger than its heap. */
+  readonly storedResults?: boolean;
   readonly log?: Log;
   readonly patience?: Patience;
 }
@@ -43,11 +44,12 @@ export interface ConnectChannel {
 
 const PING_LIMIT_MS = 5_000;
 
-export function openConnect({ sessionUser, log, patience, ...address }: ConnectOptions): ConnectChannel {
+export function openConnect(options: ConnectOptions): ConnectChannel {
+  const { sessionUser, log, patience, storedResults = false, ...address } = options;
   const rpc = new ConnectRpc(address);
   const userContext = { userId: sessionUser };
   return {
-    session: (known) => new OpenSession({ rpc, user: sessionUser, log, patience }, known),
+    session: (known) => new OpenSession({ rpc, user: sessionUser, log, patience, storedResults }, known),
     ping: () => ping(rpc, sessionUser),
     async version() {
       const sessionId = randomUUID();

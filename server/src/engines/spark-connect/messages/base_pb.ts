@@ -4,6 +4,9 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_google_protobuf_any } from "@bufbuild/protobuf/wkt";
+import type { Command } from "./commands_pb.ts";
+import { file_spark_connect_commands } from "./commands_pb.ts";
 import type { Relation } from "./relations_pb.ts";
 import { file_spark_connect_relations } from "./relations_pb.ts";
 import type { DataType } from "./types_pb.ts";
@@ -13,8 +16,12 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 /**
  * Describes the file spark/connect/base.proto.
  */
-export const file_spark_connect_base: GenFile = /*@__PURE__*/
-  fileDesc("ChhzcGFyay9jb25uZWN0L2Jhc2UucHJvdG8SDXNwYXJrLmNvbm5lY3QiOgoEUGxhbhInCgRyb290GAEgASgLMhcuc3BhcmsuY29ubmVjdC5SZWxhdGlvbkgAQgkKB29wX3R5cGUiHgoLVXNlckNvbnRleHQSDwoHdXNlcl9pZBgBIAEoCSLoAQoSQW5hbHl6ZVBsYW5SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSMAoMdXNlcl9jb250ZXh0GAIgASgLMhouc3BhcmsuY29ubmVjdC5Vc2VyQ29udGV4dBIYCgtjbGllbnRfdHlwZRgDIAEoCUgBiAEBEkcKDXNwYXJrX3ZlcnNpb24YCiABKAsyLi5zcGFyay5jb25uZWN0LkFuYWx5emVQbGFuUmVxdWVzdC5TcGFya1ZlcnNpb25IABoOCgxTcGFya1ZlcnNpb25CCQoHYW5hbHl6ZUIOCgxfY2xpZW50X3R5cGUivgEKE0FuYWx5emVQbGFuUmVzcG9uc2USEgoKc2Vzc2lvbl9pZBgBIAEoCRIeChZzZXJ2ZXJfc2lkZV9zZXNzaW9uX2lkGA8gASgJEkgKDXNwYXJrX3ZlcnNpb24YCCABKAsyLy5zcGFyay5jb25uZWN0LkFuYWx5emVQbGFuUmVzcG9uc2UuU3BhcmtWZXJzaW9uSAAaHwoMU3BhcmtWZXJzaW9uEg8KB3ZlcnNpb24YASABKAlCCAoGcmVzdWx0IrQEChJFeGVjdXRlUGxhblJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIzCiZjbGllbnRfb2JzZXJ2ZWRfc2VydmVyX3NpZGVfc2Vzc2lvbl9pZBgIIAEoCUgAiAEBEjAKDHVzZXJfY29udGV4dBgCIAEoCzIaLnNwYXJrLmNvbm5lY3QuVXNlckNvbnRleHQSGQoMb3BlcmF0aW9uX2lkGAYgASgJSAGIAQESIQoEcGxhbhgDIAEoCzITLnNwYXJrLmNvbm5lY3QuUGxhbhIYCgtjbGllbnRfdHlwZRgEIAEoCUgCiAEBEkgKD3JlcXVlc3Rfb3B0aW9ucxgFIAMoCzIvLnNwYXJrLmNvbm5lY3QuRXhlY3V0ZVBsYW5SZXF1ZXN0LlJlcXVlc3RPcHRpb24SDAoEdGFncxgHIAMoCRqmAQoNUmVxdWVzdE9wdGlvbhI6ChByZWF0dGFjaF9vcHRpb25zGAEgASgLMh4uc3BhcmsuY29ubmVjdC5SZWF0dGFjaE9wdGlvbnNIABJHChdyZXN1bHRfY2h1bmtpbmdfb3B0aW9ucxgCIAEoCzIkLnNwYXJrLmNvbm5lY3QuUmVzdWx0Q2h1bmtpbmdPcHRpb25zSABCEAoOcmVxdWVzdF9vcHRpb25CKQonX2NsaWVudF9vYnNlcnZlZF9zZXJ2ZXJfc2lkZV9zZXNzaW9uX2lkQg8KDV9vcGVyYXRpb25faWRCDgoMX2NsaWVudF90eXBlIuEGChNFeGVjdXRlUGxhblJlc3BvbnNlEhIKCnNlc3Npb25faWQYASABKAkSHgoWc2VydmVyX3NpZGVfc2Vzc2lvbl9pZBgPIAEoCRIUCgxvcGVyYXRpb25faWQYDCABKAkSEwoLcmVzcG9uc2VfaWQYDSABKAkSRAoLYXJyb3dfYmF0Y2gYAiABKAsyLS5zcGFyay5jb25uZWN0LkV4ZWN1dGVQbGFuUmVzcG9uc2UuQXJyb3dCYXRjaEgAEkwKD3Jlc3VsdF9jb21wbGV0ZRgOIAEoCzIxLnNwYXJrLmNvbm5lY3QuRXhlY3V0ZVBsYW5SZXNwb25zZS5SZXN1bHRDb21wbGV0ZUgAElIKEmV4ZWN1dGlvbl9wcm9ncmVzcxgSIAEoCzI0LnNwYXJrLmNvbm5lY3QuRXhlY3V0ZVBsYW5SZXNwb25zZS5FeGVjdXRpb25Qcm9ncmVzc0gAEicKBnNjaGVtYRgHIAEoCzIXLnNwYXJrLmNvbm5lY3QuRGF0YVR5cGUavQEKCkFycm93QmF0Y2gSEQoJcm93X2NvdW50GAEgASgDEgwKBGRhdGEYAiABKAwSGQoMc3RhcnRfb2Zmc2V0GAMgASgDSACIAQESGAoLY2h1bmtfaW5kZXgYBCABKANIAYgBARIgChNudW1fY2h1bmtzX2luX2JhdGNoGAUgASgDSAKIAQFCDwoNX3N0YXJ0X29mZnNldEIOCgxfY2h1bmtfaW5kZXhCFgoUX251bV9jaHVua3NfaW5fYmF0Y2gaEAoOUmVzdWx0Q29tcGxldGUa9gEKEUV4ZWN1dGlvblByb2dyZXNzEk4KBnN0YWdlcxgBIAMoCzI+LnNwYXJrLmNvbm5lY3QuRXhlY3V0ZVBsYW5SZXNwb25zZS5FeGVjdXRpb25Qcm9ncmVzcy5TdGFnZUluZm8SGgoSbnVtX2luZmxpZ2h0X3Rhc2tzGAIgASgDGnUKCVN0YWdlSW5mbxIQCghzdGFnZV9pZBgBIAEoAxIRCgludW1fdGFza3MYAiABKAMSGwoTbnVtX2NvbXBsZXRlZF90YXNrcxgDIAEoAxIYChBpbnB1dF9ieXRlc19yZWFkGAQgASgDEgwKBGRvbmUYBSABKAhCDwoNcmVzcG9uc2VfdHlwZSI1CghLZXlWYWx1ZRILCgNrZXkYASABKAkSEgoFdmFsdWUYAiABKAlIAIgBAUIICgZfdmFsdWUijAQKDUNvbmZpZ1JlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIzCiZjbGllbnRfb2JzZXJ2ZWRfc2VydmVyX3NpZGVfc2Vzc2lvbl9pZBgIIAEoCUgAiAEBEjAKDHVzZXJfY29udGV4dBgCIAEoCzIaLnNwYXJrLmNvbm5lY3QuVXNlckNvbnRleHQSOQoJb3BlcmF0aW9uGAMgASgLMiYuc3BhcmsuY29ubmVjdC5Db25maWdSZXF1ZXN0Lk9wZXJhdGlvbhIYCgtjbGllbnRfdHlwZRgEIAEoCUgBiAEBGoUBCglPcGVyYXRpb24SLwoDc2V0GAEgASgLMiAuc3BhcmsuY29ubmVjdC5Db25maWdSZXF1ZXN0LlNldEgAEjwKCmdldF9vcHRpb24YBCABKAsyJi5zcGFyay5jb25uZWN0LkNvbmZpZ1JlcXVlc3QuR2V0T3B0aW9uSABCCQoHb3BfdHlwZRpNCgNTZXQSJgoFcGFpcnMYASADKAsyFy5zcGFyay5jb25uZWN0LktleVZhbHVlEhMKBnNpbGVudBgCIAEoCEgAiAEBQgkKB19zaWxlbnQaGQoJR2V0T3B0aW9uEgwKBGtleXMYASADKAlCKQonX2NsaWVudF9vYnNlcnZlZF9zZXJ2ZXJfc2lkZV9zZXNzaW9uX2lkQg4KDF9jbGllbnRfdHlwZSJ+Cg5Db25maWdSZXNwb25zZRISCgpzZXNzaW9uX2lkGAEgASgJEh4KFnNlcnZlcl9zaWRlX3Nlc3Npb25faWQYBCABKAkSJgoFcGFpcnMYAiADKAsyFy5zcGFyay5jb25uZWN0LktleVZhbHVlEhAKCHdhcm5pbmdzGAMgAygJItEDChBJbnRlcnJ1cHRSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSMwomY2xpZW50X29ic2VydmVkX3NlcnZlcl9zaWRlX3Nlc3Npb25faWQYByABKAlIAYgBARIwCgx1c2VyX2NvbnRleHQYAiABKAsyGi5zcGFyay5jb25uZWN0LlVzZXJDb250ZXh0EhgKC2NsaWVudF90eXBlGAMgASgJSAKIAQESRQoOaW50ZXJydXB0X3R5cGUYBCABKA4yLS5zcGFyay5jb25uZWN0LkludGVycnVwdFJlcXVlc3QuSW50ZXJydXB0VHlwZRIWCgxvcGVyYXRpb25faWQYBiABKAlIACKAAQoNSW50ZXJydXB0VHlwZRIeChpJTlRFUlJVUFRfVFlQRV9VTlNQRUNJRklFRBAAEhYKEklOVEVSUlVQVF9UWVBFX0FMTBABEhYKEklOVEVSUlVQVF9UWVBFX1RBRxACEh8KG0lOVEVSUlVQVF9UWVBFX09QRVJBVElPTl9JRBADQgsKCWludGVycnVwdEIpCidfY2xpZW50X29ic2VydmVkX3NlcnZlcl9zaWRlX3Nlc3Npb25faWRCDgoMX2NsaWVudF90eXBlImAKEUludGVycnVwdFJlc3BvbnNlEhIKCnNlc3Npb25faWQYASABKAkSHgoWc2VydmVyX3NpZGVfc2Vzc2lvbl9pZBgDIAEoCRIXCg9pbnRlcnJ1cHRlZF9pZHMYAiADKAkiJwoPUmVhdHRhY2hPcHRpb25zEhQKDHJlYXR0YWNoYWJsZRgBIAEoCCKDAQoVUmVzdWx0Q2h1bmtpbmdPcHRpb25zEiIKGmFsbG93X2Fycm93X2JhdGNoX2NodW5raW5nGAEgASgIEicKGnByZWZlcnJlZF9hcnJvd19jaHVua19zaXplGAIgASgDSACIAQFCHQobX3ByZWZlcnJlZF9hcnJvd19jaHVua19zaXplIrICChZSZWF0dGFjaEV4ZWN1dGVSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSMwomY2xpZW50X29ic2VydmVkX3NlcnZlcl9zaWRlX3Nlc3Npb25faWQYBiABKAlIAIgBARIwCgx1c2VyX2NvbnRleHQYAiABKAsyGi5zcGFyay5jb25uZWN0LlVzZXJDb250ZXh0EhQKDG9wZXJhdGlvbl9pZBgDIAEoCRIYCgtjbGllbnRfdHlwZRgEIAEoCUgBiAEBEh0KEGxhc3RfcmVzcG9uc2VfaWQYBSABKAlIAogBAUIpCidfY2xpZW50X29ic2VydmVkX3NlcnZlcl9zaWRlX3Nlc3Npb25faWRCDgoMX2NsaWVudF90eXBlQhMKEV9sYXN0X3Jlc3BvbnNlX2lkIu8CChVSZWxlYXNlRXhlY3V0ZVJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIwCgx1c2VyX2NvbnRleHQYAiABKAsyGi5zcGFyay5jb25uZWN0LlVzZXJDb250ZXh0EhQKDG9wZXJhdGlvbl9pZBgDIAEoCRIYCgtjbGllbnRfdHlwZRgEIAEoCUgBiAEBEkYKC3JlbGVhc2VfYWxsGAUgASgLMi8uc3BhcmsuY29ubmVjdC5SZWxlYXNlRXhlY3V0ZVJlcXVlc3QuUmVsZWFzZUFsbEgAEkoKDXJlbGVhc2VfdW50aWwYBiABKAsyMS5zcGFyay5jb25uZWN0LlJlbGVhc2VFeGVjdXRlUmVxdWVzdC5SZWxlYXNlVW50aWxIABoMCgpSZWxlYXNlQWxsGiMKDFJlbGVhc2VVbnRpbBITCgtyZXNwb25zZV9pZBgBIAEoCUIJCgdyZWxlYXNlQg4KDF9jbGllbnRfdHlwZSJ4ChZSZWxlYXNlRXhlY3V0ZVJlc3BvbnNlEhIKCnNlc3Npb25faWQYASABKAkSHgoWc2VydmVyX3NpZGVfc2Vzc2lvbl9pZBgDIAEoCRIZCgxvcGVyYXRpb25faWQYAiABKAlIAIgBAUIPCg1fb3BlcmF0aW9uX2lkIocBChVSZWxlYXNlU2Vzc2lvblJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIwCgx1c2VyX2NvbnRleHQYAiABKAsyGi5zcGFyay5jb25uZWN0LlVzZXJDb250ZXh0EhgKC2NsaWVudF90eXBlGAMgASgJSACIAQFCDgoMX2NsaWVudF90eXBlIkwKFlJlbGVhc2VTZXNzaW9uUmVzcG9uc2USEgoKc2Vzc2lvbl9pZBgBIAEoCRIeChZzZXJ2ZXJfc2lkZV9zZXNzaW9uX2lkGAIgASgJIpwBChhGZXRjaEVycm9yRGV0YWlsc1JlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIwCgx1c2VyX2NvbnRleHQYAiABKAsyGi5zcGFyay5jb25uZWN0LlVzZXJDb250ZXh0EhAKCGVycm9yX2lkGAMgASgJEhgKC2NsaWVudF90eXBlGAQgASgJSACIAQFCDgoMX2NsaWVudF90eXBlIs0DChlGZXRjaEVycm9yRGV0YWlsc1Jlc3BvbnNlEh4KFnNlcnZlcl9zaWRlX3Nlc3Npb25faWQYAyABKAkSEgoKc2Vzc2lvbl9pZBgEIAEoCRIbCg5yb290X2Vycm9yX2lkeBgBIAEoBUgAiAEBEj4KBmVycm9ycxgCIAMoCzIuLnNwYXJrLmNvbm5lY3QuRmV0Y2hFcnJvckRldGFpbHNSZXNwb25zZS5FcnJvchpgCg5TcGFya1Rocm93YWJsZRIYCgtlcnJvcl9jbGFzcxgBIAEoCUgAiAEBEhYKCXNxbF9zdGF0ZRgEIAEoCUgBiAEBQg4KDF9lcnJvcl9jbGFzc0IMCgpfc3FsX3N0YXRlGqkBCgVFcnJvchIPCgdtZXNzYWdlGAIgASgJEhYKCWNhdXNlX2lkeBgEIAEoBUgAiAEBElUKD3NwYXJrX3Rocm93YWJsZRgFIAEoCzI3LnNwYXJrLmNvbm5lY3QuRmV0Y2hFcnJvckRldGFpbHNSZXNwb25zZS5TcGFya1Rocm93YWJsZUgBiAEBQgwKCl9jYXVzZV9pZHhCEgoQX3NwYXJrX3Rocm93YWJsZUIRCg9fcm9vdF9lcnJvcl9pZHgy8AUKE1NwYXJrQ29ubmVjdFNlcnZpY2USWAoLRXhlY3V0ZVBsYW4SIS5zcGFyay5jb25uZWN0LkV4ZWN1dGVQbGFuUmVxdWVzdBoiLnNwYXJrLmNvbm5lY3QuRXhlY3V0ZVBsYW5SZXNwb25zZSIAMAESVgoLQW5hbHl6ZVBsYW4SIS5zcGFyay5jb25uZWN0LkFuYWx5emVQbGFuUmVxdWVzdBoiLnNwYXJrLmNvbm5lY3QuQW5hbHl6ZVBsYW5SZXNwb25zZSIAEkcKBkNvbmZpZxIcLnNwYXJrLmNvbm5lY3QuQ29uZmlnUmVxdWVzdBodLnNwYXJrLmNvbm5lY3QuQ29uZmlnUmVzcG9uc2UiABJQCglJbnRlcnJ1cHQSHy5zcGFyay5jb25uZWN0LkludGVycnVwdFJlcXVlc3QaIC5zcGFyay5jb25uZWN0LkludGVycnVwdFJlc3BvbnNlIgASYAoPUmVhdHRhY2hFeGVjdXRlEiUuc3BhcmsuY29ubmVjdC5SZWF0dGFjaEV4ZWN1dGVSZXF1ZXN0GiIuc3BhcmsuY29ubmVjdC5FeGVjdXRlUGxhblJlc3BvbnNlIgAwARJfCg5SZWxlYXNlRXhlY3V0ZRIkLnNwYXJrLmNvbm5lY3QuUmVsZWFzZUV4ZWN1dGVSZXF1ZXN0GiUuc3BhcmsuY29ubmVjdC5SZWxlYXNlRXhlY3V0ZVJlc3BvbnNlIgASXwoOUmVsZWFzZVNlc3Npb24SJC5zcGFyay5jb25uZWN0LlJlbGVhc2VTZXNzaW9uUmVxdWVzdBolLnNwYXJrLmNvbm5lY3QuUmVsZWFzZVNlc3Npb25SZXNwb25zZSIAEmgKEUZldGNoRXJyb3JEZXRhaWxzEicuc3BhcmsuY29ubmVjdC5GZXRjaEVycm9yRGV0YWlsc1JlcXVlc3QaKC5zcGFyay5jb25uZWN0LkZldGNoRXJyb3JEZXRhaWxzUmVzcG9uc2UiAGIGcHJvdG8z", [file_spark_connect_relations, file_spark_connect_types]);
+export const file_spark_connect_base: GenFile =
+  /*@__PURE__*/
+  fileDesc(
+    "ChhzcGFyay9jb25uZWN0L2Jhc2UucHJvdG8SDXNwYXJrLmNvbm5lY3QiZQoEUGxhbhInCgRyb290GAEgASgLMhcuc3BhcmsuY29ubmVjdC5SZWxhdGlvbkgAEikKB2NvbW1hbmQYAiABKAsyFi5zcGFyay5jb25uZWN0LkNvbW1hbmRIAEIJCgdvcF90eXBlIh4KC1VzZXJDb250ZXh0Eg8KB3VzZXJfaWQYASABKAki6AEKEkFuYWx5emVQbGFuUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEjAKDHVzZXJfY29udGV4dBgCIAEoCzIaLnNwYXJrLmNvbm5lY3QuVXNlckNvbnRleHQSGAoLY2xpZW50X3R5cGUYAyABKAlIAYgBARJHCg1zcGFya192ZXJzaW9uGAogASgLMi4uc3BhcmsuY29ubmVjdC5BbmFseXplUGxhblJlcXVlc3QuU3BhcmtWZXJzaW9uSAAaDgoMU3BhcmtWZXJzaW9uQgkKB2FuYWx5emVCDgoMX2NsaWVudF90eXBlIr4BChNBbmFseXplUGxhblJlc3BvbnNlEhIKCnNlc3Npb25faWQYASABKAkSHgoWc2VydmVyX3NpZGVfc2Vzc2lvbl9pZBgPIAEoCRJICg1zcGFya192ZXJzaW9uGAggASgLMi8uc3BhcmsuY29ubmVjdC5BbmFseXplUGxhblJlc3BvbnNlLlNwYXJrVmVyc2lvbkgAGh8KDFNwYXJrVmVyc2lvbhIPCgd2ZXJzaW9uGAEgASgJQggKBnJlc3VsdCK0BAoSRXhlY3V0ZVBsYW5SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSMwomY2xpZW50X29ic2VydmVkX3NlcnZlcl9zaWRlX3Nlc3Npb25faWQYCCABKAlIAIgBARIwCgx1c2VyX2NvbnRleHQYAiABKAsyGi5zcGFyay5jb25uZWN0LlVzZXJDb250ZXh0EhkKDG9wZXJhdGlvbl9pZBgGIAEoCUgBiAEBEiEKBHBsYW4YAyABKAsyEy5zcGFyay5jb25uZWN0LlBsYW4SGAoLY2xpZW50X3R5cGUYBCABKAlIAogBARJICg9yZXF1ZXN0X29wdGlvbnMYBSADKAsyLy5zcGFyay5jb25uZWN0LkV4ZWN1dGVQbGFuUmVxdWVzdC5SZXF1ZXN0T3B0aW9uEgwKBHRhZ3MYByADKAkapgEKDVJlcXVlc3RPcHRpb24SOgoQcmVhdHRhY2hfb3B0aW9ucxgBIAEoCzIeLnNwYXJrLmNvbm5lY3QuUmVhdHRhY2hPcHRpb25zSAASRwoXcmVzdWx0X2NodW5raW5nX29wdGlvbnMYAiABKAsyJC5zcGFyay5jb25uZWN0LlJlc3VsdENodW5raW5nT3B0aW9uc0gAQhAKDnJlcXVlc3Rfb3B0aW9uQikKJ19jbGllbnRfb2JzZXJ2ZWRfc2VydmVyX3NpZGVfc2Vzc2lvbl9pZEIPCg1fb3BlcmF0aW9uX2lkQg4KDF9jbGllbnRfdHlwZSLhBgoTRXhlY3V0ZVBsYW5SZXNwb25zZRISCgpzZXNzaW9uX2lkGAEgASgJEh4KFnNlcnZlcl9zaWRlX3Nlc3Npb25faWQYDyABKAkSFAoMb3BlcmF0aW9uX2lkGAwgASgJEhMKC3Jlc3BvbnNlX2lkGA0gASgJEkQKC2Fycm93X2JhdGNoGAIgASgLMi0uc3BhcmsuY29ubmVjdC5FeGVjdXRlUGxhblJlc3BvbnNlLkFycm93QmF0Y2hIABJMCg9yZXN1bHRfY29tcGxldGUYDiABKAsyMS5zcGFyay5jb25uZWN0LkV4ZWN1dGVQbGFuUmVzcG9uc2UuUmVzdWx0Q29tcGxldGVIABJSChJleGVjdXRpb25fcHJvZ3Jlc3MYEiABKAsyNC5zcGFyay5jb25uZWN0LkV4ZWN1dGVQbGFuUmVzcG9uc2UuRXhlY3V0aW9uUHJvZ3Jlc3NIABInCgZzY2hlbWEYByABKAsyFy5zcGFyay5jb25uZWN0LkRhdGFUeXBlGr0BCgpBcnJvd0JhdGNoEhEKCXJvd19jb3VudBgBIAEoAxIMCgRkYXRhGAIgASgMEhkKDHN0YXJ0X29mZnNldBgDIAEoA0gAiAEBEhgKC2NodW5rX2luZGV4GAQgASgDSAGIAQESIAoTbnVtX2NodW5rc19pbl9iYXRjaBgFIAEoA0gCiAEBQg8KDV9zdGFydF9vZmZzZXRCDgoMX2NodW5rX2luZGV4QhYKFF9udW1fY2h1bmtzX2luX2JhdGNoGhAKDlJlc3VsdENvbXBsZXRlGvYBChFFeGVjdXRpb25Qcm9ncmVzcxJOCgZzdGFnZXMYASADKAsyPi5zcGFyay5jb25uZWN0LkV4ZWN1dGVQbGFuUmVzcG9uc2UuRXhlY3V0aW9uUHJvZ3Jlc3MuU3RhZ2VJbmZvEhoKEm51bV9pbmZsaWdodF90YXNrcxgCIAEoAxp1CglTdGFnZUluZm8SEAoIc3RhZ2VfaWQYASABKAMSEQoJbnVtX3Rhc2tzGAIgASgDEhsKE251bV9jb21wbGV0ZWRfdGFza3MYAyABKAMSGAoQaW5wdXRfYnl0ZXNfcmVhZBgEIAEoAxIMCgRkb25lGAUgASgIQg8KDXJlc3BvbnNlX3R5cGUiNQoIS2V5VmFsdWUSCwoDa2V5GAEgASgJEhIKBXZhbHVlGAIgASgJSACIAQFCCAoGX3ZhbHVlIowECg1Db25maWdSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSMwomY2xpZW50X29ic2VydmVkX3NlcnZlcl9zaWRlX3Nlc3Npb25faWQYCCABKAlIAIgBARIwCgx1c2VyX2NvbnRleHQYAiABKAsyGi5zcGFyay5jb25uZWN0LlVzZXJDb250ZXh0EjkKCW9wZXJhdGlvbhgDIAEoCzImLnNwYXJrLmNvbm5lY3QuQ29uZmlnUmVxdWVzdC5PcGVyYXRpb24SGAoLY2xpZW50X3R5cGUYBCABKAlIAYgBARqFAQoJT3BlcmF0aW9uEi8KA3NldBgBIAEoCzIgLnNwYXJrLmNvbm5lY3QuQ29uZmlnUmVxdWVzdC5TZXRIABI8CgpnZXRfb3B0aW9uGAQgASgLMiYuc3BhcmsuY29ubmVjdC5Db25maWdSZXF1ZXN0LkdldE9wdGlvbkgAQgkKB29wX3R5cGUaTQoDU2V0EiYKBXBhaXJzGAEgAygLMhcuc3BhcmsuY29ubmVjdC5LZXlWYWx1ZRITCgZzaWxlbnQYAiABKAhIAIgBAUIJCgdfc2lsZW50GhkKCUdldE9wdGlvbhIMCgRrZXlzGAEgAygJQikKJ19jbGllbnRfb2JzZXJ2ZWRfc2VydmVyX3NpZGVfc2Vzc2lvbl9pZEIOCgxfY2xpZW50X3R5cGUifgoOQ29uZmlnUmVzcG9uc2USEgoKc2Vzc2lvbl9pZBgBIAEoCRIeChZzZXJ2ZXJfc2lkZV9zZXNzaW9uX2lkGAQgASgJEiYKBXBhaXJzGAIgAygLMhcuc3BhcmsuY29ubmVjdC5LZXlWYWx1ZRIQCgh3YXJuaW5ncxgDIAMoCSLRAwoQSW50ZXJydXB0UmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEjMKJmNsaWVudF9vYnNlcnZlZF9zZXJ2ZXJfc2lkZV9zZXNzaW9uX2lkGAcgASgJSAGIAQESMAoMdXNlcl9jb250ZXh0GAIgASgLMhouc3BhcmsuY29ubmVjdC5Vc2VyQ29udGV4dBIYCgtjbGllbnRfdHlwZRgDIAEoCUgCiAEBEkUKDmludGVycnVwdF90eXBlGAQgASgOMi0uc3BhcmsuY29ubmVjdC5JbnRlcnJ1cHRSZXF1ZXN0LkludGVycnVwdFR5cGUSFgoMb3BlcmF0aW9uX2lkGAYgASgJSAAigAEKDUludGVycnVwdFR5cGUSHgoaSU5URVJSVVBUX1RZUEVfVU5TUEVDSUZJRUQQABIWChJJTlRFUlJVUFRfVFlQRV9BTEwQARIWChJJTlRFUlJVUFRfVFlQRV9UQUcQAhIfChtJTlRFUlJVUFRfVFlQRV9PUEVSQVRJT05fSUQQA0ILCglpbnRlcnJ1cHRCKQonX2NsaWVudF9vYnNlcnZlZF9zZXJ2ZXJfc2lkZV9zZXNzaW9uX2lkQg4KDF9jbGllbnRfdHlwZSJgChFJbnRlcnJ1cHRSZXNwb25zZRISCgpzZXNzaW9uX2lkGAEgASgJEh4KFnNlcnZlcl9zaWRlX3Nlc3Npb25faWQYAyABKAkSFwoPaW50ZXJydXB0ZWRfaWRzGAIgAygJIicKD1JlYXR0YWNoT3B0aW9ucxIUCgxyZWF0dGFjaGFibGUYASABKAgigwEKFVJlc3VsdENodW5raW5nT3B0aW9ucxIiChphbGxvd19hcnJvd19iYXRjaF9jaHVua2luZxgBIAEoCBInChpwcmVmZXJyZWRfYXJyb3dfY2h1bmtfc2l6ZRgCIAEoA0gAiAEBQh0KG19wcmVmZXJyZWRfYXJyb3dfY2h1bmtfc2l6ZSKyAgoWUmVhdHRhY2hFeGVjdXRlUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEjMKJmNsaWVudF9vYnNlcnZlZF9zZXJ2ZXJfc2lkZV9zZXNzaW9uX2lkGAYgASgJSACIAQESMAoMdXNlcl9jb250ZXh0GAIgASgLMhouc3BhcmsuY29ubmVjdC5Vc2VyQ29udGV4dBIUCgxvcGVyYXRpb25faWQYAyABKAkSGAoLY2xpZW50X3R5cGUYBCABKAlIAYgBARIdChBsYXN0X3Jlc3BvbnNlX2lkGAUgASgJSAKIAQFCKQonX2NsaWVudF9vYnNlcnZlZF9zZXJ2ZXJfc2lkZV9zZXNzaW9uX2lkQg4KDF9jbGllbnRfdHlwZUITChFfbGFzdF9yZXNwb25zZV9pZCLvAgoVUmVsZWFzZUV4ZWN1dGVSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSMAoMdXNlcl9jb250ZXh0GAIgASgLMhouc3BhcmsuY29ubmVjdC5Vc2VyQ29udGV4dBIUCgxvcGVyYXRpb25faWQYAyABKAkSGAoLY2xpZW50X3R5cGUYBCABKAlIAYgBARJGCgtyZWxlYXNlX2FsbBgFIAEoCzIvLnNwYXJrLmNvbm5lY3QuUmVsZWFzZUV4ZWN1dGVSZXF1ZXN0LlJlbGVhc2VBbGxIABJKCg1yZWxlYXNlX3VudGlsGAYgASgLMjEuc3BhcmsuY29ubmVjdC5SZWxlYXNlRXhlY3V0ZVJlcXVlc3QuUmVsZWFzZVVudGlsSAAaDAoKUmVsZWFzZUFsbBojCgxSZWxlYXNlVW50aWwSEwoLcmVzcG9uc2VfaWQYASABKAlCCQoHcmVsZWFzZUIOCgxfY2xpZW50X3R5cGUieAoWUmVsZWFzZUV4ZWN1dGVSZXNwb25zZRISCgpzZXNzaW9uX2lkGAEgASgJEh4KFnNlcnZlcl9zaWRlX3Nlc3Npb25faWQYAyABKAkSGQoMb3BlcmF0aW9uX2lkGAIgASgJSACIAQFCDwoNX29wZXJhdGlvbl9pZCKHAQoVUmVsZWFzZVNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSMAoMdXNlcl9jb250ZXh0GAIgASgLMhouc3BhcmsuY29ubmVjdC5Vc2VyQ29udGV4dBIYCgtjbGllbnRfdHlwZRgDIAEoCUgAiAEBQg4KDF9jbGllbnRfdHlwZSJMChZSZWxlYXNlU2Vzc2lvblJlc3BvbnNlEhIKCnNlc3Npb25faWQYASABKAkSHgoWc2VydmVyX3NpZGVfc2Vzc2lvbl9pZBgCIAEoCSKcAQoYRmV0Y2hFcnJvckRldGFpbHNSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSMAoMdXNlcl9jb250ZXh0GAIgASgLMhouc3BhcmsuY29ubmVjdC5Vc2VyQ29udGV4dBIQCghlcnJvcl9pZBgDIAEoCRIYCgtjbGllbnRfdHlwZRgEIAEoCUgAiAEBQg4KDF9jbGllbnRfdHlwZSLNAwoZRmV0Y2hFcnJvckRldGFpbHNSZXNwb25zZRIeChZzZXJ2ZXJfc2lkZV9zZXNzaW9uX2lkGAMgASgJEhIKCnNlc3Npb25faWQYBCABKAkSGwoOcm9vdF9lcnJvcl9pZHgYASABKAVIAIgBARI+CgZlcnJvcnMYAiADKAsyLi5zcGFyay5jb25uZWN0LkZldGNoRXJyb3JEZXRhaWxzUmVzcG9uc2UuRXJyb3IaYAoOU3BhcmtUaHJvd2FibGUSGAoLZXJyb3JfY2xhc3MYASABKAlIAIgBARIWCglzcWxfc3RhdGUYBCABKAlIAYgBAUIOCgxfZXJyb3JfY2xhc3NCDAoKX3NxbF9zdGF0ZRqpAQoFRXJyb3ISDwoHbWVzc2FnZRgCIAEoCRIWCgljYXVzZV9pZHgYBCABKAVIAIgBARJVCg9zcGFya190aHJvd2FibGUYBSABKAsyNy5zcGFyay5jb25uZWN0LkZldGNoRXJyb3JEZXRhaWxzUmVzcG9uc2UuU3BhcmtUaHJvd2FibGVIAYgBAUIMCgpfY2F1c2VfaWR4QhIKEF9zcGFya190aHJvd2FibGVCEQoPX3Jvb3RfZXJyb3JfaWR4MvAFChNTcGFya0Nvbm5lY3RTZXJ2aWNlElgKC0V4ZWN1dGVQbGFuEiEuc3BhcmsuY29ubmVjdC5FeGVjdXRlUGxhblJlcXVlc3QaIi5zcGFyay5jb25uZWN0LkV4ZWN1dGVQbGFuUmVzcG9uc2UiADABElYKC0FuYWx5emVQbGFuEiEuc3BhcmsuY29ubmVjdC5BbmFseXplUGxhblJlcXVlc3QaIi5zcGFyay5jb25uZWN0LkFuYWx5emVQbGFuUmVzcG9uc2UiABJHCgZDb25maWcSHC5zcGFyay5jb25uZWN0LkNvbmZpZ1JlcXVlc3QaHS5zcGFyay5jb25uZWN0LkNvbmZpZ1Jlc3BvbnNlIgASUAoJSW50ZXJydXB0Eh8uc3BhcmsuY29ubmVjdC5JbnRlcnJ1cHRSZXF1ZXN0GiAuc3BhcmsuY29ubmVjdC5JbnRlcnJ1cHRSZXNwb25zZSIAEmAKD1JlYXR0YWNoRXhlY3V0ZRIlLnNwYXJrLmNvbm5lY3QuUmVhdHRhY2hFeGVjdXRlUmVxdWVzdBoiLnNwYXJrLmNvbm5lY3QuRXhlY3V0ZVBsYW5SZXNwb25zZSIAMAESXwoOUmVsZWFzZUV4ZWN1dGUSJC5zcGFyay5jb25uZWN0LlJlbGVhc2VFeGVjdXRlUmVxdWVzdBolLnNwYXJrLmNvbm5lY3QuUmVsZWFzZUV4ZWN1dGVSZXNwb25zZSIAEl8KDlJlbGVhc2VTZXNzaW9uEiQuc3BhcmsuY29ubmVjdC5SZWxlYXNlU2Vzc2lvblJlcXVlc3QaJS5zcGFyay5jb25uZWN0LlJlbGVhc2VTZXNzaW9uUmVzcG9uc2UiABJoChFGZXRjaEVycm9yRGV0YWlscxInLnNwYXJrLmNvbm5lY3QuRmV0Y2hFcnJvckRldGFpbHNSZXF1ZXN0Giguc3BhcmsuY29ubmVjdC5GZXRjaEVycm9yRGV0YWlsc1Jlc3BvbnNlIgBiBnByb3RvMw",
+    [file_google_protobuf_any, file_spark_connect_commands, file_spark_connect_relations, file_spark_connect_types],
+  );
 
 /**
  * @generated from message spark.connect.Plan
@@ -23,21 +30,29 @@ export type Plan = Message<"spark.connect.Plan"> & {
   /**
    * @generated from oneof spark.connect.Plan.op_type
    */
-  opType: {
-    /**
-     * @generated from field: spark.connect.Relation root = 1;
-     */
-    value: Relation;
-    case: "root";
-  } | { case: undefined; value?: undefined };
+  opType:
+    | {
+        /**
+         * @generated from field: spark.connect.Relation root = 1;
+         */
+        value: Relation;
+        case: "root";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.Command command = 2;
+         */
+        value: Command;
+        case: "command";
+      }
+    | { case: undefined; value?: undefined };
 };
 
 /**
  * Describes the message spark.connect.Plan.
  * Use `create(PlanSchema)` to create a new message.
  */
-export const PlanSchema: GenMessage<Plan> = /*@__PURE__*/
-  messageDesc(file_spark_connect_base, 0);
+export const PlanSchema: GenMessage<Plan> = /*@__PURE__*/ messageDesc(file_spark_connect_base, 0);
 
 /**
  * @generated from message spark.connect.UserContext
@@ -53,8 +68,7 @@ export type UserContext = Message<"spark.connect.UserContext"> & {
  * Describes the message spark.connect.UserContext.
  * Use `create(UserContextSchema)` to create a new message.
  */
-export const UserContextSchema: GenMessage<UserContext> = /*@__PURE__*/
-  messageDesc(file_spark_connect_base, 1);
+export const UserContextSchema: GenMessage<UserContext> = /*@__PURE__*/ messageDesc(file_spark_connect_base, 1);
 
 /**
  * @generated from message spark.connect.AnalyzePlanRequest
@@ -78,33 +92,36 @@ export type AnalyzePlanRequest = Message<"spark.connect.AnalyzePlanRequest"> & {
   /**
    * @generated from oneof spark.connect.AnalyzePlanRequest.analyze
    */
-  analyze: {
-    /**
-     * @generated from field: spark.connect.AnalyzePlanRequest.SparkVersion spark_version = 10;
-     */
-    value: AnalyzePlanRequest_SparkVersion;
-    case: "sparkVersion";
-  } | { case: undefined; value?: undefined };
+  analyze:
+    | {
+        /**
+         * @generated from field: spark.connect.AnalyzePlanRequest.SparkVersion spark_version = 10;
+         */
+        value: AnalyzePlanRequest_SparkVersion;
+        case: "sparkVersion";
+      }
+    | { case: undefined; value?: undefined };
 };
 
 /**
  * Describes the message spark.connect.AnalyzePlanRequest.
  * Use `create(AnalyzePlanRequestSchema)` to create a new message.
  */
-export const AnalyzePlanRequestSchema: GenMessage<AnalyzePlanRequest> = /*@__PURE__*/
+export const AnalyzePlanRequestSchema: GenMessage<AnalyzePlanRequest> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 2);
 
 /**
  * @generated from message spark.connect.AnalyzePlanRequest.SparkVersion
  */
-export type AnalyzePlanRequest_SparkVersion = Message<"spark.connect.AnalyzePlanRequest.SparkVersion"> & {
-};
+export type AnalyzePlanRequest_SparkVersion = Message<"spark.connect.AnalyzePlanRequest.SparkVersion"> & {};
 
 /**
  * Describes the message spark.connect.AnalyzePlanRequest.SparkVersion.
  * Use `create(AnalyzePlanRequest_SparkVersionSchema)` to create a new message.
  */
-export const AnalyzePlanRequest_SparkVersionSchema: GenMessage<AnalyzePlanRequest_SparkVersion> = /*@__PURE__*/
+export const AnalyzePlanRequest_SparkVersionSchema: GenMessage<AnalyzePlanRequest_SparkVersion> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 2, 0);
 
 /**
@@ -124,20 +141,23 @@ export type AnalyzePlanResponse = Message<"spark.connect.AnalyzePlanResponse"> &
   /**
    * @generated from oneof spark.connect.AnalyzePlanResponse.result
    */
-  result: {
-    /**
-     * @generated from field: spark.connect.AnalyzePlanResponse.SparkVersion spark_version = 8;
-     */
-    value: AnalyzePlanResponse_SparkVersion;
-    case: "sparkVersion";
-  } | { case: undefined; value?: undefined };
+  result:
+    | {
+        /**
+         * @generated from field: spark.connect.AnalyzePlanResponse.SparkVersion spark_version = 8;
+         */
+        value: AnalyzePlanResponse_SparkVersion;
+        case: "sparkVersion";
+      }
+    | { case: undefined; value?: undefined };
 };
 
 /**
  * Describes the message spark.connect.AnalyzePlanResponse.
  * Use `create(AnalyzePlanResponseSchema)` to create a new message.
  */
-export const AnalyzePlanResponseSchema: GenMessage<AnalyzePlanResponse> = /*@__PURE__*/
+export const AnalyzePlanResponseSchema: GenMessage<AnalyzePlanResponse> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 3);
 
 /**
@@ -154,7 +174,8 @@ export type AnalyzePlanResponse_SparkVersion = Message<"spark.connect.AnalyzePla
  * Describes the message spark.connect.AnalyzePlanResponse.SparkVersion.
  * Use `create(AnalyzePlanResponse_SparkVersionSchema)` to create a new message.
  */
-export const AnalyzePlanResponse_SparkVersionSchema: GenMessage<AnalyzePlanResponse_SparkVersion> = /*@__PURE__*/
+export const AnalyzePlanResponse_SparkVersionSchema: GenMessage<AnalyzePlanResponse_SparkVersion> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 3, 0);
 
 /**
@@ -206,7 +227,8 @@ export type ExecutePlanRequest = Message<"spark.connect.ExecutePlanRequest"> & {
  * Describes the message spark.connect.ExecutePlanRequest.
  * Use `create(ExecutePlanRequestSchema)` to create a new message.
  */
-export const ExecutePlanRequestSchema: GenMessage<ExecutePlanRequest> = /*@__PURE__*/
+export const ExecutePlanRequestSchema: GenMessage<ExecutePlanRequest> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 4);
 
 /**
@@ -216,26 +238,30 @@ export type ExecutePlanRequest_RequestOption = Message<"spark.connect.ExecutePla
   /**
    * @generated from oneof spark.connect.ExecutePlanRequest.RequestOption.request_option
    */
-  requestOption: {
-    /**
-     * @generated from field: spark.connect.ReattachOptions reattach_options = 1;
-     */
-    value: ReattachOptions;
-    case: "reattachOptions";
-  } | {
-    /**
-     * @generated from field: spark.connect.ResultChunkingOptions result_chunking_options = 2;
-     */
-    value: ResultChunkingOptions;
-    case: "resultChunkingOptions";
-  } | { case: undefined; value?: undefined };
+  requestOption:
+    | {
+        /**
+         * @generated from field: spark.connect.ReattachOptions reattach_options = 1;
+         */
+        value: ReattachOptions;
+        case: "reattachOptions";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.ResultChunkingOptions result_chunking_options = 2;
+         */
+        value: ResultChunkingOptions;
+        case: "resultChunkingOptions";
+      }
+    | { case: undefined; value?: undefined };
 };
 
 /**
  * Describes the message spark.connect.ExecutePlanRequest.RequestOption.
  * Use `create(ExecutePlanRequest_RequestOptionSchema)` to create a new message.
  */
-export const ExecutePlanRequest_RequestOptionSchema: GenMessage<ExecutePlanRequest_RequestOption> = /*@__PURE__*/
+export const ExecutePlanRequest_RequestOptionSchema: GenMessage<ExecutePlanRequest_RequestOption> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 4, 0);
 
 /**
@@ -265,25 +291,29 @@ export type ExecutePlanResponse = Message<"spark.connect.ExecutePlanResponse"> &
   /**
    * @generated from oneof spark.connect.ExecutePlanResponse.response_type
    */
-  responseType: {
-    /**
-     * @generated from field: spark.connect.ExecutePlanResponse.ArrowBatch arrow_batch = 2;
-     */
-    value: ExecutePlanResponse_ArrowBatch;
-    case: "arrowBatch";
-  } | {
-    /**
-     * @generated from field: spark.connect.ExecutePlanResponse.ResultComplete result_complete = 14;
-     */
-    value: ExecutePlanResponse_ResultComplete;
-    case: "resultComplete";
-  } | {
-    /**
-     * @generated from field: spark.connect.ExecutePlanResponse.ExecutionProgress execution_progress = 18;
-     */
-    value: ExecutePlanResponse_ExecutionProgress;
-    case: "executionProgress";
-  } | { case: undefined; value?: undefined };
+  responseType:
+    | {
+        /**
+         * @generated from field: spark.connect.ExecutePlanResponse.ArrowBatch arrow_batch = 2;
+         */
+        value: ExecutePlanResponse_ArrowBatch;
+        case: "arrowBatch";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.ExecutePlanResponse.ResultComplete result_complete = 14;
+         */
+        value: ExecutePlanResponse_ResultComplete;
+        case: "resultComplete";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.ExecutePlanResponse.ExecutionProgress execution_progress = 18;
+         */
+        value: ExecutePlanResponse_ExecutionProgress;
+        case: "executionProgress";
+      }
+    | { case: undefined; value?: undefined };
 
   /**
    * @generated from field: spark.connect.DataType schema = 7;
@@ -295,7 +325,8 @@ export type ExecutePlanResponse = Message<"spark.connect.ExecutePlanResponse"> &
  * Describes the message spark.connect.ExecutePlanResponse.
  * Use `create(ExecutePlanResponseSchema)` to create a new message.
  */
-export const ExecutePlanResponseSchema: GenMessage<ExecutePlanResponse> = /*@__PURE__*/
+export const ExecutePlanResponseSchema: GenMessage<ExecutePlanResponse> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 5);
 
 /**
@@ -332,20 +363,21 @@ export type ExecutePlanResponse_ArrowBatch = Message<"spark.connect.ExecutePlanR
  * Describes the message spark.connect.ExecutePlanResponse.ArrowBatch.
  * Use `create(ExecutePlanResponse_ArrowBatchSchema)` to create a new message.
  */
-export const ExecutePlanResponse_ArrowBatchSchema: GenMessage<ExecutePlanResponse_ArrowBatch> = /*@__PURE__*/
+export const ExecutePlanResponse_ArrowBatchSchema: GenMessage<ExecutePlanResponse_ArrowBatch> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 5, 0);
 
 /**
  * @generated from message spark.connect.ExecutePlanResponse.ResultComplete
  */
-export type ExecutePlanResponse_ResultComplete = Message<"spark.connect.ExecutePlanResponse.ResultComplete"> & {
-};
+export type ExecutePlanResponse_ResultComplete = Message<"spark.connect.ExecutePlanResponse.ResultComplete"> & {};
 
 /**
  * Describes the message spark.connect.ExecutePlanResponse.ResultComplete.
  * Use `create(ExecutePlanResponse_ResultCompleteSchema)` to create a new message.
  */
-export const ExecutePlanResponse_ResultCompleteSchema: GenMessage<ExecutePlanResponse_ResultComplete> = /*@__PURE__*/
+export const ExecutePlanResponse_ResultCompleteSchema: GenMessage<ExecutePlanResponse_ResultComplete> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 5, 1);
 
 /**
@@ -367,44 +399,47 @@ export type ExecutePlanResponse_ExecutionProgress = Message<"spark.connect.Execu
  * Describes the message spark.connect.ExecutePlanResponse.ExecutionProgress.
  * Use `create(ExecutePlanResponse_ExecutionProgressSchema)` to create a new message.
  */
-export const ExecutePlanResponse_ExecutionProgressSchema: GenMessage<ExecutePlanResponse_ExecutionProgress> = /*@__PURE__*/
+export const ExecutePlanResponse_ExecutionProgressSchema: GenMessage<ExecutePlanResponse_ExecutionProgress> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 5, 2);
 
 /**
  * @generated from message spark.connect.ExecutePlanResponse.ExecutionProgress.StageInfo
  */
-export type ExecutePlanResponse_ExecutionProgress_StageInfo = Message<"spark.connect.ExecutePlanResponse.ExecutionProgress.StageInfo"> & {
-  /**
-   * @generated from field: int64 stage_id = 1;
-   */
-  stageId: bigint;
+export type ExecutePlanResponse_ExecutionProgress_StageInfo =
+  Message<"spark.connect.ExecutePlanResponse.ExecutionProgress.StageInfo"> & {
+    /**
+     * @generated from field: int64 stage_id = 1;
+     */
+    stageId: bigint;
 
-  /**
-   * @generated from field: int64 num_tasks = 2;
-   */
-  numTasks: bigint;
+    /**
+     * @generated from field: int64 num_tasks = 2;
+     */
+    numTasks: bigint;
 
-  /**
-   * @generated from field: int64 num_completed_tasks = 3;
-   */
-  numCompletedTasks: bigint;
+    /**
+     * @generated from field: int64 num_completed_tasks = 3;
+     */
+    numCompletedTasks: bigint;
 
-  /**
-   * @generated from field: int64 input_bytes_read = 4;
-   */
-  inputBytesRead: bigint;
+    /**
+     * @generated from field: int64 input_bytes_read = 4;
+     */
+    inputBytesRead: bigint;
 
-  /**
-   * @generated from field: bool done = 5;
-   */
-  done: boolean;
-};
+    /**
+     * @generated from field: bool done = 5;
+     */
+    done: boolean;
+  };
 
 /**
  * Describes the message spark.connect.ExecutePlanResponse.ExecutionProgress.StageInfo.
  * Use `create(ExecutePlanResponse_ExecutionProgress_StageInfoSchema)` to create a new message.
  */
-export const ExecutePlanResponse_ExecutionProgress_StageInfoSchema: GenMessage<ExecutePlanResponse_ExecutionProgress_StageInfo> = /*@__PURE__*/
+export const ExecutePlanResponse_ExecutionProgress_StageInfoSchema: GenMessage<ExecutePlanResponse_ExecutionProgress_StageInfo> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 5, 2, 0);
 
 /**
@@ -426,8 +461,7 @@ export type KeyValue = Message<"spark.connect.KeyValue"> & {
  * Describes the message spark.connect.KeyValue.
  * Use `create(KeyValueSchema)` to create a new message.
  */
-export const KeyValueSchema: GenMessage<KeyValue> = /*@__PURE__*/
-  messageDesc(file_spark_connect_base, 6);
+export const KeyValueSchema: GenMessage<KeyValue> = /*@__PURE__*/ messageDesc(file_spark_connect_base, 6);
 
 /**
  * @generated from message spark.connect.ConfigRequest
@@ -463,8 +497,7 @@ export type ConfigRequest = Message<"spark.connect.ConfigRequest"> & {
  * Describes the message spark.connect.ConfigRequest.
  * Use `create(ConfigRequestSchema)` to create a new message.
  */
-export const ConfigRequestSchema: GenMessage<ConfigRequest> = /*@__PURE__*/
-  messageDesc(file_spark_connect_base, 7);
+export const ConfigRequestSchema: GenMessage<ConfigRequest> = /*@__PURE__*/ messageDesc(file_spark_connect_base, 7);
 
 /**
  * @generated from message spark.connect.ConfigRequest.Operation
@@ -473,26 +506,30 @@ export type ConfigRequest_Operation = Message<"spark.connect.ConfigRequest.Opera
   /**
    * @generated from oneof spark.connect.ConfigRequest.Operation.op_type
    */
-  opType: {
-    /**
-     * @generated from field: spark.connect.ConfigRequest.Set set = 1;
-     */
-    value: ConfigRequest_Set;
-    case: "set";
-  } | {
-    /**
-     * @generated from field: spark.connect.ConfigRequest.GetOption get_option = 4;
-     */
-    value: ConfigRequest_GetOption;
-    case: "getOption";
-  } | { case: undefined; value?: undefined };
+  opType:
+    | {
+        /**
+         * @generated from field: spark.connect.ConfigRequest.Set set = 1;
+         */
+        value: ConfigRequest_Set;
+        case: "set";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.ConfigRequest.GetOption get_option = 4;
+         */
+        value: ConfigRequest_GetOption;
+        case: "getOption";
+      }
+    | { case: undefined; value?: undefined };
 };
 
 /**
  * Describes the message spark.connect.ConfigRequest.Operation.
  * Use `create(ConfigRequest_OperationSchema)` to create a new message.
  */
-export const ConfigRequest_OperationSchema: GenMessage<ConfigRequest_Operation> = /*@__PURE__*/
+export const ConfigRequest_OperationSchema: GenMessage<ConfigRequest_Operation> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 7, 0);
 
 /**
@@ -514,7 +551,8 @@ export type ConfigRequest_Set = Message<"spark.connect.ConfigRequest.Set"> & {
  * Describes the message spark.connect.ConfigRequest.Set.
  * Use `create(ConfigRequest_SetSchema)` to create a new message.
  */
-export const ConfigRequest_SetSchema: GenMessage<ConfigRequest_Set> = /*@__PURE__*/
+export const ConfigRequest_SetSchema: GenMessage<ConfigRequest_Set> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 7, 1);
 
 /**
@@ -531,7 +569,8 @@ export type ConfigRequest_GetOption = Message<"spark.connect.ConfigRequest.GetOp
  * Describes the message spark.connect.ConfigRequest.GetOption.
  * Use `create(ConfigRequest_GetOptionSchema)` to create a new message.
  */
-export const ConfigRequest_GetOptionSchema: GenMessage<ConfigRequest_GetOption> = /*@__PURE__*/
+export const ConfigRequest_GetOptionSchema: GenMessage<ConfigRequest_GetOption> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 7, 2);
 
 /**
@@ -563,8 +602,7 @@ export type ConfigResponse = Message<"spark.connect.ConfigResponse"> & {
  * Describes the message spark.connect.ConfigResponse.
  * Use `create(ConfigResponseSchema)` to create a new message.
  */
-export const ConfigResponseSchema: GenMessage<ConfigResponse> = /*@__PURE__*/
-  messageDesc(file_spark_connect_base, 8);
+export const ConfigResponseSchema: GenMessage<ConfigResponse> = /*@__PURE__*/ messageDesc(file_spark_connect_base, 8);
 
 /**
  * @generated from message spark.connect.InterruptRequest
@@ -598,20 +636,23 @@ export type InterruptRequest = Message<"spark.connect.InterruptRequest"> & {
   /**
    * @generated from oneof spark.connect.InterruptRequest.interrupt
    */
-  interrupt: {
-    /**
-     * @generated from field: string operation_id = 6;
-     */
-    value: string;
-    case: "operationId";
-  } | { case: undefined; value?: undefined };
+  interrupt:
+    | {
+        /**
+         * @generated from field: string operation_id = 6;
+         */
+        value: string;
+        case: "operationId";
+      }
+    | { case: undefined; value?: undefined };
 };
 
 /**
  * Describes the message spark.connect.InterruptRequest.
  * Use `create(InterruptRequestSchema)` to create a new message.
  */
-export const InterruptRequestSchema: GenMessage<InterruptRequest> = /*@__PURE__*/
+export const InterruptRequestSchema: GenMessage<InterruptRequest> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 9);
 
 /**
@@ -642,12 +683,14 @@ export const InterruptRequest_InterruptType = {
 /**
  * @generated from enum spark.connect.InterruptRequest.InterruptType
  */
-export type InterruptRequest_InterruptType = (typeof InterruptRequest_InterruptType)[keyof typeof InterruptRequest_InterruptType] | UnknownEnum;
+export type InterruptRequest_InterruptType =
+  (typeof InterruptRequest_InterruptType)[keyof typeof InterruptRequest_InterruptType] | UnknownEnum;
 
 /**
  * Describes the enum spark.connect.InterruptRequest.InterruptType.
  */
-export const InterruptRequest_InterruptTypeSchema: GenEnum<InterruptRequest_InterruptType> = /*@__PURE__*/
+export const InterruptRequest_InterruptTypeSchema: GenEnum<InterruptRequest_InterruptType> =
+  /*@__PURE__*/
   enumDesc(file_spark_connect_base, 9, 0);
 
 /**
@@ -674,7 +717,8 @@ export type InterruptResponse = Message<"spark.connect.InterruptResponse"> & {
  * Describes the message spark.connect.InterruptResponse.
  * Use `create(InterruptResponseSchema)` to create a new message.
  */
-export const InterruptResponseSchema: GenMessage<InterruptResponse> = /*@__PURE__*/
+export const InterruptResponseSchema: GenMessage<InterruptResponse> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 10);
 
 /**
@@ -691,7 +735,8 @@ export type ReattachOptions = Message<"spark.connect.ReattachOptions"> & {
  * Describes the message spark.connect.ReattachOptions.
  * Use `create(ReattachOptionsSchema)` to create a new message.
  */
-export const ReattachOptionsSchema: GenMessage<ReattachOptions> = /*@__PURE__*/
+export const ReattachOptionsSchema: GenMessage<ReattachOptions> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 11);
 
 /**
@@ -713,7 +758,8 @@ export type ResultChunkingOptions = Message<"spark.connect.ResultChunkingOptions
  * Describes the message spark.connect.ResultChunkingOptions.
  * Use `create(ResultChunkingOptionsSchema)` to create a new message.
  */
-export const ResultChunkingOptionsSchema: GenMessage<ResultChunkingOptions> = /*@__PURE__*/
+export const ResultChunkingOptionsSchema: GenMessage<ResultChunkingOptions> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 12);
 
 /**
@@ -755,7 +801,8 @@ export type ReattachExecuteRequest = Message<"spark.connect.ReattachExecuteReque
  * Describes the message spark.connect.ReattachExecuteRequest.
  * Use `create(ReattachExecuteRequestSchema)` to create a new message.
  */
-export const ReattachExecuteRequestSchema: GenMessage<ReattachExecuteRequest> = /*@__PURE__*/
+export const ReattachExecuteRequestSchema: GenMessage<ReattachExecuteRequest> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 13);
 
 /**
@@ -785,39 +832,43 @@ export type ReleaseExecuteRequest = Message<"spark.connect.ReleaseExecuteRequest
   /**
    * @generated from oneof spark.connect.ReleaseExecuteRequest.release
    */
-  release: {
-    /**
-     * @generated from field: spark.connect.ReleaseExecuteRequest.ReleaseAll release_all = 5;
-     */
-    value: ReleaseExecuteRequest_ReleaseAll;
-    case: "releaseAll";
-  } | {
-    /**
-     * @generated from field: spark.connect.ReleaseExecuteRequest.ReleaseUntil release_until = 6;
-     */
-    value: ReleaseExecuteRequest_ReleaseUntil;
-    case: "releaseUntil";
-  } | { case: undefined; value?: undefined };
+  release:
+    | {
+        /**
+         * @generated from field: spark.connect.ReleaseExecuteRequest.ReleaseAll release_all = 5;
+         */
+        value: ReleaseExecuteRequest_ReleaseAll;
+        case: "releaseAll";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.ReleaseExecuteRequest.ReleaseUntil release_until = 6;
+         */
+        value: ReleaseExecuteRequest_ReleaseUntil;
+        case: "releaseUntil";
+      }
+    | { case: undefined; value?: undefined };
 };
 
 /**
  * Describes the message spark.connect.ReleaseExecuteRequest.
  * Use `create(ReleaseExecuteRequestSchema)` to create a new message.
  */
-export const ReleaseExecuteRequestSchema: GenMessage<ReleaseExecuteRequest> = /*@__PURE__*/
+export const ReleaseExecuteRequestSchema: GenMessage<ReleaseExecuteRequest> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 14);
 
 /**
  * @generated from message spark.connect.ReleaseExecuteRequest.ReleaseAll
  */
-export type ReleaseExecuteRequest_ReleaseAll = Message<"spark.connect.ReleaseExecuteRequest.ReleaseAll"> & {
-};
+export type ReleaseExecuteRequest_ReleaseAll = Message<"spark.connect.ReleaseExecuteRequest.ReleaseAll"> & {};
 
 /**
  * Describes the message spark.connect.ReleaseExecuteRequest.ReleaseAll.
  * Use `create(ReleaseExecuteRequest_ReleaseAllSchema)` to create a new message.
  */
-export const ReleaseExecuteRequest_ReleaseAllSchema: GenMessage<ReleaseExecuteRequest_ReleaseAll> = /*@__PURE__*/
+export const ReleaseExecuteRequest_ReleaseAllSchema: GenMessage<ReleaseExecuteRequest_ReleaseAll> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 14, 0);
 
 /**
@@ -834,7 +885,8 @@ export type ReleaseExecuteRequest_ReleaseUntil = Message<"spark.connect.ReleaseE
  * Describes the message spark.connect.ReleaseExecuteRequest.ReleaseUntil.
  * Use `create(ReleaseExecuteRequest_ReleaseUntilSchema)` to create a new message.
  */
-export const ReleaseExecuteRequest_ReleaseUntilSchema: GenMessage<ReleaseExecuteRequest_ReleaseUntil> = /*@__PURE__*/
+export const ReleaseExecuteRequest_ReleaseUntilSchema: GenMessage<ReleaseExecuteRequest_ReleaseUntil> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 14, 1);
 
 /**
@@ -861,7 +913,8 @@ export type ReleaseExecuteResponse = Message<"spark.connect.ReleaseExecuteRespon
  * Describes the message spark.connect.ReleaseExecuteResponse.
  * Use `create(ReleaseExecuteResponseSchema)` to create a new message.
  */
-export const ReleaseExecuteResponseSchema: GenMessage<ReleaseExecuteResponse> = /*@__PURE__*/
+export const ReleaseExecuteResponseSchema: GenMessage<ReleaseExecuteResponse> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 15);
 
 /**
@@ -888,7 +941,8 @@ export type ReleaseSessionRequest = Message<"spark.connect.ReleaseSessionRequest
  * Describes the message spark.connect.ReleaseSessionRequest.
  * Use `create(ReleaseSessionRequestSchema)` to create a new message.
  */
-export const ReleaseSessionRequestSchema: GenMessage<ReleaseSessionRequest> = /*@__PURE__*/
+export const ReleaseSessionRequestSchema: GenMessage<ReleaseSessionRequest> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 16);
 
 /**
@@ -910,7 +964,8 @@ export type ReleaseSessionResponse = Message<"spark.connect.ReleaseSessionRespon
  * Describes the message spark.connect.ReleaseSessionResponse.
  * Use `create(ReleaseSessionResponseSchema)` to create a new message.
  */
-export const ReleaseSessionResponseSchema: GenMessage<ReleaseSessionResponse> = /*@__PURE__*/
+export const ReleaseSessionResponseSchema: GenMessage<ReleaseSessionResponse> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 17);
 
 /**
@@ -942,7 +997,8 @@ export type FetchErrorDetailsRequest = Message<"spark.connect.FetchErrorDetailsR
  * Describes the message spark.connect.FetchErrorDetailsRequest.
  * Use `create(FetchErrorDetailsRequestSchema)` to create a new message.
  */
-export const FetchErrorDetailsRequestSchema: GenMessage<FetchErrorDetailsRequest> = /*@__PURE__*/
+export const FetchErrorDetailsRequestSchema: GenMessage<FetchErrorDetailsRequest> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 18);
 
 /**
@@ -974,29 +1030,32 @@ export type FetchErrorDetailsResponse = Message<"spark.connect.FetchErrorDetails
  * Describes the message spark.connect.FetchErrorDetailsResponse.
  * Use `create(FetchErrorDetailsResponseSchema)` to create a new message.
  */
-export const FetchErrorDetailsResponseSchema: GenMessage<FetchErrorDetailsResponse> = /*@__PURE__*/
+export const FetchErrorDetailsResponseSchema: GenMessage<FetchErrorDetailsResponse> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 19);
 
 /**
  * @generated from message spark.connect.FetchErrorDetailsResponse.SparkThrowable
  */
-export type FetchErrorDetailsResponse_SparkThrowable = Message<"spark.connect.FetchErrorDetailsResponse.SparkThrowable"> & {
-  /**
-   * @generated from field: optional string error_class = 1;
-   */
-  errorClass?: string | undefined;
+export type FetchErrorDetailsResponse_SparkThrowable =
+  Message<"spark.connect.FetchErrorDetailsResponse.SparkThrowable"> & {
+    /**
+     * @generated from field: optional string error_class = 1;
+     */
+    errorClass?: string | undefined;
 
-  /**
-   * @generated from field: optional string sql_state = 4;
-   */
-  sqlState?: string | undefined;
-};
+    /**
+     * @generated from field: optional string sql_state = 4;
+     */
+    sqlState?: string | undefined;
+  };
 
 /**
  * Describes the message spark.connect.FetchErrorDetailsResponse.SparkThrowable.
  * Use `create(FetchErrorDetailsResponse_SparkThrowableSchema)` to create a new message.
  */
-export const FetchErrorDetailsResponse_SparkThrowableSchema: GenMessage<FetchErrorDetailsResponse_SparkThrowable> = /*@__PURE__*/
+export const FetchErrorDetailsResponse_SparkThrowableSchema: GenMessage<FetchErrorDetailsResponse_SparkThrowable> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 19, 0);
 
 /**
@@ -1023,7 +1082,8 @@ export type FetchErrorDetailsResponse_Error = Message<"spark.connect.FetchErrorD
  * Describes the message spark.connect.FetchErrorDetailsResponse.Error.
  * Use `create(FetchErrorDetailsResponse_ErrorSchema)` to create a new message.
  */
-export const FetchErrorDetailsResponse_ErrorSchema: GenMessage<FetchErrorDetailsResponse_Error> = /*@__PURE__*/
+export const FetchErrorDetailsResponse_ErrorSchema: GenMessage<FetchErrorDetailsResponse_Error> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_base, 19, 1);
 
 /**
@@ -1037,7 +1097,7 @@ export const SparkConnectService: GenService<{
     methodKind: "server_streaming";
     input: typeof ExecutePlanRequestSchema;
     output: typeof ExecutePlanResponseSchema;
-  },
+  };
   /**
    * @generated from rpc spark.connect.SparkConnectService.AnalyzePlan
    */
@@ -1045,7 +1105,7 @@ export const SparkConnectService: GenService<{
     methodKind: "unary";
     input: typeof AnalyzePlanRequestSchema;
     output: typeof AnalyzePlanResponseSchema;
-  },
+  };
   /**
    * @generated from rpc spark.connect.SparkConnectService.Config
    */
@@ -1053,7 +1113,7 @@ export const SparkConnectService: GenService<{
     methodKind: "unary";
     input: typeof ConfigRequestSchema;
     output: typeof ConfigResponseSchema;
-  },
+  };
   /**
    * @generated from rpc spark.connect.SparkConnectService.Interrupt
    */
@@ -1061,7 +1121,7 @@ export const SparkConnectService: GenService<{
     methodKind: "unary";
     input: typeof InterruptRequestSchema;
     output: typeof InterruptResponseSchema;
-  },
+  };
   /**
    * @generated from rpc spark.connect.SparkConnectService.ReattachExecute
    */
@@ -1069,7 +1129,7 @@ export const SparkConnectService: GenService<{
     methodKind: "server_streaming";
     input: typeof ReattachExecuteRequestSchema;
     output: typeof ExecutePlanResponseSchema;
-  },
+  };
   /**
    * @generated from rpc spark.connect.SparkConnectService.ReleaseExecute
    */
@@ -1077,7 +1137,7 @@ export const SparkConnectService: GenService<{
     methodKind: "unary";
     input: typeof ReleaseExecuteRequestSchema;
     output: typeof ReleaseExecuteResponseSchema;
-  },
+  };
   /**
    * @generated from rpc spark.connect.SparkConnectService.ReleaseSession
    */
@@ -1085,7 +1145,7 @@ export const SparkConnectService: GenService<{
     methodKind: "unary";
     input: typeof ReleaseSessionRequestSchema;
     output: typeof ReleaseSessionResponseSchema;
-  },
+  };
   /**
    * @generated from rpc spark.connect.SparkConnectService.FetchErrorDetails
    */
@@ -1093,7 +1153,5 @@ export const SparkConnectService: GenService<{
     methodKind: "unary";
     input: typeof FetchErrorDetailsRequestSchema;
     output: typeof FetchErrorDetailsResponseSchema;
-  },
-}> = /*@__PURE__*/
-  serviceDesc(file_spark_connect_base, 0);
-
+  };
+}> = /*@__PURE__*/ serviceDesc(file_spark_connect_base, 0);

@@ -4,14 +4,19 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_google_protobuf_any } from "@bufbuild/protobuf/wkt";
 import { file_spark_connect_types } from "./types_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file spark/connect/relations.proto.
  */
-export const file_spark_connect_relations: GenFile = /*@__PURE__*/
-  fileDesc("Ch1zcGFyay9jb25uZWN0L3JlbGF0aW9ucy5wcm90bxINc3BhcmsuY29ubmVjdCI5CghSZWxhdGlvbhIhCgNzcWwYCiABKAsyEi5zcGFyay5jb25uZWN0LlNRTEgAQgoKCHJlbF90eXBlIhQKA1NRTBINCgVxdWVyeRgBIAEoCWIGcHJvdG8z", [file_spark_connect_types]);
+export const file_spark_connect_relations: GenFile =
+  /*@__PURE__*/
+  fileDesc(
+    "Ch1zcGFyay9jb25uZWN0L3JlbGF0aW9ucy5wcm90bxINc3BhcmsuY29ubmVjdCI5CghSZWxhdGlvbhIhCgNzcWwYCiABKAsyEi5zcGFyay5jb25uZWN0LlNRTEgAQgoKCHJlbF90eXBlIhQKA1NRTBINCgVxdWVyeRgBIAEoCWIGcHJvdG8z",
+    [file_google_protobuf_any, file_spark_connect_types],
+  );
 
 /**
  * @generated from message spark.connect.Relation
@@ -20,21 +25,22 @@ export type Relation = Message<"spark.connect.Relation"> & {
   /**
    * @generated from oneof spark.connect.Relation.rel_type
    */
-  relType: {
-    /**
-     * @generated from field: spark.connect.SQL sql = 10;
-     */
-    value: SQL;
-    case: "sql";
-  } | { case: undefined; value?: undefined };
+  relType:
+    | {
+        /**
+         * @generated from field: spark.connect.SQL sql = 10;
+         */
+        value: SQL;
+        case: "sql";
+      }
+    | { case: undefined; value?: undefined };
 };
 
 /**
  * Describes the message spark.connect.Relation.
  * Use `create(RelationSchema)` to create a new message.
  */
-export const RelationSchema: GenMessage<Relation> = /*@__PURE__*/
-  messageDesc(file_spark_connect_relations, 0);
+export const RelationSchema: GenMessage<Relation> = /*@__PURE__*/ messageDesc(file_spark_connect_relations, 0);
 
 /**
  * @generated from message spark.connect.SQL
@@ -50,6 +56,4 @@ export type SQL = Message<"spark.connect.SQL"> & {
  * Describes the message spark.connect.SQL.
  * Use `create(SQLSchema)` to create a new message.
  */
-export const SQLSchema: GenMessage<SQL> = /*@__PURE__*/
-  messageDesc(file_spark_connect_relations, 1);
-
+export const SQLSchema: GenMessage<SQL> = /*@__PURE__*/ messageDesc(file_spark_connect_relations, 1);

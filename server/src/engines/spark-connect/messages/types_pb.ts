@@ -9,8 +9,11 @@ import type { Message } from "@bufbuild/protobuf";
 /**
  * Describes the file spark/connect/types.proto.
  */
-export const file_spark_connect_types: GenFile = /*@__PURE__*/
-  fileDesc("ChlzcGFyay9jb25uZWN0L3R5cGVzLnByb3RvEg1zcGFyay5jb25uZWN0IvUTCghEYXRhVHlwZRIsCgRudWxsGAEgASgLMhwuc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5OVUxMSAASMAoGYmluYXJ5GAIgASgLMh4uc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5CaW5hcnlIABIyCgdib29sZWFuGAMgASgLMh8uc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5Cb29sZWFuSAASLAoEYnl0ZRgEIAEoCzIcLnNwYXJrLmNvbm5lY3QuRGF0YVR5cGUuQnl0ZUgAEi4KBXNob3J0GAUgASgLMh0uc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5TaG9ydEgAEjIKB2ludGVnZXIYBiABKAsyHy5zcGFyay5jb25uZWN0LkRhdGFUeXBlLkludGVnZXJIABIsCgRsb25nGAcgASgLMhwuc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5Mb25nSAASLgoFZmxvYXQYCCABKAsyHS5zcGFyay5jb25uZWN0LkRhdGFUeXBlLkZsb2F0SAASMAoGZG91YmxlGAkgASgLMh4uc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5Eb3VibGVIABIyCgdkZWNpbWFsGAogASgLMh8uc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5EZWNpbWFsSAASMAoGc3RyaW5nGAsgASgLMh4uc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5TdHJpbmdIABIsCgRjaGFyGAwgASgLMhwuc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5DaGFySAASMwoIdmFyX2NoYXIYDSABKAsyHy5zcGFyay5jb25uZWN0LkRhdGFUeXBlLlZhckNoYXJIABIsCgRkYXRlGA4gASgLMhwuc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5EYXRlSAASNgoJdGltZXN0YW1wGA8gASgLMiEuc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5UaW1lc3RhbXBIABI9Cg10aW1lc3RhbXBfbnR6GBAgASgLMiQuc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5UaW1lc3RhbXBOVFpIABJFChFjYWxlbmRhcl9pbnRlcnZhbBgRIAEoCzIoLnNwYXJrLmNvbm5lY3QuRGF0YVR5cGUuQ2FsZW5kYXJJbnRlcnZhbEgAEkgKE3llYXJfbW9udGhfaW50ZXJ2YWwYEiABKAsyKS5zcGFyay5jb25uZWN0LkRhdGFUeXBlLlllYXJNb250aEludGVydmFsSAASRAoRZGF5X3RpbWVfaW50ZXJ2YWwYEyABKAsyJy5zcGFyay5jb25uZWN0LkRhdGFUeXBlLkRheVRpbWVJbnRlcnZhbEgAEi4KBWFycmF5GBQgASgLMh0uc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5BcnJheUgAEjAKBnN0cnVjdBgVIAEoCzIeLnNwYXJrLmNvbm5lY3QuRGF0YVR5cGUuU3RydWN0SAASKgoDbWFwGBYgASgLMhsuc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5NYXBIABIyCgd2YXJpYW50GBkgASgLMh8uc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5WYXJpYW50SAASKgoDdWR0GBcgASgLMhsuc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5VRFRIABI0CghnZW9tZXRyeRgaIAEoCzIgLnNwYXJrLmNvbm5lY3QuRGF0YVR5cGUuR2VvbWV0cnlIABI2CglnZW9ncmFwaHkYGyABKAsyIS5zcGFyay5jb25uZWN0LkRhdGFUeXBlLkdlb2dyYXBoeUgAEiwKBHRpbWUYHCABKAsyHC5zcGFyay5jb25uZWN0LkRhdGFUeXBlLlRpbWVIABoJCgdCb29sZWFuGgYKBEJ5dGUaBwoFU2hvcnQaCQoHSW50ZWdlchoGCgRMb25nGgcKBUZsb2F0GggKBkRvdWJsZRobCgZTdHJpbmcSEQoJY29sbGF0aW9uGAIgASgJGggKBkJpbmFyeRoGCgROVUxMGgsKCVRpbWVzdGFtcBoGCgREYXRlGg4KDFRpbWVzdGFtcE5UWhosCgRUaW1lEhYKCXByZWNpc2lvbhgBIAEoBUgAiAEBQgwKCl9wcmVjaXNpb24aEgoQQ2FsZW5kYXJJbnRlcnZhbBpjChFZZWFyTW9udGhJbnRlcnZhbBIYCgtzdGFydF9maWVsZBgBIAEoBUgAiAEBEhYKCWVuZF9maWVsZBgCIAEoBUgBiAEBQg4KDF9zdGFydF9maWVsZEIMCgpfZW5kX2ZpZWxkGmEKD0RheVRpbWVJbnRlcnZhbBIYCgtzdGFydF9maWVsZBgBIAEoBUgAiAEBEhYKCWVuZF9maWVsZBgCIAEoBUgBiAEBQg4KDF9zdGFydF9maWVsZEIMCgpfZW5kX2ZpZWxkGhYKBENoYXISDgoGbGVuZ3RoGAEgASgFGhkKB1ZhckNoYXISDgoGbGVuZ3RoGAEgASgFGk0KB0RlY2ltYWwSEgoFc2NhbGUYASABKAVIAIgBARIWCglwcmVjaXNpb24YAiABKAVIAYgBAUIICgZfc2NhbGVCDAoKX3ByZWNpc2lvbhpZCgtTdHJ1Y3RGaWVsZBIMCgRuYW1lGAEgASgJEioKCWRhdGFfdHlwZRgCIAEoCzIXLnNwYXJrLmNvbm5lY3QuRGF0YVR5cGUSEAoIbnVsbGFibGUYAyABKAgaPQoGU3RydWN0EjMKBmZpZWxkcxgBIAMoCzIjLnNwYXJrLmNvbm5lY3QuRGF0YVR5cGUuU3RydWN0RmllbGQaTQoFQXJyYXkSLQoMZWxlbWVudF90eXBlGAEgASgLMhcuc3BhcmsuY29ubmVjdC5EYXRhVHlwZRIVCg1jb250YWluc19udWxsGAIgASgIGnoKA01hcBIpCghrZXlfdHlwZRgBIAEoCzIXLnNwYXJrLmNvbm5lY3QuRGF0YVR5cGUSKwoKdmFsdWVfdHlwZRgCIAEoCzIXLnNwYXJrLmNvbm5lY3QuRGF0YVR5cGUSGwoTdmFsdWVfY29udGFpbnNfbnVsbBgDIAEoCBoYCghHZW9tZXRyeRIMCgRzcmlkGAEgASgFGhkKCUdlb2dyYXBoeRIMCgRzcmlkGAEgASgFGgkKB1ZhcmlhbnQalAEKA1VEVBIWCglqdm1fY2xhc3MYAiABKAlIAIgBARIZCgxweXRob25fY2xhc3MYAyABKAlIAYgBARIuCghzcWxfdHlwZRgFIAEoCzIXLnNwYXJrLmNvbm5lY3QuRGF0YVR5cGVIAogBAUIMCgpfanZtX2NsYXNzQg8KDV9weXRob25fY2xhc3NCCwoJX3NxbF90eXBlQgYKBGtpbmRiBnByb3RvMw");
+export const file_spark_connect_types: GenFile =
+  /*@__PURE__*/
+  fileDesc(
+    "ChlzcGFyay9jb25uZWN0L3R5cGVzLnByb3RvEg1zcGFyay5jb25uZWN0IvUTCghEYXRhVHlwZRIsCgRudWxsGAEgASgLMhwuc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5OVUxMSAASMAoGYmluYXJ5GAIgASgLMh4uc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5CaW5hcnlIABIyCgdib29sZWFuGAMgASgLMh8uc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5Cb29sZWFuSAASLAoEYnl0ZRgEIAEoCzIcLnNwYXJrLmNvbm5lY3QuRGF0YVR5cGUuQnl0ZUgAEi4KBXNob3J0GAUgASgLMh0uc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5TaG9ydEgAEjIKB2ludGVnZXIYBiABKAsyHy5zcGFyay5jb25uZWN0LkRhdGFUeXBlLkludGVnZXJIABIsCgRsb25nGAcgASgLMhwuc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5Mb25nSAASLgoFZmxvYXQYCCABKAsyHS5zcGFyay5jb25uZWN0LkRhdGFUeXBlLkZsb2F0SAASMAoGZG91YmxlGAkgASgLMh4uc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5Eb3VibGVIABIyCgdkZWNpbWFsGAogASgLMh8uc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5EZWNpbWFsSAASMAoGc3RyaW5nGAsgASgLMh4uc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5TdHJpbmdIABIsCgRjaGFyGAwgASgLMhwuc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5DaGFySAASMwoIdmFyX2NoYXIYDSABKAsyHy5zcGFyay5jb25uZWN0LkRhdGFUeXBlLlZhckNoYXJIABIsCgRkYXRlGA4gASgLMhwuc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5EYXRlSAASNgoJdGltZXN0YW1wGA8gASgLMiEuc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5UaW1lc3RhbXBIABI9Cg10aW1lc3RhbXBfbnR6GBAgASgLMiQuc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5UaW1lc3RhbXBOVFpIABJFChFjYWxlbmRhcl9pbnRlcnZhbBgRIAEoCzIoLnNwYXJrLmNvbm5lY3QuRGF0YVR5cGUuQ2FsZW5kYXJJbnRlcnZhbEgAEkgKE3llYXJfbW9udGhfaW50ZXJ2YWwYEiABKAsyKS5zcGFyay5jb25uZWN0LkRhdGFUeXBlLlllYXJNb250aEludGVydmFsSAASRAoRZGF5X3RpbWVfaW50ZXJ2YWwYEyABKAsyJy5zcGFyay5jb25uZWN0LkRhdGFUeXBlLkRheVRpbWVJbnRlcnZhbEgAEi4KBWFycmF5GBQgASgLMh0uc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5BcnJheUgAEjAKBnN0cnVjdBgVIAEoCzIeLnNwYXJrLmNvbm5lY3QuRGF0YVR5cGUuU3RydWN0SAASKgoDbWFwGBYgASgLMhsuc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5NYXBIABIyCgd2YXJpYW50GBkgASgLMh8uc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5WYXJpYW50SAASKgoDdWR0GBcgASgLMhsuc3BhcmsuY29ubmVjdC5EYXRhVHlwZS5VRFRIABI0CghnZW9tZXRyeRgaIAEoCzIgLnNwYXJrLmNvbm5lY3QuRGF0YVR5cGUuR2VvbWV0cnlIABI2CglnZW9ncmFwaHkYGyABKAsyIS5zcGFyay5jb25uZWN0LkRhdGFUeXBlLkdlb2dyYXBoeUgAEiwKBHRpbWUYHCABKAsyHC5zcGFyay5jb25uZWN0LkRhdGFUeXBlLlRpbWVIABoJCgdCb29sZWFuGgYKBEJ5dGUaBwoFU2hvcnQaCQoHSW50ZWdlchoGCgRMb25nGgcKBUZsb2F0GggKBkRvdWJsZRobCgZTdHJpbmcSEQoJY29sbGF0aW9uGAIgASgJGggKBkJpbmFyeRoGCgROVUxMGgsKCVRpbWVzdGFtcBoGCgREYXRlGg4KDFRpbWVzdGFtcE5UWhosCgRUaW1lEhYKCXByZWNpc2lvbhgBIAEoBUgAiAEBQgwKCl9wcmVjaXNpb24aEgoQQ2FsZW5kYXJJbnRlcnZhbBpjChFZZWFyTW9udGhJbnRlcnZhbBIYCgtzdGFydF9maWVsZBgBIAEoBUgAiAEBEhYKCWVuZF9maWVsZBgCIAEoBUgBiAEBQg4KDF9zdGFydF9maWVsZEIMCgpfZW5kX2ZpZWxkGmEKD0RheVRpbWVJbnRlcnZhbBIYCgtzdGFydF9maWVsZBgBIAEoBUgAiAEBEhYKCWVuZF9maWVsZBgCIAEoBUgBiAEBQg4KDF9zdGFydF9maWVsZEIMCgpfZW5kX2ZpZWxkGhYKBENoYXISDgoGbGVuZ3RoGAEgASgFGhkKB1ZhckNoYXISDgoGbGVuZ3RoGAEgASgFGk0KB0RlY2ltYWwSEgoFc2NhbGUYASABKAVIAIgBARIWCglwcmVjaXNpb24YAiABKAVIAYgBAUIICgZfc2NhbGVCDAoKX3ByZWNpc2lvbhpZCgtTdHJ1Y3RGaWVsZBIMCgRuYW1lGAEgASgJEioKCWRhdGFfdHlwZRgCIAEoCzIXLnNwYXJrLmNvbm5lY3QuRGF0YVR5cGUSEAoIbnVsbGFibGUYAyABKAgaPQoGU3RydWN0EjMKBmZpZWxkcxgBIAMoCzIjLnNwYXJrLmNvbm5lY3QuRGF0YVR5cGUuU3RydWN0RmllbGQaTQoFQXJyYXkSLQoMZWxlbWVudF90eXBlGAEgASgLMhcuc3BhcmsuY29ubmVjdC5EYXRhVHlwZRIVCg1jb250YWluc19udWxsGAIgASgIGnoKA01hcBIpCghrZXlfdHlwZRgBIAEoCzIXLnNwYXJrLmNvbm5lY3QuRGF0YVR5cGUSKwoKdmFsdWVfdHlwZRgCIAEoCzIXLnNwYXJrLmNvbm5lY3QuRGF0YVR5cGUSGwoTdmFsdWVfY29udGFpbnNfbnVsbBgDIAEoCBoYCghHZW9tZXRyeRIMCgRzcmlkGAEgASgFGhkKCUdlb2dyYXBoeRIMCgRzcmlkGAEgASgFGgkKB1ZhcmlhbnQalAEKA1VEVBIWCglqdm1fY2xhc3MYAiABKAlIAIgBARIZCgxweXRob25fY2xhc3MYAyABKAlIAYgBARIuCghzcWxfdHlwZRgFIAEoCzIXLnNwYXJrLmNvbm5lY3QuRGF0YVR5cGVIAogBAUIMCgpfanZtX2NsYXNzQg8KDV9weXRob25fY2xhc3NCCwoJX3NxbF90eXBlQgYKBGtpbmRiBnByb3RvMw",
+  );
 
 /**
  * @generated from message spark.connect.DataType
@@ -19,267 +22,290 @@ export type DataType = Message<"spark.connect.DataType"> & {
   /**
    * @generated from oneof spark.connect.DataType.kind
    */
-  kind: {
-    /**
-     * @generated from field: spark.connect.DataType.NULL null = 1;
-     */
-    value: DataType_NULL;
-    case: "null";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.Binary binary = 2;
-     */
-    value: DataType_Binary;
-    case: "binary";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.Boolean boolean = 3;
-     */
-    value: DataType_Boolean;
-    case: "boolean";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.Byte byte = 4;
-     */
-    value: DataType_Byte;
-    case: "byte";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.Short short = 5;
-     */
-    value: DataType_Short;
-    case: "short";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.Integer integer = 6;
-     */
-    value: DataType_Integer;
-    case: "integer";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.Long long = 7;
-     */
-    value: DataType_Long;
-    case: "long";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.Float float = 8;
-     */
-    value: DataType_Float;
-    case: "float";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.Double double = 9;
-     */
-    value: DataType_Double;
-    case: "double";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.Decimal decimal = 10;
-     */
-    value: DataType_Decimal;
-    case: "decimal";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.String string = 11;
-     */
-    value: DataType_String;
-    case: "string";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.Char char = 12;
-     */
-    value: DataType_Char;
-    case: "char";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.VarChar var_char = 13;
-     */
-    value: DataType_VarChar;
-    case: "varChar";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.Date date = 14;
-     */
-    value: DataType_Date;
-    case: "date";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.Timestamp timestamp = 15;
-     */
-    value: DataType_Timestamp;
-    case: "timestamp";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.TimestampNTZ timestamp_ntz = 16;
-     */
-    value: DataType_TimestampNTZ;
-    case: "timestampNtz";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.CalendarInterval calendar_interval = 17;
-     */
-    value: DataType_CalendarInterval;
-    case: "calendarInterval";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.YearMonthInterval year_month_interval = 18;
-     */
-    value: DataType_YearMonthInterval;
-    case: "yearMonthInterval";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.DayTimeInterval day_time_interval = 19;
-     */
-    value: DataType_DayTimeInterval;
-    case: "dayTimeInterval";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.Array array = 20;
-     */
-    value: DataType_Array;
-    case: "array";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.Struct struct = 21;
-     */
-    value: DataType_Struct;
-    case: "struct";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.Map map = 22;
-     */
-    value: DataType_Map;
-    case: "map";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.Variant variant = 25;
-     */
-    value: DataType_Variant;
-    case: "variant";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.UDT udt = 23;
-     */
-    value: DataType_UDT;
-    case: "udt";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.Geometry geometry = 26;
-     */
-    value: DataType_Geometry;
-    case: "geometry";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.Geography geography = 27;
-     */
-    value: DataType_Geography;
-    case: "geography";
-  } | {
-    /**
-     * @generated from field: spark.connect.DataType.Time time = 28;
-     */
-    value: DataType_Time;
-    case: "time";
-  } | { case: undefined; value?: undefined };
+  kind:
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.NULL null = 1;
+         */
+        value: DataType_NULL;
+        case: "null";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.Binary binary = 2;
+         */
+        value: DataType_Binary;
+        case: "binary";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.Boolean boolean = 3;
+         */
+        value: DataType_Boolean;
+        case: "boolean";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.Byte byte = 4;
+         */
+        value: DataType_Byte;
+        case: "byte";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.Short short = 5;
+         */
+        value: DataType_Short;
+        case: "short";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.Integer integer = 6;
+         */
+        value: DataType_Integer;
+        case: "integer";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.Long long = 7;
+         */
+        value: DataType_Long;
+        case: "long";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.Float float = 8;
+         */
+        value: DataType_Float;
+        case: "float";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.Double double = 9;
+         */
+        value: DataType_Double;
+        case: "double";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.Decimal decimal = 10;
+         */
+        value: DataType_Decimal;
+        case: "decimal";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.String string = 11;
+         */
+        value: DataType_String;
+        case: "string";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.Char char = 12;
+         */
+        value: DataType_Char;
+        case: "char";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.VarChar var_char = 13;
+         */
+        value: DataType_VarChar;
+        case: "varChar";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.Date date = 14;
+         */
+        value: DataType_Date;
+        case: "date";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.Timestamp timestamp = 15;
+         */
+        value: DataType_Timestamp;
+        case: "timestamp";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.TimestampNTZ timestamp_ntz = 16;
+         */
+        value: DataType_TimestampNTZ;
+        case: "timestampNtz";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.CalendarInterval calendar_interval = 17;
+         */
+        value: DataType_CalendarInterval;
+        case: "calendarInterval";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.YearMonthInterval year_month_interval = 18;
+         */
+        value: DataType_YearMonthInterval;
+        case: "yearMonthInterval";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.DayTimeInterval day_time_interval = 19;
+         */
+        value: DataType_DayTimeInterval;
+        case: "dayTimeInterval";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.Array array = 20;
+         */
+        value: DataType_Array;
+        case: "array";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.Struct struct = 21;
+         */
+        value: DataType_Struct;
+        case: "struct";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.Map map = 22;
+         */
+        value: DataType_Map;
+        case: "map";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.Variant variant = 25;
+         */
+        value: DataType_Variant;
+        case: "variant";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.UDT udt = 23;
+         */
+        value: DataType_UDT;
+        case: "udt";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.Geometry geometry = 26;
+         */
+        value: DataType_Geometry;
+        case: "geometry";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.Geography geography = 27;
+         */
+        value: DataType_Geography;
+        case: "geography";
+      }
+    | {
+        /**
+         * @generated from field: spark.connect.DataType.Time time = 28;
+         */
+        value: DataType_Time;
+        case: "time";
+      }
+    | { case: undefined; value?: undefined };
 };
 
 /**
  * Describes the message spark.connect.DataType.
  * Use `create(DataTypeSchema)` to create a new message.
  */
-export const DataTypeSchema: GenMessage<DataType> = /*@__PURE__*/
-  messageDesc(file_spark_connect_types, 0);
+export const DataTypeSchema: GenMessage<DataType> = /*@__PURE__*/ messageDesc(file_spark_connect_types, 0);
 
 /**
  * @generated from message spark.connect.DataType.Boolean
  */
-export type DataType_Boolean = Message<"spark.connect.DataType.Boolean"> & {
-};
+export type DataType_Boolean = Message<"spark.connect.DataType.Boolean"> & {};
 
 /**
  * Describes the message spark.connect.DataType.Boolean.
  * Use `create(DataType_BooleanSchema)` to create a new message.
  */
-export const DataType_BooleanSchema: GenMessage<DataType_Boolean> = /*@__PURE__*/
+export const DataType_BooleanSchema: GenMessage<DataType_Boolean> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_types, 0, 0);
 
 /**
  * @generated from message spark.connect.DataType.Byte
  */
-export type DataType_Byte = Message<"spark.connect.DataType.Byte"> & {
-};
+export type DataType_Byte = Message<"spark.connect.DataType.Byte"> & {};
 
 /**
  * Describes the message spark.connect.DataType.Byte.
  * Use `create(DataType_ByteSchema)` to create a new message.
  */
-export const DataType_ByteSchema: GenMessage<DataType_Byte> = /*@__PURE__*/
-  messageDesc(file_spark_connect_types, 0, 1);
+export const DataType_ByteSchema: GenMessage<DataType_Byte> = /*@__PURE__*/ messageDesc(file_spark_connect_types, 0, 1);
 
 /**
  * @generated from message spark.connect.DataType.Short
  */
-export type DataType_Short = Message<"spark.connect.DataType.Short"> & {
-};
+export type DataType_Short = Message<"spark.connect.DataType.Short"> & {};
 
 /**
  * Describes the message spark.connect.DataType.Short.
  * Use `create(DataType_ShortSchema)` to create a new message.
  */
-export const DataType_ShortSchema: GenMessage<DataType_Short> = /*@__PURE__*/
+export const DataType_ShortSchema: GenMessage<DataType_Short> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_types, 0, 2);
 
 /**
  * @generated from message spark.connect.DataType.Integer
  */
-export type DataType_Integer = Message<"spark.connect.DataType.Integer"> & {
-};
+export type DataType_Integer = Message<"spark.connect.DataType.Integer"> & {};
 
 /**
  * Describes the message spark.connect.DataType.Integer.
  * Use `create(DataType_IntegerSchema)` to create a new message.
  */
-export const DataType_IntegerSchema: GenMessage<DataType_Integer> = /*@__PURE__*/
+export const DataType_IntegerSchema: GenMessage<DataType_Integer> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_types, 0, 3);
 
 /**
  * @generated from message spark.connect.DataType.Long
  */
-export type DataType_Long = Message<"spark.connect.DataType.Long"> & {
-};
+export type DataType_Long = Message<"spark.connect.DataType.Long"> & {};
 
 /**
  * Describes the message spark.connect.DataType.Long.
  * Use `create(DataType_LongSchema)` to create a new message.
  */
-export const DataType_LongSchema: GenMessage<DataType_Long> = /*@__PURE__*/
-  messageDesc(file_spark_connect_types, 0, 4);
+export const DataType_LongSchema: GenMessage<DataType_Long> = /*@__PURE__*/ messageDesc(file_spark_connect_types, 0, 4);
 
 /**
  * @generated from message spark.connect.DataType.Float
  */
-export type DataType_Float = Message<"spark.connect.DataType.Float"> & {
-};
+export type DataType_Float = Message<"spark.connect.DataType.Float"> & {};
 
 /**
  * Describes the message spark.connect.DataType.Float.
  * Use `create(DataType_FloatSchema)` to create a new message.
  */
-export const DataType_FloatSchema: GenMessage<DataType_Float> = /*@__PURE__*/
+export const DataType_FloatSchema: GenMessage<DataType_Float> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_types, 0, 5);
 
 /**
  * @generated from message spark.connect.DataType.Double
  */
-export type DataType_Double = Message<"spark.connect.DataType.Double"> & {
-};
+export type DataType_Double = Message<"spark.connect.DataType.Double"> & {};
 
 /**
  * Describes the message spark.connect.DataType.Double.
  * Use `create(DataType_DoubleSchema)` to create a new message.
  */
-export const DataType_DoubleSchema: GenMessage<DataType_Double> = /*@__PURE__*/
+export const DataType_DoubleSchema: GenMessage<DataType_Double> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_types, 0, 6);
 
 /**
@@ -296,72 +322,71 @@ export type DataType_String = Message<"spark.connect.DataType.String"> & {
  * Describes the message spark.connect.DataType.String.
  * Use `create(DataType_StringSchema)` to create a new message.
  */
-export const DataType_StringSchema: GenMessage<DataType_String> = /*@__PURE__*/
+export const DataType_StringSchema: GenMessage<DataType_String> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_types, 0, 7);
 
 /**
  * @generated from message spark.connect.DataType.Binary
  */
-export type DataType_Binary = Message<"spark.connect.DataType.Binary"> & {
-};
+export type DataType_Binary = Message<"spark.connect.DataType.Binary"> & {};
 
 /**
  * Describes the message spark.connect.DataType.Binary.
  * Use `create(DataType_BinarySchema)` to create a new message.
  */
-export const DataType_BinarySchema: GenMessage<DataType_Binary> = /*@__PURE__*/
+export const DataType_BinarySchema: GenMessage<DataType_Binary> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_types, 0, 8);
 
 /**
  * @generated from message spark.connect.DataType.NULL
  */
-export type DataType_NULL = Message<"spark.connect.DataType.NULL"> & {
-};
+export type DataType_NULL = Message<"spark.connect.DataType.NULL"> & {};
 
 /**
  * Describes the message spark.connect.DataType.NULL.
  * Use `create(DataType_NULLSchema)` to create a new message.
  */
-export const DataType_NULLSchema: GenMessage<DataType_NULL> = /*@__PURE__*/
-  messageDesc(file_spark_connect_types, 0, 9);
+export const DataType_NULLSchema: GenMessage<DataType_NULL> = /*@__PURE__*/ messageDesc(file_spark_connect_types, 0, 9);
 
 /**
  * @generated from message spark.connect.DataType.Timestamp
  */
-export type DataType_Timestamp = Message<"spark.connect.DataType.Timestamp"> & {
-};
+export type DataType_Timestamp = Message<"spark.connect.DataType.Timestamp"> & {};
 
 /**
  * Describes the message spark.connect.DataType.Timestamp.
  * Use `create(DataType_TimestampSchema)` to create a new message.
  */
-export const DataType_TimestampSchema: GenMessage<DataType_Timestamp> = /*@__PURE__*/
+export const DataType_TimestampSchema: GenMessage<DataType_Timestamp> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_types, 0, 10);
 
 /**
  * @generated from message spark.connect.DataType.Date
  */
-export type DataType_Date = Message<"spark.connect.DataType.Date"> & {
-};
+export type DataType_Date = Message<"spark.connect.DataType.Date"> & {};
 
 /**
  * Describes the message spark.connect.DataType.Date.
  * Use `create(DataType_DateSchema)` to create a new message.
  */
-export const DataType_DateSchema: GenMessage<DataType_Date> = /*@__PURE__*/
+export const DataType_DateSchema: GenMessage<DataType_Date> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_types, 0, 11);
 
 /**
  * @generated from message spark.connect.DataType.TimestampNTZ
  */
-export type DataType_TimestampNTZ = Message<"spark.connect.DataType.TimestampNTZ"> & {
-};
+export type DataType_TimestampNTZ = Message<"spark.connect.DataType.TimestampNTZ"> & {};
 
 /**
  * Describes the message spark.connect.DataType.TimestampNTZ.
  * Use `create(DataType_TimestampNTZSchema)` to create a new message.
  */
-export const DataType_TimestampNTZSchema: GenMessage<DataType_TimestampNTZ> = /*@__PURE__*/
+export const DataType_TimestampNTZSchema: GenMessage<DataType_TimestampNTZ> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_types, 0, 12);
 
 /**
@@ -378,20 +403,21 @@ export type DataType_Time = Message<"spark.connect.DataType.Time"> & {
  * Describes the message spark.connect.DataType.Time.
  * Use `create(DataType_TimeSchema)` to create a new message.
  */
-export const DataType_TimeSchema: GenMessage<DataType_Time> = /*@__PURE__*/
+export const DataType_TimeSchema: GenMessage<DataType_Time> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_types, 0, 13);
 
 /**
  * @generated from message spark.connect.DataType.CalendarInterval
  */
-export type DataType_CalendarInterval = Message<"spark.connect.DataType.CalendarInterval"> & {
-};
+export type DataType_CalendarInterval = Message<"spark.connect.DataType.CalendarInterval"> & {};
 
 /**
  * Describes the message spark.connect.DataType.CalendarInterval.
  * Use `create(DataType_CalendarIntervalSchema)` to create a new message.
  */
-export const DataType_CalendarIntervalSchema: GenMessage<DataType_CalendarInterval> = /*@__PURE__*/
+export const DataType_CalendarIntervalSchema: GenMessage<DataType_CalendarInterval> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_types, 0, 14);
 
 /**
@@ -413,7 +439,8 @@ export type DataType_YearMonthInterval = Message<"spark.connect.DataType.YearMon
  * Describes the message spark.connect.DataType.YearMonthInterval.
  * Use `create(DataType_YearMonthIntervalSchema)` to create a new message.
  */
-export const DataType_YearMonthIntervalSchema: GenMessage<DataType_YearMonthInterval> = /*@__PURE__*/
+export const DataType_YearMonthIntervalSchema: GenMessage<DataType_YearMonthInterval> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_types, 0, 15);
 
 /**
@@ -435,7 +462,8 @@ export type DataType_DayTimeInterval = Message<"spark.connect.DataType.DayTimeIn
  * Describes the message spark.connect.DataType.DayTimeInterval.
  * Use `create(DataType_DayTimeIntervalSchema)` to create a new message.
  */
-export const DataType_DayTimeIntervalSchema: GenMessage<DataType_DayTimeInterval> = /*@__PURE__*/
+export const DataType_DayTimeIntervalSchema: GenMessage<DataType_DayTimeInterval> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_types, 0, 16);
 
 /**
@@ -452,7 +480,8 @@ export type DataType_Char = Message<"spark.connect.DataType.Char"> & {
  * Describes the message spark.connect.DataType.Char.
  * Use `create(DataType_CharSchema)` to create a new message.
  */
-export const DataType_CharSchema: GenMessage<DataType_Char> = /*@__PURE__*/
+export const DataType_CharSchema: GenMessage<DataType_Char> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_types, 0, 17);
 
 /**
@@ -469,7 +498,8 @@ export type DataType_VarChar = Message<"spark.connect.DataType.VarChar"> & {
  * Describes the message spark.connect.DataType.VarChar.
  * Use `create(DataType_VarCharSchema)` to create a new message.
  */
-export const DataType_VarCharSchema: GenMessage<DataType_VarChar> = /*@__PURE__*/
+export const DataType_VarCharSchema: GenMessage<DataType_VarChar> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_types, 0, 18);
 
 /**
@@ -491,7 +521,8 @@ export type DataType_Decimal = Message<"spark.connect.DataType.Decimal"> & {
  * Describes the message spark.connect.DataType.Decimal.
  * Use `create(DataType_DecimalSchema)` to create a new message.
  */
-export const DataType_DecimalSchema: GenMessage<DataType_Decimal> = /*@__PURE__*/
+export const DataType_DecimalSchema: GenMessage<DataType_Decimal> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_types, 0, 19);
 
 /**
@@ -518,7 +549,8 @@ export type DataType_StructField = Message<"spark.connect.DataType.StructField">
  * Describes the message spark.connect.DataType.StructField.
  * Use `create(DataType_StructFieldSchema)` to create a new message.
  */
-export const DataType_StructFieldSchema: GenMessage<DataType_StructField> = /*@__PURE__*/
+export const DataType_StructFieldSchema: GenMessage<DataType_StructField> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_types, 0, 20);
 
 /**
@@ -535,7 +567,8 @@ export type DataType_Struct = Message<"spark.connect.DataType.Struct"> & {
  * Describes the message spark.connect.DataType.Struct.
  * Use `create(DataType_StructSchema)` to create a new message.
  */
-export const DataType_StructSchema: GenMessage<DataType_Struct> = /*@__PURE__*/
+export const DataType_StructSchema: GenMessage<DataType_Struct> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_types, 0, 21);
 
 /**
@@ -557,7 +590,8 @@ export type DataType_Array = Message<"spark.connect.DataType.Array"> & {
  * Describes the message spark.connect.DataType.Array.
  * Use `create(DataType_ArraySchema)` to create a new message.
  */
-export const DataType_ArraySchema: GenMessage<DataType_Array> = /*@__PURE__*/
+export const DataType_ArraySchema: GenMessage<DataType_Array> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_types, 0, 22);
 
 /**
@@ -584,8 +618,7 @@ export type DataType_Map = Message<"spark.connect.DataType.Map"> & {
  * Describes the message spark.connect.DataType.Map.
  * Use `create(DataType_MapSchema)` to create a new message.
  */
-export const DataType_MapSchema: GenMessage<DataType_Map> = /*@__PURE__*/
-  messageDesc(file_spark_connect_types, 0, 23);
+export const DataType_MapSchema: GenMessage<DataType_Map> = /*@__PURE__*/ messageDesc(file_spark_connect_types, 0, 23);
 
 /**
  * @generated from message spark.connect.DataType.Geometry
@@ -601,7 +634,8 @@ export type DataType_Geometry = Message<"spark.connect.DataType.Geometry"> & {
  * Describes the message spark.connect.DataType.Geometry.
  * Use `create(DataType_GeometrySchema)` to create a new message.
  */
-export const DataType_GeometrySchema: GenMessage<DataType_Geometry> = /*@__PURE__*/
+export const DataType_GeometrySchema: GenMessage<DataType_Geometry> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_types, 0, 24);
 
 /**
@@ -618,20 +652,21 @@ export type DataType_Geography = Message<"spark.connect.DataType.Geography"> & {
  * Describes the message spark.connect.DataType.Geography.
  * Use `create(DataType_GeographySchema)` to create a new message.
  */
-export const DataType_GeographySchema: GenMessage<DataType_Geography> = /*@__PURE__*/
+export const DataType_GeographySchema: GenMessage<DataType_Geography> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_types, 0, 25);
 
 /**
  * @generated from message spark.connect.DataType.Variant
  */
-export type DataType_Variant = Message<"spark.connect.DataType.Variant"> & {
-};
+export type DataType_Variant = Message<"spark.connect.DataType.Variant"> & {};
 
 /**
  * Describes the message spark.connect.DataType.Variant.
  * Use `create(DataType_VariantSchema)` to create a new message.
  */
-export const DataType_VariantSchema: GenMessage<DataType_Variant> = /*@__PURE__*/
+export const DataType_VariantSchema: GenMessage<DataType_Variant> =
+  /*@__PURE__*/
   messageDesc(file_spark_connect_types, 0, 26);
 
 /**
@@ -658,6 +693,4 @@ export type DataType_UDT = Message<"spark.connect.DataType.UDT"> & {
  * Describes the message spark.connect.DataType.UDT.
  * Use `create(DataType_UDTSchema)` to create a new message.
  */
-export const DataType_UDTSchema: GenMessage<DataType_UDT> = /*@__PURE__*/
-  messageDesc(file_spark_connect_types, 0, 27);
-
+export const DataType_UDTSchema: GenMessage<DataType_UDT> = /*@__PURE__*/ messageDesc(file_spark_connect_types, 0, 27);
