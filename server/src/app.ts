@@ -125,10 +125,11 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const isolation = { isolated, firstAccountId: () => firstAccountId(db.system) };
   const spark = setsUpSpark ? setUpSpark(config, log) : undefined;
   held.defer(() => spark?.stop());
-  const programs = driver ?? (spark === undefined ? noDriver : sparkDriver(spark));
   const node = await readNode(config.dataDir, headgateOpenApi().info.version, config.memoryBudgetMiB);
   const contributionsOf = sparkContributions(config, { db, keys, accountSettings });
+  const programs = driver ?? (spark === undefined ? noDriver : sparkDriver(spark, contributionsOf));
   const sql = await openSql({ ...leaseOf(config), ...config, spark, contributionsOf, sandbox, isolation, log });
+  held.defer(() => sql.servers.close());
   const diskGuard = guardDisk(config.dataDir, config.lowDiskPercent);
   await diskGuard.check();
   const wake = (): void => queue.events.wake();

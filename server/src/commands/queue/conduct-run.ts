@@ -146,7 +146,10 @@ export class ConductedRun {
       if (this.#order !== "run") await live.stop();
       const seen = await live.look();
       if (seen.state !== "running") return seen;
-      if (this.#services.stopping.aborted) return undefined;
+      if (this.#services.stopping.aborted) {
+        live.leave?.();
+        return undefined;
+      }
       if (seen.pid !== last.pid || seen.progress > last.progress) {
         if (await this.#noteProgress(seen)) last = seen;
       }

@@ -111,9 +111,12 @@ export class Dispatcher {
 
   async #endRuns(): Promise<void> {
     this.#isEnding = true;
-    const runs = [...this.#runs.values()];
-    for (const run of runs) run.end("Headgate was stopped together with all that it ran");
-    await Promise.all(runs.map(({ finished }) => finished));
+    // A claim that was under way may still add one.
+    while (this.#runs.size > 0) {
+      const runs = [...this.#runs.values()];
+      for (const run of runs) run.end("Headgate was stopped together with all that it ran");
+      await Promise.all(runs.map(({ finished }) => finished));
+    }
   }
 
   async #look(): Promise<Worked> {

@@ -41,6 +41,8 @@ export interface LiveRun {
   changed(signal: AbortSignal): Promise<void>;
   /** Settles when nothing of it is left running; `look` then says how it ended. */
   stop(): Promise<void>;
+  /** We stop and it goes on: what of it is in this process lets go of it, for whoever adopts it. */
+  leave?(): void;
 }
 
 export type RunState =

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Contribution } from "../../engines/spark-home/contribution.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import {
   driverCommandLine,
@@ -10,6 +11,7 @@ import { Fault } from "../../lib/fault.ts";
 import { splitWords } from "../../lib/shell-words.ts";
 import { fillMacros, macroValues } from "../macros.ts";
 import { languageOf } from "../submission/language.ts";
+import type { ContributionsOf } from "../warm/spark-place.ts";
 import type { RunnableCommand } from "./executor.ts";
 import type { ProgramDriver } from "./program-driver.ts";
 
@@ -22,7 +24,7 @@ const LEAST_OVERHEAD_MIB = 384;
 const ARGUMENTS_BYTES = 256 * 1024;
 
 /** Python programs and command lines, on the Spark of this node. */
-export function sparkDriver(setUp: Pick<SparkSetUp, "current">): ProgramDriver {
+export function sparkDriver(setUp: Pick<SparkSetUp, "current">, contributionsOf: ContributionsOf): ProgramDriver {
   return {
     unready() {
       const { state, detail } = setUp.current();
@@ -35,16 +37,17 @@ export function sparkDriver(setUp: Pick<SparkSetUp, "current">): ProgramDriver {
       return heapMiB + Math.max(LEAST_OVERHEAD_MIB, Math.ceil(heapMiB * OVERHEAD_SHARE));
     },
 
-    commandLine({ command, programText, requestId }, { work, input, eventLogFolder, applicationId }) {
+    async commandLine({ command, programText, requestId }, { work, input, eventLogFolder, applicationId }) {
       const spark = setUp.current();
       if (spark.state !== "ready") throw new Fault("unavailable", "Spark is not set up on this node");
+      const { properties, env, readOnly } = await localContribution(command, contributionsOf);
       const file = join(input, "program.py");
       const propertiesFile = join(input, "spark.properties");
       const program = sparkProgram(command, programText ?? "", file);
       const line = driverCommandLine({
         home: spark.home,
         program,
-        properties: {},
+        properties,
         propertiesFile,
         defaultMemoryMiB: DEFAULT_MEMORY_MIB,
         applicationId,
@@ -52,15 +55,15 @@ export function sparkDriver(setUp: Pick<SparkSetUp, "current">): ProgramDriver {
         eventLogFolder,
         scratchFolder: join(work, ".spark"),
       });
-      return Promise.resolve({
+      return {
         argv: line.argv,
-        env: { PATH: "/usr/bin:/bin", HOME: work, LANG: "C.UTF-8", ...line.env },
+        env: { PATH: "/usr/bin:/bin", HOME: work, LANG: "C.UTF-8", ...line.env, ...env },
         files: {
           "spark.properties": line.propertiesText,
           ...(program.kind === "python" ? { "program.py": programText ?? "" } : {}),
         },
-        readOnly: spark.home.readOnlyFolders,
-      });
+        readOnly: [...spark.home.readOnlyFolders, ...readOnly],
+      };
     },
 
     followProgress({ eventLog }) {
@@ -68,6 +71,18 @@ export function sparkDriver(setUp: Pick<SparkSetUp, "current">): ProgramDriver {
       return async () => (await reader.read()).progress;
     },
   };
+}
+
+/** Of a cluster elsewhere nothing may run here by mistake. */
+async function localContribution(command: RunnableCommand, contributionsOf: ContributionsOf): Promise<Contribution> {
+  const { accountId, clusterId, appId } = command;
+  const contribution = await contributionsOf({ accountId, clusterId, appId });
+  const { "spark.master": master = "local" } = contribution.properties;
+  if (contribution.remote !== undefined) throw new Fault("invalid", "its cluster runs SQL only");
+  if (!master.startsWith("local")) {
+    throw new Fault("invalid", "programs on clusters of this type are not supported by this version");
+  }
+  return contribution;
 }
 
 function sparkProgram(command: RunnableCommand, text: string, file: string): SparkProgram {

@@ -1,3 +1,4 @@
+import { isDiskFull } from "../../engines/runner/free-room.ts";
 import { createSpool, reopenSpool, type SpoolWriter } from "../../engines/arrow-result/spool-writer.ts";
 import type { ResultColumn, SpooledResult } from "../../engines/arrow-result/spool-result.ts";
 import type { ConnectWork } from "../../engines/spark-connect/connect-event.ts";
@@ -23,6 +24,26 @@ export interface StatementObserver {
   progress(percent: number, work: ConnectWork): void;
   /** Its result is safe. What this does is done before the server forgets the statement. */
   finished(result: SpooledResult | undefined): Promise<void>;
+}
+
+/** What Spark sent could not be kept; the message says why. */
+export class ResultLoss extends Error {
+  override readonly name = "ResultLoss";
+  readonly isDiskFull: boolean;
+
+  constructor(cause: unknown) {
+    const isFull = isDiskFull(cause) || (cause instanceof Error && isDiskFull(cause.cause));
+    super(`its result cannot be kept${isFull || !(cause instanceof Error) ? "" : `: ${cause.message}`}`, { cause });
+    this.isDiskFull = isFull;
+  }
+}
+
+async function kept<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw new ResultLoss(error);
+  }
 }
 
 /**
@@ -67,7 +88,7 @@ async function readInto(
         await observer.columns(columns);
         break;
       case "batch": {
-        await spool.append(event);
+        await kept(spool.append(event));
         const safe = spool.lastSynced()?.position;
         if (safe !== undefined && safe !== released) events.release(safe);
         released = safe;
@@ -77,7 +98,7 @@ async function readInto(
         observer.progress(event.percent, event.work);
         break;
       case "complete":
-        await observer.finished(await spool.finish(columns));
+        await observer.finished(await kept(spool.finish(columns)));
     }
   }
 }

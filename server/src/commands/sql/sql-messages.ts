@@ -3,10 +3,10 @@ import type { ConnectError } from "../../engines/spark-connect/connect-error.ts"
 const LONGEST_CAUSE = 500;
 const LONGEST_STATEMENT = 200;
 
-/** For the row: the log has all of it. */
-export function firstLine(text: string): string {
-  const [first = ""] = text.split("\n", 1);
-  return first.slice(0, LONGEST_CAUSE);
+/** For the row, on one line: the log has all of it. */
+export function summarised(error: ConnectError): string {
+  const [first = ""] = described(error).split("\n", 1);
+  return withState(first.slice(0, LONGEST_CAUSE), error);
 }
 
 /** For the log: on one line. */
@@ -15,12 +15,13 @@ export function shortened(sql: string): string {
   return line.length > LONGEST_STATEMENT ? `${line.slice(0, LONGEST_STATEMENT)} …` : line;
 }
 
-/** The class stands in Spark's message already, most of the time. */
-export function described({ message, errorClass, sqlState }: ConnectError): string {
-  const parts = [
-    errorClass !== undefined && !message.includes(`[${errorClass}]`) ? `[${errorClass}] ` : "",
-    message,
-    sqlState !== undefined && !message.includes(sqlState) ? ` SQLSTATE: ${sqlState}` : "",
-  ];
-  return parts.join("");
+/** Class and state stand in Spark's message already, most of the time. */
+export function described(error: ConnectError): string {
+  const { message, errorClass } = error;
+  const isNamed = errorClass === undefined || message.includes(`[${errorClass}]`);
+  return withState(isNamed ? message : `[${errorClass}] ${message}`, error);
+}
+
+function withState(text: string, { sqlState }: ConnectError): string {
+  return sqlState === undefined || text.includes(sqlState) ? text : `${text} SQLSTATE: ${sqlState}`;
 }

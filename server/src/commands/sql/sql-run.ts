@@ -9,8 +9,8 @@ import { explainFailure, sizeOf } from "../queue/run-log.ts";
 import type { LiveRun, Run, RunOutcome, RunState } from "../queue/executor.ts";
 import { timeoutCheckAt } from "../queue/settlement.ts";
 import type { WarmServer } from "../warm/warm-server.ts";
-import { runStatement, type StatementObserver } from "./run-statement.ts";
-import { described, firstLine, shortened } from "./sql-messages.ts";
+import { ResultLoss, runStatement, type StatementObserver } from "./run-statement.ts";
+import { described, shortened, summarised } from "./sql-messages.ts";
 import { ScriptStateFile, type ScriptState } from "./script-state.ts";
 import { StatementJournal, type StatementRecord } from "./statement-jobs.ts";
 
@@ -45,6 +45,8 @@ export class SqlRun implements LiveRun {
   readonly #over = Promise.withResolvers<void>();
   #endedBy: "cancelled" | "timed-out" | undefined;
   #begun = false;
+  #isLeft = false;
+  #server: WarmServer | undefined;
   #progress = 0;
   #pid: number | null = null;
   #statements: readonly SqlStatement[] = [];
@@ -88,6 +90,12 @@ export class SqlRun implements LiveRun {
     else this.#end({ state: "never-began" });
   }
 
+  /** Its statement runs on, for the next Headgate to read. */
+  leave(): void {
+    this.#isLeft = true;
+    this.#ending.abort();
+  }
+
   #launch(state: ScriptState | undefined): void {
     this.#begun = true;
     const limit = timeoutCheckAt(this.#run.timeoutSeconds, this.#checkSeconds) - this.#run.elapsedSeconds;
@@ -101,6 +109,7 @@ export class SqlRun implements LiveRun {
     void this.#conduct(state)
       .catch((error: unknown) => this.#explain(error))
       .then(async (outcome) => this.#end(await this.#measured(outcome)))
+      .catch((error: unknown) => this.#end(explainFailure(error)))
       .finally(() => clearTimeout(timer));
   }
 
@@ -113,19 +122,21 @@ export class SqlRun implements LiveRun {
     this.#statements = splitStatements(this.#run.programText ?? "");
     // Statements before the one that was under way may have left it.
     if (state !== undefined) this.#result = await findResult(this.#run.files.folder);
+    if (state !== undefined && state.statement >= this.#statements.length) return SUCCEEDED;
     const held = await this.#held(state);
     if (held === undefined) return failed("the Spark server that ran it is gone");
     try {
       await this.#unlessEnding(held.server.ready);
+      this.#server = held.server;
       this.#pid = await held.server.process.pid();
       const session = await this.#session(held.server, state);
       try {
         await this.#runAll(this.#statements, held.server, session, state);
       } finally {
         // Nobody waits for it, and the server drops it by itself should this fail.
-        session.release().catch(() => undefined);
+        if (!this.#isLeft) session.release().catch(() => undefined);
       }
-      return { state: "ended", kind: "succeeded", exitCode: 0, cause: null, outputBytes: 0, logBytes: 0 };
+      return SUCCEEDED;
     } finally {
       held.release();
     }
@@ -138,7 +149,8 @@ export class SqlRun implements LiveRun {
   }
 
   async #session(server: WarmServer, state: ScriptState | undefined): Promise<ConnectSession> {
-    if (state === undefined) return this.#unlessEnding(server.takeSession());
+    const giveBack = (late: ConnectSession): void => void late.release().catch(() => undefined);
+    if (state === undefined) return this.#unlessEnding(server.takeSession(), giveBack);
     return (await server.ready).session(state.session);
   }
 
@@ -181,7 +193,7 @@ export class SqlRun implements LiveRun {
           this.#advance((index + 1) / statements.length);
           await this.#say(result === undefined ? "done" : `done, ${result.rows} rows`);
           current = state(index + 1);
-          if (index + 1 < statements.length) await this.#stateFile.write(current);
+          await this.#stateFile.write(current);
         },
       };
       await this.#statement(session, statement.text, { index, operationId, resumed, observer, record });
@@ -196,6 +208,7 @@ export class SqlRun implements LiveRun {
     const { folder } = this.#run.files;
     const { signal } = this.#ending;
     const interrupt = (): void => {
+      if (this.#isLeft) return;
       const patience = delay(INTERRUPT_PATIENCE_MS, undefined, { ref: false });
       void Promise.race([session.interrupt(operationId), patience]).catch(() => undefined);
     };
@@ -221,6 +234,7 @@ export class SqlRun implements LiveRun {
 
   async #unlessEnding<T>(work: Promise<T>, undo: (late: T) => void = () => undefined): Promise<T> {
     const { signal } = this.#ending;
+    signal.throwIfAborted();
     const ended = Promise.withResolvers<never>();
     const refuse = (): void => ended.reject(signal.reason);
     signal.addEventListener("abort", refuse, { once: true });
@@ -242,15 +256,16 @@ export class SqlRun implements LiveRun {
         `timed out: the timeout is ${this.#run.timeoutSeconds} s, counted from the first attempt`,
       );
     }
-    if (!(error instanceof ConnectError)) return explainFailure(error);
+    if (error instanceof ResultLoss) return lostResult(error);
+    if (!(error instanceof ConnectError)) return this.#server?.isUp === false ? failed(DIED) : explainFailure(error);
     switch (error.kind) {
       case "failed":
       case "cancelled":
         await this.#say(described(error));
-        return failed(firstLine(error.message));
+        return failed(summarised(error));
       case "unavailable":
       case "refused":
-        return failed("the Spark server that ran it has died");
+        return failed(DIED);
       case "session gone":
       case "operation gone":
       case "taken over":
@@ -268,9 +283,10 @@ export class SqlRun implements LiveRun {
     return { ...outcome, outputBytes: bytes, logBytes, resultTable: { query, columns } };
   }
 
+  /** Best effort: a full disk is no reason to lose the run. */
   async #say(line: string): Promise<void> {
     const time = new Date().toISOString().slice(0, 19).replace("T", " ");
-    await appendFile(this.#run.files.log, `${time} ${line}\n`, { mode: 0o600 });
+    await appendFile(this.#run.files.log, `${time} ${line}\n`, { mode: 0o600 }).catch(() => undefined);
   }
 }
 
@@ -284,8 +300,15 @@ interface StatementStep {
 
 type Ended = Extract<RunOutcome, { state: "ended" }>;
 
+const DIED = "the Spark server that ran it has died";
+const SUCCEEDED: Ended = { state: "ended", kind: "succeeded", exitCode: 0, cause: null, outputBytes: 0, logBytes: 0 };
+
 function ended(kind: Ended["kind"], cause: string): Ended {
   return { state: "ended", kind, exitCode: null, cause, outputBytes: 0, logBytes: 0 };
+}
+
+function lostResult({ message, isDiskFull }: ResultLoss): Ended {
+  return isDiskFull ? ended("disk-full", `the disk is full: ${message}`) : failed(message);
 }
 
 function failed(cause: string): Ended {

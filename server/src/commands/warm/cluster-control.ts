@@ -53,7 +53,7 @@ async function answers(servers: WarmServers, place: SparkPlace): Promise<void> {
   try {
     await server.ready;
   } catch (error) {
-    throw new Fault("unavailable", `its Spark Connect server does not answer: ${String(error)}`, { cause: error });
+    throw new Fault("unavailable", "its Spark Connect server does not answer, or refuses the token", { cause: error });
   } finally {
     release();
   }

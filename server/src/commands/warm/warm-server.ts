@@ -16,6 +16,8 @@ export interface ServerRecord {
 
 /** A few sessions are made ahead: the first request of a session costs as much as a small statement. */
 const SPARE_SESSIONS = 2;
+/** Long before the server forgets it. */
+const SPARE_LIFE_MS = 30 * 60_000;
 
 /** Where the classes of a first statement are loaded, and the catalog is asked for the first time. */
 const WARM_UP = ["select 1", "select count(*) from range(1000) group by id % 7", "show schemas"];
@@ -34,7 +36,7 @@ export class WarmServer {
   readonly #gone = new AbortController();
   #users = 0;
   #lastUsedAt = performance.now();
-  readonly #spare: Promise<ConnectSession>[] = [];
+  readonly #spare: { session: ConnectSession; madeAt: number }[] = [];
   /** It serves who holds it and takes nobody else. */
   isDraining = false;
   isUp = false;
@@ -59,9 +61,19 @@ export class WarmServer {
       sessionUser: `account${this.record.place.accountId}`,
       log: this.#log,
     });
-    await channel.ping();
+    try {
+      await channel.ping();
+    } catch (error) {
+      channel.close();
+      throw error;
+    }
     this.isUp = true;
     return channel;
+  }
+
+  /** Somebody else's. */
+  get isRemote(): boolean {
+    return this.record.memoryMiB === 0;
   }
 
   get isIdle(): boolean {
@@ -87,24 +99,23 @@ export class WarmServer {
   /** One that nobody has used. Whoever takes it releases it. */
   async takeSession(): Promise<ConnectSession> {
     const ahead = this.#spare.shift();
-    if (ahead !== undefined) return ahead;
-    return (await this.ready).session();
+    const isFresh = ahead !== undefined && performance.now() - ahead.madeAt < SPARE_LIFE_MS;
+    return isFresh ? ahead.session : (await this.ready).session();
   }
 
-  /** Called when there is time for it. */
+  /** Called when there is time for it. Somebody else's server is not filled with what may never be used. */
   async makeSessions(): Promise<void> {
     const channel = await this.ready;
+    if (this.isRemote) return;
     while (this.#spare.length < SPARE_SESSIONS && !this.isDraining) {
       const session = channel.session();
-      const opened = session.open().then(() => session);
-      opened.catch(() => undefined); // told to whoever takes it
-      this.#spare.push(opened);
-      await opened;
+      await session.open();
+      this.#spare.push({ session, madeAt: performance.now() });
     }
   }
 
   async warmUp(): Promise<void> {
-    if (this.record.memoryMiB === 0) return; // somebody else's
+    if (this.isRemote) return;
     const session = (await this.ready).session();
     try {
       for (const sql of WARM_UP) {
@@ -115,8 +126,12 @@ export class WarmServer {
     }
   }
 
-  /** Settles when nothing of it is left. */
-  async stop(): Promise<void> {
+  /** Given up by us; it runs on. */
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  async close(): Promise<void> {
     this.isDraining = true;
     this.isUp = false;
     this.#gone.abort();
@@ -124,6 +139,11 @@ export class WarmServer {
       (channel) => channel.close(),
       () => undefined,
     );
+  }
+
+  /** Settles when nothing of it is left. */
+  async stop(): Promise<void> {
+    await this.close();
     await this.process.stop();
   }
 }

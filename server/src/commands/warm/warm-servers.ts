@@ -71,9 +71,9 @@ export class WarmServers {
   async acquire(place: SparkPlace): Promise<{ server: WarmServer; release: () => void }> {
     const contribution = await this.#options.contributionsOf(place);
     const digest = contributionDigest(contribution);
-    const current = this.#of(place);
-    if (current !== undefined && current.record.digest !== digest) this.#drain(current);
-    const server = current?.record.digest === digest ? current : this.#open(place, contribution, digest);
+    const there = this.#of(place);
+    for (const each of there) if (each.record.digest !== digest) this.#drain(each);
+    const server = there.find(({ record }) => record.digest === digest) ?? this.#open(place, contribution, digest);
     return { server, release: this.#hold(server) };
   }
 
@@ -105,7 +105,7 @@ export class WarmServers {
 
   /** Whether a command of the place needs memory for a server of its own. */
   costMiB(place: SparkPlace): number {
-    return this.#of(place) === undefined ? DEFAULT_MEMORY_MIB : 0;
+    return this.#of(place).length === 0 ? DEFAULT_MEMORY_MIB : 0;
   }
 
   /** What the servers take of the node's memory. */
@@ -116,12 +116,18 @@ export class WarmServers {
   /** Ends servers that nobody uses, the longest unused first, until so much memory is free or none is left. */
   evict(neededMiB: number): void {
     let freed = 0;
-    const idle = [...this.#servers.values()].filter(({ isIdle }) => isIdle);
+    const idle = [...this.#servers.values()].filter(({ isIdle, isRemote }) => isIdle && !isRemote);
     for (const server of idle.toSorted((one, other) => other.idleMs - one.idleMs)) {
       if (freed >= neededMiB) return;
       freed += server.record.memoryMiB;
       void this.#end(server);
     }
+  }
+
+  /** Gives them up; they run on for whoever comes next. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#servers.values()].map((server) => server.close()));
+    this.#servers.clear();
   }
 
   /** Ends those that match, in use or not. */
@@ -130,9 +136,10 @@ export class WarmServers {
     await Promise.all(found.map((server) => this.#end(server)));
   }
 
-  #of(place: SparkPlace): WarmServer | undefined {
+  /** More than one only after a restart while one was being replaced. */
+  #of(place: SparkPlace): WarmServer[] {
     const key = placeKey(place);
-    return [...this.#servers.values()].find((each) => !each.isDraining && placeKey(each.record.place) === key);
+    return [...this.#servers.values()].filter((each) => !each.isDraining && placeKey(each.record.place) === key);
   }
 
   #open(place: SparkPlace, contribution: Contribution, digest: string): WarmServer {
@@ -178,7 +185,7 @@ export class WarmServers {
     );
     const died = async (): Promise<void> => {
       await started;
-      await process.ended();
+      await process.ended(server.gone);
       await server.ready; // fails with the reason where it never was
       await this.#end(server);
     };

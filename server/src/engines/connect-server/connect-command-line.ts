@@ -93,6 +93,10 @@ function serverDefaults(work: string): Record<string, string> {
     "spark.master": "local[*]",
     "spark.local.dir": work,
     "spark.scheduler.mode": "FAIR",
+    // Protected from users; an engine elsewhere needs others.
+    "spark.authenticate": "true",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
   };
 }
 
@@ -108,11 +112,8 @@ function serverRules(token: string): Record<string, string> {
     // What was sent and may have to be sent again: more than the spool leaves unsynced.
     "spark.connect.execute.reattachable.observerRetryBufferSize": "64m",
     "spark.connect.session.manager.defaultSessionTimeout": DETACHED,
-    "spark.authenticate": "true",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
   };
 }
 

@@ -7,6 +7,7 @@
  *   input/ work/ tmp/ user/   what the process sees
  */
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -47,8 +48,8 @@ export interface ConnectAddress {
 /** A server, of ours or of somebody else's, as whoever uses it sees it. */
 export interface RunningServer {
   ready(signal: AbortSignal): Promise<ConnectAddress>;
-  /** Settles when it has ended, whoever ended it. */
-  ended(): Promise<void>;
+  /** Settles when it has ended, whoever ended it, or nobody wants to know any more. */
+  ended(signal: AbortSignal): Promise<void>;
   /** Of the JVM; null: it does not run, or not here. */
   pid(): Promise<number | null>;
   /** Settles when nothing of it is left. */
@@ -84,6 +85,8 @@ export class ConnectServer implements RunningServer {
   readonly folder: string;
   readonly #client: RunnerClient;
   #address: ConnectAddress | undefined;
+  #isStartedHere = false;
+  #isStopped = false;
 
   /** The one of that folder, whether it runs or not. */
   constructor(folder: string) {
@@ -94,6 +97,7 @@ export class ConnectServer implements RunningServer {
   /** Once per folder. Settles when the process is on its way; `ready` tells when it answers. */
   async start(plan: ConnectServerPlan): Promise<void> {
     const { home, contribution, sandbox, identity } = plan;
+    this.#isStartedHere = true;
     const token = randomBytes(32).toString("hex");
     const folders = await makeConfinedFolders(this.folder, {
       name: plan.userName,
@@ -153,15 +157,16 @@ export class ConnectServer implements RunningServer {
   }
 
   async isAlive(): Promise<boolean> {
+    if (this.#isStopped) return false;
     const { state } = await this.#client.observe();
-    return state === "starting" || state === "running" || state === "absent";
+    // A runner of ours that is about to start has not left a mark yet; one of an earlier Headgate never will.
+    return state === "starting" || state === "running" || (state === "absent" && this.#isStartedHere);
   }
 
-  async ended(): Promise<void> {
-    // A runner that is about to start has not left a mark yet.
-    while (await this.isAlive()) {
-      await this.#client.waitForEnd(AbortSignal.timeout(LONG_LOOK_MS));
-      await delay(LOOK_EVERY_MS, undefined, { ref: false });
+  async ended(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && (await this.isAlive())) {
+      await this.#client.waitForEnd(AbortSignal.any([signal, AbortSignal.timeout(LONG_LOOK_MS)]));
+      await delay(LOOK_EVERY_MS, undefined, { ref: false, signal }).catch(() => undefined);
     }
   }
 
@@ -171,7 +176,9 @@ export class ConnectServer implements RunningServer {
   }
 
   async stop(): Promise<void> {
-    if (!this.#client.forsake()) {
+    this.#isStopped = true;
+    // Where not even the runner's folder is, nothing was started.
+    if (existsSync(join(this.folder, "run")) && !this.#client.forsake()) {
       await this.#client.cancel();
       const { state } = await this.#client.waitForEnd(AbortSignal.timeout((GRACE_SECONDS + 5) * 1000));
       if (state !== "ended" && state !== "lost") await this.#client.kill();
@@ -193,7 +200,7 @@ export class ConnectServer implements RunningServer {
 
   async #explain(): Promise<string> {
     const tail = await readTail(this.#log, 4096).catch(() => "");
-    const last = tail.trim().split("\n").slice(-5).join("\n");
+    const last = tail.trim().split("\n").at(-1) ?? "";
     return last === "" ? "the Spark server ended before it was up" : `the Spark server ended before it was up: ${last}`;
   }
 }
