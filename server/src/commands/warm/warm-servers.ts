@@ -179,6 +179,7 @@ export class WarmServers {
     server.ready.then(
       () => this.#settleIn(server),
       (error: unknown) => {
+        if (server.gone.aborted) return;
         log.warn({ err: error, place: record.place }, "a warm server did not come up");
         void this.#end(server);
       },
@@ -186,6 +187,7 @@ export class WarmServers {
     const died = async (): Promise<void> => {
       await started;
       await process.ended(server.gone);
+      if (server.gone.aborted) return; // we let go of it; it runs on
       await server.ready; // fails with the reason where it never was
       await this.#end(server);
     };
