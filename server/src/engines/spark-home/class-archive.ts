@@ -8,20 +8,31 @@ import type { Java, Python } from "./prerequisites.ts";
 import { mustRun } from "./run-tool.ts";
 import type { SetUpContext } from "./set-up-step.ts";
 
-/** Touches what short programs touch: SQL, the Python gateway and worker, shuffles, JSON and Parquet, the event log. */
+/**
+ * Touches what short programs touch: SQL, the catalog, the Python gateway and worker, shuffles, JSON and Parquet, the
+ * event log; and by `Training` of `jvm/` what our other JVMs do, so that one archive is for all of them.
+ */
 const trainingProgram = `
 import sys
 from pyspark.sql import SparkSession
 folder = sys.argv[1]
 spark = SparkSession.builder.getOrCreate()
+context = spark.sparkContext
+training = context._jvm.headgate.training.Training
+port = training.startMetastore(folder)
+context._jsc.hadoopConfiguration().set("hive.metastore.uris", "thrift://127.0.0.1:%d" % port)
 spark.sql("select 1 as a").collect()
 spark.range(100).selectExpr("id % 7 as k", "id").groupBy("k").count().orderBy("k").collect()
-spark.createDataFrame([(1, "a"), (2, "b")], "n int, t string").write.parquet(folder + "/parquet")
-spark.read.parquet(folder + "/parquet").show()
+spark.createDataFrame([(1, "a"), (2, "b")], "n int, t string").write.saveAsTable("words")
+spark.sql("create table parts (n int) using parquet partitioned by (day string)")
+spark.sql("insert into parts values (1, 'monday')")
+spark.table("words").join(spark.table("parts"), "n").show()
+spark.sql("create database other")
+spark.sql("drop database other cascade")
 spark.range(3).write.json(folder + "/json")
 spark.read.json(folder + "/json").join(spark.range(3), "id").count()
-spark.sparkContext.parallelize([1, 2, 3], 2).map(lambda n: n + 1).collect()
-spark.stop()
+context.parallelize([1, 2, 3], 2).map(lambda n: n + 1).collect()
+training.touchRest(context._jsc.sc(), folder)
 `;
 
 /**
@@ -56,7 +67,7 @@ export async function makeClassArchive(
       `-XX:ArchiveClassesAtExit=${unfinished}`,
       "-Xlog:cds=off",
     ];
-    const submit = ["org.apache.spark.deploy.SparkSubmit", "--properties-file", join(work, "spark.conf")];
+    const submit = ["headgate.driver.Driver", "--properties-file", join(work, "spark.conf")];
     const argv = [...jvm, "-Xlog:cds+dynamic=off", ...submit, join(work, "training.py"), work];
     await mustRun("the run that prepares fast starts", argv, { signal, env, cwd: work, timeoutMs: 600_000 });
     await chmod(unfinished, 0o644);
@@ -74,6 +85,8 @@ function trainingProperties(work: string, driverPython: string): string {
     "spark.authenticate": "true",
     "spark.local.dir": work,
     "spark.sql.warehouse.dir": join(work, "warehouse"),
+    "spark.sql.catalogImplementation": "hive",
+    "spark.headgate.metastore.secret": "training",
     "spark.eventLog.enabled": "true",
     "spark.eventLog.dir": `file://${work}`,
     "spark.eventLog.compress": "false",

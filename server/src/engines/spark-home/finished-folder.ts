@@ -37,6 +37,6 @@ async function openToReaders(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) await openToReaders(path);
-    else if (entry.isFile()) await chmod(path, /\/s?bin$|\/driver-python$/.test(folder) ? 0o755 : 0o644);
+    else if (entry.isFile()) await chmod(path, /\/s?bin$|\/wrappers$/.test(folder) ? 0o755 : 0o644);
   }
 }

@@ -5,19 +5,21 @@ import { Fault } from "../../lib/fault.ts";
 import { makeFinishedFolder } from "./finished-folder.ts";
 import { scalaVersion } from "./pinned-spark.ts";
 import type { Java } from "./prerequisites.ts";
+import { rscripts } from "./find-r.ts";
 import { mustRun } from "./run-tool.ts";
 
 /**
  * What a direct start of Spark's JVM needs, kept apart per build of Java and set of jars:
  *
  *   java.args       class path and the options of Spark's own launcher, as a file for `java @file`
- *   driver-python/  the interpreter wrapper (python)
+ *   wrappers/       what runs instead of an interpreter: python, R
  *   classes.jsa     the class-data archive; may be missing
  */
 export interface LaunchFolder {
   readonly folder: string;
   readonly javaArguments: string;
   readonly driverPython: string;
+  readonly driverR: string;
   readonly archive: string;
 }
 
@@ -35,14 +37,15 @@ export async function launchFolderFor(
     }),
   );
   const digest = createHash("sha256")
-    .update(JSON.stringify([driverPythonScript, java, files]))
+    .update(JSON.stringify([wrappers, archiveInPlace, java, files]))
     .digest("hex")
     .slice(0, 12);
   const folder = join(cacheDir, `spark-launch-${digest}`);
   return {
     folder,
     javaArguments: join(folder, "java.args"),
-    driverPython: join(folder, "driver-python/python"),
+    driverPython: join(folder, "wrappers/python"),
+    driverR: join(folder, "wrappers/R"),
     archive: join(folder, "classes.jsa"),
   };
 }
@@ -55,11 +58,20 @@ export async function makeLaunchFolder(
 ): Promise<void> {
   await makeFinishedFolder(folder, async (unfinished) => {
     const options = await askLauncher(java, sparkHome);
-    await writeFile(join(unfinished, "java.args"), argumentFile(["-cp", classPath.join(":"), ...options]));
-    await mkdir(join(unfinished, "driver-python"));
-    await writeFile(join(unfinished, "driver-python/python"), driverPythonScript);
+    await writeFile(
+      join(unfinished, "java.args"),
+      argumentFile(["-cp", classPath.join(":"), ...options, ...archiveInPlace]),
+    );
+    await mkdir(join(unfinished, "wrappers"));
+    for (const [name, script] of Object.entries(wrappers)) await writeFile(join(unfinished, "wrappers", name), script);
   });
 }
+
+/**
+ * Newer builds of Java move a class-data archive to a random address, and so copy all of it into the memory of every
+ * process: 190 MB of a metastore's 440. At its own place it is shared by all of them, and nothing is to be moved.
+ */
+const archiveInPlace = ["-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0"];
 
 /** Spark's launcher knows which modules to open in which Java; it prints words that end in NUL. */
 async function askLauncher(java: Java, sparkHome: string): Promise<string[]> {
@@ -83,16 +95,32 @@ export function argumentFile(words: readonly string[]): string {
 }
 
 /**
- * Spark merges a Python program's standard error into its output. So the program gets the standard error of its parent,
- * Spark's JVM, which leads to the log. It is opened anew, so it has to be a file or pipe that the program's user owns;
- * where that fails the two stay merged rather than lost.
+ * Spark merges a program's standard error into its output, of Python and of R. So the program gets the standard error of
+ * its parent, Spark's JVM, which leads to the log. It is opened anew, so it has to be a file or pipe that the program's
+ * user owns; where that fails the two stay merged rather than lost.
  */
-const driverPythonScript = `#!/bin/sh
+const throughTheLog = `log=/proc/$PPID/fd/2
+if (: >>"$log") 2>/dev/null; then
+  exec 2>>"$log"
+fi
+exec "$@"
+`;
+
+const wrappers = {
+  python: `#!/bin/sh
 python=$HEADGATE_DRIVER_PYTHON
 unset HEADGATE_DRIVER_PYTHON
-log=/proc/$PPID/fd/2
-if (: >>"$log") 2>/dev/null; then
-  exec "$python" "$@" 2>>"$log"
-fi
-exec "$python" "$@"
-`;
+set -- "$python" "$@"
+${throughTheLog}`,
+  // Spark without SparkR is told that the program is Python's, and so its name ends. R then finds Python's Spark.
+  R: `#!/bin/sh
+program=\${1%.py}
+shift
+for rscript in ${rscripts.join(" ")}; do
+  [ -x "$rscript" ] && break
+done
+export RETICULATE_PYTHON="$PYSPARK_PYTHON"
+unset HEADGATE_DRIVER_PYTHON
+set -- "$rscript" "$program" "$@"
+${throughTheLog}`,
+};

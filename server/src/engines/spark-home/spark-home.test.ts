@@ -7,6 +7,7 @@ import { Fault } from "../../lib/fault.ts";
 import { installLine } from "../../lib/install-line.ts";
 import { jarsFor, parsePinnedJars } from "./extra-jars.ts";
 import { makeFinishedFolder } from "./finished-folder.ts";
+import { jvmPartsFor } from "./jvm-parts.ts";
 import { argumentFile, parseLauncherOptions } from "./launch-folder.ts";
 import { parseJavaSettings, parsePython } from "./prerequisites.ts";
 import { runTool } from "./run-tool.ts";
@@ -120,6 +121,16 @@ it("takes the options of Spark's launcher and leaves out its class path and heap
     "\n\0/java\0-cp\0/spark/conf:/spark/jars/*\0-Xmx1g\0--add-opens=a/b=C\0-Dx=y\0org.apache.spark.deploy.SparkSubmit\0p.py\0";
   expect(parseLauncherOptions(said)).toEqual(["--add-opens=a/b=C", "-Dx=y"]);
   expect(argumentFile(["-cp", String.raw`/a b/"c\d`])).toBe('"-cp"\n"/a b/\\"c\\\\d"\n');
+});
+
+it("has parts of ours for each Spark and Java, wherever they are installed", () => {
+  const java = { path: "/java/bin/java", home: "/java", build: "Debian 17.0.15 amd64" };
+  const nameFor = (build: string, ...jars: string[]): string => jvmPartsFor("/cache", { ...java, build }, jars).folder;
+  const name = nameFor(java.build, "/spark/jars/spark-core_2.13-4.1.4.jar");
+  expect(name).toMatch(/^\/cache\/headgate-jvm-[0-9a-f]{12}$/);
+  expect(nameFor(java.build, "/elsewhere/spark-core_2.13-4.1.4.jar")).toBe(name);
+  expect(nameFor(java.build, "/spark/jars/spark-core_2.13-4.1.5.jar")).not.toBe(name);
+  expect(nameFor("Debian 21.0.1 amd64", "/spark/jars/spark-core_2.13-4.1.4.jar")).not.toBe(name);
 });
 
 it("ends a tool and its children when the set-up is stopped", async () => {

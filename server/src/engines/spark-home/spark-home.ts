@@ -3,6 +3,7 @@
  *
  *   spark-<version>/               Spark itself (SPARK_HOME), unless the operator has one
  *   spark-<version>-jars-<hash>/   the jars it lacks
+ *   headgate-jvm-<hash>/           what of ours runs inside of it, compiled
  *   spark-launch-<hash>/           options, interpreter wrapper and class-data archive for this Java and these jars
  *   spark-set-up.lock              one set-up at a time
  *
@@ -14,6 +15,7 @@ import { dirname, join } from "node:path";
 import { Fault } from "../../lib/fault.ts";
 import { makeClassArchive } from "./class-archive.ts";
 import { extraJarsFolder, fetchExtraJars, jarsFor, listJars } from "./extra-jars.ts";
+import { compileJvmParts, jvmPartsFor, type JvmParts } from "./jvm-parts.ts";
 import { installedSparkFolder, installSpark } from "./install-spark.ts";
 import { launchFolderFor, makeLaunchFolder, type LaunchFolder } from "./launch-folder.ts";
 import { pinnedSpark } from "./pinned-spark.ts";
@@ -34,6 +36,7 @@ export interface SparkHome {
   readonly classPath: readonly string[];
   /** To be run instead of the interpreter: keeps a program's standard error out of its output. */
   readonly driverPython: string;
+  readonly driverR: string;
   /** Undefined when there is none: starts are slower then. */
   readonly archive: string | undefined;
   /** What a sandbox has to show to a program besides the system's own folders. */
@@ -67,7 +70,10 @@ async function setUp(context: EnsureSparkHomeOptions, java: Java, python: Python
   const ivy = jars.find((name) => name.startsWith("ivy-"));
   if (ivy === undefined) throw notASpark(spark);
   await fetchExtraJars(extra, missing, join(spark, "jars", ivy), java, context);
-  const classPath = await classPathOf(spark, extra);
+  const sparkClassPath = await sparkClassPathOf(spark, extra);
+  const own = jvmPartsFor(context.cacheDir, java, sparkClassPath);
+  await compileJvmParts(own, java, sparkClassPath, context);
+  const classPath = [...sparkClassPath, own.jar];
   const launch = await launchFolderFor(context.cacheDir, java, classPath);
   await makeLaunchFolder(launch, java, spark, classPath);
   try {
@@ -76,7 +82,7 @@ async function setUp(context: EnsureSparkHomeOptions, java: Java, python: Python
     context.signal.throwIfAborted();
     context.warn(`Spark will start slowly: ${error instanceof Error ? error.message : String(error)}`);
   }
-  return describe({ folder: spark, version: parts.version, java, python, classPath }, extra, launch);
+  return describe({ folder: spark, version: parts.version, java, python, classPath }, extra, own, launch);
 }
 
 async function findReady(
@@ -88,10 +94,13 @@ async function findReady(
   const parts = await readParts(cacheDir, spark);
   if (parts === undefined || !existsSync(parts.extra)) return undefined;
   const folder = await realpath(spark);
-  const classPath = await classPathOf(folder, parts.extra);
+  const sparkClassPath = await sparkClassPathOf(folder, parts.extra);
+  const own = jvmPartsFor(cacheDir, java, sparkClassPath);
+  if (!existsSync(own.jar)) return undefined;
+  const classPath = [...sparkClassPath, own.jar];
   const launch = await launchFolderFor(cacheDir, java, classPath);
   if (!existsSync(launch.folder) || !existsSync(launch.archive)) return undefined;
-  return describe({ folder, version: parts.version, java, python, classPath }, parts.extra, launch);
+  return describe({ folder, version: parts.version, java, python, classPath }, parts.extra, own, launch);
 }
 
 async function readParts(cacheDir: string, spark: string) {
@@ -105,7 +114,7 @@ async function readParts(cacheDir: string, spark: string) {
 }
 
 /** In one order everywhere and without a folder on it: an archive fits a class path that begins with the same files. */
-async function classPathOf(spark: string, extra: string): Promise<string[]> {
+async function sparkClassPathOf(spark: string, extra: string): Promise<string[]> {
   const own = await listJars(join(spark, "jars"));
   const added = await listJars(extra);
   // Spark's launcher puts it first too: another jar holds an older copy of it.
@@ -117,13 +126,16 @@ async function classPathOf(spark: string, extra: string): Promise<string[]> {
 function describe(
   found: Pick<SparkHome, "folder" | "version" | "java" | "python" | "classPath">,
   extra: string,
-  { folder, javaArguments, driverPython, archive }: LaunchFolder,
+  own: JvmParts,
+  { folder, javaArguments, driverPython, driverR, archive }: LaunchFolder,
 ): SparkHome {
-  const readOnlyFolders = [found.folder, extra, folder, found.java.home, dirname(dirname(found.python.path))];
+  const ours = [found.folder, extra, own.folder, folder];
+  const readOnlyFolders = [...ours, found.java.home, dirname(dirname(found.python.path))];
   return {
     ...found,
     javaArguments,
     driverPython,
+    driverR,
     archive: existsSync(archive) ? archive : undefined,
     readOnlyFolders,
   };

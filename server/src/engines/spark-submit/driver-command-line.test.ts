@@ -10,7 +10,8 @@ const run: DriverRun = {
     python: { path: "/usr/bin/python3" },
     javaArguments: "/launch/java.args",
     classPath: ["/spark/jars/a.jar", "/spark/jars/b.jar"],
-    driverPython: "/launch/driver-python/python",
+    driverPython: "/launch/wrappers/python",
+    driverR: "/launch/wrappers/R",
     archive: "/launch/classes.jsa",
   },
   program: { kind: "python", file: "/input/program.py", arguments: [], programArguments: ["one", "two words"] },
@@ -34,12 +35,12 @@ describe("a driver's command line", () => {
     const { argv, env } = driverCommandLine(run);
     expect(argv.slice(0, 3)).toEqual(["/java/bin/java", "@/launch/java.args", "-Xmx1024m"]);
     expect(argv).toContain("-XX:SharedArchiveFile=/launch/classes.jsa");
-    expect(argv.slice(argv.indexOf("org.apache.spark.deploy.SparkSubmit"))).toEqual([
-      "org.apache.spark.deploy.SparkSubmit",
+    expect(argv.slice(argv.indexOf("headgate.driver.Driver"))).toEqual([
+      "headgate.driver.Driver",
       "--properties-file",
       "/input/spark.conf",
       "--conf",
-      "spark.pyspark.driver.python=/launch/driver-python/python",
+      "spark.pyspark.driver.python=/launch/wrappers/python",
       "/input/program.py",
       "one",
       "two words",
@@ -95,7 +96,7 @@ describe("a driver's command line", () => {
   it("runs the interpreter that the program asks for, still through the wrapper", () => {
     const { argv, env } = driverCommandLine(withArguments("--conf", "spark.pyspark.python=/env/bin/python"));
     expect(env["HEADGATE_DRIVER_PYTHON"]).toBe("/env/bin/python");
-    expect(argv).toContain("spark.pyspark.driver.python=/launch/driver-python/python");
+    expect(argv).toContain("spark.pyspark.driver.python=/launch/wrappers/python");
   });
 
   it.each([

@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { renderProperties } from "./properties-file.ts";
 import { checkArguments, checkCommandLine, type CheckedOptions } from "./submit-rules.ts";
@@ -32,18 +33,21 @@ export interface DriverHome {
   readonly javaArguments: string;
   readonly classPath: readonly string[];
   readonly driverPython: string;
+  readonly driverR: string;
   readonly archive: string | undefined;
 }
 
-export type DriverProgram =
-  | {
-      readonly kind: "python";
-      readonly file: string;
-      /** Words of `arguments`: options of spark-submit. */
-      readonly arguments: readonly string[];
-      readonly programArguments: readonly string[];
-    }
-  | { readonly kind: "command_line"; readonly words: readonly string[] };
+export type DriverProgram = SourceProgram | { readonly kind: "command_line"; readonly words: readonly string[] };
+
+export interface SourceProgram {
+  /** `R` through SparkR, `R-by-python` where Spark has none. */
+  readonly kind: "python" | "scala" | "R" | "R-by-python";
+  /** Its name ends in .py, .scala or .R. */
+  readonly file: string;
+  /** Words of `arguments`: options of spark-submit. */
+  readonly arguments: readonly string[];
+  readonly programArguments: readonly string[];
+}
 
 export interface DriverCommandLine {
   readonly argv: readonly string[];
@@ -67,14 +71,14 @@ const patientCompiler = [
   "-XX:Tier4BackEdgeThreshold=400000",
 ];
 
-const mainClass = "org.apache.spark.deploy.SparkSubmit";
+/** Of `jvm/`: hands its arguments to Spark's own SparkSubmit. */
+export const driverMainClass = "headgate.driver.Driver";
+const scalaMainClass = "headgate.program.ScalaProgram";
 
 export function driverCommandLine(run: DriverRun): DriverCommandLine {
   const { home, program } = run;
   const options = checkProgram(program);
   const memoryMiB = driverMemoryMiB(program, run.defaultMemoryMiB);
-  const rest = program.kind === "python" ? [program.file, ...program.programArguments] : options.rest;
-  const wrapper = ["--conf", `spark.pyspark.driver.python=${home.driverPython}`];
   const python =
     options.properties.get("spark.pyspark.driver.python") ??
     options.properties.get("spark.pyspark.python") ??
@@ -88,12 +92,11 @@ export function driverCommandLine(run: DriverRun): DriverCommandLine {
       ...patientCompiler,
       ...classData(home, options),
       ...options.javaOptions,
-      mainClass,
+      driverMainClass,
       "--properties-file",
       run.propertiesFile,
       ...options.words,
-      ...wrapper,
-      ...rest,
+      ...programWords(program, home, options),
     ],
     env: {
       SPARK_HOME: home.folder,
@@ -115,9 +118,29 @@ export function driverMemoryMiB(program: DriverProgram, defaultMemoryMiB: number
 }
 
 function checkProgram(program: DriverProgram): CheckedOptions {
-  return program.kind === "python"
-    ? checkArguments(program.arguments, "arguments")
-    : checkCommandLine(program.words, "cmdline");
+  return program.kind === "command_line"
+    ? checkCommandLine(program.words, "cmdline")
+    : checkArguments(program.arguments, "arguments");
+}
+
+/** What runs, behind the program's own options: of a repeated option Spark takes the last. */
+function programWords(program: DriverProgram, home: DriverHome, options: CheckedOptions): string[] {
+  const python = (path: string): string[] => ["--conf", `spark.pyspark.driver.python=${path}`];
+  switch (program.kind) {
+    case "command_line":
+      return [...python(home.driverPython), ...options.rest];
+    case "python":
+      return [...python(home.driverPython), program.file, ...program.programArguments];
+    case "R":
+      return ["--conf", `spark.r.driver.command=${home.driverR}`, program.file, ...program.programArguments];
+    case "R-by-python":
+      // Spark takes what ends in .py to Python, as which the wrapper stands there.
+      return [...python(home.driverR), `${program.file}.py`, ...program.programArguments];
+    case "scala": {
+      const wanted = options.given.findLast(({ name }) => name === "--class")?.value;
+      return ["--class", scalaMainClass, "spark-internal", program.file, wanted ?? "-", ...program.programArguments];
+    }
+  }
 }
 
 /** An archive fits only a class path that begins as its own did; `-Xshare:auto` goes on without one. */
@@ -137,6 +160,7 @@ function driverProperties(run: DriverRun): Record<string, string> {
   return {
     "spark.master": "local[*]",
     "spark.local.dir": run.scratchFolder,
+    ...(run.program.kind === "command_line" ? {} : { "spark.app.name": basename(run.program.file) }),
     // Small, so that the ends of single tasks get through to whoever reads the progress.
     "spark.eventLog.buffer.kb": "8",
     ...run.properties,

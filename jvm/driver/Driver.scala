@@ -1,0 +1,50 @@
+package headgate.driver
+
+import java.nio.file.{Files, Path}
+import java.util.Properties
+
+import com.sun.security.auth.module.UnixSystem
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.security.{Groups, UserGroupInformation}
+import org.apache.spark.deploy.SparkSubmit
+
+/**
+ * Spark's own submission, after what has to be settled in a JVM before anything of Hadoop is used in it. The arguments are
+ * those of spark-submit; the properties file is the one they name.
+ */
+object Driver {
+  private val secretProperty = "spark.headgate.metastore.secret"
+
+  def main(arguments: Array[String]): Unit = {
+    arguments.sliding(2).collectFirst { case Array("--properties-file", file) => prepare(Path.of(file)) }
+    SparkSubmit.main(arguments)
+  }
+
+  def prepare(propertiesFile: Path): Unit = {
+    val system = new UnixSystem
+    val givenName = Option(system.getUsername)
+    val name = givenName.orElse(sys.env.get("HADOOP_USER_NAME")).getOrElse(s"user${system.getUid}")
+    Option(readProperties(propertiesFile).getProperty(secretProperty)).foreach(showSecret(name, _))
+    // Java's own login fails for a uid without a name.
+    if (givenName.isEmpty) UserGroupInformation.setLoginUser(UserGroupInformation.createRemoteUser(name))
+  }
+
+  def readProperties(file: Path): Properties = {
+    val properties = new Properties
+    val reader = Files.newBufferedReader(file)
+    try properties.load(reader)
+    finally reader.close()
+    properties
+  }
+
+  /**
+   * Our metastores serve who names the secret as a group of theirs. Whose groups are whose is read once in a JVM, from
+   * whichever configuration comes first: Spark's own settings come too late.
+   */
+  private def showSecret(name: String, secret: String): Unit = {
+    val conf = new Configuration
+    conf.set("hadoop.user.group.static.mapping.overrides", s"$name=$secret")
+    Groups.getUserToGroupsMappingService(conf)
+    ()
+  }
+}

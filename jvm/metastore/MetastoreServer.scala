@@ -1,0 +1,71 @@
+package headgate.metastore
+
+import java.net.{BindException, InetAddress, InetSocketAddress, ServerSocket}
+import java.util.concurrent.{Executors, ScheduledExecutorService, SynchronousQueue, ThreadFactory, ThreadPoolExecutor, TimeUnit}
+
+import org.apache.hadoop.hive.metastore.HiveMetaStore.HMSHandler
+import org.apache.hadoop.hive.metastore.api.ThriftHiveMetastore
+import org.apache.thrift.protocol.{TBinaryProtocol, TProtocol}
+import org.apache.thrift.server.{ServerContext, TServerEventHandler, TThreadPoolServer}
+import org.apache.thrift.transport.{TServerSocket, TSocket, TTransport}
+import org.apache.thrift.{TProcessor, TProcessorFactory}
+
+/** Listens once it is made, on the loopback: on the wanted port, else on any. */
+final class MetastoreServer(handler: ThriftHiveMetastore.Iface, secret: Array[Byte], wantedPort: Int) {
+  private val backlog = 50
+  private val leastThreads = 4
+  private val mostThreads = 200
+  private val idleSeconds = 60L
+  /** Who has not shown the secret by then is cut off, however slowly it speaks. */
+  private val greetingSeconds = 10L
+
+  private val socket: ServerSocket = {
+    def listen(port: Int): ServerSocket = {
+      val made = new ServerSocket
+      made.setReuseAddress(true)
+      made.bind(new InetSocketAddress(InetAddress.getByName("127.0.0.1"), port), backlog)
+      made
+    }
+    try listen(wantedPort)
+    catch { case _: BindException if wantedPort != 0 => listen(0) }
+  }
+  /** Only who calls `serve` keeps the process alive. */
+  private val daemons: ThreadFactory = work => {
+    val thread = new Thread(work)
+    thread.setDaemon(true)
+    thread
+  }
+  private val timer: ScheduledExecutorService = Executors.newSingleThreadScheduledExecutor(daemons)
+
+  val port: Int = socket.getLocalPort
+
+  def serve(): Unit = {
+    val all = new ThriftHiveMetastore.Processor(handler)
+    val processors = new TProcessorFactory(null) {
+      override def getProcessor(transport: TTransport): TProcessor = {
+        // What TServerSocket accepts is always one.
+        val guarded = new GuardedProcessor(transport.asInstanceOf[TSocket], all, secret)
+        timer.schedule((() => guarded.closeStranger()): Runnable, greetingSeconds, TimeUnit.SECONDS)
+        guarded
+      }
+    }
+    val server = new TThreadPoolServer(
+      new TThreadPoolServer.Args(new TServerSocket(socket))
+        .processorFactory(processors)
+        .protocolFactory(new TBinaryProtocol.Factory)
+        .executorService(
+          new ThreadPoolExecutor(leastThreads, mostThreads, idleSeconds, TimeUnit.SECONDS, new SynchronousQueue, daemons)))
+    server.setServerEventHandler(ReleaseStore)
+    server.serve()
+  }
+
+  /** A thread keeps its connection to the database with its client: when that is gone, so must it be. */
+  private object ReleaseStore extends TServerEventHandler {
+    override def preServe(): Unit = ()
+    override def createContext(in: TProtocol, out: TProtocol): ServerContext = null
+    override def processContext(context: ServerContext, in: TTransport, out: TTransport): Unit = ()
+    override def deleteContext(context: ServerContext, in: TProtocol, out: TProtocol): Unit =
+      try Option(HMSHandler.getRawStore).foreach(_.shutdown())
+      finally HMSHandler.removeRawStore()
+  }
+}

@@ -1,0 +1,37 @@
+package headgate.metastore
+
+import java.nio.charset.StandardCharsets
+import java.nio.file.Path
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.hive.conf.HiveConf
+
+import headgate.driver.Driver
+
+/** What the properties file says: `headgate.*` is for us, all else for Hive and Hadoop. */
+final class MetastoreSettings private (properties: Map[String, String]) {
+  private def own(name: String): String =
+    properties.getOrElse(s"headgate.$name", throw new IllegalArgumentException(s"headgate.$name is missing"))
+
+  val secret: Array[Byte] = own("secret").getBytes(StandardCharsets.UTF_8)
+  /** The one to have again after a restart; 0: any. */
+  val port: Int = own("port").toInt
+  val userName: String = own("user")
+  val reportFile: Path = Path.of(own("report"))
+  val logFile: Path = Path.of(own("log"))
+  val databaseWaitSeconds: Int = own("database-wait-seconds").toInt
+  val jdbcUrl: String = properties(HiveConf.ConfVars.METASTORECONNECTURLKEY.varname)
+  val jdbcUser: String = properties(HiveConf.ConfVars.METASTORE_CONNECTION_USER_NAME.varname)
+  val jdbcPassword: String = properties(HiveConf.ConfVars.METASTOREPWD.varname)
+
+  lazy val hiveConf: HiveConf = {
+    val conf = new HiveConf(classOf[MetastoreSettings])
+    for ((key, value) <- properties if !key.startsWith("headgate.")) conf.set(key, value)
+    conf
+  }
+}
+
+object MetastoreSettings {
+  def read(file: Path): MetastoreSettings = new MetastoreSettings(Driver.readProperties(file).asScala.toMap)
+}

@@ -1,0 +1,38 @@
+package headgate.program
+
+import java.nio.charset.StandardCharsets
+import java.nio.file.{Files, Path}
+
+/**
+ * The main class of a driver that runs Scala source: it is compiled in the driver's own JVM by the compiler among
+ * Spark's jars. Arguments: the source file, the class to run or `-`, then the program's own.
+ *
+ * | the text is                     | it is                                                                    |
+ * |---------------------------------|--------------------------------------------------------------------------|
+ * | definitions only, as in a file  | compiled to a jar; its `main` runs                                       |
+ * | anything else that parses       | statements: run one after the other, with `spark`, `sc` and `args` there |
+ * | neither                         | refused with the parser's errors, exit code 1                            |
+ */
+object ScalaProgram {
+  def main(arguments: Array[String]): Unit = {
+    val file = Path.of(arguments(0))
+    val mainClass = Some(arguments(1)).filter(_ != "-")
+    val programArguments = arguments.drop(2)
+    val text = new String(Files.readAllBytes(file), StandardCharsets.UTF_8)
+    val compiler = new ProgramCompiler(file.getFileName.toString, text)
+    new ProgramReader(compiler.global).read(compiler.source) match {
+      case Definitions => compiler.run(mainClass, programArguments)
+      case Statements(_) if mainClass.isDefined => fail("--class does not fit: the program has statements outside of classes")
+      case Statements(statements) => StatementRunner.run(statements, programArguments)
+      case Broken(errors) =>
+        errors.foreach { case (position, message) => compiler.reporter.error(position, message) }
+        compiler.reporter.finish()
+        sys.exit(1)
+    }
+  }
+
+  def fail(message: String): Nothing = {
+    System.err.println(s"headgate: $message")
+    sys.exit(1)
+  }
+}

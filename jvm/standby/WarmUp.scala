@@ -1,0 +1,50 @@
+package headgate.standby
+
+import java.nio.file.Path
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.SparkConf
+import org.apache.spark.headgate.SparkInternals
+import org.apache.spark.sql.SparkSession
+
+import headgate.driver.Driver
+
+/**
+ * Loads and compiles what a program would wait for, in a session of its own that leaves nothing behind: no setting, no
+ * word in the log, no event log.
+ */
+object WarmUp {
+  def run(propertiesFile: Path): Unit = {
+    SparkInternals.silenceLog()
+    try {
+      val session = SparkSession.builder().config(settings(propertiesFile)).getOrCreate()
+      try work(session)
+      finally {
+        session.stop()
+        SparkSession.clearActiveSession()
+        SparkSession.clearDefaultSession()
+      }
+    } catch {
+      case _: Exception => () // the program will meet the reason, and tell it
+    }
+    SparkInternals.resetLog()
+    // What is left is little; the rest of the memory goes back.
+    System.gc()
+  }
+
+  private def settings(file: Path): SparkConf = {
+    val conf = new SparkConf(false)
+    for ((key, value) <- Driver.readProperties(file).asScala) conf.set(key, value)
+    conf.set("spark.eventLog.enabled", "false")
+    conf.set("spark.app.name", "warm-up")
+    conf.set("spark.ui.enabled", "false")
+  }
+
+  private def work(session: SparkSession): Unit = {
+    session.sql("select 1 as a").collect()
+    session.range(0, 100, 1, 2).selectExpr("id % 3 as k").groupBy("k").count().orderBy("k").collect()
+    session.sparkContext.parallelize(Seq(1, 2), 2).map(_ + 1).collect()
+    ()
+  }
+}

@@ -1,0 +1,75 @@
+package headgate.training
+
+import java.nio.charset.StandardCharsets
+import java.nio.file.{Files, Path}
+import java.sql.DriverManager
+
+import scala.util.Try
+
+import org.apache.hadoop.hive.metastore.HiveMetaStore
+import org.apache.hadoop.hive.conf.HiveConf
+import org.apache.spark.SparkContext
+
+import headgate.metastore.MetastoreServer
+import headgate.program.ScalaProgram
+
+/**
+ * Called by the Python program whose run leaves the class-data archive behind (`class-archive.ts`): touches what all our
+ * other JVMs touch, so that one archive serves the metastore, the Connect server, Scala programs and drivers.
+ */
+object Training {
+  val secret = "training"
+
+  /** A metastore over a database in memory; the port it listens on. */
+  def startMetastore(folder: String): Int = {
+    val conf = new HiveConf(classOf[HiveMetaStore])
+    conf.set("javax.jdo.option.ConnectionURL", "jdbc:derby:memory:training;create=true")
+    conf.set("javax.jdo.option.ConnectionDriverName", "org.apache.derby.iapi.jdbc.AutoloadedDriver")
+    conf.set("datanucleus.connectionPoolingType", "DBCP")
+    conf.set("datanucleus.schema.autoCreateAll", "true")
+    conf.set("hive.metastore.schema.verification", "false")
+    conf.set("hive.metastore.warehouse.dir", s"file://$folder/warehouse")
+    val handler = HiveMetaStore.newRetryingHMSHandler("metastore", conf, false)
+    val server = new MetastoreServer(handler, secret.getBytes(StandardCharsets.UTF_8), 0)
+    val thread = new Thread((() => server.serve()): Runnable)
+    thread.setDaemon(true)
+    thread.start()
+    server.port
+  }
+
+  def touchRest(context: SparkContext, folder: String): Unit = {
+    touchClasses()
+    ConnectTraining.run(context)
+    compile(folder, "main.scala", "object Main { def main(args: Array[String]): Unit = println(Seq(1).map(_ + 1).sum) }")
+    compile(
+      folder,
+      "statements.scala",
+      """case class Item(n: Int)
+        |val items = Seq(Item(1), Item(2)).toDS()
+        |println(items.filter($"n" > 1).count())
+        |println(spark.range(3).count())""".stripMargin)
+  }
+
+  private def touchClasses(): Unit = {
+    val names = Seq(
+      "headgate.connect.PoolInterceptor",
+      "headgate.metastore.MetastoreMain",
+      "headgate.metastore.MetastoreDatabase",
+      "headgate.metastore.MetastoreSchema",
+      "headgate.standby.StandbyDriver",
+      "headgate.standby.WarmUp",
+      "org.apache.spark.sql.connect.service.SparkConnectServer",
+      "org.datanucleus.store.rdbms.adapter.PostgreSQLAdapter",
+      "org.datanucleus.store.rdbms.adapter.PostgreSQLTypeInfo")
+    names.foreach(name => Try(Class.forName(name)))
+    // Nobody listens there: as far as the driver gets without a server.
+    Try(DriverManager.getConnection("jdbc:postgresql://127.0.0.1:1/training", "nobody", "none"))
+    ()
+  }
+
+  private def compile(folder: String, name: String, text: String): Unit = {
+    val file = Path.of(folder, name)
+    Files.writeString(file, text)
+    ScalaProgram.main(Array(file.toString, "-"))
+  }
+}

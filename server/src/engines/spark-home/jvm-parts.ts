@@ -1,0 +1,50 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { makeFinishedFolder } from "./finished-folder.ts";
+import type { Java } from "./prerequisites.ts";
+import { mustRun } from "./run-tool.ts";
+import type { SetUpContext } from "./set-up-step.ts";
+
+const sourceFolder = fileURLToPath(new URL("../../../../jvm/", import.meta.url));
+/** The oldest Java that Spark runs on, so that one jar fits them all; without the check a Java without a compiler lacks. */
+const compilerOptions = ["-usejavacp", "-nowarn", "-Xunchecked-java-output-version:17"];
+
+/** What of ours runs inside of Spark's JVMs (`jvm/`), as one jar in a folder of the cache. */
+export interface JvmParts {
+  readonly folder: string;
+  readonly jar: string;
+}
+
+/** Named after the sources and what they are compiled against: another Spark or Java makes another folder. */
+export function jvmPartsFor(cacheDir: string, java: Java, sparkClassPath: readonly string[]): JvmParts {
+  const sources = sourceFiles().map((name) => [name, readFileSync(join(sourceFolder, name), "utf8")]);
+  const digest = createHash("sha256")
+    .update(JSON.stringify([compilerOptions, java.build, sparkClassPath.map((path) => basename(path)), sources]))
+    .digest("hex")
+    .slice(0, 12);
+  const folder = join(cacheDir, `headgate-jvm-${digest}`);
+  return { folder, jar: join(folder, "headgate-jvm.jar") };
+}
+
+/** By the Scala compiler among Spark's jars: neither a JDK nor a build tool is needed. */
+export async function compileJvmParts(
+  { folder, jar }: JvmParts,
+  java: Java,
+  sparkClassPath: readonly string[],
+  { signal, progress }: SetUpContext,
+): Promise<void> {
+  await makeFinishedFolder(folder, async (unfinished) => {
+    progress({ text: "Compiling what runs inside of Spark" });
+    const jvm = [java.path, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", sparkClassPath.join(":")];
+    const output = ["-d", join(unfinished, basename(jar))];
+    const argv = [...jvm, "scala.tools.nsc.Main", ...compilerOptions, ...output, ...sourceFiles()];
+    await mustRun("the compilation of Headgate's Scala sources", argv, { signal, cwd: sourceFolder });
+  });
+}
+
+function sourceFiles(): string[] {
+  const names = readdirSync(sourceFolder, { recursive: true, encoding: "utf8" });
+  return names.filter((name) => name.endsWith(".scala")).sort();
+}
