@@ -42,7 +42,9 @@ describe("row-level security", () => {
   });
 
   test("gives zero rows of every table without an account in context", async () => {
-    for (const { name } of await db.system.query<{ name: string }>(TABLES)) {
+    // What the role may not even read has none for it either.
+    const readable = `${TABLES} and has_table_privilege('headgate_account', c.oid, 'select')`;
+    for (const { name } of await db.system.query<{ name: string }>(readable)) {
       const count = await db.asSystem(async (tx) => {
         await tx.query("set local role headgate_account");
         const [row] = await tx.query<{ count: number }>(`select count(*)::int as count from ${name}`);
