@@ -108,10 +108,30 @@ describe("a statement", () => {
     expect(server.calls).toEqual(["start", "attach after 1"]);
   });
 
-  it("stops when another reader takes over", async () => {
-    const session = await play([[batch("1"), sparkError("INVALID_CURSOR.DISCONNECTED")]]);
+  it("goes on when a stream of ours that came late has taken over", async () => {
+    const session = await play([
+      [batch("1"), sparkError("INVALID_CURSOR.DISCONNECTED")],
+      [batch("2"), complete, "end"],
+    ]);
+    expect(await positions(session.execute("x", { operationId }))).toEqual(["1", "2", "last"]);
+    expect(server.calls).toEqual(["start", "attach after 1"]);
+  });
+
+  it("stops when another reader takes over again and again", async () => {
+    const taken = sparkError("INVALID_CURSOR.DISCONNECTED");
+    const session = await play([[batch("1"), taken], [batch("2"), taken], [taken], [taken]]);
     expect(await failure(positions(session.execute("x", { operationId })))).toMatchObject({ kind: "taken over" });
-    expect(server.calls).toEqual(["start"]);
+    expect(server.calls).toEqual(["start", "attach after 1", "attach after 2", "attach after 2"]);
+  });
+
+  it("that was released while it was attached to is gone", async () => {
+    const session = await play([
+      [sparkError("INVALID_CURSOR.DISCONNECTED")],
+      [sparkError("INVALID_HANDLE.OPERATION_ABANDONED")],
+    ]);
+    expect(await failure(positions(session.resume({ operationId, position: "7" })))).toMatchObject({
+      kind: "operation gone",
+    });
   });
 
   it("stops when another session answers under the same name", async () => {

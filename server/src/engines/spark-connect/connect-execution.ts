@@ -14,6 +14,9 @@ import type { ExecutePlanResponse, ExecutePlanResponseSchema } from "./messages/
  *     │         ▼  │ answers
  *     └──── attach ┘            attach → start: the server never got the start (and refuses a second one)
  *                               start → attach: the server has this operation already
+ *
+ * A stream that ends because another one took over is tried again a few times: the other may be one of ours that came
+ * late over a broken connection, or the release of the whole operation, which the next attach then finds gone.
  */
 export interface ConnectExecution extends AsyncIterable<ConnectEvent> {
   readonly operationId: string;
@@ -44,6 +47,8 @@ export const patience: Patience = { reconnectMs: 20_000, silenceMs: 150_000 };
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
+/** Two readers of one operation would else take it from each other for ever. */
+const MOST_TAKEOVERS = 3;
 
 export class Operation implements ConnectExecution {
   readonly operationId: string;
@@ -89,6 +94,7 @@ export class Operation implements ConnectExecution {
     let call = start === undefined ? "attach" : "start";
     let brokenSince: number | undefined;
     let pauseMs = FIRST_PAUSE_MS;
+    let takeovers = 0;
     for (;;) {
       this.#signal.throwIfAborted();
       const stream = call === "start" && start !== undefined ? start() : this.#calls.attach(this.#position);
@@ -106,10 +112,11 @@ export class Operation implements ConnectExecution {
         if (!(thrown instanceof ConnectError)) throw thrown;
         error = thrown;
       }
+      if (error?.kind === "taken over" && ++takeovers > MOST_TAKEOVERS) throw error;
       const next = this.#next(call, error);
       if (next === undefined) throw await this.#calls.explain(error ?? emptyStream());
       call = next;
-      if (error?.kind !== "unavailable" && !(error === undefined && isFruitless)) continue;
+      if (!mayBeBroken(error, isFruitless)) continue;
       brokenSince ??= Date.now();
       if (Date.now() - brokenSince > this.#patience.reconnectMs) throw error ?? emptyStream();
       await delay(pauseMs, undefined, { signal: this.#signal }).catch(() => this.#signal.throwIfAborted());
@@ -119,7 +126,7 @@ export class Operation implements ConnectExecution {
 
   /** What to do after a stream ended so; undefined: nothing helps. */
   #next(call: string, error: ConnectError | undefined): "start" | "attach" | undefined {
-    if (error === undefined || error.kind === "unavailable") return "attach";
+    if (error === undefined || error.kind === "unavailable" || error.kind === "taken over") return "attach";
     if (call === "start" && error.operationExists) return "attach";
     const neverArrived = error.kind === "operation gone" || error.kind === "session gone";
     const mayStart = call === "attach" && this.#calls.start !== undefined && this.#position === undefined;
@@ -155,6 +162,11 @@ export class Operation implements ConnectExecution {
     }
     this.#release = undefined;
   }
+}
+
+/** The next attempt had better wait a moment. */
+function mayBeBroken(error: ConnectError | undefined, isFruitless: boolean): boolean {
+  return error === undefined ? isFruitless : error.kind === "unavailable" || error.kind === "taken over";
 }
 
 function emptyStream(): ConnectError {
