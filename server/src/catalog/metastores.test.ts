@@ -113,7 +113,6 @@ function open(options: Partial<MetastoresOptions> = {}): Metastores {
     catalogs: new AccountCatalogs(db.system, keys),
     storageOf: () => Promise.resolve({ properties: storage }),
     isInUse: () => Promise.resolve(inUse),
-    userNameOf: (id) => `account${id}`,
     openProcess: (folder) => Listener.all.get(folder) ?? new Listener(folder),
     startProcess: async (process, launch) => {
       if (failure !== undefined) throw failure;
@@ -148,16 +147,16 @@ describe("the metastore of an account", () => {
     expect(told[0]?.properties).toMatchObject({
       "spark.sql.catalogImplementation": "hive",
       "spark.hadoop.hive.metastore.uris": `thrift://127.0.0.1:${port}`,
-      "spark.hadoop.hadoop.user.group.static.mapping.overrides": `account${accountId}=${launch?.secrets.secret.reveal()}`,
+      "spark.headgate.metastore.secret": launch?.secrets.secret.reveal(),
     });
     expect(metastores.reservedMiB()).toBe(500);
   });
 
   test("costs one look at the database while it runs", async () => {
     const metastores = open();
-    await metastores.contributionOf(accountId, { properties: storage });
+    await metastores.contributionOf(accountId, Promise.resolve({ properties: storage }));
     const before = db.stats().roundTrips;
-    await metastores.contributionOf(accountId, { properties: storage });
+    await metastores.contributionOf(accountId, Promise.resolve({ properties: storage }));
     expect(db.stats().roundTrips - before).toBe(1);
   });
 
@@ -227,9 +226,9 @@ describe("the metastore of an account", () => {
       const after = await metastores.contributionOf(accountId);
       const moved = only();
       expect(moved.port).not.toBe(port);
-      const groups = "spark.hadoop.hadoop.user.group.static.mapping.overrides";
-      expect(after.properties[groups]).not.toBe(before.properties[groups]);
-      expect(after.properties[groups]).toContain(moved.launch?.secrets.secret.reveal());
+      const secret = "spark.headgate.metastore.secret";
+      expect(after.properties[secret]).not.toBe(before.properties[secret]);
+      expect(after.properties[secret]).toBe(moved.launch?.secrets.secret.reveal());
       expect(await metastores.contributionOf(accountId)).toEqual(after);
       expect(only()).toBe(moved);
     } finally {

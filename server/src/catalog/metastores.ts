@@ -27,8 +27,6 @@ export interface MetastoresOptions {
   readonly storageOf: (accountId: number) => Promise<Partial<Contribution>>;
   /** Whether a Spark of the account runs on this node. */
   readonly isInUse: (accountId: number) => Promise<boolean>;
-  /** Of the account's Sparks, as they see themselves. */
-  readonly userNameOf: (accountId: number) => string;
   readonly openProcess: (folder: string) => MetastoreProcess;
   readonly startProcess: StartMetastore;
   readonly memoryMiB: number;
@@ -90,12 +88,14 @@ export class Metastores {
   }
 
   /** What leads the account's Sparks to its tables, once somebody answers there. */
-  async contributionOf(accountId: number, storage?: Partial<Contribution>): Promise<Pick<Contribution, "properties">> {
-    const catalog = await this.#options.catalogs.find(accountId);
+  async contributionOf(
+    accountId: number,
+    storage: Promise<Partial<Contribution>> = this.#options.storageOf(accountId),
+  ): Promise<Pick<Contribution, "properties">> {
+    const [catalog, files] = await Promise.all([this.#options.catalogs.find(accountId), storage]);
     if (catalog.kind === "external") return externalCatalog(catalog.uri);
-    const made = storage ?? (await this.#options.storageOf(accountId));
-    const { port, secret } = await this.#provide(accountId, catalog, made).up;
-    return ownCatalog(port, this.#options.userNameOf(accountId), secret ?? catalog.secrets.secret);
+    const { port, secret } = await this.#provide(accountId, catalog, files).up;
+    return ownCatalog(port, secret ?? catalog.secrets.secret);
   }
 
   /** What they take of the node's memory. */

@@ -7,13 +7,15 @@ import type { Secret } from "../lib/secret.ts";
  */
 const CONNECT_TRIES = 60;
 
-/** What a Spark has to be told to find the account's tables. The same words for the same port and secret. */
-export function ownCatalog(port: number, userName: string, secret: Secret): Pick<Contribution, "properties"> {
+/**
+ * What a Spark has to be told to find the account's tables; the same words for the same port and secret. The secret is
+ * for the main of ours that Spark is started by: it shows it to the metastore as a group of its user.
+ */
+export function ownCatalog(port: number, secret: Secret): Pick<Contribution, "properties"> {
   return {
     properties: {
       ...externalCatalog(`thrift://127.0.0.1:${port}`).properties,
-      // Spark's metastore client names its user's groups when it connects: one of them is the secret.
-      "spark.hadoop.hadoop.user.group.static.mapping.overrides": `${userName}=${secret.reveal()}`,
+      "spark.headgate.metastore.secret": secret.reveal(),
       "spark.hadoop.hive.metastore.connect.retries": String(CONNECT_TRIES),
     },
   };

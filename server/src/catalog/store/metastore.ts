@@ -48,3 +48,13 @@ export async function replaceSecret(
     secret,
   ]);
 }
+
+/** Which of these accounts are there no more. */
+export async function listGone(system: Queryable, accountIds: readonly number[]): Promise<number[]> {
+  if (accountIds.length === 0) return [];
+  const rows = await system.query<{ id: number }>(
+    "select id from unnest($1::bigint[]) as known (id) where not exists (select from account a where a.id = known.id)",
+    [accountIds],
+  );
+  return rows.map(({ id }) => id);
+}

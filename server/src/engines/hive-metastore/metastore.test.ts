@@ -1,0 +1,221 @@
+import { randomBytes } from "node:crypto";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { findSparkHome, SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { listeningSockets } from "../../../test/support/listening-sockets.ts";
+import { makeScratchCluster, query, type ScratchCluster } from "../../../test/support/scratch-cluster.ts";
+import { openThriftCaller, struct } from "../../../test/support/thrift-caller.ts";
+import type { EmbeddedPostgres } from "../../db/embedded/embedded-postgres.ts";
+import { listProcessLinks } from "../../lib/process-table.ts";
+import { findBubblewrap } from "../sandbox/find-bubblewrap.ts";
+import { openSandbox } from "../sandbox/sandbox.ts";
+import type { SparkHome } from "../spark-home/spark-home.ts";
+import { Metastore } from "./metastore.ts";
+import { metastoreCommandLine } from "./metastore-command-line.ts";
+
+const START_MS = 120_000;
+const identity = process.getuid?.() === 0 ? { uid: 200_077, gid: 200_077 } : undefined;
+const secret = randomBytes(24).toString("hex");
+
+// Says so when it is left out: Java or Python is not on this machine.
+describe.skipIf(sparkIsMissing)("a metastore", () => {
+  const base = mkdtempSync(join(tmpdir(), "headgate-metastore-"));
+  const warehouse = join(base, "warehouse");
+  const made: Metastore[] = [];
+  let home: SparkHome;
+  let cluster: ScratchCluster;
+  let postgres: EmbeddedPostgres;
+  let first: Metastore;
+  let port: number;
+
+  beforeAll(async () => {
+    chmodSync(base, 0o711);
+    const { cacheDir } = inject("postgres");
+    home = await findSparkHome(cacheDir);
+    cluster = makeScratchCluster(cacheDir);
+    postgres = await cluster.start();
+    await query(postgres, "create database tables");
+    first = await start();
+    port = await ready(first);
+  }, SET_UP_MS);
+
+  afterAll(async () => {
+    await Promise.all(made.map((each) => each.stop()));
+    await cluster.dispose();
+    rmSync(base, { recursive: true, force: true });
+  });
+
+  async function start(changes: { port?: number; password?: string } = {}): Promise<Metastore> {
+    const metastore = new Metastore(join(base, `process-${made.length}`));
+    made.push(metastore);
+    await metastore.start({
+      home,
+      settings: {
+        database: {
+          jdbcUrl: `jdbc:postgresql://127.0.0.1:${postgres.port}/tables`,
+          user: postgres.user,
+          password: changes.password ?? postgres.password,
+        },
+        warehouse: pathToFileURL(warehouse).href,
+        secret,
+        port: changes.port ?? 0,
+        properties: {},
+        classPath: [],
+      },
+      readOnly: [],
+      writable: [warehouse],
+      sandbox: openSandbox("auto", await findBubblewrap(identity)),
+      identity,
+      userName: "account77",
+      levels: 1,
+      leaseFile: null,
+      leaseSeconds: 600,
+    });
+    return metastore;
+  }
+
+  const ready = (metastore: Metastore): Promise<number> => metastore.ready(AbortSignal.timeout(START_MS));
+
+  async function known() {
+    const caller = await openThriftCaller(port);
+    await caller.greet(secret);
+    return caller;
+  }
+
+  async function rows(sql: string): Promise<Record<string, unknown>[]> {
+    return query({ ...postgres, database: "tables" }, sql);
+  }
+
+  it("has all its tables before it serves anybody", async () => {
+    const [row] = await rows("select count(*)::int as n from pg_tables where schemaname = 'public'");
+    expect(row?.["n"]).toBeGreaterThanOrEqual(40);
+  });
+
+  it("listens on loopback, on one port", async () => {
+    const sockets = await listeningSockets((await first.pid()) ?? 0);
+    expect(sockets.ports).toEqual([port]);
+    expect(await first.isHealthy(secret)).toBe(true);
+  });
+
+  it("does not answer strangers, whatever they say", async () => {
+    const tries = [
+      async (): Promise<Buffer> => (await openThriftCaller(port)).call("get_all_databases"),
+      async (): Promise<Buffer> => (await openThriftCaller(port)).greet("guess"),
+      async (): Promise<Buffer> => (await openThriftCaller(port)).greet(""),
+      // A word of 2 GB: nothing is set aside for it.
+      async (): Promise<Buffer> => (await openThriftCaller(port)).send(Buffer.from("800100017fffffff", "hex")),
+      async (): Promise<Buffer> => (await openThriftCaller(port)).send(Buffer.from("GET / HTTP/1.1\r\n\r\n")),
+    ];
+    for (const attempt of tries) expect(await attempt()).toHaveLength(0);
+    expect(await first.isHealthy("guess")).toBe(false);
+    expect(await first.isHealthy(secret)).toBe(true);
+  });
+
+  it("keeps its secrets off the command line and in files of its user alone", async () => {
+    const { argv, files } = metastoreCommandLine(
+      home,
+      {
+        database: { jdbcUrl: "jdbc:x", user: "u", password: "hunter2" },
+        warehouse: "file:/w",
+        secret: "s3cret",
+        port: 0,
+        properties: { "spark.hadoop.fs.s3a.secret.key": "hunter3", "spark.ui.port": "1" },
+        classPath: [],
+      },
+      { work: "/w", input: "/i", userName: "u" },
+    );
+    expect(argv.join(" ")).not.toMatch(/hunter|s3cret/);
+    expect(files["metastore.properties"]).toMatch(/^fs\.s3a\.secret\.key=hunter3$/m);
+    expect(files["metastore.properties"]).not.toContain("spark.ui");
+    const written = statSync(join(first.folder, "input/metastore.properties"));
+    expect([written.mode & 0o777, written.uid]).toEqual([0o600, identity?.uid ?? process.getuid?.()]);
+  });
+
+  it("drops a database with its tables and files, and few connections are enough for it", async () => {
+    const caller = await known();
+    const column = struct({ 1: "n", 2: "int" });
+    const storage = struct({ 1: [column], 3: "in", 4: "out", 7: struct({ 2: "serde" }) });
+    const table = struct({ 1: "t", 2: "d", 7: storage, 8: [], 9: { "a b": "c" }, 12: "MANAGED_TABLE" });
+    expect(textOf(await caller.call("create_database", struct({ 1: struct({ 1: "d" }) })))).not.toMatch(/Exception/);
+    expect(textOf(await caller.call("create_table", struct({ 1: table })))).not.toMatch(/Exception/);
+    expect(readdirSync(join(warehouse, "d.db"))).toEqual(["t"]);
+    expect(statSync(join(warehouse, "d.db")).uid).toBe(identity?.uid ?? process.getuid?.());
+    const dropped = await caller.call("drop_database", struct({ 1: "d", 2: true, 3: true }));
+    expect(textOf(dropped)).not.toMatch(/Exception/);
+    expect(existsSync(join(warehouse, "d.db"))).toBe(false);
+    expect(await rows('select "NAME" from "DBS"')).toEqual([{ NAME: "default" }]);
+    const [row] = await rows("select count(*)::int as n from pg_stat_activity where application_name like '%JDBC%'");
+    expect(row?.["n"]).toBeLessThanOrEqual(6);
+    caller.close();
+  });
+
+  it("goes on when its PostgreSQL was away", async () => {
+    const caller = await known();
+    await cluster.stop();
+    postgres = await cluster.start();
+    expect(textOf(await caller.call("get_all_databases"))).toContain("default");
+    caller.close();
+  }, 60_000);
+
+  it("is found again by its folder", async () => {
+    const again = new Metastore(first.folder);
+    expect([await again.port(), await again.isAlive(), await again.isHealthy(secret)]).toEqual([port, true, true]);
+  });
+
+  it(
+    "ends when it is killed, and comes again on its port with what it knew",
+    async () => {
+      const caller = await known();
+      await caller.call("create_database", struct({ 1: struct({ 1: "kept" }) }));
+      const end = first.ended(AbortSignal.timeout(20_000));
+      process.kill(await javaOf(first), "SIGKILL");
+      await end;
+      expect(await first.isAlive()).toBe(false);
+      first = await start({ port });
+      expect(await ready(first)).toBe(port);
+      expect(textOf(await (await known()).call("get_all_databases"))).toContain("kept");
+    },
+    START_MS,
+  );
+
+  it(
+    "takes another port when its own is taken, also beside a second one on the same tables",
+    async () => {
+      const second = await start({ port });
+      const other = await ready(second);
+      expect(other).not.toBe(port);
+      expect(await second.isHealthy(secret)).toBe(true);
+      await second.stop();
+      expect(existsSync(second.folder)).toBe(false);
+      expect(await first.isHealthy(secret)).toBe(true);
+    },
+    START_MS,
+  );
+
+  it(
+    "says why it cannot start",
+    async () => {
+      const wrong = await start({ password: "wrong" });
+      await expect(ready(wrong)).rejects.toThrow(/cannot start: .*password authentication failed/);
+    },
+    START_MS,
+  );
+
+  async function javaOf(metastore: Metastore): Promise<number> {
+    const all = await listProcessLinks();
+    let pid = (await metastore.pid()) ?? 0;
+    for (;;) {
+      if (all.find((each) => each.pid === pid)?.name === "java") return pid;
+      const child = all.find((each) => each.parentPid === pid);
+      if (child === undefined) throw new Error("no JVM");
+      pid = child.pid;
+    }
+  }
+});
+
+function textOf(bytes: Buffer): string {
+  return bytes.toString("latin1");
+}
