@@ -3,7 +3,6 @@ import type { Database } from "../db/database.ts";
 import { byScheme } from "../engines/object-store/by-scheme.ts";
 import { fileStore } from "../engines/object-store/file/file-store.ts";
 import type { ObjectStore } from "../engines/object-store/object-store.ts";
-import { s3Store } from "../engines/object-store/s3/s3-store.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import { addressRefusal } from "../lib/network-policy.ts";
 import type { AccountServices } from "./account-services.ts";
@@ -32,6 +31,8 @@ export function accountStorage(
       if (accessKeyId === undefined || secretAccessKey === undefined) {
         return { store: byScheme({ file }), location, hasKeys: false, hdfsHttpAddress };
       }
+      // Loaded for the first account that has keys: an HTTP client is a twentieth of an idle server's memory.
+      const { s3Store } = await import("../engines/object-store/s3/s3-store.ts");
       const s3 = s3Store({
         endpoint: account.storageEndpoint ?? s3Endpoint,
         region: account.awsRegion ?? DEFAULT_REGION,

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { Agent, request as send, type Dispatcher } from "undici";
+import type { Dispatcher } from "undici";
+import { lazy } from "../lib/lazy.ts";
 
 /** The answer of another server of ours to the same request, passed on as it comes. */
 export class ForwardedReply {
@@ -27,7 +28,12 @@ const HEAD_LIMIT_MS = 75_000;
 /** A followed log that is quiet says so more often. */
 const STALL_LIMIT_MS = 60_000;
 
-const agent = new Agent({ connect: { timeout: CONNECT_LIMIT_MS }, headersTimeout: HEAD_LIMIT_MS });
+/** Loaded with the first request that has to go elsewhere. */
+const client = lazy(async () => {
+  const { Agent, request } = await import("undici");
+  const dispatcher = new Agent({ connect: { timeout: CONNECT_LIMIT_MS }, headersTimeout: HEAD_LIMIT_MS });
+  return { dispatcher, send: request };
+});
 
 /** One that was forwarded is answered where it came to: no two servers send it to and fro. */
 export function isForwarded(request: FastifyRequest): boolean {
@@ -41,9 +47,10 @@ export async function forwardRequest(
   signal: AbortSignal,
 ): Promise<ForwardedReply> {
   const { "x-auth-token": token, accept } = request.headers;
+  const { dispatcher, send } = await client();
   const answer = await send(`${base}${request.url}`, {
     method: "GET",
-    dispatcher: agent,
+    dispatcher,
     signal,
     bodyTimeout: STALL_LIMIT_MS,
     headers: {

@@ -1,26 +1,32 @@
-import { METHODS } from "node:http";
 import type { FastifyInstance } from "fastify";
+import findMyWay from "find-my-way";
 import { Fault } from "../lib/fault.ts";
+import { lazy } from "../lib/lazy.ts";
 
-/** CONNECT and upgrades never reach a router. */
-const REFUSABLE = METHODS.filter((method) => method !== "CONNECT");
-
-/** The router knows all methods of HTTP, so that a wrong one is 405 wherever the path exists. */
-export function knowAllMethods(server: FastifyInstance): void {
-  const known = new Set(server.supportedMethods);
-  for (const method of REFUSABLE) if (!known.has(method)) server.addHttpMethod(method, { hasBody: false });
-}
-
-/** 405 with `Allow`, before anything is asked of the caller. Whoever answers GET answers HEAD. */
-export function refuseOtherMethods(server: FastifyInstance, url: string, methods: readonly string[]): void {
-  const allow = methods.includes("GET") ? [...methods, "HEAD"] : [...methods];
-  server.route({
-    method: REFUSABLE.filter((method) => !allow.includes(method)),
-    url,
-    exposeHeadRoute: false,
-    onRequest: (request, _reply, done) => {
-      done(new Fault("method-not-allowed", `${request.method} is not possible here.`, { allow }));
-    },
-    handler: () => undefined,
+/**
+ * Why a request that no route answers is refused although its path exists: 405 with `Allow`, before anything is asked
+ * of the caller. The routes of the server that are added later are all known to it; whoever answers GET answers HEAD.
+ */
+export function otherMethodRefusal(
+  server: FastifyInstance,
+  maxParamLength: number,
+): (method: string, path: string) => Fault | undefined {
+  const byShape = new Map<string, { url: string; allow: string[] }>();
+  server.addHook("onRoute", ({ url, method }) => {
+    const shape = url.replaceAll(/:\w+/g, ":");
+    const entry = byShape.get(shape) ?? { url, allow: [] };
+    entry.allow.push(...[method].flat());
+    byShape.set(shape, entry);
   });
+  const paths = lazy(() => {
+    const router = findMyWay({ maxParamLength });
+    for (const { url, allow } of byShape.values()) router.on("GET", url, () => undefined, allow);
+    return router;
+  });
+  return (method, path) => {
+    const allow: unknown = paths().find("GET", path)?.store;
+    return Array.isArray(allow)
+      ? new Fault("method-not-allowed", `${method} is not possible here.`, { allow: allow.map(String) })
+      : undefined;
+  };
 }

@@ -7,7 +7,6 @@ import type { Endpoint, RequestInput, RequestLife } from "./endpoint.ts";
 import { ForwardedReply, forwardRequest, isForwarded, passOn } from "./forwarded-reply.ts";
 import type { Arrival } from "./gate.ts";
 import { isRecord } from "./lenient.ts";
-import { refuseOtherMethods } from "./refuse-other-methods.ts";
 import { routeTable, type Route } from "./route-table.ts";
 import { StreamReply, streamOf } from "./stream-reply.ts";
 import type { HttpOptions } from "./http-options.ts";
@@ -17,10 +16,8 @@ export function registerRoutes<Access, Admission, Admitted, Services>(
   server: FastifyInstance,
   options: HttpOptions<Access, Admission, Admitted, Services>,
 ): void {
-  const routes = routeTable(options.endpoints);
   const endingSignal = endingSignals(server);
-  for (const route of routes) server.route(routeOptions(route, options, endingSignal));
-  for (const [url, methods] of methodsByUrl(routes)) refuseOtherMethods(server, url, methods);
+  for (const route of routeTable(options.endpoints)) server.route(routeOptions(route, options, endingSignal));
 }
 
 function routeOptions<Access, Admission, Admitted, Services>(
@@ -97,15 +94,4 @@ function objectBody(body: unknown): Record<string, unknown> {
 
 function queryOf(request: FastifyRequest): Record<string, unknown> {
   return isRecord(request.query) ? { ...request.query } : {};
-}
-
-function methodsByUrl(routes: readonly Route<unknown>[]): Map<string, string[]> {
-  const byShape = new Map<string, { url: string; methods: string[] }>();
-  for (const { url, method } of routes) {
-    const shape = url.replaceAll(/:\w+/g, ":");
-    const entry = byShape.get(shape) ?? { url, methods: [] };
-    entry.methods.push(method);
-    byShape.set(shape, entry);
-  }
-  return new Map([...byShape.values()].map(({ url, methods }) => [url, methods]));
 }

@@ -10,12 +10,13 @@ import { notFound } from "./input.ts";
 import { jsonBody } from "./json-body.ts";
 import { observeRequests } from "./observe-requests.ts";
 import { refuseBrokenRequest } from "./refuse-broken-request.ts";
-import { knowAllMethods } from "./refuse-other-methods.ts";
+import { otherMethodRefusal } from "./refuse-other-methods.ts";
 import { registerRoutes } from "./register-routes.ts";
 import { registerSystemRoutes } from "./system-routes.ts";
 
 export const BODY_LIMIT_BYTES = 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 60_000;
+const PARAMETER_LIMIT = 4096;
 const CLIENT_REQUEST_ID = /^[\w.-]{1,64}$/;
 
 /**
@@ -37,7 +38,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
     return503OnClosing: false,
     http: { requireHostHeader: false }, // Node's own refusal has no body; see below
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
-    routerOptions: { maxParamLength: 4096 },
+    routerOptions: { maxParamLength: PARAMETER_LIMIT },
     rewriteUrl: (request) => canonicalUrl(request.url ?? "/", identifierPrefix),
     genReqId: (request) => {
       const given = request.headers["x-request-id"];
@@ -80,7 +81,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   });
   // §4.6, §4.14: a JSON body on GET is read.
   server.addHttpMethod("GET", { hasBody: true, overrideExisting: true });
-  knowAllMethods(server);
+  const otherMethod = otherMethodRefusal(server, PARAMETER_LIMIT);
   server.decorateRequest("admission", null);
   server.decorateRequest("rawBody");
   server.addHook("onRequest", (request, reply, done) => {
@@ -89,7 +90,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
     reply.header("X-Request-Id", request.id);
     reply.header(traceHeader, request.id);
     // An unknown path is 404 whatever its body holds.
-    if (request.is404) done(notFound());
+    if (request.is404) done(otherMethod(request.method, request.url) ?? notFound());
     else done(lacksHost(request.raw) ? new Fault("malformed", "The header Host is missing.") : undefined);
   });
   if (identifierPrefix !== "svc") {

@@ -6,7 +6,6 @@ import { errorReply } from "./error-body.ts";
 import type { OpenApiDocument } from "./openapi/document.ts";
 import { askParts, type ReadinessParts } from "./readiness.ts";
 import { referencePage } from "./reference-page.ts";
-import { refuseOtherMethods } from "./refuse-other-methods.ts";
 
 /**
  * What an operator, a probe or a reader asks the server itself. None of it needs a token or touches an account; keep
@@ -46,7 +45,6 @@ export function registerSystemRoutes(server: FastifyInstance, { readiness, regis
       config: { operation: url.slice(1) },
       handler: async (_request, reply) => answer(reply),
     });
-    refuseOtherMethods(server, url, ["GET"]);
   }
 }
 

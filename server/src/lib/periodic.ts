@@ -12,10 +12,13 @@ export interface RunningTasks {
   stop(): Promise<void>;
 }
 
-/** Runs each task now and then again so long after its end; a failure is logged and the next run comes as planned. */
+/**
+ * Runs each task now and then again so long after its end; a failure is logged and the next run comes as planned. The
+ * second runs are spread, so that tasks of the same period never ask for a connection of their own each.
+ */
 export function runPeriodically(tasks: readonly PeriodicTask[], log: Log): RunningTasks {
   const stopped = new AbortController();
-  const loops = tasks.map((task) => loop(task, log, stopped.signal));
+  const loops = tasks.map((task, place) => loop(task, (place + 1) / tasks.length, log, stopped.signal));
   return {
     async stop() {
       stopped.abort();
@@ -24,14 +27,19 @@ export function runPeriodically(tasks: readonly PeriodicTask[], log: Log): Runni
   };
 }
 
-async function loop({ name, everySeconds, run }: PeriodicTask, log: Log, stopped: AbortSignal): Promise<void> {
-  while (!stopped.aborted) {
+async function loop(
+  { name, everySeconds, run }: PeriodicTask,
+  firstPause: number,
+  log: Log,
+  stopped: AbortSignal,
+): Promise<void> {
+  for (let part = firstPause; !stopped.aborted; part = 1) {
     try {
       await run();
     } catch (error) {
       log.error({ err: error, task: name }, "a periodic task failed; it will run again");
     }
-    await pause(everySeconds * 1000, stopped);
+    await pause(part * everySeconds * 1000, stopped);
   }
 }
 

@@ -5,7 +5,7 @@ import { checkMayRunPrograms, type ProgramIsolation } from "../program-isolation
 import type { Executor, Run, RunnableCommand } from "../queue/executor.ts";
 import type { SparkPlace } from "../warm/spark-place.ts";
 import type { WarmServers } from "../warm/warm-servers.ts";
-import { SqlRun } from "./sql-run.ts";
+import type { SqlRun } from "./sql-run.ts";
 
 export interface SqlExecutorOptions {
   readonly servers: WarmServers;
@@ -21,7 +21,9 @@ const POOL_HEADER = "x-headgate-pool";
 
 /** Queries, on the warm server of their account, cluster and app. They have no process of their own. */
 export function sqlExecutor({ servers, isolation, unready, checkSeconds }: SqlExecutorOptions): Executor {
-  const runOf = (run: Run): SqlRun => {
+  // Loaded with the first query: the client of Spark Connect is a tenth of an idle server's memory.
+  const runOf = async (run: Run): Promise<SqlRun> => {
+    const { SqlRun } = await import("./sql-run.ts");
     const { pool } = run.command;
     const place = placeOf(run.command);
     return new SqlRun(
@@ -39,10 +41,10 @@ export function sqlExecutor({ servers, isolation, unready, checkSeconds }: SqlEx
       await checkMayRunPrograms(isolation, run.command.accountId);
       await removeTree(run.files.folder);
       await mkdir(run.files.folder, { recursive: true, mode: 0o711 });
-      return { spawn: () => Promise.resolve(runOf(run)) };
+      return { spawn: () => runOf(run) };
     },
     async adopt(run) {
-      const live = runOf(run);
+      const live = await runOf(run);
       await live.adopt();
       return live;
     },

@@ -1,5 +1,5 @@
 import type { RunningServer } from "../../engines/connect-server/connect-server.ts";
-import { openConnect, type ConnectChannel } from "../../engines/spark-connect/spark-connect.ts";
+import type { ConnectChannel } from "../../engines/spark-connect/spark-connect.ts";
 import type { ConnectSession } from "../../engines/spark-connect/connect-session.ts";
 import type { Log } from "../../lib/log.ts";
 import { Secret } from "../../lib/secret.ts";
@@ -52,6 +52,7 @@ export class WarmServer {
 
   async #open(started: Promise<void>): Promise<ConnectChannel> {
     await started;
+    const { openConnect } = await import("../../engines/spark-connect/spark-connect.ts");
     const { host, port, tls, token } = await this.process.ready(this.#gone.signal);
     const channel = openConnect({
       host,
