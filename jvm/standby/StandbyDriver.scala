@@ -1,6 +1,6 @@
 package headgate.standby
 
-import java.io.{FileDescriptor, FileInputStream, FileOutputStream}
+import java.io.{BufferedInputStream, FileDescriptor, FileInputStream, FileOutputStream}
 import java.nio.charset.StandardCharsets
 import java.nio.file.Path
 
@@ -31,7 +31,9 @@ object StandbyDriver {
     new FileOutputStream(FileDescriptor.out).write("READY\n".getBytes(StandardCharsets.US_ASCII))
 
   private def readWords(): Array[String] = {
-    val text = new String(new FileInputStream(FileDescriptor.in).readAllBytes(), StandardCharsets.UTF_8)
+    // A bare file stream asks for its position to read all, which a pipe does not have.
+    val input = new BufferedInputStream(new FileInputStream(FileDescriptor.in))
+    val text = new String(input.readAllBytes(), StandardCharsets.UTF_8)
     val words = text.split("\u0000", -1)
     // What follows the last NUL is empty, unless it was cut off.
     if (words.length >= 2 && words.last.isEmpty && words.head == (words.length - 2).toString) words.slice(1, words.length - 1)

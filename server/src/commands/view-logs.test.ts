@@ -96,7 +96,7 @@ describe("GET commands/<id>/logs", () => {
 
   test("of a command that could not run says why", async () => {
     const account = await given.account();
-    const id = await run(account, "println(1)", { language: "scala" });
+    const id = await run(account, "", { command_type: "HiveCommand", query: "select 1", language: null });
     expect((await logs(account, id)).text).toContain("not supported by this version");
   });
 

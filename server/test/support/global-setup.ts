@@ -9,6 +9,7 @@ import { lockDataDir } from "../../src/db/embedded/data-dir-lock.ts";
 import { startEmbeddedPostgres } from "../../src/db/embedded/embedded-postgres.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { repositoryDir } from "./repository-dir.ts";
+import { serveSpark } from "./spark-server.ts";
 import { serveSeaweedFs } from "../seaweedfs/seaweedfs-server.ts";
 
 /** One real PostgreSQL for the whole run, and a migrated template that every test file clones its own database from. */
@@ -50,7 +51,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const seaweedFs = serveSeaweedFs(cacheDir);
   project.provide("seaweedFsSocket", seaweedFs.socket);
 
+  const spark = serveSpark({ connection, template: TEMPLATE, cacheDir });
+  project.provide("sparkSocket", spark.socket);
+
   return async () => {
+    await spark.stop();
     await seaweedFs.stop();
     await postgres.stop();
     lock.release();

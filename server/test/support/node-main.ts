@@ -4,13 +4,14 @@ import { readConfig } from "../../src/config.ts";
 import { repositoryDir } from "./repository-dir.ts";
 import { stubDriver } from "./stub-driver.ts";
 
-/** A node as a process of its own, with the stub driver, over a database that exists already; see `node-process.ts`. */
-const { CONNECTION = "{}", TEST_LOG = "silent", ...env } = process.env;
+/** A node as a process of its own, over a database that exists already; see `node-process.ts`. */
+const { CONNECTION = "{}", TEST_LOG = "silent", TEST_SPARK = "0", ...env } = process.env;
 const app = await startApp({
   config: readConfig(env, { repositoryDir, isRoot: false, readFile: () => "" }),
   connection: JSON.parse(CONNECTION) as object, // written by `startNode`
   log: pino({ level: TEST_LOG }),
-  driver: stubDriver,
+  ...(TEST_SPARK === "1" ? { setsUpSpark: true } : { driver: stubDriver }),
 });
 process.stdout.write(`ready ${app.url}\n`);
 process.on("SIGTERM", () => void app.stop().then(() => process.exit(0)));
+process.on("SIGINT", () => void app.stop(undefined, { everything: true }).then(() => process.exit(0)));

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { ClientConfig } from "pg";
 
-/** A node with the stub driver that can be killed. */
+/** A node with the stub driver, or with Spark where `TEST_SPARK` says so, that can be killed. */
 export interface NodeProcess {
   readonly url: string;
   readonly pid: number;
@@ -12,8 +12,11 @@ export interface NodeProcess {
   crash(): Promise<void>;
   /** SIGTERM; settles when it is gone. */
   stop(): Promise<void>;
+  /** With all that it runs. */
+  stopEverything(): Promise<void>;
 }
 
+/** With the options of `npm start`. */
 const program = fileURLToPath(new URL("node-main.ts", import.meta.url));
 
 export async function startNode(
@@ -21,7 +24,7 @@ export async function startNode(
   connection: ClientConfig,
   settings: Record<string, string> = {},
 ): Promise<NodeProcess> {
-  const child = spawn(process.execPath, [program], {
+  const child = spawn(process.execPath, ["--max-semi-space-size=1", program], {
     stdio: ["ignore", "pipe", "inherit"],
     env: {
       PATH: process.env.PATH ?? "",
@@ -57,6 +60,10 @@ export async function startNode(
     },
     async stop() {
       child.kill("SIGTERM");
+      await gone;
+    },
+    async stopEverything() {
+      child.kill("SIGINT");
       await gone;
     },
   };

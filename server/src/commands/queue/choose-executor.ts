@@ -9,13 +9,12 @@ export function executorKind({ commandType, command }: CommandKind): ExecutorKin
   if (commandType !== "SparkCommand") return "unsupported";
   switch (languageOf(command)) {
     case "python":
+    case "scala":
+    case "R":
     case "command_line":
       return "program";
     case "sql":
       return "sql";
-    case "scala":
-    case "R":
-      return "unsupported";
   }
 }
 

@@ -102,7 +102,7 @@ describe("a program", () => {
 
   test("of a kind this version cannot run ends as an error that says so", async () => {
     const account = await given.account();
-    const id = await submit(account, "println(1)", { language: "scala" });
+    const id = await submit(account, "", { command_type: "HiveCommand", query: "select 1", language: null });
     expect(await whenEnded(account, id)).toMatchObject({ status: "error", start_time: null });
     expect(logOf(account, id)).toContain("not supported by this version");
   });

@@ -17,8 +17,8 @@ export type RSupport =
 
 let foundReticulate = false;
 
-export async function findR(sparkHome: string): Promise<RSupport> {
-  const rscript = rscripts.find(isExecutable);
+export async function findR(sparkHome: string, candidates: readonly string[] = rscripts): Promise<RSupport> {
+  const rscript = candidates.find(isExecutable);
   if (rscript === undefined) return { kind: "missing", reason: `R is not installed: ${howToInstall()}` };
   if (existsSync(join(sparkHome, "R/lib/SparkR"))) return { kind: "sparkr" };
   foundReticulate ||= await hasReticulate(rscript);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { driverCommandLine, driverMemoryMiB, type DriverRun } from "./driver-command-line.ts";
+import { driverCommandLine, driverMemoryMiB, type DriverRun, type SourceProgram } from "./driver-command-line.ts";
 import { parseMemoryMiB } from "./memory-size.ts";
 import { renderProperties } from "./properties-file.ts";
 
@@ -15,6 +15,7 @@ const run: DriverRun = {
     archive: "/launch/classes.jsa",
   },
   program: { kind: "python", file: "/input/program.py", arguments: [], programArguments: ["one", "two words"] },
+  classPath: [],
   properties: { "spark.hadoop.fs.s3a.secret.key": "hunter2" },
   propertiesFile: "/input/spark.conf",
   defaultMemoryMiB: 1024,
@@ -91,6 +92,35 @@ describe("a driver's command line", () => {
     const { argv } = driverCommandLine(withArguments("--driver-class-path", "/x/y.jar"));
     expect(argv).toContain("/x/y.jar:/spark/jars/a.jar:/spark/jars/b.jar");
     expect(argv.some((word) => word.includes("SharedArchive"))).toBe(false);
+  });
+
+  it("puts jars of the server behind Spark's own, where the archive still fits", () => {
+    const { argv } = driverCommandLine({ ...run, classPath: ["/more.jar"] });
+    expect(argv).toContain("/spark/jars/a.jar:/spark/jars/b.jar:/more.jar");
+    expect(argv).toContain("-XX:SharedArchiveFile=/launch/classes.jsa");
+  });
+
+  it.each<[SourceProgram, string[]]>([
+    [
+      { kind: "scala", file: "/input/program.scala", arguments: ["--name", "x"], programArguments: ["one"] },
+      ["--class", "headgate.program.ScalaProgram", "spark-internal", "/input/program.scala", "-", "one"],
+    ],
+    [
+      { kind: "scala", file: "/input/program.scala", arguments: ["--class", "a.Main"], programArguments: [] },
+      ["--class", "headgate.program.ScalaProgram", "spark-internal", "/input/program.scala", "a.Main"],
+    ],
+    [
+      { kind: "R", file: "/input/program.R", arguments: [], programArguments: ["one"] },
+      ["--conf", "spark.r.driver.command=/launch/wrappers/R", "/input/program.R", "one"],
+    ],
+    [
+      { kind: "R-by-python", file: "/input/program.R", arguments: [], programArguments: ["one"] },
+      ["--conf", "spark.pyspark.driver.python=/launch/wrappers/R", "/input/program.R.py", "one"],
+    ],
+  ])("runs %j in one JVM", (program, words) => {
+    const { argv, propertiesText } = driverCommandLine({ ...run, program });
+    expect(argv.slice(-words.length)).toEqual(words);
+    expect(propertiesText).toContain(`spark.app.name=${program.file.slice("/input/".length)}\n`);
   });
 
   it("runs the interpreter that the program asks for, still through the wrapper", () => {

@@ -1,7 +1,10 @@
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
+import { driverEnvironment, jvmWords, type DriverHome } from "./driver-jvm.ts";
+import { parseMemoryMiB } from "./memory-size.ts";
 import { renderProperties } from "./properties-file.ts";
-import { checkArguments, checkCommandLine, type CheckedOptions } from "./submit-rules.ts";
+import { fitsStandby } from "./standby-rules.ts";
+import { checkArguments, checkCommandLine, javaOptionsOf, type CheckedOptions } from "./submit-rules.ts";
 
 /**
  * The command line of a Spark driver: Spark's own main class in a JVM that is started directly, with the class-data
@@ -13,6 +16,8 @@ export interface DriverRun {
   readonly program: DriverProgram;
   /** From the server: the cluster's and the account's properties. May hold secrets. */
   readonly properties: Readonly<Record<string, string>>;
+  /** Jars behind Spark's own. */
+  readonly classPath: readonly string[];
   /** Where the caller writes `propertiesText`, mode 0600, owned by the driver's user. */
   readonly propertiesFile: string;
   /** Unless the options or the properties say how much. */
@@ -23,18 +28,6 @@ export interface DriverRun {
   readonly eventLogFolder: string;
   /** For shuffles and spills. */
   readonly scratchFolder: string;
-}
-
-/** What the line needs of an installed Spark. */
-export interface DriverHome {
-  readonly folder: string;
-  readonly java: { readonly path: string; readonly home: string };
-  readonly python: { readonly path: string };
-  readonly javaArguments: string;
-  readonly classPath: readonly string[];
-  readonly driverPython: string;
-  readonly driverR: string;
-  readonly archive: string | undefined;
 }
 
 export type DriverProgram = SourceProgram | { readonly kind: "command_line"; readonly words: readonly string[] };
@@ -51,6 +44,10 @@ export interface SourceProgram {
 
 export interface DriverCommandLine {
   readonly argv: readonly string[];
+  /** The words behind the main class: all that a driver that already waits has to be told. */
+  readonly submission: readonly string[];
+  /** Whether one that waits does the same, started without knowing of this program. */
+  readonly fitsStandby: boolean;
   /** Only what Spark needs; who starts it adds the rest. */
   readonly env: Readonly<Record<string, string>>;
   readonly propertiesText: string;
@@ -58,55 +55,33 @@ export interface DriverCommandLine {
   readonly memoryMiB: number;
 }
 
-/**
- * Java's optimising compiler waits ten times longer than by default: of a short program it takes half of the CPU time
- * and is not done when the program is. Measured on two busy cores, CPU seconds: a SELECT 1 of 12.7 takes 7.5 (19.6 by
- * spark-submit itself), an aggregation over 60 million rows of 23.1 takes 18.5. Without that compiler a SELECT 1 takes
- * 5.7, but long programs would pay for it. A program's own Java options come later and count more.
- */
-const patientCompiler = [
-  "-XX:Tier4InvocationThreshold=50000",
-  "-XX:Tier4MinInvocationThreshold=6000",
-  "-XX:Tier4CompileThreshold=150000",
-  "-XX:Tier4BackEdgeThreshold=400000",
-];
-
 /** Of `jvm/`: hands its arguments to Spark's own SparkSubmit. */
 export const driverMainClass = "headgate.driver.Driver";
 const scalaMainClass = "headgate.program.ScalaProgram";
 
 export function driverCommandLine(run: DriverRun): DriverCommandLine {
-  const { home, program } = run;
+  const { home, program, properties } = run;
   const options = checkProgram(program);
-  const memoryMiB = driverMemoryMiB(program, run.defaultMemoryMiB);
   const python =
     options.properties.get("spark.pyspark.driver.python") ??
     options.properties.get("spark.pyspark.python") ??
-    run.properties["spark.pyspark.python"] ??
-    home.python.path;
+    properties["spark.pyspark.python"];
+  const memoryMiB = options.memoryMiB ?? memoryOf(properties) ?? run.defaultMemoryMiB;
+  const jvm = {
+    home,
+    memoryMiB,
+    javaOptions: options.javaOptions.length > 0 ? options.javaOptions : javaOptionsOf(properties, "spark_config"),
+    classPathBefore: options.classPath,
+    classPathBehind: run.classPath,
+    mainClass: driverMainClass,
+  };
+  const ownWords = programWords(program, home, options);
+  const submission = ["--properties-file", run.propertiesFile, ...options.words, ...ownWords];
   return {
-    argv: [
-      home.java.path,
-      `@${home.javaArguments}`,
-      `-Xmx${memoryMiB}m`,
-      ...patientCompiler,
-      ...classData(home, options),
-      ...options.javaOptions,
-      driverMainClass,
-      "--properties-file",
-      run.propertiesFile,
-      ...options.words,
-      ...programWords(program, home, options),
-    ],
-    env: {
-      SPARK_HOME: home.folder,
-      SPARK_LOCAL_IP: "127.0.0.1",
-      SPARK_SCALA_VERSION: "2.13",
-      JAVA_HOME: home.java.home,
-      PYSPARK_PYTHON: home.python.path,
-      HEADGATE_DRIVER_PYTHON: python,
-      ...libraryPath(options),
-    },
+    argv: [...jvmWords(jvm), ...submission],
+    submission,
+    fitsStandby: fitsStandby(options),
+    env: { ...driverEnvironment(home, python), ...libraryPath(options) },
     propertiesText: renderProperties(driverProperties(run)),
     memoryMiB,
   };
@@ -115,6 +90,10 @@ export function driverCommandLine(run: DriverRun): DriverCommandLine {
 /** What a node's budget is charged with, before anything else is known. Throws what is wrong with the options. */
 export function driverMemoryMiB(program: DriverProgram, defaultMemoryMiB: number): number {
   return checkProgram(program).memoryMiB ?? defaultMemoryMiB;
+}
+
+function memoryOf({ "spark.driver.memory": memory }: DriverRun["properties"]): number | undefined {
+  return memory === undefined ? undefined : parseMemoryMiB(memory, "spark.driver.memory");
 }
 
 function checkProgram(program: DriverProgram): CheckedOptions {
@@ -141,12 +120,6 @@ function programWords(program: DriverProgram, home: DriverHome, options: Checked
       return ["--class", scalaMainClass, "spark-internal", program.file, wanted ?? "-", ...program.programArguments];
     }
   }
-}
-
-/** An archive fits only a class path that begins as its own did; `-Xshare:auto` goes on without one. */
-function classData({ archive, classPath }: DriverHome, options: CheckedOptions): string[] {
-  if (options.classPath.length > 0) return ["-cp", [...options.classPath, ...classPath].join(":")];
-  return archive === undefined ? [] : [`-XX:SharedArchiveFile=${archive}`, "-Xshare:auto", "-Xlog:cds=off"];
 }
 
 function libraryPath({ properties }: CheckedOptions): Record<string, string> {

@@ -55,10 +55,7 @@ export function checkProperties(properties: ReadonlyMap<string, string>, field: 
   for (const [key, value] of properties) checkProperty(key, value, field);
   const memory = properties.get("spark.driver.memory");
   return {
-    javaOptions: [
-      ...javaOptions(properties.get("spark.driver.defaultJavaOptions"), field),
-      ...javaOptions(properties.get("spark.driver.extraJavaOptions"), field),
-    ],
+    javaOptions: javaOptionsOf(Object.fromEntries(properties), field),
     classPath: properties.get("spark.driver.extraClassPath")?.split(":").filter(Boolean) ?? [],
     memoryMiB: memory === undefined ? undefined : parseMemoryMiB(memory, field),
   };
@@ -106,6 +103,11 @@ function checkProperty(key: string, value: string, field: string): void {
   if (key === "spark.remote" || (key === "spark.master" && !value.startsWith("local"))) {
     throw invalid(field, `may not set ${key}: the cluster's label decides where a program runs`);
   }
+}
+
+export function javaOptionsOf(properties: Readonly<Record<string, string>>, field: string): string[] {
+  const { "spark.driver.defaultJavaOptions": common, "spark.driver.extraJavaOptions": extra } = properties;
+  return [...javaOptions(common, field), ...javaOptions(extra, field)];
 }
 
 /** They stand before the main class on Java's command line: none may take its place, or that of the class path. */

@@ -1,0 +1,156 @@
+import { describe, expect, inject, it } from "vitest";
+import { findSparkHome, sparkIsMissing } from "../../test/support/connect-server.ts";
+import { useSpark } from "../../test/support/spark.ts";
+import { findR } from "../engines/spark-home/find-r.ts";
+
+const RUN_MS = 300_000;
+
+const r = sparkIsMissing ? undefined : await findR((await findSparkHome(inject("postgres").cacheDir)).folder);
+// eslint-disable-next-line no-console -- a test that is left out says why
+if (r?.kind === "missing") console.warn(`R programs are not tested: ${r.reason}`);
+
+/** As people type them: no object around, dots that lead lines, definitions between the work. */
+const statements = `
+import org.apache.spark.sql.functions.lit
+
+case class Person(name: String, age: Int)
+object Person { def named(name: String) = Person(name, name.length) }
+
+val limit = 3
+val people = Seq(Person.named("ann"), Person("bob", 5), Person("cy", 2))
+  .map(person => person.copy(age = person.age + 0))
+  .toDS()
+
+println(people.filter(_.age >= limit).map(_.name).collect().sorted.mkString(","))
+val (low, high) = (1, 2); println(low + high)
+people
+  .groupBy(lit(1))
+  .count()
+  .select("count")
+  .collect()
+  .foreach(row => println(row.getLong(0)))
+println(sc.parallelize(1 to 4, 2).map(_ * limit).sum().toInt)
+println(args.mkString("|"))
+1 + 1
+System.err.println("a word for the log")
+`;
+
+const withMain = `
+package reports
+
+import org.apache.spark.sql.SparkSession
+
+final case class Line(text: String)
+
+object Report {
+  def main(arguments: Array[String]): Unit = {
+    val spark = SparkSession.builder().getOrCreate()
+    import spark.implicits._
+    val lines = arguments.toSeq.map(Line(_)).toDS()
+    System.err.println("letters: " + lines.map(line => line.text.length).reduce(_ + _))
+    System.err.println("partitions: " + spark.conf.get("spark.sql.shuffle.partitions"))
+    sys.exit(3)
+  }
+}
+`;
+
+// Says so when it is left out: Java or Python is not on this machine.
+describe.skipIf(sparkIsMissing)("a program", () => {
+  const spark = useSpark();
+
+  async function run(body: Record<string, unknown>) {
+    const { id } = await spark.account.post("/commands", { command_type: "SparkCommand", ...body });
+    await expect
+      .poll(async () => (await spark.account.get(`/commands/${id}?wait_seconds=60`)).status, {
+        timeout: RUN_MS,
+        interval: 100,
+      })
+      .toMatch(/^(done|error)$/);
+    const command = await spark.account.get(`/commands/${id}`);
+    const { error_log: log } = await spark.account.get(`/commands/${id}/error_logs`);
+    const { attempts } = await spark.account.get(`/commands/${id}/attempts`);
+    const result = command.status === "done" ? await spark.account.get(`/commands/${id}/results`) : undefined;
+    const jobs = await spark.account.get(`/commands/${id}/jobs`);
+    const { status, progress } = command;
+    return { status, progress, log, exitCode: attempts[0]?.exit_code, output: result?.results, jobs };
+  }
+
+  it(
+    "of bare Scala statements runs them one by one; what they print is the result, and nothing else",
+    async () => {
+      const { status, progress, output, log, jobs } = await run({
+        language: "scala",
+        program: statements,
+        user_program_arguments: "one 'two words'",
+      });
+      expect({ status, progress }, log).toEqual({ status: "done", progress: 100 });
+      expect(output).toBe("ann,bob\n3\n3\n30\none|two words\n");
+      expect(log).toContain("a word for the log\n");
+      expect(jobs.length).toBeGreaterThan(2);
+    },
+    RUN_MS,
+  );
+
+  it(
+    "of Scala with a main method is compiled and has its options, arguments and exit code",
+    async () => {
+      const { status, exitCode, log } = await run({
+        language: "scala",
+        program: withMain,
+        arguments: "--conf spark.sql.shuffle.partitions=7",
+        user_program_arguments: "12345 123",
+      });
+      expect({ status, exitCode }, log).toEqual({ status: "error", exitCode: 3 });
+      expect(log).toContain("letters: 8\n");
+      expect(log).toContain("partitions: 7\n");
+    },
+    RUN_MS,
+  );
+
+  it(
+    "of Scala that does not compile ends with the compiler's words and lines",
+    async () => {
+      const { status, exitCode, log } = await run({
+        language: "scala",
+        program: 'println("ran")\n\nval n: Int =\n  "text"\nprintln("not reached")\n',
+      });
+      expect({ status, exitCode }).toEqual({ status: "error", exitCode: 1 });
+      expect(log).toMatch(/line 4: error: type mismatch/);
+      expect(log).toContain("headgate: ended by the statement in line 3");
+    },
+    RUN_MS,
+  );
+
+  it.skipIf(r?.kind === "missing")(
+    "of R reaches Spark, and has its arguments, its log and its exit code",
+    async () => {
+      const { status, progress, output, log, jobs } = await run({
+        language: "R",
+        program: rProgram,
+        user_program_arguments: "one 'two words'",
+      });
+      expect({ status, progress }, log).toEqual({ status: "done", progress: 100 });
+      expect(jobs.length).toBeGreaterThan(0);
+      expect(output).toBe("n=3\none|two words\n");
+      expect(log).toContain("a word for the log\n");
+    },
+    RUN_MS,
+  );
+});
+
+const rProgram =
+  r?.kind === "sparkr"
+    ? `
+library(SparkR)
+sparkR.session()
+cat("n=", count(sql("select * from range(3)")), "\\n", sep = "")
+cat(paste(commandArgs(trailingOnly = TRUE), collapse = "|"), "\\n", sep = "")
+message("a word for the log")
+`
+    : `
+library(reticulate)
+spark <- import("pyspark.sql")$SparkSession$builder$getOrCreate()
+cat("n=", spark$sql("select * from range(3)")$count(), "\\n", sep = "")
+cat(paste(commandArgs(trailingOnly = TRUE), collapse = "|"), "\\n", sep = "")
+message("a word for the log")
+`;

@@ -1,0 +1,74 @@
+import { join } from "node:path";
+import type { RSupport } from "../../engines/spark-home/find-r.ts";
+import {
+  driverMemoryMiB,
+  type DriverProgram,
+  type SourceProgram,
+} from "../../engines/spark-submit/driver-command-line.ts";
+import { Fault } from "../../lib/fault.ts";
+import { splitWords } from "../../lib/shell-words.ts";
+import { fillMacros, macroValues } from "../macros.ts";
+import { languageOf } from "../submission/language.ts";
+import type { RunnableCommand } from "./executor.ts";
+
+/** Submission has held the same limit. */
+const ARGUMENTS_BYTES = 256 * 1024;
+
+/** What a Spark command runs, and the file that its text goes into, by name. */
+export interface SparkProgram {
+  readonly program: DriverProgram;
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** `input`: where its file will be. Fails with what is missing on this node. */
+export async function sparkProgram(
+  command: RunnableCommand,
+  text: string,
+  input: string,
+  findR: () => Promise<RSupport>,
+): Promise<SparkProgram> {
+  const inFile = (kind: SourceProgram["kind"], name: string): SparkProgram => ({
+    program: {
+      kind,
+      file: join(input, name),
+      arguments: wordsOf(command, "arguments"),
+      programArguments: wordsOf(command, "user_program_arguments"),
+    },
+    files: { [name]: text },
+  });
+  switch (languageOf(command.command)) {
+    case "command_line":
+      return { program: { kind: "command_line", words: splitWords(text, "program") }, files: {} };
+    case "python":
+      return inFile("python", "program.py");
+    case "scala":
+      return inFile("scala", "program.scala");
+    case "R": {
+      const found = await findR();
+      if (found.kind === "missing") throw new Fault("invalid", found.reason);
+      return inFile(found.kind === "sparkr" ? "R" : "R-by-python", "program.R");
+    }
+    case "sql":
+      throw new Fault("internal", "SQL is no program");
+  }
+}
+
+/** What cannot be understood fails when it is started, and says so there; the text of a script is not looked at. */
+export function heapOf(command: RunnableCommand, defaultMiB: number): number {
+  try {
+    if (languageOf(command.command) !== "command_line") {
+      const words = { arguments: wordsOf(command, "arguments"), programArguments: [] };
+      return driverMemoryMiB({ kind: "python", file: "", ...words }, defaultMiB);
+    }
+    const words = [...wordsOf(command, "cmdline"), ...wordsOf(command, "program")];
+    return words.length === 0 ? defaultMiB : driverMemoryMiB({ kind: "command_line", words }, defaultMiB);
+  } catch {
+    return defaultMiB;
+  }
+}
+
+function wordsOf({ command, resolvedMacros }: RunnableCommand, field: string): string[] {
+  const text = command[field];
+  if (typeof text !== "string") return [];
+  return splitWords(fillMacros(text, macroValues(resolvedMacros), field, ARGUMENTS_BYTES), field);
+}

@@ -1,0 +1,150 @@
+import { beforeAll, describe, expect, inject, it } from "vitest";
+import { findSparkHome, SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { runDriver, type DriverEnd, type Manner, type ProgramToTry } from "../../../test/support/driver-run.ts";
+import { findR } from "../spark-home/find-r.ts";
+import type { SparkHome } from "../spark-home/spark-home.ts";
+
+/**
+ * What programs of every language do, started for themselves and by a driver that waited: nobody may see a difference.
+ */
+interface Case {
+  readonly name: string;
+  readonly program: ProgramToTry;
+  readonly end: { readonly exitCode: number; readonly output: string; readonly log?: RegExp };
+}
+
+const python = (text: string, more: Partial<ProgramToTry> = {}): ProgramToTry => ({ kind: "python", text, ...more });
+const scala = (text: string, more: Partial<ProgramToTry> = {}): ProgramToTry => ({ kind: "scala", text, ...more });
+const session = "from pyspark.sql import SparkSession\nspark = SparkSession.builder.getOrCreate()\n";
+
+const cases: readonly Case[] = [
+  {
+    name: "Python that succeeds",
+    program: python(`${session}spark.range(3).write.saveAsTable("t")\nprint(spark.table("t").count())`),
+    end: { exitCode: 0, output: "3\n" },
+  },
+  {
+    name: "Python that raises",
+    program: python("print('before')\nraise ValueError('told')"),
+    end: { exitCode: 1, output: "before\n", log: /ValueError: told/ },
+  },
+  {
+    name: "Python whose session has settings of its own",
+    program: python(
+      `${session}for key in ["spark.sql.shuffle.partitions", "spark.app.name", "spark.headgate.command", "x.y"]:\n` +
+        "    print(spark.conf.get(key))",
+      {
+        arguments: ["--conf", "spark.sql.shuffle.partitions=5", "--name", "nightly"],
+        properties: { "spark.sql.shuffle.partitions": "9", "spark.hadoop.x.y": "z" },
+      },
+    ),
+    end: { exitCode: 0, output: "5\nnightly\n7\nz\n" },
+  },
+  {
+    name: "Python that does not exist in this version",
+    program: python("print(1"),
+    end: { exitCode: 1, output: "", log: /SyntaxError/ },
+  },
+  {
+    name: "Scala statements with a class and closures",
+    program: scala("case class A(n: Int)\nval by = 2\nprintln(Seq(A(1), A(2)).toDS.map(_.n * by).collect().sum)"),
+    end: { exitCode: 0, output: "6\n" },
+  },
+  {
+    name: "Scala statements that exit",
+    program: scala("println(1)\nsys.exit(5)\nprintln(2)"),
+    end: { exitCode: 5, output: "1\n" },
+  },
+  {
+    name: "Scala statements that throw",
+    program: scala('println(1)\n\nthrow new IllegalStateException("told")\nprintln(2)'),
+    end: { exitCode: 1, output: "1\n", log: /IllegalStateException: told[\s\S]*ended by the statement in line 3/ },
+  },
+  {
+    name: "Scala statements that do not parse",
+    program: scala("println(1)\nval = 3"),
+    end: { exitCode: 1, output: "", log: /program\.scala:2: error/ },
+  },
+  {
+    name: "Scala with a main method that throws",
+    program: scala('object Main extends App { println(args.length); sys.error("told") }', { programArguments: ["a"] }),
+    end: { exitCode: 1, output: "1\n", log: /RuntimeException: told/ },
+  },
+  {
+    name: "Scala with two main methods, one of them named",
+    program: scala('object A extends App { println("a") }\nobject B extends App { println("b") }', {
+      arguments: ["--class", "B"],
+    }),
+    end: { exitCode: 0, output: "b\n" },
+  },
+  {
+    name: "Scala with two main methods, none named",
+    program: scala("object A extends App\nobject B extends App"),
+    end: { exitCode: 1, output: "", log: /several main methods, name one by --class in arguments: A, B/ },
+  },
+  {
+    name: "Scala that is definitions only",
+    program: scala("class A"),
+    end: { exitCode: 1, output: "", log: /nothing to run/ },
+  },
+  {
+    name: "Scala that does not type",
+    program: scala('object A extends App {\n  val n: Int = "x"\n}'),
+    end: { exitCode: 1, output: "", log: /program\.scala:2: error: type mismatch/ },
+  },
+  {
+    name: "no Scala at all",
+    program: scala("// nothing\n"),
+    end: { exitCode: 0, output: "" },
+  },
+];
+
+const rCases: readonly Case[] = [
+  {
+    name: "R that succeeds",
+    program: {
+      kind: "R-by-python",
+      text: 'library(reticulate)\ns <- import("pyspark.sql")$SparkSession$builder$getOrCreate()\ncat(s$range(3L)$count(), "\\n")',
+    },
+    end: { exitCode: 0, output: "3 \n" },
+  },
+  {
+    name: "R that stops",
+    program: { kind: "R-by-python", text: 'cat("before\\n")\nstop("told")' },
+    end: { exitCode: 1, output: "before\n", log: /told/ },
+  },
+  {
+    name: "R that quits",
+    program: { kind: "R-by-python", text: "quit(status = 4)" },
+    end: { exitCode: 4, output: "" },
+  },
+];
+
+// Says so when it is left out: Java or Python is not on this machine.
+describe.skipIf(sparkIsMissing)("a program", () => {
+  let home: SparkHome;
+  beforeAll(async () => {
+    home = await findSparkHome(inject("postgres").cacheDir);
+  }, SET_UP_MS);
+
+  const both = (all: readonly Case[]): [string, Manner, Case][] =>
+    all.flatMap((each) =>
+      (["cold", "standby"] as const).map((manner) => [each.name, manner, each] as [string, Manner, Case]),
+    );
+
+  const check = ({ exitCode, output, log }: DriverEnd, { end }: Case): void => {
+    expect({ exitCode, output }, log).toEqual({ exitCode: end.exitCode, output: end.output });
+    if (end.log !== undefined) expect(log).toMatch(end.log);
+  };
+
+  it.each(both(cases))("%s, %s", async (_name, manner, each) => {
+    check(await runDriver(home, each.program, manner), each);
+  });
+
+  it.each(both(rCases))("%s, %s", async (_name, manner, each) => {
+    const found = await findR(home.folder);
+    // A test that is left out says why.
+    if (found.kind !== "reticulate") throw new Error(found.kind === "missing" ? found.reason : "this Spark has SparkR");
+    check(await runDriver(home, each.program, manner), each);
+  });
+});

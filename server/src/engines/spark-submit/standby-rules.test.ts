@@ -1,0 +1,72 @@
+import { expect, it } from "vitest";
+import { renderHandOver, standbyCommandLine } from "./standby-command-line.ts";
+import { fitsStandby } from "./standby-rules.ts";
+import { checkArguments } from "./submit-rules.ts";
+
+it.each([
+  [],
+  ["--name", "nightly", "--verbose"],
+  ["--conf", "spark.sql.shuffle.partitions=2", "-c", "spark.executor.memory=2g"],
+  ["--jars", "a.jar", "--py-files", "b.zip", "--files", "c", "--class", "Main"],
+  ["--conf", "spark.hadoop.fs.s3a.endpoint=x", "--conf", "spark.serializer=K"],
+])("a program that asks for %j may be handed to a driver that waits", (...words) => {
+  expect(fitsStandby(checkArguments(words, "arguments"))).toBe(true);
+});
+
+it.each([
+  ["--driver-memory", "2g"],
+  ["--conf", "spark.driver.memory=2g"],
+  ["--driver-java-options", "-Da=b"],
+  ["--driver-class-path", "a.jar"],
+  ["--driver-library-path", "/x"],
+  ["--conf", "spark.pyspark.python=/env/bin/python"],
+  ["--conf", "spark.local.dir=/x"],
+  ["--conf", "spark.sql.hive.metastore.jars=maven"],
+  ["--conf", "spark.sql.catalogImplementation=in-memory"],
+  ["--conf", "spark.hadoop.hadoop.security.group.mapping=X"],
+  ["--proxy-user", "somebody"],
+  ["--keytab", "k", "--principal", "p"],
+  ["--conf", "spark.never.heard.of=1"],
+])("one that asks for %j gets a JVM of its own", (...words) => {
+  expect(fitsStandby(checkArguments(words, "arguments"))).toBe(false);
+});
+
+const home = {
+  folder: "/spark",
+  java: { path: "/java/bin/java", home: "/java" },
+  python: { path: "/usr/bin/python3" },
+  javaArguments: "/launch/java.args",
+  classPath: ["/spark/jars/a.jar"],
+  driverPython: "/launch/wrappers/python",
+  driverR: "/launch/wrappers/R",
+  archive: "/launch/classes.jsa",
+};
+
+it("a driver that waits has what shapes a JVM from its cluster, and its secrets in a file", () => {
+  const { argv, env, propertiesText, memoryMiB } = standbyCommandLine({
+    home,
+    properties: {
+      "spark.driver.memory": "2g",
+      "spark.driver.extraJavaOptions": "-Da=b",
+      "spark.hadoop.fs.s3a.secret.key": "hunter2",
+      "spark.pyspark.python": "/env/bin/python",
+      "spark.master": "spark://elsewhere:7077",
+    },
+    classPath: ["/more.jar"],
+    propertiesFile: "/input/standby.properties",
+    defaultMemoryMiB: 1024,
+    scratchFolder: "/work/.spark",
+  });
+  expect(memoryMiB).toBe(2048);
+  expect(argv).toEqual(expect.arrayContaining(["-Xmx2048m", "-Da=b", "/spark/jars/a.jar:/more.jar"]));
+  expect(argv.slice(-2)).toEqual(["headgate.standby.StandbyDriver", "/input/standby.properties"]);
+  expect(JSON.stringify([argv, env])).not.toContain("hunter2");
+  expect(propertiesText).toContain("hunter2");
+  expect(propertiesText).toContain("spark.master=local[1]\n");
+  expect(env["HEADGATE_DRIVER_PYTHON"]).toBe("/env/bin/python");
+});
+
+it("a hand-over says how much it is, so that half of one is none", () => {
+  expect(renderHandOver(["--name", "two words", ""])).toBe("3\0--name\0two words\0\0");
+  expect(() => renderHandOver(["a\0b"])).toThrow("an argument holds a NUL");
+});

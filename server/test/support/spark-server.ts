@@ -1,0 +1,109 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client, type ClientConfig } from "pg";
+import { foundAccount } from "../../src/accounts/found-account.ts";
+import { addDefaultCluster } from "../../src/clusters/default-cluster.ts";
+import { openDatabase } from "../../src/db/database.ts";
+import { newKey, writeKeys } from "../../src/lib/key-file.ts";
+import { startNode, type NodeProcess } from "./node-process.ts";
+
+/** The Headgate with a real Spark of a test run, as the run's main process owns it; test files meet it by `useSpark`. */
+export interface SparkOwner {
+  readonly socket: string;
+  stop(): Promise<void>;
+}
+
+/** What a test file is told. */
+export interface SharedSpark {
+  readonly url: string;
+  readonly pid: number;
+  readonly token: string;
+  readonly accountId: number;
+  readonly email: string;
+  readonly dataDir: string;
+  readonly connection: ClientConfig;
+}
+
+export interface SparkServerOptions {
+  readonly connection: ClientConfig;
+  readonly template: string;
+  readonly cacheDir: string;
+}
+
+/** For the global set-up: answers with where it is, after a start when it is the first to ask. */
+export function serveSpark(options: SparkServerOptions): SparkOwner {
+  const dir = mkdtempSync(join(tmpdir(), "headgate-spark-"));
+  chmodSync(dir, 0o711); // as root Spark runs under the account's uid
+  let running: Promise<{ shared: SharedSpark; node: NodeProcess }> | undefined;
+  const server = createServer((socket) => {
+    running ??= start(options, dir);
+    running.then(
+      ({ shared }) => socket.end(JSON.stringify({ shared })),
+      (error: unknown) => socket.end(JSON.stringify({ error: String(error) })),
+    );
+  });
+  const socket = join(dir, "socket");
+  server.listen(socket).unref();
+  return {
+    socket,
+    async stop() {
+      server.close();
+      const node = await running?.then(
+        (started) => started.node,
+        () => undefined,
+      );
+      await node?.stopEverything();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** An account of its own, whose warm server every test file shares. */
+export const SPARK_SETTINGS = { TEST_SPARK: "1", HEADGATE_TIMEOUT_CHECK_SECONDS: "1" };
+
+async function start(
+  { connection, template, cacheDir }: SparkServerOptions,
+  dir: string,
+): Promise<{ shared: SharedSpark; node: NodeProcess }> {
+  const database = "shared_spark";
+  const maintenance = new Client(connection);
+  await maintenance.connect();
+  await maintenance.query(`create database ${database} template ${template}`);
+  await maintenance.end();
+  const own = { ...connection, database };
+  const dataDir = join(dir, "data");
+  mkdirSync(dataDir, { mode: 0o711 });
+  writeKeys(join(dataDir, "keys"), [newKey([])]);
+  const email = "spark@example.test";
+  const { accountId, token } = await foundSparkAccount(own, email);
+  const node = await startNode(dataDir, own, { HEADGATE_CACHE_DIR: cacheDir, ...SPARK_SETTINGS });
+  return { shared: { url: node.url, pid: node.pid, token, accountId, email, dataDir, connection: own }, node };
+}
+
+/** A first account; where nothing isolates programs, only this one may run any. */
+export async function foundSparkAccount(
+  connection: ClientConfig,
+  email: string,
+): Promise<{ accountId: number; token: string }> {
+  const db = openDatabase({ ...connection, max: 1 });
+  try {
+    return await db.asSystem((tx) =>
+      foundAccount(tx, {
+        account: { name: "Spark", parentId: null, plan: "free" },
+        founder: { email, name: "Founder", isOperator: true },
+        features: [],
+        furnish: addDefaultCluster,
+      }),
+    );
+  } finally {
+    await db.close();
+  }
+}
+
+declare module "vitest" {
+  interface ProvidedContext {
+    sparkSocket: string;
+  }
+}

@@ -1,0 +1,84 @@
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { beforeAll, expect, inject, vi } from "vitest";
+import type { Client } from "./client.ts";
+import { SET_UP_MS } from "./connect-server.ts";
+import { AccountClient } from "./given.ts";
+import type { SharedSpark } from "./spark-server.ts";
+
+/**
+ * A Headgate that runs queries on a real Spark, one for the whole test run, started when the first file asks for it, and
+ * an account in it whose warm server is up. A cold JVM costs many seconds, so every file shares these: none stops them,
+ * none counts on being alone.
+ */
+export interface Spark extends SharedSpark {
+  readonly account: AccountClient;
+}
+
+export function useSpark(): Spark {
+  let shared: SharedSpark | undefined;
+  beforeAll(async () => {
+    const answer = JSON.parse(await text(connect(inject("sparkSocket")))) as
+      { shared: SharedSpark } | { error: string }; // written by `serveSpark`
+    if ("error" in answer) throw new Error(`Spark did not start: ${answer.error}`);
+    ({ shared } = answer);
+    const { account } = spark;
+    const { id } = await submitSql(account, "select 1");
+    await vi.waitFor(async () => expect(await statusOf(account, id)).toBe("done"), {
+      timeout: SET_UP_MS,
+      interval: 250,
+    });
+  }, SET_UP_MS);
+  const running = (): SharedSpark => {
+    if (shared === undefined) throw new Error("Spark runs only inside tests and hooks");
+    return shared;
+  };
+  const spark: Spark = {
+    get url() {
+      return running().url;
+    },
+    get pid() {
+      return running().pid;
+    },
+    get token() {
+      return running().token;
+    },
+    get accountId() {
+      return running().accountId;
+    },
+    get email() {
+      return running().email;
+    },
+    get dataDir() {
+      return running().dataDir;
+    },
+    get connection() {
+      return running().connection;
+    },
+    get account() {
+      const { url, token, accountId, email } = running();
+      return new AccountClient(url, token, accountId, email);
+    },
+  };
+  return spark;
+}
+
+export function submitSql(account: Client, sql: string, more: Record<string, unknown> = {}) {
+  return account.post("/commands", { command_type: "SparkCommand", sql, ...more });
+}
+
+export async function statusOf(account: Client, id: number): Promise<string> {
+  const { status } = await account.get(`/commands/${id}`);
+  return status;
+}
+
+/** Runs it to its end, which is to be a good one unless another is expected. */
+export async function runSql(account: Client, sql: string, more: Record<string, unknown> = {}, end = "done") {
+  const { id } = await submitSql(account, sql, more);
+  const command = await account.get(`/commands/${id}?wait_seconds=60`);
+  if (command.status !== end) {
+    const { error_log: log } = await account.get(`/commands/${id}/error_logs`);
+    expect(command.status, log).toBe(end);
+  }
+  return command;
+}
