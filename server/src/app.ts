@@ -135,8 +135,6 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const wake = (): void => queue.events.wake();
   const control = options.clusterControl ?? clusterControl({ db: db.system, servers: sql.servers, log, wake });
   const clusters = clusterServices(config, { db, keys, control, clock, log, settled: wake });
-  const clusterUse: QueueParts["clusterUse"] = async (accountId, clusterId) =>
-    (await clusters.clusterLifecycle.use(accountId, clusterId))?.waitingReason ?? null;
   held.defer(() => clusters.clusterLifecycle.stop());
   const parts = { connection, db, log, registry, node, driver: programs, sandbox, isolation };
   const isDiskLow = (): boolean => diskGuard.refusal() !== undefined;
@@ -144,7 +142,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
     ...parts,
     sql: sql.executor,
     sharedMemory: sql.memory,
-    clusterUse,
+    useClusters: (ids) => clusters.clusterLifecycle.use(ids),
     isDiskLow,
   });
   held.defer(() => queue.stop());

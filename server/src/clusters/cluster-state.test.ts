@@ -285,7 +285,7 @@ describe("an idle cluster", () => {
 });
 
 describe("what a command asks for", () => {
-  const use = () => given.app.services.clusterLifecycle.use(account.accountId, id);
+  const use = async () => (await given.app.services.clusterLifecycle.use([id])).get(id);
 
   test("starts what is DOWN and says why it waits until it is UP", async () => {
     control.isStepped = true;
@@ -319,12 +319,14 @@ describe("what a command asks for", () => {
     await becomes("UP");
   });
 
-  test("finds no cluster of another account, and none that was deleted", async () => {
-    const other = await given.account();
-    const { clusterLifecycle } = given.app.services;
-    expect(await clusterLifecycle.use(other.accountId, id)).toBeUndefined();
+  test("is asked of many clusters at once, and finds none that was deleted", async () => {
     const gone = await account.post("/clusters", { labels: ["gone"], engine: { type: "local" } });
     await account.delete("/clusters/gone");
-    expect(await clusterLifecycle.use(account.accountId, gone.id)).toBeUndefined();
+    const other = await account.post("/clusters", { labels: ["other"], engine: { type: "local" } });
+    const used = await given.app.services.clusterLifecycle.use([id, gone.id, other.id]);
+    expect([...used.keys()].toSorted((one, next) => one - next)).toEqual(
+      [id, other.id].toSorted((one, next) => one - next),
+    );
+    expect([...used.values()].map(({ state }) => state)).toEqual(["PENDING", "PENDING"]);
   });
 });

@@ -85,8 +85,8 @@ async function set(assignments: string): Promise<void> {
 
 test("of many nodes that use it at once, one starts it", async () => {
   const all = Array.from({ length: 5 }, () => node());
-  const states = await Promise.all(all.map(({ lifecycle }) => lifecycle.use(accountId, id)));
-  expect(states.every((each) => each?.state === "PENDING" || each?.state === "UP")).toBe(true);
+  const states = await Promise.all(all.map(({ lifecycle }) => lifecycle.use([id])));
+  expect(states.every((each) => each.get(id)?.state === "PENDING" || each.get(id)?.state === "UP")).toBe(true);
   await stateBecomes("UP");
   expect(all.flatMap(({ calls }) => calls)).toEqual(["start"]);
   expect(all.flatMap(({ settled }) => settled)).toEqual([id]);
@@ -94,7 +94,7 @@ test("of many nodes that use it at once, one starts it", async () => {
 
 test("what is at work is left to whoever is at it", async () => {
   const [busy, other] = [node({ start: endless }), node()];
-  await busy.lifecycle.use(accountId, id);
+  await busy.lifecycle.use([id]);
   await vi.waitUntil(() => busy.calls.length === 1);
   await other.lifecycle.tend();
   expect(other.calls).toEqual([]);
@@ -102,7 +102,7 @@ test("what is at work is left to whoever is at it", async () => {
 
 test("a node that stops hands its work on at once, and one that dies when its lease is over", async () => {
   const [stopping, dying, heir] = [node({ start: endless }), node({ start: endless }), node()];
-  await stopping.lifecycle.use(accountId, id);
+  await stopping.lifecycle.use([id]);
   await vi.waitUntil(() => stopping.calls.length === 1);
   await stopping.lifecycle.stop();
   await dying.lifecycle.tend();
@@ -118,7 +118,7 @@ test("a node that stops hands its work on at once, and one that dies when its le
 test("a start that comes through after somebody else has decided changes nothing", async () => {
   const late = Promise.withResolvers<void>();
   const [slow, other] = [node({ start: () => late.promise }), node()];
-  await slow.lifecycle.use(accountId, id);
+  await slow.lifecycle.use([id]);
   await vi.waitUntil(() => slow.calls.length === 1);
   await set("state = 'TERMINATING', worked_until = null, state_fence = state_fence + 1");
   await other.lifecycle.tend();

@@ -12,7 +12,6 @@ import {
   beginIdleEnd,
   beginUse,
   failStart,
-  findState,
   finish,
   listIdle,
   listLeft,
@@ -61,14 +60,15 @@ export class ClusterLifecycle {
   }
 
   /**
-   * A command is about to be claimed there: starts what is DOWN. Asked only for clusters that were not UP at the last
-   * look, so it costs nothing while they are. Undefined: there is no such cluster any more.
+   * Commands are about to be claimed there: starts what is DOWN. Asked only for clusters that were not UP at the last
+   * look, so it costs nothing while they are. Those that are deleted are left out.
    */
-  async use(accountId: number, clusterId: number): Promise<ClusterInUse | undefined> {
-    const { system } = this.#options.db;
-    if (await beginUse(system, { accountId, clusterId }, PATIENCE_SECONDS)) this.proceed(clusterId);
-    const found = await findState(system, { accountId, clusterId });
-    return found && { state: found.state, waitingReason: waitingReason(found.state, found.startFailure) };
+  async use(clusterIds: readonly number[]): Promise<Map<number, ClusterInUse>> {
+    const clusters = await beginUse(this.#options.db.system, clusterIds, PATIENCE_SECONDS);
+    for (const { id, hasBegun } of clusters) if (hasBegun) this.proceed(id);
+    return new Map(
+      clusters.map(({ id, state, startFailure }) => [id, { state, waitingReason: waitingReason(state, startFailure) }]),
+    );
   }
 
   /** After the commit that left it PENDING or TERMINATING: goes on at once. What was under way for it is called off. */

@@ -28,31 +28,30 @@ export async function beginStart(tx: Tx, id: number): Promise<boolean> {
   );
 }
 
-/** As a start, but not at once after one that failed. */
-export async function beginUse(
-  system: Queryable,
-  { accountId, clusterId }: { accountId: number; clusterId: number },
-  patienceSeconds: number,
-): Promise<boolean> {
-  return changed(
-    system,
-    `update cluster set state = 'PENDING', ${MOVE}
-      where id = $1 and account_id = $2 and deleted_at is null and state = 'DOWN'
-        and (start_failure is null or start_failed_at < now() - make_interval(secs => $3))`,
-    [clusterId, accountId, patienceSeconds],
-  );
+export interface UsedCluster {
+  id: number;
+  state: ClusterState;
+  startFailure: string | null;
+  /** Only now, and by this. */
+  hasBegun: boolean;
 }
 
-export async function findState(
-  system: Queryable,
-  { accountId, clusterId }: { accountId: number; clusterId: number },
-): Promise<{ state: ClusterState; startFailure: string | null } | undefined> {
-  const [row] = await system.query<{ state: ClusterState; startFailure: string | null }>(
-    `select state, start_failure as "startFailure" from cluster
-      where id = $1 and account_id = $2 and deleted_at is null`,
-    [clusterId, accountId],
+/** As a start of each that is DOWN, but not at once after one that failed. Those that are deleted are left out. */
+export function beginUse(system: Queryable, ids: readonly number[], patienceSeconds: number): Promise<UsedCluster[]> {
+  return system.query(
+    `with begun as (
+       update cluster set state = 'PENDING', ${MOVE}
+        where id = any($1) and deleted_at is null and state = 'DOWN'
+          and (start_failure is null or start_failed_at < now() - make_interval(secs => $2))
+        returning id, state)
+     select id, start_failure as "startFailure", begun.id is not null as "hasBegun",
+            -- Seen DOWN with nothing against a start, and not begun: another node was quicker.
+            case when cluster.state = 'DOWN' and start_failure is null then 'PENDING'
+                 else coalesce(begun.state, cluster.state) end as state
+       from cluster left join begun using (id)
+      where id = any($1) and deleted_at is null`,
+    [ids, patienceSeconds],
   );
-  return row;
 }
 
 export async function beginEnd(tx: Tx, id: number): Promise<boolean> {

@@ -24,15 +24,17 @@ export interface DispatcherOptions extends Omit<ConductServices, "db" | "stoppin
   readonly caps: Caps;
   readonly leaseSeconds: number;
   readonly sharedMemory: SharedMemory;
-  readonly clusterUse: ClusterUse;
+  readonly useClusters: UseClusters;
   /** Monotonic milliseconds. */
   readonly now: () => number;
   /** The database knew this node when it was asked at that time. */
   readonly renewLease: (askedAt: number) => void;
 }
 
-/** A command wants to run on a cluster that is not UP: starts it where it can be. Why it cannot run there yet. */
-export type ClusterUse = (accountId: number, clusterId: number) => Promise<string | null>;
+/** Commands want to run on clusters that are not UP: starts them where it can be. Why nothing can run there yet. */
+export type UseClusters = (
+  clusterIds: readonly number[],
+) => Promise<ReadonlyMap<number, { readonly waitingReason: string | null }>>;
 
 /** What the node's memory is taken by besides the runs: processes that commands share. */
 export interface SharedMemory {
@@ -185,13 +187,12 @@ export class Dispatcher {
   }
 
   async #useClusters(candidates: readonly Candidate[]): Promise<Map<number, string>> {
-    const reasons = new Map<number, string>();
-    const down = new Map(candidates.filter(({ isClusterUp }) => !isClusterUp).map((each) => [each.clusterId, each]));
-    for (const { accountId, clusterId } of down.values()) {
-      const reason = await this.#options.clusterUse(accountId, clusterId);
-      if (reason !== null) reasons.set(clusterId, reason);
-    }
-    return reasons;
+    const down = new Set(candidates.filter(({ isClusterUp }) => !isClusterUp).map(({ clusterId }) => clusterId));
+    if (down.size === 0) return new Map();
+    const used = await this.#options.useClusters([...down]);
+    return new Map(
+      [...used].flatMap(([id, { waitingReason }]) => (waitingReason === null ? [] : [[id, waitingReason]])),
+    );
   }
 
   #conduct(command: ClaimedCommand): void {

@@ -14,7 +14,7 @@ import type { ProgramIsolation } from "../program-isolation.ts";
 import type { NodeRegistration } from "../store/nodes.ts";
 import { findEnded } from "../store/queue-depth.ts";
 import { chooseExecutor, type Executors } from "./choose-executor.ts";
-import { Dispatcher, NOTHING_SEEN, type ClusterUse, type SharedMemory } from "./dispatcher.ts";
+import { Dispatcher, NOTHING_SEEN, type UseClusters, type SharedMemory } from "./dispatcher.ts";
 import type { Executor } from "./executor.ts";
 import type { ProgramDriver } from "./program-driver.ts";
 import { programExecutor } from "./program-executor.ts";
@@ -46,7 +46,7 @@ export interface QueueOptions {
   /** Queries wait and say why where there is nothing to run them. */
   readonly sql: Executor;
   readonly sharedMemory: SharedMemory;
-  readonly clusterUse: ClusterUse;
+  readonly useClusters: UseClusters;
   /** Whether there is too little room for anything to begin. */
   readonly isDiskLow: () => boolean;
 }
@@ -100,7 +100,7 @@ export function openQueue(options: QueueOptions): Queue {
         timeoutCheckSeconds: settings.timeoutCheckSeconds,
         leaseSeconds: settings.leaseSeconds,
         sharedMemory: options.sharedMemory,
-        clusterUse: options.clusterUse,
+        useClusters: options.useClusters,
         filesOf: ({ accountId, id }) => commandFiles(settings.dataDir, accountId, id),
         onEnd: (commandId) => events.noteEnd(commandId),
         now: monotonicMs,
