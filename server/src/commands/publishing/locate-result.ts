@@ -20,7 +20,7 @@ export function resultLocator(places: PlaceOptions, uploads: Uploads): LocateRes
       const place = await openPlace(places, command.accountId);
       try {
         const uri = place.uriOf(command, RESULT_NAME);
-        await uploads.put(place.store, uri, result);
+        await uploads.put(command.accountId, place.store, uri, result);
         return uri;
       } finally {
         await place.store.close();

@@ -1,7 +1,9 @@
+import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo, type Socket } from "node:net";
 import { dirname, join } from "node:path";
 import { buffer } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { relayTo, type Relay } from "../../../test/seaweedfs/relay.ts";
 import { useSeaweedFs, type S3Keys } from "../../../test/seaweedfs/seaweedfs.ts";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
@@ -193,6 +195,24 @@ describe("what comes of a command of an account with storage on S3", () => {
     expect(await object(`${ended.path}/results`)).toBe("out\n");
     expect(await account.get(`/commands/${ended.id}`)).not.toHaveProperty("publish_error");
     expect((await store.stat(`s3://${bucket}/deep${large.path}/results`)).size).toBe(20_000_000);
+  });
+
+  test("waits in a storage that never answers, and keeps nobody else's back", async () => {
+    const sockets = new Set<Socket>();
+    const silent = createServer((socket) => void sockets.add(socket.on("error", () => undefined)));
+    await once(silent.listen(0, "127.0.0.1"), "listening");
+    const { port } = silent.address() as AddressInfo; // a TCP server that listens has one
+    const stuck = await accountOnS3(seaweedFs.credentials, `http://127.0.0.1:${port}`);
+    const large = await Promise.all(Array.from({ length: 6 }, () => run(stuck, "head -c 20000000 /dev/zero")));
+    const asked = large.map(({ id }) => stuck.get(`/commands/${id}/results`).refused(503, /on its way/));
+    await vi.waitUntil(() => sockets.size >= 2, PATIENCE);
+    const other = await accountOnS3();
+    const { path } = await run(other, "echo beside");
+    await allDone(other);
+    expect(await object(`${path}/results`)).toBe("beside\n");
+    silent.close();
+    for (const socket of sockets) socket.destroy();
+    await Promise.all(asked);
   });
 
   test("does not with wrong keys, which is shown, and does with the right ones", async () => {

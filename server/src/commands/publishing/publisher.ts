@@ -12,7 +12,7 @@ import {
 } from "../store/publishing.ts";
 import { openPlace, type Place, type PlaceOptions } from "./place.ts";
 import { publicationsOf } from "./publication.ts";
-import { UPLOADS_AT_ONCE, type Uploads } from "./uploads.ts";
+import { UPLOADS_OF_ACCOUNT, type Uploads } from "./uploads.ts";
 
 export interface PublisherOptions {
   readonly db: Queryable;
@@ -114,7 +114,7 @@ export class Publisher {
       }
     };
     try {
-      await Promise.all(Array.from({ length: UPLOADS_AT_ONCE }, workThrough));
+      await Promise.all(Array.from({ length: UPLOADS_OF_ACCOUNT }, workThrough));
     } finally {
       await place.store.close();
     }
@@ -127,7 +127,7 @@ export class Publisher {
     try {
       const files = commandFilesOf(attempt.accountId, attempt.id);
       for (const { name, content } of await publicationsOf(files, attempt, results)) {
-        await uploads.put(place.store, place.uriOf(attempt, name), content);
+        await uploads.put(attempt.accountId, place.store, place.uriOf(attempt, name), content);
       }
       return undefined;
     } catch (error) {

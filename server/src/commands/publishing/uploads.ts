@@ -1,19 +1,23 @@
 import { Readable } from "node:stream";
 import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
-import { atOnce } from "../../lib/at-once.ts";
+import { atOnce, atOncePer } from "../../lib/at-once.ts";
 import { openPlainFile } from "../../lib/plain-file.ts";
 import type { Content } from "./content.ts";
 
-/** Puts objects into accounts' storage: a few at a time, and each once however many want it there. */
+/**
+ * Puts objects into accounts' storage: a few at a time, so that the storage of one that takes nothing holds up nobody
+ * else's, and each once however many want it there.
+ */
 export interface Uploads {
   /** Settles when all of it is there. */
-  put(store: ObjectStore, uri: string, content: Content): Promise<void>;
+  put(accountId: number, store: ObjectStore, uri: string, content: Content): Promise<void>;
   stop(): void;
 }
 
 /** Each holds a few parts in memory. */
-export const UPLOADS_AT_ONCE = 4;
+const UPLOADS_AT_ONCE = 16;
+export const UPLOADS_OF_ACCOUNT = 2;
 /** From this size on it costs less to ask whether it is there than to send it again. */
 const ASK_FIRST_BYTES = 8 * 1024 * 1024;
 
@@ -21,11 +25,14 @@ export function openUploads(): Uploads {
   const underWay = new Map<string, Promise<void>>();
   const stopping = new AbortController();
   const inTurn = atOnce(UPLOADS_AT_ONCE);
+  const inTurnOfAccount = atOncePer<number>(UPLOADS_OF_ACCOUNT);
   return {
-    put(store, uri, content) {
+    put(accountId, store, uri, content) {
       const shared = underWay.get(uri);
       if (shared !== undefined) return shared;
-      const own = inTurn(() => upload(store, uri, content, stopping.signal)).finally(() => underWay.delete(uri));
+      const own = inTurnOfAccount(accountId, () => inTurn(() => upload(store, uri, content, stopping.signal))).finally(
+        () => underWay.delete(uri),
+      );
       underWay.set(uri, own);
       return own;
     },

@@ -35,16 +35,6 @@ async function cancelAll(): Promise<void> {
 
 afterEach(cancelAll);
 
-test("no more commands run on a cluster than it may, and the others say so", async () => {
-  const account = await given.account();
-  for (let each = 0; each < 4; each += 1) await submit(account, "sleep 300");
-  await expect.poll(() => statuses(account), PATIENCE).toEqual({ running: 2, waiting: 2 });
-  const last = await submit(account, "true");
-  await expect
-    .poll(() => account.get(`/commands/${last}`), PATIENCE)
-    .toMatchObject({ status: "waiting", waiting_reason: "its cluster runs as many commands as it may (2)" });
-});
-
 test("no more run on a node than its memory allows, shared between the accounts", async () => {
   const [first, second] = [await given.account(), await given.account()];
   for (let each = 0; each < 2; each += 1) await submit(first, "sleep 300");
