@@ -8,6 +8,11 @@ import { accessGate, type Admission } from "./access/gate.ts";
 import { limitsOf, type Limits } from "./access/limits.ts";
 import type { Admitted, OperationAccess } from "./access/operation.ts";
 import type { AccountServices } from "./accounts/account-services.ts";
+import { AccountCatalogs } from "./catalog/account-catalogs.ts";
+import { endGoneAccounts } from "./catalog/end-gone.ts";
+import { MetastoreDatabases } from "./catalog/metastore-databases.ts";
+import type { Metastores } from "./catalog/metastores.ts";
+import { openMetastores, type OpenMetastoresOptions } from "./catalog/open-metastores.ts";
 import { sparkApp } from "./apps/spark-app.ts";
 import { sparkCluster } from "./clusters/spark-cluster.ts";
 import { accountStorage } from "./accounts/account-storage.ts";
@@ -22,6 +27,7 @@ import { accountIdentity } from "./commands/queue/attempt-folders.ts";
 import { fileKeeper } from "./commands/queue/keep-files.ts";
 import { readNode } from "./commands/queue/node-identity.ts";
 import { announceAddress } from "./commands/store/nodes.ts";
+import { runsForAccount } from "./commands/store/queue.ts";
 import { openQueue, type Queue, type QueueOptions } from "./commands/queue/open-queue.ts";
 import { sparkDriver } from "./commands/queue/spark-driver.ts";
 import { noDriver, type ProgramDriver } from "./commands/queue/program-driver.ts";
@@ -126,10 +132,17 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const spark = setsUpSpark ? setUpSpark(config, log) : undefined;
   held.defer(() => spark?.stop());
   const node = await readNode(config.dataDir, headgateOpenApi().info.version, config.memoryBudgetMiB);
-  const contributionsOf = sparkContributions(config, { db, keys, accountSettings });
+  const storageOf = sparkStorage(db, keys, accountSettings);
+  const databases = new MetastoreDatabases({ connection, isEmbedded: config.databaseUrl === null });
+  const isInUse = async (accountId: number): Promise<boolean> =>
+    sql.servers.accounts().includes(accountId) || runsForAccount(db.system, node.id, accountId);
+  const metastores = composeMetastores(config, { db, keys, spark, databases, sandbox, storageOf, isInUse, log });
+  held.defer(() => metastores.close());
+  const contributionsOf = sparkContributions(config, { db, keys, storageOf, metastores });
   const programs = driver ?? (spark === undefined ? noDriver : sparkDriver(spark, contributionsOf));
   const sql = await openSql({ ...leaseOf(config), ...config, spark, contributionsOf, sandbox, isolation, log });
   held.defer(() => sql.servers.close());
+  await metastores.adopt();
   const diskGuard = guardDisk(config.dataDir, config.lowDiskPercent);
   await diskGuard.check();
   const wake = (): void => queue.events.wake();
@@ -141,7 +154,13 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const queue = composeQueue(config, {
     ...parts,
     sql: sql.executor,
-    sharedMemory: sql.memory,
+    sharedMemory: {
+      reservedMiB: () => sql.memory.reservedMiB() + metastores.reservedMiB(),
+      evict(neededMiB) {
+        sql.memory.evict(neededMiB);
+        metastores.evict();
+      },
+    },
     useClusters: (ids) => clusters.clusterLifecycle.use(ids),
     isDiskLow,
   });
@@ -172,7 +191,16 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const server = await openServer(config, { services, denials, log, registry, diskGuard, readiness });
   queue.start();
   const url = urlOf(server, config.host);
-  const tasks = startTasks(config, { ...services, diskGuard, nodeId: node.id, url }, log);
+  const processes = [
+    { accounts: () => sql.servers.accounts(), stop: (id: number) => sql.servers.stop((each) => each.accountId === id) },
+    metastores,
+  ];
+  const tendMetastores = async (): Promise<void> => {
+    await endGoneAccounts(db.system, processes);
+    await metastores.evictIdle();
+  };
+  const catalogTasks = { tendMetastores, dropCatalogs: () => dropCatalogs(databases) };
+  const tasks = startTasks(config, { ...services, ...catalogTasks, diskGuard, nodeId: node.id, url }, log);
   held.defer(() => tasks.stop());
   const release = held.move();
 
@@ -184,28 +212,60 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
       const published = services.publisher.stop();
       await drain(server, hurry);
       await published;
-      if (everything) await queue.stop({ endsRuns: true }).then(() => sql.servers.stop());
+      if (everything) {
+        await queue.stop({ endsRuns: true });
+        await sql.servers.stop();
+        await metastores.stop();
+      }
       await release.disposeAsync();
     },
   };
 }
 
+interface ContributionParts extends Pick<Services, "db" | "keys"> {
+  storageOf: ReturnType<typeof sparkStorage>;
+  metastores: Metastores;
+}
+
 /** All that shapes an account's Sparks; of the same property the later one counts. */
-function sparkContributions(
-  config: Config,
-  { db, keys, accountSettings }: Pick<Services, "db" | "keys" | "accountSettings">,
-): ContributionsOf {
-  const storageOf = sparkStorage(db, keys, accountSettings);
+function sparkContributions(config: Config, { db, keys, storageOf, metastores }: ContributionParts): ContributionsOf {
   const clusterOf = sparkCluster(db, keys, config);
   const appOf = sparkApp(db);
-  return async ({ accountId, clusterId, appId }) =>
-    mergeContributions(
-      await Promise.all([
-        storageOf(accountId),
-        clusterOf(accountId, clusterId),
-        appId === null ? {} : appOf(accountId, appId),
-      ]),
-    );
+  return async ({ accountId, clusterId, appId }) => {
+    const [storage, cluster, app] = await Promise.all([
+      storageOf(accountId),
+      clusterOf(accountId, clusterId),
+      appId === null ? {} : appOf(accountId, appId),
+    ]);
+    // Somebody else's server has a catalog of its own.
+    const catalog = cluster.remote === undefined ? await metastores.contributionOf(accountId, storage) : {};
+    return mergeContributions([storage, catalog, cluster, app]);
+  };
+}
+
+interface MetastoreParts extends Pick<
+  OpenMetastoresOptions,
+  "spark" | "databases" | "sandbox" | "storageOf" | "isInUse" | "log"
+> {
+  db: Database;
+  keys: KeyRing;
+}
+
+function composeMetastores(config: Config, { db, keys, ...parts }: MetastoreParts): Metastores {
+  return openMetastores({
+    ...parts,
+    ...leaseOf(config),
+    leaseSeconds: config.leaseSeconds,
+    dataDir: config.dataDir,
+    catalogs: new AccountCatalogs(db.system, keys),
+    identityOf: accountIdentity,
+  });
+}
+
+const CATALOGS_AT_ONCE = 16;
+
+async function dropCatalogs(databases: MetastoreDatabases): Promise<void> {
+  while ((await databases.dropOrphans(CATALOGS_AT_ONCE)) === CATALOGS_AT_ONCE);
 }
 
 function openRegistry(db: Database): Registry {
@@ -246,7 +306,7 @@ const EVERY_ADDRESS = new Set(["0.0.0.0", "::"]);
 
 interface TaskParts
   extends
-    Pick<TaskServices, "db" | "keys" | "clock" | "diskGuard" | "clusterLifecycle">,
+    Pick<TaskServices, "db" | "keys" | "clock" | "diskGuard" | "clusterLifecycle" | "tendMetastores" | "dropCatalogs">,
     Pick<OutcomeServices, "publisher"> {
   nodeId: string;
   /** Where this node listens. */

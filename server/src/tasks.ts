@@ -21,6 +21,10 @@ export interface TaskServices {
   keepFiles: () => Promise<void>;
   /** Begins to put results and logs into accounts' storage. */
   publish: () => Promise<void>;
+  /** Ends metastores that nobody needs any more, and what runs for accounts that are gone. */
+  tendMetastores: () => Promise<void>;
+  /** Of accounts that are gone. */
+  dropCatalogs: () => Promise<void>;
   /** Tells the other nodes where this one is. */
   announce: () => Promise<void>;
 }
@@ -38,6 +42,8 @@ export function periodicTasks({
   keepFiles,
   publish,
   announce,
+  tendMetastores,
+  dropCatalogs,
 }: TaskServices): PeriodicTask[] {
   return [
     { name: "disk", everySeconds: 5, run: () => diskGuard.check() },
@@ -48,6 +54,8 @@ export function periodicTasks({
     { name: "reseal-clusters", everySeconds: 60, run: () => resealClusterTokens(db, keys, RESEAL_BATCH) },
     { name: "reseal-metastores", everySeconds: 60, run: () => resealMetastoreSecrets(db.system, keys, RESEAL_BATCH) },
     { name: "clusters", everySeconds: 5, run: () => clusterLifecycle.tend() },
+    { name: "metastores", everySeconds: 5, run: tendMetastores },
+    { name: "catalogs", everySeconds: 600, run: dropCatalogs },
     { name: "retention", everySeconds: 600, run: () => keepRetention(db, clock, retention) },
     { name: "command files", everySeconds: 600, run: keepFiles },
     { name: "publish", everySeconds: 1, run: publish },

@@ -1,12 +1,14 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { adminCli, urlOf, type AdminCli } from "../../test/support/admin-cli.ts";
 import { Client } from "../../test/support/client.ts";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { cloneDatabase } from "../../test/support/test-database.ts";
 import { MetastoreDatabases } from "../catalog/metastore-databases.ts";
+import { openRunnerClient } from "../engines/runner/runner-client.ts";
+import { findProcess } from "../lib/process-table.ts";
 import { readKeys } from "../lib/key-file.ts";
 import { Secret } from "../lib/secret.ts";
 import { askSecretly } from "./prompt.ts";
@@ -30,6 +32,19 @@ async function auditOf(accountId: number): Promise<object[]> {
 
 function byOperator(operation: string, object: string): object {
   return { operation, object, email: "operator (command line)", user_id: null, address: null, outcome: "done" };
+}
+
+/** As a metastore or a warm server does, it runs under a runner that outlives the server. */
+async function startSleeper(folder: string): Promise<number> {
+  const client = openRunnerClient(join(folder, "run"));
+  const program = { argv: ["/bin/sleep", "600"], cwd: "/", env: {}, identity: undefined, descriptor3: undefined };
+  const forever = { timeoutSeconds: null, checkSeconds: 60, elapsedSeconds: 0, leaseFile: null, leaseSeconds: 600 };
+  await client.start(program, { ...forever, outputFile: null, logFile: null, logLimitBytes: 1000, graceSeconds: 5 });
+  return vi.waitFor(async () => {
+    const view = await client.observe();
+    if (view.state !== "running" || view.status.driver === null) throw new Error(view.state);
+    return view.status.driver.pid;
+  });
 }
 
 describe("the command line", () => {
@@ -150,14 +165,17 @@ describe("accounts", () => {
     expect(await admin.run("accounts")).toContain("evil\u{FFFD}[2J\u{FFFD}name");
   });
 
-  test("account-delete removes the account with its users, tokens, files and catalog of tables", async () => {
+  test("account-delete removes the account with its users, tokens, files, processes and catalog of tables", async () => {
     const account = await given.account();
     const catalogs = new MetastoreDatabases({ connection: given.database.connection, isEmbedded: true });
     await catalogs.provide(account.accountId, new Secret("0123456789"));
     const files = join(given.dataDir, "accounts", String(account.accountId), "storage");
     mkdirSync(files, { recursive: true });
     writeFileSync(join(files, "result"), "x");
+    const processes = ["metastore/process-1", "spark/1"].map((name) => join(files, "..", name));
+    const pids = await Promise.all(processes.map(startSleeper));
     await admin.run("account-delete", String(account.accountId), "--yes");
+    for (const pid of pids) expect(await findProcess(pid)).toBeUndefined();
     await account.get("/account").refused(401);
     expect(existsSync(join(given.dataDir, "accounts", String(account.accountId)))).toBe(false);
     expect(await catalogs.list()).toEqual([]);

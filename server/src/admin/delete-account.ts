@@ -1,5 +1,7 @@
 import { join } from "node:path";
 import { Command } from "commander";
+import { endMetastoresOf } from "../catalog/open-metastores.ts";
+import { endServersOf } from "../commands/warm/servers-folder.ts";
 import { deleteAccount } from "../accounts/delete-account.ts";
 import { Fault } from "../lib/fault.ts";
 import { removeTree } from "../lib/remove-tree.ts";
@@ -27,11 +29,23 @@ export function accountDeleteCommand(cli: Cli): Command {
           // Its own audit rows are gone with it.
           sendAudit(tx, firstId, "account_delete", `account/${accountId}`);
         });
+        await endProcesses(cli, session, accountId);
         await dropCatalog(cli, session, accountId);
         await removeTree(join(config.dataDir, "accounts", String(accountId)));
         cli.out(`Account ${accountId} is deleted.\n`);
       }),
     );
+}
+
+/** Before their folders go: by those they are known. On other machines the servers there end them. */
+async function endProcesses(cli: Cli, { config: { dataDir } }: Session, accountId: number): Promise<void> {
+  try {
+    await endServersOf(dataDir, accountId);
+    await endMetastoresOf(dataDir, accountId);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    cli.note(`Not everything that ran for it could be ended (${why}).`);
+  }
 }
 
 /** The account is gone by now: what cannot be dropped is left to the server, which looks for such databases. */

@@ -3,7 +3,8 @@ import type { OpenSecrets } from "./metastore-secrets.ts";
 
 /** One process, by its folder, whether it runs or not. */
 export interface MetastoreProcess {
-  readonly folder: string;
+  /** Once. Settles when it is on its way; `ready` tells when it answers. */
+  start(launch: MetastoreLaunch): Promise<void>;
   /** The port it listens on. Fails with the reason when it has ended before it ever did. */
   ready(signal: AbortSignal): Promise<number>;
   isAlive(): Promise<boolean>;
@@ -20,5 +21,3 @@ export interface MetastoreLaunch {
   /** If it is free, else any. */
   readonly port: number;
 }
-
-export type StartMetastore = (process: MetastoreProcess, launch: MetastoreLaunch) => Promise<void>;

@@ -42,6 +42,7 @@ class Listener implements MetastoreProcess {
   }
 
   async start(launch: MetastoreLaunch): Promise<void> {
+    if (failure !== undefined) throw failure;
     expect(running(launch.accountId), "of one account no two at a time").toEqual([]);
     this.launch = launch;
     this.#server.listen(launch.port, "127.0.0.1");
@@ -114,10 +115,6 @@ function open(options: Partial<MetastoresOptions> = {}): Metastores {
     storageOf: () => Promise.resolve({ properties: storage }),
     isInUse: () => Promise.resolve(inUse),
     openProcess: (folder) => Listener.all.get(folder) ?? new Listener(folder),
-    startProcess: async (process, launch) => {
-      if (failure !== undefined) throw failure;
-      if (process instanceof Listener) await process.start(launch);
-    },
     memoryMiB: 500,
     log: pino({ level: "silent" }),
     ...options,
@@ -154,9 +151,9 @@ describe("the metastore of an account", () => {
 
   test("costs one look at the database while it runs", async () => {
     const metastores = open();
-    await metastores.contributionOf(accountId, Promise.resolve({ properties: storage }));
+    await metastores.contributionOf(accountId, { properties: storage });
     const before = db.stats().roundTrips;
-    await metastores.contributionOf(accountId, Promise.resolve({ properties: storage }));
+    await metastores.contributionOf(accountId, { properties: storage });
     expect(db.stats().roundTrips - before).toBe(1);
   });
 

@@ -13,10 +13,11 @@
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { contributionDigest, mergeContributions, type Contribution } from "../engines/spark-home/contribution.ts";
+import { Fault } from "../lib/fault.ts";
 import type { Log } from "../lib/log.ts";
 import type { AccountCatalogs, OwnCatalog } from "./account-catalogs.ts";
 import { MetastoreFolder, readRecord, somePort } from "./metastore-folder.ts";
-import type { MetastoreProcess, StartMetastore } from "./metastore-process.ts";
+import type { MetastoreProcess } from "./metastore-process.ts";
 import { externalCatalog, ownCatalog } from "./spark-catalog.ts";
 import type { Secret } from "../lib/secret.ts";
 
@@ -28,7 +29,6 @@ export interface MetastoresOptions {
   /** Whether a Spark of the account runs on this node. */
   readonly isInUse: (accountId: number) => Promise<boolean>;
   readonly openProcess: (folder: string) => MetastoreProcess;
-  readonly startProcess: StartMetastore;
   readonly memoryMiB: number;
   readonly log: Log;
   readonly idleMs?: number;
@@ -73,6 +73,7 @@ export class Metastores {
   async adopt(): Promise<void> {
     const { dataDir, log } = this.#options;
     for (const accountId of await MetastoreFolder.accounts(dataDir)) {
+      let isLost = false;
       for (const folder of await new MetastoreFolder(dataDir, accountId).processes()) {
         const record = await readRecord(folder);
         const process = this.#options.openProcess(folder);
@@ -81,19 +82,20 @@ export class Metastores {
           const up = process.ready(this.#closed.signal).then((port) => ({ process, port, secret: undefined }));
           this.#add(accountId, { digest: record.digest, up, usedAt: performance.now() });
         } else {
+          isLost = true;
           await process.stop().catch((error: unknown) => log.warn({ err: error, folder }, "left over"));
         }
       }
+      // Sparks that have outlived it, and us, look for it.
+      if (isLost && !this.#metastores.has(accountId)) void this.#revive(accountId);
     }
   }
 
   /** What leads the account's Sparks to its tables, once somebody answers there. */
-  async contributionOf(
-    accountId: number,
-    storage: Promise<Partial<Contribution>> = this.#options.storageOf(accountId),
-  ): Promise<Pick<Contribution, "properties">> {
-    const [catalog, files] = await Promise.all([this.#options.catalogs.find(accountId), storage]);
+  async contributionOf(accountId: number, storage?: Partial<Contribution>): Promise<Pick<Contribution, "properties">> {
+    const catalog = await this.#options.catalogs.find(accountId);
     if (catalog.kind === "external") return externalCatalog(catalog.uri);
+    const files = storage ?? (await this.#options.storageOf(accountId));
     const { port, secret } = await this.#provide(accountId, catalog, files).up;
     return ownCatalog(port, secret ?? catalog.secrets.secret);
   }
@@ -160,13 +162,13 @@ export class Metastores {
     catalog: OwnCatalog,
     storage: Partial<Contribution>,
   ): Promise<Up> {
-    const { dataDir, catalogs, openProcess, startProcess } = this.#options;
+    const { dataDir, catalogs, openProcess } = this.#options;
     const folder = new MetastoreFolder(dataDir, accountId);
     const kept = await folder.keptPort();
     const process = openProcess(folder.makeProcess({ version: 1, digest: metastore.digest }));
     const { secrets } = catalog;
     try {
-      await startProcess(process, { accountId, secrets, storage, port: kept ?? somePort() });
+      await process.start({ accountId, secrets, storage, port: kept ?? somePort() });
       const port = await process.ready(this.#closed.signal);
       if (port !== kept) folder.keepPort(port);
       if (port === kept || kept === undefined) return { process, port, secret: secrets.secret };
@@ -218,6 +220,7 @@ export class Metastores {
         await this.contributionOf(accountId);
         return;
       } catch (error) {
+        if (error instanceof Fault && error.code === "not-found") return; // the account is gone
         log.warn({ err: error, account: accountId }, "a metastore that has died was not started again yet");
       }
     }

@@ -140,6 +140,14 @@ export function listHeld(db: Queryable, nodeId: string): Promise<ClaimedCommand[
   return db.query<ClaimedCommand>(`select ${CLAIMED} from command where command.node_id = $1 and ${HELD}`, [nodeId]);
 }
 
+export async function runsForAccount(db: Queryable, nodeId: string, accountId: number): Promise<boolean> {
+  const [row] = await db.query<{ runs: boolean }>(
+    `select exists (select from command where command.node_id = $1 and command.account_id = $2 and ${HELD}) as runs`,
+    [nodeId, accountId],
+  );
+  return row?.runs ?? false;
+}
+
 /** The same without what only an adoption needs; asked every second. */
 export function listHeldStates(
   db: Queryable,

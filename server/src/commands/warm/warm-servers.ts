@@ -24,6 +24,7 @@ import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
 import { writePrivateFile } from "../../lib/private-file.ts";
 import { accountIdentity } from "../queue/attempt-folders.ts";
+import { serversFolder } from "./servers-folder.ts";
 import { placeKey, type ContributionsOf, type SparkPlace } from "./spark-place.ts";
 import { WarmServer, type ServerRecord } from "./warm-server.ts";
 
@@ -101,6 +102,12 @@ export class WarmServers {
   /** Places that have a server which answers. */
   placesUp(): SparkPlace[] {
     return [...this.#servers.values()].filter(({ isUp }) => isUp).map(({ record }) => record.place);
+  }
+
+  /** Whose servers run here, or are being started. */
+  accounts(): number[] {
+    const ours = [...this.#servers.values()].filter(({ isRemote }) => !isRemote);
+    return ours.map(({ record }) => record.place.accountId);
   }
 
   /** Whether a command of the place needs memory for a server of its own. */
@@ -230,7 +237,7 @@ export class WarmServers {
   }
 
   #accountFolder(accountId: string): string {
-    return join(this.#options.dataDir, "accounts", accountId, "spark");
+    return serversFolder(this.#options.dataDir, accountId);
   }
 }
 

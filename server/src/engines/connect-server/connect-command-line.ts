@@ -2,6 +2,7 @@ import { pathToFileURL } from "node:url";
 import { splitWords } from "../../lib/shell-words.ts";
 import type { Contribution } from "../spark-home/contribution.ts";
 import type { SparkHome } from "../spark-home/spark-home.ts";
+import { driverMainClass } from "../spark-submit/driver-command-line.ts";
 import { parseMemoryMiB } from "../spark-submit/memory-size.ts";
 import { renderProperties } from "../spark-submit/properties-file.ts";
 import { POOLS_PROPERTY, renderPools } from "./fair-pools.ts";
@@ -56,7 +57,7 @@ export function connectCommandLine(
       `-Dlog4j2.configurationFile=${pathToFileURL(`${input}/log4j2.properties`).href}`,
       ...classData(home, extraClassPath),
       ...javaOptions,
-      "org.apache.spark.deploy.SparkSubmit",
+      driverMainClass,
       "--properties-file",
       `${input}/spark.properties`,
       "--class",

@@ -8,6 +8,8 @@ export interface MetastoreSettings {
     readonly jdbcUrl: string;
     readonly user: string;
     readonly password: string;
+    /** Certificates to trust, as PEM; the URL names their file. */
+    readonly authority?: string | undefined;
   };
   /** A URI: below it are the folders of databases and tables that name none of their own. */
   readonly warehouse: string;
@@ -41,6 +43,7 @@ export const metastoreMemoryMiB = 448;
 
 const databaseWaitSeconds = 60;
 const propertiesName = "metastore.properties";
+export const authorityName = "authority.pem";
 
 /** Inside of the process's own folder, written by it. */
 export const reportFile = (work: string): string => join(work, "report");
@@ -54,6 +57,7 @@ export function metastoreCommandLine(
 ): MetastoreCommandLine {
   const { work, input } = place;
   const { archive } = home;
+  const { authority } = settings.database;
   const extra = settings.classPath;
   return {
     argv: [
@@ -69,7 +73,10 @@ export function metastoreCommandLine(
       join(input, propertiesName),
     ],
     env: { PATH: "/usr/bin:/bin", HOME: work, LANG: "C.UTF-8", JAVA_HOME: home.java.home },
-    files: { [propertiesName]: renderProperties({ ...hadoopProperties(settings), ...ownProperties(settings, place) }) },
+    files: {
+      [propertiesName]: renderProperties({ ...hadoopProperties(settings), ...ownProperties(settings, place) }),
+      ...(authority === undefined ? {} : { [authorityName]: authority }),
+    },
   };
 }
 

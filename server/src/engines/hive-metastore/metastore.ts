@@ -21,7 +21,7 @@ import type { Identity } from "../sandbox/confined-program.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { SparkHome } from "../spark-home/spark-home.ts";
 import { isGreeted } from "./greeting.ts";
-import { metastoreCommandLine, reportFile, type MetastoreSettings } from "./metastore-command-line.ts";
+import { authorityName, metastoreCommandLine, reportFile, type MetastoreSettings } from "./metastore-command-line.ts";
 
 export interface MetastorePlan {
   readonly home: Pick<SparkHome, "java" | "javaArguments" | "classPath" | "archive" | "readOnlyFolders">;
@@ -47,6 +47,11 @@ const startLimitMs = 180_000;
 const lookEveryMs = 50;
 const longLookMs = 60_000;
 const greetingMs = 10_000;
+
+/** Where the certificates of the settings will be, for the process of that folder. */
+export function authorityFile(folder: string): string {
+  return join(confinedFolders(folder).input, authorityName);
+}
 
 export class Metastore {
   readonly folder: string;

@@ -1,0 +1,88 @@
+import { metastoreMemoryMiB } from "../engines/hive-metastore/metastore-command-line.ts";
+import { authorityFile, Metastore, type MetastorePlan } from "../engines/hive-metastore/metastore.ts";
+import type { SparkSetUp } from "../engines/spark-home/spark-set-up.ts";
+import { Fault } from "../lib/fault.ts";
+import { jdbcUrl } from "./database-address.ts";
+import { MetastoreFolder } from "./metastore-folder.ts";
+import type { MetastoreDatabases, MetastoreLogin } from "./metastore-databases.ts";
+import type { MetastoreLaunch, MetastoreProcess } from "./metastore-process.ts";
+import { Metastores, type MetastoresOptions } from "./metastores.ts";
+
+export interface OpenMetastoresOptions
+  extends
+    Omit<MetastoresOptions, "openProcess" | "memoryMiB">,
+    Pick<MetastorePlan, "sandbox" | "leaseFile" | "leaseSeconds"> {
+  /** Undefined: none is started. */
+  readonly spark: Pick<SparkSetUp, "current"> | undefined;
+  readonly databases: Pick<MetastoreDatabases, "provide">;
+  /** As whom the account's processes run. */
+  readonly identityOf: (accountId: number) => MetastorePlan["identity"];
+}
+
+/** <data>/accounts/<account>/metastore/<process>: what the account's user has to pass. */
+const LEVELS = 3;
+const WAREHOUSE = "spark.sql.warehouse.dir";
+
+/** The metastores of this node, out of Spark's own jars, each on its account's database. */
+export function openMetastores(options: OpenMetastoresOptions): Metastores {
+  return new Metastores({
+    ...options,
+    memoryMiB: metastoreMemoryMiB,
+    openProcess: (folder) => processIn(folder, options),
+  });
+}
+
+function processIn(folder: string, options: OpenMetastoresOptions): MetastoreProcess {
+  const metastore = new Metastore(folder);
+  return {
+    async start(launch) {
+      const spark = options.spark?.current();
+      if (spark?.state !== "ready") throw new Fault("unavailable", "Spark is not set up on this node");
+      const { accountId, secrets } = launch;
+      const login = await options.databases.provide(accountId, secrets.password);
+      const { sandbox, leaseFile, leaseSeconds, identityOf } = options;
+      await metastore.start({
+        home: spark.home,
+        settings: settingsOf(folder, launch, login),
+        readOnly: launch.storage.readOnly ?? [],
+        writable: launch.storage.writable ?? [],
+        sandbox,
+        identity: identityOf(accountId),
+        userName: `account${accountId}`,
+        levels: LEVELS,
+        leaseFile,
+        leaseSeconds,
+      });
+    },
+    ready: (signal) => metastore.ready(signal),
+    isAlive: () => metastore.isAlive(),
+    ended: (signal) => metastore.ended(signal),
+    stop: () => metastore.stop(),
+  };
+}
+
+function settingsOf(folder: string, launch: MetastoreLaunch, login: MetastoreLogin): MetastorePlan["settings"] {
+  const { secrets, storage, port } = launch;
+  const { address, database, user, password } = login;
+  const { [WAREHOUSE]: warehouse, ...properties } = storage.properties ?? {};
+  if (warehouse === undefined) throw new Fault("internal", "the account's storage names no place for tables");
+  const authority = address.ssl === false ? undefined : address.ssl.ca;
+  return {
+    database: {
+      jdbcUrl: jdbcUrl(address, database, authorityFile(folder)),
+      user,
+      password: password.reveal(),
+      authority: authority === undefined ? undefined : String(authority),
+    },
+    warehouse,
+    secret: secrets.secret.reveal(),
+    port,
+    properties,
+    classPath: storage.classPath ?? [],
+  };
+}
+
+/** Of an account, also from outside of the server that has started it: it sees that it is gone. */
+export async function endMetastoresOf(dataDir: string, accountId: number): Promise<void> {
+  for (const folder of await new MetastoreFolder(dataDir, accountId).processes()) await new Metastore(folder).stop();
+}
