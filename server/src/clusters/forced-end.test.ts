@@ -71,6 +71,10 @@ describe("a forced end", () => {
     await account.put("/clusters/default/state", { state: "terminate" }).refused(422, /while commands run there \(1\)/);
     await account.put("/clusters/default/state", { state: "terminate", force: true });
     expect(await status(id)).toBe("error");
+    expect(await attempts()).toMatchObject([
+      { exit_code: 3, cause: "exit code 3; its cluster was terminated before the next attempt" },
+    ]);
+    expect((await account.get(`/commands/${id}/error_logs`)).error_log).toMatch(/cluster was terminated before/);
     await expect.poll(state, PATIENCE).toBe("DOWN");
   });
 });

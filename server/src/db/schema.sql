@@ -569,3 +569,4 @@ grant delete, insert, select, update on table invitation to headgate_account;
 grant delete, insert, select, update on table membership to headgate_account;
 grant select on table node to headgate_account;
 grant delete, insert, select, update on table whitelisted_ip to headgate_account;
+grant update (cause) on table command_attempt to headgate_account;

@@ -25,11 +25,18 @@ export async function countRunning(reader: Queryable, clusterId: number): Promis
   return row?.commands ?? 0;
 }
 
-/** Those that are between two attempts: no node has them, and none takes them while claims are locked. */
+/**
+ * Those that are between two attempts: no node has them, and none takes them while claims are locked. The last attempt
+ * tells why there is no other.
+ */
 export async function endBetweenAttempts(tx: Tx, clusterId: number): Promise<void> {
   await tx.query(
-    `update command set status = 'error', end_time = now()
-      where account_id = current_account_id() and status = 'running' and node_id is null and cluster_id = $1`,
+    `with ended as (
+       update command set status = 'error', end_time = now()
+        where account_id = current_account_id() and status = 'running' and node_id is null and cluster_id = $1
+        returning id, attempt)
+     update command_attempt set cause = concat_ws('; ', cause, 'its cluster was terminated before the next attempt')
+       from ended where command_id = ended.id and number = ended.attempt`,
     [clusterId],
   );
 }
