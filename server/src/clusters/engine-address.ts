@@ -42,7 +42,7 @@ export function hostsOfMaster(masterUrl: string): string[] {
 export function connectAddress(url: string): { host: string; port: number; tls: boolean } {
   const [, authority = "", , ssl = "false"] = CONNECT.exec(url) ?? [];
   const { hostname, port } = new URL(`http://${authority}`);
-  return { host: hostname, port: Number(port === "" ? "80" : port), tls: ssl === "true" };
+  return { host: hostname.replace(/^\[(.*)\]$/, "$1"), port: Number(port === "" ? "80" : port), tls: ssl === "true" };
 }
 
 export function hostOfConnect(url: string): string {

@@ -1,8 +1,9 @@
 import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
 import { isLoopback } from "../lib/network-policy.ts";
 import type { Database } from "../db/database.ts";
 import { POOLS_PROPERTY, poolsProperty } from "../engines/connect-server/fair-pools.ts";
-import type { Contribution, RemoteSpark } from "../engines/spark-home/contribution.ts";
+import type { Contribution } from "../engines/spark-home/contribution.ts";
 import { Fault } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import { openToken } from "./cluster-token.ts";
@@ -25,7 +26,8 @@ export function sparkCluster(
     const { engine, sparkConfig, pools } = cluster;
     const addresses = await checkResolvedHosts(engine, rules.allowedNetworks, byName);
     if (engine.type === "connect") {
-      return { remote: remoteOf(engine.url, openToken(keys, accountId, cluster.token)?.reveal()) };
+      const token = openToken(keys, accountId, cluster.token)?.reveal();
+      return { remote: { ...connectAddress(engine.url), address: oneOf(addresses), token } };
     }
     const place = placeOf(engine, rules, addresses.every(isLoopback));
     const named = Object.keys(pools).length === 0 ? {} : { [POOLS_PROPERTY]: poolsProperty(pools) };
@@ -81,6 +83,9 @@ function placeOf(
   }
 }
 
-function remoteOf(url: string, token: string | undefined): RemoteSpark {
-  return { ...connectAddress(url), token };
+/** Of several always the same, however they are shuffled: another one is another server. */
+function oneOf(addresses: readonly string[]): string {
+  const [first] = addresses.toSorted((one, other) => isIP(one) - isIP(other) || (one < other ? -1 : 1));
+  if (first === undefined) throw new Fault("unavailable", "the host of its Spark Connect server has no address");
+  return first;
 }

@@ -53,11 +53,9 @@ export class WarmServer {
   async #open(started: Promise<void>): Promise<ConnectChannel> {
     await started;
     const { openConnect } = await import("../../engines/spark-connect/spark-connect.ts");
-    const { host, port, tls, token } = await this.process.ready(this.#gone.signal);
+    const { token, ...address } = await this.process.ready(this.#gone.signal);
     const channel = openConnect({
-      host,
-      port,
-      tls,
+      ...address,
       token: token === undefined ? undefined : new Secret(token),
       sessionUser: `account${this.record.place.accountId}`,
       log: this.#log,

@@ -39,6 +39,8 @@ export interface ConnectServerPlan {
 
 export interface ConnectAddress {
   readonly host: string;
+  /** Where to find the host, when that was found out already. */
+  readonly address?: string;
   readonly port: number;
   readonly tls: boolean;
   /** Undefined: it asks for none. */

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import {
   create,
   fromBinary,
@@ -14,6 +15,8 @@ import { GrpcCall } from "./grpc-call.ts";
 
 export interface ConnectAddress {
   readonly host: string;
+  /** Where to find the host: its name is not asked for again, only shown to the server. */
+  readonly address?: string | undefined;
   readonly port: number;
   /** None for a server that asks for none. */
   readonly token?: Secret | undefined;
@@ -59,9 +62,14 @@ export class ConnectRpc {
   readonly #channel: Channel;
   readonly #token: Secret | undefined;
 
-  constructor({ host, port, token, tls = false }: ConnectAddress) {
+  constructor({ host, address, port, token, tls = false }: ConnectAddress) {
     const security = tls ? credentials.createSsl() : credentials.createInsecure();
-    this.#channel = new Channel(`${host.includes(":") ? `[${host}]` : host}:${port}`, security, channelOptions);
+    const authority = `${bracketed(host)}:${port}`;
+    const named = { ...channelOptions, "grpc.default_authority": authority, "grpc.ssl_target_name_override": host };
+    this.#channel =
+      address === undefined
+        ? new Channel(authority, security, channelOptions)
+        : new Channel(`ipv${isIP(address)}:${bracketed(address)}:${port}`, security, named);
     this.#token = token;
   }
 
@@ -128,4 +136,8 @@ async function translated<T>(work: Promise<T>): Promise<T> {
 
 function oddReply(method: string): ConnectError {
   return new ConnectError({ kind: "unavailable", message: `${method} was not answered with one message`, code: 13 });
+}
+
+function bracketed(host: string): string {
+  return isIP(host) === 6 ? `[${host}]` : host;
 }

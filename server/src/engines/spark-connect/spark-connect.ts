@@ -20,6 +20,8 @@ import { SparkConnectService } from "./messages/base_pb.ts";
 
 export interface ConnectOptions {
   readonly host: string;
+  /** Where to find the host: its name is not asked for again, only shown to the server. */
+  readonly address?: string | undefined;
   readonly port: number;
   /** None for a server that asks for none. */
   readonly token?: Secret | undefined;

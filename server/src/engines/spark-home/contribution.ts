@@ -20,6 +20,8 @@ export interface Contribution {
 /** A Spark Connect server of somebody else's. */
 export interface RemoteSpark {
   readonly host: string;
+  /** That of the host which was checked: nothing else is connected to. */
+  readonly address: string;
   readonly port: number;
   readonly tls: boolean;
   /** Undefined: it asks for none. */
