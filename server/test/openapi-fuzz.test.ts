@@ -26,7 +26,7 @@ const document: OpenApiDocument = JSON.parse(readFileSync(join(repositoryDir, "a
 const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
 
 describe("requests made up from api/openapi.json", () => {
-  test(`${REQUESTS} of seed ${SEED} are answered as documented`, { timeout: 120_000 }, async () => {
+  test(`${REQUESTS} of seed ${SEED} are answered as documented`, { timeout: 300_000 }, async () => {
     const requests = fc.sample(requestArbitrary(document), { seed: SEED, numRuns: REQUESTS });
     const checks = replyChecks();
     const wrong: string[] = [];

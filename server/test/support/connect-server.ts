@@ -51,6 +51,7 @@ export async function startConnectServer(
   const words = [
     `@${home.javaArguments}`,
     `-Xmx${options.memoryMiB ?? 1024}m`,
+    `-Djava.io.tmpdir=${folder}`,
     ...archive,
     ...(options.jars === undefined ? [] : ["-cp", [...home.classPath, ...options.jars].join(":")]),
     `-Dlog4j2.configurationFile=${pathToFileURL(file("log4j2.properties")).href}`,

@@ -113,6 +113,10 @@ export class Dispatcher {
 
   async #endRuns(): Promise<void> {
     this.#isEnding = true;
+    // What an earlier process has left here counts too, and the first look may be yet to come.
+    await this.#reconcile().catch((error: unknown) =>
+      this.#options.log.warn({ err: error }, "what was left by an earlier process may go on running"),
+    );
     // A claim that was under way may still add one.
     while (this.#runs.size > 0) {
       const runs = [...this.#runs.values()];

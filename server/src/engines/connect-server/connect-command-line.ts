@@ -54,6 +54,8 @@ export function connectCommandLine(
       `@${home.javaArguments}`,
       `-Xmx${heapMiB(contribution)}m`,
       "-XX:+UseSerialGC",
+      // Spark keeps a folder there that belongs to whoever made it first.
+      `-Djava.io.tmpdir=${work}`,
       `-Dlog4j2.configurationFile=${pathToFileURL(`${input}/log4j2.properties`).href}`,
       ...classData(home, extraClassPath),
       ...javaOptions,
