@@ -11,7 +11,8 @@ import org.apache.hadoop.security.UserGroupInformation
  * schema before it serves anybody.
  *
  * The only argument is the properties file. The last step of a start, or the reason why there is none, is written into
- * the report file: `READY <port>` or `FAILED <reason>`.
+ * the report file: `LISTENING <port>`, where a Spark that starts meanwhile may connect already, `READY <port>` or
+ * `FAILED <reason>`.
  */
 object MetastoreMain {
   def main(arguments: Array[String]): Unit = {
@@ -29,15 +30,16 @@ object MetastoreMain {
   }
 
   private def serve(settings: MetastoreSettings): Unit = {
+    val server = new MetastoreServer(settings.secret, settings.port)
+    report(settings.reportFile, s"LISTENING ${server.port}")
     // Java's own login fails for a uid without a name.
     UserGroupInformation.setLoginUser(UserGroupInformation.createRemoteUser(settings.userName))
     MetastoreDatabase.whileLocked(settings) {
       MetastoreSchema.create(settings.hiveConf)
     }
     val handler = HiveMetaStore.newRetryingHMSHandler("metastore", settings.hiveConf, false)
-    val server = new MetastoreServer(handler, settings.secret, settings.port)
     report(settings.reportFile, s"READY ${server.port}")
-    server.serve()
+    server.serve(handler)
     throw new IllegalStateException("the server has stopped listening")
   }
 

@@ -10,8 +10,8 @@ import org.apache.thrift.server.{ServerContext, TServerEventHandler, TThreadPool
 import org.apache.thrift.transport.{TServerSocket, TSocket, TTransport}
 import org.apache.thrift.{TProcessor, TProcessorFactory}
 
-/** Listens once it is made, on the loopback: on the wanted port, else on any. */
-final class MetastoreServer(handler: ThriftHiveMetastore.Iface, secret: Array[Byte], wantedPort: Int) {
+/** Listens once it is made, on the loopback: on the wanted port, else on any. Who comes before it serves waits. */
+final class MetastoreServer(secret: Array[Byte], wantedPort: Int) {
   private val backlog = 50
   private val leastThreads = 4
   private val mostThreads = 200
@@ -39,7 +39,7 @@ final class MetastoreServer(handler: ThriftHiveMetastore.Iface, secret: Array[By
 
   val port: Int = socket.getLocalPort
 
-  def serve(): Unit = {
+  def serve(handler: ThriftHiveMetastore.Iface): Unit = {
     val all = new ThriftHiveMetastore.Processor(handler)
     val processors = new TProcessorFactory(null) {
       override def getProcessor(transport: TTransport): TProcessor = {

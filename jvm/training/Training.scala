@@ -30,8 +30,8 @@ object Training {
     conf.set("hive.metastore.schema.verification", "false")
     conf.set("hive.metastore.warehouse.dir", s"file://$folder/warehouse")
     val handler = HiveMetaStore.newRetryingHMSHandler("metastore", conf, false)
-    val server = new MetastoreServer(handler, secret.getBytes(StandardCharsets.UTF_8), 0)
-    val thread = new Thread((() => server.serve()): Runnable)
+    val server = new MetastoreServer(secret.getBytes(StandardCharsets.UTF_8), 0)
+    val thread = new Thread((() => server.serve(handler)): Runnable)
     thread.setDaemon(true)
     thread.start()
     server.port

@@ -5,8 +5,10 @@ import type { OpenSecrets } from "./metastore-secrets.ts";
 export interface MetastoreProcess {
   /** Once. Settles when it is on its way; `ready` tells when it answers. */
   start(launch: MetastoreLaunch): Promise<void>;
-  /** The port it listens on. Fails with the reason when it has ended before it ever did. */
+  /** The port, once it serves there. Fails with the reason when it has ended before it ever did. */
   ready(signal: AbortSignal): Promise<number>;
+  /** The port, once nobody else can have it: who connects waits until it serves. Fails as `ready` does. */
+  listening(signal: AbortSignal): Promise<number>;
   isAlive(): Promise<boolean>;
   /** Settles when it has ended, whoever ended it, or the signal is aborted. */
   ended(signal: AbortSignal): Promise<void>;

@@ -59,6 +59,10 @@ class Listener implements MetastoreProcess {
     return Promise.resolve(this.port);
   }
 
+  listening(): Promise<number> {
+    return this.ready();
+  }
+
   isAlive(): Promise<boolean> {
     return Promise.resolve(this.#server.listening);
   }

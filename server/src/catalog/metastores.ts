@@ -169,7 +169,7 @@ export class Metastores {
     const { secrets } = catalog;
     try {
       await process.start({ accountId, secrets, storage, port: kept ?? somePort() });
-      const port = await process.ready(this.#closed.signal);
+      const port = await this.#port(accountId, process, kept);
       if (port !== kept) folder.keepPort(port);
       if (port === kept || kept === undefined) return { process, port, secret: secrets.secret };
     } catch (error) {
@@ -183,6 +183,15 @@ export class Metastores {
     if (renewed.kind === "external") throw new Error("the account has got another metastore meanwhile");
     metastore.digest = digestOf(renewed, storage);
     return this.#start(accountId, metastore, renewed, storage);
+  }
+
+  /**
+   * Where it has served before, Sparks need not wait for more than that it listens: they start meanwhile. When
+   * something is wrong with it, whoever asks for it gets to know.
+   */
+  #port(accountId: number, process: MetastoreProcess, kept: number | undefined): Promise<number> {
+    const isProven = kept !== undefined && (this.#deaths.get(accountId) ?? 0) === 0;
+    return isProven ? process.listening(this.#closed.signal) : process.ready(this.#closed.signal);
   }
 
   #add(accountId: number, metastore: Metastore): void {
@@ -201,7 +210,9 @@ export class Metastores {
     const upAt = performance.now();
     await process.ended(this.#closed.signal);
     if (this.#closed.signal.aborted || this.#metastores.get(accountId) !== metastore) return;
-    this.#options.log.warn({ account: accountId }, "a metastore has died");
+    const reason = await process.ready(this.#closed.signal).catch((error: unknown) => error);
+    const cause = reason instanceof Error ? { err: reason } : {};
+    this.#options.log.warn({ account: accountId, ...cause }, "a metastore has died");
     await this.#end(accountId, metastore);
     const isUnsteady = performance.now() - upAt < STEADY_MS;
     this.#deaths.set(accountId, isUnsteady ? (this.#deaths.get(accountId) ?? 0) + 1 : 0);

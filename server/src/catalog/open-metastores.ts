@@ -55,6 +55,7 @@ function processIn(folder: string, options: OpenMetastoresOptions): MetastorePro
       });
     },
     ready: (signal) => metastore.ready(signal),
+    listening: (signal) => metastore.listening(signal),
     isAlive: () => metastore.isAlive(),
     ended: (signal) => metastore.ended(signal),
     stop: () => metastore.stop(),

@@ -89,11 +89,20 @@ export class Metastore {
     await this.#client.start(program, { ...forever, ...limits });
   }
 
-  /** The port it listens on. Fails with the reason when it has ended before it ever did. */
+  /** The port, once it serves there. Fails with the reason when it has ended before it ever did. */
   async ready(signal: AbortSignal): Promise<number> {
+    return this.#untilUp(signal, () => this.port());
+  }
+
+  /** The port, once it is its own: who connects is served when it is ready. Fails as `ready` does. */
+  async listening(signal: AbortSignal): Promise<number> {
+    return this.#untilUp(signal, async () => portIn(await this.#report(), "LISTENING") ?? (await this.port()));
+  }
+
+  async #untilUp(signal: AbortSignal, look: () => Promise<number | undefined>): Promise<number> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(startLimitMs)]);
     for (;;) {
-      const port = await this.port();
+      const port = await look();
       if (port !== undefined) return port;
       if (!(await this.isAlive())) throw new Fault("unavailable", await this.#explain());
       await delay(lookEveryMs, undefined, { signal: limit }).catch(() => undefined);
@@ -106,10 +115,9 @@ export class Metastore {
   async port(): Promise<number | undefined> {
     const kept = join(this.folder, portName);
     if (existsSync(kept)) return Number(await readFile(kept, "utf8"));
-    const [, port] = /^READY (\d+)\n/.exec(await this.#report()) ?? [];
-    if (port === undefined) return undefined;
-    writePrivateFile(kept, port);
-    return Number(port);
+    const port = portIn(await this.#report(), "READY");
+    if (port !== undefined) writePrivateFile(kept, String(port));
+    return port;
   }
 
   async isAlive(): Promise<boolean> {
@@ -162,4 +170,9 @@ export class Metastore {
     const last = (await readTail(join(this.folder, "run", "log"), 2048)).trim().split("\n").slice(-3).join("\n");
     return `the metastore ended before it was up${last === "" ? "" : `: ${last}`}`;
   }
+}
+
+function portIn(report: string, step: "LISTENING" | "READY"): number | undefined {
+  const [, said, port] = /^([A-Z]+) (\d+)\n/.exec(report) ?? [];
+  return said === step ? Number(port) : undefined;
 }
