@@ -11,6 +11,7 @@ import { newKey } from "../lib/key-file.ts";
 import { KeyRing } from "../lib/key-ring.ts";
 import { removeTree } from "../lib/remove-tree.ts";
 import { AccountCatalogs } from "./account-catalogs.ts";
+import { endGoneAccounts } from "./end-gone.ts";
 import type { MetastoreLaunch, MetastoreProcess } from "./metastore-process.ts";
 import { Metastores, type MetastoresOptions } from "./metastores.ts";
 
@@ -55,12 +56,13 @@ class Listener implements MetastoreProcess {
     return (this.#server.address() as AddressInfo | null)?.port ?? 0; // it listens on TCP
   }
 
-  ready(): Promise<number> {
-    return Promise.resolve(this.port);
+  async ready(): Promise<number> {
+    await served;
+    return this.port;
   }
 
   listening(): Promise<number> {
-    return this.ready();
+    return Promise.resolve(this.port);
   }
 
   isAlive(): Promise<boolean> {
@@ -95,6 +97,8 @@ let accountId: number;
 let inUse: boolean;
 let storage: Record<string, string>;
 let failure: Error | undefined;
+/** From when on processes do more than listen. */
+let served: Promise<void>;
 const opened: Metastores[] = [];
 
 beforeEach(async () => {
@@ -104,6 +108,7 @@ beforeEach(async () => {
   inUse = true;
   storage = { "spark.sql.warehouse.dir": "file:///here" };
   failure = undefined;
+  served = Promise.resolve();
 });
 afterEach(async () => {
   for (const each of opened.splice(0)) each.close();
@@ -197,10 +202,35 @@ describe("the metastore of an account", () => {
     const before = await open().contributionOf(accountId);
     opened.at(-1)?.close();
     await only().die();
+    inUse = false;
     const next = open();
     await next.adopt();
     expect(next.reservedMiB()).toBe(0);
     expect(await next.contributionOf(accountId)).toEqual(before);
+  });
+
+  test("that ended while nobody looked is started for Sparks that have outlived it", async () => {
+    await open().contributionOf(accountId);
+    opened.at(-1)?.close();
+    const { port } = only();
+    await only().die();
+    await open().adopt();
+    await expect.poll(() => running(accountId).map((each) => each.port)).toEqual([port]);
+  });
+
+  test("is waited for until it serves at its first time, later until it listens", async () => {
+    const metastores = open();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    served = promise;
+    const first = metastores.contributionOf(accountId).then(() => "told");
+    await expect.poll(() => running(accountId).length).toBe(1);
+    expect(await Promise.race([first, Promise.resolve("waits")])).toBe("waits");
+    resolve();
+    expect(await first).toBe("told");
+    await metastores.stop();
+    served = new Promise(() => undefined);
+    await metastores.contributionOf(accountId);
+    only();
   });
 
   test("is replaced when the account's storage changes, behind the same port and secret", async () => {
@@ -302,6 +332,17 @@ describe("the metastore of an account", () => {
 
   test("of an account that is gone is not started", async () => {
     await expect(open().contributionOf(9_999_999)).rejects.toMatchObject({ code: "not-found" });
+  });
+
+  test("of an account that is gone is ended, and not started again for what still runs", async () => {
+    const metastores = open();
+    await metastores.contributionOf(accountId);
+    await endGoneAccounts(db.system, [metastores]);
+    only();
+    await db.system.query("delete from account where id = $1", [accountId]);
+    await endGoneAccounts(db.system, [metastores]);
+    expect(running(accountId)).toEqual([]);
+    expect(metastores.accounts()).toEqual([]);
   });
 
   test("of two that a crash has left one goes", async () => {

@@ -1,0 +1,150 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { sparkIsMissing } from "../../test/support/connect-server.ts";
+import { AccountClient } from "../../test/support/given.ts";
+import { metastoreOf } from "../../test/support/java-process.ts";
+import { foundSparkAccount } from "../../test/support/spark-server.ts";
+import { runSql, useSpark } from "../../test/support/spark.ts";
+import { openThriftCaller } from "../../test/support/thrift-caller.ts";
+import { findBubblewrap } from "../engines/sandbox/find-bubblewrap.ts";
+
+const DRIVER_MS = 120_000;
+const identity = process.getuid?.() === 0 ? { uid: 200_001, gid: 200_001 } : undefined;
+const isIsolated = (await findBubblewrap(identity)).kind === "usable";
+
+// Says so when it is left out: Java or Python is not on this machine.
+describe.skipIf(sparkIsMissing)("the tables of an account", () => {
+  const spark = useSpark();
+
+  it(
+    "are the same for its queries and its programs",
+    async () => {
+      const name = `t_${randomBytes(4).toString("hex")}`;
+      await runSql(spark.account, `create table ${name} using parquet as select 7 as n`);
+      const printed = await runProgram(
+        spark.account,
+        `from pyspark.sql import SparkSession
+spark = SparkSession.builder.getOrCreate()
+print(spark.table("${name}").first().n)
+spark.range(3).write.saveAsTable("${name}_back")`,
+      );
+      expect(printed).toBe("7\n");
+      expect(await rows(spark.account, `select count(*) from ${name}_back`)).toBe("3\r\n");
+    },
+    DRIVER_MS,
+  );
+
+  it.skipIf(!isIsolated)(
+    "are never met by those of another, whose secret does not open its metastore, also from inside of a command",
+    async () => {
+      const name = `t_${randomBytes(4).toString("hex")}`;
+      await runSql(spark.account, `create table ${name} using parquet as select 7 as n`);
+      const email = `${name}@example.test`;
+      const { accountId, token } = await foundSparkAccount(spark.connection, email);
+      const other = new AccountClient(spark.url, token, accountId, email);
+      const [ours, folder] = [await portOf(spark.accountId), metastoreOf(spark.dataDir, spark.accountId).folder];
+      const report = JSON.parse(
+        await runProgram(other, intruder, { user_program_arguments: `${name} ${ours} ${folder}` }),
+      );
+      expect(report).toEqual({ tables: [], isThere: false, count: 1, answers: ["", "", ""], files: [] });
+      expect(await rows(spark.account, `select n from ${name}`)).toBe("7\r\n");
+
+      const theirs = await portOf(accountId);
+      const greet = async (port: number, owner: number): Promise<number> => {
+        const caller = await openThriftCaller(port);
+        const { length } = await caller.greet(secretOf(owner));
+        caller.close();
+        return length;
+      };
+      expect(theirs).not.toBe(ours);
+      expect(await greet(theirs, spark.accountId)).toBe(0);
+      expect(await greet(ours, accountId)).toBe(0);
+      expect(await greet(theirs, accountId)).toBeGreaterThan(0);
+      expect(await greet(ours, spark.accountId)).toBeGreaterThan(0);
+    },
+    DRIVER_MS,
+  );
+
+  const portOf = async (accountId: number): Promise<number> =>
+    (await metastoreOf(spark.dataDir, accountId).port()) ?? 0;
+
+  function secretOf(accountId: number): string {
+    const { folder } = metastoreOf(spark.dataDir, accountId);
+    const properties = readFileSync(join(folder, "input/metastore.properties"), "utf8");
+    return /^headgate\.secret=(\S+)$/m.exec(properties)?.[1] ?? "";
+  }
+});
+
+/** With a table of the same name in its own account; prints what it got of the other's. */
+const intruder = `
+import json, os, socket, struct, sys
+from pyspark.sql import SparkSession
+name, port, folder = sys.argv[1:]
+spark = SparkSession.builder.getOrCreate()
+
+def text(word):
+    return struct.pack("!I", len(word)) + word.encode()
+
+def call(method, arguments):
+    return struct.pack("!I", 0x80010001) + text(method) + struct.pack("!I", 0) + arguments + b"\\0"
+
+def greeting(secret):
+    return call("set_ugi", b"\\x0b\\0\\1" + text("account1") + b"\\x0f\\0\\2\\x0b" + struct.pack("!I", 1) + text(secret))
+
+def answer(*messages):
+    with socket.create_connection(("127.0.0.1", int(port)), 20) as client:
+        got = b""
+        for message in messages:
+            try:
+                client.sendall(message)
+                got += client.recv(4096)
+            except ConnectionError:
+                break
+        return got.decode("latin1")
+
+def files():
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+tables = [table.name for table in spark.catalog.listTables()]
+is_there = spark.catalog.tableExists(name)
+spark.range(1).write.saveAsTable(name)
+secret = spark.sparkContext.getConf().get("spark.headgate.metastore.secret")
+databases = call("get_all_databases", b"")
+print(json.dumps({
+    "tables": tables,
+    "isThere": is_there,
+    "count": spark.table(name).count(),
+    "answers": [answer(databases), answer(greeting(secret), databases), answer(greeting(""), databases)],
+    "files": files(),
+}))
+`;
+
+async function runProgram(
+  account: AccountClient,
+  program: string,
+  more: Record<string, unknown> = {},
+): Promise<string> {
+  const { id } = await account.post("/commands", {
+    command_type: "SparkCommand",
+    language: "python",
+    program,
+    ...more,
+  });
+  let command = await account.get(`/commands/${id}?wait_seconds=60`);
+  if (command.end_time === null) command = await account.get(`/commands/${id}?wait_seconds=60`);
+  const { error_log: log } = await account.get(`/commands/${id}/error_logs`);
+  expect(command.status, log).toBe("done");
+  const { results } = await account.get(`/commands/${id}/results`);
+  return results;
+}
+
+async function rows(account: AccountClient, sql: string): Promise<string> {
+  const { id } = await runSql(account, sql);
+  const { results } = await account.get(`/commands/${id}/results`);
+  return results;
+}
