@@ -1,0 +1,154 @@
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { adminCli, urlOf } from "../../test/support/admin-cli.ts";
+import { findSparkHome, SET_UP_MS, sparkIsMissing } from "../../test/support/connect-server.ts";
+import { AccountClient } from "../../test/support/given.ts";
+import { javaBelow, metastoreOf, warmServerOf } from "../../test/support/java-process.ts";
+import { startNode, type NodeProcess } from "../../test/support/node-process.ts";
+import { foundSparkAccount, SPARK_SETTINGS } from "../../test/support/spark-server.ts";
+import { statusOf, submitSql } from "../../test/support/spark.ts";
+import { cloneDatabase, type TestDatabase } from "../../test/support/test-database.ts";
+import { newKey, writeKeys } from "../lib/key-file.ts";
+import { findProcess } from "../lib/process-table.ts";
+
+const PATIENCE = { timeout: 240_000, interval: 250 };
+const email = "tables@example.test";
+
+// Says so when it is left out: Java or Python is not on this machine.
+describe.skipIf(sparkIsMissing)("a table is there for the next command", () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "headgate-tables-"));
+  let database: TestDatabase;
+  let node: NodeProcess;
+  let founded: { accountId: number; token: string };
+
+  beforeAll(async () => {
+    chmodSync(dataDir, 0o711);
+    await findSparkHome(inject("postgres").cacheDir);
+    database = await cloneDatabase();
+    writeKeys(join(dataDir, "keys"), [newKey([])]);
+    founded = await foundSparkAccount(database.connection, email);
+    node = await start();
+    await run("create table kept (n int) using parquet; insert into kept values (7)");
+  }, SET_UP_MS);
+
+  afterAll(async () => {
+    await node.stopEverything();
+    await database.drop();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  const start = (): Promise<NodeProcess> =>
+    startNode(dataDir, database.connection, { HEADGATE_CACHE_DIR: inject("postgres").cacheDir, ...SPARK_SETTINGS });
+  const clientOf = ({ token, accountId }: typeof founded): AccountClient =>
+    new AccountClient(node.url, token, accountId, email);
+
+  async function run(sql: string, by = founded): Promise<string> {
+    const { id } = await submitSql(clientOf(by), sql);
+    return resultsOf(id, by);
+  }
+  async function resultsOf(id: number, by = founded): Promise<string> {
+    const client = clientOf(by);
+    await vi.waitFor(async () => expect(await statusOf(client, id)).toMatch(/done|error/), PATIENCE);
+    const { error_log: log } = await client.get(`/commands/${id}/error_logs`);
+    expect(await statusOf(client, id), log).toBe("done");
+    const { results } = await client.get(`/commands/${id}/results`);
+    return results;
+  }
+  const metastorePid = async (accountId = founded.accountId): Promise<number> =>
+    javaBelow(await metastoreOf(dataDir, accountId).pid());
+  const serverPid = async (accountId = founded.accountId): Promise<number> =>
+    javaBelow(await warmServerOf(dataDir, accountId).pid());
+
+  async function kill(pid: number): Promise<void> {
+    process.kill(pid, "SIGKILL");
+    await vi.waitFor(async () => expect(await findProcess(pid)).toBeUndefined());
+  }
+
+  it("behind the death of Headgate, whose successor finds metastore and warm server", async () => {
+    const before = [await metastorePid(), await serverPid()];
+    await node.crash();
+    node = await start();
+    expect(await run("select n from kept")).toBe("7\r\n");
+    expect([await metastorePid(), await serverPid()]).toEqual(before);
+  });
+
+  it("behind the death of the metastore, on the same warm server", async () => {
+    const [metastore, server] = [await metastorePid(), await serverPid()];
+    await kill(metastore);
+    expect(await run("select n from kept")).toBe("7\r\n");
+    expect(await serverPid()).toBe(server);
+    expect(await metastorePid()).not.toBe(metastore);
+  });
+
+  it("behind the death of the warm server, on the same metastore", async () => {
+    const [metastore, { folder }] = [await metastorePid(), warmServerOf(dataDir, founded.accountId)];
+    await kill(await serverPid());
+    // A command of these moments would be an error with that cause.
+    await vi.waitUntil(() => !existsSync(folder), PATIENCE);
+    expect(await run("select n from kept")).toBe("7\r\n");
+    expect(await metastorePid()).toBe(metastore);
+  });
+
+  it("also for a program that runs while Headgate and the metastore die", async () => {
+    const storage = join(dataDir, "accounts", String(founded.accountId), "storage");
+    const { id } = await clientOf(founded).post("/commands", {
+      command_type: "SparkCommand",
+      language: "python",
+      program: `import os, time
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.getOrCreate()
+print(spark.table("kept").first().n)
+open("${storage}/first", "w").close()
+while not os.path.exists("${storage}/go"):
+    time.sleep(0.1)
+spark.sql("insert into kept values (8)")
+print(spark.table("kept").count())`,
+    });
+    await vi.waitUntil(() => existsSync(join(storage, "first")), PATIENCE);
+    await node.crash();
+    await kill(await metastorePid());
+    await kill(await serverPid());
+    node = await start();
+    writeFileSync(join(storage, "go"), "");
+    expect(await resultsOf(id)).toBe("7\n2\n");
+  });
+
+  it("behind a stop of everything, which leaves no process", async () => {
+    expect(await run("select count(*) from kept")).toBe("2\r\n");
+    const pids = [await metastorePid(), await serverPid()];
+    await node.stopEverything();
+    for (const pid of pids) expect(await findProcess(pid)).toBeUndefined();
+    node = await start();
+    expect(await run("select count(*) from kept")).toBe("2\r\n");
+  });
+
+  it("and takes few connections to PostgreSQL", async () => {
+    const client = new Client(database.connection);
+    await client.connect();
+    const { rows } = await client.query<{ n: number }>(
+      "select count(*)::int as n from pg_stat_activity where application_name = 'headgate-metastore'",
+    );
+    await client.end();
+    expect(rows[0]?.n).toBeLessThanOrEqual(4);
+  });
+
+  it("unless the account is deleted: with it go its processes, its database and its files", async () => {
+    const other = await foundSparkAccount(database.connection, "other@example.test");
+    expect(await run("show tables", other)).toBe("");
+    const pids = [await metastorePid(other.accountId), await serverPid(other.accountId)];
+    const admin = adminCli({ DATABASE_URL: urlOf(database), HEADGATE_DATA_DIR: dataDir });
+    await admin.run("account-delete", String(other.accountId), "--yes");
+    for (const pid of pids) expect(await findProcess(pid)).toBeUndefined();
+    const client = new Client(database.connection);
+    await client.connect();
+    const named = "select from pg_database where datname = $1 union all select from pg_roles where rolname = $1";
+    const { rowCount } = await client.query(named, [`${database.connection.database}_metastore_${other.accountId}`]);
+    await client.end();
+    expect(rowCount).toBe(0);
+    expect(existsSync(join(dataDir, "accounts", String(other.accountId)))).toBe(false);
+    expect(await run("select count(*) from kept")).toBe("2\r\n");
+  });
+});
