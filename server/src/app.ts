@@ -32,7 +32,7 @@ import { openQueue, type Queue, type QueueOptions } from "./commands/queue/open-
 import { sparkDriver } from "./commands/queue/spark-driver.ts";
 import { noDriver, type ProgramDriver } from "./commands/queue/program-driver.ts";
 import type { SubmissionServices } from "./commands/submit-command.ts";
-import { appServers, clusterControl } from "./commands/warm/cluster-control.ts";
+import { appServers, clusterControl, type StopStandbys } from "./commands/warm/cluster-control.ts";
 import { openSql } from "./commands/warm/open-sql.ts";
 import type { ContributionsOf } from "./commands/warm/spark-place.ts";
 import type { Config } from "./config.ts";
@@ -135,7 +135,8 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const storageOf = sparkStorage(db, keys, accountSettings);
   const databases = new MetastoreDatabases({ connection, isEmbedded: config.databaseUrl === null });
   const isInUse = async (accountId: number): Promise<boolean> =>
-    sql.servers.accounts().includes(accountId) || runsForAccount(db.system, node.id, accountId);
+    [...sql.servers.accounts(), ...queue.standbys.accounts()].includes(accountId) ||
+    runsForAccount(db.system, node.id, accountId);
   const metastores = composeMetastores(config, { db, keys, spark, databases, sandbox, storageOf, isInUse, log });
   held.defer(() => metastores.close());
   const contributionsOf = sparkContributions(config, { db, keys, storageOf, metastores });
@@ -146,7 +147,9 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const diskGuard = guardDisk(config.dataDir, config.lowDiskPercent);
   await diskGuard.check();
   const wake = (): void => queue.events.wake();
-  const control = options.clusterControl ?? clusterControl({ db: db.system, servers: sql.servers, log, wake });
+  const stopStandbys: StopStandbys = (matches) => queue.standbys.stop(matches);
+  const control =
+    options.clusterControl ?? clusterControl({ db: db.system, servers: sql.servers, stopStandbys, log, wake });
   const clusters = clusterServices(config, { db, keys, control, clock, log, settled: wake });
   held.defer(() => clusters.clusterLifecycle.stop());
   const parts = { connection, db, log, registry, node, driver: programs, sandbox, isolation };
@@ -170,7 +173,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const services: Services = {
     ...outcomeServices({ dataDir, db, nodeId: node.id, log, storage, diskGuard }),
     ...clusters,
-    appControl: options.appControl ?? appServers(sql.servers),
+    appControl: options.appControl ?? appServers(sql.servers, stopStandbys),
     db,
     keys,
     limits,
@@ -193,6 +196,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const url = urlOf(server, config.host);
   const processes = [
     { accounts: () => sql.servers.accounts(), stop: (id: number) => sql.servers.stop((each) => each.accountId === id) },
+    { accounts: () => queue.standbys.accounts(), stop: (id: number) => stopStandbys((each) => each.accountId === id) },
     metastores,
   ];
   const tendMetastores = async (): Promise<void> => {

@@ -113,9 +113,9 @@ describe.skipIf(reason !== undefined).each(cases)("a program, $name,", ({ manner
     expect(succeeded("read")).toEqual([]);
   });
 
-  test("sees of the data directory nothing but the way to its own folders", () => {
+  test("sees of the data directory nothing but the way to its account's storage", () => {
     const seen = report.attempts.filter(({ attempt: [deed] }) => deed === "list");
-    expect(seen.map(({ got }) => got)).toEqual(["['accounts']", `['${accountId}']`, "['commands', 'storage']"]);
+    expect(seen.map(({ got }) => got)).toEqual(["['accounts']", `['${accountId}']`, "['storage']"]);
   });
 
   test("writes nowhere but into its own folders", () => {

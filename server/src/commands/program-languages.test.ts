@@ -1,3 +1,5 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
 import { findSparkHome, sparkIsMissing } from "../../test/support/connect-server.ts";
 import { useSpark } from "../../test/support/spark.ts";
@@ -72,7 +74,7 @@ describe.skipIf(sparkIsMissing)("a program", () => {
     const result = command.status === "done" ? await spark.account.get(`/commands/${id}/results`) : undefined;
     const jobs = await spark.account.get(`/commands/${id}/jobs`);
     const { status, progress } = command;
-    return { status, progress, log, exitCode: attempts[0]?.exit_code, output: result?.results, jobs };
+    return { id, status, progress, log, exitCode: attempts[0]?.exit_code, output: result?.results, jobs };
   }
 
   it(
@@ -121,6 +123,46 @@ describe.skipIf(sparkIsMissing)("a program", () => {
     RUN_MS,
   );
 
+  it(
+    "by a driver that waited sees, says and leaves what it would in one of its own",
+    async () => {
+      const cold = await run({ language: "python", program: selfPortrait, arguments: "--driver-memory 1g" });
+      await untilOneWaits();
+      const warm = await run({ language: "python", program: selfPortrait });
+      expect([wasHandedOver(cold.id), wasHandedOver(warm.id)]).toEqual([false, true]);
+      expect(cold.status, cold.log).toBe("done");
+      expect(outcomeOf(warm)).toEqual(outcomeOf(cold));
+      expect([...loggersIn(warm.log)].filter((name) => !loggersIn(cold.log).has(name))).toEqual([]);
+      expect(warm.log).toContain("\na word for the log\n");
+    },
+    RUN_MS,
+  );
+
+  const outcomeOf = ({ status, progress, exitCode, output, jobs }: Awaited<ReturnType<typeof run>>) => ({
+    status,
+    progress,
+    exitCode,
+    output,
+    jobs: jobs.map(({ job_id, job_stats: { num_tasks, status: end } }: JobView) => [job_id, num_tasks, end]),
+  });
+
+  const accountFolder = (): string => join(spark.dataDir, "accounts", String(spark.accountId));
+
+  /** Behind a program that has ended. */
+  async function untilOneWaits(): Promise<void> {
+    const folder = join(accountFolder(), "standby");
+    const states = (): string[] =>
+      existsSync(folder)
+        ? readdirSync(folder).map(
+            (name) => readIfThere(join(folder, name, "status.json")).match(/"waiting"/)?.[0] ?? "",
+          )
+        : [];
+    await expect.poll(states, { timeout: RUN_MS, interval: 100 }).toContain('"waiting"');
+  }
+
+  const wasHandedOver = (id: number): boolean =>
+    existsSync(join(accountFolder(), `commands/${id}/attempts/1/order.json`));
+
   it.skipIf(r?.kind === "missing")(
     "of R reaches Spark, and has its arguments, its log and its exit code",
     async () => {
@@ -137,6 +179,37 @@ describe.skipIf(sparkIsMissing)("a program", () => {
     RUN_MS,
   );
 });
+
+interface JobView {
+  readonly job_id: number;
+  readonly job_stats: { readonly num_tasks: number; readonly status: string };
+}
+
+/** Who has written to it: without times, and what was written. */
+function loggersIn(log: string): Set<string> {
+  return new Set(log.split("\n").map((line) => line.replace(/^[\d/: ]+/, "").replace(/:.*/, "")));
+}
+
+/** Names of settings that are of one run, not of its kind. */
+const ofOneRun =
+  "app.id app.startTime app.submitTime driver.memory driver.port headgate.command headgate.request log.callerContext test.appId yarn.tags";
+
+const selfPortrait = `
+import getpass, os, sys
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.getOrCreate()
+of_one_run = ["spark." + name for name in "${ofOneRun}".split()]
+for key, value in sorted(spark.sparkContext.getConf().getAll()):
+    if key not in of_one_run:
+        print(key, value)
+print(os.getcwd(), sorted(os.listdir(".")), getpass.getuser(), sorted(os.environ))
+print(spark.range(5).selectExpr("sum(id)").first()[0])
+print("a word for the log", file=sys.stderr)
+`;
+
+function readIfThere(path: string): string {
+  return existsSync(path) ? readFileSync(path, "utf8") : "";
+}
 
 const rProgram =
   r?.kind === "sparkr"

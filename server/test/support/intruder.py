@@ -14,6 +14,8 @@ plan = json.loads(sys.argv[1])
 work = os.getcwd()
 attempt = os.path.dirname(work)
 storage = os.path.dirname(os.environ["JOURNAL"])
+account = os.path.dirname(storage)
+outside = f"{account}/commands/{os.environ['COMMAND']}/attempts/{os.environ['ATTEMPT']}"
 
 
 def outcome(deed, *arguments):
@@ -105,7 +107,7 @@ def place(argument):
     """Only we know which attempt of which account we are."""
     if not isinstance(argument, str):
         return argument
-    return argument.replace("<attempt>", attempt).replace("<account>", os.path.dirname(storage))
+    return argument.replace("<attempt>", attempt).replace("<outside>", outside).replace("<account>", account)
 
 
 attempts = []

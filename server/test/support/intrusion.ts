@@ -6,7 +6,10 @@ import { listProcesses } from "../../src/lib/process-table.ts";
 import { repositoryDir } from "./repository-dir.ts";
 import type { Installation } from "./stub-installation.ts";
 
-/** For `intruder.py`: a deed of it and its arguments. `<attempt>` and `<account>` are the intruder's own folders. */
+/**
+ * For `intruder.py`: a deed of it and its arguments. `<attempt>` and `<account>` are the intruder's own folders as it sees
+ * them, `<outside>` is where its attempt really is.
+ */
 type Deed = readonly (string | number)[];
 
 export interface IntrusionPlan {
@@ -23,8 +26,9 @@ export async function planIntrusion(installation: Installation, victimId: number
   const { base, dataDir } = installation;
   const theirs = [join(base, "headgate.env"), ...filesOfServer(dataDir), ...filesOfVictim(dataDir, victimId)];
   for (const path of theirs) expect(existsSync(path), path).toBe(true);
-  const runners = "spec.json status.json taken cancel output log runner.err environment.json descriptor3".split(" ");
-  const ofOwnRunner = runners.map((name) => `<attempt>/${name}`);
+  const runners =
+    "spec.json status.json taken cancel order.json output log runner.err environment.json descriptor3".split(" ");
+  const ofOwnRunner = runners.flatMap((name) => [`<attempt>/${name}`, `<outside>/${name}`]);
   const readable = [...theirs, ...ofOwnRunner, "/etc/shadow", "/dev/mem", "/dev/tty", "/dev/kmsg"];
   const machine = ["/", "/etc", "/usr", "/var", "/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger"];
   const around = [

@@ -8,14 +8,14 @@ import type { ProgramDriver } from "../../src/commands/queue/program-driver.ts";
 export const stubDriver: ProgramDriver = {
   unready: () => null,
   memoryMiB: () => 100,
-  commandLine: (run, { work, input }) =>
+  commandLine: (run, { input }) =>
     Promise.resolve({
       argv: ["/bin/sh", join(input, "program.sh")],
       env: {
         PATH: "/usr/bin:/bin",
         COMMAND: String(run.command.id),
         ATTEMPT: String(run.attempt),
-        JOURNAL: join(work, "../../../../../storage/journal"),
+        JOURNAL: join(run.files.folder, "../../../../storage/journal"),
       },
       files: { "program.sh": run.programText ?? "" },
       readOnly: [],

@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { writeUserFiles } from "../../engines/sandbox/user-files.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
@@ -16,7 +16,7 @@ export function accountIdentity(accountId: number, ownUid = process.getuid?.() ?
   return ownUid === 0 ? { uid: FIRST_UID + accountId, gid: FIRST_UID + accountId } : undefined;
 }
 
-/** What of an attempt the program sees, all under the same path inside and outside of the sandbox. */
+/** What of an attempt the program sees. */
 export interface ProgramFolders {
   readonly work: string;
   readonly events: string;
@@ -28,47 +28,75 @@ export interface ProgramFolders {
   readonly storage: string;
 }
 
-export function programFolders(files: AttemptFiles): ProgramFolders {
-  const inAttempt = (name: string): string => join(files.folder, name);
-  // <data>/accounts/<account>/commands/<id>/attempts/<n>
-  const account = dirname(dirname(dirname(dirname(files.folder))));
+/** <data>/accounts/<account>/commands/<id>/attempts/<n>, and of one that waits <data>/accounts/<account>/standby/<name>. */
+const ATTEMPT_DEPTH = 4;
+const STANDBY_DEPTH = 2;
+
+export function programFolders(folder: string, depth = ATTEMPT_DEPTH): ProgramFolders {
+  const inside = (name: string): string => join(folder, name);
   return {
-    work: files.work,
-    events: files.eventLogFolder,
-    input: inAttempt("input"),
-    tmp: inAttempt("tmp"),
-    user: inAttempt("user"),
-    storage: join(account, "storage"),
+    work: inside("work"),
+    events: inside("events"),
+    input: inside("input"),
+    tmp: inside("tmp"),
+    user: inside("user"),
+    storage: join(ancestor(folder, depth), "storage"),
   };
+}
+
+function ancestor(folder: string, levels: number): string {
+  return levels === 0 ? folder : ancestor(dirname(folder), levels - 1);
+}
+
+export interface FolderOwner {
+  readonly accountId: number;
+  readonly identity: UnixIdentity | undefined;
+  /** As the program sees it. */
+  readonly home: string;
 }
 
 /**
  * Makes the attempt anew: what a claim that never began has left goes away. The folders on the way are closed for
  * reading and open for passing, because as root the program's user has to get through them.
  */
-export async function makeAttempt(
-  files: AttemptFiles,
-  accountId: number,
-  identity: UnixIdentity | undefined,
+export async function makeAttempt(folder: string, owner: FolderOwner): Promise<ProgramFolders> {
+  await removeTree(folder);
+  return makeFolders(folder, ATTEMPT_DEPTH, owner);
+}
+
+export async function makeStandby(folder: string, owner: FolderOwner): Promise<ProgramFolders> {
+  return makeFolders(folder, STANDBY_DEPTH, owner);
+}
+
+/** Those of one that waits become the attempt's, in one step. Fails when they are gone. */
+export async function moveStandby(from: string, attempt: string): Promise<ProgramFolders> {
+  await removeTree(attempt);
+  await mkdir(dirname(attempt), { recursive: true, mode: 0o711 });
+  await rename(from, attempt);
+  return programFolders(attempt);
+}
+
+async function makeFolders(
+  folder: string,
+  depth: number,
+  { accountId, identity, home }: FolderOwner,
 ): Promise<ProgramFolders> {
-  const folders = programFolders(files);
-  await removeTree(files.folder);
-  await mkdir(files.folder, { recursive: true, mode: 0o711 });
-  if (identity !== undefined) await openTheWay(files.folder);
-  for (const folder of [folders.work, folders.events, folders.input, folders.tmp, folders.storage]) {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    if (identity !== undefined) await chown(folder, identity.uid, identity.gid);
+  const folders = programFolders(folder, depth);
+  await mkdir(folder, { recursive: true, mode: 0o711 });
+  if (identity !== undefined) await openTheWay(folder, depth + 2);
+  for (const each of [folders.work, folders.events, folders.input, folders.tmp, folders.storage]) {
+    await mkdir(each, { recursive: true, mode: 0o700 });
+    if (identity !== undefined) await chown(each, identity.uid, identity.gid);
   }
   const self = identity ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-  await writeUserFiles(folders.user, { ...self, name: `account${accountId}`, home: folders.work });
+  await writeUserFiles(folders.user, { ...self, name: `account${accountId}`, home });
   return folders;
 }
 
-/** Whatever our umask is. */
-async function openTheWay(attempt: string): Promise<void> {
-  let folder = attempt;
-  // n, attempts, <id>, commands, <account>, accounts
-  for (let level = 0; level < 6; level += 1) {
+/** Whatever our umask is: the folder itself and those above, up to `accounts`. */
+async function openTheWay(from: string, levels: number): Promise<void> {
+  let folder = from;
+  for (let level = 0; level < levels; level += 1) {
     await chmod(folder, 0o711);
     folder = dirname(folder);
   }
@@ -88,6 +116,6 @@ export async function writeInput(
 
 /** Output, log and event log stay. */
 export async function tidyAttempt(files: AttemptFiles): Promise<void> {
-  const { work, input, tmp, user } = programFolders(files);
+  const { work, input, tmp, user } = programFolders(files.folder);
   for (const folder of [work, input, tmp, user]) await removeTree(folder);
 }

@@ -17,6 +17,7 @@ import { planClaims, type ClaimPlan } from "./claim-plan.ts";
 import { ConductedRun, type ConductServices } from "./conduct-run.ts";
 import { repeat, type Repetition, type Worked } from "./repeat.ts";
 import { settlementOf } from "./settlement.ts";
+import type { StandbyDrivers, StandbyRoom } from "./standby-drivers.ts";
 
 export interface DispatcherOptions extends Omit<ConductServices, "db" | "stopping"> {
   readonly db: Database;
@@ -25,6 +26,8 @@ export interface DispatcherOptions extends Omit<ConductServices, "db" | "stoppin
   readonly leaseSeconds: number;
   readonly sharedMemory: SharedMemory;
   readonly useClusters: UseClusters;
+  /** Undefined: no driver waits on this node. */
+  readonly standbys: Pick<StandbyDrivers, "keepWithin"> | undefined;
   /** Monotonic milliseconds. */
   readonly now: () => number;
   /** The database knew this node when it was asked at that time. */
@@ -172,8 +175,11 @@ export class Dispatcher {
   }
 
   async #claimMore(): Promise<void> {
-    const { db, node, caps, executorOf, sharedMemory } = this.#options;
-    if (this.#situation.nodeState !== "active" || this.#isEnding) return;
+    const { db, node, caps, executorOf, sharedMemory, standbys } = this.#options;
+    if (this.#situation.nodeState !== "active" || this.#isEnding) {
+      standbys?.keepWithin({ freeMiB: 0, spareMiB: 0 });
+      return;
+    }
     const candidates = await listCandidates(db.system, CANDIDATES_PER_CLUSTER);
     const clusterReasons = await this.#useClusters(candidates);
     const ready = candidates.filter((candidate) => candidate.isClusterUp && executorOf(candidate).unready() === null);
@@ -182,6 +188,7 @@ export class Dispatcher {
     const room = { budgetMiB: node.memoryBudgetMiB, usedMiB };
     const plan = planClaims(ready, caps, room, (each) => executorOf(each).memoryMiB(each), new Date());
     this.#situation = { ...this.#situation, candidates, clusterReasons, plan };
+    standbys?.keepWithin(roomForStandbys(plan, node.memoryBudgetMiB - usedMiB));
     if (plan.missingMiB > 0) sharedMemory.evict(plan.missingMiB);
     for (const { candidate, memoryMiB } of plan.claims) {
       if (this.#stopping.signal.aborted) return;
@@ -234,4 +241,13 @@ export class Dispatcher {
     if (settled !== undefined) metrics.settled(command.commandType, settled);
     return settled?.status;
   }
+}
+
+/**
+ * What is claimed now may be for a driver that waits, and then takes its memory over: so that is counted at the next look,
+ * when the driver has been taken or has to go.
+ */
+function roomForStandbys({ claims, shortOfMemory }: ClaimPlan, freeMiB: number): StandbyRoom {
+  if (shortOfMemory.length > 0) return { freeMiB: 0, spareMiB: 0 };
+  return { freeMiB, spareMiB: freeMiB - claims.reduce((sum, { memoryMiB }) => sum + memoryMiB, 0) };
 }

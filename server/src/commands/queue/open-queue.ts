@@ -12,13 +12,15 @@ import { openCommandEvents, type CommandEvents } from "../command-events.ts";
 import type { WaitingReason } from "../command.ts";
 import type { ProgramIsolation } from "../program-isolation.ts";
 import type { NodeRegistration } from "../store/nodes.ts";
+import type { SparkPlace } from "../warm/spark-place.ts";
 import { findEnded } from "../store/queue-depth.ts";
 import { chooseExecutor, type Executors } from "./choose-executor.ts";
 import { Dispatcher, NOTHING_SEEN, type UseClusters, type SharedMemory } from "./dispatcher.ts";
 import type { Executor } from "./executor.ts";
 import type { ProgramDriver } from "./program-driver.ts";
-import { programExecutor } from "./program-executor.ts";
+import { GRACE_SECONDS, programExecutor } from "./program-executor.ts";
 import { queueMetrics } from "./queue-metrics.ts";
+import { StandbyDrivers } from "./standby-drivers.ts";
 import { waitingReasons } from "./waiting-reason.ts";
 
 export interface QueueSettings {
@@ -51,9 +53,18 @@ export interface QueueOptions {
   readonly isDiskLow: () => boolean;
 }
 
+/** The drivers that wait on this node. */
+export interface StandbyControl {
+  /** Those for whom one does. */
+  accounts(): number[];
+  /** Ends those of places that match. */
+  stop(matches: (place: SparkPlace) => boolean): Promise<void>;
+}
+
 export interface Queue {
   readonly events: CommandEvents;
   readonly waitingReason: WaitingReason;
+  readonly standbys: StandbyControl;
   /** From now on commands run here. */
   start(): void;
   /** Answers now whoever waits for the end of a command. */
@@ -66,8 +77,9 @@ export interface Queue {
 export function openQueue(options: QueueOptions): Queue {
   const { db, log, settings, node } = options;
   const caps = { perAccount: settings.commandsPerAccount, perCluster: settings.commandsPerCluster };
+  const standbys = openStandbys(options);
   const executorOf = chooseExecutor(
-    whileThereIsRoom({ program: programs(options), sql: options.sql }, options.isDiskLow),
+    whileThereIsRoom({ program: programs(options, standbys), sql: options.sql }, options.isDiskLow),
   );
   let dispatcher: Dispatcher | undefined;
   const receive = (message: string): void => events.receive(message);
@@ -89,7 +101,9 @@ export function openQueue(options: QueueOptions): Queue {
       clock: systemClock, // the rows' times are real ones
       executorOf,
     }),
+    standbys: { accounts: () => standbys?.accounts() ?? [], stop: async (matches) => standbys?.stop(matches) },
     start() {
+      standbys?.clear().catch((error: unknown) => log.warn({ err: error }, "drivers of before were not ended"));
       dispatcher = new Dispatcher({
         db,
         log,
@@ -101,6 +115,7 @@ export function openQueue(options: QueueOptions): Queue {
         leaseSeconds: settings.leaseSeconds,
         sharedMemory: options.sharedMemory,
         useClusters: options.useClusters,
+        standbys,
         filesOf: ({ accountId, id }) => commandFiles(settings.dataDir, accountId, id),
         onEnd: (commandId) => events.noteEnd(commandId),
         now: monotonicMs,
@@ -111,6 +126,7 @@ export function openQueue(options: QueueOptions): Queue {
     async stop(options) {
       events.close();
       await dispatcher?.stop(options);
+      await standbys?.close();
       await notifications.close();
     },
   };
@@ -125,14 +141,24 @@ function whileThereIsRoom({ program, sql }: Executors, isDiskLow: () => boolean)
   return { program: guarded(program), sql: guarded(sql) };
 }
 
-function programs({ driver, sandbox, isolation, isShared, leaseFile, settings }: QueueOptions) {
-  return programExecutor({
-    driver,
-    sandbox,
-    isolation,
+function programs(options: QueueOptions, standbys: StandbyDrivers | undefined) {
+  const { driver, sandbox, isolation } = options;
+  return programExecutor({ driver, sandbox, isolation, standbys, ...runLimits(options) });
+}
+
+function runLimits({ isShared, leaseFile, settings }: QueueOptions) {
+  return {
     leaseFile: isShared ? leaseFile : null,
     leaseSeconds: settings.leaseSeconds,
     checkSeconds: settings.timeoutCheckSeconds,
     logLimitBytes: settings.logLimitMiB * 1024 * 1024,
-  });
+  };
+}
+
+/** A running process can only be given to an attempt where a sandbox hides which folder that is. */
+function openStandbys(options: QueueOptions): StandbyDrivers | undefined {
+  const { driver, sandbox, settings, log } = options;
+  if (driver.standby === undefined || sandbox.kind !== "bubblewrap") return undefined;
+  const limits = { ...runLimits(options), graceSeconds: GRACE_SECONDS };
+  return new StandbyDrivers({ dataDir: settings.dataDir, driver, sandbox, limits, log, now: monotonicMs });
 }

@@ -1,5 +1,6 @@
 import { Fault } from "../../lib/fault.ts";
 import type { AttemptFiles } from "../command-files.ts";
+import type { SparkPlace } from "../warm/spark-place.ts";
 import type { Run, RunnableCommand } from "./executor.ts";
 
 /**
@@ -10,11 +11,13 @@ export interface ProgramDriver {
   unready(): string | null;
   memoryMiB(command: RunnableCommand): number;
   commandLine(run: Run, place: DriverPlace): Promise<DriverProgram>;
+  /** One that waits for a program of the place; undefined: there is none. */
+  standby?(place: SparkPlace, folders: Pick<DriverPlace, "work" | "input">): Promise<StandbyProgram | undefined>;
   /** Reads in percent, from what the driver leaves in its attempt's files. */
   followProgress(files: AttemptFiles): () => Promise<number>;
 }
 
-/** Folders of the attempt, under the same path inside of the sandbox. */
+/** Folders of the attempt, as the program sees them. */
 export interface DriverPlace {
   /** The current folder, writable. */
   readonly work: string;
@@ -32,6 +35,22 @@ export interface DriverProgram {
   readonly files: Readonly<Record<string, string>>;
   /** What it must see besides its own folders and the system's programs. */
   readonly readOnly: readonly string[];
+  /** How a driver that waits does exactly the same; undefined: none does. */
+  readonly handOver?: HandOver | undefined;
+}
+
+export interface HandOver {
+  /** Of what shaped the one that waits. */
+  readonly digest: string;
+  /** What it is told on its standard input. */
+  readonly input: string;
+}
+
+export interface StandbyProgram extends Omit<DriverProgram, "handOver"> {
+  readonly digest: string;
+  /** What it writes first, when it waits. */
+  readonly greeting: string;
+  readonly memoryMiB: number;
 }
 
 /** Where nothing is set up to run programs: they wait. */

@@ -1,6 +1,7 @@
+import { existsSync } from "node:fs";
 import { findProcess, type ProcessHandle } from "../../engines/detached-process/process-handle.ts";
 import { isFull } from "../../engines/runner/free-room.ts";
-import type { RunStatus } from "../../engines/runner/protocol.ts";
+import type { Order, RunStatus } from "../../engines/runner/protocol.ts";
 import {
   openRunnerClient,
   type ProgramToRun,
@@ -11,14 +12,18 @@ import {
 import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
 import type { AttemptFiles } from "../command-files.ts";
 import { checkMayRunPrograms, type ProgramIsolation } from "../program-isolation.ts";
-import { accountIdentity, makeAttempt, tidyAttempt, writeInput } from "./attempt-folders.ts";
+import { accountIdentity, makeAttempt, programFolders, tidyAttempt, writeInput } from "./attempt-folders.ts";
+import { confineProgram, placeInside } from "./confine-program.ts";
 import type { Executor, LiveRun, PreparedRun, Run, RunOutcome, RunState } from "./executor.ts";
 import type { ProgramDriver } from "./program-driver.ts";
 import { notStartedForDisk, sizeOf } from "./run-log.ts";
+import type { StandbyDrivers } from "./standby-drivers.ts";
 
 export interface ProgramExecutorOptions {
   readonly driver: ProgramDriver;
   readonly sandbox: Sandbox;
+  /** Undefined: every program starts cold. */
+  readonly standbys: StandbyDrivers | undefined;
   readonly isolation: ProgramIsolation;
   /** Null: this node shares its database with nobody. */
   readonly leaseFile: string | null;
@@ -30,49 +35,58 @@ export interface ProgramExecutorOptions {
 const LOOK_EVERY_MS = 1000;
 /** Until its pid is known; the end of a run is noticed at once. */
 const LOOK_AT_FIRST_MS = 50;
-const GRACE_SECONDS = 10;
+export const GRACE_SECONDS = 10;
 /** A runner that has not answered a cancel by then never will. */
 const CANCEL_PATIENCE_MS = (GRACE_SECONDS + 10) * 1000;
 
 /**
  * Programs, by a detached runner. A program runs at most once per folder, whoever tries: so the stored handle is the
  * attempt's folder, stored before a runner is started for it, and the runner's own mark in the folder says who has it.
+ * Where a driver waits that does the same, its folder becomes the attempt's, with the runner in it; then its one order is
+ * what decides whether the program runs.
  */
 export function programExecutor(options: ProgramExecutorOptions): Executor {
+  const { standbys } = options;
   return {
     unready: () => options.driver.unready(),
     memoryMiB: (command) => options.driver.memoryMiB(command),
     async prepare(run): Promise<PreparedRun> {
-      const program = await confinedProgram(run, options);
-      return {
-        spawn: () => Promise.resolve(new RunnerRun(run.files, options, { program, limits: limitsOf(run, options) })),
-      };
+      const prepared = await prepareProgram(run, options);
+      return { spawn: () => Promise.resolve(new RunnerRun(run.files, options, prepared)) };
     },
-    tidy: (run) => tidyAttempt(run.files),
+    async tidy(run) {
+      // A driver may still wait there, of a claim that was never begun and is not made again.
+      if (existsSync(run.files.folder)) openRunnerClient(run.files.folder).forsake();
+      await tidyAttempt(run.files);
+      standbys?.noteEnd(run.command);
+    },
     adopt: (run) => Promise.resolve(new RunnerRun(run.files, options, undefined)),
   };
 }
 
-async function confinedProgram(run: Run, options: ProgramExecutorOptions): Promise<ProgramToRun> {
-  const { driver, sandbox } = options;
+/** What is left to do to let it begin. */
+type Prepared =
+  | { readonly kind: "program"; readonly program: ProgramToRun; readonly limits: RunLimits }
+  | { readonly kind: "order"; readonly order: Order };
+
+async function prepareProgram(run: Run, options: ProgramExecutorOptions): Promise<Prepared> {
+  const { driver, sandbox, standbys } = options;
   const { accountId } = run.command;
+  const { folder, applicationId } = run.files;
   await checkMayRunPrograms(options.isolation, accountId);
+  const inside = placeInside(sandbox, folder);
+  const program = await driver.commandLine(run, { ...inside, applicationId });
   const identity = accountIdentity(accountId);
-  const folders = await makeAttempt(run.files, accountId, identity);
-  const { work, input, events } = folders;
-  const place = { work, input, eventLogFolder: events, applicationId: run.files.applicationId };
-  const { argv, env, files, readOnly } = await driver.commandLine(run, place);
-  await writeInput(input, files, identity);
-  return sandbox.confine({
-    argv,
-    env,
-    cwd: work,
-    readOnly: [...readOnly, input],
-    writable: [work, events, folders.storage],
-    tmpFolder: folders.tmp,
-    userFolder: folders.user,
-    identity,
-  });
+  const limits = limitsOf(run, options);
+  if (program.handOver !== undefined && (await standbys?.take(run.command, program.handOver.digest, folder)) === true) {
+    await writeInput(programFolders(folder).input, program.files, identity);
+    const { timeoutSeconds, checkSeconds, elapsedSeconds } = limits;
+    const { input } = program.handOver;
+    return { kind: "order", order: { input, timeoutSeconds, checkSeconds, elapsedSeconds } };
+  }
+  const folders = await makeAttempt(folder, { accountId, identity, home: inside.work });
+  await writeInput(folders.input, program.files, identity);
+  return { kind: "program", program: confineProgram(sandbox, program, { folders, inside, identity }), limits };
 }
 
 function limitsOf(run: Run, options: ProgramExecutorOptions): RunLimits {
@@ -87,11 +101,6 @@ function limitsOf(run: Run, options: ProgramExecutorOptions): RunLimits {
     leaseFile: options.leaseFile,
     leaseSeconds: options.leaseSeconds,
   };
-}
-
-interface Prepared {
-  readonly program: ProgramToRun;
-  readonly limits: RunLimits;
 }
 
 class RunnerRun implements LiveRun {
@@ -114,8 +123,9 @@ class RunnerRun implements LiveRun {
   }
 
   async begin(): Promise<void> {
-    if (this.#prepared === undefined) return;
-    this.#runner = await this.#client.start(this.#prepared.program, this.#prepared.limits);
+    const prepared = this.#prepared;
+    if (prepared?.kind === "order") this.#client.order(prepared.order);
+    if (prepared?.kind === "program") this.#runner = await this.#client.start(prepared.program, prepared.limits);
   }
 
   async look(): Promise<RunState> {
@@ -125,6 +135,8 @@ class RunnerRun implements LiveRun {
         return this.#lookAtAbsent();
       case "forsaken":
         return { state: "never-began" };
+      case "waiting": // whoever prepared it has gone without giving the order
+        return this.#client.forsake() ? { state: "never-began" } : this.look();
       case "starting":
         return { state: "running", pid: null, progress: 0 };
       case "running": {
@@ -133,7 +145,7 @@ class RunnerRun implements LiveRun {
         return { state: "running", pid: view.status.driver?.pid ?? null, progress };
       }
       case "ended":
-        return this.#outcomeOf(view.status);
+        return view.status.cause === "unused" ? { state: "never-began" } : this.#outcomeOf(view.status);
       case "lost":
         return view.mayHaveRun ? { state: "lost", cause: "its runner was ended from outside" } : this.#neverBegan();
     }
@@ -184,6 +196,7 @@ function endOf({ cause, exitCode, signal, message }: RunStatus): End {
       return { kind: "cancelled", cause: "cancelled" };
     case "disk-full":
       return { kind: "disk-full", cause: `the disk is full: ${message ?? "its output could not be kept"}` };
+    case "unused": // and so has no end of its own
     case "spawn-failed":
     case "lease-lost":
     case "stopped":

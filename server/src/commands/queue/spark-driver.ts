@@ -1,12 +1,12 @@
 import { join } from "node:path";
-import type { Contribution } from "../../engines/spark-home/contribution.ts";
+import { contributionDigest, type Contribution } from "../../engines/spark-home/contribution.ts";
 import { findR as findRHere, type RSupport } from "../../engines/spark-home/find-r.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { driverCommandLine } from "../../engines/spark-submit/driver-command-line.ts";
 import { EventLogReader } from "../../engines/spark-submit/event-log.ts";
+import { renderHandOver, standbyCommandLine, standbyReady } from "../../engines/spark-submit/standby-command-line.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { ContributionsOf } from "../warm/spark-place.ts";
-import type { RunnableCommand } from "./executor.ts";
 import type { ProgramDriver } from "./program-driver.ts";
 import { heapOf, sparkProgram } from "./spark-program.ts";
 
@@ -29,15 +29,14 @@ export function sparkDriver(
       return state === "installing" ? `Spark is being set up: ${detail}` : `Spark cannot be set up: ${detail}`;
     },
 
-    memoryMiB(command) {
-      const heapMiB = heapOf(command, DEFAULT_MEMORY_MIB);
-      return heapMiB + Math.max(LEAST_OVERHEAD_MIB, Math.ceil(heapMiB * OVERHEAD_SHARE));
-    },
+    memoryMiB: (command) => withOverhead(heapOf(command, DEFAULT_MEMORY_MIB)),
 
     async commandLine({ command, programText, requestId }, { work, input, eventLogFolder, applicationId }) {
       const spark = setUp.current();
       if (spark.state !== "ready") throw new Fault("unavailable", "Spark is not set up on this node");
-      const { properties, classPath, env, readOnly } = await localContribution(command, contributionsOf);
+      const contribution = await contributionsOf(command);
+      checkRunsPrograms(contribution);
+      const { properties, classPath, env, readOnly } = contribution;
       const propertiesFile = join(input, "spark.properties");
       const { program, files } = await sparkProgram(command, programText ?? "", input, () => findR(spark.home.folder));
       const line = driverCommandLine({
@@ -54,8 +53,35 @@ export function sparkDriver(
       });
       return {
         argv: line.argv,
-        env: { PATH: "/usr/bin:/bin", HOME: work, LANG: "C.UTF-8", ...line.env, ...env },
+        env: { ...ownEnvironment(work), ...line.env, ...env },
         files: { ...files, "spark.properties": line.propertiesText },
+        readOnly: [...spark.home.readOnlyFolders, ...readOnly],
+        handOver: line.fitsStandby
+          ? { digest: contributionDigest(contribution), input: renderHandOver(line.submission) }
+          : undefined,
+      };
+    },
+
+    async standby(place, { work, input }) {
+      const spark = setUp.current();
+      const contribution = await contributionsOf(place);
+      if (spark.state !== "ready" || !isLocal(contribution)) return undefined;
+      const { properties, classPath, env, readOnly } = contribution;
+      const line = standbyCommandLine({
+        home: spark.home,
+        properties,
+        classPath,
+        propertiesFile: join(input, "standby.properties"),
+        defaultMemoryMiB: DEFAULT_MEMORY_MIB,
+        scratchFolder: join(work, ".spark"),
+      });
+      return {
+        digest: contributionDigest(contribution),
+        greeting: standbyReady,
+        memoryMiB: withOverhead(line.memoryMiB),
+        argv: line.argv,
+        env: { ...ownEnvironment(work), ...line.env, ...env },
+        files: { "standby.properties": line.propertiesText },
         readOnly: [...spark.home.readOnlyFolders, ...readOnly],
       };
     },
@@ -67,14 +93,22 @@ export function sparkDriver(
   };
 }
 
+function withOverhead(heapMiB: number): number {
+  return heapMiB + Math.max(LEAST_OVERHEAD_MIB, Math.ceil(heapMiB * OVERHEAD_SHARE));
+}
+
+function ownEnvironment(work: string): Record<string, string> {
+  return { PATH: "/usr/bin:/bin", HOME: work, LANG: "C.UTF-8" };
+}
+
+function isLocal({ remote, properties: { "spark.master": master = "local" } }: Contribution): boolean {
+  return remote === undefined && master.startsWith("local");
+}
+
 /** Of a cluster elsewhere nothing may run here by mistake. */
-async function localContribution(command: RunnableCommand, contributionsOf: ContributionsOf): Promise<Contribution> {
-  const { accountId, clusterId, appId } = command;
-  const contribution = await contributionsOf({ accountId, clusterId, appId });
-  const { "spark.master": master = "local" } = contribution.properties;
+function checkRunsPrograms(contribution: Contribution): void {
   if (contribution.remote !== undefined) throw new Fault("invalid", "its cluster runs SQL only");
-  if (!master.startsWith("local")) {
+  if (!isLocal(contribution)) {
     throw new Fault("invalid", "programs on clusters of this type are not supported by this version");
   }
-  return contribution;
 }

@@ -9,10 +9,14 @@ import type { WarmServers } from "./warm-servers.ts";
 export interface ControlOptions {
   readonly db: Queryable;
   readonly servers: WarmServers;
+  readonly stopStandbys: StopStandbys;
   readonly log: Log;
   /** The queue looks at what runs. */
   readonly wake: () => void;
 }
+
+/** Ends the drivers that wait for programs of places that match. */
+export type StopStandbys = (matches: (place: SparkPlace) => boolean) => Promise<void>;
 
 interface ControlledPlace {
   readonly id: number;
@@ -27,7 +31,7 @@ const LOOK_EVERY_MS = 100;
  * nobody waits for was started by a person, who wants the next query to be quick. Of somebody else's server it is asked
  * whether it answers. The end of a cluster ends its runs by the queue of each node, which sees its state.
  */
-export function clusterControl({ db, servers, log, wake }: ControlOptions) {
+export function clusterControl({ db, servers, stopStandbys, log, wake }: ControlOptions) {
   return {
     async start({ id: clusterId, accountId, engine }: ControlledPlace, signal: AbortSignal): Promise<void> {
       const place: SparkPlace = { accountId, clusterId, appId: null };
@@ -43,7 +47,8 @@ export function clusterControl({ db, servers, log, wake }: ControlOptions) {
     async terminate({ id }: ControlledPlace, signal: AbortSignal): Promise<void> {
       wake();
       while (await runsOnCluster(db, id)) await delay(LOOK_EVERY_MS, undefined, { signal });
-      await servers.stop(({ clusterId }) => clusterId === id);
+      const isHere = ({ clusterId }: SparkPlace): boolean => clusterId === id;
+      await Promise.all([servers.stop(isHere), stopStandbys(isHere)]);
     },
   };
 }
@@ -60,14 +65,16 @@ async function answers(servers: WarmServers, place: SparkPlace): Promise<void> {
 }
 
 /** The servers of apps, on this node. */
-export function appServers(servers: WarmServers) {
+export function appServers(servers: WarmServers, stopStandbys: StopStandbys) {
   return {
     listUp(accountId: number, appIds: readonly number[]): Promise<ReadonlySet<number>> {
       const up = servers.placesUp().filter((place) => place.accountId === accountId);
       const ids = up.flatMap(({ appId }) => (appId === null ? [] : [appId]));
       return Promise.resolve(new Set(ids.filter((id) => appIds.includes(id))));
     },
-    stop: (accountId: number, id: number): Promise<void> =>
-      servers.stop((place) => place.accountId === accountId && place.appId === id),
+    async stop(accountId: number, id: number): Promise<void> {
+      const isIts = (place: SparkPlace): boolean => place.accountId === accountId && place.appId === id;
+      await Promise.all([servers.stop(isIts), stopStandbys(isIts)]);
+    },
   };
 }

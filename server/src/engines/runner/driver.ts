@@ -17,6 +17,8 @@ export interface Driver {
   readonly stdout: Socket;
   readonly stderr: Socket;
   release(): void;
+  /** What a program that waits gets on its standard input. */
+  handOver(input: string): void;
 }
 
 /** Waits for the word before it becomes the program, so that nothing runs that is not written down. */
@@ -37,7 +39,7 @@ export async function startDriver(folder: string, spec: RunSpec, runner: Process
     const child = spawn("/bin/sh", ["-c", gate, "gate", ...spec.argv], {
       cwd: spec.cwd,
       env: { ...env, [markName]: mark.slice(markName.length + 1) },
-      stdio: ["ignore", stdout.writeEnd, stderr.writeEnd, extra, "pipe"],
+      stdio: [spec.standby === null ? "ignore" : "pipe", stdout.writeEnd, stderr.writeEnd, extra, "pipe"],
       detached: true,
       ...spec.identity,
     });
@@ -51,10 +53,9 @@ export async function startDriver(folder: string, spec: RunSpec, runner: Process
       child,
       stdout: readPipe(stdout.readEnd),
       stderr: readPipe(stderr.readEnd),
-      release: () => {
-        const word = child.stdio[4] as Writable; // asked for as a pipe above
-        word.on("error", () => undefined); // it was killed at the gate: its exit tells
-        word.end("go\n");
+      release: () => say(child.stdio[4] as Writable, "go\n"), // asked for as a pipe above
+      handOver: (input) => {
+        if (child.stdin !== null) say(child.stdin, input);
       },
     };
   } finally {
@@ -62,6 +63,11 @@ export async function startDriver(folder: string, spec: RunSpec, runner: Process
     closeSync(stderr.writeEnd);
     if (extra !== "ignore") closeSync(extra);
   }
+}
+
+function say(pipe: Writable, text: string): void {
+  pipe.on("error", () => undefined); // it was killed meanwhile: its exit tells
+  pipe.end(text);
 }
 
 /** A process of its own that outlives ours, even a SIGKILL, for as long as it takes to end the program. */

@@ -3,19 +3,24 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { readBootId, startTimeOfChild } from "../../lib/process-table.ts";
 import type { ProcessHandle } from "../detached-process/process-handle.ts";
-import { startDriver, type Driver } from "./driver.ts";
+import { collect, conclude, type Run } from "./conclude-run.ts";
+import { startDriver } from "./driver.ts";
 import { markOf } from "./mark.ts";
 import { fileNames, parseSpec, type RunSpec, type RunStatus } from "./protocol.ts";
 import { isDiskFull, isFull } from "./free-room.ts";
 import { openResultFiles, type ResultFiles } from "./result-files.ts";
 import { openStatusFile, type StatusFile } from "./status-file.ts";
 import { superviseDriver } from "./supervise-driver.ts";
+import { superviseStandby } from "./supervise-standby.ts";
 import { take } from "./taken.ts";
 import { watchForEnd } from "./watch-for-end.ts";
 
 /** Runs what the folder's spec says, once and for all; `protocol.ts` tells the states. */
-export async function runFolder(folder: string): Promise<void> {
+export async function runFolder(path: string): Promise<void> {
   process.on("SIGHUP", () => undefined);
+  // From here on it may be moved.
+  process.chdir(path);
+  const folder = ".";
   const runner = await ownHandle();
   if (!take(folder, runner)) return;
   const file = openStatusFile(folder);
@@ -51,7 +56,10 @@ async function start(folder: string, file: StatusFile, status: RunStatus): Promi
   }
   try {
     const driver = await startDriver(folder, spec, status.runner);
-    return await supervise(folder, { file, spec, results, driver }, status);
+    const run = { file, spec, results, driver };
+    return await (spec.standby === null
+      ? supervise(folder, run, status)
+      : superviseStandby(folder, run, spec.standby, status));
   } catch (error) {
     results.close([messageOf(error)]);
     return { ...status, ...failure(folder, error) };
@@ -66,20 +74,11 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-interface Run {
-  readonly file: StatusFile;
-  readonly spec: RunSpec;
-  readonly results: ResultFiles;
-  readonly driver: Driver;
-}
-
 async function supervise(folder: string, run: Run, status: RunStatus): Promise<RunStatus> {
-  const { file, spec, results, driver } = run;
+  const { file, spec, driver } = run;
   const check = watchForEnd(folder, spec, status.runner.bootId);
   const supervision = superviseDriver(driver, markOf(status.runner), check, () => file.touch());
-  const collected = results.collect(driver.stdout, driver.stderr, (message) =>
-    supervision.end({ cause: "disk-full", message, graceMs: 0 }),
-  );
+  const collected = collect(run, supervision);
   const running: RunStatus = {
     ...status,
     state: "running",
@@ -93,26 +92,13 @@ async function supervise(folder: string, run: Run, status: RunStatus): Promise<R
   } else {
     supervision.end({ ...tooLate, graceMs: 0 });
   }
-  const exit = await supervision.finished;
-  const wasFull = exit.exitCode !== 0 && isFull(folder);
-  // Whoever holds a pipe now has left both the session and the program's family.
-  await Promise.race([collected, delay(1000)]);
-  const said = supervision.reason()?.message;
-  if (supervision.reason()?.cause === "disk-full") results.dropOutput();
-  results.close(said === undefined ? [] : [said]);
-  const reason = supervision.reason() ?? exited(wasFull); // also of what could not be written just now
-  const end = { cause: reason.cause, message: reason.message };
+  const { exit, end } = await conclude(folder, run, supervision, collected);
   return tooLate === undefined ? { ...running, ...exit, ...end } : { ...status, ...end };
-}
-
-/** A program that a full disk has failed mostly says so itself; whoever sees nothing but its exit code is told too. */
-function exited(wasFull: boolean): Pick<RunStatus, "cause" | "message"> {
-  return { cause: "exited", message: wasFull ? "the disk was full" : null };
 }
 
 /** With no room even for this it waits for some: the server would take the run for lost. */
 async function writeLast(folder: string, file: StatusFile, status: RunStatus): Promise<void> {
-  while (existsSync(folder)) {
+  while (existsSync(join(folder, fileNames.taken))) {
     try {
       file.write(status);
       return;

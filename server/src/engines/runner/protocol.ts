@@ -6,6 +6,7 @@
  * |-------------|------------|--------------------------------------------------------------------------------|
  * | spec.json   | server     | what to run (`RunSpec`), before the runner is started                            |
  * | environment.json, descriptor3 | server | what the program gets besides; the runner removes them when it has them |
+ * | order.json  | server     | of a program that waits: what it is told (`Order`), or that it is not needed; never replaced |
  * | taken       | either     | who may run it: a runner, or the server (empty) so that none ever will; never replaced |
  * | status.json | runner     | how it stands (`RunStatus`), written, synced, renamed; touched every second      |
  * | cancel      | server     | being there asks the runner to end the program                                   |
@@ -18,11 +19,18 @@
  * | state    | meaning                                             | goes to                                     |
  * |----------|-----------------------------------------------------|---------------------------------------------|
  * | starting | a runner has the folder, the program has not begun   | running; ended (spawn-failed, cancelled, …)   |
+ * | waiting  | `standby` only: the program waits for its order       | running; ended (unused)                       |
  * | running  | the program may have begun                           | ended                                         |
  * | ended    | no process of it is left; `cause` says why it ended   | never changes                                 |
  *
- * A folder left in `starting` by a runner that is gone was never run; left in `running` it may have run. A program runs
- * at most once per folder.
+ * A folder left in `starting` or `waiting` by a runner that is gone was never run; left in `running` it may have run. A
+ * program runs at most once per folder.
+ *
+ * A program may be started before it is known what it has to do (`standby`): it greets on its standard output, waits, and
+ * gets its order on standard input. An order appears whole and once (link(2)): whoever comes first, with an order or with
+ * the word that none will come, has decided for ever. The runner writes `running` before it hands the order over, so what
+ * is not `running` has not begun. Meanwhile the folder may be moved: the runner goes along, for it names nothing but what
+ * is in it.
  *
  * Versions. Each file names the protocol's version. A reader takes every version up to its own: fields are only added,
  * each with a default that means what older writers did, and unknown fields are ignored. A runner refuses a spec that is
@@ -32,12 +40,13 @@
 import { parseProcessHandle, type ProcessHandle } from "../detached-process/process-handle.ts";
 import { readFields, type Fields } from "./fields.ts";
 
-export const protocolVersion = 1;
+export const protocolVersion = 2;
 
 export const fileNames = {
   spec: "spec.json",
   environment: "environment.json",
   descriptor3: "descriptor3",
+  order: "order.json",
   taken: "taken",
   status: "status.json",
   cancel: "cancel",
@@ -69,12 +78,31 @@ export interface RunSpec {
   /** The program may only run while this file (`lease.ts`) is being renewed; null: always. */
   readonly leaseFile: string | null;
   readonly leaseSeconds: number;
+  /** Since version 2. The program is started at once and waits for its order; null: it is run. */
+  readonly standby: Standby | null;
 }
 
-export type EndCause = "exited" | "timeout" | "cancelled" | "lease-lost" | "spawn-failed" | "disk-full" | "stopped"; // the runner got a signal to end, or its folder was removed
+export interface Standby {
+  /** What it writes first, when it waits; its output is what follows. */
+  readonly greeting: string;
+  /** It waits no longer than that. */
+  readonly waitSeconds: number;
+}
+
+/** Its limits count from the order on, in place of the spec's. */
+export interface Order extends Pick<RunSpec, "timeoutSeconds" | "checkSeconds" | "elapsedSeconds"> {
+  /** For the program's standard input, which ends behind it. */
+  readonly input: string;
+}
+
+/**
+ * `stopped`: the runner got a signal to end, or its folder was removed. `unused` (since version 2): it ended in any way
+ * before it had an order.
+ */
+export type EndCause = (typeof causes)[number];
 
 export interface RunStatus {
-  readonly state: "starting" | "running" | "ended";
+  readonly state: (typeof states)[number];
   readonly runner: ProcessHandle;
   readonly driver: ProcessHandle | null;
   readonly startedAt: string | null;
@@ -85,6 +113,24 @@ export interface RunStatus {
   readonly cause: EndCause | null;
   /** One line for people, when the cause alone does not tell. */
   readonly message: string | null;
+}
+
+/** Null: it is not needed. */
+export interface OrderFile {
+  readonly order: Order | null;
+}
+
+export function parseOrder(text: string): OrderFile {
+  const fields = readFields(text).optionalObject("order");
+  if (fields === null) return { order: null };
+  return {
+    order: {
+      input: fields.string("input"),
+      timeoutSeconds: fields.optionalNumber("timeoutSeconds"),
+      checkSeconds: fields.number("checkSeconds"),
+      elapsedSeconds: fields.number("elapsedSeconds"),
+    },
+  };
 }
 
 /** Throws an Error that says what is wrong. */
@@ -109,15 +155,29 @@ export function parseSpec(text: string): RunSpec {
     graceSeconds: fields.number("graceSeconds", 10),
     leaseFile: fields.optionalString("leaseFile"),
     leaseSeconds: fields.number("leaseSeconds", 600),
+    standby: parseStandby(fields.optionalObject("standby")),
   };
+}
+
+function parseStandby(fields: Fields | null): Standby | null {
+  return fields === null ? null : { greeting: fields.string("greeting"), waitSeconds: fields.number("waitSeconds") };
 }
 
 function parseIdentity(fields: Fields | null): RunSpec["identity"] {
   return fields === null ? null : { uid: fields.number("uid"), gid: fields.number("gid") };
 }
 
-const states = ["starting", "running", "ended"] as const;
-const causes = ["exited", "timeout", "cancelled", "lease-lost", "spawn-failed", "disk-full", "stopped"] as const;
+const states = ["starting", "waiting", "running", "ended"] as const;
+const causes = [
+  "exited",
+  "timeout",
+  "cancelled",
+  "lease-lost",
+  "spawn-failed",
+  "disk-full",
+  "stopped",
+  "unused",
+] as const;
 
 export function parseStatus(text: string): RunStatus {
   const fields = readFields(text);
@@ -140,6 +200,6 @@ export function parseStatus(text: string): RunStatus {
   };
 }
 
-export function render(content: RunSpec | RunStatus | { readonly runner: ProcessHandle }): string {
+export function render(content: RunSpec | RunStatus | OrderFile | { readonly runner: ProcessHandle }): string {
   return JSON.stringify({ version: protocolVersion, ...content });
 }

@@ -8,13 +8,24 @@ import { fileNames, type RunSpec } from "./protocol.ts";
 export interface ResultFiles {
   /**
    * Settles when both pipes have ended: the last process that could write is gone. When writing fails, `onFailure` is
-   * told and the rest is thrown away: the program is never held up.
+   * told and the rest is thrown away: the program is never held up. The output is what follows the greeting.
    */
-  collect(stdout: Socket, stderr: Socket, onFailure: (reason: string) => void): Promise<void>;
+  collect(streams: OutputStreams, onFailure: (reason: string) => void, greeting?: Greeting): Promise<void>;
   /** Gives the room of the output back: of a run that a full disk has ended nobody gets it. */
   dropOutput(): void;
   /** The lines go to the log's end, also when there was no room for what came before. Returns when all is on the disk, as far as there is room. */
   close(lines: readonly string[]): void;
+}
+
+export interface OutputStreams {
+  readonly stdout: Socket;
+  readonly stderr: Socket;
+}
+
+export interface Greeting {
+  readonly text: string;
+  /** Once: whether it was what came first. */
+  readonly onGreeting: (isRight: boolean) => void;
 }
 
 type FileNames = Pick<RunSpec, "outputFile" | "logFile" | "logLimitBytes">;
@@ -26,9 +37,10 @@ export function openResultFiles(folder: string, spec: FileNames): ResultFiles {
   const log = openFile(spec.logFile ?? join(folder, fileNames.log), "a", (reason) => tell(reason));
   const cappedLog = openCappedLog(spec.logLimitBytes, log.write);
   return {
-    async collect(stdout, stderr, onFailure) {
+    async collect({ stdout, stderr }, onFailure, greeting) {
       tell = onFailure;
-      await Promise.all([drain(stdout, output.write), drain(stderr, (chunk) => cappedLog.add(chunk))]);
+      const write = greeting === undefined ? output.write : behindGreeting(greeting, output.write);
+      await Promise.all([drain(stdout, write), drain(stderr, (chunk) => cappedLog.add(chunk))]);
     },
     dropOutput: () => output.empty(),
     close(lines) {
@@ -69,6 +81,19 @@ function openFile(path: string, flags: "a" | "w", onFailure: (reason: string) =>
       attempt(() => fsyncSync(descriptor));
       closeSync(descriptor);
     },
+  };
+}
+
+function behindGreeting({ text, onGreeting }: Greeting, write: (bytes: Buffer) => void): (bytes: Buffer) => void {
+  let first: Buffer | undefined = Buffer.alloc(0);
+  return (bytes) => {
+    if (first === undefined) return write(bytes);
+    first = Buffer.concat([first, bytes]);
+    if (first.length < text.length) return;
+    const [greeted, rest] = [first.subarray(0, text.length), first.subarray(text.length)];
+    first = undefined;
+    onGreeting(greeted.toString("latin1") === text);
+    if (rest.length > 0) write(rest);
   };
 }
 

@@ -1,13 +1,15 @@
 import { watch, type FSWatcher } from "node:fs";
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { writePrivateFile } from "../../lib/private-file.ts";
 import { findProcess, type ProcessHandle } from "../detached-process/process-handle.ts";
 import { startDetached } from "../detached-process/start-detached.ts";
 import { stopSession } from "../detached-process/stop-session.ts";
 import { markOf } from "./mark.ts";
-import { fileNames, parseStatus, render, type RunSpec, type RunStatus } from "./protocol.ts";
+import { giveOrder, isStandby, readOrder } from "./order.ts";
+import { fileNames, parseStatus, render, type Order, type RunSpec, type RunStatus, type Standby } from "./protocol.ts";
 import { readTaker, take } from "./taken.ts";
 
 export type RunView =
@@ -16,6 +18,8 @@ export type RunView =
   /** No runner ever will. */
   | { readonly state: "forsaken" }
   | { readonly state: "starting"; readonly runner: ProcessHandle }
+  /** A standby without an order. `isReady`: it would be followed at once. */
+  | { readonly state: "waiting"; readonly runner: ProcessHandle; readonly isReady: boolean }
   | {
       readonly state: "running";
       readonly runner: ProcessHandle;
@@ -36,19 +40,23 @@ export interface ProgramToRun {
   readonly descriptor3: string | undefined;
 }
 
-export type RunLimits = Omit<RunSpec, "argv" | "cwd" | "environmentFile" | "descriptor3File" | "identity">;
+export type RunLimits = Omit<RunSpec, "argv" | "cwd" | "environmentFile" | "descriptor3File" | "identity" | "standby">;
 
 /** The server's side of one run. Holds nothing: another client, also in another process, may go on at any time. */
 export interface RunnerClient {
   /** Once per folder. The handle is the runner's. */
-  start(program: ProgramToRun, limits: RunLimits): Promise<ProcessHandle>;
+  start(program: ProgramToRun, limits: RunLimits, standby?: Standby): Promise<ProcessHandle>;
+  /** For a standby: lets it begin, unless it was forsaken. */
+  order(order: Order): void;
   observe(): Promise<RunView>;
   /** Settles when the run is over in any way, or the signal is aborted. */
   waitForEnd(signal?: AbortSignal): Promise<RunView>;
   /** Asks the runner to end the program; it answers by its status. */
   cancel(): Promise<void>;
-  /** True: no runner has begun and none ever will. */
+  /** True: nothing has begun and nothing ever will. */
   forsake(): boolean;
+  /** Of what was forsaken or has ended: true when its runner has gone too, or there was none. */
+  untilGone(signal: AbortSignal): Promise<boolean>;
   /** Ends runner and program at once, for a runner that does not answer. Its result is lost. */
   kill(): Promise<void>;
 }
@@ -62,14 +70,14 @@ export function openRunnerClient(folder: string): RunnerClient {
   const observe = async (): Promise<RunView> => observeFolder(folder);
   return {
     observe,
-    async start({ argv, cwd, env, identity, descriptor3 }, limits) {
+    async start({ argv, cwd, env, identity, descriptor3 }, limits, standby) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const environmentFile = path("environment");
       await writeFile(environmentFile, JSON.stringify({ version: 1, variables: env }), { mode: 0o600 });
       const descriptor3File = descriptor3 === undefined ? null : path("descriptor3");
       if (descriptor3File !== null) await writeFile(descriptor3File, descriptor3 ?? "", { mode: 0o600 });
-      const spec = { ...limits, argv, cwd, identity: identity ?? null, environmentFile, descriptor3File };
-      writePrivateFile(path("spec"), render(spec));
+      const program = { argv, cwd, identity: identity ?? null, environmentFile, descriptor3File };
+      writePrivateFile(path("spec"), render({ ...limits, ...program, standby: standby ?? null }));
       return startDetached({
         argv: [process.execPath, ...nodeOptions, runnerProgram, folder],
         env: { PATH: "/usr/bin:/bin" },
@@ -77,17 +85,33 @@ export function openRunnerClient(folder: string): RunnerClient {
         stderrFile: path("runnerErrors"),
       });
     },
+    order(order) {
+      giveOrder(folder, order);
+    },
     waitForEnd: async (signal) => waitForEnd(folder, observe, signal),
     async cancel() {
       await writeFile(path("cancel"), "");
     },
-    forsake: () => take(folder, null) || readTaker(folder) === null,
+    forsake: () => take(folder, null) || readTaker(folder) === null || (isStandby(folder) && withhold(folder)),
+    async untilGone(signal) {
+      const runner = readTaker(folder);
+      while (runner !== null && runner !== undefined && (await findProcess(runner)) === "running") {
+        if (signal.aborted) return false;
+        await delay(goneEveryMs);
+      }
+      return true;
+    },
     async kill() {
       const runner = readTaker(folder);
       if (runner === null || runner === undefined) return;
       await stopSession(runner, { graceMs: 0, mark: markOf(runner) });
     },
   };
+}
+
+/** True: its standby has no order and will get none. */
+function withhold(folder: string): boolean {
+  return giveOrder(folder, null) || readOrder(folder) === null;
 }
 
 async function observeFolder(folder: string): Promise<RunView> {
@@ -97,8 +121,8 @@ async function observeFolder(folder: string): Promise<RunView> {
   const seen = await readStatus(folder);
   if (seen?.status.state === "ended") return { state: "ended", status: seen.status };
   if ((await findProcess(runner)) === "running") {
-    if (seen?.status.state !== "running") return { state: "starting", runner };
-    return { state: "running", runner, ...seen };
+    if (seen?.status.state === "running") return { state: "running", runner, ...seen };
+    return beforeItRuns(folder, runner, seen?.status);
   }
   // Its last word may have come between the two looks.
   const last = await readStatus(folder);
@@ -108,6 +132,15 @@ async function observeFolder(folder: string): Promise<RunView> {
     await stopSession(status.driver, { graceMs: 0, mark: markOf(runner) });
   }
   return { state: "lost", mayHaveRun: status?.state === "running", status };
+}
+
+function beforeItRuns(folder: string, runner: ProcessHandle, status: RunStatus | undefined): RunView {
+  if (!isStandby(folder)) return { state: "starting", runner };
+  const order = readOrder(folder);
+  if (order === null) return { state: "forsaken" };
+  return order === undefined
+    ? { state: "waiting", runner, isReady: status?.state === "waiting" }
+    : { state: "starting", runner };
 }
 
 async function readStatus(folder: string): Promise<{ status: RunStatus; heartbeatMs: number } | undefined> {
@@ -122,6 +155,7 @@ async function readStatus(folder: string): Promise<{ status: RunStatus; heartbea
 }
 
 const lookEveryMs = 1000;
+const goneEveryMs = 20;
 
 /** A change in the folder is noticed at once, the death of a runner at the next look. */
 async function waitForEnd(

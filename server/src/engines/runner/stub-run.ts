@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ProcessHandle } from "../detached-process/process-handle.ts";
+import type { Standby } from "./protocol.ts";
 import {
   openRunnerClient,
   type ProgramToRun,
@@ -33,7 +34,7 @@ export interface StubRuns {
 export interface StubRun {
   readonly folder: string;
   readonly client: RunnerClient;
-  start(script: string, changes?: Partial<RunLimits & ProgramToRun>): Promise<ProcessHandle>;
+  start(script: string, changes?: Partial<RunLimits & ProgramToRun>, standby?: Standby): Promise<ProcessHandle>;
   read(name: string): string;
   /** Waits for what the program has printed. */
   printed(text: string): Promise<void>;
@@ -71,11 +72,11 @@ function makeStubRun(folder: string): StubRun {
     folder,
     client,
     read,
-    async start(script, changes = {}) {
+    async start(script, changes = {}, standby) {
       const argv = ["/bin/sh", "-c", script];
       const program = { argv, cwd: "/", env: { PATH: "/usr/bin:/bin" }, identity: undefined, descriptor3: undefined };
       const { argv: words, cwd, env, identity, descriptor3, ...rest } = { ...program, ...limits, ...changes };
-      return client.start({ argv: words, cwd, env, identity, descriptor3 }, rest);
+      return client.start({ argv: words, cwd, env, identity, descriptor3 }, rest, standby);
     },
     async printed(text) {
       await waitFor(() => (read("output").includes(text) ? true : undefined));

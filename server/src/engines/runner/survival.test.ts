@@ -211,13 +211,23 @@ describe("the protocol", () => {
     expect(run.read("output")).toBe("from version 1\n");
   });
 
+  test("a spec and an order of version 2 are run with what that version meant", async () => {
+    const run = runs.make();
+    mkdirSync(run.folder);
+    for (const name of ["spec", "order"]) copyFileSync(fixture(`${name}-2.json`), join(run.folder, `${name}.json`));
+    await runnerOn(run);
+    expect(await run.ended()).toMatchObject({ cause: "exited", exitCode: 0 });
+    expect(run.read("output")).toBe("from version 2\n");
+  });
+
   test("a spec of a later version is refused and named", async () => {
     const run = runs.make();
     mkdirSync(run.folder);
     const spec = { version: protocolVersion + 1, argv: ["/bin/true"], cwd: "/" };
     writeFileSync(join(run.folder, "spec.json"), JSON.stringify(spec));
     await runnerOn(run);
-    expect(await run.ended()).toMatchObject({ cause: "spawn-failed", message: expect.stringMatching(/version 2/) });
+    const named = new RegExp(`version ${protocolVersion + 1}`);
+    expect(await run.ended()).toMatchObject({ cause: "spawn-failed", message: expect.stringMatching(named) });
   });
 
   test("a status of version 1 is read, and one of a later version as far as it is known", () => {

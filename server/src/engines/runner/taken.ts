@@ -1,7 +1,8 @@
-import { closeSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseProcessHandle, type ProcessHandle } from "../detached-process/process-handle.ts";
 import { readFields } from "./fields.ts";
+import { firstToLink, isFirst } from "./first-to-link.ts";
 import { fileNames, render } from "./protocol.ts";
 
 /**
@@ -12,23 +13,7 @@ import { fileNames, render } from "./protocol.ts";
 export function take(folder: string, runner: ProcessHandle | null): boolean {
   const path = join(folder, fileNames.taken);
   if (runner === null) return isFirst(() => closeSync(openSync(path, "wx", 0o600)));
-  const own = `${path}.${process.pid}`;
-  writeFileSync(own, render({ runner }), { mode: 0o600, flush: true }); // whoever finds it after a power cut can read it
-  try {
-    return isFirst(() => linkSync(own, path));
-  } finally {
-    rmSync(own, { force: true });
-  }
-}
-
-function isFirst(make: () => void): boolean {
-  try {
-    make();
-    return true;
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
-    throw error;
-  }
+  return firstToLink(path, render({ runner }));
 }
 
 /** Undefined: nobody; null: the server. */

@@ -1,6 +1,6 @@
 import { isAbsolute } from "node:path";
 import { Fault } from "../../lib/fault.ts";
-import type { Identity, ProgramToConfine } from "./confined-program.ts";
+import type { Identity, ProgramToConfine, ShownFolder } from "./confined-program.ts";
 
 type Confinement = Pick<ProgramToConfine, "env" | "cwd" | "readOnly" | "writable" | "tmpFolder" | "userFolder">;
 
@@ -34,14 +34,18 @@ export const userFiles = ["passwd", "group", "nsswitch.conf"] as const;
 
 /** A parent first: mounted after its child it would hide it. */
 function renderFolders({ readOnly, writable }: Confinement): string[] {
+  const shown = (folder: ShownFolder, option: string): { path: string; at: string; option: string } => {
+    const { path, at } = typeof folder === "string" ? { path: folder, at: folder } : folder;
+    return { path: absolute(path), at: absolute(at), option };
+  };
   const folders = [
-    ...readOnly.map((path) => ({ path: absolute(path), option: "--ro-bind" })),
-    ...writable.map((path) => ({ path: absolute(path), option: "--bind" })),
+    ...readOnly.map((folder) => shown(folder, "--ro-bind")),
+    ...writable.map((folder) => shown(folder, "--bind")),
   ];
   const depth = (path: string): number => path.split("/").length;
   return folders
-    .sort((one, other) => depth(one.path) - depth(other.path))
-    .flatMap(({ path, option }) => [option, path, path]);
+    .sort((one, other) => depth(one.at) - depth(other.at))
+    .flatMap(({ path, at, option }) => [option, path, at]);
 }
 
 function absolute(path: string): string {

@@ -3,15 +3,18 @@ export interface Identity {
   readonly gid: number;
 }
 
+/** Seen under the same path, or `at` another: it holds the folder itself, wherever that is moved to meanwhile. */
+export type ShownFolder = string | { readonly path: string; readonly at: string };
+
 export interface ProgramToConfine {
   /** The program's file as seen from inside, then its arguments. */
   readonly argv: readonly string[];
   /** All the program gets. Values may be secret: they never stand in a command line. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** Seen under the same path; a folder deeper than another one decides for itself. */
-  readonly readOnly: readonly string[];
-  readonly writable: readonly string[];
+  /** A folder deeper than another one decides for itself. */
+  readonly readOnly: readonly ShownFolder[];
+  readonly writable: readonly ShownFolder[];
   /** Becomes /tmp. On disk, because a file system in memory would be memory that nobody counts. */
   readonly tmpFolder: string;
   /** Where `writeUserFiles` has put passwd and the like. */

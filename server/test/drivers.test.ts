@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
-import { runDriver, type Manner } from "../../../test/support/driver-run.ts";
-import { ensureSparkHome, type SparkHome } from "../spark-home/spark-home.ts";
+import { SET_UP_MS, sparkIsMissing } from "./support/connect-server.ts";
+import { runDriver, type Manner } from "./support/driver-run.ts";
+import { ensureSparkHome, type SparkHome } from "../src/engines/spark-home/spark-home.ts";
 
 const RUN_MS = 240_000;
 

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { findSparkHome, SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
-import { runDriver, type DriverEnd, type Manner, type ProgramToTry } from "../../../test/support/driver-run.ts";
-import { findR } from "../spark-home/find-r.ts";
-import type { SparkHome } from "../spark-home/spark-home.ts";
+import { findSparkHome, SET_UP_MS, sparkIsMissing } from "./support/connect-server.ts";
+import { runDriver, type DriverEnd, type Manner, type ProgramToTry } from "./support/driver-run.ts";
+import { findR } from "../src/engines/spark-home/find-r.ts";
+import type { SparkHome } from "../src/engines/spark-home/spark-home.ts";
 
 /**
  * What programs of every language do, started for themselves and by a driver that waited: nobody may see a difference.

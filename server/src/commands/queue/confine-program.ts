@@ -1,0 +1,40 @@
+import type { ProgramToRun } from "../../engines/runner/runner-client.ts";
+import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
+import { programFolders, type ProgramFolders, type UnixIdentity } from "./attempt-folders.ts";
+import type { DriverPlace, DriverProgram } from "./program-driver.ts";
+
+/**
+ * Where a program finds its folders. In a sandbox these are the same for all, wherever the attempt's are: so a driver that
+ * waited shows the same as one that was started for its program, and no program learns how our folders are laid out.
+ */
+export function placeInside({ kind }: Sandbox, folder: string): Omit<DriverPlace, "applicationId"> {
+  const { work, input, events } = programFolders(kind === "bubblewrap" ? "/headgate" : folder);
+  return { work, input, eventLogFolder: events };
+}
+
+export interface ConfinedPlace {
+  readonly folders: ProgramFolders;
+  readonly inside: Omit<DriverPlace, "applicationId">;
+  readonly identity: UnixIdentity | undefined;
+}
+
+export function confineProgram(
+  sandbox: Sandbox,
+  { argv, env, readOnly }: Pick<DriverProgram, "argv" | "env" | "readOnly">,
+  { folders, inside, identity }: ConfinedPlace,
+): ProgramToRun {
+  return sandbox.confine({
+    argv,
+    env,
+    cwd: inside.work,
+    readOnly: [...readOnly, { path: folders.input, at: inside.input }],
+    writable: [
+      { path: folders.work, at: inside.work },
+      { path: folders.events, at: inside.eventLogFolder },
+      folders.storage,
+    ],
+    tmpFolder: folders.tmp,
+    userFolder: folders.user,
+    identity,
+  });
+}

@@ -1,0 +1,184 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { useServer, type AccountClient } from "../../../test/support/given.ts";
+import { stubStandby } from "../../../test/support/stub-standby.ts";
+import { listProcesses } from "../../lib/process-table.ts";
+import { findBubblewrap } from "../../engines/sandbox/find-bubblewrap.ts";
+import { accountIdentity } from "./attempt-folders.ts";
+import { commandFiles } from "../command-files.ts";
+
+let digest = "same";
+const given = useServer({
+  driver: stubStandby(() => digest),
+  settings: { HEADGATE_TIMEOUT_CHECK_SECONDS: "1", HEADGATE_MEMORY_BUDGET: "300M" },
+});
+const { kind } = await findBubblewrap(accountIdentity(1));
+
+const PATIENCE = { timeout: 20_000 };
+
+/** There is room for three: each test leaves it to the next. */
+let accounts: AccountClient[] = [];
+afterEach(async () => {
+  for (const account of accounts) {
+    await account.put("/clusters/default/state", { state: "terminate" });
+    await untilNoneWaits(account);
+  }
+  accounts = [];
+});
+
+async function newAccount(): Promise<AccountClient> {
+  const account = await given.account();
+  accounts.push(account);
+  return account;
+}
+
+async function run(account: AccountClient, program: string, more: object = {}) {
+  const body = { command_type: "SparkCommand", language: "python", program, ...more };
+  const { id } = await account.post("/commands", body);
+  const ended = await account.get(`/commands/${id}?wait_seconds=25`);
+  const files = commandFiles(given.dataDir, account.accountId, id).attempt(1);
+  const read = (path: string): string => (existsSync(path) ? readFileSync(path, "utf8") : "");
+  const { attempts } = await account.get(`/commands/${id}/attempts`);
+  return {
+    id,
+    status: ended.status,
+    output: read(files.output),
+    log: read(files.log),
+    exitCode: attempts[0]?.exit_code,
+  };
+}
+
+function standbyFolders({ accountId }: AccountClient): string[] {
+  const folder = join(given.dataDir, "accounts", String(accountId), "standby");
+  return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
+}
+
+/** By the status that its runner writes. */
+async function untilOneWaits(account: AccountClient): Promise<string> {
+  const waiting = (): string[] =>
+    standbyFolders(account).filter((folder) => {
+      const path = join(folder, "status.json");
+      return existsSync(path) && readFileSync(path, "utf8").includes('"waiting"');
+    });
+  await expect.poll(waiting, PATIENCE).toHaveLength(1);
+  return waiting()[0] ?? "";
+}
+
+async function untilNoneWaits(account: AccountClient): Promise<void> {
+  await expect.poll(() => standbyFolders(account), PATIENCE).toEqual([]);
+}
+
+const waiters = async (): Promise<number> =>
+  (await listProcesses()).filter(({ commandLine }) => commandLine.includes("a-driver-that-waits")).length;
+
+describe.skipIf(kind !== "usable")("a driver that waits", () => {
+  test("runs the next program, which notices nothing, and is replaced", async () => {
+    const account = await newAccount();
+    const program =
+      'echo $MANNER >&2; pwd; ls -a . ../input | grep -v standby; id -un; echo "$COMMAND" > made; echo $ATTEMPT; exit 3';
+    const cold = await run(account, program);
+    const first = await untilOneWaits(account);
+    const warm = await run(account, program);
+    expect([cold.log, warm.log].map((text) => text.split("\n")[0])).toEqual(["cold", "standby"]);
+    expect(warm).toMatchObject({ status: "error", exitCode: 3, output: cold.output });
+    expect(existsSync(first)).toBe(false);
+    expect(await untilOneWaits(account)).not.toBe(first);
+  });
+
+  test("is not used for a program that does not fit, and waits on", async () => {
+    const account = await newAccount();
+    await run(account, "true");
+    const waiting = await untilOneWaits(account);
+    expect(await run(account, "echo $MANNER # unfit")).toMatchObject({ status: "done", output: "cold\n" });
+    expect(existsSync(waiting)).toBe(true);
+  });
+
+  test("belongs to one account", async () => {
+    const [one, other] = [await newAccount(), await newAccount()];
+    await run(one, "true");
+    await untilOneWaits(one);
+    expect(await run(other, "echo $MANNER")).toMatchObject({ status: "done", output: "cold\n" });
+  });
+
+  test("ends when what shaped it has changed, and the program starts cold", async () => {
+    const account = await newAccount();
+    await run(account, "true");
+    const old = await untilOneWaits(account);
+    digest = "changed";
+    try {
+      expect(await run(account, "echo $MANNER")).toMatchObject({ status: "done", output: "cold\n" });
+      await expect.poll(() => existsSync(old), PATIENCE).toBe(false);
+      await untilOneWaits(account);
+      expect(await run(account, "echo $MANNER")).toMatchObject({ status: "done", output: "standby\n" });
+    } finally {
+      digest = "same";
+    }
+  });
+
+  test("that is dead costs nothing but its speed", async () => {
+    const account = await newAccount();
+    await run(account, "true");
+    const waiting = await untilOneWaits(account);
+    const { runner } = JSON.parse(readFileSync(join(waiting, "status.json"), "utf8")) as { runner: { pid: number } };
+    process.kill(runner.pid, "SIGKILL");
+    expect(await run(account, "echo ran >> $JOURNAL; echo $MANNER")).toMatchObject({
+      status: "done",
+      output: "cold\n",
+    });
+    const journal = join(given.dataDir, "accounts", String(account.accountId), "storage/journal");
+    expect(readFileSync(journal, "utf8")).toBe("ran\n");
+  });
+
+  test("makes room for commands: memory that it takes keeps none waiting", async () => {
+    const account = await newAccount();
+    await run(account, "true");
+    await untilOneWaits(account);
+    const gate = join(given.dataDir, "accounts", String(account.accountId), "storage/gate");
+    const body = { command_type: "SparkCommand", language: "python" };
+    const program = `while [ ! -e ${gate} ]; do sleep 0.1; done # unfit`;
+    const ids: number[] = [];
+    for (let index = 0; index < 3; index += 1) ids.push((await account.post("/commands", { ...body, program })).id);
+    for (const id of ids) {
+      await expect.poll(() => account.get(`/commands/${id}`), PATIENCE).toMatchObject({ status: "running" });
+    }
+    await untilNoneWaits(account);
+    for (const id of ids) await account.put(`/commands/${id}`);
+    for (const id of ids) await account.get(`/commands/${id}?wait_seconds=25`);
+    await untilOneWaits(account);
+  });
+
+  test("ends with its cluster, and none is started for it any more", async () => {
+    const account = await newAccount();
+    await run(account, "true");
+    await untilOneWaits(account);
+    await account.put("/clusters/default/state", { state: "terminate" });
+    await expect.poll(() => account.get("/clusters/default/state"), PATIENCE).toMatchObject({ state: "DOWN" });
+    expect(standbyFolders(account)).toEqual([]);
+  });
+
+  test("is cancelled as any other, and times out", async () => {
+    const account = await newAccount();
+    await run(account, "true");
+    await untilOneWaits(account);
+    const timedOut = await run(account, "echo $MANNER; exec sleep 600", { timeout: 1 });
+    expect(timedOut).toMatchObject({ status: "error", output: "standby\n" });
+    expect(timedOut.log).toContain("timed out");
+    await untilOneWaits(account);
+    const body = { command_type: "SparkCommand", language: "python", program: "exec sleep 600" };
+    const { id } = await account.post("/commands", body);
+    await expect.poll(() => account.get(`/commands/${id}`), PATIENCE).toMatchObject({ pid: expect.any(Number) });
+    await account.put(`/commands/${id}`);
+    expect(await account.get(`/commands/${id}?wait_seconds=25`)).toMatchObject({ status: "cancelled" });
+  });
+
+  test("does not outlive the server that would give its order", async () => {
+    const account = await newAccount();
+    await run(account, "true");
+    await untilOneWaits(account);
+    expect(await waiters()).toBeGreaterThan(0);
+    accounts = [];
+    await given.app.stop();
+    expect(await waiters()).toBe(0);
+  });
+});

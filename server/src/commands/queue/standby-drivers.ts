@@ -1,0 +1,253 @@
+/**
+ * Drivers that wait for a program: one for each account, cluster and app whose last program one would have fitted, until
+ * the cluster ends. It is nothing but speed: whatever of it fails, a program starts cold. It lives in a folder that is laid
+ * out as an attempt is and becomes the attempt by a rename, with its runner in it.
+ *
+ *   wanted ──▶ starting ──▶ waiting ──take──▶ the attempt's own
+ *     ▲            │            │                    │ its end
+ *     │            └────────────┴── ended: memory, other contributions, end of the cluster, its time
+ *     └──────────────────────────────────────────────┘
+ *
+ * None outlives us: its order can only come from here. What a crash has left is ended at the next start, and after
+ * `WAIT_SECONDS` by its own runner.
+ */
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { openRunnerClient, type RunLimits, type RunnerClient } from "../../engines/runner/runner-client.ts";
+import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
+import type { Log } from "../../lib/log.ts";
+import { removeTree } from "../../lib/remove-tree.ts";
+import { placeKey, type SparkPlace } from "../warm/spark-place.ts";
+import { accountIdentity, makeStandby, moveStandby, writeInput } from "./attempt-folders.ts";
+import { confineProgram, placeInside } from "./confine-program.ts";
+import type { ProgramDriver, StandbyProgram } from "./program-driver.ts";
+
+export interface StandbyOptions {
+  readonly dataDir: string;
+  readonly driver: ProgramDriver;
+  readonly sandbox: Sandbox;
+  readonly limits: Pick<RunLimits, "leaseFile" | "leaseSeconds" | "logLimitBytes" | "graceSeconds" | "checkSeconds">;
+  readonly log: Log;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
+interface Standby {
+  readonly place: SparkPlace;
+  readonly digest: string;
+  readonly memoryMiB: number;
+  readonly folder: string;
+  readonly client: RunnerClient;
+  readonly startedAt: number;
+  /** Nobody here cares for it any more: it is taken, or being ended. */
+  readonly gone: AbortController;
+}
+
+interface Want {
+  readonly place: SparkPlace;
+  /** Its warm-up would slow down the very program that took the last one. */
+  readonly notBefore: number;
+}
+
+/** Memory of the node for drivers that wait. */
+export interface StandbyRoom {
+  /** Beside all that runs. */
+  readonly freeMiB: number;
+  /** Beside what is about to run, too. */
+  readonly spareMiB: number;
+}
+
+const WAIT_SECONDS = 3600;
+const AFTER_USE_MS = 30_000;
+const END_PATIENCE_MS = 5000;
+
+export class StandbyDrivers {
+  readonly #options: StandbyOptions;
+  readonly #standbys = new Map<string, Standby>();
+  readonly #wants = new Map<string, Want>();
+  /** Ends and starts under way. */
+  readonly #work = new Set<Promise<void>>();
+  #isStarting = false;
+  #isClosed = false;
+
+  constructor(options: StandbyOptions) {
+    this.#options = options;
+  }
+
+  /** Ends what was left of before. */
+  async clear(): Promise<void> {
+    const { dataDir } = this.#options;
+    for (const account of await listFolder(join(dataDir, "accounts"))) {
+      for (const name of await listFolder(this.#accountFolder(account))) {
+        const folder = join(this.#accountFolder(account), name);
+        if (!this.#standbys.has(folder)) await this.#endFolder(folder, openRunnerClient(folder));
+      }
+    }
+  }
+
+  /**
+   * Moves one to the attempt's folder, where it waits for its order. False: there is none; then nothing has changed.
+   * Either way the program is one for which one shall wait the next time.
+   */
+  async take(place: SparkPlace, digest: string, attempt: string): Promise<boolean> {
+    this.#want(place, this.#options.now() + AFTER_USE_MS);
+    const there = this.#of(place);
+    for (const each of there) if (each.digest !== digest) void this.#end(each);
+    const standby = there.find((each) => each.digest === digest);
+    if (standby === undefined) return false;
+    const view = await standby.client.observe();
+    if (view.state !== "waiting" || !view.isReady || !this.#standbys.delete(standby.folder)) return false;
+    standby.gone.abort();
+    try {
+      await moveStandby(standby.folder, attempt);
+      return true;
+    } catch (error) {
+      this.#options.log.warn({ err: error, place }, "a driver that waited could not be used");
+      void this.#end(standby);
+      return false;
+    }
+  }
+
+  /** A program of the place has ended: there is room for the next to be warmed up. */
+  noteEnd(place: SparkPlace): void {
+    if (this.#wants.has(placeKey(place))) this.#want(place, this.#options.now());
+  }
+
+  /** They never keep a command from running: what does not fit any more ends. What is wanted and fits is started. */
+  keepWithin({ freeMiB, spareMiB }: StandbyRoom): void {
+    for (const standby of this.#standbys.values()) {
+      if (this.reservedMiB() <= freeMiB) break;
+      void this.#end(standby);
+    }
+    if (this.#isStarting || this.#isClosed) return;
+    const isDue = ({ place, notBefore }: Want): boolean =>
+      notBefore <= this.#options.now() && this.#of(place).length === 0;
+    const due = [...this.#wants.values()].find(isDue);
+    if (due !== undefined) this.#start(due.place, spareMiB - this.reservedMiB());
+  }
+
+  reservedMiB(): number {
+    return [...this.#standbys.values()].reduce((sum, { memoryMiB }) => sum + memoryMiB, 0);
+  }
+
+  accounts(): number[] {
+    return [...new Set([...this.#standbys.values()].map(({ place }) => place.accountId))];
+  }
+
+  /** Ends those that match; none is started for them before their next program. */
+  async stop(matches: (place: SparkPlace) => boolean): Promise<void> {
+    for (const [key, { place }] of this.#wants) if (matches(place)) this.#wants.delete(key);
+    const found = [...this.#standbys.values()].filter(({ place }) => matches(place));
+    await Promise.all(found.map((standby) => this.#end(standby)));
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.stop(() => true);
+    await Promise.all(this.#work);
+    await this.stop(() => true); // what was being started
+  }
+
+  #want({ accountId, clusterId, appId }: SparkPlace, notBefore: number): void {
+    const place = { accountId, clusterId, appId };
+    this.#wants.set(placeKey(place), { place, notBefore });
+  }
+
+  #of(place: SparkPlace): Standby[] {
+    const key = placeKey(place);
+    return [...this.#standbys.values()].filter((each) => placeKey(each.place) === key);
+  }
+
+  /** One at a time. One that fails is not tried again before the next program of its place. */
+  #start(place: SparkPlace, spareMiB: number): void {
+    this.#isStarting = true;
+    const started = this.#tryToStart(place, spareMiB)
+      .catch((error: unknown) => {
+        this.#wants.delete(placeKey(place));
+        this.#options.log.warn({ err: error, place }, "no driver waits for the next program");
+      })
+      .finally(() => {
+        this.#isStarting = false;
+      });
+    void this.#track(started);
+  }
+
+  async #tryToStart(place: SparkPlace, spareMiB: number): Promise<void> {
+    const name = randomBytes(8).toString("hex");
+    const folder = join(this.#accountFolder(String(place.accountId)), name);
+    const program = await this.#options.driver.standby?.(place, placeInside(this.#options.sandbox, folder));
+    if (program === undefined) this.#wants.delete(placeKey(place));
+    else if (program.memoryMiB <= spareMiB && this.#wants.has(placeKey(place))) {
+      await this.#run(place, folder, program);
+    }
+  }
+
+  async #run(place: SparkPlace, folder: string, program: StandbyProgram): Promise<void> {
+    const { sandbox, limits, now } = this.#options;
+    const { digest, memoryMiB, greeting } = program;
+    const client = openRunnerClient(folder);
+    const standby = { place, digest, memoryMiB, folder, client, startedAt: now(), gone: new AbortController() };
+    this.#standbys.set(folder, standby);
+    try {
+      const { accountId } = place;
+      const identity = accountIdentity(accountId);
+      const inside = placeInside(sandbox, folder);
+      const folders = await makeStandby(folder, { accountId, identity, home: inside.work });
+      await writeInput(folders.input, program.files, identity);
+      const files = { outputFile: null, logFile: null };
+      const untimed = { timeoutSeconds: null, elapsedSeconds: 0 };
+      await client.start(
+        confineProgram(sandbox, program, { folders, inside, identity }),
+        { ...limits, ...files, ...untimed },
+        { greeting, waitSeconds: WAIT_SECONDS },
+      );
+    } catch (error) {
+      await this.#end(standby);
+      throw error;
+    }
+    if (standby.gone.signal.aborted)
+      await this.#end(standby); // meanwhile, when it was not there yet
+    else void this.#watch(standby);
+  }
+
+  /** One whose time is over is replaced; one that ended by itself would do so the next time, too. */
+  async #watch(standby: Standby): Promise<void> {
+    const { place, client, gone, startedAt } = standby;
+    await client.waitForEnd(gone.signal);
+    if (gone.signal.aborted) return;
+    if (this.#options.now() - startedAt < WAIT_SECONDS * 1000) this.#wants.delete(placeKey(place));
+    await this.#end(standby);
+  }
+
+  #end(standby: Standby): Promise<void> {
+    this.#standbys.delete(standby.folder);
+    standby.gone.abort();
+    return this.#track(this.#endFolder(standby.folder, standby.client));
+  }
+
+  async #endFolder(folder: string, client: RunnerClient): Promise<void> {
+    try {
+      if (!existsSync(folder)) return;
+      client.forsake();
+      if (!(await client.untilGone(AbortSignal.timeout(END_PATIENCE_MS)))) await client.kill();
+      await removeTree(folder);
+    } catch (error) {
+      this.#options.log.warn({ err: error, folder }, "a driver that waited could not be ended");
+    }
+  }
+
+  #track(work: Promise<void>): Promise<void> {
+    this.#work.add(work);
+    return work.finally(() => this.#work.delete(work));
+  }
+
+  #accountFolder(accountId: string): string {
+    return join(this.#options.dataDir, "accounts", accountId, "standby");
+  }
+}
+
+async function listFolder(path: string): Promise<string[]> {
+  return readdir(path).catch(() => []);
+}

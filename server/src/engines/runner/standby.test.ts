@@ -1,0 +1,153 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { removeTree } from "../../lib/remove-tree.ts";
+import { findProcess, type ProcessHandle } from "../detached-process/process-handle.ts";
+import { listSession } from "../detached-process/stop-session.ts";
+import type { Order } from "./protocol.ts";
+import { openRunnerClient } from "./runner-client.ts";
+import { makeStubRuns, type StubRun, type StubRuns } from "./stub-run.ts";
+
+/** Programs that wait for their order: shells that run what they are told, under real runners. */
+let runs: StubRuns;
+beforeEach(() => {
+  runs = makeStubRuns();
+});
+afterEach(async () => runs.dispose());
+
+const PATIENCE = { timeout: 10_000 };
+const GREETING = "READY\n";
+/** Half an order is none: it ends in the word `end`. */
+const waiter = 'echo READY; order=$(cat); case $order in *end) eval "${order%end}" ;; esac';
+
+const order = (input: string, changes: Partial<Order> = {}): Order => ({
+  input: `${input}\nend`,
+  timeoutSeconds: null,
+  checkSeconds: 1,
+  elapsedSeconds: 0,
+  ...changes,
+});
+
+interface Waiting {
+  readonly run: StubRun;
+  readonly runner: ProcessHandle;
+  readonly driver: ProcessHandle;
+}
+
+async function startWaiting(script = waiter, waitSeconds = 60): Promise<Waiting> {
+  const run = runs.make();
+  const runner = await run.start(script, {}, { greeting: GREETING, waitSeconds });
+  await expect.poll(() => run.client.observe(), PATIENCE).toMatchObject({ state: "waiting", isReady: true });
+  const { driver } = JSON.parse(run.read("status.json")) as { driver: ProcessHandle }; // written by the runner
+  return { run, runner, driver };
+}
+
+async function expectNothingLeft({ runner, driver }: Waiting): Promise<void> {
+  const left = async (): Promise<unknown[]> => [
+    await findProcess(runner),
+    ...(await listSession(runner)),
+    ...(await listSession(driver)),
+  ];
+  await expect.poll(left, PATIENCE).toEqual(["gone"]);
+}
+
+describe("a program that waits", () => {
+  test("runs its one order; its output is what follows the greeting", async () => {
+    const { run } = await startWaiting(`echo early >&2; ${waiter}`);
+    run.client.order(order("echo out; echo err >&2; exit 3"));
+    run.client.order(order("echo twice"));
+    expect(run.client.forsake()).toBe(false);
+    expect(await run.ended()).toMatchObject({ cause: "exited", exitCode: 3, startedAt: expect.any(String) });
+    expect([run.read("output"), run.read("log")]).toEqual(["out\n", "early\nerr\n"]);
+  });
+
+  test("goes along when its folder is moved, and answers from there", async () => {
+    const { run } = await startWaiting();
+    const moved = join(runs.base, "elsewhere/attempt");
+    mkdirSync(dirname(moved));
+    renameSync(run.folder, moved);
+    const client = openRunnerClient(moved);
+    client.order(order("echo moved"));
+    expect(await client.waitForEnd()).toMatchObject({ state: "ended", status: { exitCode: 0 } });
+    expect(readFileSync(join(moved, "output"), "utf8")).toBe("moved\n");
+    expect(existsSync(run.folder)).toBe(false);
+  });
+
+  test("is cancelled and times out by its order, whose time begins with it", async () => {
+    const { run } = await startWaiting();
+    run.client.order(order("sleep 600", { timeoutSeconds: 11, elapsedSeconds: 10 }));
+    const status = await run.ended();
+    expect(status).toMatchObject({ cause: "timeout", message: expect.stringContaining("after 11 s") });
+    expect(Date.parse(status.endedAt ?? "") - Date.parse(status.startedAt ?? "")).toBeLessThan(9000);
+    const other = await startWaiting();
+    other.run.client.order(order("sleep 600"));
+    await other.run.running();
+    await other.run.client.cancel();
+    expect(await other.run.ended()).toMatchObject({ cause: "cancelled" });
+  });
+
+  test("that is forsaken gets no order any more, and ends", async () => {
+    const waiting = await startWaiting();
+    const { client } = waiting.run;
+    expect(client.forsake()).toBe(true);
+    expect(client.forsake()).toBe(true);
+    client.order(order("echo ran"));
+    expect(await client.untilGone(AbortSignal.timeout(10_000))).toBe(true);
+    await expectNothingLeft(waiting);
+    expect(await client.observe()).toMatchObject({ state: "ended", status: { cause: "unused", startedAt: null } });
+    expect(waiting.run.read("output")).toBe("");
+  });
+
+  test.each([
+    ["ends by itself", "echo READY; exec sleep 0.3"],
+    ["does not greet", "echo something else; exec sleep 600"],
+  ])("and %s has not run", async (_what, script) => {
+    const run = runs.make();
+    await run.start(script, {}, { greeting: GREETING, waitSeconds: 60 });
+    expect(await run.ended()).toMatchObject({ cause: "unused", startedAt: null, exitCode: null });
+  });
+
+  test("does so no longer than it may", async () => {
+    const waiting = await startWaiting(waiter, 1);
+    expect(await waiting.run.ended()).toMatchObject({ cause: "unused" });
+    await expectNothingLeft(waiting);
+  });
+});
+
+describe("when processes and folders go away", () => {
+  test("kill -9 of a runner that waits leaves nothing that ran, and nothing running", async () => {
+    const waiting = await startWaiting();
+    process.kill(waiting.runner.pid, "SIGKILL");
+    await expectNothingLeft(waiting);
+    expect(await waiting.run.client.observe()).toMatchObject({ state: "lost", mayHaveRun: false });
+  });
+
+  test("an order that a dead runner cannot read any more has not run", async () => {
+    const waiting = await startWaiting();
+    process.kill(waiting.runner.pid, "SIGSTOP");
+    waiting.run.client.order(order("echo ran"));
+    expect(await waiting.run.client.observe()).toMatchObject({ state: "starting" });
+    process.kill(waiting.runner.pid, "SIGKILL");
+    await expectNothingLeft(waiting);
+    expect(await waiting.run.client.observe()).toMatchObject({ state: "lost", mayHaveRun: false });
+    expect(waiting.run.read("output")).toBe("");
+  });
+
+  test("kill -9 of a runner behind its order is a run that may have been", async () => {
+    const waiting = await startWaiting();
+    waiting.run.client.order(order("echo begun; sleep 600"));
+    await waiting.run.printed("begun");
+    process.kill(waiting.runner.pid, "SIGKILL");
+    await expectNothingLeft(waiting);
+    expect(await waiting.run.client.observe()).toMatchObject({ state: "lost", mayHaveRun: true });
+  });
+
+  test("a folder that is removed ends what waits in it, also when another takes its place", async () => {
+    const waiting = await startWaiting();
+    await removeTree(waiting.run.folder);
+    mkdirSync(waiting.run.folder);
+    writeFileSync(join(waiting.run.folder, "order.json"), JSON.stringify({ version: 2, order: order("echo ran") }));
+    await expectNothingLeft(waiting);
+    expect(waiting.run.read("output")).toBe("");
+  });
+});

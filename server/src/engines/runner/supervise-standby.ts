@@ -1,0 +1,85 @@
+import { watch } from "node:fs";
+import { collect, conclude, type Run } from "./conclude-run.ts";
+import { markOf } from "./mark.ts";
+import { readOrder } from "./order.ts";
+import { fileNames, type Order, type RunStatus, type Standby } from "./protocol.ts";
+import { superviseDriver } from "./supervise-driver.ts";
+import { watchForEnd } from "./watch-for-end.ts";
+
+/**
+ * A program that waits for its order. It runs from the start, and does nothing of anybody's before `running` is on the
+ * disk: an end before that, whatever its reason, leaves a folder that was never run.
+ */
+export async function superviseStandby(
+  folder: string,
+  run: Run,
+  { greeting, waitSeconds }: Standby,
+  status: RunStatus,
+): Promise<RunStatus> {
+  const { file, spec, driver } = run;
+  const { bootId } = status.runner;
+  const whileWaiting = { timeoutSeconds: waitSeconds, checkSeconds: 1, elapsedSeconds: 0 };
+  let check = watchForEnd(folder, { ...spec, ...whileWaiting }, bootId);
+  let current: RunStatus = { ...status, driver: driver.handle };
+  const begin = (order: Order): void => {
+    const checkOrder = watchForEnd(folder, { ...spec, ...order }, bootId);
+    const tooLate = checkOrder();
+    if (tooLate !== undefined) return supervision.end({ ...tooLate, graceMs: 0 });
+    const running: RunStatus = { ...current, state: "running", startedAt: new Date().toISOString() };
+    file.write(running);
+    check = checkOrder;
+    current = running;
+    driver.handOver(order.input);
+  };
+  const attempt = (work: () => void): void => {
+    try {
+      work();
+    } catch (error) {
+      supervision.end(unused(error instanceof Error ? error.message : String(error)));
+    }
+  };
+  const look = (): void => {
+    if (current.state !== "waiting" || supervision.reason() !== undefined) return;
+    attempt(() => {
+      const order = readOrder(folder);
+      if (order === null) supervision.end(unused("it was not needed"));
+      else if (order !== undefined) begin(order);
+    });
+  };
+  const tick = (): ReturnType<typeof check> => {
+    look();
+    return check();
+  };
+  const supervision = superviseDriver(driver, markOf(status.runner), tick, () => file.touch());
+  const collected = collect(run, supervision, {
+    text: greeting,
+    onGreeting(isRight) {
+      if (!isRight) return supervision.end(unused("it did not greet"));
+      current = { ...current, state: "waiting" };
+      attempt(() => file.write(current));
+      look();
+    },
+  });
+  file.write(current);
+  driver.release();
+  const watcher = watchFor(folder, look);
+  const { exit, end } = await conclude(folder, run, supervision, collected);
+  watcher?.close();
+  return current.state === "running" ? { ...current, ...exit, ...end } : { ...status, ...end, cause: "unused" };
+}
+
+function unused(message: string): { cause: "unused"; message: string; graceMs: number } {
+  return { cause: "unused", message, graceMs: 0 };
+}
+
+/** An order is noticed at once; where no watches are left, at the next tick. */
+function watchFor(folder: string, look: () => void): { close(): void } | undefined {
+  try {
+    const onChange = (_event: string, name: string | null): void => {
+      if (name === null || name === fileNames.order) look();
+    };
+    return watch(folder, onChange).on("error", () => undefined);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,98 @@
+import { spawnSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { LiveRun, RunState } from "../src/commands/queue/executor.ts";
+import { accountIdentity } from "../src/commands/queue/attempt-folders.ts";
+import { findBubblewrap } from "../src/engines/sandbox/find-bubblewrap.ts";
+import { listProcesses } from "../src/lib/process-table.ts";
+import { journalOf, place, standbyParts, type Step } from "./support/standby-steps.ts";
+
+/**
+ * kill -9 of a node at each step of handing a program to a driver that waits. Whatever the next node finds, the program
+ * runs once: what it must not run again it finds running or ended, and what it may claim again has not begun.
+ */
+const PATIENCE = { timeout: 20_000 };
+const program = "echo ran >> $JOURNAL; echo $MANNER";
+const { kind } = await findBubblewrap(accountIdentity(place.accountId));
+
+let dataDir: string;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), "headgate-standby-"));
+  chmodSync(dataDir, 0o711);
+  mkdirSync(join(dataDir, "accounts"), { mode: 0o711 });
+});
+afterEach(async () => {
+  const left = (await processes()).filter(({ commandLine }) => commandLine.includes("runner.mjs"));
+  for (const { pid } of left) process.kill(pid, "SIGKILL");
+  await expect.poll(processes, PATIENCE).toEqual([]);
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+/** Of this test, by the folder that their runner was started with. */
+async function processes() {
+  return (await listProcesses()).filter(({ commandLine }) => commandLine.includes(dataDir));
+}
+
+function crashBehind(step: Step): void {
+  const main = join(import.meta.dirname, "support/standby-crash-main.ts");
+  const { signal, stderr } = spawnSync(process.execPath, [main, dataDir, step, program], { encoding: "utf8" });
+  expect(signal, stderr).toBe("SIGKILL");
+}
+
+const journal = (): string => (existsSync(journalOf(dataDir)) ? readFileSync(journalOf(dataDir), "utf8") : "");
+
+async function endOf(live: LiveRun): Promise<RunState> {
+  const ended = async (): Promise<string> => (await live.look()).state;
+  await expect.poll(ended, PATIENCE).not.toBe("running");
+  return live.look();
+}
+
+async function runAgain(): Promise<RunState> {
+  const { executor, run } = await standbyParts(dataDir, program);
+  const live = await (await executor.prepare(run)).spawn();
+  await live.begin();
+  return endOf(live);
+}
+
+describe.skipIf(kind !== "usable")("a node that is killed", () => {
+  test("while a driver waits leaves one that the next node ends", async () => {
+    crashBehind("waiting");
+    expect((await processes()).length).toBeGreaterThan(0);
+    const { standbys } = await standbyParts(dataDir, program);
+    await standbys.clear();
+    await expect.poll(processes, PATIENCE).toEqual([]);
+    expect(readdirSync(join(dataDir, "accounts", String(place.accountId), "standby"))).toEqual([]);
+    expect(journal()).toBe("");
+  });
+
+  test.each<Step>(["taken", "prepared"])(
+    "behind the step %s has no handle: the next claim runs it once",
+    async (step) => {
+      crashBehind(step);
+      expect(await runAgain()).toMatchObject({ state: "ended", kind: "succeeded" });
+      await expect.poll(processes, PATIENCE).toEqual([]);
+      expect(journal()).toBe("ran\n");
+    },
+  );
+
+  test("behind the stored handle and before the order: it never began, and the next claim runs it once", async () => {
+    crashBehind("spawned");
+    const { executor, run } = await standbyParts(dataDir, program);
+    expect(await endOf(await executor.adopt(run, {}))).toEqual({ state: "never-began" });
+    expect(journal()).toBe("");
+    expect(await runAgain()).toMatchObject({ state: "ended", kind: "succeeded" });
+    await expect.poll(processes, PATIENCE).toEqual([]);
+    expect(journal()).toBe("ran\n");
+  });
+
+  test("behind the order: it is found, and has run once", async () => {
+    crashBehind("ordered");
+    const { executor, run } = await standbyParts(dataDir, program);
+    expect(await endOf(await executor.adopt(run, {}))).toMatchObject({ state: "ended", kind: "succeeded" });
+    expect(readFileSync(run.files.output, "utf8")).toBe("standby\n");
+    await expect.poll(processes, PATIENCE).toEqual([]);
+    expect(journal()).toBe("ran\n");
+  });
+});

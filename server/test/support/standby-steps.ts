@@ -1,0 +1,54 @@
+import { join } from "node:path";
+import { pino } from "pino";
+import { commandFiles } from "../../src/commands/command-files.ts";
+import { accountIdentity } from "../../src/commands/queue/attempt-folders.ts";
+import type { Executor, Run } from "../../src/commands/queue/executor.ts";
+import { programExecutor } from "../../src/commands/queue/program-executor.ts";
+import { StandbyDrivers } from "../../src/commands/queue/standby-drivers.ts";
+import { monotonicMs } from "../../src/engines/runner/monotonic.ts";
+import { findBubblewrap } from "../../src/engines/sandbox/find-bubblewrap.ts";
+import { openSandbox } from "../../src/engines/sandbox/sandbox.ts";
+import { stubStandby } from "./stub-standby.ts";
+
+/** What a node has of drivers that wait, without its queue: for tests that stop between two of its steps. */
+export interface StandbyParts {
+  readonly standbys: StandbyDrivers;
+  readonly executor: Executor;
+  readonly run: Run;
+}
+
+export const place = { accountId: 7, clusterId: 1, appId: null };
+
+/** The steps of a hand-over, each with all before it. */
+export type Step = "waiting" | "taken" | "prepared" | "spawned" | "ordered";
+
+export async function standbyParts(dataDir: string, programText: string): Promise<StandbyParts> {
+  const sandbox = openSandbox("bubblewrap", await findBubblewrap(accountIdentity(place.accountId)));
+  const driver = stubStandby();
+  const limits = { leaseFile: null, leaseSeconds: 600, logLimitBytes: 1_000_000, checkSeconds: 1 };
+  const log = pino({ level: "silent" });
+  const standbys = new StandbyDrivers({
+    dataDir,
+    driver,
+    sandbox,
+    limits: { ...limits, graceSeconds: 5 },
+    log,
+    now: monotonicMs,
+  });
+  const isolation = { isolated: true, firstAccountId: () => Promise.resolve(undefined) };
+  const command = { id: 3, ...place, pool: null, commandType: "SparkCommand", command: {}, resolvedMacros: null };
+  const run = {
+    command,
+    programText,
+    requestId: "r",
+    attempt: 1,
+    fence: 1,
+    timeoutSeconds: 60,
+    elapsedSeconds: 0,
+    files: commandFiles(dataDir, place.accountId, command.id).attempt(1),
+  };
+  return { standbys, executor: programExecutor({ driver, sandbox, isolation, standbys, ...limits }), run };
+}
+
+export const journalOf = (dataDir: string): string =>
+  join(dataDir, "accounts", String(place.accountId), "storage/journal");
