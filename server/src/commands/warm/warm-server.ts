@@ -58,6 +58,7 @@ export class WarmServer {
       ...address,
       token: token === undefined ? undefined : new Secret(token),
       sessionUser: `account${this.record.place.accountId}`,
+      storedResults: !this.isRemote,
       log: this.#log,
     });
     try {

@@ -38,7 +38,7 @@ const SYNC_BYTES = 4 * 1024 * 1024;
 const UNSYNCED_LIMIT_BYTES = 2 * SYNC_BYTES;
 const SYNC_AFTER_MS = 100;
 /** Spark puts as many rows into a batch as 4 MiB hold, one at least. */
-const LARGEST_BATCH_BYTES = 512 * 1024 * 1024;
+const LARGEST_BATCH_BYTES = 64 * 1024 * 1024;
 
 /** What an earlier run of the statement left is thrown away. */
 export async function createSpool(place: SpoolPlace): Promise<SpoolWriter> {

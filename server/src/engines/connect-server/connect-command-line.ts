@@ -56,6 +56,8 @@ export function connectCommandLine(
       "-XX:+UseSerialGC",
       // Spark keeps a folder there that belongs to whoever made it first.
       `-Djava.io.tmpdir=${work}`,
+      // One that has lost a thread this way answers no more, and holds its commands for ever.
+      "-XX:+ExitOnOutOfMemoryError",
       `-Dlog4j2.configurationFile=${pathToFileURL(`${input}/log4j2.properties`).href}`,
       ...classData(home, extraClassPath),
       ...javaOptions,
@@ -110,10 +112,15 @@ function serverRules(token: string): Record<string, string> {
     "spark.connect.grpc.binding.address": "127.0.0.1",
     "spark.connect.grpc.binding.port": "0",
     "spark.connect.authenticate.token": token,
+    // Ours: the scheduler's pool of a statement comes by a header.
+    "spark.connect.grpc.interceptor.classes": "headgate.connect.PoolInterceptor",
+    "spark.connect.extensions.command.classes": "org.apache.spark.sql.connect.headgate.StoredResults",
     "spark.connect.execute.manager.detachedTimeout": DETACHED,
     "spark.connect.execute.reattachable.enabled": "true",
     // What was sent and may have to be sent again: more than the spool leaves unsynced.
     "spark.connect.execute.reattachable.observerRetryBufferSize": "64m",
+    // A batch is held as a whole where it is kept and where it is rendered.
+    "spark.connect.grpc.arrow.maxBatchSize": "4m",
     "spark.connect.session.manager.defaultSessionTimeout": DETACHED,
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

@@ -36,8 +36,8 @@ export interface MessageStream<O extends DescMessage> {
 }
 
 const MIB = 1024 * 1024;
-/** A part of a result has two MiB; servers before 4.1 send whole batches. */
-const LARGEST_MESSAGE = 512 * MIB;
+/** A part of a result has two MiB; servers before 4.1 send whole batches, of up to 4 MiB or of one row. */
+const LARGEST_MESSAGE = 65 * MIB;
 const UNARY_LIMIT_MS = 30_000;
 
 const channelOptions = {

@@ -1,0 +1,83 @@
+package org.apache.spark.sql.connect.headgate
+
+import org.apache.spark.SparkEnv
+import org.apache.spark.connect.proto
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.connect.config.Connect
+import org.apache.spark.sql.connect.planner.SparkConnectPlanner
+import org.apache.spark.sql.connect.plugin.CommandPlugin
+import org.apache.spark.sql.connect.service.ExecuteHolder
+import org.apache.spark.sql.execution.{CommandResultExec, LocalTableScanExec, SQLExecution}
+import org.apache.spark.sql.execution.arrow.ArrowConverters
+import org.apache.spark.sql.types.StructType
+import org.sparkproject.connect.protobuf
+
+/**
+ * Runs a relation so that its result may be larger than the server's heap. Connect itself holds whole partitions until
+ * they are sent, and all that was made and is not read yet. Here tasks put what is large on disk, batch by batch, and
+ * nothing is taken from there before the reader wants more. The package is Connect's, for what it keeps for its own.
+ */
+final class StoredResults extends CommandPlugin {
+  override def process(command: Array[Byte], planner: SparkConnectPlanner): Boolean = {
+    val any = protobuf.Any.parseFrom(command)
+    val isOurs = any.getTypeUrl == StoredResults.TypeUrl
+    if (isOurs) StoredResults.run(proto.Relation.parseFrom(any.getValue), planner)
+    isOurs
+  }
+}
+
+object StoredResults {
+  /** As `statement-plan.ts` sends it. */
+  val TypeUrl = "headgate/spark.connect.Relation"
+  /** As Connect's own: the size is an estimate. */
+  private val SizeShare = 0.7
+
+  private def run(relation: proto.Relation, planner: SparkConnectPlanner): Unit = {
+    val holder = planner.executeHolderOpt.getOrElse(throw new IllegalStateException("outside of an execution"))
+    val tracker = holder.eventsManager.createQueryPlanningTracker()
+    val data = Dataset.ofRows(holder.session, planner.transformRelation(relation), tracker)
+    val sender = new BatchSender(holder)
+    sender.sendSchema(data.schema)
+    val format = batchFormat(holder, data.schema)
+    data.queryExecution.executedPlan match {
+      case local: LocalTableScanExec => format.batches(local.rows.iterator).foreach(sender.send)
+      case command: CommandResultExec => format.batches(command.rows.iterator).foreach(sender.send)
+      case plan =>
+        SQLExecution.withNewExecutionId(data.queryExecution, Some("collectArrow")) {
+          new StoredJob(plan.execute(), format, sender).run()
+        }
+    }
+    if (sender.isEmpty) sender.send(Batch(format.empty, 0))
+  }
+
+  private def batchFormat(holder: ExecuteHolder, schema: StructType): BatchFormat = {
+    val conf = holder.session.sessionState.conf
+    BatchFormat(
+      schema,
+      conf.arrowMaxRecordsPerBatch,
+      (SparkEnv.get.conf.get(Connect.CONNECT_GRPC_ARROW_MAX_BATCH_SIZE) * SizeShare).toLong,
+      conf.sessionLocalTimeZone,
+      conf.arrowUseLargeVarTypes)
+  }
+}
+
+/** An Arrow stream of its own, and how many rows are in it. */
+final case class Batch(bytes: Array[Byte], rows: Long)
+
+/** How rows become batches, as Connect makes them. */
+final case class BatchFormat(
+    schema: StructType,
+    maxRows: Long,
+    maxBytes: Long,
+    timeZone: String,
+    largeVarTypes: Boolean) {
+  def batches(rows: Iterator[InternalRow]): Iterator[Batch] = {
+    val made = ArrowConverters.toBatchWithSchemaIterator(
+      rows, schema, maxRows, maxBytes, timeZone, errorOnDuplicatedFieldNames = false, largeVarTypes)
+    made.map(bytes => Batch(bytes, made.rowCountInLastBatch))
+  }
+
+  def empty: Array[Byte] =
+    ArrowConverters.createEmptyArrowBatch(schema, timeZone, errorOnDuplicatedFieldNames = false, largeVarTypes)
+}
