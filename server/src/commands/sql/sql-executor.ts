@@ -16,8 +16,8 @@ export interface SqlExecutorOptions {
 
 /** Statements count from 0. */
 const NONE = -1;
-/** Read by the interceptor in the server. */
-const POOL_HEADER = "x-headgate-pool";
+/** Read by the interceptor in the server (`jvm/connect/PoolInterceptor.scala`); as bytes, since a name may be any text. */
+const POOL_HEADER = "headgate-pool-bin";
 
 /** Queries, on the warm server of their account, cluster and app. They have no process of their own. */
 export function sqlExecutor({ servers, isolation, unready, checkSeconds }: SqlExecutorOptions): Executor {
@@ -29,7 +29,7 @@ export function sqlExecutor({ servers, isolation, unready, checkSeconds }: SqlEx
     return new SqlRun(
       run,
       { acquire: () => servers.acquire(place), reacquire: (name) => servers.reacquire(name, place) },
-      pool === null ? {} : { [POOL_HEADER]: encodeURIComponent(pool) },
+      pool === null ? {} : { [POOL_HEADER]: pool },
       checkSeconds,
     );
   };
