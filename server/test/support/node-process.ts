@@ -24,7 +24,7 @@ export async function startNode(
   connection: ClientConfig,
   settings: Record<string, string> = {},
 ): Promise<NodeProcess> {
-  const child = spawn(process.execPath, ["--max-semi-space-size=1", program], {
+  const child = spawn(process.execPath, ["--max-semi-space-size=4", program], {
     stdio: ["ignore", "pipe", "inherit"],
     env: {
       PATH: process.env.PATH ?? "",
