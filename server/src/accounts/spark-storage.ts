@@ -8,7 +8,10 @@ import { DEFAULT_REGION, storageFolder } from "./account-storage.ts";
 import { openCredential } from "./credentials.ts";
 import { readAccount } from "./store/account.ts";
 
-/** What an account's storage adds to its Sparks: its own folder, and S3 with its own keys and endpoint. */
+/**
+ * What an account's storage adds to its Sparks: its own folder, and S3 with its own keys and endpoint. Tables that name
+ * no place of their own are in the account's location on S3 where it has one, for every node to read, else in the folder.
+ */
 export function sparkStorage(
   db: Database,
   keys: KeyRing,
@@ -17,17 +20,23 @@ export function sparkStorage(
   return async (accountId) => {
     const account = await readAccount(db.accountReader(accountId));
     const folder = storageFolder(dataDir, accountId);
-    const own = {
-      writable: [folder],
-      properties: { "spark.sql.warehouse.dir": pathToFileURL(join(folder, "warehouse")).href },
-    };
+    const tablesAt = (warehouse: string) => ({ "spark.sql.warehouse.dir": warehouse });
+    const own = { writable: [folder], properties: tablesAt(pathToFileURL(join(folder, "warehouse")).href) };
     const accessKey = openCredential(keys, account, "storageAccessKey")?.reveal();
     const secretKey = openCredential(keys, account, "storageSecretKey")?.reveal();
     if (accessKey === undefined || secretKey === undefined) return own;
     const endpoint = account.storageEndpoint ?? s3Endpoint;
     const s3 = s3Properties(accessKey, secretKey, account.awsRegion ?? DEFAULT_REGION, endpoint);
-    return { ...own, properties: { ...own.properties, ...s3 } };
+    const place = s3Place(account.defaultLocation);
+    const tables = place === undefined ? own.properties : tablesAt(`${place}/warehouse`);
+    return { ...own, properties: { ...tables, ...s3 } };
   };
+}
+
+/** As Hadoop calls it; undefined: it is no place on S3. */
+function s3Place(location: string | null): string | undefined {
+  const [, place] = /^s3[an]?:\/\/(.+?)\/*$/.exec(location ?? "") ?? [];
+  return place === undefined ? undefined : `s3a://${place}`;
 }
 
 const S3A = "spark.hadoop.fs.s3a";
