@@ -79,3 +79,15 @@ test("what is larger than the node runs alone", () => {
   const plan = planClaims([waiting(1)], caps, { budgetMiB: 1000, usedMiB: 0 }, () => 64_000, now);
   expect(plan.claims).toMatchObject([{ memoryMiB: 1000 }]);
 });
+
+test("what commands of one place share is needed once", () => {
+  const queries = [waiting(1), waiting(1), waiting(1), waiting(2)];
+  const need = ({ clusterId }: Candidate) => ({ memoryMiB: 600, sharedBy: `cluster ${clusterId}` });
+  const { claims, shortOfMemory } = planClaims(queries, caps, { budgetMiB: 1000, usedMiB: 0 }, need, now);
+  expect(claims.map(({ candidate, memoryMiB }) => [candidate.accountId, memoryMiB])).toEqual([
+    [1, 600],
+    [1, 0],
+    [1, 0],
+  ]);
+  expect(shortOfMemory).toEqual([queries[3]?.id]);
+});

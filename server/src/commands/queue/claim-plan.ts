@@ -19,6 +19,12 @@ export interface NodeRoom {
   readonly usedMiB: number;
 }
 
+/** Memory that commands with the same `sharedBy` need once. */
+export interface SharedNeed {
+  readonly memoryMiB: number;
+  readonly sharedBy: string;
+}
+
 /** After so long nothing else is taken before it, so that small commands cannot keep a large one out for ever. */
 const PATIENCE_MS = 60_000;
 
@@ -31,7 +37,7 @@ export function planClaims(
   candidates: readonly Candidate[],
   caps: Caps,
   room: NodeRoom,
-  memoryOf: (candidate: Candidate) => number,
+  memoryOf: (candidate: Candidate) => number | SharedNeed,
   now: Date,
 ): ClaimPlan {
   const queues = [...Map.groupBy(candidates, ({ clusterId }) => clusterId).values()].map((queue) => [...queue]);
@@ -39,6 +45,7 @@ export function planClaims(
   const clusters = new Map(candidates.map((each) => [each.clusterId, each.clusterRunning]));
   const claims: PlannedClaim[] = [];
   const shortOfMemory: number[] = [];
+  const shared = new Set<string>();
   let usedMiB = room.usedMiB;
   let missingMiB = 0;
 
@@ -53,7 +60,11 @@ export function planClaims(
       queue.length = 0;
       continue;
     }
-    const memoryMiB = Math.min(memoryOf(next), room.budgetMiB);
+    const need = memoryOf(next);
+    const sharedBy = typeof need === "number" ? undefined : need.sharedBy;
+    const fullMiB = typeof need === "number" ? need : need.memoryMiB;
+    const isThere = sharedBy !== undefined && shared.has(sharedBy);
+    const memoryMiB = isThere ? 0 : Math.min(fullMiB, room.budgetMiB);
     if (usedMiB + memoryMiB > room.budgetMiB) {
       if (shortOfMemory.length === 0) missingMiB = usedMiB + memoryMiB - room.budgetMiB;
       shortOfMemory.push(next.id);
@@ -62,6 +73,7 @@ export function planClaims(
       continue;
     }
     claims.push({ candidate: next, memoryMiB });
+    if (sharedBy !== undefined) shared.add(sharedBy);
     usedMiB += memoryMiB;
     accounts.set(next.accountId, ofAccount + 1);
     clusters.set(next.clusterId, ofCluster + 1);

@@ -13,8 +13,9 @@ import {
   type ClaimedCommand,
   type SettledCommand,
 } from "../store/queue.ts";
-import { planClaims, type ClaimPlan } from "./claim-plan.ts";
+import { planClaims, type ClaimPlan, type SharedNeed } from "./claim-plan.ts";
 import { ConductedRun, type ConductServices } from "./conduct-run.ts";
+import type { Executor, RunnableCommand } from "./executor.ts";
 import { repeat, type Repetition, type Worked } from "./repeat.ts";
 import { settlementOf } from "./settlement.ts";
 import type { StandbyDrivers, StandbyRoom } from "./standby-drivers.ts";
@@ -182,11 +183,13 @@ export class Dispatcher {
     }
     const candidates = await listCandidates(db.system, CANDIDATES_PER_CLUSTER);
     const clusterReasons = await this.#useClusters(candidates);
-    const ready = candidates.filter((candidate) => candidate.isClusterUp && executorOf(candidate).unready() === null);
+    const ready = candidates.filter(
+      (candidate) => candidate.isClusterUp && executorOf(candidate).unready(candidate) === null,
+    );
     const ofRuns = [...this.#runs.values()].reduce((sum, { memoryMiB }) => sum + memoryMiB, 0);
     const usedMiB = ofRuns + sharedMemory.reservedMiB();
     const room = { budgetMiB: node.memoryBudgetMiB, usedMiB };
-    const plan = planClaims(ready, caps, room, (each) => executorOf(each).memoryMiB(each), new Date());
+    const plan = planClaims(ready, caps, room, (each) => needOf(executorOf(each), each), new Date());
     this.#situation = { ...this.#situation, candidates, clusterReasons, plan };
     standbys?.keepWithin(roomForStandbys(plan, node.memoryBudgetMiB - usedMiB));
     if (plan.missingMiB > 0) sharedMemory.evict(plan.missingMiB);
@@ -250,4 +253,10 @@ export class Dispatcher {
 function roomForStandbys({ claims, shortOfMemory }: ClaimPlan, freeMiB: number): StandbyRoom {
   if (shortOfMemory.length > 0) return { freeMiB: 0, spareMiB: 0 };
   return { freeMiB, spareMiB: freeMiB - claims.reduce((sum, { memoryMiB }) => sum + memoryMiB, 0) };
+}
+
+function needOf(executor: Executor, command: RunnableCommand): number | SharedNeed {
+  const memoryMiB = executor.memoryMiB(command);
+  const sharedBy = executor.sharedBy?.(command);
+  return sharedBy === undefined ? memoryMiB : { memoryMiB, sharedBy };
 }

@@ -13,12 +13,14 @@ import type { ResultTable } from "../query-schema.ts";
  * | `begin` | it runs: `adopt` finds it, or finds out how it ended, or it is lost |
  */
 export interface Executor {
-  /** Why nothing of this kind can start on this node now, for people; null: it can. */
-  unready(): string | null;
+  /** Why such a command cannot start on this node now, for people; null: it can. */
+  unready(command: RunnablePlace): string | null;
   /** Its runs live in processes that others use too, and whose memory the node knows of by itself. */
   readonly sharesMemory?: boolean;
   /** What the node's budget must have left for it, and is charged with while it runs. */
   memoryMiB(command: RunnableCommand): number;
+  /** Commands of the same one share what they need; undefined: each needs its own. */
+  sharedBy?(command: RunnableCommand): string;
   prepare(run: Run): Promise<PreparedRun>;
   /** By the handle stored for it, on the node that stored it. */
   adopt(run: Run, handle: unknown): Promise<LiveRun>;
@@ -84,6 +86,9 @@ export interface RunnableCommand {
   /** JSON: the values of its macros. */
   readonly resolvedMacros: string | null;
 }
+
+/** Where it runs. */
+export type RunnablePlace = Pick<RunnableCommand, "accountId" | "clusterId">;
 
 /** What decides which executor runs it. */
 export type CommandKind = Pick<RunnableCommand, "commandType" | "command">;

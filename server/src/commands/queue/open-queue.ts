@@ -136,7 +136,7 @@ export function openQueue(options: QueueOptions): Queue {
 function whileThereIsRoom({ program, sql }: Executors, isDiskLow: () => boolean): Executors {
   const guarded = (executor: Executor): Executor => ({
     ...executor,
-    unready: () => executor.unready() ?? (isDiskLow() ? "the disk of the node is nearly full" : null),
+    unready: (command) => executor.unready(command) ?? (isDiskLow() ? "the disk of the node is nearly full" : null),
   });
   return { program: guarded(program), sql: guarded(sql) };
 }

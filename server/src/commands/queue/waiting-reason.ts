@@ -27,7 +27,7 @@ export function waitingReasons({ situation, caps, clock, executorOf }: WaitingFa
     }
     const { nodeState, candidates, clusterReasons, plan } = situation();
     if (nodeState !== "active") return CLOSED[nodeState];
-    const unready = executorOf(row).unready();
+    const unready = executorOf(row).unready(row);
     if (unready !== null) return unready;
     const clusterReason = clusterReasons.get(row.clusterId);
     if (clusterReason !== undefined) return clusterReason;

@@ -1,10 +1,10 @@
-import { readFile, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { open, readFile, rename, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { ResultColumn } from "../../engines/arrow-result/spool-result.ts";
 
 /**
- * Where a script stands, for the next Headgate: written before each statement, so that one is never started twice. It
- * need not survive the machine, because the server that runs the statement does not either.
+ * Where a script stands, for the next Headgate: written before each statement, so that one is never started twice. Where
+ * the server is somebody else's it has to survive the machine, as the statement does; ours end with it.
  */
 export interface ScriptState {
   readonly version: 1;
@@ -35,8 +35,18 @@ export class ScriptStateFile {
     }
   }
 
-  async write(state: ScriptState): Promise<void> {
-    await writeFile(`${this.#path}.new`, JSON.stringify(state), { mode: 0o600 });
+  async write(state: ScriptState, { survivesMachine = false } = {}): Promise<void> {
+    await writeFile(`${this.#path}.new`, JSON.stringify(state), { mode: 0o600, flush: survivesMachine });
     await rename(`${this.#path}.new`, this.#path);
+    if (survivesMachine) await syncFolder(dirname(this.#path));
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
   }
 }

@@ -3,15 +3,16 @@ import { findResult, removeOthers } from "../../engines/arrow-result/spool-resul
 import { removeTree } from "../../lib/remove-tree.ts";
 import { checkMayRunPrograms, type ProgramIsolation } from "../program-isolation.ts";
 import type { Executor, Run, RunnableCommand } from "../queue/executor.ts";
-import type { SparkPlace } from "../warm/spark-place.ts";
+import { placeKey, type SparkPlace } from "../warm/spark-place.ts";
 import type { WarmServers } from "../warm/warm-servers.ts";
+import type { QueryLimits } from "./query-limits.ts";
 import type { SqlRun } from "./sql-run.ts";
 
 export interface SqlExecutorOptions {
   readonly servers: WarmServers;
   readonly isolation: ProgramIsolation;
-  readonly unready: () => string | null;
-  readonly checkSeconds: number;
+  readonly unready: Executor["unready"];
+  readonly limits: QueryLimits;
 }
 
 /** Statements count from 0. */
@@ -20,7 +21,7 @@ const NONE = -1;
 const POOL_HEADER = "headgate-pool-bin";
 
 /** Queries, on the warm server of their account, cluster and app. They have no process of their own. */
-export function sqlExecutor({ servers, isolation, unready, checkSeconds }: SqlExecutorOptions): Executor {
+export function sqlExecutor({ servers, isolation, unready, limits }: SqlExecutorOptions): Executor {
   // Loaded with the first query: the client of Spark Connect is a tenth of an idle server's memory.
   const runOf = async (run: Run): Promise<SqlRun> => {
     const { SqlRun } = await import("./sql-run.ts");
@@ -30,13 +31,14 @@ export function sqlExecutor({ servers, isolation, unready, checkSeconds }: SqlEx
       run,
       { acquire: () => servers.acquire(place), reacquire: (name) => servers.reacquire(name, place) },
       pool === null ? {} : { [POOL_HEADER]: pool },
-      checkSeconds,
+      limits,
     );
   };
   return {
     unready,
     sharesMemory: true,
     memoryMiB: (command) => servers.costMiB(placeOf(command)),
+    sharedBy: (command) => placeKey(placeOf(command)),
     async prepare(run) {
       await checkMayRunPrograms(isolation, run.command.accountId);
       await removeTree(run.files.folder);

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { appendFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { findResult, type ResultColumn, type SpooledResult } from "../../engines/arrow-result/spool-result.ts";
 import { ConnectError } from "../../engines/spark-connect/connect-error.ts";
@@ -10,6 +9,8 @@ import type { LiveRun, Run, RunOutcome, RunState } from "../queue/executor.ts";
 import { timeoutCheckAt } from "../queue/settlement.ts";
 import type { WarmServer } from "../warm/warm-server.ts";
 import { ResultLoss, runStatement, type StatementObserver } from "./run-statement.ts";
+import { after, whenLeaseIsOver, type QueryLimits } from "./query-limits.ts";
+import { QueryLog } from "./query-log.ts";
 import { described, shortened, summarised } from "./sql-messages.ts";
 import { ScriptStateFile, type ScriptState } from "./script-state.ts";
 import { StatementJournal, type StatementRecord } from "./statement-jobs.ts";
@@ -25,7 +26,6 @@ export interface HeldServer {
 }
 
 const LOOK_EVERY_MS = 1000;
-const LONGEST_TIMER_SECONDS = 2 ** 31 / 1000 - 1;
 /** An interrupt that is not answered is no reason to hold up a cancel: the server is asked to drop the session then. */
 const INTERRUPT_PATIENCE_MS = 5000;
 
@@ -38,12 +38,13 @@ export class SqlRun implements LiveRun {
   readonly #run: Run;
   readonly #servers: SqlServers;
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #checkSeconds: number;
+  readonly #limits: QueryLimits;
+  readonly #log: QueryLog;
   readonly #stateFile: ScriptStateFile;
   readonly #journal: StatementJournal;
   readonly #ending = new AbortController();
   readonly #over = Promise.withResolvers<void>();
-  #endedBy: "cancelled" | "timed-out" | undefined;
+  #endedBy: "cancelled" | "timed-out" | "lease over" | undefined;
   #begun = false;
   #isLeft = false;
   #server: WarmServer | undefined;
@@ -53,11 +54,12 @@ export class SqlRun implements LiveRun {
   #result: SpooledResult | undefined;
   #outcome: RunOutcome | undefined;
 
-  constructor(run: Run, servers: SqlServers, headers: Readonly<Record<string, string>>, checkSeconds: number) {
+  constructor(run: Run, servers: SqlServers, headers: Readonly<Record<string, string>>, limits: QueryLimits) {
     this.#run = run;
     this.#servers = servers;
     this.#headers = headers;
-    this.#checkSeconds = checkSeconds;
+    this.#limits = limits;
+    this.#log = new QueryLog(run.files.log, limits.logBytes);
     this.#stateFile = new ScriptStateFile(run.files.folder);
     this.#journal = new StatementJournal(run.files.folder);
   }
@@ -98,19 +100,16 @@ export class SqlRun implements LiveRun {
 
   #launch(state: ScriptState | undefined): void {
     this.#begun = true;
-    const limit = timeoutCheckAt(this.#run.timeoutSeconds, this.#checkSeconds) - this.#run.elapsedSeconds;
-    const timer = setTimeout(
-      () => {
-        this.#endedBy ??= "timed-out";
-        this.#ending.abort();
-      },
-      Math.max(0, Math.min(limit, LONGEST_TIMER_SECONDS)) * 1000,
-    );
+    const limit = timeoutCheckAt(this.#run.timeoutSeconds, this.#limits.checkSeconds) - this.#run.elapsedSeconds;
+    const callOff = after(limit * 1000, () => {
+      this.#endedBy ??= "timed-out";
+      this.#ending.abort();
+    });
     void this.#conduct(state)
       .catch((error: unknown) => this.#explain(error))
       .then(async (outcome) => this.#end(await this.#measured(outcome)))
       .catch((error: unknown) => this.#end(explainFailure(error)))
-      .finally(() => clearTimeout(timer));
+      .finally(callOff);
   }
 
   #end(outcome: RunOutcome): void {
@@ -130,9 +129,12 @@ export class SqlRun implements LiveRun {
       this.#server = held.server;
       this.#pid = await held.server.process.pid();
       const session = await this.#session(held.server, state);
+      // A server of ours ends with the lease by itself.
+      const endWatch = held.server.isRemote ? whenLeaseIsOver(this.#limits, () => this.#loseLease()) : () => undefined;
       try {
         await this.#runAll(this.#statements, held.server, session, state);
       } finally {
+        endWatch();
         // Nobody waits for it, and the server drops it by itself should this fail.
         if (!this.#isLeft) session.release().catch(() => undefined);
       }
@@ -150,8 +152,16 @@ export class SqlRun implements LiveRun {
 
   async #session(server: WarmServer, state: ScriptState | undefined): Promise<ConnectSession> {
     const giveBack = (late: ConnectSession): void => void late.release().catch(() => undefined);
-    if (state === undefined) return this.#unlessEnding(server.takeSession(), giveBack);
-    return (await server.ready).session(state.session);
+    if (state !== undefined) return (await server.ready).session(state.session);
+    const session = await this.#unlessEnding(server.takeSession(), giveBack);
+    // Somebody else's server may forget it while we are away: its own name for it tells a namesake apart.
+    if (server.isRemote) await this.#unlessEnding(session.open(), () => giveBack(session));
+    return session;
+  }
+
+  #loseLease(): void {
+    this.#endedBy ??= "lease over";
+    this.#ending.abort();
   }
 
   async #runAll(
@@ -172,17 +182,18 @@ export class SqlRun implements LiveRun {
       operationId,
       columns,
     });
+    const write = (now: ScriptState): Promise<void> => this.#stateFile.write(now, { survivesMachine: server.isRemote });
     let current = found ?? state(0);
-    if (found === undefined) await this.#stateFile.write(current);
+    if (found === undefined) await write(current);
     for (const [index, statement] of statements.entries()) {
       if (index < current.statement) continue;
       const { operationId } = current;
       const resumed = found?.operationId === operationId ? { columns: found.columns } : undefined;
       if (resumed === undefined)
-        await this.#say(`statement ${index + 1} of ${statements.length}: ${shortened(statement.text)}`);
+        await this.#log.say(`statement ${index + 1} of ${statements.length}: ${shortened(statement.text)}`);
       const record = this.#journal.begin(index, resumed !== undefined);
       const observer: StatementObserver = {
-        columns: (columns) => this.#stateFile.write(state(index, columns, operationId)),
+        columns: (columns) => write(state(index, columns, operationId)),
         progress: (percent, work) => {
           record.progress(work);
           this.#advance((index + percent / 100) / statements.length);
@@ -191,9 +202,9 @@ export class SqlRun implements LiveRun {
           this.#result = result ?? this.#result;
           record.end("succeeded");
           this.#advance((index + 1) / statements.length);
-          await this.#say(result === undefined ? "done" : `done, ${result.rows} rows`);
+          await this.#log.say(result === undefined ? "done" : `done, ${result.rows} rows`);
           current = state(index + 1);
-          await this.#stateFile.write(current);
+          await write(current);
         },
       };
       await this.#statement(session, statement.text, { index, operationId, resumed, observer, record });
@@ -256,12 +267,13 @@ export class SqlRun implements LiveRun {
         `timed out: the timeout is ${this.#run.timeoutSeconds} s, counted from the first attempt`,
       );
     }
+    if (this.#endedBy === "lease over") return { state: "lost", cause: LEASE_OVER };
     if (error instanceof ResultLoss) return lostResult(error);
     if (!(error instanceof ConnectError)) return this.#server?.isUp === false ? failed(DIED) : explainFailure(error);
     switch (error.kind) {
       case "failed":
       case "cancelled":
-        await this.#say(described(error));
+        await this.#log.explain(described(error));
         return failed(summarised(error));
       case "unavailable":
       case "refused":
@@ -282,12 +294,6 @@ export class SqlRun implements LiveRun {
     const query = this.#statements[statement]?.text ?? "";
     return { ...outcome, outputBytes: bytes, logBytes, resultTable: { query, columns } };
   }
-
-  /** Best effort: a full disk is no reason to lose the run. */
-  async #say(line: string): Promise<void> {
-    const time = new Date().toISOString().slice(0, 19).replace("T", " ");
-    await appendFile(this.#run.files.log, `${time} ${line}\n`, { mode: 0o600 }).catch(() => undefined);
-  }
 }
 
 interface StatementStep {
@@ -300,6 +306,7 @@ interface StatementStep {
 
 type Ended = Extract<RunOutcome, { state: "ended" }>;
 
+const LEASE_OVER = "the node has lost touch with the others and ended it";
 const DIED = "the Spark server that ran it has died";
 const SUCCEEDED: Ended = { state: "ended", kind: "succeeded", exitCode: 0, cause: null, outputBytes: 0, logBytes: 0 };
 

@@ -1,8 +1,11 @@
+import { followLease } from "../../engines/runner/lease.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
+import { readBootId } from "../../lib/process-table.ts";
 import type { ProgramIsolation } from "../program-isolation.ts";
 import type { SharedMemory } from "../queue/dispatcher.ts";
-import type { Executor } from "../queue/executor.ts";
+import type { Executor, RunnablePlace } from "../queue/executor.ts";
 import { sqlExecutor } from "../sql/sql-executor.ts";
+import type { QueryLimits } from "../sql/query-limits.ts";
 import { WarmServers, type WarmServersOptions } from "./warm-servers.ts";
 
 export interface SqlOptions extends Omit<WarmServersOptions, "spark"> {
@@ -10,6 +13,7 @@ export interface SqlOptions extends Omit<WarmServersOptions, "spark"> {
   readonly spark: SparkSetUp | undefined;
   readonly isolation: ProgramIsolation;
   readonly timeoutCheckSeconds: number;
+  readonly logLimitMiB: number;
 }
 
 export interface SqlService {
@@ -21,17 +25,30 @@ export interface SqlService {
 const NOT_SET_UP = { state: "failed", detail: "Spark is not set up on this node" } as const;
 
 /** The warm servers of this node, those of before included, and what runs queries on them. */
-export async function openSql({ spark, isolation, timeoutCheckSeconds, ...options }: SqlOptions): Promise<SqlService> {
+export async function openSql({ spark, isolation, ...options }: SqlOptions): Promise<SqlService> {
   const servers = new WarmServers({ ...options, spark: spark ?? { current: () => NOT_SET_UP } });
   await servers.adopt();
-  const unready = (): string | null => {
+  const unready = (place: RunnablePlace): string | null => {
     const { state, detail } = spark?.current() ?? NOT_SET_UP;
-    if (state === "ready") return null;
+    // Somebody else's server needs no Spark here.
+    if (state === "ready" || servers.isRemote({ ...place, appId: null })) return null;
     return state === "installing" ? `Spark is being set up: ${detail}` : `Spark cannot be set up: ${detail}`;
   };
   return {
     servers,
-    executor: sqlExecutor({ servers, isolation, unready, checkSeconds: timeoutCheckSeconds }),
+    executor: sqlExecutor({ servers, isolation, unready, limits: await limitsOf(options) }),
     memory: { reservedMiB: () => servers.reservedMiB(), evict: (neededMiB) => servers.evict(neededMiB) },
+  };
+}
+
+async function limitsOf(
+  options: Pick<SqlOptions, "timeoutCheckSeconds" | "logLimitMiB" | "leaseFile" | "leaseSeconds">,
+): Promise<QueryLimits> {
+  const { timeoutCheckSeconds: checkSeconds, logLimitMiB, leaseFile, leaseSeconds } = options;
+  const lease = leaseFile === null ? undefined : followLease(leaseFile, await readBootId());
+  return {
+    checkSeconds,
+    logBytes: logLimitMiB * 1024 * 1024,
+    isLeaseOver: () => lease !== undefined && lease.ageMs() >= leaseSeconds * 1000,
   };
 }

@@ -48,6 +48,9 @@ const LEVELS = 3;
 export class WarmServers {
   readonly #options: WarmServersOptions;
   readonly #servers = new Map<string, WarmServer>();
+  /** What the place's last server took, by place: the next one takes as much. */
+  readonly #lastMemoryMiB = new Map<string, number>();
+  readonly #asked = new Set<string>();
 
   constructor(options: WarmServersOptions) {
     this.#options = options;
@@ -110,9 +113,25 @@ export class WarmServers {
     return ours.map(({ record }) => record.place.accountId);
   }
 
-  /** Whether a command of the place needs memory for a server of its own. */
+  /** What a command of the place needs for a server of its own; nothing where one is, or is somebody else's. */
   costMiB(place: SparkPlace): number {
-    return this.#of(place).length === 0 ? DEFAULT_MEMORY_MIB : 0;
+    if (this.#of(place).length > 0) return 0;
+    return this.#lastMemoryMiB.get(placeKey(place)) ?? DEFAULT_MEMORY_MIB;
+  }
+
+  /** Whether queries of the place go to somebody else's server, as far as it is known: it is found out for the next time. */
+  isRemote(place: SparkPlace): boolean {
+    const key = placeKey(place);
+    if (this.#lastMemoryMiB.get(key) === 0) return true;
+    if (!this.#asked.has(key)) {
+      this.#asked.add(key);
+      this.#options
+        .contributionsOf(place)
+        .then(({ remote }) => remote !== undefined && this.#lastMemoryMiB.set(key, 0))
+        .catch(() => undefined)
+        .finally(() => this.#asked.delete(key));
+    }
+    return false;
   }
 
   /** What the servers take of the node's memory. */
@@ -183,6 +202,7 @@ export class WarmServers {
     const { log } = this.#options;
     const server = new WarmServer(name, record, process, started, log);
     this.#servers.set(name, server);
+    this.#lastMemoryMiB.set(placeKey(record.place), record.memoryMiB);
     server.ready.then(
       () => this.#settleIn(server),
       (error: unknown) => {
