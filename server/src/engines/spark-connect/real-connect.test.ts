@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { tableFromIPC } from "apache-arrow";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { startCutOffProxy } from "../../../test/chaos/cut-off-proxy.ts";
@@ -28,8 +30,18 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", { timeout: 120_00
   beforeAll(async () => {
     const home = await findSparkHome(inject("postgres").cacheDir);
     server = await startConnectServer(home, {
-      // Ends streams often, so that every longer result here needs several.
-      properties: { "spark.connect.execute.reattachable.senderMaxStreamSize": "4m" },
+      properties: {
+        // Ends streams often, so that every longer result here needs several.
+        "spark.connect.execute.reattachable.senderMaxStreamSize": "4m",
+        // As our own servers have them.
+        "spark.connect.grpc.interceptor.classes": "headgate.connect.PoolInterceptor",
+        "spark.connect.extensions.command.classes": "org.apache.spark.sql.connect.headgate.StoredResults",
+        // Tells what became of jobs.
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": ".",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.rolling.enabled": "false",
+      },
     });
     channel = connect();
     session = channel.session();
@@ -216,6 +228,66 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", { timeout: 120_00
     expect(results).toEqual(numbers.map((number) => [{ a: number }]));
   });
 
+  it("puts the jobs of a statement into the pool that its header names, and no others", async () => {
+    const count = "SELECT count(*) FROM range(0, 10, 1, 2)";
+    await read(session.execute(count, { operationId: randomUUID(), headers: { "headgate-pool-bin": "nightly ä" } }));
+    await run(count);
+    const [file = ""] = globSync(join(server.folder, "local-*"));
+    const jobs = readFileSync(file, "utf8")
+      .split("\n")
+      .filter((line) => line.includes('"Event":"SparkListenerJobStart"'))
+      .map((line) => JSON.parse(line) as { Properties: Record<string, string> }); // as Spark writes them
+    const pools = jobs.map(({ Properties: properties }) => properties["spark.scheduler.pool"]);
+    expect(new Set(pools)).toEqual(new Set([undefined, "nightly ä"]));
+    expect(pools.at(-1)).toBeUndefined();
+  });
+
+  describe("that stores results", () => {
+    let stored: ConnectChannel;
+    beforeAll(() => {
+      stored = connect({ storedResults: true });
+    });
+    afterAll(() => stored.close());
+
+    it.each([
+      ["a row", "SELECT 1 AS a, 'x' AS b"],
+      ["no row", "SELECT id FROM range(9) WHERE id > 10"],
+      ["rows of a command", "SHOW FUNCTIONS LIKE 'a*'"],
+      ["a command without rows", "CREATE TEMPORARY VIEW kept AS SELECT 1 AS a"],
+      ["many rows in order", "SELECT id, repeat('x', 100) AS s FROM range(0, 40000, 1, 8)"],
+      ["rows in the order asked for", "SELECT id FROM range(0, 5000, 1, 4) ORDER BY id DESC"],
+    ])("gives %s as one that does not", async (_, sql) => {
+      const [plain, other] = [await run(sql, channel.session()), await run(sql, stored.session())];
+      expect(other.columns).toEqual(plain.columns);
+      expect(other.rows).toEqual(plain.rows);
+      expect(other.events.at(-1)?.kind).toBe("complete");
+    });
+
+    it("says why a statement failed", async () => {
+      expect(await failure(run("SELECT 1 / id FROM range(3)", stored.session()))).toMatchObject({
+        kind: "failed",
+        errorClass: "DIVIDE_BY_ZERO",
+        sqlState: "22012",
+      });
+    });
+
+    it("makes no more than is read, and ends within a second while nobody reads", async () => {
+      const operationId = randomUUID();
+      const own = stored.session();
+      const before = filesBelow(server.folder);
+      const reading = rowsSeen(own.execute(MANY_ROWS, { operationId }), async (seen) => {
+        if (seen !== 1) return;
+        await vi.waitFor(() => expect(filesBelow(server.folder)).toBeGreaterThan(before + 4), { timeout: 20_000 });
+        const asked = performance.now();
+        expect(await own.interrupt(operationId)).toBe(true);
+        expect(performance.now() - asked).toBeLessThan(1000);
+      });
+      expect(await failure(reading)).toMatchObject({ kind: "cancelled" });
+      // What was stored goes with it.
+      await vi.waitFor(() => expect(filesBelow(server.folder)).toBeLessThanOrEqual(before), { timeout: 20_000 });
+    });
+  });
+
   it("lets a result wait for a slow reader, outside of our memory", async () => {
     const before = process.memoryUsage().arrayBuffers;
     let held = 0;
@@ -287,6 +359,11 @@ async function rowsSeen(execution: ConnectExecution, onBatch: (seen: number) => 
     await onBatch(startRows.length);
   }
   return { startRows, rowCount, bytes };
+}
+
+/** Blocks that the server has on disk. */
+function filesBelow(folder: string): number {
+  return globSync(join(folder, "**", "rdd_*")).length;
 }
 
 async function failure(work: Promise<unknown>): Promise<ConnectError> {
