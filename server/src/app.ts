@@ -33,6 +33,7 @@ import { sparkDriver } from "./commands/queue/spark-driver.ts";
 import { noDriver, type ProgramDriver } from "./commands/queue/program-driver.ts";
 import type { SubmissionServices } from "./commands/submit-command.ts";
 import { appServers, clusterControl, type StopStandbys } from "./commands/warm/cluster-control.ts";
+import { endEndedPlaces } from "./commands/warm/end-ended-places.ts";
 import { openSql } from "./commands/warm/open-sql.ts";
 import type { ContributionsOf } from "./commands/warm/spark-place.ts";
 import type { Config } from "./config.ts";
@@ -147,7 +148,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const diskGuard = guardDisk(config.dataDir, config.lowDiskPercent);
   await diskGuard.check();
   const wake = (): void => queue.events.wake();
-  const stopStandbys: StopStandbys = (matches) => queue.standbys.stop(matches);
+  const stopStandbys: StopStandbys = (matches) => queue.standbys.endUnused(matches);
   const control =
     options.clusterControl ?? clusterControl({ db: db.system, servers: sql.servers, stopStandbys, log, wake });
   const clusters = clusterServices(config, { db, keys, control, clock, log, settled: wake });
@@ -203,8 +204,12 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
     await endGoneAccounts(db.system, processes);
     await metastores.evictIdle();
   };
-  const catalogTasks = { tendMetastores, dropCatalogs: () => dropCatalogs(databases) };
-  const tasks = startTasks(config, { ...services, ...catalogTasks, diskGuard, nodeId: node.id, url }, log);
+  const engineTasks = {
+    tendMetastores,
+    dropCatalogs: () => dropCatalogs(databases),
+    endEndedPlaces: () => endEndedPlaces(db.system, [sql.servers, queue.standbys]),
+  };
+  const tasks = startTasks(config, { ...services, ...engineTasks, diskGuard, nodeId: node.id, url }, log);
   held.defer(() => tasks.stop());
   const release = held.move();
 
@@ -310,7 +315,10 @@ const EVERY_ADDRESS = new Set(["0.0.0.0", "::"]);
 
 interface TaskParts
   extends
-    Pick<TaskServices, "db" | "keys" | "clock" | "diskGuard" | "clusterLifecycle" | "tendMetastores" | "dropCatalogs">,
+    Pick<
+      TaskServices,
+      "db" | "keys" | "clock" | "diskGuard" | "clusterLifecycle" | "tendMetastores" | "dropCatalogs" | "endEndedPlaces"
+    >,
     Pick<OutcomeServices, "publisher"> {
   nodeId: string;
   /** Where this node listens. */

@@ -23,6 +23,8 @@ export interface TaskServices {
   publish: () => Promise<void>;
   /** Ends metastores that nobody needs any more, and what runs for accounts that are gone. */
   tendMetastores: () => Promise<void>;
+  /** Of clusters and apps, on this node. */
+  endEndedPlaces: () => Promise<void>;
   /** Of accounts that are gone. */
   dropCatalogs: () => Promise<void>;
   /** Tells the other nodes where this one is. */
@@ -43,6 +45,7 @@ export function periodicTasks({
   publish,
   announce,
   tendMetastores,
+  endEndedPlaces,
   dropCatalogs,
 }: TaskServices): PeriodicTask[] {
   return [
@@ -55,6 +58,7 @@ export function periodicTasks({
     { name: "reseal-metastores", everySeconds: 60, run: () => resealMetastoreSecrets(db.system, keys, RESEAL_BATCH) },
     { name: "clusters", everySeconds: 5, run: () => clusterLifecycle.tend() },
     { name: "metastores", everySeconds: 5, run: tendMetastores },
+    { name: "ended places", everySeconds: 5, run: endEndedPlaces },
     { name: "catalogs", everySeconds: 600, run: dropCatalogs },
     { name: "retention", everySeconds: 600, run: () => keepRetention(db, clock, retention) },
     { name: "command files", everySeconds: 600, run: keepFiles },

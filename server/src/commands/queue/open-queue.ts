@@ -12,6 +12,7 @@ import { openCommandEvents, type CommandEvents } from "../command-events.ts";
 import type { WaitingReason } from "../command.ts";
 import type { ProgramIsolation } from "../program-isolation.ts";
 import type { NodeRegistration } from "../store/nodes.ts";
+import type { PlaceProcesses } from "../warm/end-ended-places.ts";
 import type { SparkPlace } from "../warm/spark-place.ts";
 import { findEnded } from "../store/queue-depth.ts";
 import { chooseExecutor, type Executors } from "./choose-executor.ts";
@@ -54,11 +55,9 @@ export interface QueueOptions {
 }
 
 /** The drivers that wait on this node. */
-export interface StandbyControl {
+export interface StandbyControl extends PlaceProcesses {
   /** Those for whom one does. */
   accounts(): number[];
-  /** Ends those of places that match. */
-  stop(matches: (place: SparkPlace) => boolean): Promise<void>;
 }
 
 export interface Queue {
@@ -101,7 +100,11 @@ export function openQueue(options: QueueOptions): Queue {
       clock: systemClock, // the rows' times are real ones
       executorOf,
     }),
-    standbys: { accounts: () => standbys?.accounts() ?? [], stop: async (matches) => standbys?.stop(matches) },
+    standbys: {
+      accounts: () => standbys?.accounts() ?? [],
+      unusedPlaces: () => standbys?.unusedPlaces() ?? [],
+      endUnused: async (matches) => standbys?.endUnused(matches),
+    },
     start() {
       standbys?.clear().catch((error: unknown) => log.warn({ err: error }, "drivers of before were not ended"));
       dispatcher = new Dispatcher({

@@ -133,11 +133,16 @@ export class StandbyDrivers {
   }
 
   accounts(): number[] {
-    return [...new Set([...this.#standbys.values()].map(({ place }) => place.accountId))];
+    return [...new Set(this.unusedPlaces().map(({ accountId }) => accountId))];
+  }
+
+  /** All of them: one that is taken is a command's own. */
+  unusedPlaces(): SparkPlace[] {
+    return [...this.#standbys.values()].map(({ place }) => place);
   }
 
   /** Ends those that match; none is started for them before their next program. */
-  async stop(matches: (place: SparkPlace) => boolean): Promise<void> {
+  async endUnused(matches: (place: SparkPlace) => boolean): Promise<void> {
     for (const [key, { place }] of this.#wants) if (matches(place)) this.#wants.delete(key);
     const found = [...this.#standbys.values()].filter(({ place }) => matches(place));
     await Promise.all(found.map((standby) => this.#end(standby)));
@@ -145,9 +150,9 @@ export class StandbyDrivers {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.stop(() => true);
+    await this.endUnused(() => true);
     await Promise.all(this.#work);
-    await this.stop(() => true); // what was being started
+    await this.endUnused(() => true); // what was being started
   }
 
   #want({ accountId, clusterId, appId }: SparkPlace, notBefore: number): void {

@@ -162,6 +162,20 @@ export class WarmServers {
     await Promise.all(found.map((server) => this.#end(server)));
   }
 
+  unusedPlaces(): SparkPlace[] {
+    return this.#unused().map(({ record }) => record.place);
+  }
+
+  /** Ends those that match and that no command uses. */
+  async endUnused(matches: (place: SparkPlace) => boolean): Promise<void> {
+    const found = this.#unused().filter(({ record }) => matches(record.place));
+    await Promise.all(found.map((server) => this.#end(server)));
+  }
+
+  #unused(): WarmServer[] {
+    return [...this.#servers.values()].filter(({ isIdle }) => isIdle);
+  }
+
   /** More than one only after a restart while one was being replaced. */
   #of(place: SparkPlace): WarmServer[] {
     const key = placeKey(place);

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { useServer, type AccountClient } from "../../../test/support/given.ts";
+import { endEndedPlaces } from "./end-ended-places.ts";
+import type { SparkPlace } from "./spark-place.ts";
+
+const given = useServer();
+
+async function newCluster(account: AccountClient, label: string, state: string): Promise<number> {
+  const { id } = await account.post("/clusters", { labels: [label], engine: { type: "local" } });
+  await given.app.services.db.system.query("update cluster set state = $2 where id = $1", [id, state]);
+  return id;
+}
+
+test("what waits for commands ends with its cluster and with its app, and nothing else does", async () => {
+  const account = await given.account();
+  const { accountId } = account;
+  const [up, pending, terminating, down, deleted] = await Promise.all([
+    newCluster(account, "up", "UP"),
+    newCluster(account, "pending", "PENDING"),
+    newCluster(account, "terminating", "TERMINATING"),
+    newCluster(account, "down", "DOWN"),
+    newCluster(account, "deleted", "DOWN"),
+  ]);
+  await account.delete("/clusters/deleted");
+  const { id: appId } = await account.post("/apps", { name: "kept" });
+  const at = (clusterId: number, app: number | null = null): SparkPlace => ({ accountId, clusterId, appId: app });
+  const waiting = [at(up), at(pending), at(up, appId), at(up, 999_999), at(terminating), at(down, appId), at(deleted)];
+  const left = new Set(waiting);
+  await endEndedPlaces(given.app.services.db.system, [
+    {
+      unusedPlaces: () => [...left],
+      endUnused(matches) {
+        for (const place of left) if (matches(place)) left.delete(place);
+        return Promise.resolve();
+      },
+    },
+  ]);
+  expect([...left]).toEqual([at(up), at(pending), at(up, appId)]);
+});
