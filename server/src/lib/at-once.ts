@@ -17,8 +17,8 @@ export function atOnce(limit: number): <T>(work: () => Promise<T>) => Promise<T>
 }
 
 /** The same for each key on its own. */
-export function atOncePer<Key>(limit: number): <T>(key: Key, work: () => Promise<T>) => Promise<T> {
-  const turns = new Map<Key, { inTurn: ReturnType<typeof atOnce>; users: number }>();
+export function atOncePerKey(limit: number): <T>(key: number, work: () => Promise<T>) => Promise<T> {
+  const turns = new Map<number, { inTurn: ReturnType<typeof atOnce>; users: number }>();
   return async (key, work) => {
     const turn = turns.get(key) ?? { inTurn: atOnce(limit), users: 0 };
     turns.set(key, turn);

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
-import { atOnce, atOncePer } from "../../lib/at-once.ts";
+import { atOnce, atOncePerKey } from "../../lib/at-once.ts";
 import { openPlainFile } from "../../lib/plain-file.ts";
 import type { Content } from "./content.ts";
 
@@ -25,7 +25,7 @@ export function openUploads(): Uploads {
   const underWay = new Map<string, Promise<void>>();
   const stopping = new AbortController();
   const inTurn = atOnce(UPLOADS_AT_ONCE);
-  const inTurnOfAccount = atOncePer<number>(UPLOADS_OF_ACCOUNT);
+  const inTurnOfAccount = atOncePerKey(UPLOADS_OF_ACCOUNT);
   return {
     put(accountId, store, uri, content) {
       const shared = underWay.get(uri);

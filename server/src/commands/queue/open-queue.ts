@@ -13,7 +13,6 @@ import type { WaitingReason } from "../command.ts";
 import type { ProgramIsolation } from "../program-isolation.ts";
 import type { NodeRegistration } from "../store/nodes.ts";
 import type { PlaceProcesses } from "../warm/end-ended-places.ts";
-import type { SparkPlace } from "../warm/spark-place.ts";
 import { findEnded } from "../store/queue-depth.ts";
 import { chooseExecutor, type Executors } from "./choose-executor.ts";
 import { Dispatcher, NOTHING_SEEN, type UseClusters, type SharedMemory } from "./dispatcher.ts";
