@@ -36,7 +36,17 @@ const mayImport = {
   "config.ts": ["lib/", "config/"],
   "openapi-document.ts": ["http/", "access/", "routes.ts"],
   "set-up.ts": ["engines/", "config.ts"],
-  "app.ts": [...leaves, ...everySlice, "routes.ts", "tasks.ts", "openapi-document.ts", "config.ts", "config/"],
+  "compose-sparks.ts": [...leaves, ...everySlice, "tasks.ts", "config.ts"],
+  "app.ts": [
+    ...leaves,
+    ...everySlice,
+    "compose-sparks.ts",
+    "routes.ts",
+    "tasks.ts",
+    "openapi-document.ts",
+    "config.ts",
+    "config/",
+  ],
   "admin/": [...leaves, ...everySlice, "routes.ts", "tasks.ts", "config.ts", "config/", "app.ts"],
   "start.ts": ["lib/", "db/", "accounts/", "clusters/", "config.ts", "app.ts"],
   "main.ts": [

@@ -1,5 +1,3 @@
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { FastifyInstance } from "fastify";
 import type { PoolConfig } from "pg";
@@ -8,44 +6,26 @@ import { accessGate, type Admission } from "./access/gate.ts";
 import { limitsOf, type Limits } from "./access/limits.ts";
 import type { Admitted, OperationAccess } from "./access/operation.ts";
 import type { AccountServices } from "./accounts/account-services.ts";
-import { AccountCatalogs } from "./catalog/account-catalogs.ts";
-import { endGoneAccounts } from "./catalog/end-gone.ts";
-import { MetastoreDatabases } from "./catalog/metastore-databases.ts";
-import type { Metastores } from "./catalog/metastores.ts";
-import { openMetastores, type OpenMetastoresOptions } from "./catalog/open-metastores.ts";
-import { sparkApp } from "./apps/spark-app.ts";
-import { sparkCluster } from "./clusters/spark-cluster.ts";
 import { accountStorage } from "./accounts/account-storage.ts";
-import { sparkStorage } from "./accounts/spark-storage.ts";
-import { firstAccountId } from "./accounts/store/operator.ts";
 import type { AppControl, WithAppControl } from "./apps/app-control.ts";
 import { clusterServices, type ClusterServices } from "./clusters/cluster-services.ts";
 import type { ClusterControl } from "./clusters/control.ts";
 import { addDefaultCluster } from "./clusters/default-cluster.ts";
 import { outcomeServices, type OutcomeServices } from "./commands/outcome-services.ts";
-import { accountIdentity } from "./commands/queue/attempt-folders.ts";
 import { fileKeeper } from "./commands/queue/keep-files.ts";
 import { readNode } from "./commands/queue/node-identity.ts";
 import { announceAddress } from "./commands/store/nodes.ts";
-import { runsForAccount } from "./commands/store/queue.ts";
 import { openQueue, type Queue, type QueueOptions } from "./commands/queue/open-queue.ts";
-import { sparkDriver } from "./commands/queue/spark-driver.ts";
-import { noDriver, type ProgramDriver } from "./commands/queue/program-driver.ts";
+import { type ProgramDriver } from "./commands/queue/program-driver.ts";
 import type { SubmissionServices } from "./commands/submit-command.ts";
 import { appServers, clusterControl, type StopStandbys } from "./commands/warm/cluster-control.ts";
-import { endEndedPlaces } from "./commands/warm/end-ended-places.ts";
-import { openSql } from "./commands/warm/open-sql.ts";
-import type { ContributionsOf } from "./commands/warm/spark-place.ts";
+import { composeSparks, leaseFile } from "./compose-sparks.ts";
 import type { Config } from "./config.ts";
 import { openDatabase, type Database } from "./db/database.ts";
 import { databaseMetrics } from "./db/metrics.ts";
 import { migrationState } from "./db/migrate.ts";
 import { macroSandbox } from "./engines/macro-sandbox/macro-sandbox.ts";
-import { mergeContributions } from "./engines/spark-home/contribution.ts";
-import { ensureSparkHome } from "./engines/spark-home/spark-home.ts";
-import { startSparkSetUp, type SparkSetUp } from "./engines/spark-home/spark-set-up.ts";
-import { findBubblewrap } from "./engines/sandbox/find-bubblewrap.ts";
-import { openSandbox, type Sandbox } from "./engines/sandbox/sandbox.ts";
+import { type SparkSetUp } from "./engines/spark-home/spark-set-up.ts";
 import { httpMetrics } from "./http/metrics.ts";
 import type { ReadinessParts } from "./http/readiness.ts";
 import { buildServer } from "./http/server.ts";
@@ -117,8 +97,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 }
 
 async function compose(options: AppOptions, held: AsyncDisposableStack): Promise<App> {
-  const { config, connection, log, clock = systemClock, storeHealthy = () => true } = options;
-  const { driver, setsUpSpark = false, isIsolated } = options;
+  const { config, connection, log, clock = systemClock, storeHealthy = () => true, setsUpSpark = false } = options;
   const db = held.adopt(openDatabase(connection), (database) => database.close());
   const keys = openKeyRing(config.keyFile);
   const denials = gatherDenials(db.system, clock, log);
@@ -127,24 +106,11 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const { dataDir, s3Endpoint, allowedNetworks, defaultFeatures } = config;
   const accountSettings = { dataDir, s3Endpoint, allowedNetworks, defaultFeatures };
   const registry = openRegistry(db);
-  const sandbox = await composeSandbox(config, log);
-  const isolated = isIsolated ?? (sandbox.kind === "bubblewrap" || config.isolation === "none");
-  const isolation = { isolated, firstAccountId: () => firstAccountId(db.system) };
-  const spark = setsUpSpark ? setUpSpark(config, log) : undefined;
-  held.defer(() => spark?.stop());
   const node = await readNode(config.dataDir, headgateOpenApi().info.version, config.memoryBudgetMiB);
-  const storageOf = sparkStorage(db, keys, accountSettings);
-  const databases = new MetastoreDatabases({ connection, isEmbedded: config.databaseUrl === null });
-  const isInUse = async (accountId: number): Promise<boolean> =>
-    [...sql.servers.accounts(), ...queue.standbys.accounts()].includes(accountId) ||
-    runsForAccount(db.system, node.id, accountId);
-  const metastores = composeMetastores(config, { db, keys, spark, databases, sandbox, storageOf, isInUse, log });
-  held.defer(() => metastores.close());
-  const contributionsOf = sparkContributions(config, { db, keys, storageOf, metastores });
-  const programs = driver ?? (spark === undefined ? noDriver : sparkDriver(spark, contributionsOf));
-  const sql = await openSql({ ...leaseOf(config), ...config, spark, contributionsOf, sandbox, isolation, log });
-  held.defer(() => sql.servers.close());
-  await metastores.adopt();
+  const standbys = (): Queue["standbys"] => queue.standbys;
+  const store = { connection, db, keys, nodeId: node.id, accountSettings };
+  const sparks = await composeSparks({ ...options, ...store, setsUpSpark, standbys }, held);
+  const { sql, sandbox, isolation } = sparks;
   const diskGuard = guardDisk(config.dataDir, config.lowDiskPercent);
   await diskGuard.check();
   const wake = (): void => queue.events.wake();
@@ -153,18 +119,12 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
     options.clusterControl ?? clusterControl({ db: db.system, servers: sql.servers, stopStandbys, log, wake });
   const clusters = clusterServices(config, { db, keys, control, clock, log, settled: wake });
   held.defer(() => clusters.clusterLifecycle.stop());
-  const parts = { connection, db, log, registry, node, driver: programs, sandbox, isolation };
+  const parts = { connection, db, log, registry, node, driver: sparks.driver, sandbox, isolation };
   const isDiskLow = (): boolean => diskGuard.refusal() !== undefined;
   const queue = composeQueue(config, {
     ...parts,
     sql: sql.executor,
-    sharedMemory: {
-      reservedMiB: () => sql.memory.reservedMiB() + metastores.reservedMiB(),
-      evict(neededMiB) {
-        sql.memory.evict(neededMiB);
-        metastores.evict();
-      },
-    },
+    sharedMemory: sparks.sharedMemory,
     useClusters: (ids) => clusters.clusterLifecycle.use(ids),
     isDiskLow,
   });
@@ -191,25 +151,11 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   held.defer(() => services.resultRenderer.stop());
   held.defer(() => services.publisher.stop());
 
-  const readiness = readinessParts(db, diskGuard, storeHealthy, spark);
+  const readiness = readinessParts(db, diskGuard, storeHealthy, sparks.setUp);
   const server = await openServer(config, { services, denials, log, registry, diskGuard, readiness });
   queue.start();
   const url = urlOf(server, config.host);
-  const processes = [
-    { accounts: () => sql.servers.accounts(), stop: (id: number) => sql.servers.stop((each) => each.accountId === id) },
-    { accounts: () => queue.standbys.accounts(), stop: (id: number) => stopStandbys((each) => each.accountId === id) },
-    metastores,
-  ];
-  const tendMetastores = async (): Promise<void> => {
-    await endGoneAccounts(db.system, processes);
-    await metastores.evictIdle();
-  };
-  const engineTasks = {
-    tendMetastores,
-    dropCatalogs: () => dropCatalogs(databases),
-    endEndedPlaces: () => endEndedPlaces(db.system, [sql.servers, queue.standbys]),
-  };
-  const tasks = startTasks(config, { ...services, ...engineTasks, diskGuard, nodeId: node.id, url }, log);
+  const tasks = startTasks(config, { ...services, ...sparks.tasks, diskGuard, nodeId: node.id, url }, log);
   held.defer(() => tasks.stop());
   const release = held.move();
 
@@ -223,58 +169,11 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
       await published;
       if (everything) {
         await queue.stop({ endsRuns: true });
-        await sql.servers.stop();
-        await metastores.stop();
+        await sparks.stop();
       }
       await release.disposeAsync();
     },
   };
-}
-
-interface ContributionParts extends Pick<Services, "db" | "keys"> {
-  storageOf: ReturnType<typeof sparkStorage>;
-  metastores: Metastores;
-}
-
-/** All that shapes an account's Sparks; of the same property the later one counts. */
-function sparkContributions(config: Config, { db, keys, storageOf, metastores }: ContributionParts): ContributionsOf {
-  const clusterOf = sparkCluster(db, keys, config);
-  const appOf = sparkApp(db);
-  return async ({ accountId, clusterId, appId }) => {
-    const [storage, cluster, app] = await Promise.all([
-      storageOf(accountId),
-      clusterOf(accountId, clusterId),
-      appId === null ? {} : appOf(accountId, appId),
-    ]);
-    // Somebody else's server has a catalog of its own.
-    const catalog = cluster.remote === undefined ? await metastores.contributionOf(accountId, storage) : {};
-    return mergeContributions([storage, catalog, cluster, app]);
-  };
-}
-
-interface MetastoreParts extends Pick<
-  OpenMetastoresOptions,
-  "spark" | "databases" | "sandbox" | "storageOf" | "isInUse" | "log"
-> {
-  db: Database;
-  keys: KeyRing;
-}
-
-function composeMetastores(config: Config, { db, keys, ...parts }: MetastoreParts): Metastores {
-  return openMetastores({
-    ...parts,
-    ...leaseOf(config),
-    leaseSeconds: config.leaseSeconds,
-    dataDir: config.dataDir,
-    catalogs: new AccountCatalogs(db.system, keys),
-    identityOf: accountIdentity,
-  });
-}
-
-const CATALOGS_AT_ONCE = 16;
-
-async function dropCatalogs(databases: MetastoreDatabases): Promise<void> {
-  while ((await databases.dropOrphans(CATALOGS_AT_ONCE)) === CATALOGS_AT_ONCE);
 }
 
 function openRegistry(db: Database): Registry {
@@ -345,20 +244,6 @@ function startTasks(config: Config, parts: TaskParts, log: Log): RunningTasks {
   );
 }
 
-function setUpSpark({ cacheDir, sparkHome, javaHome }: Config, log: Log): SparkSetUp {
-  mkdirSync(cacheDir, { recursive: true, mode: 0o755 });
-  const places = { cacheDir, sparkHome: sparkHome ?? undefined, javaHome: javaHome ?? undefined };
-  const warn = (message: string): void => log.warn(message);
-  return startSparkSetUp((signal, progress) => ensureSparkHome({ ...places, signal, progress, warn }), log);
-}
-
-async function composeSandbox({ isolation, dataDir, keyFile, configFile }: Config, log: Log): Promise<Sandbox> {
-  const ours = [dataDir, keyFile, configFile].filter((path) => path !== null);
-  const sandbox = openSandbox(isolation, await findBubblewrap(accountIdentity(1)), process.getuid?.() ?? 0, ours);
-  if (sandbox.warning !== undefined) log.warn(sandbox.warning);
-  return sandbox;
-}
-
 type QueueParts = Omit<QueueOptions, "settings" | "isShared" | "leaseFile">;
 
 function composeQueue(config: Config, parts: QueueParts): Queue {
@@ -368,15 +253,6 @@ function composeQueue(config: Config, parts: QueueParts): Queue {
     isShared: config.databaseUrl !== null,
     leaseFile: leaseFile(config),
   });
-}
-
-function leaseFile({ dataDir }: Config): string {
-  return join(dataDir, "node-lease");
-}
-
-/** Where nobody else has the database, nothing has to end with the lease. */
-function leaseOf(config: Config): { leaseFile: string | null } {
-  return { leaseFile: config.databaseUrl === null ? null : leaseFile(config) };
 }
 
 async function listen(server: FastifyInstance, { host, port }: Config): Promise<void> {

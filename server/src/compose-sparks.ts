@@ -1,0 +1,189 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { PoolConfig } from "pg";
+import { sparkStorage } from "./accounts/spark-storage.ts";
+import { firstAccountId } from "./accounts/store/operator.ts";
+import type { AccountServices } from "./accounts/account-services.ts";
+import { sparkApp } from "./apps/spark-app.ts";
+import { AccountCatalogs } from "./catalog/account-catalogs.ts";
+import { endGoneAccounts } from "./catalog/end-gone.ts";
+import { MetastoreDatabases } from "./catalog/metastore-databases.ts";
+import type { Metastores } from "./catalog/metastores.ts";
+import { openMetastores, type OpenMetastoresOptions } from "./catalog/open-metastores.ts";
+import { sparkCluster } from "./clusters/spark-cluster.ts";
+import type { ProgramIsolation } from "./commands/program-isolation.ts";
+import { accountIdentity } from "./commands/queue/attempt-folders.ts";
+import type { SharedMemory } from "./commands/queue/dispatcher.ts";
+import type { StandbyControl } from "./commands/queue/open-queue.ts";
+import { noDriver, type ProgramDriver } from "./commands/queue/program-driver.ts";
+import { sparkDriver } from "./commands/queue/spark-driver.ts";
+import { runsForAccount } from "./commands/store/queue.ts";
+import { endEndedPlaces } from "./commands/warm/end-ended-places.ts";
+import { openSql, type SqlService } from "./commands/warm/open-sql.ts";
+import type { ContributionsOf } from "./commands/warm/spark-place.ts";
+import type { Config } from "./config.ts";
+import type { Database } from "./db/database.ts";
+import { findBubblewrap } from "./engines/sandbox/find-bubblewrap.ts";
+import { openSandbox, type Sandbox } from "./engines/sandbox/sandbox.ts";
+import { mergeContributions } from "./engines/spark-home/contribution.ts";
+import { ensureSparkHome } from "./engines/spark-home/spark-home.ts";
+import { startSparkSetUp, type SparkSetUp } from "./engines/spark-home/spark-set-up.ts";
+import type { KeyRing } from "./lib/key-ring.ts";
+import type { Log } from "./lib/log.ts";
+import type { TaskServices } from "./tasks.ts";
+
+/** All of Spark on this node: how programs are kept apart, what shapes an account's Sparks, and what outlives us. */
+export interface Sparks {
+  readonly sandbox: Sandbox;
+  readonly isolation: ProgramIsolation;
+  /** Undefined: nobody sets it up here. */
+  readonly setUp: SparkSetUp | undefined;
+  readonly driver: ProgramDriver;
+  readonly sql: SqlService;
+  readonly sharedMemory: SharedMemory;
+  readonly tasks: Pick<TaskServices, "tendMetastores" | "dropCatalogs" | "endEndedPlaces">;
+  /** Ends what would outlive us. */
+  stop(): Promise<void>;
+}
+
+export interface SparksOptions {
+  readonly config: Config;
+  readonly connection: PoolConfig;
+  readonly db: Database;
+  readonly keys: KeyRing;
+  readonly nodeId: string;
+  readonly accountSettings: AccountServices["accountSettings"];
+  readonly log: Log;
+  /** What runs programs instead of Spark. */
+  readonly driver?: ProgramDriver;
+  readonly setsUpSpark: boolean;
+  readonly isIsolated?: boolean;
+  /** The queue's: it is made behind this. */
+  readonly standbys: () => StandbyControl;
+}
+
+export async function composeSparks(options: SparksOptions, held: AsyncDisposableStack): Promise<Sparks> {
+  const { config, connection, db, keys, log, standbys } = options;
+  const sandbox = await composeSandbox(config, log);
+  const isolated = options.isIsolated ?? (sandbox.kind === "bubblewrap" || config.isolation === "none");
+  const isolation = { isolated, firstAccountId: () => firstAccountId(db.system) };
+  const setUp = options.setsUpSpark ? setUpSpark(config, log) : undefined;
+  held.defer(() => setUp?.stop());
+  const storageOf = sparkStorage(db, keys, options.accountSettings);
+  const databases = new MetastoreDatabases({ connection, isEmbedded: config.databaseUrl === null });
+  const isInUse = async (accountId: number): Promise<boolean> =>
+    [...sql.servers.accounts(), ...standbys().accounts()].includes(accountId) ||
+    runsForAccount(db.system, options.nodeId, accountId);
+  const metastores = composeMetastores(config, { db, keys, spark: setUp, databases, sandbox, storageOf, isInUse, log });
+  held.defer(() => metastores.close());
+  const contributionsOf = sparkContributions(config, { db, keys, storageOf, metastores });
+  const sql = await openSql({ ...leaseOf(config), ...config, spark: setUp, contributionsOf, sandbox, isolation, log });
+  held.defer(() => sql.servers.close());
+  await metastores.adopt();
+  return {
+    sandbox,
+    isolation,
+    setUp,
+    driver: options.driver ?? (setUp === undefined ? noDriver : sparkDriver(setUp, contributionsOf)),
+    sql,
+    sharedMemory: {
+      reservedMiB: () => sql.memory.reservedMiB() + metastores.reservedMiB(),
+      evict(neededMiB) {
+        sql.memory.evict(neededMiB);
+        metastores.evict();
+      },
+    },
+    tasks: {
+      async tendMetastores() {
+        await endGoneAccounts(db.system, processesOf(sql, standbys(), metastores));
+        await metastores.evictIdle();
+      },
+      dropCatalogs: () => dropCatalogs(databases),
+      endEndedPlaces: () => endEndedPlaces(db.system, [sql.servers, standbys()]),
+    },
+    async stop() {
+      await sql.servers.stop();
+      await metastores.stop();
+    },
+  };
+}
+
+function processesOf({ servers }: SqlService, standbys: StandbyControl, metastores: Metastores) {
+  return [
+    { accounts: () => servers.accounts(), stop: (id: number) => servers.stop((each) => each.accountId === id) },
+    { accounts: () => standbys.accounts(), stop: (id: number) => standbys.endUnused((each) => each.accountId === id) },
+    metastores,
+  ];
+}
+
+interface ContributionParts {
+  db: Database;
+  keys: KeyRing;
+  storageOf: ReturnType<typeof sparkStorage>;
+  metastores: Metastores;
+}
+
+/** All that shapes an account's Sparks; of the same property the later one counts. */
+function sparkContributions(config: Config, { db, keys, storageOf, metastores }: ContributionParts): ContributionsOf {
+  const clusterOf = sparkCluster(db, keys, config);
+  const appOf = sparkApp(db);
+  return async ({ accountId, clusterId, appId }) => {
+    const [storage, cluster, app] = await Promise.all([
+      storageOf(accountId),
+      clusterOf(accountId, clusterId),
+      appId === null ? {} : appOf(accountId, appId),
+    ]);
+    // Somebody else's server has a catalog of its own.
+    const catalog = cluster.remote === undefined ? await metastores.contributionOf(accountId, storage) : {};
+    return mergeContributions([storage, catalog, cluster, app]);
+  };
+}
+
+interface MetastoreParts extends Pick<
+  OpenMetastoresOptions,
+  "spark" | "databases" | "sandbox" | "storageOf" | "isInUse" | "log"
+> {
+  db: Database;
+  keys: KeyRing;
+}
+
+function composeMetastores(config: Config, { db, keys, ...parts }: MetastoreParts): Metastores {
+  return openMetastores({
+    ...parts,
+    ...leaseOf(config),
+    leaseSeconds: config.leaseSeconds,
+    dataDir: config.dataDir,
+    catalogs: new AccountCatalogs(db.system, keys),
+    identityOf: accountIdentity,
+  });
+}
+
+const CATALOGS_AT_ONCE = 16;
+
+async function dropCatalogs(databases: MetastoreDatabases): Promise<void> {
+  while ((await databases.dropOrphans(CATALOGS_AT_ONCE)) === CATALOGS_AT_ONCE);
+}
+
+function setUpSpark({ cacheDir, sparkHome, javaHome }: Config, log: Log): SparkSetUp {
+  mkdirSync(cacheDir, { recursive: true, mode: 0o755 });
+  const places = { cacheDir, sparkHome: sparkHome ?? undefined, javaHome: javaHome ?? undefined };
+  const warn = (message: string): void => log.warn(message);
+  return startSparkSetUp((signal, progress) => ensureSparkHome({ ...places, signal, progress, warn }), log);
+}
+
+async function composeSandbox({ isolation, dataDir, keyFile, configFile }: Config, log: Log): Promise<Sandbox> {
+  const ours = [dataDir, keyFile, configFile].filter((path) => path !== null);
+  const sandbox = openSandbox(isolation, await findBubblewrap(accountIdentity(1)), process.getuid?.() ?? 0, ours);
+  if (sandbox.warning !== undefined) log.warn(sandbox.warning);
+  return sandbox;
+}
+
+/** What the node keeps fresh while the database knows it, for runners to see. */
+export function leaseFile({ dataDir }: Config): string {
+  return join(dataDir, "node-lease");
+}
+
+/** Where nobody else has the database, nothing has to end with the lease. */
+function leaseOf(config: Config): { leaseFile: string | null } {
+  return { leaseFile: config.databaseUrl === null ? null : leaseFile(config) };
+}
