@@ -1,5 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
+import { networkInterfaces } from "node:os";
 import { isLoopback } from "../lib/network-policy.ts";
 import type { Database } from "../db/database.ts";
 import { POOLS_PROPERTY, poolsProperty } from "../engines/connect-server/fair-pools.ts";
@@ -37,15 +38,26 @@ export function sparkCluster(
 
 type Place = Pick<Contribution, "properties"> & Partial<Pick<Contribution, "env" | "readOnly">>;
 
+/** Executors elsewhere have to reach the driver; on loopback nobody else shall. */
+function openNetwork(): Place {
+  return {
+    properties: { "spark.driver.bindAddress": "0.0.0.0", "spark.driver.host": ownAddress() },
+    env: { SPARK_LOCAL_IP: "0.0.0.0" },
+  };
+}
+
+/** As others reach this machine; on one without a network there are no others. */
+function ownAddress(): string {
+  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  return all.find(({ family, internal }) => family === "IPv4" && !internal)?.address ?? "127.0.0.1";
+}
+
 function placeOf(
   engine: Exclude<ClusterEngine, { type: "connect" }>,
   { hadoopConfs }: EngineRules,
   isHere: boolean,
 ): Place {
-  // Executors elsewhere have to reach the driver; on loopback nobody else shall.
-  const network: Place = isHere
-    ? { properties: {} }
-    : { properties: { "spark.driver.bindAddress": "0.0.0.0" }, env: { SPARK_LOCAL_IP: "0.0.0.0" } };
+  const network = isHere ? { properties: {} } : openNetwork();
   switch (engine.type) {
     case "local":
       return { properties: {} };

@@ -61,7 +61,11 @@ export function serveSpark(options: SparkServerOptions): SparkOwner {
 }
 
 /** An account of its own, whose warm server every test file shares. */
-export const SPARK_SETTINGS = { TEST_SPARK: "1", HEADGATE_TIMEOUT_CHECK_SECONDS: "1" };
+export const SPARK_SETTINGS = {
+  TEST_SPARK: "1",
+  HEADGATE_TIMEOUT_CHECK_SECONDS: "1",
+  HEADGATE_ALLOWED_NETWORKS: "127.0.0.0/8",
+};
 
 async function start(
   { connection, template, cacheDir }: SparkServerOptions,

@@ -1,7 +1,12 @@
-import { expect, test } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
 import { useServer } from "../../../test/support/given.ts";
-import { NOTHING_CONTRIBUTED } from "../../engines/spark-home/contribution.ts";
+import { sparkCluster } from "../../clusters/spark-cluster.ts";
+import { mergeContributions, NOTHING_CONTRIBUTED } from "../../engines/spark-home/contribution.ts";
 import { findR } from "../../engines/spark-home/find-r.ts";
+import { commandFiles } from "../command-files.ts";
 import { sparkDriver } from "./spark-driver.ts";
 
 const home = {
@@ -17,8 +22,12 @@ const home = {
   readOnlyFolders: [],
 };
 
+const hadoopConf = mkdtempSync(join(tmpdir(), "headgate-hadoop-"));
+afterAll(() => rmSync(hadoopConf, { recursive: true }));
+
 /** On a machine without R, whatever this one has. */
 const given = useServer({
+  settings: { HEADGATE_HADOOP_CONFS: `prod=${hadoopConf}`, HEADGATE_ALLOWED_NETWORKS: "127.0.0.0/8,10.0.0.0/8" },
   driver: sparkDriver(
     { current: () => ({ state: "ready", detail: "", home }) },
     () => Promise.resolve(NOTHING_CONTRIBUTED),
@@ -34,4 +43,79 @@ test("an R program on a node without R ends as an error that says what to instal
   const { error_log: log } = await account.get(`/commands/${id}/error_logs`);
   expect(log).toMatch(/R is not installed: (run .*reticulate|install R with)/);
   expect((await account.get(`/commands/${id}/attempts`)).attempts).toHaveLength(1);
+});
+
+/** What would be started for a Python program of a cluster that was made by the interface. */
+async function lineOn(engine: object) {
+  const account = await given.account();
+  const body = { labels: ["there"], engine, spark_config: { "spark.executor.instances": "3" } };
+  const { id: clusterId } = await account.post("/clusters", body);
+  const { db, keys, config } = given.app.services;
+  const clusterOf = sparkCluster(db, keys, config);
+  const driver = sparkDriver({ current: () => ({ state: "ready", detail: "", home }) }, async (place) =>
+    mergeContributions([await clusterOf(place.accountId, place.clusterId)]),
+  );
+  const { accountId } = account;
+  const command = { id: 7, accountId, clusterId, appId: null, pool: null, commandType: "SparkCommand" };
+  const run = {
+    command: { ...command, command: { language: "python", program: "" }, resolvedMacros: null },
+    programText: "print(1)",
+    requestId: "r",
+    attempt: 1,
+    fence: 1,
+    timeoutSeconds: 60,
+    elapsedSeconds: 0,
+    files: commandFiles(given.dataDir, accountId, 7).attempt(1),
+  };
+  const place = { work: "/work", input: "/input", eventLogFolder: "/events", applicationId: "command-7-1" };
+  const { argv, env, files, handOver } = await driver.commandLine(run, place);
+  const lines = (files["spark.properties"] ?? "").split("\n").map((line) => line.split(/=(.*)/));
+  const properties = Object.fromEntries(lines.map(([key = "", value = ""]) => [key, value]));
+  return { argv, env, properties, handOver };
+}
+
+const submission = [
+  "--properties-file",
+  "/input/spark.properties",
+  "--conf",
+  "spark.pyspark.driver.python=/launch/wrappers/python",
+  "/input/program.py",
+];
+
+test("a program on Kubernetes is submitted in client mode to its API server, with its image and namespace", async () => {
+  const engine = {
+    type: "kubernetes",
+    api_server: "https://10.0.0.7:6443",
+    image: "repo/spark:4",
+    namespace: "etl",
+  };
+  const { argv, env, properties, handOver } = await lineOn(engine);
+  expect(argv.slice(argv.indexOf("headgate.driver.Driver"))).toEqual(["headgate.driver.Driver", ...submission]);
+  expect(properties).toMatchObject({
+    "spark.master": "k8s://https://10.0.0.7:6443",
+    "spark.kubernetes.container.image": "repo/spark:4",
+    "spark.kubernetes.namespace": "etl",
+    "spark.executor.instances": "3",
+    "spark.driver.bindAddress": "0.0.0.0",
+    "spark.driver.host": expect.stringMatching(/^[1-9][\d.]+$/),
+    "spark.authenticate": "true",
+    "spark.ui.enabled": "false",
+  });
+  expect(properties).not.toHaveProperty("spark.submit.deployMode");
+  expect(env["SPARK_LOCAL_IP"]).toBe("0.0.0.0");
+  expect(handOver).toBeUndefined();
+});
+
+test("a program on YARN is refused", async () => {
+  await expect(lineOn({ type: "yarn", hadoop_conf: "prod" })).rejects.toThrow("programs on YARN are not supported");
+});
+
+test("a program on a standalone cluster of this machine listens on loopback alone", async () => {
+  const { properties, handOver } = await lineOn({ type: "standalone", master_url: "spark://127.0.0.1:7077" });
+  expect(properties).toMatchObject({
+    "spark.master": "spark://127.0.0.1:7077",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+  });
+  expect(handOver).toBeUndefined();
 });

@@ -56,9 +56,10 @@ export function sparkDriver(
         env: { ...ownEnvironment(work), ...line.env, ...env },
         files: { ...files, "spark.properties": line.propertiesText },
         readOnly: [...spark.home.readOnlyFolders, ...readOnly],
-        handOver: line.fitsStandby
-          ? { digest: contributionDigest(contribution), input: renderHandOver(line.submission) }
-          : undefined,
+        handOver:
+          line.fitsStandby && isLocal(contribution)
+            ? { digest: contributionDigest(contribution), input: renderHandOver(line.submission) }
+            : undefined,
       };
     },
 
@@ -101,14 +102,13 @@ function ownEnvironment(work: string): Record<string, string> {
   return { PATH: "/usr/bin:/bin", HOME: work, LANG: "C.UTF-8" };
 }
 
+/** A driver that waits has its session thrown away on this machine: with clusters elsewhere that is not tried. */
 function isLocal({ remote, properties: { "spark.master": master = "local" } }: Contribution): boolean {
   return remote === undefined && master.startsWith("local");
 }
 
-/** Of a cluster elsewhere nothing may run here by mistake. */
-function checkRunsPrograms(contribution: Contribution): void {
-  if (contribution.remote !== undefined) throw new Fault("invalid", "its cluster runs SQL only");
-  if (!isLocal(contribution)) {
-    throw new Fault("invalid", "programs on clusters of this type are not supported by this version");
-  }
+/** Submission has refused what runs SQL only; the cluster may have become such a one since. */
+function checkRunsPrograms({ remote, properties: { "spark.master": master } }: Contribution): void {
+  if (remote !== undefined) throw new Fault("invalid", "its cluster runs SQL only");
+  if (master === "yarn") throw new Fault("invalid", "programs on YARN are not supported by this version");
 }

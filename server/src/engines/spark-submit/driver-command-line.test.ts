@@ -55,12 +55,8 @@ describe("a driver's command line", () => {
     expect(propertiesText).toContain("hunter2");
   });
 
-  it("names the run by its tags and closes its ports whatever the given properties say", () => {
-    const properties = {
-      "spark.authenticate": "false",
-      "spark.ui.enabled": "true",
-      "spark.driver.bindAddress": "0.0.0.0",
-    };
+  it("names the run by its tags, closes its ports, and has no UI whatever the given properties say", () => {
+    const properties = { "spark.ui.enabled": "true" };
     const lines = driverCommandLine({ ...run, properties }).propertiesText.split("\n");
     expect(lines).toEqual(
       expect.arrayContaining([
@@ -74,6 +70,18 @@ describe("a driver's command line", () => {
         "spark.eventLog.dir=file:///attempt/events",
       ]),
     );
+  });
+
+  it("opens itself to executors elsewhere where the cluster says so", () => {
+    const properties = {
+      "spark.master": "spark://10.0.0.7:7077",
+      "spark.authenticate": "false",
+      "spark.driver.bindAddress": "0.0.0.0",
+      "spark.driver.host": "10.0.0.5",
+    };
+    const lines = driverCommandLine({ ...run, properties }).propertiesText.split("\n");
+    const said = Object.entries(properties).map(([key, value]) => `${key}=${value}`);
+    expect(lines).toEqual(expect.arrayContaining(said));
   });
 
   it.each<[string[], number]>([

@@ -136,12 +136,13 @@ function driverProperties(run: DriverRun): Record<string, string> {
     ...(run.program.kind === "command_line" ? {} : { "spark.app.name": basename(run.program.file) }),
     // Small, so that the ends of single tasks get through to whoever reads the progress.
     "spark.eventLog.buffer.kb": "8",
-    ...run.properties,
+    // Protected from users; a cluster elsewhere needs others.
     "spark.authenticate": "true",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    ...run.properties,
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
     "spark.eventLog.enabled": "true",
     "spark.eventLog.dir": pathToFileURL(run.eventLogFolder).href,
     "spark.eventLog.compress": "false",

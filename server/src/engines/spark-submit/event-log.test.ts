@@ -50,6 +50,19 @@ describe("the event log", () => {
     expect(await reader.read()).toEqual(await new EventLogReader(path).read());
   });
 
+  it.each(["app-20261115101112-0003", "application_1763200000000_0007", "spark-0123456789abcdef0123456789abcdef"])(
+    "is found by the name %s, which a cluster elsewhere gave it",
+    async (name) => {
+      const reader = new EventLogReader(path);
+      writeFileSync(join(folder, "something else"), "not Spark's");
+      expect((await reader.read()).jobs).toEqual([]);
+      writeFileSync(join(folder, `${name}.inprogress`), recorded);
+      expect((await reader.read()).jobs).toHaveLength(3);
+      renameSync(join(folder, `${name}.inprogress`), join(folder, name));
+      expect((await reader.read()).jobs).toHaveLength(3);
+    },
+  );
+
   it("starts over with the session that follows in the same program", async () => {
     const reader = new EventLogReader(path);
     writeFileSync(path, recorded);

@@ -1,3 +1,5 @@
+import { readdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { openPlainFile, type PlainFile } from "../../lib/plain-file.ts";
 import { EventLogProgress, type SparkJob } from "./event-log-progress.ts";
 
@@ -16,7 +18,8 @@ const newline = 0x0a;
 const wanted = ["JobStart", "TaskEnd", "StageCompleted", "JobEnd"].map((name) => `{"Event":"SparkListener${name}"`);
 
 /**
- * Follows the event log that Spark writes while a program runs (`<file>.inprogress`, renamed to `<file>` at its end).
+ * Follows the event log that Spark writes while a program runs (`<file>.inprogress`, renamed to `<file>` at its end). A
+ * cluster elsewhere gives applications names of its own: there it is the last one in the folder that is named so.
  * Each `read` goes on where the last one ended and holds one line at a time. Never fails because of what is in the
  * file: programs can write into it.
  */
@@ -33,7 +36,7 @@ export class EventLogReader {
   }
 
   async read(): Promise<EventLogState> {
-    const file = await openEither([this.#path, `${this.#path}.inprogress`]);
+    const file = (await openEither(this.#path)) ?? (await openNamedByCluster(dirname(this.#path)));
     if (file !== undefined) {
       try {
         await this.#readNew(file);
@@ -98,10 +101,18 @@ export class EventLogReader {
   }
 }
 
-async function openEither(paths: readonly string[]): Promise<PlainFile | undefined> {
-  for (const path of paths) {
-    const file = await openPlainFile(path);
-    if (file !== undefined) return file;
-  }
-  return undefined;
+async function openEither(path: string): Promise<PlainFile | undefined> {
+  return (await openPlainFile(path)) ?? openPlainFile(`${path}.inprogress`);
+}
+
+/** Of a master, of YARN, of pods. */
+const namedByCluster = /^(app-\d+-\d+|application_\d+_\d+|spark-[0-9a-f]{32})(\.inprogress)?$/;
+
+async function openNamedByCluster(folder: string): Promise<PlainFile | undefined> {
+  const names = await readdir(folder).catch(() => []);
+  const last = names
+    .filter((name) => namedByCluster.test(name))
+    .toSorted()
+    .at(-1);
+  return last === undefined ? undefined : openEither(join(folder, last.replace(/\.inprogress$/, "")));
 }
