@@ -19,22 +19,23 @@ describe.skipIf(sparkIsMissing)("a large result", () => {
 
   beforeAll(async () => {
     const home = await findSparkHome(inject("postgres").cacheDir);
-    // Spark itself holds whatever of a result has not been read yet.
     server = await startConnectServer(home, {
-      properties: { "spark.driver.maxResultSize": "0" },
-      memoryMiB: 4096,
+      properties: {
+        "spark.connect.extensions.command.classes": "org.apache.spark.sql.connect.headgate.StoredResults",
+      },
+      memoryMiB: 1024,
     });
     const { host, port, token } = server;
-    channel = openConnect({ host, port, token: new Secret(token), sessionUser: "tester" });
+    channel = openConnect({ host, port, token: new Secret(token), sessionUser: "tester", storedResults: true });
   }, SET_UP_MS);
   afterAll(async () => {
     channel.close();
     await server.stop();
   });
 
-  it("of more than the server sends in one stream passes through our memory without staying there", async () => {
+  it("of more than the server's heap passes through our memory and the server's without staying there", async () => {
     const rows = 12_000_000;
-    const sql = `SELECT id, repeat('x', 100) AS s FROM range(0, ${rows}, 1, 200)`;
+    const sql = `SELECT id, repeat('x', 100) AS s FROM range(0, ${rows}, 1, 2)`;
     const { rss } = process.memoryUsage();
     let [seen, bytes, highest] = [0, 0, 0];
     const execution = channel.session().execute(sql, { operationId: randomUUID() });

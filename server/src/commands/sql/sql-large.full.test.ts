@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { submitSql, useSpark } from "../../../test/support/spark.ts";
+
+const MIB = 1024 * 1024;
+const ROWS = 11_000_000;
+
+describe.skipIf(sparkIsMissing)("a result of more than 1 GiB", { timeout: 600_000 }, () => {
+  const spark = useSpark();
+
+  test("comes in full, from a server whose heap is smaller, and is held by nobody", async () => {
+    const { id } = await submitSql(spark.account, `select id, repeat('x', 100) as x from range(${ROWS})`);
+    const before = residentBytes(spark.pid);
+    let highest = before;
+    const watch = setInterval(() => {
+      highest = Math.max(highest, residentBytes(spark.pid));
+    }, 50);
+    let status = "waiting";
+    while (status === "waiting" || status === "running") {
+      ({ status } = await spark.account.get(`/commands/${id}?wait_seconds=60`));
+    }
+    expect(status).toBe("done");
+    const { bytes, lines, tail } = await read(id);
+    clearInterval(watch);
+    expect(bytes).toBeGreaterThan(1024 * MIB);
+    expect([lines, tail]).toEqual([ROWS + 1, `${ROWS - 1},${"x".repeat(100)}\r\n`]);
+    expect(highest - before).toBeLessThan(250 * MIB);
+  });
+
+  async function read(id: number): Promise<{ bytes: number; lines: number; tail: string }> {
+    const response = await fetch(`${spark.url}/api/v1.2/commands/${id}/results?format=csv&include_headers=true`, {
+      headers: { "X-AUTH-TOKEN": spark.token },
+    });
+    let [bytes, lines, last] = [0, 0, ""];
+    for await (const piece of response.body ?? []) {
+      bytes += piece.length;
+      for (let at = piece.indexOf(10); at >= 0; at = piece.indexOf(10, at + 1)) lines += 1;
+      last = (last + Buffer.from(piece.slice(-200)).toString()).slice(-400);
+    }
+    const [, line = ""] = /\n([^\n]*\n)$/.exec(last) ?? [];
+    return { bytes, lines, tail: line };
+  }
+});
+
+function residentBytes(pid: number): number {
+  const [, kibibytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Number(kibibytes) * 1024;
+}
