@@ -7,7 +7,7 @@ import { wholePart, type WholePart } from "./whole-part.ts";
 
 /** A batch of Spark Connect, or a part of a large one: a whole Arrow stream, or the parts of it one behind the other. */
 export interface ReceivedBatch {
-  /** Not used any more once `append` has settled. */
+  /** Left as it is until the batch is whole and `append` has settled. */
   readonly data: Uint8Array;
   /** Of the whole batch. */
   readonly rowCount: number;
@@ -69,7 +69,7 @@ export class SpoolWriter {
   #failure: unknown;
   #timer: NodeJS.Timeout | undefined;
   #isNew = true;
-  #parts: Buffer[] = [];
+  #parts: Uint8Array[] = [];
   #partBytes = 0;
 
   private constructor(place: SpoolPlace, data: FileHandle, index: FileHandle, kept: WholePart | undefined) {
@@ -188,7 +188,7 @@ export class SpoolWriter {
   #joined({ data, part, parts }: ReceivedBatch): Uint8Array | undefined {
     if (part !== this.#parts.length) throw new Error(`part ${part} of a batch came behind ${this.#parts.length} parts`);
     if (parts === 1) return data;
-    this.#parts.push(Buffer.from(data));
+    this.#parts.push(data);
     this.#partBytes += data.length;
     if (this.#partBytes > LARGEST_BATCH_BYTES) throw new Error("a row of the result is too large");
     if (part < parts - 1) return undefined;
