@@ -3,11 +3,18 @@ import type { BenchHeadgate } from "../headgate.ts";
 
 /** What everything takes now, by process. */
 export function benchMemory({ dataDir, pid }: BenchHeadgate): void {
-  const lines = execFileSync("ps", ["-eo", "pid,rss,args", "-ww"], { encoding: "utf8" }).split("\n");
-  const ours = lines.filter((line) => line.includes(dataDir) || line.trimStart().startsWith(`${pid} `));
+  const lines = execFileSync("ps", ["-eo", "pid,ppid,rss,args", "-ww"], { encoding: "utf8" }).split("\n");
+  const postmaster = lines
+    .find((line) => /postgres -D/.test(line) && line.includes(dataDir))
+    ?.trim()
+    .split(/\s+/)[0];
+  const ours = lines.filter((line) => {
+    const [id, parent] = line.trim().split(/\s+/);
+    return line.includes(dataDir) || id === String(pid) || (parent === postmaster && parent !== undefined);
+  });
   let sum = 0;
   for (const line of ours) {
-    const [, rss = "0", ...args] = line.trim().split(/\s+/);
+    const [, , rss = "0", ...args] = line.trim().split(/\s+/);
     const name = nameOf(args.join(" "));
     if (name === undefined) continue;
     sum += Number(rss);
@@ -19,10 +26,11 @@ export function benchMemory({ dataDir, pid }: BenchHeadgate): void {
 function nameOf(args: string): string | undefined {
   const names: [RegExp, string | undefined][] = [
     [/bwrap|^\/bin\/sh|^sh /, undefined],
+    [/runner\.mjs/, "runner"],
+    [/^postgres: /, "PostgreSQL, a connection or a part of it"],
     [/SparkConnectServer/, "warm server"],
     [/[Mm]etastore/, "metastore"],
     [/[Ss]tandby/, "standby driver"],
-    [/runner\.mjs/, "runner"],
     [/postgres -D/, "PostgreSQL"],
     [/headgate\.mjs start/, "Headgate"],
   ];

@@ -11,7 +11,7 @@ const QUERY = `select id, id * 0.5 as half, concat('row ', id) as name from rang
 /** Ten million rows: into the spool, against the raw stream in turns; what the server needs and who waits meanwhile. */
 export async function benchRows(headgate: BenchHeadgate): Promise<void> {
   await headgate.run(sqlCommand(QUERY));
-  const bare = bareClient(headgate);
+  const bare = bareClient(headgate, true);
   const idle = await accountTimes(headgate, delay(5000));
   const [ours, floor]: [number[], number[]] = [[], []];
   const busy: number[] = [];

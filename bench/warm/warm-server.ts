@@ -8,12 +8,15 @@ export const SELECT_1 = "select 1 as one";
 
 export const sqlCommand = (sql: string): object => ({ command_type: "SparkCommand", sql });
 
-/** Our client alone, on the very server that Headgate uses: the floor. */
-export function bareClient({ dataDir }: BenchHeadgate): ConnectChannel {
+/**
+ * Our client alone, on the very server that Headgate uses: the floor. A result that the server's heap cannot hold has to
+ * be stored there, as for Headgate.
+ */
+export function bareClient({ dataDir }: BenchHeadgate, storedResults = false): ConnectChannel {
   const [file] = globSync(join(dataDir, "accounts/*/spark/*/server.json"));
   if (file === undefined) throw new Error("no warm server is there");
   const { port, token } = JSON.parse(readFileSync(file, "utf8")) as { port: number; token: string }; // as the engine writes it
-  return openConnect({ host: "127.0.0.1", port, token: new Secret(token), sessionUser: "bench" });
+  return openConnect({ host: "127.0.0.1", port, token: new Secret(token), sessionUser: "bench", storedResults });
 }
 
 /** A statement in a session of its own; rows and bytes that came. */
