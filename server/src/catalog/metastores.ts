@@ -49,8 +49,8 @@ interface Metastore {
 }
 
 const IDLE_MS = 10 * 60_000;
-/** What has been asked for a moment ago is about to be used. */
-const FRESH_MS = 30_000;
+/** What has been asked for a moment ago is about to be used by a Spark that is not to be seen yet. */
+const FRESH_MS = 3000;
 /** Who has lived as long has not died of its start. */
 const STEADY_MS = 60_000;
 const FIRST_PAUSE_MS = 250;

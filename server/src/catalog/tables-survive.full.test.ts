@@ -40,8 +40,12 @@ describe.skipIf(sparkIsMissing)("a table is there for the next command", () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  const start = (): Promise<NodeProcess> =>
-    startNode(dataDir, database.connection, { HEADGATE_CACHE_DIR: inject("postgres").cacheDir, ...SPARK_SETTINGS });
+  const start = (settings: Record<string, string> = {}): Promise<NodeProcess> =>
+    startNode(dataDir, database.connection, {
+      HEADGATE_CACHE_DIR: inject("postgres").cacheDir,
+      ...SPARK_SETTINGS,
+      ...settings,
+    });
   const clientOf = ({ token, accountId }: typeof founded): AccountClient =>
     new AccountClient(node.url, token, accountId, email);
 
@@ -133,6 +137,18 @@ print(spark.table("kept").count())`,
     );
     await client.end();
     expect(rows[0]?.n).toBeLessThanOrEqual(4);
+  });
+
+  it("and gives up its memory for another account, until it is asked for again", async () => {
+    const other = await foundSparkAccount(database.connection, "large@example.test");
+    const before = [await metastorePid(), await serverPid()];
+    await node.stop();
+    node = await start({ HEADGATE_MEMORY_BUDGET: "1800m" });
+    expect(await run("show tables", other)).toBe("");
+    for (const pid of before) expect(await findProcess(pid)).toBeUndefined();
+    expect(await run("select count(*) from kept")).toBe("2\r\n");
+    await node.stop();
+    node = await start();
   });
 
   it("unless the account is deleted: with it go its processes, its database and its files", async () => {
