@@ -36,7 +36,7 @@ function byOperator(operation: string, object: string): object {
 
 /** As a metastore or a warm server does, it runs under a runner that outlives the server. */
 async function startSleeper(folder: string): Promise<number> {
-  const client = openRunnerClient(join(folder, "run"));
+  const client = openRunnerClient(folder);
   const program = { argv: ["/bin/sleep", "600"], cwd: "/", env: {}, identity: undefined, descriptor3: undefined };
   const forever = { timeoutSeconds: null, checkSeconds: 60, elapsedSeconds: 0, leaseFile: null, leaseSeconds: 600 };
   await client.start(program, { ...forever, outputFile: null, logFile: null, logLimitBytes: 1000, graceSeconds: 5 });
@@ -172,7 +172,7 @@ describe("accounts", () => {
     const files = join(given.dataDir, "accounts", String(account.accountId), "storage");
     mkdirSync(files, { recursive: true });
     writeFileSync(join(files, "result"), "x");
-    const processes = ["metastore/process-1", "spark/1"].map((name) => join(files, "..", name));
+    const processes = ["metastore/process-1/run", "spark/1/run", "standby/1"].map((name) => join(files, "..", name));
     const pids = await Promise.all(processes.map(startSleeper));
     await admin.run("account-delete", String(account.accountId), "--yes");
     for (const pid of pids) expect(await findProcess(pid)).toBeUndefined();

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { Command } from "commander";
 import { endMetastoresOf } from "../catalog/open-metastores.ts";
+import { endStandbysOf } from "../commands/queue/end-standbys.ts";
 import { endServersOf } from "../commands/warm/servers-folder.ts";
 import { deleteAccount } from "../accounts/delete-account.ts";
 import { Fault } from "../lib/fault.ts";
@@ -40,6 +41,7 @@ export function accountDeleteCommand(cli: Cli): Command {
 /** Before their folders go: by those they are known. On other machines the servers there end them. */
 async function endProcesses(cli: Cli, { config: { dataDir } }: Session, accountId: number): Promise<void> {
   try {
+    await endStandbysOf(dataDir, accountId);
     await endServersOf(dataDir, accountId);
     await endMetastoresOf(dataDir, accountId);
   } catch (error) {

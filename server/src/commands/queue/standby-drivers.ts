@@ -12,16 +12,15 @@
  * `WAIT_SECONDS` by its own runner.
  */
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { openRunnerClient, type RunLimits, type RunnerClient } from "../../engines/runner/runner-client.ts";
 import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
 import type { Log } from "../../lib/log.ts";
-import { removeTree } from "../../lib/remove-tree.ts";
 import { placeKey, type SparkPlace } from "../warm/spark-place.ts";
 import { accountIdentity, makeStandby, moveStandby, writeInput } from "./attempt-folders.ts";
 import { confineProgram, placeInside } from "./confine-program.ts";
+import { endStandby, standbysFolder } from "./end-standbys.ts";
 import type { ProgramDriver, StandbyProgram } from "./program-driver.ts";
 
 export interface StandbyOptions {
@@ -61,7 +60,6 @@ export interface StandbyRoom {
 
 const WAIT_SECONDS = 3600;
 const AFTER_USE_MS = 30_000;
-const END_PATIENCE_MS = 5000;
 
 export class StandbyDrivers {
   readonly #options: StandbyOptions;
@@ -234,10 +232,7 @@ export class StandbyDrivers {
 
   async #endFolder(folder: string, client: RunnerClient): Promise<void> {
     try {
-      if (!existsSync(folder)) return;
-      client.forsake();
-      if (!(await client.untilGone(AbortSignal.timeout(END_PATIENCE_MS)))) await client.kill();
-      await removeTree(folder);
+      await endStandby(folder, client);
     } catch (error) {
       this.#options.log.warn({ err: error, folder }, "a driver that waited could not be ended");
     }
@@ -249,7 +244,7 @@ export class StandbyDrivers {
   }
 
   #accountFolder(accountId: string): string {
-    return join(this.#options.dataDir, "accounts", accountId, "standby");
+    return standbysFolder(this.#options.dataDir, accountId);
   }
 }
 

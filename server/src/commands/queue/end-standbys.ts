@@ -1,0 +1,27 @@
+import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { openRunnerClient } from "../../engines/runner/runner-client.ts";
+import { removeTree } from "../../lib/remove-tree.ts";
+
+const END_PATIENCE_MS = 5000;
+
+/** Each of an account's drivers that wait has a folder in it. */
+export function standbysFolder(dataDir: string, accountId: string): string {
+  return join(dataDir, "accounts", accountId, "standby");
+}
+
+/** Settles when nothing of it is left. */
+export async function endStandby(folder: string, client = openRunnerClient(folder)): Promise<void> {
+  if (!existsSync(folder)) return;
+  client.forsake();
+  if (!(await client.untilGone(AbortSignal.timeout(END_PATIENCE_MS)))) await client.kill();
+  await removeTree(folder);
+}
+
+/** Of an account, also from outside of the server that has started them: it sees that they are gone. */
+export async function endStandbysOf(dataDir: string, accountId: number): Promise<void> {
+  const folder = standbysFolder(dataDir, String(accountId));
+  const names = await readdir(folder).catch(() => []);
+  await Promise.all(names.map((name) => endStandby(join(folder, name))));
+}
