@@ -61,6 +61,15 @@ const cases: readonly Case[] = [
     end: { exitCode: 1, output: "1\n", log: /IllegalStateException: told[\s\S]*ended by the statement in line 3/ },
   },
   {
+    name: "Scala statements that do not type",
+    program: scala('println("ran")\n\nval n: Int =\n  "text"\nprintln("not reached")\n'),
+    end: {
+      exitCode: 1,
+      output: "ran\n",
+      log: /line 4: error: type mismatch[\s\S]*headgate: ended by the statement in line 3/,
+    },
+  },
+  {
     name: "Scala statements that do not parse",
     program: scala("println(1)\nval = 3"),
     end: { exitCode: 1, output: "", log: /program\.scala:2: error/ },
@@ -141,10 +150,10 @@ describe.skipIf(sparkIsMissing)("a program", () => {
     check(await runDriver(home, each.program, manner), each);
   });
 
-  it.each(both(rCases))("%s, %s", async (_name, manner, each) => {
+  it.for(both(rCases))("%s, %s", async ([, manner, each], { skip }) => {
     const found = await findR(home.folder);
-    // A test that is left out says why.
-    if (found.kind !== "reticulate") throw new Error(found.kind === "missing" ? found.reason : "this Spark has SparkR");
+    if (found.kind === "missing") skip(found.reason);
+    if (found.kind === "sparkr") skip("this Spark has SparkR");
     check(await runDriver(home, each.program, manner), each);
   });
 });

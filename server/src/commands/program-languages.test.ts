@@ -110,20 +110,6 @@ describe.skipIf(sparkIsMissing)("a program", () => {
   );
 
   it(
-    "of Scala that does not compile ends with the compiler's words and lines",
-    async () => {
-      const { status, exitCode, log } = await run({
-        language: "scala",
-        program: 'println("ran")\n\nval n: Int =\n  "text"\nprintln("not reached")\n',
-      });
-      expect({ status, exitCode }).toEqual({ status: "error", exitCode: 1 });
-      expect(log).toMatch(/line 4: error: type mismatch/);
-      expect(log).toContain("headgate: ended by the statement in line 3");
-    },
-    RUN_MS,
-  );
-
-  it(
     "by a driver that waited sees, says and leaves what it would in one of its own",
     async () => {
       const cold = await run({ language: "python", program: selfPortrait, arguments: "--driver-memory 1g" });
