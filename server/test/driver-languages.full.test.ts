@@ -31,8 +31,8 @@ const cases: readonly Case[] = [
   {
     name: "Python whose session has settings of its own",
     program: python(
-      `${session}for key in ["spark.sql.shuffle.partitions", "spark.app.name", "spark.headgate.command", "x.y"]:\n` +
-        "    print(spark.conf.get(key))",
+      `${session}for key in ["spark.sql.shuffle.partitions", "spark.app.name", "spark.headgate.command"]:\n` +
+        '    print(spark.conf.get(key))\nprint(spark.sparkContext._jsc.hadoopConfiguration().get("x.y"))',
       {
         arguments: ["--conf", "spark.sql.shuffle.partitions=5", "--name", "nightly"],
         properties: { "spark.sql.shuffle.partitions": "9", "spark.hadoop.x.y": "z" },
