@@ -95,6 +95,7 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
     },
     tasks: {
       async tendMetastores() {
+        metastores.reviveLost();
         await endGoneAccounts(db.system, processesOf(sql, standbys(), metastores));
         await metastores.evictIdle();
       },

@@ -214,7 +214,9 @@ describe("the metastore of an account", () => {
     opened.at(-1)?.close();
     const { port } = only();
     await only().die();
-    await open().adopt();
+    const next = open();
+    await next.adopt();
+    next.reviveLost();
     await expect.poll(() => running(accountId).map((each) => each.port)).toEqual([port]);
   });
 

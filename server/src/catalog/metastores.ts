@@ -63,6 +63,8 @@ export class Metastores {
   readonly #endings = new Map<number, Promise<void>>();
   /** In a row, each soon after its start. */
   readonly #deaths = new Map<number, number>();
+  /** Of accounts whose process has died while we were away. */
+  readonly #lost = new Set<number>();
   readonly #closed = new AbortController();
 
   constructor(options: MetastoresOptions) {
@@ -86,9 +88,14 @@ export class Metastores {
           await process.stop().catch((error: unknown) => log.warn({ err: error, folder }, "left over"));
         }
       }
-      // Sparks that have outlived it, and us, look for it.
-      if (isLost && !this.#metastores.has(accountId)) void this.#revive(accountId);
+      if (isLost && !this.#metastores.has(accountId)) this.#lost.add(accountId);
     }
+  }
+
+  /** Sparks that have outlived one of before, and us, look for it. */
+  reviveLost(): void {
+    for (const accountId of this.#lost) void this.#revive(accountId);
+    this.#lost.clear();
   }
 
   /** What leads the account's Sparks to its tables, once somebody answers there. */
@@ -197,7 +204,11 @@ export class Metastores {
   #add(accountId: number, metastore: Metastore): void {
     this.#metastores.set(accountId, metastore);
     metastore.up.then(
-      ({ process }) => this.#watch(accountId, metastore, process),
+      ({ process }) =>
+        this.#watch(accountId, metastore, process).catch((error: unknown) => {
+          this.#options.log.warn({ err: error, account: accountId }, "a metastore cannot be watched; it ends");
+          return this.#end(accountId, metastore);
+        }),
       (error: unknown) => {
         if (this.#closed.signal.aborted) return;
         this.#options.log.warn({ err: error, account: accountId }, "a metastore did not come up");

@@ -39,11 +39,13 @@ export interface UsedCluster {
 /** As a start of each that is DOWN, but not at once after one that failed. Those that are deleted are left out. */
 export function beginUse(system: Queryable, ids: readonly number[], patienceSeconds: number): Promise<UsedCluster[]> {
   return system.query(
-    `with begun as (
-       update cluster set state = 'PENDING', ${MOVE}
+    `with startable as (
+       select id from cluster
         where id = any($1) and deleted_at is null and state = 'DOWN'
           and (start_failure is null or start_failed_at < now() - make_interval(secs => $2))
-        returning id, state)
+        order by id for update), -- in one order for all nodes
+     begun as (
+       update cluster set state = 'PENDING', ${MOVE} where id in (select id from startable) returning id, state)
      select id, start_failure as "startFailure", begun.id is not null as "hasBegun",
             -- Seen DOWN with nothing against a start, and not begun: another node was quicker.
             case when cluster.state = 'DOWN' and start_failure is null then 'PENDING'

@@ -106,7 +106,8 @@ describe("what comes of a command of an account without storage of its own", () 
     const account = await given.account();
     const { id, path } = await run(account, "echo mine; echo said >&2");
     await allDone(account);
-    await run(account, `echo theirs | tee ../../../../../storage${path}/results > ../../../../../storage${path}/logs`);
+    const copies = localPath(account, path);
+    await run(account, `echo theirs | tee ${copies}/results > ${copies}/logs`);
     expect(readFileSync(localPath(account, `${path}/results`), "utf8")).toBe("theirs\n");
     expect((await account.get(`/commands/${id}/results`)).results).toBe("mine\n");
     expect((await account.get(`/commands/${id}/logs`).reply()).text).toBe("said\n");
@@ -138,8 +139,9 @@ describe("what comes of a command of an account without storage of its own", () 
 
   test("in whose way something lies says so, and keeps nothing else back", async () => {
     const account = await given.account();
-    const program = 'mkdir -p "../../../../../storage/tmp/$(date -u +%F)/ACCOUNT/$COMMAND/results/x"; echo out';
-    const { id } = await run(account, program.replace("ACCOUNT", String(account.accountId)));
+    const storage = localPath(account, "");
+    const program = `mkdir -p "${storage}/tmp/$(date -u +%F)/${account.accountId}/$COMMAND/results/x"; echo out`;
+    const { id } = await run(account, program);
     await expect
       .poll(() => account.get(`/commands/${id}`), PATIENCE)
       .toMatchObject({ publish_error: expect.stringMatching(/^cannot be put into the account's storage: .*a folder/) });
