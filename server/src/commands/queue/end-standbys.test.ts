@@ -1,0 +1,34 @@
+import { existsSync } from "node:fs";
+import { afterEach, expect, test } from "vitest";
+import { mountSmallDisk } from "../../../test/support/small-disk.ts";
+import { findProcess } from "../../engines/detached-process/process-handle.ts";
+import { makeStubRuns } from "../../engines/runner/stub-run.ts";
+import { endStandby } from "./end-standbys.ts";
+
+const runs = makeStubRuns();
+const disk = mountSmallDisk(1);
+afterEach(async () => {
+  await runs.dispose();
+  disk.unmount();
+});
+
+test.skipIf(!disk.isMounted)(
+  "a driver that waits is ended on a full disk too, with and without its order",
+  async () => {
+    const start = async () => {
+      const run = runs.make(disk.dataDir);
+      const runner = await run.start("echo READY; cat; exec sleep 600", {}, { greeting: "READY\n", waitSeconds: 60 });
+      await expect.poll(() => run.client.observe(), { timeout: 10_000 }).toMatchObject({ isReady: true });
+      return { run, runner };
+    };
+    const [idle, busy] = [await start(), await start()];
+    busy.run.client.order({ input: "", timeoutSeconds: null, checkSeconds: 1, elapsedSeconds: 0 });
+    await busy.run.running();
+    disk.fill();
+    expect([idle, busy].map(({ run }) => run.client.forsake())).toEqual([true, false]);
+    await Promise.all([idle, busy].map(({ run }) => endStandby(run.folder)));
+    for (const { run, runner } of [idle, busy]) {
+      expect([existsSync(run.folder), await findProcess(runner)]).toEqual([false, "gone"]);
+    }
+  },
+);
