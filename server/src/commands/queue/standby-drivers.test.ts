@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
@@ -128,6 +128,16 @@ describe.skipIf(kind !== "usable")("a driver that waits", () => {
     });
     const journal = join(given.dataDir, "accounts", String(account.accountId), "storage/journal");
     expect(readFileSync(journal, "utf8")).toBe("ran\n");
+  });
+
+  test("whose status nobody can read is ended, and harms nobody", async () => {
+    const account = await newAccount();
+    await run(account, "true");
+    const waiting = await untilOneWaits(account);
+    writeFileSync(join(waiting, "status.json"), '{"version":');
+    await untilNoneWaits(account);
+    expect(await run(account, "echo $MANNER")).toMatchObject({ status: "done", output: "cold\n" });
+    await untilOneWaits(account);
   });
 
   test("makes room for commands: memory that it takes keeps none waiting", async () => {

@@ -48,6 +48,8 @@ interface Want {
   readonly place: SparkPlace;
   /** Its warm-up would slow down the very program that took the last one. */
   readonly notBefore: number;
+  /** As the last try since its last program has found out; none yet: 0. */
+  readonly memoryMiB: number;
 }
 
 /** Memory of the node for drivers that wait. */
@@ -95,8 +97,8 @@ export class StandbyDrivers {
     for (const each of there) if (each.digest !== digest) void this.#end(each);
     const standby = there.find((each) => each.digest === digest);
     if (standby === undefined) return false;
-    const view = await standby.client.observe();
-    if (view.state !== "waiting" || !view.isReady || !this.#standbys.delete(standby.folder)) return false;
+    const view = await standby.client.observe().catch(() => undefined); // who watches it meets the reason too
+    if (view?.state !== "waiting" || !view.isReady || !this.#standbys.delete(standby.folder)) return false;
     standby.gone.abort();
     try {
       await moveStandby(standby.folder, attempt);
@@ -110,7 +112,8 @@ export class StandbyDrivers {
 
   /** A program of the place has ended: there is room for the next to be warmed up. */
   noteEnd(place: SparkPlace): void {
-    if (this.#wants.has(placeKey(place))) this.#want(place, this.#options.now());
+    const want = this.#wants.get(placeKey(place));
+    if (want !== undefined) this.#wants.set(placeKey(place), { ...want, notBefore: this.#options.now() });
   }
 
   /** They never keep a command from running: what does not fit any more ends. What is wanted and fits is started. */
@@ -120,10 +123,13 @@ export class StandbyDrivers {
       void this.#end(standby);
     }
     if (this.#isStarting || this.#isClosed) return;
-    const isDue = ({ place, notBefore }: Want): boolean =>
-      notBefore <= this.#options.now() && this.#of(place).length === 0;
+    const leftMiB = spareMiB - this.reservedMiB();
+    if (leftMiB <= 0) return;
+    // To ask what one is made of touches the account's metastore: what is known not to fit is not asked for.
+    const isDue = ({ place, notBefore, memoryMiB }: Want): boolean =>
+      memoryMiB <= leftMiB && notBefore <= this.#options.now() && this.#of(place).length === 0;
     const due = [...this.#wants.values()].find(isDue);
-    if (due !== undefined) this.#start(due.place, spareMiB - this.reservedMiB());
+    if (due !== undefined) this.#start(due.place, leftMiB);
   }
 
   reservedMiB(): number {
@@ -155,7 +161,7 @@ export class StandbyDrivers {
 
   #want({ accountId, clusterId, appId }: SparkPlace, notBefore: number): void {
     const place = { accountId, clusterId, appId };
-    this.#wants.set(placeKey(place), { place, notBefore });
+    this.#wants.set(placeKey(place), { place, notBefore, memoryMiB: 0 });
   }
 
   #of(place: SparkPlace): Standby[] {
@@ -181,10 +187,13 @@ export class StandbyDrivers {
     const name = randomBytes(8).toString("hex");
     const folder = join(this.#accountFolder(String(place.accountId)), name);
     const program = await this.#options.driver.standby?.(place, placeInside(this.#options.sandbox, folder));
-    if (program === undefined) this.#wants.delete(placeKey(place));
-    else if (program.memoryMiB <= spareMiB && this.#wants.has(placeKey(place))) {
-      await this.#run(place, folder, program);
+    const want = this.#wants.get(placeKey(place));
+    if (program === undefined || want === undefined) {
+      this.#wants.delete(placeKey(place));
+      return;
     }
+    this.#wants.set(placeKey(place), { ...want, memoryMiB: program.memoryMiB });
+    if (program.memoryMiB <= spareMiB) await this.#run(place, folder, program);
   }
 
   async #run(place: SparkPlace, folder: string, program: StandbyProgram): Promise<void> {
@@ -212,7 +221,7 @@ export class StandbyDrivers {
     }
     if (standby.gone.signal.aborted)
       await this.#end(standby); // meanwhile, when it was not there yet
-    else void this.#watch(standby);
+    else void this.#watch(standby).catch((error: unknown) => this.#giveUp(standby, error));
   }
 
   /** One whose time is over is replaced; one that ended by itself would do so the next time, too. */
@@ -221,6 +230,14 @@ export class StandbyDrivers {
     await client.waitForEnd(gone.signal);
     if (gone.signal.aborted) return;
     if (this.#options.now() - startedAt < WAIT_SECONDS * 1000) this.#wants.delete(placeKey(place));
+    await this.#end(standby);
+  }
+
+  /** Nobody can tell what has become of it. */
+  async #giveUp(standby: Standby, error: unknown): Promise<void> {
+    if (standby.gone.signal.aborted) return;
+    this.#options.log.warn({ err: error, place: standby.place }, "a driver that waits could not be looked after");
+    this.#wants.delete(placeKey(standby.place));
     await this.#end(standby);
   }
 
