@@ -3,6 +3,8 @@ package org.apache.spark.sql.connect.headgate
 import org.apache.spark.SparkEnv
 import org.apache.spark.connect.proto
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Alias, Literal}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, OneRowRelation, Project}
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.connect.config.Connect
 import org.apache.spark.sql.connect.planner.SparkConnectPlanner
@@ -40,15 +42,25 @@ object StoredResults {
     val sender = new BatchSender(holder)
     sender.sendSchema(data.schema)
     val format = batchFormat(holder, data.schema)
+    val constant = constantRow(data.queryExecution.optimizedPlan)
     data.queryExecution.executedPlan match {
       case local: LocalTableScanExec => format.batches(local.rows.iterator).foreach(sender.send)
       case command: CommandResultExec => format.batches(command.rows.iterator).foreach(sender.send)
+      case _ if constant.isDefined => format.batches(constant.iterator).foreach(sender.send)
       case plan =>
         SQLExecution.withNewExecutionId(data.queryExecution, Some("collectArrow")) {
           new StoredJob(plan.execute(), format, sender).run()
         }
     }
     if (sender.isEmpty) sender.send(Batch(format.empty, 0))
+  }
+
+  /** Of a query like `SELECT 1`, whose planning has worked everything out: a job for it would take longer than all else. */
+  private def constantRow(plan: LogicalPlan): Option[InternalRow] = plan match {
+    case Project(columns, OneRowRelation()) =>
+      val values = columns.collect { case Alias(literal: Literal, _) => literal.value }
+      if (values.length == columns.length) Some(InternalRow.fromSeq(values)) else None
+    case _ => None
   }
 
   private def batchFormat(holder: ExecuteHolder, schema: StructType): BatchFormat = {

@@ -250,7 +250,11 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", { timeout: 120_00
     afterAll(() => stored.close());
 
     it.each([
-      ["a row", "SELECT 1 AS a, 'x' AS b"],
+      [
+        "a row",
+        "SELECT 1 AS a, 'x' AS b, null AS c, array(1, 2) AS d, named_struct('e', 1.5, 'f', date'2024-02-29') AS g",
+      ],
+      ["a row that has to be worked out", "SELECT length(uuid()) AS a, 1 AS b, (SELECT max(id) FROM range(3)) AS c"],
       ["no row", "SELECT id FROM range(9) WHERE id > 10"],
       ["rows of a command", "SHOW FUNCTIONS LIKE 'a*'"],
       ["a command without rows", "CREATE TEMPORARY VIEW kept AS SELECT 1 AS a"],
@@ -259,7 +263,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", { timeout: 120_00
     ])("gives %s as one that does not", async (_, sql) => {
       const [plain, other] = [await run(sql, channel.session()), await run(sql, stored.session())];
       expect(other.columns).toEqual(plain.columns);
-      expect(other.rows).toEqual(plain.rows);
+      expect(asJson(other.rows)).toBe(asJson(plain.rows)); // rows within rows hold more than their values
       expect(other.events.at(-1)?.kind).toBe("complete");
     });
 
@@ -371,4 +375,8 @@ async function failure(work: Promise<unknown>): Promise<ConnectError> {
   );
   if (!(error instanceof ConnectError)) throw new Error("not refused as expected", { cause: error });
   return error;
+}
+
+function asJson(rows: readonly unknown[]): string {
+  return JSON.stringify(rows, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
 }
