@@ -27,12 +27,13 @@ final class StoredJob(rows: RDD[InternalRow], format: BatchFormat, sender: Batch
   private var failure: Option[Throwable] = None
 
   def run(): Unit = if (count > 0) {
-    val (format, names) = (this.format, this.names) // what tasks need of us
+    val (format, names, firstBytes) = (this.format, this.names, StoredJob.firstBytes(count)) // what tasks need of us
     val job = context.submitJob[InternalRow, StoredPartition, Unit](
       rows,
       (part: Iterator[InternalRow]) => {
         val task = TaskContext.get()
-        StoredJob.store(format.batches(part), names(task.partitionId()), task.attemptNumber())
+        val firstBlock = StoredJob.firstBlock(task.stageAttemptNumber(), task.attemptNumber())
+        StoredJob.store(format.batches(part), firstBytes, names(task.partitionId()), firstBlock)
       },
       0 until count,
       (index: Int, part: StoredPartition) => synchronized {
@@ -79,20 +80,36 @@ final class StoredJob(rows: RDD[InternalRow], format: BatchFormat, sender: Batch
 }
 
 object StoredJob {
-  /** So much of a partition comes with the task's answer: small results never touch the disk. */
+  /** At most so much of a partition comes with the task's answer: small results never touch the disk. */
   private val FirstBytes = 256 * 1024
+  /** And at most so much of all together: answers wait in the heap for their turn, and Spark ends a job with too many. */
+  private val FirstBytesOfAll = 64 * 1024 * 1024
   /** Blocks of one attempt. */
-  private val BlocksOfAttempt = 1 << 24
+  private val BlocksOfAttempt = 1 << 20
+  /** Of one partition, in one attempt of its stage. */
+  private val AttemptsOfStage = 1 << 7
 
-  def store(batches: Iterator[Batch], name: Int, attempt: Int): StoredPartition = {
+  def firstBytes(partitions: Int): Int = FirstBytes.min(FirstBytesOfAll / partitions)
+
+  /**
+   * Tasks of an earlier attempt of the stage may still run, and attempts of tasks count from 0 in each: both numbers
+   * together tell apart what they store.
+   */
+  def firstBlock(stageAttempt: Int, attempt: Int): Int = {
+    val isNumbered = attempt < AttemptsOfStage && stageAttempt < Int.MaxValue / BlocksOfAttempt / AttemptsOfStage
+    if (!isNumbered) throw new SparkException(s"too many attempts: $attempt of the task, $stageAttempt of its stage")
+    (stageAttempt * AttemptsOfStage + attempt) * BlocksOfAttempt
+  }
+
+  def store(batches: Iterator[Batch], firstBytes: Int, name: Int, firstBlock: Int): StoredPartition = {
     val first = ArrayBuffer.empty[Batch]
     val rows = ArrayBuffer.empty[Long]
-    val firstBlock = attempt * BlocksOfAttempt
     var held = 0L
     for (batch <- batches) {
       held += batch.bytes.length
-      if (rows.isEmpty && held <= FirstBytes) first += batch
+      if (rows.isEmpty && held <= firstBytes) first += batch
       else {
+        if (rows.length == BlocksOfAttempt) throw new SparkException("a partition of the result has too many parts")
         val id = RDDBlockId(name, firstBlock + rows.length)
         val bytes = new ChunkedByteBuffer(ByteBuffer.wrap(batch.bytes))
         if (!SparkEnv.get.blockManager.putBytes[Array[Byte]](id, bytes, StorageLevel.DISK_ONLY)) {

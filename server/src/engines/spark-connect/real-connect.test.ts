@@ -36,6 +36,8 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", { timeout: 120_00
         // As our own servers have them.
         "spark.connect.grpc.interceptor.classes": "headgate.connect.PoolInterceptor",
         "spark.connect.extensions.command.classes": "org.apache.spark.sql.connect.headgate.StoredResults",
+        // Little more than all tasks of a stored result may answer with.
+        "spark.driver.maxResultSize": "72m",
         // Tells what became of jobs.
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": ".",
@@ -273,6 +275,13 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", { timeout: 120_00
         errorClass: "DIVIDE_BY_ZERO",
         sqlState: "22012",
       });
+    });
+
+    it("gives a result of very many partitions, of which none is large", async () => {
+      const sql = "SELECT id, repeat('x', 250000) AS s FROM range(0, 320, 1, 320)";
+      const { rowCount, bytes } = await rowsSeen(stored.session().execute(sql, { operationId: randomUUID() }));
+      expect(rowCount).toBe(320);
+      expect(bytes).toBeGreaterThan(72 * MIB);
     });
 
     it("makes no more than is read, and ends within a second while nobody reads", async () => {
