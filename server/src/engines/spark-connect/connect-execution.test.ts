@@ -124,6 +124,14 @@ describe("a statement", () => {
     expect(server.calls).toEqual(["start", "attach after 1", "attach after 2", "attach after 2"]);
   });
 
+  it("is taken over as often as it likes over a long time", async () => {
+    const taken = sparkError("INVALID_CURSOR.DISCONNECTED");
+    const answers = ["1", "2", "3", "4", "5"].map((position): Step[] => [batch(position), taken]);
+    // Shorter than the pause before the next stream.
+    const session = await play([...answers, [complete, "end"]], { reconnectMs: 20, silenceMs: 10_000 });
+    expect(await positions(session.execute("x", { operationId }))).toEqual(["1", "2", "3", "4", "5", "last"]);
+  });
+
   it("that was released while it was attached to is gone", async () => {
     const session = await play([
       [sparkError("INVALID_CURSOR.DISCONNECTED")],

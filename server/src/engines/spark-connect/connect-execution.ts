@@ -47,7 +47,7 @@ export const patience: Patience = { reconnectMs: 20_000, silenceMs: 150_000 };
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
-/** Two readers of one operation would else take it from each other for ever. */
+/** Shortly one after the other: two readers of one operation would else take it from each other for ever. */
 const MOST_TAKEOVERS = 3;
 
 export class Operation implements ConnectExecution {
@@ -94,7 +94,7 @@ export class Operation implements ConnectExecution {
     let call = start === undefined ? "attach" : "start";
     let brokenSince: number | undefined;
     let pauseMs = FIRST_PAUSE_MS;
-    let takeovers = 0;
+    let [takeovers, takenAt] = [0, 0];
     for (;;) {
       this.#signal.throwIfAborted();
       const stream = call === "start" && start !== undefined ? start() : this.#calls.attach(this.#position);
@@ -112,7 +112,11 @@ export class Operation implements ConnectExecution {
         if (!(thrown instanceof ConnectError)) throw thrown;
         error = thrown;
       }
-      if (error?.kind === "taken over" && ++takeovers > MOST_TAKEOVERS) throw error;
+      if (error?.kind === "taken over") {
+        takeovers = Date.now() - takenAt > this.#patience.reconnectMs ? 1 : takeovers + 1;
+        takenAt = Date.now();
+        if (takeovers > MOST_TAKEOVERS) throw error;
+      }
       const next = this.#next(call, error);
       if (next === undefined) throw await this.#calls.explain(error ?? emptyStream());
       call = next;
