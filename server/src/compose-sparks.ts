@@ -76,8 +76,10 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
     runsForAccount(db.system, options.nodeId, accountId);
   const metastores = composeMetastores(config, { db, keys, spark: setUp, databases, sandbox, storageOf, isInUse, log });
   held.defer(() => metastores.close());
-  const contributionsOf = sparkContributions(config, { db, keys, storageOf, metastores });
-  const sql = await openSql({ ...leaseOf(config), ...config, spark: setUp, contributionsOf, sandbox, isolation, log });
+  const clusterOf = sparkCluster(db, keys, config);
+  const contributionsOf = sparkContributions({ db, clusterOf, storageOf, metastores });
+  const contributions = { contributionsOf, clusterOf };
+  const sql = await openSql({ ...leaseOf(config), ...config, ...contributions, spark: setUp, sandbox, isolation, log });
   held.defer(() => sql.servers.close());
   await metastores.adopt();
   return {
@@ -119,14 +121,13 @@ function processesOf({ servers }: SqlService, standbys: StandbyControl, metastor
 
 interface ContributionParts {
   db: Database;
-  keys: KeyRing;
+  clusterOf: ReturnType<typeof sparkCluster>;
   storageOf: ReturnType<typeof sparkStorage>;
   metastores: Metastores;
 }
 
 /** All that shapes an account's Sparks; of the same property the later one counts. */
-function sparkContributions(config: Config, { db, keys, storageOf, metastores }: ContributionParts): ContributionsOf {
-  const clusterOf = sparkCluster(db, keys, config);
+function sparkContributions({ db, clusterOf, storageOf, metastores }: ContributionParts): ContributionsOf {
   const appOf = sparkApp(db);
   return async ({ accountId, clusterId, appId }) => {
     const [storage, cluster, app] = await Promise.all([

@@ -31,7 +31,7 @@ export async function openSql({ spark, isolation, ...options }: SqlOptions): Pro
   const unready = (place: RunnablePlace): string | null => {
     const { state, detail } = spark?.current() ?? NOT_SET_UP;
     // Somebody else's server needs no Spark here.
-    if (state === "ready" || servers.isRemote({ ...place, appId: null })) return null;
+    if (state === "ready" || servers.isRemote(place)) return null;
     return state === "installing" ? `Spark is being set up: ${detail}` : `Spark cannot be set up: ${detail}`;
   };
   return {

@@ -17,13 +17,14 @@ import {
   type ConnectServerPlan,
   type RunningServer,
 } from "../../engines/connect-server/connect-server.ts";
-import { heapMiB } from "../../engines/connect-server/connect-command-line.ts";
-import { contributionDigest, NOTHING_CONTRIBUTED, type Contribution } from "../../engines/spark-home/contribution.ts";
+import { contributionDigest, type Contribution } from "../../engines/spark-home/contribution.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
 import { writePrivateFile } from "../../lib/private-file.ts";
 import { accountIdentity } from "../queue/attempt-folders.ts";
+import { RemoteClusters, type ClusterOf } from "./remote-clusters.ts";
+import { DEFAULT_MEMORY_MIB, serverMemoryMiB } from "./server-memory.ts";
 import { serversFolder } from "./servers-folder.ts";
 import { placeKey, type ContributionsOf, type SparkPlace } from "./spark-place.ts";
 import { WarmServer, type ServerRecord } from "./warm-server.ts";
@@ -32,6 +33,7 @@ export interface WarmServersOptions {
   readonly dataDir: string;
   readonly spark: Pick<SparkSetUp, "current">;
   readonly contributionsOf: ContributionsOf;
+  readonly clusterOf: ClusterOf;
   readonly sandbox: ConnectServerPlan["sandbox"];
   readonly leaseFile: string | null;
   readonly leaseSeconds: number;
@@ -39,9 +41,6 @@ export interface WarmServersOptions {
 }
 
 const RECORD = "place.json";
-/** What a server takes besides its heap: the JVM itself and its runner. */
-const OVERHEAD_MIB = 448;
-const OVERHEAD_SHARE = 0.1;
 /** <data>/accounts/<account>/spark/<name>: what the account's user has to pass. */
 const LEVELS = 3;
 
@@ -50,10 +49,11 @@ export class WarmServers {
   readonly #servers = new Map<string, WarmServer>();
   /** What the place's last server took, by place: the next one takes as much. */
   readonly #lastMemoryMiB = new Map<string, number>();
-  readonly #asked = new Set<string>();
+  readonly #remoteClusters: RemoteClusters;
 
   constructor(options: WarmServersOptions) {
     this.#options = options;
+    this.#remoteClusters = new RemoteClusters(options.clusterOf);
   }
 
   /** Finds those of before, and takes away what is left of those that are gone. */
@@ -115,23 +115,15 @@ export class WarmServers {
 
   /** What a command of the place needs for a server of its own; nothing where one is, or is somebody else's. */
   costMiB(place: SparkPlace): number {
-    if (this.#of(place).length > 0) return 0;
+    if (this.#of(place).length > 0 || this.#remoteClusters.has(place)) return 0;
     return this.#lastMemoryMiB.get(placeKey(place)) ?? DEFAULT_MEMORY_MIB;
   }
 
-  /** Whether queries of the place go to somebody else's server, as far as it is known: it is found out for the next time. */
-  isRemote(place: SparkPlace): boolean {
-    const key = placeKey(place);
-    if (this.#lastMemoryMiB.get(key) === 0) return true;
-    if (!this.#asked.has(key)) {
-      this.#asked.add(key);
-      this.#options
-        .contributionsOf(place)
-        .then(({ remote }) => remote !== undefined && this.#lastMemoryMiB.set(key, 0))
-        .catch(() => undefined)
-        .finally(() => this.#asked.delete(key));
-    }
-    return false;
+  /** Whether queries of the cluster go to somebody else's server, as far as it is known: else it is found out. */
+  isRemote(cluster: Pick<SparkPlace, "accountId" | "clusterId">): boolean {
+    const isKnown = this.#remoteClusters.has(cluster);
+    if (!isKnown) this.#remoteClusters.findOut(cluster);
+    return isKnown;
   }
 
   /** What the servers take of the node's memory. */
@@ -194,7 +186,7 @@ export class WarmServers {
     if (spark.state !== "ready") throw new Fault("unavailable", "Spark is not set up on this node");
     const name = `${place.clusterId}-${place.appId ?? 0}-${digest}-${randomBytes(3).toString("hex")}`;
     const folder = join(this.#accountFolder(String(place.accountId)), name);
-    const record: ServerRecord = { version: 1, place, digest, memoryMiB: memoryMiB(contribution) };
+    const record: ServerRecord = { version: 1, place, digest, memoryMiB: serverMemoryMiB(contribution) };
     mkdirSync(folder, { recursive: true, mode: 0o711 });
     writePrivateFile(join(folder, RECORD), JSON.stringify(record));
     const process = new ConnectServer(folder);
@@ -217,6 +209,7 @@ export class WarmServers {
     const server = new WarmServer(name, record, process, started, log);
     this.#servers.set(name, server);
     this.#lastMemoryMiB.set(placeKey(record.place), record.memoryMiB);
+    this.#remoteClusters.learn(record.place, server.isRemote);
     server.ready.then(
       () => this.#settleIn(server),
       (error: unknown) => {
@@ -280,13 +273,6 @@ const REMOTE = "remote-";
 function remoteName({ clusterId, appId }: SparkPlace, digest: string): string {
   return `${REMOTE}${clusterId}-${appId ?? 0}-${digest}`;
 }
-
-function memoryMiB(contribution: Contribution): number {
-  const heap = heapMiB(contribution);
-  return heap + Math.max(OVERHEAD_MIB, Math.ceil(heap * OVERHEAD_SHARE));
-}
-
-const DEFAULT_MEMORY_MIB = memoryMiB(NOTHING_CONTRIBUTED);
 
 async function listFolder(path: string): Promise<string[]> {
   return readdir(path).catch(() => []);
