@@ -2,9 +2,17 @@ import { open, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ResultColumn } from "../../engines/arrow-result/spool-result.ts";
 
+/** What the row of its command tells the next Headgate. */
+export interface SqlHandle {
+  readonly kind: "sql";
+  /** Of the machine, when it began. */
+  readonly bootId: string;
+}
+
 /**
  * Where a script stands, for the next Headgate: written before each statement, so that one is never started twice. Where
- * the server is somebody else's it has to survive the machine, as the statement does; ours end with it.
+ * the server is somebody else's it has to survive the machine, as the statement does. Ours end with the machine, and the
+ * file may go with it: that it is missing tells nothing after another start of the machine.
  */
 export interface ScriptState {
   readonly version: 1;
@@ -25,10 +33,12 @@ export class ScriptStateFile {
     this.#path = join(folder, "script.json");
   }
 
-  /** Undefined: no statement was ever started. */
+  /** Undefined: no statement was ever started, or the machine went down before the disk had it. */
   async read(): Promise<ScriptState | undefined> {
     try {
-      return JSON.parse(await readFile(this.#path, "utf8")) as ScriptState; // written below, appears whole
+      const text = await readFile(this.#path, "utf8");
+      if (!text.endsWith("}")) return undefined; // its name came to the disk, its bytes did not
+      return JSON.parse(text) as ScriptState; // written below, appears whole
     } catch (error) {
       if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
       throw error;

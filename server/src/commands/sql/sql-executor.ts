@@ -6,6 +6,7 @@ import type { Executor, Run, RunnableCommand } from "../queue/executor.ts";
 import { placeKey, type SparkPlace } from "../warm/spark-place.ts";
 import type { WarmServers } from "../warm/warm-servers.ts";
 import type { QueryLimits } from "./query-limits.ts";
+import type { SqlHandle } from "./script-state.ts";
 import type { SqlRun } from "./sql-run.ts";
 
 export interface SqlExecutorOptions {
@@ -13,6 +14,8 @@ export interface SqlExecutorOptions {
   readonly isolation: ProgramIsolation;
   readonly unready: Executor["unready"];
   readonly limits: QueryLimits;
+  /** Of the machine as it runs now. */
+  readonly bootId: string;
 }
 
 /** Statements count from 0. */
@@ -21,7 +24,7 @@ const NONE = -1;
 const POOL_HEADER = "headgate-pool-bin";
 
 /** Queries, on the warm server of their account, cluster and app. They have no process of their own. */
-export function sqlExecutor({ servers, isolation, unready, limits }: SqlExecutorOptions): Executor {
+export function sqlExecutor({ servers, isolation, unready, limits, bootId }: SqlExecutorOptions): Executor {
   // Loaded with the first query: the client of Spark Connect is a tenth of an idle server's memory.
   const runOf = async (run: Run): Promise<SqlRun> => {
     const { SqlRun } = await import("./sql-run.ts");
@@ -30,8 +33,7 @@ export function sqlExecutor({ servers, isolation, unready, limits }: SqlExecutor
     return new SqlRun(
       run,
       { acquire: () => servers.acquire(place), reacquire: (name) => servers.reacquire(name, place) },
-      pool === null ? {} : { [POOL_HEADER]: pool },
-      limits,
+      { headers: pool === null ? {} : { [POOL_HEADER]: pool }, limits, bootId },
     );
   };
   return {
@@ -45,9 +47,9 @@ export function sqlExecutor({ servers, isolation, unready, limits }: SqlExecutor
       await mkdir(run.files.folder, { recursive: true, mode: 0o711 });
       return { spawn: () => runOf(run) };
     },
-    async adopt(run) {
+    async adopt(run, handle) {
       const live = await runOf(run);
-      await live.adopt();
+      await live.adopt(handle as Partial<SqlHandle>); // as it was stored, by an older Headgate perhaps
       return live;
     },
     async tidy({ files: { folder } }) {

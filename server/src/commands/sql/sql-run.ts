@@ -4,6 +4,7 @@ import { findResult, type ResultColumn, type SpooledResult } from "../../engines
 import { ConnectError } from "../../engines/spark-connect/connect-error.ts";
 import type { ConnectSession } from "../../engines/spark-connect/connect-session.ts";
 import { splitStatements, type SqlStatement } from "../../engines/spark-connect/split-statements.ts";
+import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { explainFailure, sizeOf } from "../queue/run-log.ts";
 import type { LiveRun, Run, RunOutcome, RunState } from "../queue/executor.ts";
 import { timeoutCheckAt } from "../queue/settlement.ts";
@@ -11,8 +12,19 @@ import type { WarmServer } from "../warm/warm-server.ts";
 import { ResultLoss, runStatement, type StatementObserver } from "./run-statement.ts";
 import { after, whenLeaseIsOver, type QueryLimits } from "./query-limits.ts";
 import { QueryLog } from "./query-log.ts";
-import { described, shortened, summarised } from "./sql-messages.ts";
-import { ScriptStateFile, type ScriptState } from "./script-state.ts";
+import { described, shortened } from "./sql-messages.ts";
+import {
+  calledOff,
+  DIED,
+  failed,
+  failedBy,
+  isOfStatement,
+  lostResult,
+  MACHINE_RESTARTED,
+  SUCCEEDED,
+  type CallOff,
+} from "./sql-outcome.ts";
+import { ScriptStateFile, type ScriptState, type SqlHandle } from "./script-state.ts";
 import { StatementJournal, type StatementRecord } from "./statement-jobs.ts";
 
 export interface SqlServers {
@@ -34,7 +46,7 @@ const INTERRUPT_PATIENCE_MS = 5000;
  * kept in the attempt's folder, so that the next Headgate goes on in the middle of a statement.
  */
 export class SqlRun implements LiveRun {
-  readonly handle: unknown = { kind: "sql" };
+  readonly handle: SqlHandle;
   readonly #run: Run;
   readonly #servers: SqlServers;
   readonly #headers: Readonly<Record<string, string>>;
@@ -44,7 +56,7 @@ export class SqlRun implements LiveRun {
   readonly #journal: StatementJournal;
   readonly #ending = new AbortController();
   readonly #over = Promise.withResolvers<void>();
-  #endedBy: "cancelled" | "timed-out" | "lease over" | undefined;
+  #endedBy: CallOff | undefined;
   #begun = false;
   #isLeft = false;
   #server: WarmServer | undefined;
@@ -54,7 +66,12 @@ export class SqlRun implements LiveRun {
   #result: SpooledResult | undefined;
   #outcome: RunOutcome | undefined;
 
-  constructor(run: Run, servers: SqlServers, headers: Readonly<Record<string, string>>, limits: QueryLimits) {
+  constructor(
+    run: Run,
+    servers: SqlServers,
+    { headers, limits, bootId }: { headers: Readonly<Record<string, string>>; limits: QueryLimits; bootId: string },
+  ) {
+    this.handle = { kind: "sql", bootId };
     this.#run = run;
     this.#servers = servers;
     this.#headers = headers;
@@ -70,10 +87,12 @@ export class SqlRun implements LiveRun {
   }
 
   /** Goes on where the last Headgate has left it. */
-  async adopt(): Promise<void> {
+  async adopt({ bootId }: Partial<SqlHandle>): Promise<void> {
     const state = await this.#stateFile.read();
-    if (state === undefined) this.#end({ state: "never-began" });
-    else this.#launch(state);
+    if (state !== undefined) this.#launch(state);
+    // What a server of ours was told last may not have come to the disk before the machine went down.
+    else if (bootId === this.handle.bootId) this.#end({ state: "never-began" });
+    else this.#end({ state: "lost", cause: MACHINE_RESTARTED });
   }
 
   look(): Promise<RunState> {
@@ -243,46 +262,16 @@ export class SqlRun implements LiveRun {
     this.#progress = Math.max(this.#progress, Math.floor(share * 100));
   }
 
-  async #unlessEnding<T>(work: Promise<T>, undo: (late: T) => void = () => undefined): Promise<T> {
-    const { signal } = this.#ending;
-    signal.throwIfAborted();
-    const ended = Promise.withResolvers<never>();
-    const refuse = (): void => ended.reject(signal.reason);
-    signal.addEventListener("abort", refuse, { once: true });
-    try {
-      return await Promise.race([work, ended.promise]);
-    } catch (error) {
-      work.then(undo, () => undefined);
-      throw error;
-    } finally {
-      signal.removeEventListener("abort", refuse);
-    }
+  async #unlessEnding<T>(work: Promise<T>, undo?: (late: T) => void): Promise<T> {
+    return unlessAborted(this.#ending.signal, work, undo);
   }
 
   async #explain(error: unknown): Promise<RunOutcome> {
-    if (this.#endedBy === "cancelled") return ended("cancelled", "cancelled");
-    if (this.#endedBy === "timed-out") {
-      return ended(
-        "timed-out",
-        `timed out: the timeout is ${this.#run.timeoutSeconds} s, counted from the first attempt`,
-      );
-    }
-    if (this.#endedBy === "lease over") return { state: "lost", cause: LEASE_OVER };
+    if (this.#endedBy !== undefined) return calledOff(this.#endedBy, this.#run.timeoutSeconds);
     if (error instanceof ResultLoss) return lostResult(error);
     if (!(error instanceof ConnectError)) return this.#server?.isUp === false ? failed(DIED) : explainFailure(error);
-    switch (error.kind) {
-      case "failed":
-      case "cancelled":
-        await this.#log.explain(described(error));
-        return failed(summarised(error));
-      case "unavailable":
-      case "refused":
-        return failed(DIED);
-      case "session gone":
-      case "operation gone":
-      case "taken over":
-        return failed("the Spark server has lost its session");
-    }
+    if (isOfStatement(error)) await this.#log.explain(described(error));
+    return failedBy(error);
   }
 
   async #measured(outcome: RunOutcome): Promise<RunOutcome> {
@@ -302,22 +291,4 @@ interface StatementStep {
   readonly resumed: { readonly columns: readonly ResultColumn[] | null } | undefined;
   readonly observer: StatementObserver;
   readonly record: StatementRecord;
-}
-
-type Ended = Extract<RunOutcome, { state: "ended" }>;
-
-const LEASE_OVER = "the node has lost touch with the others and ended it";
-const DIED = "the Spark server that ran it has died";
-const SUCCEEDED: Ended = { state: "ended", kind: "succeeded", exitCode: 0, cause: null, outputBytes: 0, logBytes: 0 };
-
-function ended(kind: Ended["kind"], cause: string): Ended {
-  return { state: "ended", kind, exitCode: null, cause, outputBytes: 0, logBytes: 0 };
-}
-
-function lostResult({ message, isDiskFull }: ResultLoss): Ended {
-  return isDiskFull ? ended("disk-full", `the disk is full: ${message}`) : failed(message);
-}
-
-function failed(cause: string): Ended {
-  return { ...ended("failed", cause), exitCode: 1 };
 }

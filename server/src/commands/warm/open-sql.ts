@@ -34,18 +34,20 @@ export async function openSql({ spark, isolation, ...options }: SqlOptions): Pro
     if (state === "ready" || servers.isRemote(place)) return null;
     return state === "installing" ? `Spark is being set up: ${detail}` : `Spark cannot be set up: ${detail}`;
   };
+  const bootId = await readBootId();
   return {
     servers,
-    executor: sqlExecutor({ servers, isolation, unready, limits: await limitsOf(options) }),
+    executor: sqlExecutor({ servers, isolation, unready, limits: limitsOf(options, bootId), bootId }),
     memory: { reservedMiB: () => servers.reservedMiB(), evict: (neededMiB) => servers.evict(neededMiB) },
   };
 }
 
-async function limitsOf(
+function limitsOf(
   options: Pick<SqlOptions, "timeoutCheckSeconds" | "logLimitMiB" | "leaseFile" | "leaseSeconds">,
-): Promise<QueryLimits> {
+  bootId: string,
+): QueryLimits {
   const { timeoutCheckSeconds: checkSeconds, logLimitMiB, leaseFile, leaseSeconds } = options;
-  const lease = leaseFile === null ? undefined : followLease(leaseFile, await readBootId());
+  const lease = leaseFile === null ? undefined : followLease(leaseFile, bootId);
   return {
     checkSeconds,
     logBytes: logLimitMiB * 1024 * 1024,

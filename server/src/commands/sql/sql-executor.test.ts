@@ -1,0 +1,82 @@
+import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { openSandbox } from "../../engines/sandbox/sandbox.ts";
+import { NOTHING_CONTRIBUTED } from "../../engines/spark-home/contribution.ts";
+import { readBootId } from "../../lib/process-table.ts";
+import { commandFiles, type AttemptFiles } from "../command-files.ts";
+import type { Executor, RunState } from "../queue/executor.ts";
+import { openSql } from "../warm/open-sql.ts";
+
+const PLACE = { accountId: 1, clusterId: 2 };
+const REMOTE = { host: "localhost", address: "127.0.0.1", port: 1, tls: false, token: undefined };
+
+describe("a node without Spark", () => {
+  let dataDir: string;
+  let files: AttemptFiles;
+  let executor: Executor;
+  let asked: string[];
+  let isRemote: boolean;
+
+  beforeEach(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), "headgate-sql-"));
+    files = commandFiles(dataDir, PLACE.accountId, 3).attempt(1);
+    mkdirSync(files.folder, { recursive: true });
+    [asked, isRemote] = [[], false];
+    ({ executor } = await openSql({
+      dataDir,
+      spark: undefined,
+      contributionsOf: () => {
+        asked.push("everything");
+        return Promise.resolve(NOTHING_CONTRIBUTED);
+      },
+      clusterOf: () => {
+        asked.push("the cluster");
+        return Promise.resolve(isRemote ? { remote: REMOTE } : {});
+      },
+      sandbox: openSandbox("none", { kind: "missing", reason: "" }),
+      isolation: { isolated: true, firstAccountId: () => Promise.resolve(1) },
+      leaseFile: null,
+      leaseSeconds: 60,
+      timeoutCheckSeconds: 60,
+      logLimitMiB: 1,
+      log: pino({ level: "silent" }),
+    }));
+  });
+  afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+  test("learns which clusters are somebody else's servers from them alone", async () => {
+    expect(executor.unready(PLACE)).toContain("Spark cannot be set up");
+    isRemote = true;
+    await vi.waitFor(() => expect(executor.unready(PLACE)).toBeNull());
+    expect(new Set(asked)).toEqual(new Set(["the cluster"]));
+  });
+
+  test("begins a query again that has left nothing, when the machine has run since", async () => {
+    expect(await adopted({ kind: "sql", bootId: await readBootId() })).toEqual({ state: "never-began" });
+  });
+
+  test.each([
+    ["nothing", undefined],
+    ["a file without its bytes", "\0\0\0"],
+  ])("never begins a query again that has left %s, when the machine has not", async (_, left) => {
+    if (left !== undefined) writeFileSync(join(files.folder, "script.json"), left);
+    expect(await adopted({ kind: "sql", bootId: "another" })).toMatchObject({ state: "lost" });
+  });
+
+  async function adopted(handle: unknown): Promise<RunState> {
+    const command = { ...PLACE, id: 3, appId: null, pool: null, commandType: "SqlCommand", command: {} };
+    const run = {
+      programText: "select 1",
+      requestId: "r",
+      attempt: 1,
+      fence: 1,
+      timeoutSeconds: 60,
+      elapsedSeconds: 0,
+    };
+    const live = await executor.adopt({ ...run, files, command: { ...command, resolvedMacros: null } }, handle);
+    return live.look();
+  }
+});

@@ -1,0 +1,19 @@
+/** Waits no longer than until the signal; what comes too late is undone. */
+export async function unlessAborted<T>(
+  signal: AbortSignal,
+  work: Promise<T>,
+  undo: (late: T) => void = () => undefined,
+): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const refuse = (): void => aborted.reject(signal.reason);
+  if (signal.aborted) refuse();
+  else signal.addEventListener("abort", refuse, { once: true });
+  try {
+    return await Promise.race([aborted.promise, work]);
+  } catch (error) {
+    work.then(undo, () => undefined);
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", refuse);
+  }
+}
