@@ -1,4 +1,4 @@
-import { readdir } from "node:fs/promises";
+import { opendir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { openPlainFile, type PlainFile } from "../../lib/plain-file.ts";
 import { EventLogProgress, type SparkJob } from "./event-log-progress.ts";
@@ -19,7 +19,8 @@ const wanted = ["JobStart", "TaskEnd", "StageCompleted", "JobEnd"].map((name) =>
 
 /**
  * Follows the event log that Spark writes while a program runs (`<file>.inprogress`, renamed to `<file>` at its end). A
- * cluster elsewhere gives applications names of its own: there it is the last one in the folder that is named so.
+ * cluster elsewhere gives applications names of its own: there it is the one in the folder that is named so. Of several,
+ * in programs with several sessions, it is the last; pods have names without an order, there it is any of them.
  * Each `read` goes on where the last one ended and holds one line at a time. Never fails because of what is in the
  * file: programs can write into it.
  */
@@ -108,11 +109,26 @@ async function openEither(path: string): Promise<PlainFile | undefined> {
 /** Of a master, of YARN, of pods. */
 const namedByCluster = /^(app-\d+-\d+|application_\d+_\d+|spark-[0-9a-f]{32})(\.inprogress)?$/;
 
+/** Far more than sessions leave; a program can fill the folder. */
+const mostNames = 100;
+
 async function openNamedByCluster(folder: string): Promise<PlainFile | undefined> {
-  const names = await readdir(folder).catch(() => []);
-  const last = names
+  const last = (await firstNames(folder))
     .filter((name) => namedByCluster.test(name))
     .toSorted()
     .at(-1);
   return last === undefined ? undefined : openEither(join(folder, last.replace(/\.inprogress$/, "")));
+}
+
+async function firstNames(folder: string): Promise<string[]> {
+  const names: string[] = [];
+  try {
+    for await (const { name } of await opendir(folder)) {
+      names.push(name);
+      if (names.length === mostNames) break;
+    }
+  } catch {
+    // Not there yet, or gone.
+  }
+  return names;
 }
