@@ -46,9 +46,9 @@ test("an R program on a node without R ends as an error that says what to instal
 });
 
 /** What would be started for a Python program of a cluster that was made by the interface. */
-async function lineOn(engine: object) {
+async function lineOn(engine: object, sparkConfig: object = { "spark.executor.instances": "3" }) {
   const account = await given.account();
-  const body = { labels: ["there"], engine, spark_config: { "spark.executor.instances": "3" } };
+  const body = { labels: ["there"], engine, spark_config: sparkConfig };
   const { id: clusterId } = await account.post("/clusters", body);
   const { db, keys, config } = given.app.services;
   const clusterOf = sparkCluster(db, keys, config);
@@ -118,4 +118,9 @@ test("a program on a standalone cluster of this machine listens on loopback alon
     "spark.driver.bindAddress": "127.0.0.1",
   });
   expect(handOver).toBeUndefined();
+});
+
+test("a program goes to a driver that waits, unless its cluster's settings bring code that would run in it", async () => {
+  expect((await lineOn({ type: "local" })).handOver).toBeDefined();
+  expect((await lineOn({ type: "local" }, { "spark.extraListeners": "com.example.Miner" })).handOver).toBeUndefined();
 });

@@ -5,6 +5,7 @@ import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { driverCommandLine } from "../../engines/spark-submit/driver-command-line.ts";
 import { EventLogReader } from "../../engines/spark-submit/event-log.ts";
 import { renderHandOver, standbyCommandLine, standbyReady } from "../../engines/spark-submit/standby-command-line.ts";
+import { waitsIdly } from "../../engines/spark-submit/standby-rules.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { ContributionsOf } from "../warm/spark-place.ts";
 import type { ProgramDriver } from "./program-driver.ts";
@@ -57,7 +58,7 @@ export function sparkDriver(
         files: { ...files, "spark.properties": line.propertiesText },
         readOnly: [...spark.home.readOnlyFolders, ...readOnly],
         handOver:
-          line.fitsStandby && isLocal(contribution)
+          line.fitsStandby && mayWait(contribution)
             ? { digest: contributionDigest(contribution), input: renderHandOver(line.submission) }
             : undefined,
       };
@@ -66,7 +67,7 @@ export function sparkDriver(
     async standby(place, { work, input }) {
       const spark = setUp.current();
       const contribution = await contributionsOf(place);
-      if (spark.state !== "ready" || !isLocal(contribution)) return undefined;
+      if (spark.state !== "ready" || !mayWait(contribution)) return undefined;
       const { properties, classPath, env, readOnly } = contribution;
       const line = standbyCommandLine({
         home: spark.home,
@@ -103,8 +104,9 @@ function ownEnvironment(work: string): Record<string, string> {
 }
 
 /** A driver that waits has its session thrown away on this machine: with clusters elsewhere that is not tried. */
-function isLocal({ remote, properties: { "spark.master": master = "local" } }: Contribution): boolean {
-  return remote === undefined && master.startsWith("local");
+function mayWait({ remote, properties }: Contribution): boolean {
+  const { "spark.master": master = "local" } = properties;
+  return remote === undefined && master.startsWith("local") && waitsIdly(properties);
 }
 
 /** Submission has refused what runs SQL only; the cluster may have become such a one since. */

@@ -7,8 +7,9 @@ import { superviseDriver } from "./supervise-driver.ts";
 import { watchForEnd } from "./watch-for-end.ts";
 
 /**
- * A program that waits for its order. It runs from the start, and does nothing of anybody's before `running` is on the
- * disk: an end before that, whatever its reason, leaves a folder that was never run.
+ * A program that waits for its order. It runs from the start, and does nothing of the order before `running` is on the
+ * disk: an end before that, whatever its reason, leaves a folder that was never run. Only its waiting has a limit, so who
+ * starts one sees to it that it runs nobody's code meanwhile.
  */
 export async function superviseStandby(
   folder: string,

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { renderHandOver, standbyCommandLine } from "./standby-command-line.ts";
-import { fitsStandby } from "./standby-rules.ts";
+import { fitsStandby, waitsIdly } from "./standby-rules.ts";
 import { checkArguments } from "./submit-rules.ts";
 
 it.each([
@@ -29,6 +29,49 @@ it.each([
   ["--conf", "spark.never.heard.of=1"],
 ])("one that asks for %j gets a JVM of its own", (...words) => {
   expect(fitsStandby(checkArguments(words, "arguments"))).toBe(false);
+});
+
+it("a driver may wait for an account with S3, a catalog and a cluster that tunes it", () => {
+  const catalog = {
+    "spark.sql.catalogImplementation": "hive",
+    "spark.hadoop.hive.metastore.uris": "thrift://127.0.0.1:9083",
+    "spark.hadoop.hive.metastore.connect.retries": "60",
+    "spark.headgate.metastore.secret": "s",
+  };
+  const storage = {
+    "spark.sql.warehouse.dir": "s3a://b/warehouse",
+    "spark.hadoop.fs.s3.impl": "S3AFileSystem",
+    "spark.hadoop.fs.s3a.endpoint.region": "eu",
+  };
+  const tuned = {
+    "spark.driver.memory": "2g",
+    "spark.driver.extraJavaOptions": "-XX:+UseG1GC -Duser.timezone=Europe/Paris -Xss4m",
+    "spark.executor.instances": "3",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+  };
+  expect(waitsIdly({ ...storage, ...catalog, ...tuned })).toBe(true);
+});
+
+it.each([
+  ["spark.driver.extraJavaOptions", "-javaagent:/x.jar"],
+  ["spark.driver.defaultJavaOptions", "-Xss4m -agentpath:/x.so"],
+  ["spark.driver.extraJavaOptions", "-XX:OnOutOfMemoryError=/x"],
+  ["spark.driver.extraJavaOptions", "-Dspark.extraListeners=X"],
+  ["spark.driver.extraClassPath", "/x.jar"],
+  ["spark.driver.extraLibraryPath", "/x"],
+  ["spark.extraListeners", "X"],
+  ["spark.jars", "x.jar"],
+  ["spark.jars.packages", "a:b:1"],
+  ["spark.plugins", "X"],
+  ["spark.sql.extensions", "X"],
+  ["spark.sql.hive.metastore.jars.path", "/x.jar"],
+  ["spark.sql.queryExecutionListeners", "X"],
+  ["spark.sql.streaming.streamingQueryListeners", "X"],
+  ["spark.shuffle.manager", "X"],
+  ["spark.never.heard.of", "1"],
+])("none waits where %s is %j: that may be code of somebody's", (key, value) => {
+  expect(waitsIdly({ [key]: value })).toBe(false);
 });
 
 const home = {
