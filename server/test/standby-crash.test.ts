@@ -51,7 +51,7 @@ async function endOf(live: LiveRun): Promise<RunState> {
 
 async function runAgain(): Promise<RunState> {
   const { executor, run } = await standbyParts(dataDir, program);
-  const live = await (await executor.prepare(run)).spawn();
+  const live = await (await executor.prepare(run, new AbortController().signal)).spawn();
   await live.begin();
   return endOf(live);
 }

@@ -29,7 +29,7 @@ if (last === "taken") {
   if (!(await standbys.take(place, "same", run.files.folder))) throw new Error("none was taken");
   reached("taken");
 }
-const prepared = await executor.prepare(run);
+const prepared = await executor.prepare(run, new AbortController().signal);
 if (isWaiting()) throw new Error("the one that waits was not taken");
 reached("prepared");
 const live = await prepared.spawn();

@@ -11,7 +11,7 @@ import {
   type ClaimedCommand,
   type SettledCommand,
 } from "../store/queue.ts";
-import type { Executor, LiveRun, Run, RunnableCommand, RunOutcome } from "./executor.ts";
+import type { Executor, LiveRun, PreparedRun, Run, RunnableCommand, RunOutcome } from "./executor.ts";
 import type { QueueMetrics } from "./queue-metrics.ts";
 import { explainFailure, writeToLog } from "./run-log.ts";
 import { DEFAULT_TIMEOUT_SECONDS, settlementOf, timeoutCheckAt, type Ended } from "./settlement.ts";
@@ -130,12 +130,25 @@ export class ConductedRun {
     }
     if (this.#secondsLeft() <= 0) return timedOut(this.#run);
     if (this.#order !== "run") return { state: "never-began" };
-    const live = await (await executor.prepare(this.#run)).spawn();
+    const prepared = await this.#prepare(executor);
+    if (prepared === undefined) return { state: "never-began" };
+    const live = await prepared.spawn();
     this.#live = live;
     const isOurs = await this.#untilStored(() => markSpawned(this.#services.db, this.claim, live.handle));
     if (!isOurs) return { state: "never-began" };
     await live.begin();
     return undefined;
+  }
+
+  /** Undefined: it is not wanted any more. */
+  async #prepare(executor: Executor): Promise<PreparedRun | undefined> {
+    const signal = AbortSignal.any([this.#interrupted.signal, this.#services.stopping]);
+    try {
+      return await executor.prepare(this.#run, signal);
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      throw error;
+    }
   }
 
   /** Undefined: we stop, and it goes on. */
@@ -210,7 +223,8 @@ export class ConductedRun {
 
   /** What never begins is no reason to try for ever. */
   #outOfPatience(): Ended | undefined {
-    if (this.#order !== "run" || this.#releases < RELEASES_AT_MOST) return undefined;
+    const isWanted = this.#order === "run" && !this.#services.stopping.aborted;
+    if (!isWanted || this.#releases < RELEASES_AT_MOST) return undefined;
     return { state: "lost", cause: "its runner could not be started; the log of the server says more" };
   }
 

@@ -21,7 +21,8 @@ export interface Executor {
   memoryMiB(command: RunnableCommand): number;
   /** Commands of the same one share what they need; undefined: each needs its own. */
   sharedBy?(command: RunnableCommand): string;
-  prepare(run: Run): Promise<PreparedRun>;
+  /** With `signal` aborted it need not go on; it may reject then, and must have left nothing half done. */
+  prepare(run: Run, signal: AbortSignal): Promise<PreparedRun>;
   /** By the handle stored for it, on the node that stored it. */
   adopt(run: Run, handle: unknown): Promise<LiveRun>;
   /** After its end is stored: takes away what nobody will ask for. */

@@ -10,6 +10,7 @@ import {
   type RunView,
 } from "../../engines/runner/runner-client.ts";
 import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
+import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { AttemptFiles } from "../command-files.ts";
 import { checkMayRunPrograms, type ProgramIsolation } from "../program-isolation.ts";
 import { accountIdentity, makeAttempt, programFolders, tidyAttempt, writeInput } from "./attempt-folders.ts";
@@ -50,8 +51,8 @@ export function programExecutor(options: ProgramExecutorOptions): Executor {
   return {
     unready: () => options.driver.unready(),
     memoryMiB: (command) => options.driver.memoryMiB(command),
-    async prepare(run): Promise<PreparedRun> {
-      const prepared = await prepareProgram(run, options);
+    async prepare(run, signal): Promise<PreparedRun> {
+      const prepared = await prepareProgram(run, options, signal);
       return { spawn: () => Promise.resolve(new RunnerRun(run.files, options, prepared)) };
     },
     async tidy(run) {
@@ -69,13 +70,14 @@ type Prepared =
   | { readonly kind: "program"; readonly program: ProgramToRun; readonly limits: RunLimits }
   | { readonly kind: "order"; readonly order: Order };
 
-async function prepareProgram(run: Run, options: ProgramExecutorOptions): Promise<Prepared> {
+async function prepareProgram(run: Run, options: ProgramExecutorOptions, signal: AbortSignal): Promise<Prepared> {
   const { driver, sandbox, standbys } = options;
   const { accountId } = run.command;
   const { folder, applicationId } = run.files;
   await checkMayRunPrograms(options.isolation, accountId);
   const inside = placeInside(sandbox, folder);
-  const program = await driver.commandLine(run, { ...inside, applicationId });
+  // It may take a metastore's start, and leaves nothing in the attempt's folder.
+  const program = await unlessAborted(signal, driver.commandLine(run, { ...inside, applicationId }));
   const identity = accountIdentity(accountId);
   const limits = limitsOf(run, options);
   if (program.handOver !== undefined && (await standbys?.take(run.command, program.handOver.digest, folder)) === true) {

@@ -17,6 +17,7 @@ import { join } from "node:path";
 import { openRunnerClient, type RunLimits, type RunnerClient } from "../../engines/runner/runner-client.ts";
 import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
 import type { Log } from "../../lib/log.ts";
+import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { placeKey, type SparkPlace } from "../warm/spark-place.ts";
 import { accountIdentity, makeStandby, moveStandby, writeInput } from "./attempt-folders.ts";
 import { confineProgram, placeInside } from "./confine-program.ts";
@@ -69,8 +70,8 @@ export class StandbyDrivers {
   readonly #wants = new Map<string, Want>();
   /** Ends and starts under way. */
   readonly #work = new Set<Promise<void>>();
+  readonly #closed = new AbortController();
   #isStarting = false;
-  #isClosed = false;
 
   constructor(options: StandbyOptions) {
     this.#options = options;
@@ -122,7 +123,7 @@ export class StandbyDrivers {
       if (this.reservedMiB() <= freeMiB) break;
       void this.#end(standby);
     }
-    if (this.#isStarting || this.#isClosed) return;
+    if (this.#isStarting || this.#closed.signal.aborted) return;
     const leftMiB = spareMiB - this.reservedMiB();
     if (leftMiB <= 0) return;
     // To ask what one is made of touches the account's metastore: what is known not to fit is not asked for.
@@ -153,7 +154,7 @@ export class StandbyDrivers {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closed.abort();
     await this.endUnused(() => true);
     await Promise.all(this.#work);
     await this.endUnused(() => true); // what was being started
@@ -175,6 +176,7 @@ export class StandbyDrivers {
     const started = this.#tryToStart(place, spareMiB)
       .catch((error: unknown) => {
         this.#wants.delete(placeKey(place));
+        if (this.#closed.signal.aborted) return;
         this.#options.log.warn({ err: error, place }, "no driver waits for the next program");
       })
       .finally(() => {
@@ -186,7 +188,9 @@ export class StandbyDrivers {
   async #tryToStart(place: SparkPlace, spareMiB: number): Promise<void> {
     const name = randomBytes(8).toString("hex");
     const folder = join(this.#accountFolder(String(place.accountId)), name);
-    const program = await this.#options.driver.standby?.(place, placeInside(this.#options.sandbox, folder));
+    const { driver, sandbox } = this.#options;
+    const asked = Promise.resolve(driver.standby?.(place, placeInside(sandbox, folder)));
+    const program = await unlessAborted(this.#closed.signal, asked); // it may take a metastore's start
     const want = this.#wants.get(placeKey(place));
     if (program === undefined || want === undefined) {
       this.#wants.delete(placeKey(place));

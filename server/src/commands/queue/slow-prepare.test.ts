@@ -1,0 +1,34 @@
+import { Client } from "pg";
+import { expect, test } from "vitest";
+import { useServer } from "../../../test/support/given.ts";
+import { stubDriver } from "../../../test/support/stub-driver.ts";
+
+/** What a program is made of is known once its account's metastore is up: here that never comes. */
+const never = new Promise<never>(() => undefined);
+const given = useServer({ driver: { ...stubDriver, commandLine: () => never } });
+
+const body = { command_type: "SparkCommand", language: "python", program: "true" };
+const PATIENCE = { timeout: 10_000 };
+
+async function submitAndClaim() {
+  const account = await given.account();
+  const { id } = await account.post("/commands", body);
+  await expect.poll(() => account.get(`/commands/${id}`), PATIENCE).toMatchObject({ status: "running" });
+  return { account, id };
+}
+
+test("a program that is being prepared is cancelled at once", async () => {
+  const { account, id } = await submitAndClaim();
+  await account.put(`/commands/${id}`);
+  expect(await account.get(`/commands/${id}?wait_seconds=10`)).toMatchObject({ status: "cancelled" });
+});
+
+test("a program that is being prepared does not keep the server from stopping, and is left to the next", async () => {
+  const { id } = await submitAndClaim();
+  await given.app.stop();
+  const store = new Client(given.database.connection);
+  await store.connect();
+  const { rows } = await store.query("select status, node_id, attempt from command where id = $1", [id]);
+  await store.end();
+  expect(rows).toEqual([{ status: "running", node_id: null, attempt: 0 }]);
+});
