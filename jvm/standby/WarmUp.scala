@@ -4,6 +4,7 @@ import java.nio.file.Path
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.hadoop.fs.FileSystem
 import org.apache.spark.SparkConf
 import org.apache.spark.headgate.SparkInternals
 import org.apache.spark.sql.SparkSession
@@ -24,6 +25,7 @@ object WarmUp {
         session.stop()
         SparkSession.clearActiveSession()
         SparkSession.clearDefaultSession()
+        FileSystem.closeAll() // they are kept by address alone, with the settings of whoever came first
       }
     } catch {
       case _: Exception => () // the program will meet the reason, and tell it

@@ -41,6 +41,15 @@ const cases: readonly Case[] = [
     end: { exitCode: 0, output: "5\nnightly\n7\nz\n" },
   },
   {
+    name: "Python whose files are reached by settings of its own",
+    program: python(
+      `${session}context = spark.sparkContext\nfiles = context._jvm.org.apache.hadoop.fs.FileSystem\n` +
+        "print(files.getLocal(context._jsc.hadoopConfiguration()).getDefaultBlockSize())",
+      { arguments: ["--conf", "spark.hadoop.fs.local.block.size=1234567"] },
+    ),
+    end: { exitCode: 0, output: "1234567\n" },
+  },
+  {
     name: "Python that does not exist in this version",
     program: python("print(1"),
     end: { exitCode: 1, output: "", log: /SyntaxError/ },
