@@ -6,7 +6,6 @@ import { sparkIsMissing } from "../../../test/support/connect-server.ts";
 import { runSql, submitSql, useSpark } from "../../../test/support/spark.ts";
 
 const PATIENCE = { timeout: 20_000, interval: 50 };
-const MIB = 1024 * 1024;
 /** Tells of its progress often, in a thousand tasks, and takes a minute or more. */
 const LONG =
   "set spark.connect.progress.reportInterval=100ms; select sum(hash(id, id)) from range(0, 10000000000, 1, 1000)";
@@ -182,33 +181,7 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", { timeout: 60_000 },
     expect(text === rows.join("")).toBe(true);
     expect(await spark.account.get(`/commands/${id}/status_with_results`)).toMatchObject({ inline: false });
   });
-
-  test("of more than 100 MB passes through without being held", async () => {
-    const read = async (rows: number): Promise<number> => {
-      const { id } = await runSql(spark.account, `select id, repeat('y', 1000) from range(${rows})`);
-      const response = await fetch(`${spark.url}/api/v1.2/commands/${id}/results?format=csv`, {
-        headers: { "X-AUTH-TOKEN": spark.token },
-      });
-      let size = 0;
-      for await (const piece of response.body ?? []) size += piece.length;
-      return size;
-    };
-    await read(60_000); // with it come thread and buffers
-    const before = residentBytes(spark.pid);
-    let highest = before;
-    const watch = setInterval(() => {
-      highest = Math.max(highest, residentBytes(spark.pid));
-    }, 20);
-    expect(await read(120_000)).toBeGreaterThan(115 * MIB);
-    clearInterval(watch);
-    expect(highest - before).toBeLessThan(100 * MIB);
-  });
 });
-
-function residentBytes(pid: number): number {
-  const [, kibibytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
-  return Number(kibibytes) * 1024;
-}
 
 /** What the process works in that time. */
 async function cpuSecondsWithin(pid: number, milliseconds: number): Promise<number> {
