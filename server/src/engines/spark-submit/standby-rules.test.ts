@@ -98,7 +98,7 @@ it("a driver that waits has what shapes a JVM from its cluster, and its secrets 
     classPath: ["/more.jar"],
     propertiesFile: "/input/standby.properties",
     defaultMemoryMiB: 1024,
-    scratchFolder: "/work/.spark",
+    scratchFolder: "/scratch/.spark",
   });
   expect(memoryMiB).toBe(2048);
   expect(argv).toEqual(expect.arrayContaining(["-Xmx2048m", "-Da=b", "/spark/jars/a.jar:/more.jar"]));
