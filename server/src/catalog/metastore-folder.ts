@@ -1,7 +1,8 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { mkdirSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { listFolder } from "../lib/list-folder.ts";
 import { writePrivateFile } from "../lib/private-file.ts";
 
 /** What is told of a process to the next Headgate. */
@@ -65,8 +66,4 @@ export async function readRecord(folder: string): Promise<MetastoreRecord | unde
 /** Below the range that the kernel takes outgoing connections from: after a restart it is free again, most likely. */
 export function somePort(): number {
   return randomInt(20_000, 32_768);
-}
-
-async function listFolder(path: string): Promise<string[]> {
-  return readdir(path).catch(() => []);
 }

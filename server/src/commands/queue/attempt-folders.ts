@@ -1,18 +1,15 @@
-import { chmod, chown, mkdir, rename, writeFile } from "node:fs/promises";
+import { mkdir, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { makeOwned, openTheWay } from "../../engines/sandbox/confined-folders.ts";
+import type { Identity } from "../../engines/sandbox/confined-program.ts";
 import { writeUserFiles } from "../../engines/sandbox/user-files.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
 import type { AttemptFiles } from "../command-files.ts";
 
-export interface UnixIdentity {
-  readonly uid: number;
-  readonly gid: number;
-}
-
 const FIRST_UID = 200_000;
 
 /** As root every account has a uid of its own; otherwise all is ours. */
-export function accountIdentity(accountId: number, ownUid = process.getuid?.() ?? 0): UnixIdentity | undefined {
+export function accountIdentity(accountId: number, ownUid = process.getuid?.() ?? 0): Identity | undefined {
   return ownUid === 0 ? { uid: FIRST_UID + accountId, gid: FIRST_UID + accountId } : undefined;
 }
 
@@ -50,7 +47,7 @@ function ancestor(folder: string, levels: number): string {
 
 export interface FolderOwner {
   readonly accountId: number;
-  readonly identity: UnixIdentity | undefined;
+  readonly identity: Identity | undefined;
   /** As the program sees it. */
   readonly home: string;
 }
@@ -83,35 +80,13 @@ async function makeFolders(
 ): Promise<ProgramFolders> {
   const folders = programFolders(folder, depth);
   await mkdir(folder, { recursive: true, mode: 0o711 });
-  if (identity !== undefined) await openTheWay(folder, depth + 2);
+  if (identity !== undefined) await openTheWay(folder, depth + 1); // up to `accounts`
   for (const each of [folders.work, folders.events, folders.input, folders.tmp, folders.storage]) {
-    await mkdir(each, { recursive: true, mode: 0o700 });
-    if (identity !== undefined) await chown(each, identity.uid, identity.gid);
+    await makeOwned(each, identity);
   }
   const self = identity ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
   await writeUserFiles(folders.user, { ...self, name: `account${accountId}`, home });
   return folders;
-}
-
-/** Whatever our umask is: the folder itself and those above, up to `accounts`. */
-async function openTheWay(from: string, levels: number): Promise<void> {
-  let folder = from;
-  for (let level = 0; level < levels; level += 1) {
-    await chmod(folder, 0o711);
-    folder = dirname(folder);
-  }
-}
-
-export async function writeInput(
-  folder: string,
-  contents: Readonly<Record<string, string>>,
-  identity: UnixIdentity | undefined,
-): Promise<void> {
-  for (const [name, content] of Object.entries(contents)) {
-    const path = join(folder, name);
-    await writeFile(path, content, { mode: 0o600, flag: "wx" });
-    if (identity !== undefined) await chown(path, identity.uid, identity.gid);
-  }
 }
 
 /** Output, log and event log stay. */

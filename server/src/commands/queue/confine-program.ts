@@ -1,6 +1,7 @@
 import type { ProgramToRun } from "../../engines/runner/runner-client.ts";
+import type { Identity } from "../../engines/sandbox/confined-program.ts";
 import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
-import { programFolders, type ProgramFolders, type UnixIdentity } from "./attempt-folders.ts";
+import { programFolders, type ProgramFolders } from "./attempt-folders.ts";
 import type { DriverPlace, DriverProgram } from "./program-driver.ts";
 
 /**
@@ -15,7 +16,7 @@ export function placeInside({ kind }: Sandbox, folder: string): Omit<DriverPlace
 export interface ConfinedPlace {
   readonly folders: ProgramFolders;
   readonly inside: Omit<DriverPlace, "applicationId">;
-  readonly identity: UnixIdentity | undefined;
+  readonly identity: Identity | undefined;
 }
 
 export function confineProgram(

@@ -3,17 +3,18 @@ import { findProcess, type ProcessHandle } from "../../engines/detached-process/
 import { isFull } from "../../engines/runner/free-room.ts";
 import type { Order, RunStatus } from "../../engines/runner/protocol.ts";
 import {
+  isOver,
   openRunnerClient,
   type ProgramToRun,
   type RunLimits,
   type RunnerClient,
-  type RunView,
 } from "../../engines/runner/runner-client.ts";
+import { writeInput } from "../../engines/sandbox/confined-folders.ts";
 import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { AttemptFiles } from "../command-files.ts";
 import { checkMayRunPrograms, type ProgramIsolation } from "../program-isolation.ts";
-import { accountIdentity, makeAttempt, programFolders, tidyAttempt, writeInput } from "./attempt-folders.ts";
+import { accountIdentity, makeAttempt, programFolders, tidyAttempt } from "./attempt-folders.ts";
 import { confineProgram, placeInside } from "./confine-program.ts";
 import type { Executor, LiveRun, PreparedRun, Run, RunOutcome, RunState } from "./executor.ts";
 import type { ProgramDriver } from "./program-driver.ts";
@@ -182,10 +183,6 @@ class RunnerRun implements LiveRun {
     const [outputBytes, logBytes] = await Promise.all([sizeOf(this.#files.output), sizeOf(this.#files.log)]);
     return { state: "ended", ...endOf(status), exitCode: status.exitCode, outputBytes, logBytes };
   }
-}
-
-function isOver({ state }: RunView): boolean {
-  return state === "ended" || state === "lost" || state === "forsaken";
 }
 
 type End = Pick<Extract<RunOutcome, { state: "ended" }>, "kind" | "cause">;

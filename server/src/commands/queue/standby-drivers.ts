@@ -12,14 +12,15 @@
  * `WAIT_SECONDS` by its own runner.
  */
 import { randomBytes } from "node:crypto";
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { openRunnerClient, type RunLimits, type RunnerClient } from "../../engines/runner/runner-client.ts";
+import { writeInput } from "../../engines/sandbox/confined-folders.ts";
 import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
+import { listFolder } from "../../lib/list-folder.ts";
 import type { Log } from "../../lib/log.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { placeKey, type SparkPlace } from "../warm/spark-place.ts";
-import { accountIdentity, makeStandby, moveStandby, writeInput } from "./attempt-folders.ts";
+import { accountIdentity, makeStandby, moveStandby } from "./attempt-folders.ts";
 import { confineProgram, placeInside } from "./confine-program.ts";
 import { endStandby, standbysFolder } from "./end-standbys.ts";
 import type { ProgramDriver, StandbyProgram } from "./program-driver.ts";
@@ -267,8 +268,4 @@ export class StandbyDrivers {
   #accountFolder(accountId: string): string {
     return standbysFolder(this.#options.dataDir, accountId);
   }
-}
-
-async function listFolder(path: string): Promise<string[]> {
-  return readdir(path).catch(() => []);
 }

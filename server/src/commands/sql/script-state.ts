@@ -1,6 +1,7 @@
-import { open, readFile, rename, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ResultColumn } from "../../engines/arrow-result/spool-result.ts";
+import { flushFolder } from "../../lib/flush-folder.ts";
 
 /** What the row of its command tells the next Headgate. */
 export interface SqlHandle {
@@ -48,15 +49,6 @@ export class ScriptStateFile {
   async write(state: ScriptState, { survivesMachine = false } = {}): Promise<void> {
     await writeFile(`${this.#path}.new`, JSON.stringify(state), { mode: 0o600, flush: survivesMachine });
     await rename(`${this.#path}.new`, this.#path);
-    if (survivesMachine) await syncFolder(dirname(this.#path));
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path);
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
+    if (survivesMachine) await flushFolder(dirname(this.#path));
   }
 }

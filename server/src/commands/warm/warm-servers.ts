@@ -9,7 +9,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   ConnectServer,
@@ -20,6 +20,7 @@ import {
 import { contributionDigest, type Contribution } from "../../engines/spark-home/contribution.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { Fault } from "../../lib/fault.ts";
+import { listFolder } from "../../lib/list-folder.ts";
 import type { Log } from "../../lib/log.ts";
 import { writePrivateFile } from "../../lib/private-file.ts";
 import { accountIdentity } from "../queue/attempt-folders.ts";
@@ -272,10 +273,6 @@ const REMOTE = "remote-";
 
 function remoteName({ clusterId, appId }: SparkPlace, digest: string): string {
   return `${REMOTE}${clusterId}-${appId ?? 0}-${digest}`;
-}
-
-async function listFolder(path: string): Promise<string[]> {
-  return readdir(path).catch(() => []);
 }
 
 /** Undefined: it was left before it was whole. */

@@ -1,5 +1,6 @@
 import { open, rm, type FileHandle } from "node:fs/promises";
 import { crc32 } from "node:zlib";
+import { flushFolder } from "../../lib/flush-folder.ts";
 import { cutStream } from "./ipc-stream.ts";
 import { encodeRecord, RECORD_BYTES, type SpoolRecord } from "./spool-index.ts";
 import { encodeEnding, removeOthers, spoolFiles, type ResultColumn, type SpooledResult } from "./spool-result.ts";
@@ -234,7 +235,7 @@ export class SpoolWriter {
     await Promise.all([
       this.#data.datasync(),
       this.#index.datasync(),
-      this.#isNew ? syncFolder(this.#place.folder) : undefined,
+      this.#isNew ? flushFolder(this.#place.folder) : undefined,
     ]);
     this.#isNew = false;
     this.#synced = upTo;
@@ -249,15 +250,5 @@ async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number)
   for (let done = 0; done < bytes.length;) {
     const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, position + done);
     done += bytesWritten;
-  }
-}
-
-/** The names of new files are part of the folder. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

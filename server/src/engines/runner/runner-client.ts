@@ -192,6 +192,6 @@ async function waitForEnd(
   }
 }
 
-function isOver({ state }: RunView): boolean {
+export function isOver({ state }: RunView): boolean {
   return state === "ended" || state === "lost" || state === "forsaken";
 }

@@ -42,7 +42,8 @@ export async function makeOwned(folder: string, identity: Identity | undefined):
   if (identity !== undefined) await chown(folder, identity.uid, identity.gid);
 }
 
-async function openTheWay(from: string, levels: number): Promise<void> {
+/** The folder itself and so many above. */
+export async function openTheWay(from: string, levels: number): Promise<void> {
   let folder = from;
   for (let level = 0; level <= levels; level += 1) {
     await chmod(folder, 0o711);

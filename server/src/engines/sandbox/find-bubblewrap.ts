@@ -1,7 +1,8 @@
 import { execFile } from "node:child_process";
-import { accessSync, constants, existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { isExecutable } from "../../lib/is-executable.ts";
 import type { Identity } from "./confined-program.ts";
 import { readSystemFolders } from "./system-folders.ts";
 
@@ -93,13 +94,4 @@ export function parseVersion(said: string): string {
 function isAtLeast(version: string, major: number, minor: number): boolean {
   const [foundMajor = 0, foundMinor = 0] = version.split(".").map(Number);
   return foundMajor > major || (foundMajor === major && foundMinor >= minor);
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,6 +1,7 @@
-import { accessSync, constants, existsSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { installLineHere } from "../../lib/install-line.ts";
+import { isExecutable } from "../../lib/is-executable.ts";
 import { runTool } from "./run-tool.ts";
 
 /** Where R may be: where a sandbox shows it, in the order in which it is taken. */
@@ -30,15 +31,6 @@ async function hasReticulate(rscript: string): Promise<boolean> {
   const question = 'quit(status = if (nzchar(system.file(package = "reticulate"))) 0 else 1)';
   const { exitCode } = await runTool([rscript, "-e", question], { cwd: "/", timeoutMs: 20_000 });
   return exitCode === 0;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function howToInstall(): string {

@@ -1,0 +1,137 @@
+/**
+ * A server of ours that outlives us: it runs under a runner in a sandbox, and all that is known of it is in its folder, so
+ * that it is found again after our restart.
+ *
+ *   run/                      the runner's: status, log
+ *   input/ work/ tmp/ user/   what the process sees
+ *
+ * What it runs, where it listens and how it says so is for whoever has one.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { Fault } from "../../lib/fault.ts";
+import { removeTree } from "../../lib/remove-tree.ts";
+import { openRunnerClient, type RunnerClient } from "../runner/runner-client.ts";
+import { makeConfinedFolders, makeOwned, writeInput, type ConfinedFolders } from "../sandbox/confined-folders.ts";
+import type { Identity } from "../sandbox/confined-program.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+
+export interface LastingPlan {
+  readonly sandbox: Sandbox;
+  readonly identity: Identity | undefined;
+  /** Of the user inside of the sandbox. */
+  readonly userName: string;
+  /** Folders above its own that the user has to pass. */
+  readonly levels: number;
+  /** Null: it may run on whatever becomes of the database. */
+  readonly leaseFile: string | null;
+  readonly leaseSeconds: number;
+}
+
+export interface LastingProgram {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** By name, for `input`; secrets may stand in them. */
+  readonly files: Readonly<Record<string, string>>;
+  /** What it must see besides its own folders. */
+  readonly readOnly: readonly string[];
+  readonly writable: readonly string[];
+  readonly logLimitBytes: number;
+}
+
+const GRACE_SECONDS = 5;
+const START_LIMIT_MS = 180_000;
+const LOOK_EVERY_MS = 50;
+const LONG_LOOK_MS = 60_000;
+
+export class LastingProcess {
+  readonly #folder: string;
+  readonly #client: RunnerClient;
+  #isStartedHere = false;
+  #isStopped = false;
+
+  /** The one of that folder, whether it runs or not. */
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#client = openRunnerClient(join(folder, "run"));
+  }
+
+  /** What it and its runner have said. */
+  get logFile(): string {
+    return join(this.#folder, "run", "log");
+  }
+
+  /** Once per folder. Settles when the process is on its way; `untilUp` tells when it answers. */
+  async start(plan: LastingPlan, programIn: (folders: ConfinedFolders) => LastingProgram): Promise<void> {
+    const { sandbox, identity, userName: name, levels, leaseFile, leaseSeconds } = plan;
+    this.#isStartedHere = true;
+    const folders = await makeConfinedFolders(this.#folder, { name, identity, levels });
+    const { argv, env, files, readOnly, writable, logLimitBytes } = programIn(folders);
+    for (const folder of writable) await makeOwned(folder, identity);
+    await writeInput(folders.input, files, identity);
+    const program = sandbox.confine({
+      argv,
+      env,
+      cwd: folders.work,
+      readOnly: [...readOnly, folders.input],
+      writable: [folders.work, ...writable],
+      tmpFolder: folders.tmp,
+      userFolder: folders.user,
+      identity,
+    });
+    const forever = { timeoutSeconds: null, checkSeconds: 60, elapsedSeconds: 0 };
+    const limits = { logLimitBytes, graceSeconds: GRACE_SECONDS, leaseFile, leaseSeconds };
+    await this.#client.start(program, { ...forever, ...limits, outputFile: null, logFile: null });
+  }
+
+  /** What `look` finds. Fails with the reason when it has ended before it ever found anything. */
+  async untilUp<T>(
+    look: () => Promise<T | undefined>,
+    { name, explain }: { name: string; explain: () => Promise<string> },
+    signal: AbortSignal,
+  ): Promise<T> {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(START_LIMIT_MS)]);
+    for (;;) {
+      const found = await look();
+      if (found !== undefined) return found;
+      if (!(await this.isAlive())) throw new Fault("unavailable", await explain());
+      await delay(LOOK_EVERY_MS, undefined, { signal: limit }).catch(() => undefined);
+      signal.throwIfAborted();
+      if (limit.aborted) throw new Fault("unavailable", `${name} did not come up in time`);
+    }
+  }
+
+  async isAlive(): Promise<boolean> {
+    if (this.#isStopped) return false;
+    const { state } = await this.#client.observe();
+    // A runner of ours that is about to start has not left a mark yet; one of an earlier Headgate never will.
+    return state === "starting" || state === "running" || (state === "absent" && this.#isStartedHere);
+  }
+
+  /** Of the sandbox's first process; null: it does not run. */
+  async pid(): Promise<number | null> {
+    const view = await this.#client.observe();
+    return view.state === "running" ? (view.status.driver?.pid ?? null) : null;
+  }
+
+  /** Settles when it has ended, whoever ended it, or the signal is aborted. */
+  async ended(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && (await this.isAlive())) {
+      await this.#client.waitForEnd(AbortSignal.any([signal, AbortSignal.timeout(LONG_LOOK_MS)]));
+      await delay(LOOK_EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  /** Settles when nothing of it is left. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    // Where not even the runner's folder is, nothing was started.
+    if (existsSync(join(this.#folder, "run")) && !this.#client.forsake()) {
+      await this.#client.cancel();
+      const { state } = await this.#client.waitForEnd(AbortSignal.timeout((GRACE_SECONDS + 5) * 1000));
+      if (state !== "ended" && state !== "lost") await this.#client.kill();
+    }
+    await removeTree(this.#folder);
+  }
+}
