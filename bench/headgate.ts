@@ -19,7 +19,7 @@ export async function startHeadgate(settings: Record<string, string> = {}): Prom
   const folder = mkdtempSync(join(tmpdir(), "headgate-bench-"));
   chmodSync(folder, 0o755);
   const dataDir = join(folder, "data");
-  const program = await startProgram(process.execPath, ["server/headgate.mjs", "start"], /ready at (\S+)/, {
+  const program = await startProgram("server/start.sh", [], /ready at (\S+)/, {
     HEADGATE_DATA_DIR: dataDir,
     HEADGATE_PORT: "0",
     HEADGATE_RATE_LIMIT: "0",

@@ -20,7 +20,7 @@ export async function startProgram(
   const exited = once(child, "exit");
   let output = "";
   const url = await new Promise<string>((resolve, reject) => {
-    child.once("exit", (code) => reject(new Error(`${args.join(" ")} ended with ${code}: ${output}`)));
+    child.once("exit", (code) => reject(new Error(`${[command, ...args].join(" ")} ended with ${code}: ${output}`)));
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       output += text;
       const match = ready.exec(output);

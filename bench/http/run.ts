@@ -19,11 +19,10 @@ const seconds = Number(process.argv[2] ?? 4);
 
 const folder = mkdtempSync(join(tmpdir(), "headgate-bench-"));
 chmodSync(folder, 0o755);
-const node = process.execPath;
 let headgate: Program | undefined;
 let bare: Program | undefined;
 try {
-  headgate = await startProgram(node, ["server/headgate.mjs", "start"], /ready at (\S+)/, {
+  headgate = await startProgram("server/start.sh", [], /ready at (\S+)/, {
     HEADGATE_DATA_DIR: join(folder, "data"),
     HEADGATE_PORT: "0",
     HEADGATE_RATE_LIMIT: "0",
@@ -32,7 +31,7 @@ try {
   const { connection, operations } = await record(join(folder, "data"), token);
   const recordingFile = join(folder, "recording.json");
   writeFileSync(recordingFile, JSON.stringify({ connection, operations }), { mode: 0o600 });
-  bare = await startProgram(node, ["bench/http/bare-server.ts", recordingFile], /ready at (\S+)/, {});
+  bare = await startProgram(process.execPath, ["bench/http/bare-server.ts", recordingFile], /ready at (\S+)/, {});
 
   const client = new Client(connection);
   await client.connect();
