@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Queryable } from "../../db/database.ts";
+import { after } from "../../lib/after.ts";
 import type { Log } from "../../lib/log.ts";
 import type { CommandFiles } from "../command-files.ts";
 import {
@@ -131,7 +132,7 @@ export class ConductedRun {
     if (this.#secondsLeft() <= 0) return timedOut(this.#run);
     if (this.#order !== "run") return { state: "never-began" };
     const prepared = await this.#prepare(executor);
-    if (prepared === undefined) return { state: "never-began" };
+    if ("state" in prepared) return prepared;
     const live = await prepared.spawn();
     this.#live = live;
     const isOurs = await this.#untilStored(() => markSpawned(this.#services.db, this.claim, live.handle));
@@ -140,14 +141,18 @@ export class ConductedRun {
     return undefined;
   }
 
-  /** Undefined: it is not wanted any more. */
-  async #prepare(executor: Executor): Promise<PreparedRun | undefined> {
-    const signal = AbortSignal.any([this.#interrupted.signal, this.#services.stopping]);
+  /** Or how it ended before that: it may take a JVM's start, and is not waited for when nobody wants it any more. */
+  async #prepare(executor: Executor): Promise<PreparedRun | RunOutcome> {
+    const late = new AbortController();
+    const callOff = after(this.#secondsLeft() * 1000, () => late.abort());
+    const signal = AbortSignal.any([this.#interrupted.signal, this.#services.stopping, late.signal]);
     try {
       return await executor.prepare(this.#run, signal);
     } catch (error) {
-      if (signal.aborted) return undefined;
-      throw error;
+      if (!signal.aborted) throw error;
+      return signal.reason === late.signal.reason ? timedOut(this.#run) : { state: "never-began" };
+    } finally {
+      callOff();
     }
   }
 

@@ -5,14 +5,15 @@ import { stubDriver } from "../../../test/support/stub-driver.ts";
 
 /** What a program is made of is known once its account's metastore is up: here that never comes. */
 const never = new Promise<never>(() => undefined);
-const given = useServer({ driver: { ...stubDriver, commandLine: () => never } });
+const settings = { HEADGATE_TIMEOUT_CHECK_SECONDS: "1" };
+const given = useServer({ settings, driver: { ...stubDriver, commandLine: () => never } });
 
 const body = { command_type: "SparkCommand", language: "python", program: "true" };
 const PATIENCE = { timeout: 10_000 };
 
-async function submitAndClaim() {
+async function submitAndClaim(more: Record<string, unknown> = {}) {
   const account = await given.account();
-  const { id } = await account.post("/commands", body);
+  const { id } = await account.post("/commands", { ...body, ...more });
   await expect.poll(() => account.get(`/commands/${id}`), PATIENCE).toMatchObject({ status: "running" });
   return { account, id };
 }
@@ -21,6 +22,13 @@ test("a program that is being prepared is cancelled at once", async () => {
   const { account, id } = await submitAndClaim();
   await account.put(`/commands/${id}`);
   expect(await account.get(`/commands/${id}?wait_seconds=10`)).toMatchObject({ status: "cancelled" });
+});
+
+test("a program that is being prepared times out", async () => {
+  const { account, id } = await submitAndClaim({ timeout: 1 });
+  expect(await account.get(`/commands/${id}?wait_seconds=10`)).toMatchObject({ status: "error" });
+  const { error_log: log } = await account.get(`/commands/${id}/error_logs`);
+  expect(log).toContain("timed out: the timeout is 1 s");
 });
 
 test("a program that is being prepared does not keep the server from stopping, and is left to the next", async () => {

@@ -2,7 +2,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { after, whenLeaseIsOver } from "./query-limits.ts";
+import { after } from "../../lib/after.ts";
+import { whenLeaseIsOver } from "./query-limits.ts";
 import { QueryLog } from "./query-log.ts";
 
 describe("a query's time", () => {

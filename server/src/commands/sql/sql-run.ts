@@ -4,13 +4,14 @@ import { findResult, type ResultColumn, type SpooledResult } from "../../engines
 import { ConnectError } from "../../engines/spark-connect/connect-error.ts";
 import type { ConnectSession } from "../../engines/spark-connect/connect-session.ts";
 import { splitStatements, type SqlStatement } from "../../engines/spark-connect/split-statements.ts";
+import { after } from "../../lib/after.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { explainFailure, sizeOf } from "../queue/run-log.ts";
 import type { LiveRun, Run, RunOutcome, RunState } from "../queue/executor.ts";
 import { timeoutCheckAt } from "../queue/settlement.ts";
 import type { WarmServer } from "../warm/warm-server.ts";
 import { ResultLoss, runStatement, type StatementObserver } from "./run-statement.ts";
-import { after, whenLeaseIsOver, type QueryLimits } from "./query-limits.ts";
+import { whenLeaseIsOver, type QueryLimits } from "./query-limits.ts";
 import { QueryLog } from "./query-log.ts";
 import { described, shortened } from "./sql-messages.ts";
 import {
