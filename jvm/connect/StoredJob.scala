@@ -76,7 +76,8 @@ final class StoredJob(rows: RDD[InternalRow], format: BatchFormat, sender: Batch
     part
   }
 
-  private def remove(name: Int): Unit = SparkEnv.get.blockManager.master.removeRdd(name, blocking = false)
+  /** Told to the scheduler, too: it gives back no executor that still has some. */
+  private def remove(name: Int): Unit = context.unpersistRDD(name, blocking = false)
 }
 
 object StoredJob {
@@ -129,7 +130,7 @@ object StoredJob {
     }
     local
       .orElse(manager.getRemoteBytes(id).map(_.toArray))
-      .getOrElse(throw new SparkException(s"a part of the result was lost: $id"))
+      .getOrElse(throw new SparkException(s"a part of the result was lost with the executor that held it ($id)"))
   }
 
   private def bytesOf(buffer: ByteBuffer): Array[Byte] = {

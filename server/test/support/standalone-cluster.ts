@@ -1,15 +1,20 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, globSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { listProcessLinks } from "../../src/lib/process-table.ts";
 import type { SparkHome } from "../../src/engines/spark-home/spark-home.ts";
 
 /** A real master of Spark's own cluster manager and one worker, on loopback, with files of their own. */
 export interface StandaloneCluster {
   readonly masterUrl: string;
   masterLog(): string;
+  /** Of all that there ever were. */
+  executorLogs(): string;
+  /** Pids of the JVMs that work for somebody. */
+  executors(): Promise<number[]>;
   stop(): Promise<void>;
 }
 
@@ -47,7 +52,15 @@ export async function startStandaloneCluster(home: SparkHome): Promise<Standalon
     const room = ["--cores", "2", "--memory", "2g", "--work-dir", file("work")];
     const worker = start("worker.log", [`${deploy}.worker.Worker`, ...here, ...room, masterUrl]);
     await findInLog(worker, file("worker.log"), /(Successfully registered) with master/);
-    return { masterUrl, masterLog: () => readFileSync(file("master.log"), "utf8"), stop };
+    const executors = async (): Promise<number[]> => {
+      const all = await listProcessLinks();
+      return all.filter(({ parentPid, name }) => parentPid === worker.pid && name === "java").map(({ pid }) => pid);
+    };
+    const executorLogs = (): string =>
+      globSync(join(file("work"), "*", "*", "stderr"))
+        .map((path) => readFileSync(path, "utf8"))
+        .join("");
+    return { masterUrl, masterLog: () => readFileSync(file("master.log"), "utf8"), executorLogs, executors, stop };
   } catch (error) {
     await stop();
     throw error;

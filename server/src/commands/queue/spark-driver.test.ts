@@ -16,6 +16,7 @@ const home = {
   python: { path: "/usr/bin/python3", version: "3.11" },
   javaArguments: "/launch/java.args",
   classPath: [],
+  ownJars: { jvm: "/jvm.jar", extra: [] },
   driverPython: "/launch/wrappers/python",
   driverR: "/launch/wrappers/R",
   archive: undefined,

@@ -3,6 +3,7 @@ import { splitWords } from "../../lib/shell-words.ts";
 import type { Contribution } from "../spark-home/contribution.ts";
 import type { SparkHome } from "../spark-home/spark-home.ts";
 import { driverMainClass } from "../spark-submit/driver-command-line.ts";
+import { executorJars, runsHere } from "../spark-submit/executor-jars.ts";
 import { parseMemoryMiB } from "../spark-submit/memory-size.ts";
 import { renderProperties } from "../spark-submit/properties-file.ts";
 import { POOLS_PROPERTY, renderPools } from "./fair-pools.ts";
@@ -82,7 +83,9 @@ export function connectCommandLine(
     files: {
       "spark.properties": renderProperties({
         ...serverDefaults(work),
+        ...(runsHere(properties) ? {} : sharedCluster),
         ...properties,
+        ...executorJars(properties, home.ownJars),
         ...serverRules(token),
         ...(pools === undefined ? {} : { "spark.scheduler.allocation.file": pathToFileURL(poolsFile).href }),
       }),
@@ -104,6 +107,17 @@ function serverDefaults(work: string): Record<string, string> {
     "spark.driver.bindAddress": "127.0.0.1",
   };
 }
+
+/**
+ * A server stays when its queries are over, its executors do not: the cluster is for others, too. Those that hold a
+ * part of a result stay until it is read.
+ */
+const sharedCluster: Readonly<Record<string, string>> = {
+  "spark.dynamicAllocation.enabled": "true",
+  "spark.dynamicAllocation.executorIdleTimeout": "60s",
+  // Of queries that are over; else they would stay until the driver happens to collect its garbage.
+  "spark.dynamicAllocation.shuffleTracking.timeout": "60s",
+};
 
 /** What nobody may say otherwise: the port answers to the token alone, and nothing else listens. */
 function serverRules(token: string): Record<string, string> {

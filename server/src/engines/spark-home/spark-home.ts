@@ -34,6 +34,8 @@ export interface SparkHome {
   readonly javaArguments: string;
   /** The same class path, for a line that has to put something before it. */
   readonly classPath: readonly string[];
+  /** What of it no other Spark has: ours, and what ours lacked. */
+  readonly ownJars: OwnJars;
   /** To be run instead of the interpreter: keeps a program's standard error out of its output. */
   readonly driverPython: string;
   readonly driverR: string;
@@ -41,6 +43,13 @@ export interface SparkHome {
   readonly archive: string | undefined;
   /** What a sandbox has to show to a program besides the system's own folders. */
   readonly readOnlyFolders: readonly string[];
+}
+
+export interface OwnJars {
+  /** Compiled from `jvm/`. */
+  readonly jvm: string;
+  /** For S3 and PostgreSQL. */
+  readonly extra: readonly string[];
 }
 
 export interface EnsureSparkHomeOptions extends SetUpContext {
@@ -131,8 +140,10 @@ function describe(
 ): SparkHome {
   const ours = [found.folder, extra, own.folder, folder];
   const readOnlyFolders = [...ours, found.java.home, dirname(dirname(found.python.path))];
+  const { classPath } = found;
   return {
     ...found,
+    ownJars: { jvm: own.jar, extra: classPath.filter((path) => dirname(path) === extra) },
     javaArguments,
     driverPython,
     driverR,
