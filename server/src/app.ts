@@ -26,6 +26,7 @@ import { databaseMetrics } from "./db/metrics.ts";
 import { migrationState } from "./db/migrate.ts";
 import { macroSandbox } from "./engines/macro-sandbox/macro-sandbox.ts";
 import { type SparkSetUp } from "./engines/spark-home/spark-set-up.ts";
+import { drain, listen } from "./http/listen.ts";
 import { httpMetrics } from "./http/metrics.ts";
 import type { ReadinessParts } from "./http/readiness.ts";
 import { buildServer } from "./http/server.ts";
@@ -38,9 +39,6 @@ import { runPeriodically, type RunningTasks } from "./lib/periodic.ts";
 import { headgateOpenApi } from "./openapi-document.ts";
 import { endpoints } from "./routes.ts";
 import { periodicTasks, type TaskServices } from "./tasks.ts";
-
-/** A client that does not read its answer must not hold up a stop. */
-const DRAIN_LIMIT_MS = 20_000;
 
 /**
  * The composition root: the only place that constructs things. It takes a store that is already migrated and gives a
@@ -153,8 +151,8 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
 
   const readiness = readinessParts(db, diskGuard, storeHealthy, sparks.setUp);
   const server = await openServer(config, { services, denials, log, registry, diskGuard, readiness });
+  const url = await listen(server, config);
   queue.start();
-  const url = urlOf(server, config.host);
   const tasks = startTasks(config, { ...services, ...sparks.tasks, diskGuard, nodeId: node.id, url }, log);
   held.defer(() => tasks.stop());
   const release = held.move();
@@ -192,9 +190,9 @@ interface ServerParts {
   readiness: ReadinessParts;
 }
 
-async function openServer(config: Config, parts: ServerParts): Promise<FastifyInstance> {
+function openServer(config: Config, parts: ServerParts): Promise<FastifyInstance> {
   const { services, denials, log, registry, diskGuard, readiness } = parts;
-  const server = await buildServer<OperationAccess, Admission, Admitted, Services>({
+  return buildServer<OperationAccess, Admission, Admitted, Services>({
     endpoints,
     services,
     gate: accessGate({ ...services, denials, log }),
@@ -205,8 +203,6 @@ async function openServer(config: Config, parts: ServerParts): Promise<FastifyIn
     writesRefused: () => diskGuard.refusal(),
     system: { registry, openApi: headgateOpenApi, readiness },
   });
-  await listen(server, config);
-  return server;
 }
 
 /** To listen on, but not to be reached at. */
@@ -255,21 +251,6 @@ function composeQueue(config: Config, parts: QueueParts): Queue {
   });
 }
 
-async function listen(server: FastifyInstance, { host, port }: Config): Promise<void> {
-  // Of a name with several addresses Fastify would drain the first alone.
-  await server.listen({ host: host === "localhost" ? "127.0.0.1" : host, port });
-}
-
-async function drain(server: FastifyInstance, hurry = new AbortController().signal): Promise<void> {
-  const cut = (): void => server.server.closeAllConnections();
-  const limit = setTimeout(cut, DRAIN_LIMIT_MS);
-  hurry.addEventListener("abort", cut);
-  if (hurry.aborted) cut();
-  await server.close();
-  clearTimeout(limit);
-  hurry.removeEventListener("abort", cut);
-}
-
 function readinessParts(
   db: Database,
   diskGuard: DiskGuard,
@@ -300,10 +281,4 @@ function readinessParts(
         detail: `${Math.floor(diskGuard.freePercent())} % free`,
       }),
   };
-}
-
-function urlOf(server: FastifyInstance, host: string): string {
-  const address = server.server.address();
-  if (address === null || typeof address === "string") throw new Error("the server does not listen on TCP");
-  return `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`;
 }
