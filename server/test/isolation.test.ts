@@ -10,6 +10,7 @@ import type { Client } from "./support/client.ts";
 import type { Manner } from "./support/headgate-process.ts";
 import { databasePortOf, planIntrusion } from "./support/intrusion.ts";
 import { listeningSockets } from "./support/listening-sockets.ts";
+import { submitProgram } from "./support/programs.ts";
 import { install, secondAccount, stubEntry, type Installation } from "./support/stub-installation.ts";
 
 /**
@@ -42,11 +43,6 @@ const asNobody: Manner = nobody === undefined ? {} : { identity: { uid: nobody.u
 const ourselves: Case = { name: nobody === undefined ? "as a plain user" : "as root", manner: {} };
 const cases = canRunAsNobody ? [ourselves, { name: "as a plain user", manner: asNobody }] : [ourselves];
 
-async function submit(account: Client, program: string): Promise<number> {
-  const { id } = await account.post("/commands", { command_type: "SparkCommand", language: "python", program });
-  return id;
-}
-
 interface Attempt {
   readonly attempt: readonly (string | number)[];
   readonly succeeded: boolean;
@@ -76,7 +72,7 @@ describe.skipIf(reason !== undefined).each(cases)("a program, $name,", ({ manner
   beforeAll(async () => {
     installation = await install(manner);
     ({ account, accountId } = await secondAccount(installation));
-    victimId = await submit(
+    victimId = await submitProgram(
       installation.operator,
       `echo private > \${JOURNAL%journal}private; echo private; exec sleep ${victimMarker}`,
     );
@@ -86,7 +82,7 @@ describe.skipIf(reason !== undefined).each(cases)("a program, $name,", ({ manner
       expect(existsSync(inData("accounts/1/storage/private"))).toBe(true);
     }, PATIENCE);
     const plan = JSON.stringify({ marker, ...(await planIntrusion(installation, victimId)) });
-    intruderId = await submit(account, `${python} - '${plan}' <<'END'\n${intruder}END\n`);
+    intruderId = await submitProgram(account, `${python} - '${plan}' <<'END'\n${intruder}END\n`);
     const ended = await account.get(`/commands/${intruderId}?wait_seconds=25`);
     const { output, log } = own();
     expect(ended, readFileSync(log, "utf8")).toMatchObject({ status: "done" });
@@ -202,7 +198,7 @@ describe("without isolation", () => {
   });
 
   async function whenEnded(account: Client): Promise<unknown> {
-    return account.get(`/commands/${await submit(account, body.program)}?wait_seconds=25`);
+    return account.get(`/commands/${await submitProgram(account, body.program)}?wait_seconds=25`);
   }
 
   test("only the first account runs programs, and others learn what an operator can do", async () => {

@@ -9,6 +9,7 @@ import { newKey, writeKeys } from "../src/lib/key-file.ts";
 import { useSeaweedFs } from "./seaweedfs/seaweedfs.ts";
 import { Client } from "./support/client.ts";
 import { startNode, type NodeProcess } from "./support/node-process.ts";
+import { submitProgram } from "./support/programs.ts";
 import { cloneDatabase, type TestDatabase } from "./support/test-database.ts";
 
 /** Two nodes on one database: what a command leaves behind is on the one that ran it, and each answers for both. */
@@ -86,16 +87,6 @@ async function only(name: string): Promise<void> {
 
 const at = (through: NodeProcess): Client => new Client(through.url, token);
 
-async function submit(program: string, more: object = {}): Promise<number> {
-  const { id } = await at(other).post("/commands", {
-    command_type: "SparkCommand",
-    language: "python",
-    program,
-    ...more,
-  });
-  return id;
-}
-
 async function ended(id: number): Promise<string> {
   return (await at(other).get(`/commands/${id}?wait_seconds=30`)).status;
 }
@@ -127,7 +118,10 @@ const text = async (through: NodeProcess, path: string): Promise<string> => {
 describe("a command that runs on another node", () => {
   test("shows there what it says and prints, as it comes, and its results at the end", async () => {
     const gate = join(storage("runner"), "gate");
-    const id = await submit(`echo one; echo two >&2; while [ ! -e ${gate} ]; do sleep 0.05; done; echo three`);
+    const id = await submitProgram(
+      at(other),
+      `echo one; echo two >&2; while [ ! -e ${gate} ]; do sleep 0.05; done; echo three`,
+    );
     await expect.poll(() => text(other, `/commands/${id}/logs`), PATIENCE).toBe("two\none\n");
     const { headers } = await at(other).get(`/commands/${id}/logs?err_file_processed=1`).reply();
     expect([headers.get("err_length"), headers.get("tmp_length")]).toEqual(["3", "4"]);
@@ -154,7 +148,7 @@ describe("a command that runs on another node", () => {
   });
 
   test("is refused there as it is where it runs", async () => {
-    const id = await submit("echo x; exit 3");
+    const id = await submitProgram(at(other), "echo x; exit 3");
     expect(await ended(id)).toBe("error");
     for (const path of ["results", "logs?err_file_processed=-1"]) {
       const refusal = await at(other).get(`/commands/${id}/${path}`).refused(422);
@@ -167,9 +161,9 @@ describe("a command that runs on another node", () => {
 describe("when the node that ran a command is gone", () => {
   test("its results and log come from the account's storage on S3, its jobs from nowhere", async () => {
     await useS3();
-    const id = await submit("echo out; echo err >&2");
-    const silent = await submit("true");
-    const large = await submit("head -c 20000000 /dev/zero");
+    const id = await submitProgram(at(other), "echo out; echo err >&2");
+    const silent = await submitProgram(at(other), "true");
+    const large = await submitProgram(at(other), "head -c 20000000 /dev/zero");
     for (const each of [id, silent, large]) expect(await ended(each)).toBe("done");
     await published();
     await loseRunner();
@@ -191,7 +185,7 @@ describe("when the node that ran a command is gone", () => {
 
   test("what is in its own folders alone is refused for now, and the node is named", async () => {
     await at(other).put("/api/v2/accounts", { account: { defloc: "" } });
-    const id = await submit("echo out; echo err >&2");
+    const id = await submitProgram(at(other), "echo out; echo err >&2");
     expect(await ended(id)).toBe("done");
     await published();
     await loseRunner();
@@ -208,7 +202,10 @@ describe("when the node that ran a command is gone", () => {
 
 test("attempts of several nodes have one log, the same from each of them", async () => {
   await useS3();
-  const id = await submit('echo "attempt $ATTEMPT" >&2; [ "$ATTEMPT" = 2 ]', { retry: 1, retry_delay: 1 });
+  const id = await submitProgram(at(other), 'echo "attempt $ATTEMPT" >&2; [ "$ATTEMPT" = 2 ]', {
+    retry: 1,
+    retry_delay: 1,
+  });
   await expect
     .poll(
       () => db.system.query("select from command where id = $1 and attempt = 1 and node_id is null", [id]),

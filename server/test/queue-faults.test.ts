@@ -10,6 +10,7 @@ import { newKey, writeKeys } from "../src/lib/key-file.ts";
 import { listProcesses } from "../src/lib/process-table.ts";
 import { Client } from "./support/client.ts";
 import { startNode, type NodeProcess } from "./support/node-process.ts";
+import { submitProgram } from "./support/programs.ts";
 import { cloneDatabase, type TestDatabase } from "./support/test-database.ts";
 
 /** What happens to runs when processes die: real nodes, runners and drivers, killed for real. */
@@ -83,16 +84,6 @@ function keyFile(): string {
 
 const client = (through: NodeProcess): Client => new Client(through.url, account.token);
 
-async function submit(through: NodeProcess, program: string, more: object = {}): Promise<number> {
-  const { id } = await client(through).post("/commands", {
-    command_type: "SparkCommand",
-    language: "python",
-    program,
-    ...more,
-  });
-  return id;
-}
-
 interface StoredCommand {
   status: string;
   attempt: number;
@@ -109,7 +100,7 @@ const files = (id: number, attempt = 1) => commandFiles(join(base, "node"), acco
 test("a run goes on while the server is killed, and the next server finds its end", async () => {
   const first = await node();
   const gate = join(base, "node/accounts", String(account.accountId), "storage/gate");
-  const id = await submit(first, `echo begin; while [ ! -e ${gate} ]; do sleep 0.1; done; echo end`);
+  const id = await submitProgram(client(first), `echo begin; while [ ! -e ${gate} ]; do sleep 0.1; done; echo end`);
   await expect.poll(() => stored(id), PATIENCE).toMatchObject({ status: "running", pid: expect.any(Number) });
   await first.crash();
   writeFileSync(gate, "");
@@ -123,7 +114,10 @@ test("a run goes on while the server is killed, and the next server finds its en
 test("a run that outlives its server is adopted while it runs, and runs once", async () => {
   const first = await node();
   const storage = join(base, "node/accounts", String(account.accountId), "storage");
-  const id = await submit(first, `echo start >> $JOURNAL; while [ ! -e ${storage}/gate ]; do sleep 0.1; done; echo x`);
+  const id = await submitProgram(
+    client(first),
+    `echo start >> $JOURNAL; while [ ! -e ${storage}/gate ]; do sleep 0.1; done; echo x`,
+  );
   await expect.poll(() => stored(id), PATIENCE).toMatchObject({ pid: expect.any(Number) });
   await first.crash();
   const second = await node();
@@ -135,7 +129,7 @@ test("a run that outlives its server is adopted while it runs, and runs once", a
 
 test("SIGTERM leaves runs alone, and the next server may cancel them", async () => {
   const first = await node();
-  const id = await submit(first, "sleep 300");
+  const id = await submitProgram(client(first), "sleep 300");
   await expect.poll(() => stored(id), PATIENCE).toMatchObject({ pid: expect.any(Number) });
   await first.stop();
   expect(await runners()).toHaveLength(1);
@@ -147,7 +141,7 @@ test("SIGTERM leaves runs alone, and the next server may cancel them", async () 
 
 test("a run whose runner is killed is an error, its driver is gone too", async () => {
   const only = await node();
-  const id = await submit(only, "sleep 301.5");
+  const id = await submitProgram(client(only), "sleep 301.5");
   await expect.poll(() => stored(id), PATIENCE).toMatchObject({ pid: expect.any(Number) });
   const [runner] = await runners();
   process.kill(runner?.pid ?? 0, "SIGKILL");
@@ -159,7 +153,7 @@ test("a run whose runner is killed is an error, its driver is gone too", async (
 
 test("with retry a lost run is the next attempt", async () => {
   const only = await node();
-  const id = await submit(only, '[ "$ATTEMPT" = 2 ] || sleep 300', { retry: 1 });
+  const id = await submitProgram(client(only), '[ "$ATTEMPT" = 2 ] || sleep 300', { retry: 1 });
   await expect.poll(() => stored(id), PATIENCE).toMatchObject({ pid: expect.any(Number) });
   const [runner] = await runners();
   process.kill(runner?.pid ?? 0, "SIGKILL");
@@ -172,7 +166,9 @@ test("two nodes on one database run each command once", async () => {
   const pair = await Promise.all([node("one", shared), node("two", shared)]);
   const program = "echo $COMMAND >> $JOURNAL; sleep 0.1";
   const through = (index: number): NodeProcess => pair[index % 2] ?? fail();
-  const ids = await Promise.all(Array.from({ length: 24 }, (_, index) => submit(through(index), program)));
+  const ids = await Promise.all(
+    Array.from({ length: 24 }, (_, index) => submitProgram(client(through(index)), program)),
+  );
   await expect.poll(() => db.system.query("select id from command where status <> 'done'"), PATIENCE).toEqual([]);
   const journal = ["one", "two"].flatMap((name) => readJournal(name));
   expect(journal.map(Number).toSorted((one, other) => one - other)).toEqual(ids.toSorted((one, other) => one - other));

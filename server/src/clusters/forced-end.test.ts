@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { submitProgram } from "../../test/support/programs.ts";
 import { stubDriver } from "../../test/support/stub-driver.ts";
 
 /** The whole way, with programs that really run. */
@@ -10,11 +11,6 @@ let account: AccountClient;
 beforeEach(async () => {
   account = await given.account();
 });
-
-async function submit(program: string, more: Record<string, unknown> = {}): Promise<number> {
-  const body = { command_type: "SparkCommand", language: "python", program, ...more };
-  return (await account.post("/commands", body)).id;
-}
 
 async function status(id: number): Promise<string> {
   return (await account.get(`/commands/${id}`)).status;
@@ -27,7 +23,7 @@ async function state(): Promise<string> {
 describe("a command", () => {
   test("starts its cluster, which is up from then on", async () => {
     expect(await state()).toBe("DOWN");
-    const id = await submit("echo done");
+    const id = await submitProgram(account, "echo done");
     await expect.poll(() => status(id), PATIENCE).toBe("done");
     expect(await state()).toBe("UP");
   });
@@ -35,7 +31,7 @@ describe("a command", () => {
 
 describe("a forced end", () => {
   test("ends what runs as error with the cause, and leaves the cluster down", async () => {
-    const id = await submit("sleep 300");
+    const id = await submitProgram(account, "sleep 300");
     await expect.poll(() => status(id), PATIENCE).toBe("running");
     await account.put("/clusters/default/state", { state: "terminate" }).refused(422, /unless force is true/);
     await account.put("/clusters/default/state", { state: "terminate", force: true });
@@ -46,9 +42,9 @@ describe("a forced end", () => {
 
   test("lets what waits start the cluster again", async () => {
     await account.put("/clusters/default", { max_concurrent_commands: 1 });
-    const first = await submit("sleep 300");
+    const first = await submitProgram(account, "sleep 300");
     await expect.poll(() => status(first), PATIENCE).toBe("running");
-    const second = await submit("echo done");
+    const second = await submitProgram(account, "echo done");
     await account.put("/clusters/default/state", { state: "terminate", force: true });
     await expect.poll(() => status(second), PATIENCE).toBe("done");
     expect(await status(first)).toBe("error");
@@ -56,7 +52,7 @@ describe("a forced end", () => {
   });
 
   test("is the end of a command that would be tried again, too", async () => {
-    const running = await submit("sleep 300", { retry: 3 });
+    const running = await submitProgram(account, "sleep 300", { retry: 3 });
     await expect.poll(() => status(running), PATIENCE).toBe("running");
     await account.put("/clusters/default/state", { state: "terminate", force: true });
     await expect.poll(() => status(running), PATIENCE).toBe("error");
@@ -64,7 +60,7 @@ describe("a forced end", () => {
   });
 
   test("is the end of what is between two attempts", async () => {
-    const id = await submit("exit 3", { retry: 1, retry_delay: 60 });
+    const id = await submitProgram(account, "exit 3", { retry: 1, retry_delay: 60 });
     const attempts = async (): Promise<unknown> => (await account.get(`/commands/${id}/attempts`)).attempts;
     await expect.poll(attempts, PATIENCE).toMatchObject([{ exit_code: 3 }]);
     expect(await status(id)).toBe("running");

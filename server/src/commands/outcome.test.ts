@@ -3,31 +3,19 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { runProgram, submitProgram } from "../../test/support/programs.ts";
 import { stubDriver } from "../../test/support/stub-driver.ts";
 import { commandFiles } from "./command-files.ts";
 
 const given = useServer({ driver: stubDriver, settings: { HEADGATE_IDENTIFIER_PREFIX: "acme" } });
 const PATIENCE = { timeout: 20_000 };
 
-async function submit(account: AccountClient, program: string, more: Record<string, unknown> = {}): Promise<number> {
-  const { id } = await account.post("/commands", {
-    command_type: "SparkCommand",
-    language: "python",
-    program,
-    ...more,
-  });
-  return id;
-}
-
-async function run(account: AccountClient, program: string, more: Record<string, unknown> = {}): Promise<number> {
-  const id = await submit(account, program, more);
-  expect((await account.get(`/commands/${id}?wait_seconds=60`)).status).toMatch(/^(done|error)$/);
-  return id;
-}
-
 /** A command that stands before its end until `letGo`. */
 async function held(account: AccountClient, program: string): Promise<{ id: number; letGo: () => void }> {
-  const id = await submit(account, `${program}; while [ ! -e "$JOURNAL.$COMMAND" ]; do sleep 0.05; done; echo last`);
+  const id = await submitProgram(
+    account,
+    `${program}; while [ ! -e "$JOURNAL.$COMMAND" ]; do sleep 0.05; done; echo last`,
+  );
   const file = join(given.dataDir, "accounts", String(account.accountId), "storage", `journal.${id}`);
   return { id, letGo: () => writeFileSync(file, "") };
 }
@@ -44,7 +32,7 @@ async function bytesOf(account: AccountClient, path: string): Promise<Buffer> {
 describe("GET commands/<id>/results", () => {
   test("is what the program printed on its standard output, and nothing else", async () => {
     const account = await given.account();
-    const id = await run(account, String.raw`printf 'a\tb\r\n"svc_users"\n'; echo err >&2`);
+    const id = await runProgram(account, String.raw`printf 'a\tb\r\n"svc_users"\n'; echo err >&2`);
     const expected = { inline: true, results: 'a\tb\r\n"svc_users"\n' };
     expect(await account.get(`/commands/${id}/results`)).toEqual(expected);
     expect(await account.get(`/commands/${id}/results?include_headers=true&raw=1`)).toEqual(expected);
@@ -52,7 +40,7 @@ describe("GET commands/<id>/results", () => {
 
   test("has U+FFFD where the output is no UTF-8; format=raw gives the exact bytes", async () => {
     const account = await given.account();
-    const id = await run(account, String.raw`printf '\357\273\277\303\251\377\000x'`);
+    const id = await runProgram(account, String.raw`printf '\357\273\277\303\251\377\000x'`);
     expect((await account.get(`/commands/${id}/results`)).results).toBe("\ufeffé\ufffd\u0000x");
     expect(await bytesOf(account, `/commands/${id}/results?format=raw`)).toEqual(
       Buffer.from([0xef, 0xbb, 0xbf, 0xc3, 0xa9, 0xff, 0, 0x78]),
@@ -61,19 +49,19 @@ describe("GET commands/<id>/results", () => {
 
   test.each(["json", "csv", "arrow", "xml"])("of a program in the format %s are refused", async (format) => {
     const account = await given.account();
-    const id = await run(account, "echo 1");
+    const id = await runProgram(account, "echo 1");
     await account.get(`/commands/${id}/results?format=${format}`).refused(422, /^format must be/);
   });
 
   test("characters that lie across pieces of the file stay whole", async () => {
     const account = await given.account();
-    const id = await run(account, String.raw`printf x; yes 'é😀' | head -n 60000`);
+    const id = await runProgram(account, String.raw`printf x; yes 'é😀' | head -n 60000`);
     expect((await account.get(`/commands/${id}/results`)).results).toBe(`x${"é😀\n".repeat(60_000)}`);
   });
 
   test("of 20 MB and more are in the account's storage, byte for byte", async () => {
     const account = await given.account();
-    const id = await run(account, "head -c 20000000 /dev/zero");
+    const id = await runProgram(account, "head -c 20000000 /dev/zero");
     const { inline, result_location: location, ...rest } = await account.get(`/commands/${id}/results`);
     expect([inline, rest]).toEqual([false, {}]);
     const { storage_location: root } = await account.get("/account");
@@ -93,14 +81,14 @@ describe("GET commands/<id>/results", () => {
     await account.put(`/commands/${id}`);
     expect((await account.get(`/commands/${id}?wait_seconds=60`)).status).toBe("cancelled");
     await account.get(`/commands/${id}/results`).refused(422, /cancelled/);
-    const failed = await run(account, "echo x; exit 3");
+    const failed = await runProgram(account, "echo x; exit 3");
     await account.get(`/commands/${failed}/results`).refused(422, /failed/);
     await account.get(`/commands/${failed}/results?format=raw`).refused(422, /failed/);
   });
 
   test.each(["link", "pipe", "folder", "nothing"])("never come from a %s in the place of the file", async (kind) => {
     const account = await given.account();
-    const id = await run(account, "echo 1");
+    const id = await runProgram(account, "echo 1");
     const { output } = filesOf(account, id);
     rmSync(output);
     if (kind === "link") symlinkSync("/etc/passwd", output);
@@ -131,7 +119,7 @@ describe("GET commands/<id>/status_with_results", () => {
 
   test("says why a command failed", async () => {
     const account = await given.account();
-    const id = await run(account, "exit 3");
+    const id = await runProgram(account, "exit 3");
     const { status, error, inline } = await account.get(`/commands/${id}/status_with_results`);
     expect({ status, error, inline }).toEqual({ status: "error", error: "exit code 3", inline: null });
     await account.get(`/commands/${id}/status_with_results?wait_seconds=61`).refused(422, /^wait_seconds/);
@@ -141,7 +129,7 @@ describe("GET commands/<id>/status_with_results", () => {
 describe("GET commands/<id>/attempts", () => {
   test("has every attempt with its end", async () => {
     const account = await given.account();
-    const id = await run(account, '[ "$ATTEMPT" = 2 ]', { retry: 1, retry_delay: 0 });
+    const id = await runProgram(account, '[ "$ATTEMPT" = 2 ]', { retry: 1, retry_delay: 0 });
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
     expect(await account.get(`/commands/${id}/attempts`)).toEqual({
       attempts: [
@@ -157,7 +145,7 @@ describe("GET commands/<id>/jobs", () => {
 
   test("has the jobs of the event log; one that was under way at the end was killed", async () => {
     const account = await given.account();
-    const id = await run(account, "echo 1");
+    const id = await runProgram(account, "echo 1");
     expect(await account.get(`/commands/${id}/jobs`)).toEqual([]);
     const started = '{"Event":"SparkListenerJobStart","Job ID":3,"Submission Time":1e300,"Stage Infos":[]}\n';
     writeFileSync(filesOf(account, id).eventLog, `${recorded}${started}`);
@@ -175,7 +163,7 @@ describe("GET commands/<id>/jobs", () => {
 
   test("follow no link and wait for no pipe that a program put in its place", async () => {
     const account = await given.account();
-    const [linked, piped] = [await run(account, "echo 1"), await run(account, "echo 1")];
+    const [linked, piped] = [await runProgram(account, "echo 1"), await runProgram(account, "echo 1")];
     const elsewhere = `${given.dataDir}/elsewhere`;
     writeFileSync(elsewhere, recorded);
     symlinkSync(elsewhere, filesOf(account, linked).eventLog);
@@ -190,7 +178,7 @@ describe("whoever may not read commands", () => {
     "does not get %s, and another account cannot tell that there are any",
     async (what) => {
       const [account, other] = [await given.account(), await given.account()];
-      const id = await run(account, "echo 1");
+      const id = await runProgram(account, "echo 1");
       expect((await account.get(`/commands/${id}/${what}`).reply()).status).toBe(200);
       const user = await given.member(account, { groups: ["system-user"] });
       expect((await user.get(`/commands/${id}/${what}`).reply()).status).toBe(200);

@@ -2,31 +2,19 @@ import { rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { runProgram, submitProgram } from "../../test/support/programs.ts";
 import { stubDriver } from "../../test/support/stub-driver.ts";
 import { commandFiles } from "./command-files.ts";
 
 const given = useServer({ driver: stubDriver, settings: { HEADGATE_IDENTIFIER_PREFIX: "acme" } });
 const PATIENCE = { timeout: 20_000 };
 
-async function submit(account: AccountClient, program: string, more: Record<string, unknown> = {}): Promise<number> {
-  const { id } = await account.post("/commands", {
-    command_type: "SparkCommand",
-    language: "python",
-    program,
-    ...more,
-  });
-  return id;
-}
-
-async function run(account: AccountClient, program: string, more: Record<string, unknown> = {}): Promise<number> {
-  const id = await submit(account, program, more);
-  expect((await account.get(`/commands/${id}?wait_seconds=60`)).status).toMatch(/^(done|error)$/);
-  return id;
-}
-
 /** A command that goes on after `letGo`. */
 async function held(account: AccountClient, before: string, after: string) {
-  const id = await submit(account, `${before}; while [ ! -e "$JOURNAL.$COMMAND" ]; do sleep 0.05; done; ${after}`);
+  const id = await submitProgram(
+    account,
+    `${before}; while [ ! -e "$JOURNAL.$COMMAND" ]; do sleep 0.05; done; ${after}`,
+  );
   const file = join(given.dataDir, "accounts", String(account.accountId), "storage", `journal.${id}`);
   return { id, letGo: () => writeFileSync(file, "") };
 }
@@ -67,7 +55,7 @@ async function* follow(account: AccountClient, id: number, query = ""): AsyncGen
 describe("GET commands/<id>/logs", () => {
   test("is the log; the output is with the results", async () => {
     const account = await given.account();
-    const id = await run(account, 'echo out; echo \'{"svc_users":"é"}\' >&2');
+    const id = await runProgram(account, 'echo out; echo \'{"svc_users":"é"}\' >&2');
     expect(await logs(account, id)).toEqual({ text: '{"svc_users":"é"}\n', err: "19", tmp: "0" });
   });
 
@@ -87,7 +75,10 @@ describe("GET commands/<id>/logs", () => {
 
   test("has the logs of all attempts one behind the other, so that offsets stay right", async () => {
     const account = await given.account();
-    const id = await run(account, 'echo "attempt $ATTEMPT" >&2; [ "$ATTEMPT" = 2 ]', { retry: 1, retry_delay: 0 });
+    const id = await runProgram(account, 'echo "attempt $ATTEMPT" >&2; [ "$ATTEMPT" = 2 ]', {
+      retry: 1,
+      retry_delay: 0,
+    });
     const { text } = await logs(account, id);
     expect(text).toMatch(/^attempt 1\nheadgate: exit code 1; the next attempt follows in 0 seconds\nattempt 2\n$/);
     expect((await logs(account, id, `?err_file_processed=${text.length - 4}`)).text).toBe("t 2\n");
@@ -96,13 +87,13 @@ describe("GET commands/<id>/logs", () => {
 
   test("of a command that could not run says why", async () => {
     const account = await given.account();
-    const id = await run(account, "", { command_type: "HiveCommand", query: "select 1", language: null });
+    const id = await runProgram(account, "", { command_type: "HiveCommand", query: "select 1", language: null });
     expect((await logs(account, id)).text).toContain("not supported by this version");
   });
 
   test.each(["err_file_processed=-1", "tmp_file_processed=x", "follow=perhaps"])("refuses %s", async (query) => {
     const account = await given.account();
-    const id = await run(account, "true");
+    const id = await runProgram(account, "true");
     await account.get(`/commands/${id}/logs?${query}`).refused(422, new RegExp(`^${query.split("=")[0]}`));
   });
 
@@ -110,7 +101,7 @@ describe("GET commands/<id>/logs", () => {
     "is refused by %s when it is not kept any more",
     async (path) => {
       const account = await given.account();
-      const id = await run(account, "echo x >&2");
+      const id = await runProgram(account, "echo x >&2");
       expect((await account.get(`/commands/${id}/${path}`).reply()).status).toBe(200);
       rmSync(commandFiles(given.dataDir, account.accountId, id).attempt(1).log);
       await account.get(`/commands/${id}/${path}`).refused(422, /^logs of this command are not kept any more/);
@@ -119,7 +110,7 @@ describe("GET commands/<id>/logs", () => {
 
   test("never comes from a link in the place of the file", async () => {
     const account = await given.account();
-    const id = await run(account, "echo x >&2");
+    const id = await runProgram(account, "echo x >&2");
     const { log } = commandFiles(given.dataDir, account.accountId, id).attempt(1);
     rmSync(log);
     symlinkSync("/etc/passwd", log);
@@ -148,7 +139,7 @@ describe("GET commands/<id>/logs?follow=true", () => {
 
   test("goes on from offsets, and cuts only what is longer than an event, between characters", async () => {
     const account = await given.account();
-    const id = await run(account, "head -c 150000 /dev/zero | tr '\\0' x | sed 's/x/é/g' >&2; echo out");
+    const id = await runProgram(account, "head -c 150000 /dev/zero | tr '\\0' x | sed 's/x/é/g' >&2; echo out");
     const seen: string[] = [];
     for await (const { data } of follow(account, id, "&err_file_processed=2")) seen.push(data);
     expect(seen.pop()).toBe("done");
@@ -185,11 +176,11 @@ describe("GET commands/<id>/logs?follow=true", () => {
 describe("GET commands/<id>/error_logs", () => {
   test("is the log, of a long one the last MiB from a line on", async () => {
     const account = await given.account();
-    const short = await run(account, String.raw`printf 'no \377 text\n' >&2; exit 4`);
+    const short = await runProgram(account, String.raw`printf 'no \377 text\n' >&2; exit 4`);
     expect(await account.get(`/commands/${short}/error_logs`)).toEqual({
       error_log: "no \ufffd text\nheadgate: exit code 4\n",
     });
-    const long = await run(account, "seq 1000000 1300000 >&2; echo end >&2");
+    const long = await runProgram(account, "seq 1000000 1300000 >&2; echo end >&2");
     const { error_log: text } = await account.get(`/commands/${long}/error_logs`);
     expect(text.length).toBeGreaterThan(1024 * 1024 - 10);
     expect(text.length).toBeLessThanOrEqual(1024 * 1024);

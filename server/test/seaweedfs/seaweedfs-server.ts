@@ -2,16 +2,10 @@ import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
-
-/** The SeaweedFS of a test run, as the run's main process owns it; test files meet it by `useSeaweedFs`. */
-export interface SeaweedFsOwner {
-  socket: string;
-  stop(): Promise<void>;
-}
+import { serveOnDemand, type OnDemand, type Started } from "../on-demand/on-demand.ts";
 
 const version = "4.48";
 const hashes = [
@@ -30,37 +24,17 @@ const identities = [
   actions,
 }));
 
-/** For the global set-up: answers with the endpoint, after a start when it is the first to ask. */
-export function serveSeaweedFs(cacheDir: string): SeaweedFsOwner {
-  const dir = mkdtempSync(join(tmpdir(), "headgate-s3-"));
-  let running: Promise<{ endpoint: string; child: ChildProcess }> | undefined;
-  const server = createServer((socket) => {
-    running ??= start(cacheDir, dir);
-    running.then(
-      ({ endpoint }) => socket.end(JSON.stringify({ endpoint })),
-      (error: unknown) => socket.end(JSON.stringify({ error: String(error) })),
-    );
-  });
-  const socket = join(dir, "socket");
-  server.listen(socket).unref();
-  return {
-    socket,
-    async stop() {
-      server.close();
-      const child = await running?.then(
-        (started) => started.child,
-        () => undefined,
-      );
-      if (child?.exitCode === null && child.signalCode === null) {
-        child.kill("SIGKILL"); // nothing of it is kept
-        await once(child, "exit");
-      }
-      rmSync(dir, { recursive: true, force: true });
-    },
-  };
+/** What a test file is told. */
+export interface SharedSeaweedFs {
+  readonly endpoint: string;
 }
 
-async function start(cacheDir: string, dir: string): Promise<{ endpoint: string; child: ChildProcess }> {
+/** For the global set-up; test files meet it by `useSeaweedFs`. */
+export function serveSeaweedFs(cacheDir: string): OnDemand {
+  return serveOnDemand("s3", (folder) => start(cacheDir, folder));
+}
+
+async function start(cacheDir: string, dir: string): Promise<Started<SharedSeaweedFs>> {
   const program = await install(join(cacheDir, "test-tools"));
   const dataDir = join(dir, "data");
   mkdirSync(dataDir);
@@ -79,7 +53,14 @@ async function start(cacheDir: string, dir: string): Promise<{ endpoint: string;
   });
   const endpoint = `http://127.0.0.1:${ports[0]}`;
   await ready(endpoint, child);
-  return { endpoint, child };
+  return {
+    shared: { endpoint },
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill("SIGKILL"); // nothing of it is kept
+      await once(child, "exit");
+    },
+  };
 }
 
 /** 403 to a stranger: the S3 side answers and has read who may do what. */

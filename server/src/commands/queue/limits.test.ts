@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
+import { submitProgram } from "../../../test/support/programs.ts";
 import { stubDriver } from "../../../test/support/stub-driver.ts";
 
 const given = useServer({
@@ -9,11 +10,6 @@ const given = useServer({
   settings: { HEADGATE_COMMANDS_PER_CLUSTER: "2", HEADGATE_MEMORY_BUDGET: "350m", HEADGATE_LEASE_SECONDS: "5" },
 });
 const PATIENCE = { timeout: 20_000 };
-
-async function submit(account: AccountClient, program: string): Promise<number> {
-  const { id } = await account.post("/commands", { command_type: "SparkCommand", language: "python", program });
-  return id;
-}
 
 async function statuses(account: AccountClient): Promise<Record<string, number>> {
   const rows = await given.app.services.db.system.query<{ status: string; count: number }>(
@@ -37,9 +33,9 @@ afterEach(cancelAll);
 
 test("no more run on a node than its memory allows, shared between the accounts", async () => {
   const [first, second] = [await given.account(), await given.account()];
-  for (let each = 0; each < 2; each += 1) await submit(first, "sleep 300");
+  for (let each = 0; each < 2; each += 1) await submitProgram(first, "sleep 300");
   await expect.poll(() => statuses(first), PATIENCE).toEqual({ running: 2 });
-  for (let each = 0; each < 2; each += 1) await submit(second, "sleep 300");
+  for (let each = 0; each < 2; each += 1) await submitProgram(second, "sleep 300");
   await expect.poll(() => statuses(second), PATIENCE).toEqual({ running: 1, waiting: 1 });
   const reason = async (): Promise<string> => {
     const { commands } = await second.get("/commands");
@@ -55,7 +51,7 @@ describe("/api/v2/nodes", () => {
     expect(nodes).toMatchObject([{ state: "active", memory_budget_mib: 350 }]);
     const path = `/api/v2/nodes/${nodes[0].id}`;
     expect(await operator.put(path, { state: "paused" })).toMatchObject({ state: "paused" });
-    const id = await submit(account, "true");
+    const id = await submitProgram(account, "true");
     await expect
       .poll(() => account.get(`/commands/${id}`), PATIENCE)
       .toMatchObject({ status: "waiting", waiting_reason: "the node is paused by its operator" });
@@ -67,10 +63,10 @@ describe("/api/v2/nodes", () => {
     const [operator, account] = [await given.operator(), await given.account()];
     const { nodes } = await operator.get("/api/v2/nodes");
     const path = `/api/v2/nodes/${nodes[0].id}`;
-    const running = await submit(account, "sleep 300");
+    const running = await submitProgram(account, "sleep 300");
     await expect.poll(() => statuses(account), PATIENCE).toEqual({ running: 1 });
     await operator.put(path, { state: "draining" });
-    const waiting = await submit(account, "true");
+    const waiting = await submitProgram(account, "true");
     await expect
       .poll(() => account.get(`/commands/${waiting}`), PATIENCE)
       .toMatchObject({ status: "waiting", waiting_reason: "the node is being drained by its operator" });

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
+import { submitProgram } from "../../../test/support/programs.ts";
 import { stubDriver } from "../../../test/support/stub-driver.ts";
 import { listProcesses } from "../../lib/process-table.ts";
 import { commandFiles } from "../command-files.ts";
@@ -8,16 +9,6 @@ import { commandFiles } from "../command-files.ts";
 const given = useServer({ driver: stubDriver, settings: { HEADGATE_TIMEOUT_CHECK_SECONDS: "1" } });
 
 const PATIENCE = { timeout: 20_000 };
-
-async function submit(account: AccountClient, program: string, more: Record<string, unknown> = {}): Promise<number> {
-  const { id } = await account.post("/commands", {
-    command_type: "SparkCommand",
-    language: "python",
-    program,
-    ...more,
-  });
-  return id;
-}
 
 // oxlint-disable-next-line typescript/no-explicit-any -- JSON: each test asserts what it reads
 function whenEnded(account: AccountClient, id: number): Promise<any> {
@@ -49,7 +40,7 @@ async function processesNamed(marker: string): Promise<number> {
 describe("a program", () => {
   test("runs once, and its output, log and end are its own", async () => {
     const account = await given.account();
-    const id = await submit(account, "echo out; echo err >&2");
+    const id = await submitProgram(account, "echo out; echo err >&2");
     const ended = await whenEnded(account, id);
     expect(ended).toMatchObject({ status: "done", progress: 100, pid: null, num_result_dir: 1 });
     expect(ended.start_time).not.toBeNull();
@@ -61,7 +52,7 @@ describe("a program", () => {
 
   test("that fails is an error with its exit code as the cause", async () => {
     const account = await given.account();
-    const id = await submit(account, "echo before; exit 7");
+    const id = await submitProgram(account, "echo before; exit 7");
     expect(await whenEnded(account, id)).toMatchObject({ status: "error", num_result_dir: 0 });
     expect(logOf(account, id)).toContain("exit code 7");
     expect(await attemptsOf(id)).toEqual([{ number: 1, exit_code: 7, cause: "exit code 7" }]);
@@ -69,7 +60,7 @@ describe("a program", () => {
 
   test("shows its pid while it runs", async () => {
     const account = await given.account();
-    const id = await submit(account, "sleep 1");
+    const id = await submitProgram(account, "sleep 1");
     await expect
       .poll(() => account.get(`/commands/${id}`), PATIENCE)
       .toMatchObject({ status: "running", pid: expect.any(Number) });
@@ -78,7 +69,10 @@ describe("a program", () => {
 
   test("is run again as often as retry says, each time as an attempt of its own", async () => {
     const account = await given.account();
-    const id = await submit(account, 'echo "attempt $ATTEMPT"; [ "$ATTEMPT" = 3 ]', { retry: 2, retry_delay: 0 });
+    const id = await submitProgram(account, 'echo "attempt $ATTEMPT"; [ "$ATTEMPT" = 3 ]', {
+      retry: 2,
+      retry_delay: 0,
+    });
     expect(await whenEnded(account, id)).toMatchObject({ status: "done" });
     expect((await attemptsOf(id)).map(({ exit_code }) => exit_code)).toEqual([1, 1, 0]);
     expect(outputOf(account, id, 3)).toBe("attempt 3\n");
@@ -86,7 +80,7 @@ describe("a program", () => {
 
   test("between two attempts stays running without a pid, and a cancel then ends it at once", async () => {
     const account = await given.account();
-    const id = await submit(account, "exit 1", { retry: 1, retry_delay: 5 });
+    const id = await submitProgram(account, "exit 1", { retry: 1, retry_delay: 5 });
     await expect.poll(() => attemptsOf(id), PATIENCE).toMatchObject([{ exit_code: 1 }]);
     expect(await account.get(`/commands/${id}`)).toMatchObject({ status: "running", pid: null, end_time: null });
     expect(await account.put(`/commands/${id}`)).toMatchObject({ status: "cancelled", kill_succeeded: true });
@@ -94,7 +88,7 @@ describe("a program", () => {
 
   test("past its timeout is ended at the next check as an error, whatever retry says", async () => {
     const account = await given.account();
-    const id = await submit(account, "sleep 60", { timeout: 1, retry: 3 });
+    const id = await submitProgram(account, "sleep 60", { timeout: 1, retry: 3 });
     expect(await whenEnded(account, id)).toMatchObject({ status: "error" });
     expect(logOf(account, id)).toMatch(/timed out: the timeout is 1 s/);
     expect(await attemptsOf(id)).toHaveLength(1);
@@ -102,14 +96,14 @@ describe("a program", () => {
 
   test("of a kind this version cannot run ends as an error that says so", async () => {
     const account = await given.account();
-    const id = await submit(account, "", { command_type: "HiveCommand", query: "select 1", language: null });
+    const id = await submitProgram(account, "", { command_type: "HiveCommand", query: "select 1", language: null });
     expect(await whenEnded(account, id)).toMatchObject({ status: "error", start_time: null });
     expect(logOf(account, id)).toContain("not supported by this version");
   });
 
   test("has nothing of the server's environment", async () => {
     const account = await given.account();
-    const id = await submit(account, "env");
+    const id = await submitProgram(account, "env");
     await whenEnded(account, id);
     const names = outputOf(account, id)
       .trim()
@@ -128,7 +122,7 @@ describe("PUT /api/v1.2/commands/<id>", () => {
   test("ends a running command with all its processes", async () => {
     const account = await given.account();
     const marker = `7${Date.now() % 1_000_000}.5`;
-    const id = await submit(account, `sleep ${marker} & sleep ${marker}; echo never`);
+    const id = await submitProgram(account, `sleep ${marker} & sleep ${marker}; echo never`);
     await expect.poll(() => processesNamed(`sleep ${marker}`), PATIENCE).toBe(2);
     const reply = await account.put(`/commands/${id}`, { status: "kill" });
     expect(reply).toMatchObject({ id, status: "cancelling", kill_succeeded: true, result: expect.any(String) });
@@ -139,7 +133,7 @@ describe("PUT /api/v1.2/commands/<id>", () => {
 
   test("changes nothing about a finished one, and says so", async () => {
     const account = await given.account();
-    const id = await submit(account, "true");
+    const id = await submitProgram(account, "true");
     const ended = await whenEnded(account, id);
     const reply = await account.put(`/commands/${id}`, { status: "kill" });
     expect(reply).toEqual({ ...ended, kill_succeeded: false, result: expect.stringContaining("done") });
@@ -147,13 +141,13 @@ describe("PUT /api/v1.2/commands/<id>", () => {
 
   test("takes no other status", async () => {
     const account = await given.account();
-    const id = await submit(account, "true");
+    const id = await submitProgram(account, "true");
     await account.put(`/commands/${id}`, { status: "pause" }).refused(422, /^status must be/);
   });
 
   test("another account's command is as unknown as one that never was", async () => {
     const [mine, theirs] = [await given.account(), await given.account()];
-    const id = await submit(theirs, "true");
+    const id = await submitProgram(theirs, "true");
     const foreign = await mine.put(`/commands/${id}`).refused(404);
     expect(foreign.text).toBe((await mine.put("/commands/999999999").refused(404)).text);
   });

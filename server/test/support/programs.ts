@@ -1,0 +1,20 @@
+import { expect } from "vitest";
+import type { Client } from "./client.ts";
+
+/** Where the stub driver stands in for Spark's, the text is a shell program. */
+export async function submitProgram(account: Client, program: string, more: object = {}): Promise<number> {
+  const { id } = await account.post("/commands", {
+    command_type: "SparkCommand",
+    language: "python",
+    program,
+    ...more,
+  });
+  return id;
+}
+
+/** To its end, whichever it is. */
+export async function runProgram(account: Client, program: string, more: object = {}): Promise<number> {
+  const id = await submitProgram(account, program, more);
+  expect((await account.get(`/commands/${id}?wait_seconds=60`)).status).toMatch(/^(done|error)$/);
+  return id;
+}
