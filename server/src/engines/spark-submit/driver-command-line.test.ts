@@ -10,6 +10,7 @@ const run: DriverRun = {
     python: { path: "/usr/bin/python3" },
     javaArguments: "/launch/java.args",
     classPath: ["/spark/jars/a.jar", "/spark/jars/b.jar"],
+    ownJars: { jvm: "/jvm.jar", extra: ["/extra/s3.jar", "/extra/sdk.jar"] },
     driverPython: "/launch/wrappers/python",
     driverR: "/launch/wrappers/R",
     archive: "/launch/classes.jsa",
@@ -100,6 +101,19 @@ describe("a driver's command line", () => {
     const { argv } = driverCommandLine(withArguments("--driver-class-path", "/x/y.jar"));
     expect(argv).toContain("/x/y.jar:/spark/jars/a.jar:/spark/jars/b.jar");
     expect(argv.some((word) => word.includes("SharedArchive"))).toBe(false);
+  });
+
+  it("hands executors elsewhere the jars for S3 that their Spark lacks, behind those that the program asks for", () => {
+    const jarsOf = ({ submission }: { submission: readonly string[] }) =>
+      submission.flatMap((word, index) => (word === "--jars" ? [submission[index + 1]] : []));
+    const elsewhere = { ...run.properties, "spark.master": "yarn" };
+    expect(jarsOf(driverCommandLine({ ...run, properties: elsewhere }))).toEqual(["/extra/s3.jar,/extra/sdk.jar"]);
+    const asking = { ...withArguments("--jars", "/mine.jar"), properties: elsewhere };
+    expect(jarsOf(driverCommandLine(asking)).at(-1)).toBe("/mine.jar,/extra/s3.jar,/extra/sdk.jar");
+    const kept = { ...run, properties: { ...elsewhere, "spark.jars": "/the-clusters.jar" } };
+    expect(jarsOf(driverCommandLine(kept))).toEqual(["/the-clusters.jar,/extra/s3.jar,/extra/sdk.jar"]);
+    expect(jarsOf(driverCommandLine({ ...run, properties: { "spark.master": "yarn" } }))).toEqual([]);
+    expect(jarsOf(driverCommandLine(run))).toEqual([]);
   });
 
   it("puts jars of the server behind Spark's own, where the archive still fits", () => {

@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { driverEnvironment, jvmWords, type DriverHome } from "./driver-jvm.ts";
+import { executorWords } from "./executor-jars.ts";
 import { parseMemoryMiB } from "./memory-size.ts";
 import { renderProperties } from "./properties-file.ts";
 import { fitsStandby } from "./standby-rules.ts";
@@ -76,7 +77,8 @@ export function driverCommandLine(run: DriverRun): DriverCommandLine {
     mainClass: driverMainClass,
   };
   const ownWords = programWords(program, home, options);
-  const submission = ["--properties-file", run.propertiesFile, ...options.words, ...ownWords];
+  const jars = executorWords(properties, home.ownJars, jarsOf(options));
+  const submission = ["--properties-file", run.propertiesFile, ...options.words, ...jars, ...ownWords];
   return {
     argv: [...jvmWords(jvm), ...submission],
     submission,
@@ -120,6 +122,10 @@ function programWords(program: DriverProgram, home: DriverHome, options: Checked
       return ["--class", scalaMainClass, "spark-internal", program.file, wanted ?? "-", ...program.programArguments];
     }
   }
+}
+
+function jarsOf({ given, properties }: CheckedOptions): string | undefined {
+  return given.findLast(({ name }) => name === "--jars")?.value ?? properties.get("spark.jars");
 }
 
 function libraryPath({ properties }: CheckedOptions): Record<string, string> {

@@ -1,3 +1,5 @@
+import type { OwnJars } from "../spark-home/spark-home.ts";
+
 /** The JVM of a driver, whichever main class it runs. Pure. */
 export interface DriverJvm {
   readonly home: DriverHome;
@@ -18,6 +20,7 @@ export interface DriverHome {
   readonly python: { readonly path: string };
   readonly javaArguments: string;
   readonly classPath: readonly string[];
+  readonly ownJars: OwnJars;
   readonly driverPython: string;
   readonly driverR: string;
   readonly archive: string | undefined;

@@ -7,10 +7,23 @@ export function runsHere({ "spark.master": master = "local" }: Properties): bool
   return master.startsWith("local");
 }
 
-/** What the driver hands to executors elsewhere, behind what it is told to: they cannot have it from anywhere else. */
-export function executorJars(properties: Properties, { jvm, extra }: OwnJars): Properties {
+/** What a server hands to executors elsewhere, behind what it is told to: they cannot have it from anywhere else. */
+export function executorJars(properties: Properties, ownJars: OwnJars): Properties {
   if (runsHere(properties)) return {};
-  const given = properties["spark.jars"]?.split(",").filter(Boolean) ?? [];
-  const usesS3 = Object.keys(properties).some((name) => name.startsWith("spark.hadoop.fs.s3a."));
-  return { "spark.jars": [...given, jvm, ...(usesS3 ? extra : [])].join(",") };
+  return { "spark.jars": [...listed(properties["spark.jars"]), ownJars.jvm, ...s3Jars(properties, ownJars)].join(",") };
+}
+
+/** And what a program's driver does, as words for spark-submit; `asked`: the program's own. */
+export function executorWords(properties: Properties, ownJars: OwnJars, asked: string | undefined): string[] {
+  const jars = runsHere(properties) ? [] : s3Jars(properties, ownJars);
+  return jars.length === 0 ? [] : ["--jars", [...listed(asked ?? properties["spark.jars"]), ...jars].join(",")];
+}
+
+function listed(jars = ""): string[] {
+  return jars.split(",").filter(Boolean);
+}
+
+/** Spark comes without them; an account without keys needs none. */
+function s3Jars(properties: Properties, { extra }: OwnJars): readonly string[] {
+  return Object.keys(properties).some((name) => name.startsWith("spark.hadoop.fs.s3a.")) ? extra : [];
 }

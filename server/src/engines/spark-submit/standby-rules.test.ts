@@ -80,6 +80,7 @@ const home = {
   python: { path: "/usr/bin/python3" },
   javaArguments: "/launch/java.args",
   classPath: ["/spark/jars/a.jar"],
+  ownJars: { jvm: "/jvm.jar", extra: [] },
   driverPython: "/launch/wrappers/python",
   driverR: "/launch/wrappers/R",
   archive: "/launch/classes.jsa",
