@@ -21,12 +21,14 @@ object Driver {
   }
 
   def prepare(propertiesFile: Path): Unit = {
+    val properties = readProperties(propertiesFile)
     val system = new UnixSystem
     val givenName = Option(system.getUsername)
     val name = givenName.orElse(sys.env.get("HADOOP_USER_NAME")).getOrElse(s"user${system.getUid}")
-    Option(readProperties(propertiesFile).getProperty(secretProperty)).foreach(showSecret(name, _))
+    Option(properties.getProperty(secretProperty)).foreach(showSecret(name, _))
     // Java's own login fails for a uid without a name.
     if (givenName.isEmpty) UserGroupInformation.setLoginUser(UserGroupInformation.createRemoteUser(name))
+    if (YarnCluster.isMaster(properties)) YarnCluster.prepare(properties)
   }
 
   def readProperties(file: Path): Properties = {

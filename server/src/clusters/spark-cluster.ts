@@ -5,11 +5,13 @@ import { isLoopback } from "../lib/network-policy.ts";
 import type { Database } from "../db/database.ts";
 import { POOLS_PROPERTY, poolsProperty } from "../engines/connect-server/fair-pools.ts";
 import type { Contribution } from "../engines/spark-home/contribution.ts";
+import type { SparkConfig } from "../engines/spark-submit/spark-config.ts";
 import { Fault } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import { openToken } from "./cluster-token.ts";
 import { connectAddress } from "./engine-address.ts";
 import type { ClusterEngine, EngineRules } from "./engine.ts";
+import { readHadoopConf, type HadoopConf } from "./hadoop-conf.ts";
 import { checkResolvedHosts, type Resolve } from "./resolved-hosts.ts";
 import { findCluster } from "./store/cluster.ts";
 
@@ -30,16 +32,24 @@ export function sparkCluster(
       const token = openToken(keys, accountId, cluster.token)?.reveal();
       return { remote: { ...connectAddress(engine.url), address: oneOf(addresses), token } };
     }
-    const place = placeOf(engine, rules, addresses.every(isLoopback));
+    const place =
+      engine.type === "yarn"
+        ? yarnPlace(await readHadoopConf(engine.hadoopConf, rules.hadoopConfs))
+        : placeOf(engine, addresses.every(isLoopback));
+    const { defaults, ...contribution } = place;
     const named = Object.keys(pools).length === 0 ? {} : { [POOLS_PROPERTY]: poolsProperty(pools) };
-    return { ...place, properties: { ...sparkConfig, ...place.properties, ...named } };
+    return { ...contribution, properties: { ...defaults, ...sparkConfig, ...place.properties, ...named } };
   };
 }
 
-type Place = Pick<Contribution, "properties"> & Partial<Pick<Contribution, "env" | "readOnly">>;
+interface Place
+  extends Pick<Contribution, "properties">, Partial<Pick<Contribution, "env" | "classPath" | "readOnly">> {
+  /** What the cluster's own configuration may say otherwise. */
+  readonly defaults?: SparkConfig;
+}
 
 /** Executors elsewhere have to reach the driver; on loopback nobody else shall. */
-function openNetwork(): Place {
+function openNetwork() {
   return {
     properties: { "spark.driver.bindAddress": "0.0.0.0", "spark.driver.host": ownAddress() },
     env: { SPARK_LOCAL_IP: "0.0.0.0" },
@@ -52,11 +62,20 @@ function ownAddress(): string {
   return all.find(({ family, internal }) => family === "IPv4" && !internal)?.address ?? "127.0.0.1";
 }
 
-function placeOf(
-  engine: Exclude<ClusterEngine, { type: "connect" }>,
-  { hadoopConfs }: EngineRules,
-  isHere: boolean,
-): Place {
+/** Where its machines are stands in the folder: Hadoop finds it on the class path, Spark by the environment. */
+function yarnPlace({ folder, sparkDefaults }: HadoopConf): Place {
+  const { properties: network } = openNetwork();
+  const { "spark.driver.bindAddress": bindAddress } = { ...network, ...sparkDefaults };
+  return {
+    defaults: { ...network, ...sparkDefaults },
+    properties: { "spark.master": "yarn" },
+    env: { HADOOP_CONF_DIR: folder, SPARK_LOCAL_IP: bindAddress },
+    classPath: [folder],
+    readOnly: [folder],
+  };
+}
+
+function placeOf(engine: Exclude<ClusterEngine, { type: "connect" | "yarn" }>, isHere: boolean): Place {
   const network = isHere ? { properties: {} } : openNetwork();
   switch (engine.type) {
     case "local":
@@ -71,17 +90,6 @@ function placeOf(
           "spark.authenticate": "false",
         },
       };
-    case "yarn": {
-      const folder = hadoopConfs.get(engine.hadoopConf);
-      if (folder === undefined) {
-        throw new Fault("invalid", `HEADGATE_HADOOP_CONFS has no ${engine.hadoopConf} any more`);
-      }
-      return {
-        properties: { "spark.master": "yarn" },
-        env: { HADOOP_CONF_DIR: folder },
-        readOnly: [folder],
-      };
-    }
     case "kubernetes":
       return {
         ...network,

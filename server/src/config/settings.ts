@@ -209,7 +209,8 @@ export const settings = {
   hadoopConfs: fixed({
     name: "HEADGATE_HADOOP_CONFS",
     description:
-      "Folders with the Hadoop configuration of YARN clusters on this machine, by the name that clusters know them by.",
+      "Folders with the Hadoop configuration of YARN clusters on this machine, by the name that clusters know them by. " +
+      "A spark-defaults.conf in one is for Spark on that cluster.",
     allowed: "a comma list of name=/absolute/folder, or none",
     parse: listOf(namedFolder),
     default: "none",

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -47,12 +47,16 @@ test("an R program on a node without R ends as an error that says what to instal
 });
 
 /** What would be started for a Python program of a cluster that was made by the interface. */
-async function lineOn(engine: object, sparkConfig: object = { "spark.executor.instances": "3" }) {
+async function lineOn(
+  engine: object,
+  sparkConfig: object = { "spark.executor.instances": "3" },
+  hadoopConfs = given.app.services.config.hadoopConfs,
+) {
   const account = await given.account();
   const body = { labels: ["there"], engine, spark_config: sparkConfig };
   const { id: clusterId } = await account.post("/clusters", body);
   const { db, keys, config } = given.app.services;
-  const clusterOf = sparkCluster(db, keys, config);
+  const clusterOf = sparkCluster(db, keys, { ...config, hadoopConfs });
   const driver = sparkDriver({ current: () => ({ state: "ready", detail: "", home }) }, async (place) =>
     mergeContributions([await clusterOf(place.accountId, place.clusterId)]),
   );
@@ -69,10 +73,10 @@ async function lineOn(engine: object, sparkConfig: object = { "spark.executor.in
     files: commandFiles(given.dataDir, accountId, 7).attempt(1),
   };
   const place = { work: "/work", input: "/input", eventLogFolder: "/events", applicationId: "command-7-1" };
-  const { argv, env, files, handOver } = await driver.commandLine(run, place);
+  const { argv, env, files, readOnly, handOver } = await driver.commandLine(run, place);
   const lines = (files["spark.properties"] ?? "").split("\n").map((line) => line.split(/=(.*)/));
   const properties = Object.fromEntries(lines.map(([key = "", value = ""]) => [key, value]));
-  return { argv, env, properties, handOver };
+  return { argv, env, properties, readOnly, handOver };
 }
 
 const submission = [
@@ -107,8 +111,43 @@ test("a program on Kubernetes is submitted in client mode to its API server, wit
   expect(handOver).toBeUndefined();
 });
 
-test("a program on YARN is refused", async () => {
-  await expect(lineOn({ type: "yarn", hadoop_conf: "prod" })).rejects.toThrow("programs on YARN are not supported");
+test("a program on YARN has the operator's configuration in its environment, on its class path and in its sandbox", async () => {
+  const { argv, env, properties, readOnly, handOver } = await lineOn({ type: "yarn", hadoop_conf: "prod" });
+  expect(properties).toMatchObject({
+    "spark.master": "yarn",
+    "spark.authenticate": "true",
+    "spark.driver.bindAddress": "0.0.0.0",
+    "spark.driver.host": expect.stringMatching(/^[1-9][\d.]+$/),
+  });
+  expect(env).toMatchObject({ HADOOP_CONF_DIR: hadoopConf, SPARK_LOCAL_IP: "0.0.0.0" });
+  expect(argv[argv.indexOf("-cp") + 1]?.split(":")).toContain(hadoopConf);
+  expect(readOnly).toContain(hadoopConf);
+  expect(handOver).toBeUndefined();
+});
+
+test("what the operator says of a YARN cluster holds for its programs, where the cluster itself says nothing else", async () => {
+  const lines = ["# of this cluster", "spark.driver.host 10.0.0.5", "spark.driver.bindAddress=10.0.0.5"];
+  const others = ["spark.executor.instances: 9", "  spark.yarn.queue = etl", "spark.master local", "unknown 1"];
+  writeFileSync(join(hadoopConf, "spark-defaults.conf"), [...lines, ...others].join("\n"));
+  const { env, properties } = await lineOn({ type: "yarn", hadoop_conf: "prod" });
+  expect(properties).toMatchObject({
+    "spark.driver.host": "10.0.0.5",
+    "spark.executor.instances": "3",
+    "spark.yarn.queue": "etl",
+    "spark.master": "yarn",
+  });
+  expect(properties).not.toHaveProperty("unknown");
+  expect(env["SPARK_LOCAL_IP"]).toBe("10.0.0.5");
+});
+
+test("a Hadoop configuration that the operator has taken away again is named", async () => {
+  await expect(lineOn({ type: "yarn", hadoop_conf: "prod" }, {}, new Map())).rejects.toThrow(
+    "HEADGATE_HADOOP_CONFS has no prod any more",
+  );
+  const gone = new Map([["prod", join(hadoopConf, "gone")]]);
+  await expect(lineOn({ type: "yarn", hadoop_conf: "prod" }, {}, gone)).rejects.toThrow(
+    "the folder of prod in HEADGATE_HADOOP_CONFS cannot be read on this node",
+  );
 });
 
 test("a program on a standalone cluster of this machine listens on loopback alone", async () => {

@@ -110,7 +110,6 @@ function mayWait({ remote, properties }: Contribution): boolean {
 }
 
 /** Submission has refused what runs SQL only; the cluster may have become such a one since. */
-function checkRunsPrograms({ remote, properties: { "spark.master": master } }: Contribution): void {
+function checkRunsPrograms({ remote }: Contribution): void {
   if (remote !== undefined) throw new Fault("invalid", "its cluster runs SQL only");
-  if (master === "yarn") throw new Fault("invalid", "programs on YARN are not supported by this version");
 }

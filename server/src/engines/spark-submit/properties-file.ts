@@ -9,6 +9,18 @@ export function renderProperties(properties: Readonly<Record<string, string>>): 
   return lines.join("");
 }
 
+/** Of a file as people write it: a setting on each line, the name ends at a space, `=` or `:`. */
+export function parseProperties(text: string): Record<string, string> {
+  const lines = text.split(/\r?\n/).map((line) => line.trim());
+  const settings = lines.filter((line) => line !== "" && !/^[#!]/.test(line));
+  return Object.fromEntries(
+    settings.map((line) => {
+      const [, key = "", value = ""] = /^([^\s=:]+)\s*[=:]?\s*(.*)$/.exec(line) ?? [];
+      return [key, value];
+    }),
+  );
+}
+
 const named: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f" };
 
 function escape(text: string, special: RegExp): string {

@@ -1,0 +1,64 @@
+package headgate.driver
+
+import java.io.File
+import java.nio.charset.StandardCharsets
+import java.nio.file.Files
+import java.security.MessageDigest
+import java.util.{Properties, UUID}
+import java.util.zip.{ZipEntry, ZipOutputStream}
+
+import org.apache.hadoop.fs.{FileSystem, Path}
+import org.apache.hadoop.fs.permission.FsPermission
+import org.apache.hadoop.security.UserGroupInformation
+
+/**
+ * Spark's jars as one file where the cluster keeps its files, sent once for each Spark and user: a user's own, because
+ * whoever can write it runs his code in all that is started from it.
+ */
+object SparkArchive {
+  val property = "spark.yarn.archive"
+
+  def isSettled(properties: Properties): Boolean =
+    Seq(property, "spark.yarn.jars").exists(properties.getProperty(_) != null)
+
+  /** Its address. Of many at once each sends its own, and one of them stays. */
+  def provide(fileSystem: FileSystem, base: Path): String = {
+    val user = UserGroupInformation.getCurrentUser.getShortUserName
+    val folder = new Path(base, s".headgate-$user")
+    val jars = sparkJars()
+    val archive = new Path(folder, s"spark-${digest(jars)}.zip")
+    if (!fileSystem.exists(archive)) {
+      fileSystem.mkdirs(folder, new FsPermission("700"))
+      val unfinished = new Path(folder, s"unfinished-${UUID.randomUUID()}")
+      send(jars, fileSystem, unfinished)
+      fileSystem.rename(unfinished, archive)
+    }
+    val owner = fileSystem.getFileStatus(folder).getOwner
+    if (owner != user) throw new SecurityException(s"$folder belongs to $owner")
+    fileSystem.makeQualified(archive).toString
+  }
+
+  private def sparkJars(): Seq[File] = {
+    val all = new File(sys.env("SPARK_HOME"), "jars").listFiles()
+    all.filter(_.getName.endsWith(".jar")).sortBy(_.getName).toSeq
+  }
+
+  private def digest(jars: Seq[File]): String = {
+    val text = jars.map(jar => s"${jar.getName} ${jar.length()}\n").mkString
+    val hash = MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8))
+    hash.take(6).map(byte => f"$byte%02x").mkString
+  }
+
+  private def send(jars: Seq[File], fileSystem: FileSystem, to: Path): Unit = {
+    val zip = new ZipOutputStream(fileSystem.create(to))
+    fileSystem.deleteOnExit(to) // also when we are told to end meanwhile
+    try {
+      zip.setLevel(0) // they are compressed already
+      for (jar <- jars) {
+        zip.putNextEntry(new ZipEntry(jar.getName))
+        Files.copy(jar.toPath, zip)
+        zip.closeEntry()
+      }
+    } finally zip.close()
+  }
+}

@@ -1,0 +1,27 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { SparkConfig } from "../engines/spark-submit/spark-config.ts";
+import { parseProperties } from "../engines/spark-submit/properties-file.ts";
+import { Fault } from "../lib/fault.ts";
+
+/** A folder that the operator has registered: what Hadoop's clients read, and what Spark is told of that cluster. */
+export interface HadoopConf {
+  readonly folder: string;
+  /** Of `spark-defaults.conf` in it: where its Spark is, which address of this machine it reaches, its queue. */
+  readonly sparkDefaults: SparkConfig;
+}
+
+const DEFAULTS_FILE = "spark-defaults.conf";
+
+export async function readHadoopConf(name: string, folders: ReadonlyMap<string, string>): Promise<HadoopConf> {
+  const folder = folders.get(name);
+  if (folder === undefined) throw new Fault("invalid", `HEADGATE_HADOOP_CONFS has no ${name} any more`);
+  const names = await readdir(folder).catch((error: unknown) => {
+    throw new Fault("unavailable", `the folder of ${name} in HEADGATE_HADOOP_CONFS cannot be read on this node`, {
+      cause: error,
+    });
+  });
+  const text = names.includes(DEFAULTS_FILE) ? await readFile(join(folder, DEFAULTS_FILE), "utf8") : "";
+  const settings = Object.entries(parseProperties(text)).filter(([key]) => key.startsWith("spark."));
+  return { folder, sparkDefaults: Object.fromEntries(settings) };
+}

@@ -1,0 +1,176 @@
+import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { newKey, writeKeys } from "../src/lib/key-file.ts";
+import { startMiniYarn, type MiniYarn } from "./mini-hadoop/mini-hadoop.ts";
+import { findSparkHome, SET_UP_MS, sparkIsMissing } from "./support/connect-server.ts";
+import { AccountClient } from "./support/given.ts";
+import { startNode, type NodeProcess } from "./support/node-process.ts";
+import { foundSparkAccount, SPARK_SETTINGS } from "./support/spark-server.ts";
+import { statusOf } from "./support/spark.ts";
+import { cloneDatabase, type TestDatabase } from "./support/test-database.ts";
+
+const RUN_MS = 300_000;
+const PATIENCE = { timeout: RUN_MS, interval: 250 };
+const email = "yarn@example.test";
+
+/** Of a cluster whose machines have Spark; the other one leaves it to us. */
+const sparkDefaults = (sparkHome: string): string => `
+spark.driver.host          127.0.0.1
+spark.driver.bindAddress   127.0.0.1
+spark.executor.instances   1
+spark.executor.memory      512m
+spark.yarn.am.memory       512m
+spark.yarn.jars            local:${sparkHome}/jars/*
+`;
+
+const python = `
+import os
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.getOrCreate()
+print(spark.sparkContext.master, spark.sparkContext.applicationId)
+print(spark.sparkContext.parallelize(range(4), 2).map(lambda n: os.environ["CONTAINER_ID"]).first())
+print(spark.table("there.made").selectExpr("sum(id)").first()[0])
+`;
+
+/** Its classes have to reach the executors. */
+const scala = `
+case class Pair(key: String, size: Int)
+val by = 3
+println(Seq(Pair("a", 1), Pair("b", 2)).toDS.repartition(2).map(pair => pair.size * by).collect().sum)
+`;
+
+const endless = `
+import time
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.getOrCreate()
+spark.sparkContext.parallelize(range(2), 2).map(lambda n: time.sleep(600)).count()
+`;
+
+// Says so when it is left out: Java or Python is not on this machine.
+describe.skipIf(sparkIsMissing)("on a YARN cluster that the operator has named", { timeout: RUN_MS }, () => {
+  const folder = mkdtempSync(join(tmpdir(), "headgate-yarn-"));
+  let yarn: MiniYarn;
+  let database: TestDatabase;
+  let node: NodeProcess;
+  let account: AccountClient;
+
+  beforeAll(async () => {
+    chmodSync(folder, 0o711);
+    const { cacheDir } = inject("postgres");
+    const home = await findSparkHome(cacheDir);
+    yarn = await startMiniYarn(home, cacheDir);
+    const defaults = sparkDefaults(home.folder);
+    const confs = {
+      mini: addConf("mini", { "spark-defaults.conf": defaults }),
+      bare: addConf("bare", { "spark-defaults.conf": defaults.replace(/^spark\.yarn\.jars.*$/m, "") }),
+      away: addConf("away", {
+        "yarn-site.xml": readConf("yarn-site.xml").replaceAll(/>[\w.]+:\d+</g, ">127.0.0.1:1<"),
+      }),
+    };
+    database = await cloneDatabase();
+    writeKeys(join(folder, "keys"), [newKey([])]);
+    const { accountId, token } = await foundSparkAccount(database.connection, email);
+    node = await startNode(folder, database.connection, {
+      HEADGATE_CACHE_DIR: cacheDir,
+      ...SPARK_SETTINGS,
+      HEADGATE_HADOOP_CONFS: Object.entries(confs)
+        .map((pair) => pair.join("="))
+        .join(","),
+    });
+    account = new AccountClient(node.url, token, accountId, email);
+    for (const name of Object.keys(confs)) {
+      await account.post("/clusters", { labels: [name], engine: { type: "yarn", hadoop_conf: name } });
+    }
+  }, SET_UP_MS);
+
+  afterAll(async () => {
+    await node.stopEverything();
+    await yarn.stop();
+    await database.drop();
+    rmSync(folder, { recursive: true, force: true });
+  }, 120_000);
+
+  const readConf = (name: string): string => readFileSync(join(yarn.confFolder, name), "utf8");
+
+  function addConf(name: string, files: Record<string, string>): string {
+    const conf = join(folder, name);
+    cpSync(yarn.confFolder, conf, { recursive: true });
+    for (const [file, text] of Object.entries(files)) writeFileSync(join(conf, file), text);
+    return conf;
+  }
+
+  async function submit(label: string, more: Record<string, unknown>): Promise<number> {
+    const { id } = await account.post("/commands", { command_type: "SparkCommand", label, ...more });
+    return id;
+  }
+
+  /** What it says at its end: the result of a good one, the log of another. */
+  async function endOf(id: number, end = "done"): Promise<string> {
+    await expect.poll(() => statusOf(account, id), PATIENCE).toMatch(/^(done|error|cancelled)$/);
+    const { error_log: log } = await account.get(`/commands/${id}/error_logs`);
+    expect(await statusOf(account, id), log).toBe(end);
+    return end === "done" ? (await account.get(`/commands/${id}/results`)).results : log;
+  }
+
+  const running = async (): Promise<string[]> =>
+    (await yarn.applications())
+      .filter(({ state }) => !["FINISHED", "KILLED", "FAILED"].includes(state))
+      .map(({ name }) => name);
+
+  it("queries and programs have their executors, and share tables that are there", async () => {
+    const make = `create schema there location '${yarn.uri}/there';
+      create table there.made using parquet as select id from range(0, 1000, 1, 2);
+      select count(*), max(id) from there.made`;
+    expect(await endOf(await submit("mini", { sql: make }))).toBe("1000\t999\r\n");
+    const listed = await fetch(`${yarn.webHdfs}/there/made?op=LISTSTATUS`);
+    expect(await listed.text()).toMatch(/part-0000[01].*parquet/);
+
+    const id = await submit("mini", { language: "python", program: python });
+    const [, applicationId = ""] = /^yarn (\S+)\n/.exec(await endOf(id)) ?? [];
+    const { results } = await account.get(`/commands/${id}/results`);
+    const container = `container_${applicationId.replace("application_", "")}_01_\\d{6}`;
+    expect(results).toMatch(new RegExp(`^yarn ${applicationId}\n${container}\n499500\n$`));
+    expect(await account.get(`/commands/${id}`)).toMatchObject({ progress: 100 });
+    const jobs = await account.get(`/commands/${id}/jobs`);
+    expect(jobs.at(-1)).toMatchObject({ job_stats: { status: "succeeded" } });
+    const told = (await yarn.applications()).find((each) => each.id === applicationId);
+    expect(told).toMatchObject({ name: "program.py", user: `account${account.accountId}`, state: "FINISHED" });
+    expect(told?.applicationTags).toContain(`command-${id}`);
+  });
+
+  it("whose machines have no Spark it is sent there once, for the account alone", async () => {
+    const sent = async (): Promise<unknown> => {
+      const user = `account${account.accountId}`;
+      const answer = await fetch(`${yarn.webHdfs}/user/${user}/.headgate-${user}?op=LISTSTATUS`);
+      return answer.json();
+    };
+    expect(await endOf(await submit("bare", { language: "scala", program: scala }))).toBe("9\n");
+    const first = await sent();
+    const archive = { owner: `account${account.accountId}`, pathSuffix: expect.stringMatching(/^spark-.*\.zip$/) };
+    expect(first).toMatchObject({ FileStatuses: { FileStatus: [archive] } });
+
+    const id = await submit("bare", { language: "python", program: endless });
+    await expect.poll(async () => (await account.get(`/commands/${id}/jobs`)).length, PATIENCE).toBe(1);
+    expect(await running()).toContain("program.py");
+    expect(await sent()).toEqual(first);
+    await account.put(`/commands/${id}`, { status: "kill" });
+    await endOf(id, "cancelled");
+    await expect.poll(running, PATIENCE).not.toContain("program.py");
+  });
+
+  it("nothing of ours stays when the cluster is terminated", async () => {
+    expect(await running()).toEqual(["headgate-sql"]);
+    await account.put("/clusters/mini/state", { state: "terminate" });
+    await expect.poll(running, PATIENCE).toEqual([]);
+  });
+
+  it("that does not answer a command ends as an error that says so", async () => {
+    const program = await submit("away", { language: "python", program: "print(1)" });
+    const query = await submit("away", { sql: "select 1" });
+    const reason = /the ResourceManager of YARN does not answer: .*:1 failed on connection exception/;
+    expect(await endOf(program, "error")).toMatch(reason);
+    expect(await endOf(query, "error")).toMatch(reason);
+  });
+});
