@@ -149,6 +149,8 @@ describe("a driver's command line", () => {
     const { argv, env } = driverCommandLine(withArguments("--conf", "spark.pyspark.python=/env/bin/python"));
     expect(env["HEADGATE_DRIVER_PYTHON"]).toBe("/env/bin/python");
     expect(argv).toContain("spark.pyspark.driver.python=/launch/wrappers/python");
+    const properties = { "spark.pyspark.python": "/there/python", "spark.pyspark.driver.python": "/here/python" };
+    expect(driverCommandLine({ ...run, properties }).env).toMatchObject({ HEADGATE_DRIVER_PYTHON: "/here/python" });
   });
 
   it.each([

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
-import { driverEnvironment, jvmWords, type DriverHome } from "./driver-jvm.ts";
+import { driverEnvironment, jvmWords, pythonOf, type DriverHome } from "./driver-jvm.ts";
 import { executorWords } from "./executor-jars.ts";
 import { parseMemoryMiB } from "./memory-size.ts";
 import { renderProperties } from "./properties-file.ts";
@@ -63,10 +63,7 @@ const scalaMainClass = "headgate.program.ScalaProgram";
 export function driverCommandLine(run: DriverRun): DriverCommandLine {
   const { home, program, properties } = run;
   const options = checkProgram(program);
-  const python =
-    options.properties.get("spark.pyspark.driver.python") ??
-    options.properties.get("spark.pyspark.python") ??
-    properties["spark.pyspark.python"];
+  const python = pythonOf({ ...properties, ...Object.fromEntries(options.properties) });
   const memoryMiB = options.memoryMiB ?? memoryOf(properties) ?? run.defaultMemoryMiB;
   const jvm = {
     home,

@@ -55,6 +55,11 @@ function classData({ home, classPathBefore, classPathBehind }: DriverJvm): strin
   return [...ownPath, `-XX:SharedArchiveFile=${home.archive}`, "-Xshare:auto", "-Xlog:cds=off"];
 }
 
+/** The interpreter that a program of Python's shall have here, as Spark itself would read it; executors may have others. */
+export function pythonOf(properties: Readonly<Record<string, string>>): string | undefined {
+  return properties["spark.pyspark.driver.python"] ?? properties["spark.pyspark.python"];
+}
+
 /** Only what Spark needs. `python`: runs the program, if it is one of Python's. */
 export function driverEnvironment(home: DriverHome, python = home.python.path): Record<string, string> {
   return {

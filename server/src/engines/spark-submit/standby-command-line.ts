@@ -1,5 +1,5 @@
 import { Fault } from "../../lib/fault.ts";
-import { driverEnvironment, jvmWords, type DriverHome } from "./driver-jvm.ts";
+import { driverEnvironment, jvmWords, pythonOf, type DriverHome } from "./driver-jvm.ts";
 import { parseMemoryMiB } from "./memory-size.ts";
 import { renderProperties } from "./properties-file.ts";
 import { javaOptionsOf } from "./submit-rules.ts";
@@ -54,7 +54,7 @@ export function standbyCommandLine(run: StandbyRun): StandbyCommandLine {
   };
   return {
     argv: [...jvmWords(jvm), run.propertiesFile],
-    env: driverEnvironment(home, properties["spark.pyspark.python"]),
+    env: driverEnvironment(home, pythonOf(properties)),
     propertiesText: renderProperties(settings),
     memoryMiB,
   };
