@@ -15,6 +15,9 @@ const sparkConfig = {
   "spark.executor.memory": "512m",
   "spark.dynamicAllocation.executorIdleTimeout": "3s",
   "spark.dynamicAllocation.shuffleTracking.timeout": "3s",
+  // Who takes longer gets a second attempt beside the first.
+  "spark.speculation": "true",
+  "spark.speculation.minTaskRuntime": "12s",
 };
 
 /**
@@ -60,6 +63,15 @@ describe.skipIf(sparkIsMissing)("a query on a standalone cluster", { timeout: 30
     );
   });
 
+  it("has its tables read by programs there", async () => {
+    const program = `from pyspark.sql import SparkSession
+print(SparkSession.builder.getOrCreate().table("made").selectExpr("sum(id)").first()[0])`;
+    const body = { command_type: "SparkCommand", language: "python", program, ...PLACE };
+    const { id } = await one.post("/commands", body);
+    await ended(one, id, "done");
+    expect((await one.get(`/commands/${id}/results`)).results).toBe("499500\n");
+  });
+
   it("gives executors back for the queries of others", async () => {
     await vi.waitFor(async () => expect(await cluster.executors()).toEqual([]), PATIENCE);
     expect(await run(other, "select sum(id) from range(0, 100, 1, 4)")).toBe("4950\r\n");
@@ -71,6 +83,15 @@ describe.skipIf(sparkIsMissing)("a query on a standalone cluster", { timeout: 30
     await ended(one, id, "done");
     expect(await idsOf(one, id)).toEqual(numbersTo(ROWS));
     await vi.waitFor(async () => expect(await cluster.executors()).toEqual([]), PATIENCE);
+  });
+
+  it("has every row once when two attempts of a task have stored them", async () => {
+    const second = /Running task 0\.1 in stage/g;
+    const before = cluster.executorLogs().match(second)?.length ?? 0;
+    const { id } = await submitSql(one, waitingResult(20), PLACE);
+    await ended(one, id, "done");
+    expect(await idsOf(one, id)).toEqual(numbersTo(ROWS));
+    expect(cluster.executorLogs().match(second)?.length).toBe(before + 1);
   });
 
   it("tells progress, and is cancelled within a second", async () => {

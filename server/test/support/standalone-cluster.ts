@@ -7,7 +7,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { listProcessLinks } from "../../src/lib/process-table.ts";
 import type { SparkHome } from "../../src/engines/spark-home/spark-home.ts";
 
-/** A real master of Spark's own cluster manager and one worker, on loopback, with files of their own. */
+/**
+ * A real master of Spark's own cluster manager and two workers with one core each, on two addresses of loopback, so that
+ * they count as two machines, with files of their own.
+ */
 export interface StandaloneCluster {
   readonly masterUrl: string;
   masterLog(): string;
@@ -24,12 +27,13 @@ export async function startStandaloneCluster(home: SparkHome): Promise<Standalon
   const folder = mkdtempSync(join(tmpdir(), "headgate-standalone-"));
   const children: ChildProcess[] = [];
   const file = (name: string): string => join(folder, name);
-  const start = (name: string, words: readonly string[]): ChildProcess => {
-    const log = openSync(file(name), "a");
-    const args = [`@${home.javaArguments}`, "-Xmx512m", "-Dspark.master.rest.enabled=false", ...words];
-    const child = spawn(home.java.path, args, {
+  const start = (name: string, main: string, host: string, words: readonly string[]): ChildProcess => {
+    const log = openSync(file(`${name}.log`), "a");
+    const args = [`@${home.javaArguments}`, "-Xmx512m", "-Dspark.master.rest.enabled=false"];
+    const here = ["--host", host, "--webui-port", "0"];
+    const child = spawn(home.java.path, [...args, `org.apache.spark.deploy.${main}`, ...here, ...words], {
       cwd: folder,
-      env: environment(home, folder),
+      env: environment(home, folder, host),
       stdio: ["ignore", log, log],
     });
     closeSync(log);
@@ -44,17 +48,20 @@ export async function startStandaloneCluster(home: SparkHome): Promise<Standalon
     }
     rmSync(folder, { recursive: true, force: true });
   };
-  const deploy = "org.apache.spark.deploy";
-  const here = ["--host", "127.0.0.1", "--webui-port", "0"];
   try {
-    const master = start("master.log", [`${deploy}.master.Master`, "--port", "0", ...here]);
+    const master = start("master", "master.Master", "127.0.0.1", ["--port", "0"]);
     const masterUrl = await findInLog(master, file("master.log"), /Starting Spark master at (spark:\S+)/);
-    const room = ["--cores", "2", "--memory", "2g", "--work-dir", file("work")];
-    const worker = start("worker.log", [`${deploy}.worker.Worker`, ...here, ...room, masterUrl]);
-    await findInLog(worker, file("worker.log"), /(Successfully registered) with master/);
+    const room = ["--cores", "1", "--memory", "1g", "--work-dir", file("work")];
+    const workers = [1, 2].map((number) =>
+      start(`worker-${number}`, "worker.Worker", `127.0.0.${number}`, [...room, masterUrl]),
+    );
+    for (const [index, worker] of workers.entries()) {
+      await findInLog(worker, file(`worker-${index + 1}.log`), /(Successfully registered) with master/);
+    }
     const executors = async (): Promise<number[]> => {
+      const pids = workers.map(({ pid }) => pid);
       const all = await listProcessLinks();
-      return all.filter(({ parentPid, name }) => parentPid === worker.pid && name === "java").map(({ pid }) => pid);
+      return all.filter(({ parentPid, name }) => pids.includes(parentPid) && name === "java").map(({ pid }) => pid);
     };
     const executorLogs = (): string =>
       globSync(join(file("work"), "*", "*", "stderr"))
@@ -67,12 +74,12 @@ export async function startStandaloneCluster(home: SparkHome): Promise<Standalon
   }
 }
 
-function environment(home: SparkHome, folder: string): Record<string, string> {
+function environment(home: SparkHome, folder: string, host: string): Record<string, string> {
   return {
     PATH: "/usr/bin:/bin",
     HOME: folder,
     SPARK_HOME: home.folder,
-    SPARK_LOCAL_IP: "127.0.0.1",
+    SPARK_LOCAL_IP: host,
     SPARK_SCALA_VERSION: "2.13",
     JAVA_HOME: home.java.home,
   };

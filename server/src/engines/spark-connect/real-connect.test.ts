@@ -31,6 +31,8 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", { timeout: 120_00
     const home = await findSparkHome(inject("postgres").cacheDir);
     server = await startConnectServer(home, {
       properties: {
+        // As a cluster does: a task that fails is tried again.
+        "spark.master": "local[2, 4]",
         // Ends streams often, so that every longer result here needs several.
         "spark.connect.execute.reattachable.senderMaxStreamSize": "4m",
         // As our own servers have them.
@@ -282,6 +284,25 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", { timeout: 120_00
       const { rowCount, bytes } = await rowsSeen(stored.session().execute(sql, { operationId: randomUUID() }));
       expect(rowCount).toBe(320);
       expect(bytes).toBeGreaterThan(72 * MIB);
+    });
+
+    it("gives the rows of the attempt of a task that succeeded, and none of one that failed", async () => {
+      const own = stored.session();
+      await own.setConfig({ "spark.sql.execution.arrow.maxRecordsPerBatch": "500" });
+      const before = filesBelow(server.folder);
+      const property = randomUUID();
+      // Of the second partition the first attempt fails at its last row, when the others are stored.
+      const { rows } = await run(
+        `SELECT id, repeat('x', 1000) AS s,
+           java_method('java.lang.System', 'getProperty', '${property}') AS attempt,
+           CASE WHEN id = 3999 AND java_method('java.lang.System', 'setProperty', '${property}', 'second') = 'null'
+             THEN raise_error('the first attempt fails') END AS failed
+         FROM range(0, 4000, 1, 2)`,
+        own,
+      );
+      expect(rows.map(({ id }) => Number(id))).toEqual(Array.from({ length: 4000 }, (_, n) => n));
+      expect(new Set(rows.slice(2000).map(({ attempt }) => String(attempt)))).toEqual(new Set(["second"]));
+      await vi.waitFor(() => expect(filesBelow(server.folder)).toBe(before));
     });
 
     it("makes no more than is read, and ends within a second while nobody reads", async () => {
