@@ -19,7 +19,7 @@ import { openQueue, type Queue, type QueueOptions } from "./commands/queue/open-
 import { type ProgramDriver } from "./commands/queue/program-driver.ts";
 import type { SubmissionServices } from "./commands/submit-command.ts";
 import { appServers, clusterControl, type StopStandbys } from "./commands/warm/cluster-control.ts";
-import { composeSparks, leaseFile } from "./compose-sparks.ts";
+import { composeSparks, leaseFile, type SparkTasks } from "./compose-sparks.ts";
 import type { Config } from "./config.ts";
 import { openDatabase, type Database } from "./db/database.ts";
 import { databaseMetrics } from "./db/metrics.ts";
@@ -210,10 +210,8 @@ const EVERY_ADDRESS = new Set(["0.0.0.0", "::"]);
 
 interface TaskParts
   extends
-    Pick<
-      TaskServices,
-      "db" | "keys" | "clock" | "diskGuard" | "clusterLifecycle" | "tendMetastores" | "dropCatalogs" | "endEndedPlaces"
-    >,
+    Pick<TaskServices, "db" | "keys" | "clock" | "diskGuard" | "clusterLifecycle">,
+    SparkTasks,
     Pick<OutcomeServices, "publisher"> {
   nodeId: string;
   /** Where this node listens. */

@@ -32,6 +32,8 @@ import type { KeyRing } from "./lib/key-ring.ts";
 import type { Log } from "./lib/log.ts";
 import type { TaskServices } from "./tasks.ts";
 
+export type SparkTasks = Pick<TaskServices, "tendMetastores" | "endSilent" | "dropCatalogs" | "endEndedPlaces">;
+
 /** All of Spark on this node: how programs are kept apart, what shapes an account's Sparks, and what outlives us. */
 export interface Sparks {
   readonly sandbox: Sandbox;
@@ -41,7 +43,7 @@ export interface Sparks {
   readonly driver: ProgramDriver;
   readonly sql: SqlService;
   readonly sharedMemory: SharedMemory;
-  readonly tasks: Pick<TaskServices, "tendMetastores" | "dropCatalogs" | "endEndedPlaces">;
+  readonly tasks: SparkTasks;
   /** Ends what would outlive us. */
   stop(): Promise<void>;
 }
@@ -100,6 +102,9 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
         metastores.reviveLost();
         await endGoneAccounts(db.system, processesOf(sql, standbys(), metastores));
         await metastores.evictIdle();
+      },
+      async endSilent() {
+        await Promise.all([metastores.replaceSilent(), sql.servers.endSilent()]);
       },
       dropCatalogs: () => dropCatalogs(databases),
       endEndedPlaces: () => endEndedPlaces(db.system, [sql.servers, standbys()]),

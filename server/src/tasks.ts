@@ -23,6 +23,8 @@ export interface TaskServices {
   publish: () => Promise<void>;
   /** Ends metastores that nobody needs any more, and what runs for accounts that are gone. */
   tendMetastores: () => Promise<void>;
+  /** JVMs of ours that live and do not answer. */
+  endSilent: () => Promise<void>;
   /** Of clusters and apps, on this node. */
   endEndedPlaces: () => Promise<void>;
   /** Of accounts that are gone. */
@@ -45,6 +47,7 @@ export function periodicTasks({
   publish,
   announce,
   tendMetastores,
+  endSilent,
   endEndedPlaces,
   dropCatalogs,
 }: TaskServices): PeriodicTask[] {
@@ -58,6 +61,7 @@ export function periodicTasks({
     { name: "reseal-metastores", everySeconds: 60, run: () => resealMetastoreSecrets(db.system, keys, RESEAL_BATCH) },
     { name: "clusters", everySeconds: 5, run: () => clusterLifecycle.tend() },
     { name: "metastores", everySeconds: 5, run: tendMetastores },
+    { name: "silent servers", everySeconds: 5, run: endSilent },
     { name: "ended places", everySeconds: 5, run: endEndedPlaces },
     { name: "catalogs", everySeconds: 600, run: dropCatalogs },
     { name: "retention", everySeconds: 600, run: () => keepRetention(db, clock, retention) },

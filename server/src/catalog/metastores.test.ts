@@ -34,6 +34,7 @@ class Listener implements MetastoreProcess {
   readonly folder: string;
   launch: MetastoreLaunch | undefined;
   isStopped = false;
+  isSilent = false;
   readonly #server: Server = createServer();
   readonly #ended = Promise.withResolvers<void>();
 
@@ -67,6 +68,10 @@ class Listener implements MetastoreProcess {
 
   isAlive(): Promise<boolean> {
     return Promise.resolve(this.#server.listening);
+  }
+
+  isHealthy(): Promise<boolean> {
+    return Promise.resolve(!this.isSilent);
   }
 
   ended(): Promise<void> {
@@ -174,6 +179,43 @@ describe("the metastore of an account", () => {
     await expect.poll(() => running(accountId).length).toBe(1);
     expect(await metastores.contributionOf(accountId)).toEqual(before);
     expect(existsSync(dead.folder)).toBe(false);
+  });
+
+  test("that does not answer is replaced before anybody gets it, with the same port and secret", async () => {
+    const metastores = open({ answerGoodForMs: 0 });
+    const before = await metastores.contributionOf(accountId);
+    expect(await metastores.contributionOf(accountId)).toEqual(before);
+    const silent = only();
+    silent.isSilent = true;
+    const told = await Promise.all([1, 2].map(() => metastores.contributionOf(accountId)));
+    expect(told).toEqual([before, before]);
+    expect(only()).not.toBe(silent);
+  });
+
+  test("that does not answer is replaced under a live Spark, which nobody starts", async () => {
+    const metastores = open({ answerGoodForMs: 0 });
+    await metastores.contributionOf(accountId);
+    await metastores.contributionOf(accountId);
+    const silent = only();
+    silent.isSilent = true;
+    await metastores.replaceSilent();
+    await expect.poll(() => running(accountId).length).toBe(1);
+    expect(only().port).toBe(silent.launch?.port);
+    expect(existsSync(silent.folder)).toBe(false);
+  });
+
+  test("that has not begun to serve is waited for", async () => {
+    const metastores = open({ answerGoodForMs: 0 });
+    await metastores.contributionOf(accountId);
+    await only().die();
+    const serving = Promise.withResolvers<void>();
+    served = serving.promise;
+    await expect.poll(() => running(accountId).length).toBe(1);
+    const slow = only();
+    slow.isSilent = true;
+    await metastores.replaceSilent();
+    expect(only()).toBe(slow);
+    serving.resolve();
   });
 
   test("that dies unused stays so until it is needed, and is then told as before", async () => {

@@ -8,7 +8,7 @@
  *
  *   starting ──▶ up ──▶ gone         idle, evicted, stopped
  *       ▲         │
- *       └─ died ──┘                  while a Spark of the account runs
+ *       └─ died ──┘                  or silent, while a Spark of the account runs
  */
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
@@ -17,6 +17,7 @@ import { Fault } from "../lib/fault.ts";
 import type { Log } from "../lib/log.ts";
 import type { AccountCatalogs, OwnCatalog } from "./account-catalogs.ts";
 import { MetastoreFolder, readRecord, somePort } from "./metastore-folder.ts";
+import { MetastoreLook } from "./metastore-look.ts";
 import type { MetastoreProcess } from "./metastore-process.ts";
 import { externalCatalog, ownCatalog } from "./spark-catalog.ts";
 import type { Secret } from "../lib/secret.ts";
@@ -32,6 +33,7 @@ export interface MetastoresOptions {
   readonly memoryMiB: number;
   readonly log: Log;
   readonly idleMs?: number;
+  readonly answerGoodForMs?: number;
 }
 
 interface Up {
@@ -46,9 +48,12 @@ interface Metastore {
   digest: string;
   readonly up: Promise<Up>;
   usedAt: number;
+  /** Once it is up. */
+  look?: MetastoreLook;
 }
 
 const IDLE_MS = 10 * 60_000;
+const ANSWER_GOOD_FOR_MS = 15_000;
 /** What has been asked for a moment ago is about to be used by a Spark that is not to be seen yet. */
 const FRESH_MS = 3000;
 /** Who has lived as long has not died of its start. */
@@ -103,8 +108,22 @@ export class Metastores {
     const catalog = await this.#options.catalogs.find(accountId);
     if (catalog.kind === "external") return externalCatalog(catalog.uri);
     const files = storage ?? (await this.#options.storageOf(accountId));
-    const { port, secret } = await this.#provide(accountId, catalog, files).up;
-    return ownCatalog(port, secret ?? catalog.secrets.secret);
+    const metastore = this.#provide(accountId, catalog, files);
+    const { port, secret = catalog.secrets.secret } = await metastore.up;
+    const isSilent = (await metastore.look?.answers(secret.reveal())) === false;
+    if (!isSilent) return ownCatalog(port, secret);
+    this.#giveUp(accountId, metastore);
+    return this.contributionOf(accountId, storage);
+  }
+
+  /** Sparks wait long for one that lives and does not answer. */
+  async replaceSilent(): Promise<void> {
+    const looks = [...this.#metastores].map(async ([accountId, metastore]) => {
+      if ((await metastore.look?.answers()) !== false) return;
+      this.#giveUp(accountId, metastore);
+      void this.#revive(accountId);
+    });
+    await Promise.all(looks);
   }
 
   /** What they take of the node's memory. */
@@ -203,12 +222,15 @@ export class Metastores {
 
   #add(accountId: number, metastore: Metastore): void {
     this.#metastores.set(accountId, metastore);
+    const { answerGoodForMs = ANSWER_GOOD_FOR_MS } = this.#options;
     metastore.up.then(
-      ({ process }) =>
-        this.#watch(accountId, metastore, process).catch((error: unknown) => {
+      ({ process }) => {
+        metastore.look = new MetastoreLook(process, answerGoodForMs, this.#closed.signal);
+        return this.#watch(accountId, metastore, process).catch((error: unknown) => {
           this.#options.log.warn({ err: error, account: accountId }, "a metastore cannot be watched; it ends");
           return this.#end(accountId, metastore);
-        }),
+        });
+      },
       (error: unknown) => {
         if (this.#closed.signal.aborted) return;
         this.#options.log.warn({ err: error, account: accountId }, "a metastore did not come up");
@@ -246,6 +268,12 @@ export class Metastores {
         log.warn({ err: error, account: accountId }, "a metastore that has died was not started again yet");
       }
     }
+  }
+
+  #giveUp(accountId: number, metastore: Metastore): void {
+    if (this.#metastores.get(accountId) !== metastore) return; // somebody else was quicker
+    this.#options.log.warn({ account: accountId }, "a metastore does not answer; it ends");
+    void this.#end(accountId, metastore);
   }
 
   /** From this moment on nobody gets it any more. */

@@ -57,6 +57,7 @@ function processIn(folder: string, options: OpenMetastoresOptions): MetastorePro
     ready: (signal) => metastore.ready(signal),
     listening: (signal) => metastore.listening(signal),
     isAlive: () => metastore.isAlive(),
+    isHealthy: (secret) => metastore.isHealthy(secret),
     ended: (signal) => metastore.ended(signal),
     stop: () => metastore.stop(),
   };

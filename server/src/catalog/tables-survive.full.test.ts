@@ -96,6 +96,27 @@ describe.skipIf(sparkIsMissing)("a table is there for the next command", () => {
     expect(await metastorePid()).toBe(metastore);
   });
 
+  it("behind a metastore that lives and does not answer, which is replaced", async () => {
+    const [metastore, server] = [await metastorePid(), await serverPid()];
+    process.kill(metastore, "SIGSTOP");
+    expect(await run("select n from kept")).toBe("7\r\n");
+    expect(await serverPid()).toBe(server);
+    expect(await metastorePid()).not.toBe(metastore);
+    expect(await findProcess(metastore)).toBeUndefined();
+  });
+
+  it("behind a warm server that lives and does not answer, with which its commands end", async () => {
+    const server = await serverPid();
+    process.kill(server, "SIGSTOP");
+    const { id } = await submitSql(clientOf(founded), "select n from kept");
+    await vi.waitFor(async () => expect(await statusOf(clientOf(founded), id)).toBe("error"), PATIENCE);
+    const { error_log: log } = await clientOf(founded).get(`/commands/${id}/error_logs`);
+    expect(log).toContain("the Spark server that ran it has died");
+    expect(await run("select n from kept")).toBe("7\r\n");
+    expect(await serverPid()).not.toBe(server);
+    expect(await findProcess(server)).toBeUndefined();
+  });
+
   it("also for a program that runs while Headgate and the metastore die", async () => {
     const storage = join(dataDir, "accounts", String(founded.accountId), "storage");
     const { id } = await clientOf(founded).post("/commands", {

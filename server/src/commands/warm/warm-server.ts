@@ -19,6 +19,11 @@ const SPARE_SESSIONS = 2;
 /** Long before the server forgets it. */
 const SPARE_LIFE_MS = 30 * 60_000;
 
+/** Who has answered so lately is not asked again. */
+const ANSWER_GOOD_FOR_MS = 30_000;
+/** Each takes seconds: a JVM with a large heap may be busy with itself for long. */
+const LOOKS = 12;
+
 /** Where the classes of a first statement are loaded, and the catalog is asked for the first time. */
 const WARM_UP = ["select 1", "select count(*) from range(1000) group by id % 7", "show schemas"];
 
@@ -36,6 +41,7 @@ export class WarmServer {
   readonly #gone = new AbortController();
   #users = 0;
   #lastUsedAt = performance.now();
+  #answeredAt = performance.now();
   readonly #spare: { session: ConnectSession; madeAt: number }[] = [];
   /** It serves who holds it and takes nobody else. */
   isDraining = false;
@@ -124,6 +130,22 @@ export class WarmServer {
     } finally {
       await session.release().catch(() => undefined);
     }
+  }
+
+  /** Whether one that lives answers, too. */
+  async answers(): Promise<boolean> {
+    if (performance.now() - this.#answeredAt < ANSWER_GOOD_FOR_MS) return true;
+    const channel = await this.ready;
+    for (let look = 0; look < LOOKS; look += 1) {
+      const isGood = await channel.ping().then(
+        () => true,
+        () => false,
+      );
+      if (!isGood) continue;
+      this.#answeredAt = performance.now();
+      return true;
+    }
+    return false;
   }
 
   /** Given up by us; it runs on. */

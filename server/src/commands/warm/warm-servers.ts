@@ -155,6 +155,17 @@ export class WarmServers {
     await Promise.all(found.map((server) => this.#end(server)));
   }
 
+  /** Ends those that are used, live and do not answer: who waits for them gets to know, and the next gets another. */
+  async endSilent(): Promise<void> {
+    const used = [...this.#servers.values()].filter(({ isUp, isIdle, isRemote }) => isUp && !isIdle && !isRemote);
+    const looks = used.map(async (server) => {
+      if ((await server.answers()) || server.gone.aborted) return;
+      this.#options.log.warn({ place: server.record.place }, "a warm server does not answer; it ends");
+      await this.#end(server);
+    });
+    await Promise.all(looks);
+  }
+
   unusedPlaces(): SparkPlace[] {
     return this.#unused().map(({ record }) => record.place);
   }

@@ -25,7 +25,7 @@ export interface MetastorePlan extends LastingPlan {
 
 const portName = "port";
 const logLimitBytes = 1024 * 1024;
-const greetingMs = 10_000;
+const greetingMs = 5_000;
 
 /** Where the certificates of the settings will be, for the process of that folder. */
 export function authorityFile(folder: string): string {
@@ -80,7 +80,7 @@ export class Metastore {
     return this.#process.isAlive();
   }
 
-  /** Whether it answers who has the secret. */
+  /** Whether it answers who has the secret, within seconds. */
   async isHealthy(secret: string): Promise<boolean> {
     const port = await this.port();
     return port !== undefined && isGreeted(port, secret, AbortSignal.timeout(greetingMs));
