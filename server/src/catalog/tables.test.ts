@@ -7,7 +7,7 @@ import { AccountClient } from "../../test/support/given.ts";
 import { metastoreOf } from "../../test/support/java-process.ts";
 import { foundSparkAccount } from "../../test/support/spark-server.ts";
 import { runSql, useSpark } from "../../test/support/spark.ts";
-import { openThriftCaller } from "../../test/support/thrift-caller.ts";
+import { isGreeted } from "../engines/hive-metastore/greeting.ts";
 import { findBubblewrap } from "../engines/sandbox/find-bubblewrap.ts";
 
 const DRIVER_MS = 120_000;
@@ -52,17 +52,13 @@ spark.range(3).write.saveAsTable("${name}_back")`,
       expect(await rows(spark.account, `select n from ${name}`)).toBe("7\r\n");
 
       const theirs = await portOf(accountId);
-      const greet = async (port: number, owner: number): Promise<number> => {
-        const caller = await openThriftCaller(port);
-        const { length } = await caller.greet(secretOf(owner));
-        caller.close();
-        return length;
-      };
+      const greets = (port: number, owner: number): Promise<boolean> =>
+        isGreeted(port, secretOf(owner), AbortSignal.timeout(10_000));
       expect(theirs).not.toBe(ours);
-      expect(await greet(theirs, spark.accountId)).toBe(0);
-      expect(await greet(ours, accountId)).toBe(0);
-      expect(await greet(theirs, accountId)).toBeGreaterThan(0);
-      expect(await greet(ours, spark.accountId)).toBeGreaterThan(0);
+      expect(await greets(theirs, spark.accountId)).toBe(false);
+      expect(await greets(ours, accountId)).toBe(false);
+      expect(await greets(theirs, accountId)).toBe(true);
+      expect(await greets(ours, spark.accountId)).toBe(true);
     },
     DRIVER_MS,
   );

@@ -7,9 +7,14 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { findSparkHome, SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
 import { listeningSockets } from "../../../test/support/listening-sockets.ts";
 import { makeScratchCluster, query, type ScratchCluster } from "../../../test/support/scratch-cluster.ts";
-import { openThriftCaller, struct } from "../../../test/support/thrift-caller.ts";
+import { answerTo } from "../../../test/support/raw-answer.ts";
+import { HiveWriter, textStorage } from "../../../test/support/hive-writer.ts";
 import type { EmbeddedPostgres } from "../../db/embedded/embedded-postgres.ts";
 import { listProcessLinks } from "../../lib/process-table.ts";
+import { Secret } from "../../lib/secret.ts";
+import { renderCall } from "../hive-thrift/codec/message.ts";
+import { HiveClient } from "../hive-thrift/hive-client.ts";
+import { getAllDatabases, setUgi } from "../hive-thrift/hive-functions.ts";
 import { findBubblewrap } from "../sandbox/find-bubblewrap.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
 import type { SparkHome } from "../spark-home/spark-home.ts";
@@ -79,11 +84,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
 
   const ready = (metastore: Metastore): Promise<number> => metastore.ready(AbortSignal.timeout(START_MS));
 
-  async function known() {
-    const caller = await openThriftCaller(port);
-    await caller.greet(secret);
-    return caller;
-  }
+  const known = () => ({ host: "127.0.0.1", port, checkAddress: () => null, user: "us", secret: new Secret(secret) });
 
   async function rows(sql: string): Promise<Record<string, unknown>[]> {
     return query({ ...postgres, database: "tables" }, sql);
@@ -102,14 +103,15 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
 
   it("does not answer strangers, whatever they say", async () => {
     const tries = [
-      async (): Promise<Buffer> => (await openThriftCaller(port)).call("get_all_databases"),
-      async (): Promise<Buffer> => (await openThriftCaller(port)).greet("guess"),
-      async (): Promise<Buffer> => (await openThriftCaller(port)).greet(""),
+      renderCall(getAllDatabases, 1, {}),
+      renderCall(setUgi, 1, { userName: "us", groupNames: ["guess"] }),
+      renderCall(setUgi, 1, { userName: "us", groupNames: [""] }),
+      renderCall(setUgi, 1, { userName: secret, groupNames: [] }),
       // A word of 2 GB: nothing is set aside for it.
-      async (): Promise<Buffer> => (await openThriftCaller(port)).send(Buffer.from("800100017fffffff", "hex")),
-      async (): Promise<Buffer> => (await openThriftCaller(port)).send(Buffer.from("GET / HTTP/1.1\r\n\r\n")),
+      Buffer.from("800100017fffffff", "hex"),
+      Buffer.from("GET / HTTP/1.1\r\n\r\n"),
     ];
-    for (const attempt of tries) expect(await attempt()).toHaveLength(0);
+    for (const words of tries) expect(await answerTo(port, words)).toHaveLength(0);
     expect(await first.isHealthy("guess")).toBe(false);
     expect(await first.isHealthy(secret)).toBe(true);
   });
@@ -135,29 +137,27 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
   });
 
   it("drops a database with its tables and files, and few connections are enough for it", async () => {
-    const caller = await known();
-    const column = struct({ 1: "n", 2: "int" });
-    const storage = struct({ 1: [column], 3: "in", 4: "out", 7: struct({ 2: "serde" }) });
-    const table = struct({ 1: "t", 2: "d", 7: storage, 8: [], 9: { "a b": "c" }, 12: "MANAGED_TABLE" });
-    expect(textOf(await caller.call("create_database", struct({ 1: struct({ 1: "d" }) })))).not.toMatch(/Exception/);
-    expect(textOf(await caller.call("create_table", struct({ 1: table })))).not.toMatch(/Exception/);
+    const writer = new HiveWriter(known());
+    await writer.createDatabase({ name: "d" });
+    const sd = textStorage([{ name: "n", type: "int" }]);
+    await writer.createTable({ tableName: "t", dbName: "d", sd, partitionKeys: [], tableType: "MANAGED_TABLE" });
     expect(readdirSync(join(warehouse, "d.db"))).toEqual(["t"]);
     expect(statSync(join(warehouse, "d.db")).uid).toBe(identity?.uid ?? process.getuid?.());
-    const dropped = await caller.call("drop_database", struct({ 1: "d", 2: true, 3: true }));
-    expect(textOf(dropped)).not.toMatch(/Exception/);
+    await writer.dropDatabase("d");
     expect(existsSync(join(warehouse, "d.db"))).toBe(false);
     expect(await rows('select "NAME" from "DBS"')).toEqual([{ NAME: "default" }]);
     const [row] = await rows("select count(*)::int as n from pg_stat_activity where application_name like '%JDBC%'");
     expect(row?.["n"]).toBeLessThanOrEqual(6);
-    caller.close();
+    writer.close();
   });
 
   it("goes on when its PostgreSQL was away", async () => {
-    const caller = await known();
+    const client = new HiveClient(known());
+    await client.databaseNames(soon());
     await cluster.stop();
     postgres = await cluster.start();
-    expect(textOf(await caller.call("get_all_databases"))).toContain("default");
-    caller.close();
+    expect(await client.databaseNames(soon())).toContain("default");
+    client.close();
   }, 60_000);
 
   it("is found again by its folder", async () => {
@@ -168,15 +168,18 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
   it(
     "ends when it is killed, and comes again on its port with what it knew",
     async () => {
-      const caller = await known();
-      await caller.call("create_database", struct({ 1: struct({ 1: "kept" }) }));
+      const writer = new HiveWriter(known());
+      await writer.createDatabase({ name: "kept" });
       const end = first.ended(AbortSignal.timeout(20_000));
       process.kill(await javaOf(first), "SIGKILL");
       await end;
       expect(await first.isAlive()).toBe(false);
       first = await start({ port });
       expect(await ready(first)).toBe(port);
-      expect(textOf(await (await known()).call("get_all_databases"))).toContain("kept");
+      const client = new HiveClient(known());
+      expect(await client.databaseNames(soon())).toContain("kept");
+      client.close();
+      writer.close();
     },
     START_MS,
   );
@@ -216,6 +219,6 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
   }
 });
 
-function textOf(bytes: Buffer): string {
-  return bytes.toString("latin1");
+function soon(): AbortSignal {
+  return AbortSignal.timeout(20_000);
 }

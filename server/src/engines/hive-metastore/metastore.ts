@@ -12,7 +12,6 @@ import { writePrivateFile } from "../../lib/private-file.ts";
 import { LastingProcess, type LastingPlan } from "../lasting-process/lasting-process.ts";
 import { confinedFolders } from "../sandbox/confined-folders.ts";
 import type { SparkHome } from "../spark-home/spark-home.ts";
-import { isGreeted } from "./greeting.ts";
 import { authorityName, metastoreCommandLine, reportFile, type MetastoreSettings } from "./metastore-command-line.ts";
 
 export interface MetastorePlan extends LastingPlan {
@@ -83,7 +82,9 @@ export class Metastore {
   /** Whether it answers who has the secret, within seconds. */
   async isHealthy(secret: string): Promise<boolean> {
     const port = await this.port();
-    return port !== undefined && isGreeted(port, secret, AbortSignal.timeout(greetingMs));
+    if (port === undefined) return false;
+    const { isGreeted } = await import("./greeting.ts"); // a client, loaded with the first metastore there is
+    return isGreeted(port, secret, AbortSignal.timeout(greetingMs));
   }
 
   pid(): Promise<number | null> {

@@ -1,0 +1,185 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { HiveWriter, textStorage } from "../../../test/support/hive-writer.ts";
+import { startTestMetastore, type TestMetastore } from "../../../test/support/test-metastore.ts";
+import { Fault } from "../../lib/fault.ts";
+import { Secret } from "../../lib/secret.ts";
+import { HiveClient, type HiveClientOptions, type NewPartition } from "../hive-thrift/hive-client.ts";
+import { HiveError } from "../hive-thrift/hive-error.ts";
+import type { HiveTable } from "../hive-thrift/hive-structs.ts";
+import { noValue, parsePartitionName, partitionName } from "../hive-thrift/partition-name.ts";
+
+// Says so when it is left out: Java or Python is not on this machine.
+describe.skipIf(sparkIsMissing)("a real metastore", () => {
+  let metastore: TestMetastore;
+  let client: HiveClient;
+  let writer: HiveWriter;
+
+  beforeAll(async () => {
+    metastore = await startTestMetastore();
+    client = new HiveClient(options());
+    writer = new HiveWriter(options());
+    await writer.createDatabase({ name: "sales", description: "what was sold", parameters: new Map([["a", "b"]]) });
+    await writer.createTable(orders);
+  }, SET_UP_MS);
+
+  afterAll(async () => {
+    client?.close();
+    writer?.close();
+    await metastore?.stop();
+  });
+
+  function options(changes: Partial<HiveClientOptions> = {}): HiveClientOptions {
+    const { port, secret } = metastore;
+    return { host: "127.0.0.1", port, checkAddress: () => null, user: "us", secret: new Secret(secret), ...changes };
+  }
+
+  /** A metastore makes the folder of each partition that it adds. */
+  function partition(day: string, region: string): NewPartition {
+    const location = pathToFileURL(join(metastore.warehouse, "elsewhere", day)).href;
+    return { values: [day, region], sd: { ...orders.sd, location }, parameters: new Map([["added", "by us"]]) };
+  }
+
+  it("names its databases and describes one", async () => {
+    expect(await client.databaseNames(soon())).toEqual(expect.arrayContaining(["default", "sales"]));
+    const sales = await client.database("sales", soon());
+    expect(sales).toMatchObject({ name: "sales", description: "what was sold", parameters: new Map([["a", "b"]]) });
+    expect(sales.locationUri).toMatch(/\/warehouse\/sales\.db$/);
+  });
+
+  it("names tables and views, and describes each with columns, partition columns and parameters", async () => {
+    await writer.createTable({ ...view, dbName: "sales" });
+    expect([...(await client.tableNames("sales", soon()))].sort()).toEqual(["big_orders", "orders"]);
+    const found = await client.table("sales", "orders", soon());
+    expect(found.sd?.cols).toEqual(orders.sd?.cols);
+    expect(found.partitionKeys).toEqual(orders.partitionKeys);
+    expect(found.parameters?.get("grüße")).toBe("🎉");
+    expect(found.sd?.serdeInfo).toMatchObject(orders.sd?.serdeInfo ?? {});
+    expect((await client.table("sales", "big_orders", soon())).viewOriginalText).toBe("select 1");
+  });
+
+  it("says what is not there", async () => {
+    const missing = { name: "HiveError", kind: "no-such-object" };
+    await expect(client.database("nowhere", soon())).rejects.toMatchObject(missing);
+    await expect(client.table("sales", "nothing", soon())).rejects.toMatchObject(missing);
+    await expect(client.partitionNames("sales", "nothing", {}, soon())).rejects.toMatchObject(missing);
+    await expect(client.partitions("sales", "nothing", {}, soon())).rejects.toMatchObject(missing);
+    await expect(gather(client.tables("nowhere", ["t"], soon()))).rejects.toMatchObject(missing);
+    expect(await client.tableNames("nowhere", soon())).toEqual([]);
+    await expect(writer.createTable(orders)).rejects.toMatchObject({ kind: "already-exists" });
+    await expect(client.addPartitions("sales", "nothing", [partition("1", "a")], soon())).rejects.toThrow(HiveError);
+    const odd = { ...orders, tableName: "no name" };
+    await expect(writer.createTable(odd)).rejects.toMatchObject({ kind: "invalid-object" });
+  });
+
+  it("describes many tables, piece by piece, without those that are not there", async () => {
+    await writer.createDatabase({ name: "many" });
+    const names = Array.from({ length: 120 }, (_, n) => `t${String(n).padStart(3, "0")}`);
+    await Promise.all(names.map((tableName) => writer.createTable({ ...orders, dbName: "many", tableName })));
+    const found = await gather(client.tables("many", ["gone", ...names], soon()));
+    expect(found.map(({ tableName }) => tableName).sort()).toEqual(names);
+  }, 60_000);
+
+  it("adds partitions once, names, counts, limits and finds them", async () => {
+    const added = ["1", "2", "3"].flatMap((day) => ["a", "b"].map((region) => partition(day, region)));
+    await client.addPartitions("sales", "orders", added.slice(0, 4), soon());
+    await client.addPartitions("sales", "orders", added, soon());
+    const names = await client.partitionNames("sales", "orders", {}, soon());
+    expect(names).toHaveLength(6);
+    expect(names).toContain("day=2/region=b");
+    expect(await client.partitionCount("sales", "orders", soon())).toBe(6);
+    expect(await client.partitionNames("sales", "orders", { limit: 2 }, soon())).toHaveLength(2);
+    expect(await client.partitionNames("sales", "orders", { values: ["2"] }, soon())).toEqual([
+      "day=2/region=a",
+      "day=2/region=b",
+    ]);
+    expect(await client.partitions("sales", "orders", { values: ["", "b"] }, soon())).toHaveLength(3);
+    const [found, ...more] = await gather(
+      client.partitionsByNames("sales", "orders", ["day=3/region=a", "day=9/region=a"], soon()),
+    );
+    expect(more).toEqual([]);
+    expect(found?.values).toEqual(["3", "a"]);
+    expect(found?.sd).toMatchObject(orders.sd ?? {});
+    expect(found?.sd?.location).toMatch(/^file:.*\/elsewhere\/3$/);
+    expect(found?.parameters?.get("added")).toBe("by us");
+  });
+
+  it("names partitions as partitionName does, whatever is in their values", async () => {
+    await writer.createTable({ ...orders, tableName: "odd" });
+    const characters = Array.from({ length: 127 }, (_, n) => String.fromCharCode(n + 1)); // PostgreSQL takes no U+0000
+    const values = [...characters.map((char) => `x${char}y`), "ä🎉", "%2F", "a%", " ", noValue];
+    const parts = values.map((value, n) => partition(String(n), value));
+    await client.addPartitions("sales", "odd", parts, soon());
+    const names = await client.partitionNames("sales", "odd", {}, soon());
+    const expected = parts.map(({ values: [day = "", region = ""] }) =>
+      partitionName([
+        { column: "DAY", value: day },
+        { column: "region", value: region },
+      ]),
+    );
+    expect([...names].sort()).toEqual(expected.toSorted());
+    const read = names.map((name) => parsePartitionName(name)?.map(({ value }) => value));
+    expect(new Map(read.map(([day, region] = []) => [day, region]))).toEqual(
+      new Map(parts.map(({ values: [day, region] }) => [day, region])),
+    );
+    for (const value of ["x.y", "x_y", "x*y", "x%y", "%2F", "x\\y", "x+y", "x(y", noValue]) {
+      const asked = { values: ["", value], limit: 1 };
+      const name = expected[values.indexOf(value)];
+      expect(await client.partitionNames("sales", "odd", asked, soon()), value).toEqual([name]);
+      const found = await client.partitions("sales", "odd", asked, soon());
+      expect(found.map((each) => each.values[1])).toEqual([value]);
+    }
+    const again = await gather(client.partitionsByNames("sales", "odd", expected, soon()));
+    expect(again).toHaveLength(values.length);
+  });
+
+  it("serves nobody with another secret, and we say so", async () => {
+    const stranger = new HiveClient(options({ secret: new Secret("guess") }));
+    const refused = stranger.databaseNames(soon());
+    await expect(refused).rejects.toThrow(Fault);
+    await expect(refused).rejects.toMatchObject({ code: "unavailable", message: /another secret/ });
+  });
+
+  it("works for many callers on few connections", async () => {
+    const few = new HiveClient(options({ maxConnections: 2 }));
+    const answers = await Promise.all(Array.from({ length: 40 }, () => few.table("sales", "orders", soon())));
+    expect(new Set(answers.map(({ tableName }) => tableName))).toEqual(new Set(["orders"]));
+    few.close();
+  });
+});
+
+const orders: HiveTable = {
+  tableName: "orders",
+  dbName: "sales",
+  owner: "us",
+  sd: textStorage([
+    { name: "id", type: "bigint", comment: "of the order" },
+    { name: "items", type: "array<struct<sku:string,count:int>>" },
+  ]),
+  partitionKeys: [
+    { name: "day", type: "int" },
+    { name: "region", type: "string" },
+  ],
+  parameters: new Map([["grüße", "🎉"]]),
+  tableType: "MANAGED_TABLE",
+};
+
+const view: HiveTable = {
+  ...orders,
+  tableName: "big_orders",
+  partitionKeys: [],
+  sd: textStorage([{ name: "one", type: "int" }]),
+  tableType: "VIRTUAL_VIEW",
+  viewOriginalText: "select 1",
+  viewExpandedText: "select 1",
+};
+
+async function gather<T>(all: AsyncIterable<T>): Promise<T[]> {
+  return Array.fromAsync(all);
+}
+
+function soon(): AbortSignal {
+  return AbortSignal.timeout(20_000);
+}

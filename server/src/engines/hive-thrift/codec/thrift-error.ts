@@ -1,0 +1,4 @@
+/** What came is not what the protocol allows, or more than we take. */
+export class ThriftError extends Error {
+  override readonly name = "ThriftError";
+}

@@ -1,0 +1,92 @@
+/**
+ * Thrift's types as data. A struct is described once, by the numbers and names of its fields; reader, writer and the
+ * TypeScript type (`ThriftValue<typeof table>`) all come from that.
+ */
+export type ThriftType = ScalarType | ListType | MapType | StructType;
+
+export type ScalarKind = "bool" | "byte" | "i16" | "i32" | "i64" | "double" | "string";
+
+export interface ScalarType<K extends ScalarKind = ScalarKind> {
+  readonly kind: K;
+}
+
+export interface ListType<E extends ThriftType = ThriftType> {
+  readonly kind: "list";
+  readonly element: E;
+}
+
+export interface MapType<K extends ThriftType = ThriftType, V extends ThriftType = ThriftType> {
+  readonly kind: "map";
+  readonly key: K;
+  readonly value: V;
+}
+
+export interface StructType<F extends Fields = Fields> {
+  readonly kind: "struct";
+  readonly fields: F;
+}
+
+export type Fields = Readonly<Record<string, Field>>;
+
+export interface Field<T extends ThriftType = ThriftType, R extends boolean = boolean> {
+  readonly id: number;
+  readonly type: T;
+  /** Whoever leaves it out breaks the protocol. */
+  readonly isRequired: R;
+}
+
+/** A map of Thrift's is a Map: its keys are somebody else's words. */
+export type ThriftValue<T extends ThriftType> =
+  T extends ScalarType<infer K>
+    ? ScalarValue<K>
+    : T extends ListType<infer E>
+      ? readonly ThriftValue<E>[]
+      : T extends MapType<infer K, infer V>
+        ? ReadonlyMap<ThriftValue<K>, ThriftValue<V>>
+        : T extends StructType<infer F>
+          ? StructValue<F>
+          : never;
+
+type ScalarValue<K extends ScalarKind> = K extends "bool"
+  ? boolean
+  : K extends "string"
+    ? string
+    : K extends "i64"
+      ? bigint
+      : number;
+
+type RequiredName<F extends Fields> = { [N in keyof F]: F[N]["isRequired"] extends true ? N : never }[keyof F];
+
+type StructValue<F extends Fields> = {
+  readonly [N in RequiredName<F>]: ThriftValue<F[N]["type"]>;
+} & {
+  readonly [N in Exclude<keyof F, RequiredName<F>>]?: ThriftValue<F[N]["type"]> | undefined;
+};
+
+export const bool: ScalarType<"bool"> = { kind: "bool" };
+export const byte: ScalarType<"byte"> = { kind: "byte" };
+export const i16: ScalarType<"i16"> = { kind: "i16" };
+export const i32: ScalarType<"i32"> = { kind: "i32" };
+export const i64: ScalarType<"i64"> = { kind: "i64" };
+export const double: ScalarType<"double"> = { kind: "double" };
+export const string: ScalarType<"string"> = { kind: "string" };
+
+export function list<E extends ThriftType>(element: E): ListType<E> {
+  return { kind: "list", element };
+}
+
+export function map<K extends ThriftType, V extends ThriftType>(key: K, value: V): MapType<K, V> {
+  return { kind: "map", key, value };
+}
+
+export function struct<F extends Fields>(fields: F): StructType<F> {
+  return { kind: "struct", fields };
+}
+
+export function required<T extends ThriftType>(id: number, type: T): Field<T, true> {
+  return { id, type, isRequired: true };
+}
+
+export function optional<T extends ThriftType>(id: number, type: T): Field<T, false> {
+  return { id, type, isRequired: false };
+}

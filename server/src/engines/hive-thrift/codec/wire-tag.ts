@@ -1,0 +1,29 @@
+import type { ThriftType } from "./thrift-type.ts";
+
+/** What stands before a value on the wire. A set looks like a list; `uuid` came with Thrift 0.19. */
+export const wireTag = {
+  stop: 0,
+  bool: 2,
+  byte: 3,
+  double: 4,
+  i16: 6,
+  i32: 8,
+  i64: 10,
+  string: 11,
+  struct: 12,
+  map: 13,
+  set: 14,
+  list: 15,
+  uuid: 16,
+} as const satisfies Record<ThriftType["kind"] | "stop" | "set" | "uuid", number>;
+
+/** Of values whose bytes are always as many. */
+export const fixedSize: ReadonlyMap<number, number> = new Map([
+  [wireTag.bool, 1],
+  [wireTag.byte, 1],
+  [wireTag.i16, 2],
+  [wireTag.i32, 4],
+  [wireTag.i64, 8],
+  [wireTag.double, 8],
+  [wireTag.uuid, 16],
+]);

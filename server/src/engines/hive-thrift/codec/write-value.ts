@@ -1,0 +1,67 @@
+import type { ByteSink } from "./byte-sink.ts";
+import type { ScalarType, StructType, ThriftType, ThriftValue } from "./thrift-type.ts";
+import { wireTag } from "./wire-tag.ts";
+
+/** The value after its description; fields that are undefined are left out. */
+export function writeValue<T extends ThriftType>(sink: ByteSink, type: T, value: ThriftValue<T>): void {
+  writeAny(sink, type, value);
+}
+
+/** The types of values were checked where they were given: `writeValue` is the only way in. */
+function writeAny(sink: ByteSink, type: ThriftType, value: unknown): void {
+  switch (type.kind) {
+    case "struct":
+      writeStruct(sink, type, value as Readonly<Record<string, unknown>>);
+      break;
+    case "list": {
+      const elements = value as readonly unknown[];
+      sink.int8(wireTag[type.element.kind]);
+      sink.int32(elements.length);
+      for (const element of elements) writeAny(sink, type.element, element);
+      break;
+    }
+    case "map": {
+      const entries = value as ReadonlyMap<unknown, unknown>;
+      sink.int8(wireTag[type.key.kind]);
+      sink.int8(wireTag[type.value.kind]);
+      sink.int32(entries.size);
+      for (const [key, each] of entries) {
+        writeAny(sink, type.key, key);
+        writeAny(sink, type.value, each);
+      }
+      break;
+    }
+    default:
+      writeScalar(sink, type, value);
+  }
+}
+
+function writeStruct(sink: ByteSink, { fields }: StructType, values: Readonly<Record<string, unknown>>): void {
+  for (const [name, { id, type }] of Object.entries(fields)) {
+    const value = values[name];
+    if (value === undefined) continue;
+    sink.int8(wireTag[type.kind]);
+    sink.int16(id);
+    writeAny(sink, type, value);
+  }
+  sink.int8(wireTag.stop);
+}
+
+function writeScalar(sink: ByteSink, { kind }: ScalarType, value: unknown): void {
+  switch (kind) {
+    case "bool":
+      return sink.int8(value === true ? 1 : 0);
+    case "byte":
+      return sink.int8(value as number);
+    case "i16":
+      return sink.int16(value as number);
+    case "i32":
+      return sink.int32(value as number);
+    case "i64":
+      return sink.int64(value as bigint);
+    case "double":
+      return sink.double(value as number);
+    case "string":
+      return sink.text(value as string);
+  }
+}

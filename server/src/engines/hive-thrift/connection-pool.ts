@@ -1,0 +1,146 @@
+import { atOnce } from "../../lib/at-once.ts";
+import type { Secret } from "../../lib/secret.ts";
+import { unlessAborted } from "../../lib/unless-aborted.ts";
+import type { Fields, ThriftType } from "./codec/thrift-type.ts";
+import { Connection, ConnectionLost, type Address } from "./connection.ts";
+import { failureOf, GreetingRefused } from "./failure.ts";
+import type { HiveFunction, ParametersOf, ResultOf } from "./hive-function.ts";
+import { setUgi } from "./hive-functions.ts";
+
+export interface PoolOptions extends Address, Partial<PoolLimits> {
+  /** Who we say we are: metastores without Kerberos believe it. */
+  readonly user: string;
+  /** Our own metastores serve who shows it, as a name among the user's groups. */
+  readonly secret?: Secret | undefined;
+}
+
+export interface PoolLimits {
+  readonly maxConnections: number;
+  /** An idle connection is ended after so long. */
+  readonly idleMs: number;
+  readonly connectTimeoutMs: number;
+  /** Whatever the caller's own signal says. */
+  readonly callTimeoutMs: number;
+  /** Of an answer, with what its values cost in memory. */
+  readonly budgetBytes: number;
+}
+
+const defaults: PoolLimits = {
+  maxConnections: 4,
+  idleMs: 30_000,
+  connectTimeoutMs: 10_000,
+  callTimeoutMs: 300_000,
+  budgetBytes: 256 * 1024 * 1024,
+};
+
+/**
+ * The connections to one metastore: so many and no more, the last used first, so that surplus ones grow idle and end.
+ * Idle connections and calls under way are never more than the limit together: who needs one takes an idle one first.
+ */
+export class ConnectionPool {
+  readonly #options: PoolOptions & PoolLimits;
+  readonly #inTurn: ReturnType<typeof atOnce>;
+  readonly #idle = new Map<Connection, NodeJS.Timeout>();
+  #isClosed = false;
+
+  constructor(options: PoolOptions) {
+    this.#options = { ...defaults, ...options };
+    this.#inTurn = atOnce(this.#options.maxConnections);
+  }
+
+  get maxConnections(): number {
+    return this.#options.maxConnections;
+  }
+
+  async call<A extends Fields, T extends ThriftType | null>(
+    called: HiveFunction<A, T>,
+    values: ParametersOf<A>,
+    signal: AbortSignal,
+  ): Promise<ResultOf<T>> {
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(this.#options.callTimeoutMs)]);
+    try {
+      const work = this.#inTurn(() => this.#callInTurn(called, values, deadline));
+      return await unlessAborted(deadline, work);
+    } catch (error) {
+      throw failureOf(error, this.#options);
+    }
+  }
+
+  /** Ends the idle connections, and the others with their calls. */
+  close(): void {
+    this.#isClosed = true;
+    for (const connection of this.#idle.keys()) this.#end(connection);
+  }
+
+  /** Once more on a connection of its own, when an idle one turns out to be dead and two calls are as good as one. */
+  async #callInTurn<A extends Fields, T extends ThriftType | null>(
+    called: HiveFunction<A, T>,
+    values: ParametersOf<A>,
+    signal: AbortSignal,
+  ): Promise<ResultOf<T>> {
+    signal.throwIfAborted();
+    const idle = this.#takeIdle();
+    if (idle !== undefined) {
+      try {
+        return await this.#callOn(idle, called, values, signal);
+      } catch (error) {
+        const isDead = error instanceof ConnectionLost && error.isUnanswered;
+        if (!isDead || !called.isRead) throw error;
+      }
+    }
+    return this.#callOn(await this.#open(signal), called, values, signal);
+  }
+
+  async #callOn<A extends Fields, T extends ThriftType | null>(
+    connection: Connection,
+    called: HiveFunction<A, T>,
+    values: ParametersOf<A>,
+    signal: AbortSignal,
+  ): Promise<ResultOf<T>> {
+    try {
+      return await connection.call(called, values, { signal, budgetBytes: this.#options.budgetBytes });
+    } finally {
+      this.#putBack(connection);
+    }
+  }
+
+  async #open(signal: AbortSignal): Promise<Connection> {
+    const { user, secret, connectTimeoutMs, budgetBytes } = this.#options;
+    const soon = AbortSignal.any([signal, AbortSignal.timeout(connectTimeoutMs)]);
+    const connection = await Connection.open(this.#options, soon);
+    try {
+      const groupNames = secret === undefined ? [] : [secret.reveal()];
+      await connection.call(setUgi, { userName: user, groupNames }, { signal: soon, budgetBytes });
+    } catch (error) {
+      connection.destroy();
+      throw error instanceof ConnectionLost ? new GreetingRefused(error) : error;
+    }
+    return connection;
+  }
+
+  #takeIdle(): Connection | undefined {
+    for (const connection of [...this.#idle.keys()].toReversed()) {
+      clearTimeout(this.#idle.get(connection));
+      this.#idle.delete(connection);
+      if (!connection.isUsable) continue;
+      connection.keepAlive(true);
+      return connection;
+    }
+    return undefined;
+  }
+
+  #putBack(connection: Connection): void {
+    if (!connection.isUsable || this.#isClosed) {
+      connection.destroy();
+      return;
+    }
+    connection.keepAlive(false);
+    this.#idle.set(connection, setTimeout(() => this.#end(connection), this.#options.idleMs).unref());
+  }
+
+  #end(connection: Connection): void {
+    clearTimeout(this.#idle.get(connection));
+    this.#idle.delete(connection);
+    connection.destroy();
+  }
+}

@@ -1,0 +1,147 @@
+import { once } from "node:events";
+import { connect, isIP, type Socket } from "node:net";
+import { Fault } from "../../lib/fault.ts";
+import { guardedLookup, type CheckAddress } from "../../lib/guarded-lookup.ts";
+import { unlessAborted } from "../../lib/unless-aborted.ts";
+import { ByteSource, type Reading } from "./codec/byte-source.ts";
+import { CallRefused, readReply, renderCall } from "./codec/message.ts";
+import { ThriftError } from "./codec/thrift-error.ts";
+import type { Fields, ThriftType } from "./codec/thrift-type.ts";
+import { HiveError } from "./hive-error.ts";
+import { resultOf, type HiveFunction, type ParametersOf, type ResultOf } from "./hive-function.ts";
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+  /** Asked with every address that is connected to. */
+  readonly checkAddress: CheckAddress;
+}
+
+/** The other side has ended it, or the network has. */
+export class ConnectionLost extends Error {
+  override readonly name = "ConnectionLost";
+  /** Not a byte had come of the answer. */
+  readonly isUnanswered: boolean;
+
+  constructor(isUnanswered: boolean, cause: unknown) {
+    super("the connection was lost", { cause });
+    this.isUnanswered = isUnanswered;
+  }
+}
+
+interface CallUnderWay {
+  readonly source: ByteSource;
+  readonly reading: Reading<Readonly<Record<string, unknown>>>;
+  readonly settled: PromiseWithResolvers<Readonly<Record<string, unknown>>>;
+  isUnanswered: boolean;
+}
+
+/** One connection, one call at a time. After a failure that is not the metastore's own word it is of no use any more. */
+export class Connection {
+  readonly #socket: Socket;
+  #sequence = 0;
+  #current: CallUnderWay | undefined;
+  #isBroken = false;
+
+  static async open({ host, port, checkAddress }: Address, signal: AbortSignal): Promise<Connection> {
+    const refusal = isIP(host) === 0 ? null : checkAddress(host);
+    if (refusal !== null) throw refused(refusal);
+    signal.throwIfAborted();
+    const socket = connect({ host, port, lookup: guardedLookup(checkAddress, refused), noDelay: true });
+    try {
+      await unlessAborted(signal, once(socket, "connect"));
+    } catch (error) {
+      socket.destroy();
+      throw error;
+    }
+    return new Connection(socket);
+  }
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on("data", (chunk) => this.#take(chunk));
+    socket.on("error", (error) => this.#break(this.#lost(error)));
+    socket.on("close", () => this.#break(this.#lost(undefined)));
+  }
+
+  get isUsable(): boolean {
+    return !this.#isBroken && this.#current === undefined;
+  }
+
+  /** Whether it keeps the process from ending. */
+  keepAlive(isNeeded: boolean): void {
+    if (isNeeded) this.#socket.ref();
+    else this.#socket.unref();
+  }
+
+  destroy(): void {
+    this.#isBroken = true;
+    this.#socket.destroy();
+  }
+
+  async call<A extends Fields, T extends ThriftType | null>(
+    called: HiveFunction<A, T>,
+    values: ParametersOf<A>,
+    { signal, budgetBytes }: { signal: AbortSignal; budgetBytes: number },
+  ): Promise<ResultOf<T>> {
+    if (!this.isUsable) throw new ConnectionLost(true, undefined);
+    this.#sequence += 1;
+    const source = new ByteSource(budgetBytes);
+    const reading = readReply(source, called, this.#sequence);
+    const settled = Promise.withResolvers<Readonly<Record<string, unknown>>>();
+    this.#current = { source, reading, settled, isUnanswered: true };
+    const abort = (): void => this.#break(signal.reason);
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
+    try {
+      if (!this.#isBroken) this.#socket.write(renderCall(called, this.#sequence, values));
+      return resultOf(called, await settled.promise);
+    } catch (error) {
+      if (!(error instanceof CallRefused)) throw error;
+      throw new HiveError(error.isUnknownFunction ? "unknown-function" : "failed", called.name, error.message);
+    } finally {
+      signal.removeEventListener("abort", abort);
+    }
+  }
+
+  #take(chunk: Buffer): void {
+    const current = this.#current;
+    if (current === undefined) {
+      this.#break(new ThriftError("it speaks without being asked"));
+      return;
+    }
+    current.isUnanswered = false;
+    current.source.push(chunk);
+    try {
+      const step = current.reading.next();
+      if (step.done === true) this.#finish(current, () => current.settled.resolve(step.value));
+    } catch (error) {
+      if (error instanceof CallRefused) this.#finish(current, () => current.settled.reject(error));
+      else this.#break(error);
+    }
+  }
+
+  #finish({ source }: CallUnderWay, settle: () => void): void {
+    if (source.isEmpty) {
+      this.#current = undefined;
+      settle();
+    } else {
+      this.#break(new ThriftError("it says more than it was asked"));
+    }
+  }
+
+  #break(reason: unknown): void {
+    const current = this.#current;
+    this.#current = undefined;
+    this.destroy();
+    current?.settled.reject(reason);
+  }
+
+  #lost(cause: unknown): ConnectionLost {
+    return new ConnectionLost(this.#current?.isUnanswered ?? true, cause);
+  }
+}
+
+function refused(refusal: string): Fault {
+  return new Fault("invalid", `the address of the Hive metastore ${refusal}`);
+}

@@ -1,0 +1,159 @@
+/**
+ * A client of Hive metastores from 2.3 to 4, in Thrift's binary protocol on a bare connection: neither TLS nor Kerberos.
+ * A leaf library: whose metastore it is, and whether its address may be reached, the caller knows. What the metastore
+ * says of a call is a `HiveError`; that it is not there, too slow or none at all is a fault, `unavailable`.
+ */
+import { ConnectionPool, type PoolOptions } from "./connection-pool.ts";
+import {
+  addPartitions,
+  countPartitions,
+  getAllDatabases,
+  getAllTables,
+  getDatabase,
+  getPartitionNames,
+  getPartitions,
+  getPartitionsByNames,
+  getTable,
+  getTables,
+} from "./hive-functions.ts";
+import { ours, type HiveDatabase, type HivePartition, type HiveStorage, type HiveTable } from "./hive-structs.ts";
+import { parsePartitionName } from "./partition-name.ts";
+import { readAhead } from "./read-ahead.ts";
+
+export type HiveClientOptions = PoolOptions;
+
+export interface PartitionChoice {
+  /** For the first partition columns; an empty text stands for any value. */
+  readonly values?: readonly string[] | undefined;
+  /** Ends after so many. */
+  readonly limit?: number | undefined;
+}
+
+export interface NewPartition {
+  readonly values: readonly string[];
+  /** Its location with it, whose folder the metastore makes when it is not there. */
+  readonly sd: HiveStorage;
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+/** A metastore needs 10 to 25 ms for a table: one answer comes after a second or two. */
+const tablesAtOnce = 100;
+const partitionsAtOnce = 1000;
+const longestLimit = 2 ** 15 - 1;
+/** Means itself in any language of patterns. */
+const plainValue = /^[A-Za-z0-9-]*$/;
+
+export class HiveClient {
+  readonly #pool: ConnectionPool;
+
+  constructor(options: HiveClientOptions) {
+    this.#pool = new ConnectionPool(options);
+  }
+
+  databaseNames(signal: AbortSignal): Promise<readonly string[]> {
+    return this.#pool.call(getAllDatabases, {}, signal);
+  }
+
+  database(name: string, signal: AbortSignal): Promise<HiveDatabase> {
+    return this.#pool.call(getDatabase, { name }, signal);
+  }
+
+  /** Views, too. None of a database that is not there: `database` tells. */
+  tableNames(dbName: string, signal: AbortSignal): Promise<readonly string[]> {
+    return this.#pool.call(getAllTables, { dbName }, signal);
+  }
+
+  async table(dbName: string, tblName: string, signal: AbortSignal): Promise<HiveTable> {
+    const { table } = await this.#pool.call(getTable, { request: { dbName, tblName, capabilities: ours } }, signal);
+    return table;
+  }
+
+  /** Piece by piece, so that a long list is never in memory as a whole; those that are not there are left out. */
+  tables(dbName: string, names: readonly string[], signal: AbortSignal): AsyncGenerator<HiveTable> {
+    return readAhead(names, tablesAtOnce, this.#pool.maxConnections, async (tblNames) => {
+      const request = { dbName, tblNames, capabilities: ours };
+      const { tables } = await this.#pool.call(getTables, { request }, signal);
+      return tables;
+    });
+  }
+
+  /** Names as in `day=2026-01-31/hour=7` (`partition-name.ts`). */
+  async partitionNames(
+    dbName: string,
+    tableName: string,
+    choice: PartitionChoice,
+    signal: AbortSignal,
+  ): Promise<readonly string[]> {
+    const names = await this.#pool.call(getPartitionNames, { dbName, tableName, ...wireChoice(choice) }, signal);
+    return chosen(names, choice, (name) => parsePartitionName(name)?.map(({ value }) => value) ?? []);
+  }
+
+  async partitions(
+    dbName: string,
+    tableName: string,
+    choice: PartitionChoice,
+    signal: AbortSignal,
+  ): Promise<readonly HivePartition[]> {
+    const partitions = await this.#pool.call(getPartitions, { dbName, tableName, ...wireChoice(choice) }, signal);
+    return chosen(partitions, choice, ({ values }) => values);
+  }
+
+  /** Those that are not there are left out. */
+  partitionsByNames(
+    dbName: string,
+    tableName: string,
+    names: readonly string[],
+    signal: AbortSignal,
+  ): AsyncGenerator<HivePartition> {
+    return readAhead(names, partitionsAtOnce, this.#pool.maxConnections, (names) =>
+      this.#pool.call(getPartitionsByNames, { dbName, tableName, names }, signal),
+    );
+  }
+
+  partitionCount(dbName: string, tableName: string, signal: AbortSignal): Promise<number> {
+    return this.#pool.call(countPartitions, { dbName, tableName, filter: "" }, signal);
+  }
+
+  /**
+   * Those that are there already stay as they are. All or none of one call; when it fails without an answer, either: it
+   * may simply be repeated.
+   */
+  async addPartitions(
+    dbName: string,
+    tblName: string,
+    partitions: readonly NewPartition[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const parts = partitions.map((partition) => ({ ...partition, dbName, tableName: tblName }));
+    await this.#pool.call(
+      addPartitions,
+      { request: { dbName, tblName, parts, ifNotExists: true, needResult: false } },
+      signal,
+    );
+  }
+
+  /** Ends idle connections at once and those in use with their calls. */
+  close(): void {
+    this.#pool.close();
+  }
+}
+
+/**
+ * At least one value has to be given: any. To a metastore a value is a pattern whose `.` is any character, so what it
+ * gives is checked again, and a limit is for us to keep unless nothing in the values can be a pattern.
+ */
+function wireChoice({ values = [""], limit }: PartitionChoice): { values: readonly string[]; limit: number } {
+  if (limit !== undefined && (limit < 1 || limit > longestLimit)) throw new RangeError(`a limit of ${limit}`);
+  return { values, limit: values.every((value) => plainValue.test(value)) ? (limit ?? -1) : -1 };
+}
+
+function chosen<T>(
+  found: readonly T[],
+  { values = [], limit }: PartitionChoice,
+  valuesOf: (each: T) => readonly string[],
+): readonly T[] {
+  if (values.every((value) => plainValue.test(value))) return found;
+  const isAsked = (has: readonly string[]): boolean =>
+    values.every((value, place) => value === "" || value === has[place]);
+  return found.filter((each) => isAsked(valuesOf(each))).slice(0, limit);
+}

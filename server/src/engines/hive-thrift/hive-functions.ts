@@ -1,0 +1,73 @@
+import { i16, i32, list, optional, required, string, struct } from "./codec/thrift-type.ts";
+import { hiveFunction } from "./hive-function.ts";
+import { addPartitionsRequest, database, partition, table, tableRequest, tablesRequest } from "./hive-structs.ts";
+
+/**
+ * The forms that metastores from 2.3 to 4 share, with the same numbers for the same exceptions. Version 4 has neither
+ * `get_table` nor `get_table_objects_by_name`, and numbers the exceptions of `get_partition_names` otherwise.
+ */
+const ofTable = { dbName: required(1, string), tableName: required(2, string) };
+const someOfTable = { ...ofTable, values: required(3, list(string)), limit: required(4, i16) };
+const readsTable = { 1: "failed", 2: "no-such-object" } as const;
+
+/** The first words of every connection. */
+export const setUgi = hiveFunction(
+  "set_ugi",
+  { userName: required(1, string), groupNames: required(2, list(string)) },
+  list(string),
+  { 1: "failed" },
+);
+
+export const getAllDatabases = hiveFunction("get_all_databases", {}, list(string), { 1: "failed" });
+
+export const getDatabase = hiveFunction("get_database", { name: required(1, string) }, database, {
+  1: "no-such-object",
+  2: "failed",
+});
+
+/** Of a database that is not there: none. */
+export const getAllTables = hiveFunction("get_all_tables", { dbName: required(1, string) }, list(string), {
+  1: "failed",
+});
+
+export const getTable = hiveFunction(
+  "get_table_req",
+  { request: required(1, tableRequest) },
+  struct({ table: required(1, table) }),
+  readsTable,
+);
+
+/** Those that are not there are left out. */
+export const getTables = hiveFunction(
+  "get_table_objects_by_name_req",
+  { request: required(1, tablesRequest) },
+  struct({ tables: required(1, list(table)) }),
+  { 1: "failed", 2: "invalid-operation", 3: "no-such-object" },
+);
+
+export const getPartitionNames = hiveFunction("get_partition_names_ps", someOfTable, list(string), readsTable);
+
+export const getPartitions = hiveFunction("get_partitions_ps", someOfTable, list(partition), readsTable);
+
+/** Those that are not there are left out. */
+export const getPartitionsByNames = hiveFunction(
+  "get_partitions_by_names",
+  { ...ofTable, names: required(3, list(string)) },
+  list(partition),
+  { ...readsTable, 3: "invalid-object" },
+);
+
+export const countPartitions = hiveFunction(
+  "get_num_partitions_by_filter",
+  { ...ofTable, filter: required(3, string) },
+  i32,
+  readsTable,
+);
+
+export const addPartitions = hiveFunction(
+  "add_partitions_req",
+  { request: required(1, addPartitionsRequest) },
+  struct({ partitions: optional(1, list(partition)) }),
+  { 1: "invalid-object", 2: "already-exists", 3: "failed" },
+  "write",
+);

@@ -1,0 +1,32 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { noValue, parsePartitionName, partitionName } from "./partition-name.ts";
+
+// That a metastore names them so, too, is proven in `hive-metastore/hive-client.test.ts`.
+test("a name is read as what it was made of", () => {
+  const text = fc.string({ unit: "binary", minLength: 1, maxLength: 20 });
+  const parts = fc.array(fc.record({ column: text.map((column) => column.toLowerCase()), value: text }), {
+    minLength: 1,
+  });
+  fc.assert(
+    fc.property(parts, (given) => {
+      expect(parsePartitionName(partitionName(given))).toEqual(given);
+    }),
+  );
+});
+
+test("an empty value is none; columns are in lower case", () => {
+  expect(partitionName([{ column: "Day", value: "" }])).toBe(`day=${noValue}`);
+});
+
+test.each(["", "day", "day=", "=1", "day=1/", "day=1//hour=2", "/day=1"])("%j is no name", (name) => {
+  expect(parsePartitionName(name)).toBeUndefined();
+});
+
+test("what is no escape means itself", () => {
+  expect(parsePartitionName("a=100%/b=%zz/c=%2f%2F")).toEqual([
+    { column: "a", value: "100%" },
+    { column: "b", value: "%zz" },
+    { column: "c", value: "//" },
+  ]);
+});

@@ -1,0 +1,73 @@
+import { bool, required, string } from "../../src/engines/hive-thrift/codec/thrift-type.ts";
+import { ConnectionPool, type PoolOptions } from "../../src/engines/hive-thrift/connection-pool.ts";
+import { hiveFunction } from "../../src/engines/hive-thrift/hive-function.ts";
+import {
+  database,
+  table,
+  type HiveDatabase,
+  type HiveStorage,
+  type HiveTable,
+} from "../../src/engines/hive-thrift/hive-structs.ts";
+
+/** What only tests ask of a metastore. */
+const failures = { 1: "already-exists", 2: "invalid-object", 3: "failed" } as const;
+const createDatabase = hiveFunction("create_database", { database: required(1, database) }, null, failures, "write");
+const createTable = hiveFunction(
+  "create_table",
+  { table: required(1, table) },
+  null,
+  { ...failures, 4: "no-such-object" },
+  "write",
+);
+const dropDatabase = hiveFunction(
+  "drop_database",
+  { name: required(1, string), withFiles: required(2, bool), withTables: required(3, bool) },
+  null,
+  { 1: "no-such-object", 2: "invalid-operation", 3: "failed" },
+  "write",
+);
+
+export class HiveWriter {
+  readonly #pool: ConnectionPool;
+
+  constructor(options: PoolOptions) {
+    this.#pool = new ConnectionPool(options);
+  }
+
+  async createDatabase(database: HiveDatabase): Promise<void> {
+    await this.#pool.call(createDatabase, { database }, soon());
+  }
+
+  async createTable(table: HiveTable): Promise<void> {
+    await this.#pool.call(createTable, { table }, soon());
+  }
+
+  async dropDatabase(name: string): Promise<void> {
+    await this.#pool.call(dropDatabase, { name, withFiles: true, withTables: true }, soon());
+  }
+
+  close(): void {
+    this.#pool.close();
+  }
+}
+
+/** Of a table of text. */
+export function textStorage(cols: HiveStorage["cols"]): HiveStorage {
+  return {
+    cols,
+    inputFormat: "org.apache.hadoop.mapred.TextInputFormat",
+    outputFormat: "org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat",
+    numBuckets: -1,
+    serdeInfo: {
+      serializationLib: "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe",
+      parameters: new Map([["field.delim", "\t"]]),
+    },
+    bucketCols: [],
+    sortCols: [],
+    parameters: new Map(),
+  };
+}
+
+function soon(): AbortSignal {
+  return AbortSignal.timeout(20_000);
+}
