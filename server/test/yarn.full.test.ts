@@ -65,9 +65,8 @@ describe.skipIf(sparkIsMissing)("on a YARN cluster that the operator has named",
     const confs = {
       mini: addConf("mini", { "spark-defaults.conf": defaults }),
       bare: addConf("bare", { "spark-defaults.conf": defaults.replace(/^spark\.yarn\.jars.*$/m, "") }),
-      away: addConf("away", {
-        "yarn-site.xml": readConf("yarn-site.xml").replaceAll(/>[\w.]+:\d+</g, ">127.0.0.1:1<"),
-      }),
+      away: addConf("away", { "yarn-site.xml": nobodyThere("yarn-site.xml") }),
+      fileless: addConf("fileless", { "core-site.xml": nobodyThere("core-site.xml") }),
     };
     database = await cloneDatabase();
     writeKeys(join(folder, "keys"), [newKey([])]);
@@ -92,7 +91,8 @@ describe.skipIf(sparkIsMissing)("on a YARN cluster that the operator has named",
     rmSync(folder, { recursive: true, force: true });
   }, 120_000);
 
-  const readConf = (name: string): string => readFileSync(join(yarn.confFolder, name), "utf8");
+  const nobodyThere = (name: string): string =>
+    readFileSync(join(yarn.confFolder, name), "utf8").replaceAll(/[\w.]+:\d+</g, "127.0.0.1:1<");
 
   function addConf(name: string, files: Record<string, string>): string {
     const conf = join(folder, name);
@@ -166,11 +166,15 @@ describe.skipIf(sparkIsMissing)("on a YARN cluster that the operator has named",
     await expect.poll(running, PATIENCE).toEqual([]);
   });
 
-  it("that does not answer a command ends as an error that says so", async () => {
+  it("of which a part does not answer a command ends as an error that says so", async () => {
     const program = await submit("away", { language: "python", program: "print(1)" });
     const query = await submit("away", { sql: "select 1" });
-    const reason = /the ResourceManager of YARN does not answer: .*:1 failed on connection exception/;
+    const withoutFiles = await submit("fileless", { language: "python", program: "print(1)" });
+    const refused = ".*:1 failed on connection exception";
+    const reason = new RegExp(`the ResourceManager of YARN does not answer: ${refused}`);
     expect(await endOf(program, "error")).toMatch(reason);
     expect(await endOf(query, "error")).toMatch(reason);
+    const other = new RegExp(`the file system of YARN cannot be used: ${refused}`);
+    expect(await endOf(withoutFiles, "error")).toMatch(other);
   });
 });
