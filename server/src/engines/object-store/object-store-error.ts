@@ -13,7 +13,7 @@
  * | `not-text` | not UTF-8 |
  * | `no-space` | the store is full |
  * | `bad-request` | the store understood and refuses |
- * | `bad-response` | what answers there does not speak S3 |
+ * | `bad-response` | what answers there does not speak as such a store |
  */
 export type ObjectStoreErrorKind =
   | "bad-uri"

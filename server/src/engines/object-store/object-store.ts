@@ -2,9 +2,8 @@ import type { FileHandle } from "node:fs/promises";
 import type { Readable } from "node:stream";
 
 /**
- * One interface over the places objects are kept: S3 (`s3-store.ts`), folders of this machine (`file-store.ts`) and, by
- * the same shape, WebHDFS. A leaf library: whose bucket it is, and which credentials open it, the caller knows. Objects
- * are named by URIs whose keys are taken literally, never percent-decoded; every failure is an `ObjectStoreError`,
+ * One interface over the places objects are kept: S3 (`s3-store.ts`), HDFS (`hdfs-store.ts`) and folders of this machine
+ * (`file-store.ts`). A leaf library: whose bucket it is, and which credentials open it, the caller knows. Objects are named by URIs whose keys are taken literally, never percent-decoded; every failure is an `ObjectStoreError`,
  * except that of an aborted signal, which is the signal's own reason, and that of a body given to `put`.
  */
 export interface ObjectStore {
@@ -13,8 +12,8 @@ export interface ObjectStore {
   /** All or nothing: a reader sees the old object or the whole new one. Holds few parts in memory, whatever the size. */
   put(uri: string, body: ObjectBody, options?: PutOptions): Promise<void>;
   /**
-   * Every object whose key begins with the given one; no folders, only objects. S3 and files come in the byte order of
-   * their keys; some stores that speak S3 sort folder by folder.
+   * Every object whose key begins with the given one; no folders, only objects. S3, HDFS and files come in the byte
+   * order of their keys; some stores that speak S3 sort folder by folder.
    */
   list(prefixUri: string, options?: ListOptions): AsyncIterable<ObjectEntry>;
   /** What is not there is deleted already. */

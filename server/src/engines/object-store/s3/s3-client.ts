@@ -3,9 +3,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import aws4 from "aws4";
 import type { Dispatcher } from "undici";
 import type { Clock } from "../../../lib/clock.ts";
-import { ObjectStoreError } from "../object-store-error.ts";
+import { failureOfConnection, type Failure } from "../connection-failure.ts";
+import { readLimited } from "../read-limited.ts";
 import { queryText, s3Address, type S3Place } from "./s3-address.ts";
-import { failureOfConnection, failureOfStatus, type Failure } from "./s3-failure.ts";
+import { failureOfStatus } from "./s3-failure.ts";
 import { parseErrorCode } from "./s3-xml.ts";
 
 export interface S3Credentials {
@@ -132,17 +133,6 @@ export class S3Client {
 async function sha256Hex(body: Buffer): Promise<string> {
   // Off the main thread: a part is megabytes. A Buffer of ours never lies on shared memory.
   return Buffer.from(await webcrypto.subtle.digest("SHA-256", body as Uint8Array<ArrayBuffer>)).toString("hex");
-}
-
-async function readLimited(body: S3Response["body"], limitBytes: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > limitBytes) throw new ObjectStoreError("bad-response", `the answer is over ${limitBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 /** S3 says where a bucket lies when it was asked in the wrong region. */

@@ -1,10 +1,10 @@
-import type { FileHandle } from "node:fs/promises";
 import { addAbortSignal, Readable } from "node:stream";
+import { filePieces } from "../file-pieces.ts";
 import type { ObjectBody, PutOptions } from "../object-store.ts";
+import { unreadable } from "../connection-failure.ts";
 import { ObjectStoreError } from "../object-store-error.ts";
 import type { ObjectUri } from "../object-uri.ts";
 import type { S3Call, S3Client, S3Response } from "./s3-client.ts";
-import { unreadable } from "./s3-failure.ts";
 import { formatPartList, parseErrorCode, parseUploadId } from "./s3-xml.ts";
 
 /**
@@ -18,7 +18,6 @@ export interface UploadLimits {
 }
 
 const mostParts = 10_000;
-const FILE_PIECE_BYTES = 1024 * 1024;
 
 type Target = Pick<S3Call, "bucket" | "key" | "subject" | "signal">;
 type UploadCall = Target & { query: { uploadId: string } };
@@ -30,7 +29,9 @@ export async function upload(
   options: PutOptions & UploadLimits & { subject: string },
 ): Promise<void> {
   const body =
-    given instanceof Readable || Buffer.isBuffer(given) ? given : Readable.from(piecesOf(given), { objectMode: false });
+    given instanceof Readable || Buffer.isBuffer(given)
+      ? given
+      : Readable.from(filePieces(given), { objectMode: false });
   const { subject, signal, contentType, partSizeBytes } = options;
   const call = { bucket, key, subject, signal };
   const headers = contentType === undefined ? {} : { "content-type": contentType };
@@ -46,16 +47,6 @@ export async function upload(
     throw error;
   } finally {
     await parts.return(undefined);
-  }
-}
-
-/** Not the handle's own stream: the handle would not close before that one is destroyed. */
-async function* piecesOf(file: FileHandle): AsyncGenerator<Buffer> {
-  for (let at = 0; ;) {
-    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(FILE_PIECE_BYTES), 0, FILE_PIECE_BYTES, at);
-    if (bytesRead === 0) return;
-    at += bytesRead;
-    yield buffer.subarray(0, bytesRead);
   }
 }
 

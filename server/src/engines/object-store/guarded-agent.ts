@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { Agent, buildConnector } from "undici";
-import { guardedLookup, type CheckAddress } from "../../../lib/guarded-lookup.ts";
-import { ObjectStoreError } from "../object-store-error.ts";
+import { guardedLookup, type CheckAddress } from "../../lib/guarded-lookup.ts";
+import { ObjectStoreError } from "./object-store-error.ts";
 
 export interface AgentLimits {
   connectTimeoutMs: number;
@@ -16,10 +16,10 @@ export interface AgentLimits {
  * very connection, so a name that changes between check and use gains nothing; one refused address refuses the name.
  */
 export function guardedAgent(checkAddress: CheckAddress, limits: AgentLimits): Agent {
-  const lookup = guardedLookup(checkAddress, refused);
+  const lookup = guardedLookup(checkAddress, refusedAddress);
   const connectTo = buildConnector({ timeout: limits.connectTimeoutMs, lookup, allowH2: false });
   return new Agent({
-    allowH2: false, // S3 is spoken in HTTP/1.1; one slow body shall not hold up the others of its connection
+    allowH2: false, // one slow body shall not hold up the others of its connection
     connections: limits.maxConnections,
     headersTimeout: limits.headersTimeoutMs,
     bodyTimeout: limits.bodyIdleTimeoutMs,
@@ -28,11 +28,11 @@ export function guardedAgent(checkAddress: CheckAddress, limits: AgentLimits): A
       const host = options.hostname.replace(/^\[(.*)\]$/, "$1");
       const refusal = isIP(host) === 0 ? null : checkAddress(host);
       if (refusal === null) connectTo(options, callback);
-      else callback(refused(refusal), null);
+      else callback(refusedAddress(refusal), null);
     },
   });
 }
 
-function refused(refusal: string): ObjectStoreError {
+export function refusedAddress(refusal: string): ObjectStoreError {
   return new ObjectStoreError("refused-address", `the address of the object store ${refusal}`);
 }

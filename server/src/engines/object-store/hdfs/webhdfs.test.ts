@@ -1,0 +1,219 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { afterEach, describe, expect, test } from "vitest";
+import { addressRefusal } from "../../../lib/network-policy.ts";
+import type { ObjectStore } from "../object-store.ts";
+import { hdfsStore, type HdfsStoreOptions } from "./hdfs-store.ts";
+
+type Serve = (request: IncomingMessage, response: ServerResponse, operation: string) => void;
+
+const opened: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const each of opened.splice(0)) await each.close();
+});
+
+async function listen(serve: Serve): Promise<string> {
+  const server: Server = createServer((request, response) => {
+    serve(request, response, new URL(request.url ?? "", "http://here").searchParams.get("op") ?? "");
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  opened.push({ close: () => server.closeAllConnections() }, server);
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`;
+}
+
+function storeAt(address: string, changes: Partial<HdfsStoreOptions> = {}): ObjectStore {
+  const store = hdfsStore({ address, user: "us", checkAddress: () => null, retries: 0, ...changes });
+  opened.push({ close: () => store.close() });
+  return store;
+}
+
+const status = (changes: Record<string, unknown> = {}): string =>
+  JSON.stringify({ FileStatus: { pathSuffix: "", type: "FILE", length: 5, modificationTime: 1, ...changes } });
+const remote = (exception: string): string => JSON.stringify({ RemoteException: { exception, message: "secret" } });
+
+/** A NameNode that sends everything but questions elsewhere. */
+const nameNode =
+  (target: string): Serve =>
+  (_, response, operation) => {
+    if (operation === "GETFILESTATUS") response.end(status());
+    else response.writeHead(307, { location: target }).end();
+  };
+
+describe("where HDFS sends us on to", () => {
+  test("is connected to under the same check as HDFS itself, to read and to write", async () => {
+    const reached: string[] = [];
+    const dataNode = await listen((request, response, operation) => {
+      reached.push(operation);
+      request.resume().once("end", () => response.end("hello"));
+    });
+    const elsewhere = new URL(dataNode);
+    elsewhere.hostname = "localhost";
+    const target = `${elsewhere.origin}/webhdfs/v1/f`;
+    const name = await listen(nameNode(`${target}?op=OPEN`));
+    const check: string[] = [];
+    const allowed = storeAt(name, { checkAddress: (address) => (check.push(address), null) });
+    await expect(allowed.get("hdfs:///f").then(({ body }) => body.toArray())).resolves.toHaveLength(1);
+    expect(reached).toEqual(["OPEN"]);
+    expect(check.length).toBeGreaterThanOrEqual(2);
+
+    // The first connection passes, whatever comes after it does not.
+    let asked = 0;
+    const once = storeAt(name, {
+      checkAddress: (address) => (asked++ === 0 ? null : (addressRefusal(address, []) ?? null)),
+    });
+    await expect(once.get("hdfs:///f")).rejects.toMatchObject({ kind: "refused-address" });
+    await expect(once.put("hdfs:///f", Buffer.from("x"))).rejects.toMatchObject({ kind: "refused-address" });
+    expect(reached).toEqual(["OPEN"]);
+  });
+
+  test.each([
+    "https://127.0.0.1:1/webhdfs/v1/f",
+    "file:///etc/passwd",
+    "http://user@127.0.0.1:1/webhdfs/v1/f",
+    "http://127.0.0.1:1/latest/meta-data",
+    "/webhdfs/v1/f",
+    "",
+  ])("has to be its own kind: %j is not followed", async (target) => {
+    const store = storeAt(await listen(nameNode(target)));
+    await expect(store.get("hdfs:///f")).rejects.toMatchObject({ kind: "bad-response" });
+    await expect(store.put("hdfs:///f", Buffer.from("x"))).rejects.toMatchObject({ kind: "bad-response" });
+  });
+
+  test("does not send us on again", async () => {
+    let asked = 0;
+    const target = await listen((_, response) => {
+      asked += 1;
+      response.writeHead(307, { location: `${target}/webhdfs/v1/f` }).end();
+    });
+    const store = storeAt(await listen(nameNode(`${target}/webhdfs/v1/f`)));
+    await expect(store.get("hdfs:///f")).rejects.toMatchObject({ kind: "bad-response" });
+    expect(asked).toBe(1);
+  });
+});
+
+test("an address that may not be reached is not", async () => {
+  const address = await listen((_, response) => response.end(status()));
+  const store = storeAt(address, { checkAddress: (literal) => addressRefusal(literal, []) ?? null });
+  await expect(store.stat("hdfs:///f")).rejects.toMatchObject({ kind: "refused-address" });
+});
+
+describe("what HDFS says", () => {
+  test.each([
+    ["missing", 404, remote("FileNotFoundException")],
+    ["denied", 403, remote("AccessControlException")],
+    ["denied", 401, "<html>"],
+    ["unreachable", 403, remote("StandbyException")],
+    ["no-space", 403, remote("DSQuotaExceededException")],
+    ["bad-request", 403, remote("IOException")],
+    ["bad-request", 400, remote("IllegalArgumentException")],
+    ["unreachable", 500, ""],
+    ["missing", 404, `{"RemoteException":{"exception":"root:x:0"}}`],
+    ["bad-response", 200, ""],
+    ["bad-response", 200, "<html>"],
+    ["bad-response", 200, "{}"],
+    ["bad-response", 200, status({ length: "5" })],
+    ["bad-response", 200, status({ length: -1 })],
+    ["bad-response", 200, `{"FileStatus":${"[".repeat(10_000)}`],
+    ["bad-response", 200, " ".repeat(5 * 1024 * 1024)],
+  ])("is %s after %i, and none of its own words are told", async (kind, code, body) => {
+    const store = storeAt(await listen((_, response) => response.writeHead(code).end(body)));
+    const failure = await store.stat("hdfs://nn:8020/f").catch((error: unknown) => error);
+    expect(failure).toMatchObject({ name: "ObjectStoreError", kind });
+    expect(String(failure)).not.toMatch(/secret|root|html/);
+  });
+
+  test("false with status 200 is a refusal", async () => {
+    const data = await listen((request, response) => request.resume().once("end", () => response.writeHead(201).end()));
+    const name = await listen((_, response, operation) => {
+      if (operation === "CREATE") response.writeHead(307, { location: `${data}/webhdfs/v1/f` }).end();
+      else response.end(JSON.stringify({ boolean: false }));
+    });
+    await expect(storeAt(name).put("hdfs:///f", Buffer.from("x"))).rejects.toMatchObject({ kind: "bad-request" });
+  });
+
+  test("a read is tried again after what may pass, a write is not", async () => {
+    const calls: string[] = [];
+    const store = storeAt(
+      await listen((_, response, operation) => {
+        calls.push(operation);
+        if (operation === "GETFILESTATUS" && calls.length > 1) response.end(status());
+        else response.writeHead(503).end();
+      }),
+      { retries: 1 },
+    );
+    expect(await store.stat("hdfs:///f")).toMatchObject({ size: 5 });
+    await expect(store.put("hdfs:///f", Buffer.from("x"))).rejects.toMatchObject({ kind: "unreachable" });
+    expect(calls).toEqual(["GETFILESTATUS", "GETFILESTATUS", "CREATE", "DELETE"]);
+  });
+
+  test("fewer or more bytes than were asked for are not taken for the file", async () => {
+    const store = storeAt(
+      await listen((_, response, operation) => response.end(operation === "OPEN" ? "hello world" : status())),
+    );
+    await expect(store.get("hdfs:///f")).rejects.toMatchObject({ kind: "bad-response" });
+  });
+
+  test("nothing in time is unreachable, and a caller who calls it off gets its own reason", async () => {
+    const store = storeAt(await listen(() => undefined), { headersTimeoutMs: 100 });
+    await expect(store.stat("hdfs:///f")).rejects.toMatchObject({ kind: "unreachable" });
+    await expect(store.stat("hdfs:///f", { signal: AbortSignal.abort(new Error("off")) })).rejects.toThrow("off");
+  });
+});
+
+describe("a body on its way", () => {
+  const calls: string[] = [];
+  const writing = async (serve: Serve): Promise<ObjectStore> => {
+    calls.length = 0;
+    const data = await listen(serve);
+    return storeAt(
+      await listen((_, response, operation) => {
+        calls.push(operation);
+        if (operation === "CREATE") response.writeHead(307, { location: `${data}/webhdfs/v1/f` }).end();
+        else response.end(JSON.stringify({ boolean: true }));
+      }),
+    );
+  };
+  const endless = (): Readable => Readable.from(Array(1000).fill(Buffer.alloc(64 * 1024)));
+
+  test("that fails fails the write with its own reason, and nothing stays", async () => {
+    const store = await writing((request) => request.on("error", () => undefined).resume());
+    const body = Readable.from(
+      (async function* () {
+        yield Buffer.from("x");
+        throw new Error("the source is gone");
+      })(),
+    );
+    await expect(store.put("hdfs:///f", body)).rejects.toThrow("the source is gone");
+    expect(calls).toEqual(["CREATE", "DELETE"]);
+    const gone = Readable.from([]);
+    gone.destroy(new Error("gone before"));
+    await expect(store.put("hdfs:///f", gone)).rejects.toThrow("gone before");
+  });
+
+  test("whose connection breaks is no failure of its own, and is not read on", async () => {
+    const store = await writing((request) => request.once("data", () => request.socket.resetAndDestroy()));
+    const body = endless();
+    await expect(store.put("hdfs:///f", body)).rejects.toMatchObject({ kind: "unreachable" });
+    expect([body.destroyed, calls]).toEqual([true, ["CREATE", "DELETE"]]);
+  });
+
+  test("is called off with the caller's reason", async () => {
+    const off = new AbortController();
+    const store = await writing((request) => {
+      request.on("error", () => undefined).once("data", () => off.abort(new Error("no longer")));
+    });
+    const body = endless();
+    await expect(store.put("hdfs:///f", body, { signal: off.signal })).rejects.toThrow("no longer");
+    expect([body.destroyed, calls]).toEqual([true, ["CREATE", "DELETE"]]);
+  });
+});
+
+test.each(["hdfs:///", "hdfs:///a/", "hdfs:///a/../b", "hdfs:///..", "hdfs:///.put-0123456789abcdef", "s3://b/k"])(
+  "%s names no file",
+  async (uri) => {
+    await expect(storeAt("http://127.0.0.1:1").stat(uri)).rejects.toMatchObject({ kind: "bad-uri" });
+  },
+);

@@ -1,0 +1,138 @@
+import { open, writeFile } from "node:fs/promises";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { startMiniHdfs, type MiniHdfs } from "./mini-hadoop/mini-hadoop.ts";
+import { findSparkHome, SET_UP_MS, sparkIsMissing } from "./support/connect-server.ts";
+import { getText } from "../src/engines/object-store/get-text.ts";
+import type { ObjectEntry, ObjectStore } from "../src/engines/object-store/object-store.ts";
+import { hdfsStore } from "../src/engines/object-store/hdfs/hdfs-store.ts";
+
+const MiB = 1024 * 1024;
+
+// Says so when it is left out: Java or Python is not on this machine.
+describe.skipIf(sparkIsMissing)("a real HDFS", () => {
+  let hdfs: MiniHdfs;
+  let store: ObjectStore;
+
+  beforeAll(async () => {
+    const { cacheDir } = inject("postgres");
+    hdfs = await startMiniHdfs(await findSparkHome(cacheDir), cacheDir);
+    const address = hdfs.webHdfs.replace("/webhdfs/v1", "");
+    store = hdfsStore({ address, user: "us", checkAddress: () => null, retries: 0 });
+  }, SET_UP_MS);
+
+  afterAll(async () => {
+    await store?.close();
+    await hdfs?.stop();
+  });
+
+  const at = (path: string): string => `hdfs://nn:8020${path}`;
+
+  test("gives a file back as it was put, whole and in part", async () => {
+    await store.put(at("/a/range"), Buffer.from("0123456789"));
+    const { body, size, modifiedAt, etag } = await store.get(at("//a//range"));
+    expect((await buffer(body)).toString()).toBe("0123456789");
+    expect(await store.stat(at("/a/range"))).toEqual({ size, modifiedAt, etag });
+    expect([size, etag]).toEqual([10, null]);
+    expect(Math.abs(Date.now() - modifiedAt.getTime())).toBeLessThan(60_000);
+    const part = async (offset: number, length?: number): Promise<string> =>
+      (await buffer((await store.get(at("/a/range"), { range: { offset, length } })).body)).toString();
+    expect([await part(2, 3), await part(7), await part(8, 100)]).toEqual(["234", "789", "89"]);
+    await expect(part(10)).rejects.toMatchObject({ kind: "bad-range" });
+  });
+
+  test("replaces a file as a whole, and takes streams and open files", async () => {
+    await store.put(at("/a/new"), Buffer.from("old"));
+    await store.put(at("/a/new"), Readable.from([Buffer.from("new "), Buffer.from("text")]));
+    expect(await getText(store, at("/a/new"), 100)).toBe("new text");
+    const folder = mkdtempSync(join(tmpdir(), "headgate-hdfs-"));
+    await writeFile(join(folder, "f"), Buffer.alloc(3 * MiB, "x"));
+    const file = await open(join(folder, "f"));
+    try {
+      await store.put(at("/a/new"), file);
+    } finally {
+      await file.close();
+      rmSync(folder, { recursive: true });
+    }
+    expect((await store.stat(at("/a/new"))).size).toBe(3 * MiB);
+    await store.put(at("/a/empty"), Readable.from([]));
+    expect(await getText(store, at("/a/empty"), 0)).toBe("");
+  });
+
+  test("keeps the old file when the new one breaks off, and nothing beside it", async () => {
+    await store.put(at("/broken/f"), Buffer.from("old"));
+    const body = Readable.from(
+      (async function* () {
+        yield Buffer.alloc(MiB);
+        throw new Error("the source is gone");
+      })(),
+    );
+    await expect(store.put(at("/broken/f"), body)).rejects.toThrow("the source is gone");
+    expect(await getText(store, at("/broken/f"), 100)).toBe("old");
+    const left = (await (await fetch(`${hdfs.webHdfs}/broken?op=LISTSTATUS`)).json()) as {
+      FileStatuses: { FileStatus: { pathSuffix: string }[] };
+    };
+    expect(left.FileStatuses.FileStatus.map(({ pathSuffix }) => pathSuffix)).toEqual(["f"]);
+  });
+
+  test.each(["with space", "a+b", "100%25", "ünï/🎉.txt", "q?x=1&y#z", "!'()*;@$,=~", "<&>\"'", "day=2026-01-31%3A"])(
+    "knows a file under the name %j",
+    async (name) => {
+      const uri = at(`/odd/${name}`);
+      await store.put(uri, Buffer.from(name));
+      expect(await getText(store, uri, 100)).toBe(name);
+      expect((await all(store.list(uri))).map(({ uri }) => uri)).toEqual([uri]);
+      await store.delete(uri);
+      await expect(store.stat(uri)).rejects.toMatchObject({ kind: "missing" });
+    },
+  );
+
+  test("refuses a name with a colon, and writes where a folder is", async () => {
+    await expect(store.put(at("/odd/a:b"), Buffer.from("x"))).rejects.toMatchObject({ kind: "bad-request" });
+    await store.put(at("/full/f"), Buffer.from("x"));
+    await expect(store.put(at("/full"), Buffer.from("x"))).rejects.toMatchObject({ kind: "bad-request" });
+    expect(await getText(store, at("/full/f"), 10)).toBe("x");
+  });
+
+  test("deletes once and again, and no folder", async () => {
+    await store.put(at("/gone/f"), Buffer.from("x"));
+    await store.delete(at("/gone/f"));
+    await store.delete(at("/gone/f"));
+    await expect(store.get(at("/gone/f"))).rejects.toMatchObject({ kind: "missing" });
+    await expect(store.delete(at("/gone"))).rejects.toMatchObject({ kind: "bad-request" });
+    await expect(store.get(at("/gone"))).rejects.toMatchObject({ kind: "missing" });
+    expect((await fetch(`${hdfs.webHdfs}/gone?op=GETFILESTATUS`)).status).toBe(200);
+  });
+
+  test("lists in byte order, from a prefix, behind a key, no more than asked for", async () => {
+    const paths = ["a-x", "a.b", "a/1", "a/2/3", "a1", "b", "Z", "é"].map((name) => `/list/${name}`);
+    await Promise.all(paths.map((path) => store.put(at(path), Buffer.from(path))));
+    const sorted = paths.toSorted((a, b) => Buffer.from(a).compare(Buffer.from(b)));
+    const keys = async (listed: AsyncIterable<ObjectEntry>): Promise<string[]> =>
+      (await all(listed)).map(({ key }) => key);
+    expect(await keys(store.list(at("/list/")))).toEqual(sorted);
+    expect(await keys(store.list(at("/list/a"), { maxKeys: 4 }))).toEqual(sorted.slice(1, 5));
+    expect(await keys(store.list(at("/list/"), { after: "/list/a/1" }))).toEqual(sorted.slice(4));
+    expect(await keys(store.list(at("/list/a/2")))).toEqual(["/list/a/2/3"]);
+    expect(await keys(store.list(at("/nothing/here")))).toEqual([]);
+    expect(await keys(store.list(at("/list/b/")))).toEqual([]);
+    const [first] = await all(store.list(at("/list/Z")));
+    expect(first).toMatchObject({ uri: at("/list/Z"), size: 7, etag: null });
+  });
+
+  test("lists a folder of more files than an answer holds", async () => {
+    const names = Array.from({ length: 1200 }, (_, n) => `/many/${String(n).padStart(5, "0")}`);
+    for (let n = 0; n < names.length; n += 16) {
+      await Promise.all(names.slice(n, n + 16).map((name) => store.put(at(name), Buffer.alloc(0))));
+    }
+    expect((await all(store.list(at("/many/")))).map(({ key }) => key)).toEqual(names);
+  });
+});
+
+async function all(entries: AsyncIterable<ObjectEntry>): Promise<ObjectEntry[]> {
+  return Array.fromAsync(entries);
+}
