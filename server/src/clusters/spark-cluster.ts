@@ -4,8 +4,7 @@ import { networkInterfaces } from "node:os";
 import { isLoopback } from "../lib/network-policy.ts";
 import type { Database } from "../db/database.ts";
 import { POOLS_PROPERTY, poolsProperty } from "../engines/connect-server/fair-pools.ts";
-import type { Contribution } from "../engines/spark-home/contribution.ts";
-import type { SparkConfig } from "../engines/spark-submit/spark-config.ts";
+import type { ContributedPart, Contribution } from "../engines/spark-home/contribution.ts";
 import { Fault } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import { openToken } from "./cluster-token.ts";
@@ -22,7 +21,7 @@ export function sparkCluster(
   db: Database,
   keys: KeyRing,
   rules: EngineRules,
-): (accountId: number, clusterId: number) => Promise<Partial<Contribution>> {
+): (accountId: number, clusterId: number) => Promise<ContributedPart> {
   return async (accountId, clusterId) => {
     const cluster = await findCluster(db.accountReader(accountId), { id: clusterId, name: null });
     if (cluster === undefined) throw new Fault("invalid", "its cluster was deleted");
@@ -36,17 +35,12 @@ export function sparkCluster(
       engine.type === "yarn"
         ? yarnPlace(await readHadoopConf(engine.hadoopConf, rules.hadoopConfs))
         : placeOf(engine, addresses.every(isLoopback));
-    const { defaults, ...contribution } = place;
     const named = Object.keys(pools).length === 0 ? {} : { [POOLS_PROPERTY]: poolsProperty(pools) };
-    return { ...contribution, properties: { ...defaults, ...sparkConfig, ...place.properties, ...named } };
+    return { ...place, properties: { ...sparkConfig, ...place.properties, ...named } };
   };
 }
 
-interface Place
-  extends Pick<Contribution, "properties">, Partial<Pick<Contribution, "env" | "classPath" | "readOnly">> {
-  /** What the cluster's own configuration may say otherwise. */
-  readonly defaults?: SparkConfig;
-}
+type Place = Pick<Contribution, "properties"> & Pick<ContributedPart, "defaults" | "env" | "classPath" | "readOnly">;
 
 /** Executors elsewhere have to reach the driver; on loopback nobody else shall. */
 function openNetwork() {
@@ -68,7 +62,8 @@ function yarnPlace({ folder, sparkDefaults }: HadoopConf): Place {
   const { "spark.driver.bindAddress": bindAddress } = { ...network, ...sparkDefaults };
   return {
     defaults: { ...network, ...sparkDefaults },
-    properties: { "spark.master": "yarn" },
+    // In the other mode the driver would leave its sandbox, and with it our output, timeout and cancel.
+    properties: { "spark.master": "yarn", "spark.submit.deployMode": "client" },
     env: { HADOOP_CONF_DIR: folder, SPARK_LOCAL_IP: bindAddress },
     classPath: [folder],
     readOnly: [folder],

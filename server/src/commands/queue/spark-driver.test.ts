@@ -46,11 +46,17 @@ test("an R program on a node without R ends as an error that says what to instal
   expect((await account.get(`/commands/${id}/attempts`)).attempts).toHaveLength(1);
 });
 
+interface LineOptions {
+  hadoopConfs?: ReadonlyMap<string, string>;
+  /** Properties of its storage and its catalog. */
+  ofAccount?: Record<string, string>;
+}
+
 /** What would be started for a Python program of a cluster that was made by the interface. */
 async function lineOn(
   engine: object,
   sparkConfig: object = { "spark.executor.instances": "3" },
-  hadoopConfs = given.app.services.config.hadoopConfs,
+  { hadoopConfs = given.app.services.config.hadoopConfs, ofAccount = {} }: LineOptions = {},
 ) {
   const account = await given.account();
   const body = { labels: ["there"], engine, spark_config: sparkConfig };
@@ -58,7 +64,7 @@ async function lineOn(
   const { db, keys, config } = given.app.services;
   const clusterOf = sparkCluster(db, keys, { ...config, hadoopConfs });
   const driver = sparkDriver({ current: () => ({ state: "ready", detail: "", home }) }, async (place) =>
-    mergeContributions([await clusterOf(place.accountId, place.clusterId)]),
+    mergeContributions([{ properties: ofAccount }, await clusterOf(place.accountId, place.clusterId)]),
   );
   const { accountId } = account;
   const command = { id: 7, accountId, clusterId, appId: null, pool: null, commandType: "SparkCommand" };
@@ -77,6 +83,10 @@ async function lineOn(
   const lines = (files["spark.properties"] ?? "").split("\n").map((line) => line.split(/=(.*)/));
   const properties = Object.fromEntries(lines.map(([key = "", value = ""]) => [key, value]));
   return { argv, env, properties, readOnly, handOver };
+}
+
+function writeDefaults(lines: string[]): void {
+  writeFileSync(join(hadoopConf, "spark-defaults.conf"), lines.join("\n"));
 }
 
 const submission = [
@@ -106,7 +116,7 @@ test("a program on Kubernetes is submitted in client mode to its API server, wit
     "spark.authenticate": "true",
     "spark.ui.enabled": "false",
   });
-  expect(properties).not.toHaveProperty("spark.submit.deployMode");
+  expect(properties).not.toHaveProperty(["spark.submit.deployMode"]);
   expect(env["SPARK_LOCAL_IP"]).toBe("0.0.0.0");
   expect(handOver).toBeUndefined();
 });
@@ -128,7 +138,7 @@ test("a program on YARN has the operator's configuration in its environment, on 
 test("what the operator says of a YARN cluster holds for its programs, where the cluster itself says nothing else", async () => {
   const lines = ["# of this cluster", "spark.driver.host 10.0.0.5", "spark.driver.bindAddress=10.0.0.5"];
   const others = ["spark.executor.instances: 9", "  spark.yarn.queue = etl", "spark.master local", "unknown 1"];
-  writeFileSync(join(hadoopConf, "spark-defaults.conf"), [...lines, ...others].join("\n"));
+  writeDefaults([...lines, ...others]);
   const { env, properties } = await lineOn({ type: "yarn", hadoop_conf: "prod" });
   expect(properties).toMatchObject({
     "spark.driver.host": "10.0.0.5",
@@ -140,12 +150,46 @@ test("what the operator says of a YARN cluster holds for its programs, where the
   expect(env["SPARK_LOCAL_IP"]).toBe("10.0.0.5");
 });
 
+test("what the account or the server decides stays so, whatever the file of a YARN cluster says", async () => {
+  const ofAccount = {
+    "spark.hadoop.fs.s3a.access.key": "own",
+    "spark.hadoop.hive.metastore.uris": "thrift://127.0.0.1:7",
+    "spark.sql.warehouse.dir": "file:/own",
+  };
+  const others = {
+    "spark.authenticate": "false",
+    "spark.eventLog.dir": "hdfs:///logs",
+    "spark.hadoop.fs.s3a.access.key": "common",
+    "spark.hadoop.hive.metastore.sasl.enabled": "true",
+    "spark.hadoop.hive.metastore.uris": "thrift://common:9083",
+    "spark.headgate.metastore.secret": "common",
+    "spark.local.dir": "/mnt/spark",
+    "spark.sql.hive.metastore.version": "2.3.9",
+    "spark.sql.warehouse.dir": "hdfs:///common",
+    "spark.submit.deployMode": "cluster",
+  };
+  const allowed = { "spark.driver.port": "7001", "spark.hadoop.fs.s3a.connection.maximum": "9" };
+  writeDefaults(Object.entries({ ...others, ...allowed }).map((setting) => setting.join(" ")));
+  const { properties } = await lineOn({ type: "yarn", hadoop_conf: "prod" }, {}, { ofAccount });
+  expect(properties).toMatchObject({
+    ...ofAccount,
+    ...allowed,
+    "spark.authenticate": "true",
+    "spark.eventLog.dir": "file:///events",
+    "spark.local.dir": "/work/.spark",
+    "spark.submit.deployMode": "client",
+  });
+  for (const key of ["hadoop.hive.metastore.sasl.enabled", "headgate.metastore.secret", "sql.hive.metastore.version"]) {
+    expect(properties).not.toHaveProperty([`spark.${key}`]);
+  }
+});
+
 test("a Hadoop configuration that the operator has taken away again is named", async () => {
-  await expect(lineOn({ type: "yarn", hadoop_conf: "prod" }, {}, new Map())).rejects.toThrow(
+  await expect(lineOn({ type: "yarn", hadoop_conf: "prod" }, {}, { hadoopConfs: new Map() })).rejects.toThrow(
     "HEADGATE_HADOOP_CONFS has no prod any more",
   );
   const gone = new Map([["prod", join(hadoopConf, "gone")]]);
-  await expect(lineOn({ type: "yarn", hadoop_conf: "prod" }, {}, gone)).rejects.toThrow(
+  await expect(lineOn({ type: "yarn", hadoop_conf: "prod" }, {}, { hadoopConfs: gone })).rejects.toThrow(
     "the folder of prod in HEADGATE_HADOOP_CONFS cannot be read on this node",
   );
 });

@@ -28,12 +28,19 @@ export interface RemoteSpark {
   readonly token: string | undefined;
 }
 
+/** As one part of the product says it, before all of them are put together. */
+export interface ContributedPart extends Partial<Contribution> {
+  /** Properties that count less than those of any part. */
+  readonly defaults?: Contribution["properties"];
+}
+
 export const NOTHING_CONTRIBUTED: Contribution = { properties: {}, classPath: [], env: {}, readOnly: [], writable: [] };
 
-/** Of the same property the later contribution's counts. */
-export function mergeContributions(parts: readonly Partial<Contribution>[]): Contribution {
+/** Of the same property the later part's counts. */
+export function mergeContributions(parts: readonly ContributedPart[]): Contribution {
+  const properties = [...parts.map(({ defaults }) => defaults), ...parts.map((part) => part.properties)];
   return {
-    properties: Object.assign({}, ...parts.map(({ properties }) => properties)) as Record<string, string>,
+    properties: Object.assign({}, ...properties) as Record<string, string>,
     classPath: parts.flatMap(({ classPath = [] }) => classPath),
     env: Object.assign({}, ...parts.map(({ env }) => env)) as Record<string, string>,
     readOnly: parts.flatMap(({ readOnly = [] }) => readOnly),

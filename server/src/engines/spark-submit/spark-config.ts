@@ -1,5 +1,5 @@
 import { invalid } from "../../lib/fault.ts";
-import { checkProperties } from "./submit-rules.ts";
+import { checkProperties, isProtected } from "./submit-rules.ts";
 
 /**
  * A configuration that is kept and applies to many runs, as clusters and apps have one. What the arguments of one
@@ -43,6 +43,25 @@ const decidedElsewhere: Readonly<Record<string, string>> = {
   "spark.submit.deployMode": engine,
 };
 
+/** Of what is protected from tenants: how the machines of a cluster reach this one is its operator's to say. */
+const operatorsNetwork =
+  /^spark\.(blockManager\.port|driver\.(bindAddress|blockManager\.port|host|port)|io\.encryption\..*|network\.crypto\..*)$/;
+/** The catalog is the account's, whichever the cluster has for others. */
+const catalogs = /^spark\.(hadoop\.hive|hive|sql\.hive)\.metastore\./;
+
+/**
+ * What counts of the settings that an operator has for all who use a cluster, often a copy of its own file: what the
+ * server or the account decides is left out, and not refused.
+ */
+export function operatorsPart(settings: SparkConfig): SparkConfig {
+  const counts = (key: string): boolean =>
+    KEY.test(key) &&
+    decidingRule(key) === undefined &&
+    !catalogs.test(key) &&
+    (operatorsNetwork.test(key) || !isProtected(key));
+  return Object.fromEntries(Object.entries(settings).filter(([key]) => counts(key)));
+}
+
 export function checkSparkConfig(config: SparkConfig, field: string): SparkConfig {
   const entries = Object.entries(config);
   if (entries.length > SPARK_CONFIG_KEYS) throw invalid(field, `must have at most ${SPARK_CONFIG_KEYS} keys`);
@@ -58,7 +77,11 @@ function checkKey(key: string, field: string): void {
     const shown = JSON.stringify(key.slice(0, KEY_LENGTH));
     throw invalid(field, `has the key ${shown}, which is no name such as spark.sql.shuffle.partitions`);
   }
-  const rule = Object.keys(decidedElsewhere).find((name) => (name.endsWith(".") ? key.startsWith(name) : key === name));
+  const rule = decidingRule(key);
   if (rule !== undefined) throw invalid(field, `may not set ${key}: ${decidedElsewhere[rule]}`);
   if (SECRET.test(key)) throw invalid(field, `may not set ${key}: a configuration is shown and not encrypted`);
+}
+
+function decidingRule(key: string): string | undefined {
+  return Object.keys(decidedElsewhere).find((name) => (name.endsWith(".") ? key.startsWith(name) : key === name));
 }

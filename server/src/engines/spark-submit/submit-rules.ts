@@ -94,9 +94,12 @@ const protectedProperties = [
   "spark.yarn.tags",
 ];
 
+export function isProtected(key: string): boolean {
+  return protectedProperties.some((name) => (name.endsWith(".") ? key.startsWith(name) : key === name));
+}
+
 function checkProperty(key: string, value: string, field: string): void {
-  const rule = protectedProperties.find((name) => (name.endsWith(".") ? key.startsWith(name) : key === name));
-  if (rule !== undefined) throw invalid(field, `may not set ${key}: the server sets it`);
+  if (isProtected(key)) throw invalid(field, `may not set ${key}: the server sets it`);
   if (key === "spark.submit.deployMode" && value !== "client") {
     throw invalid(field, "may not set the deploy mode: the cluster's label decides where a program runs");
   }
