@@ -58,7 +58,6 @@ export class ConductedRun {
   readonly #command: ClaimedCommand;
   readonly #run: Run;
   readonly #services: ConductServices;
-  readonly #claimedAt = performance.now();
   /** How often it could not begin on this node already. */
   readonly #releases: number;
   readonly #interrupted = new AbortController();
@@ -244,8 +243,7 @@ export class ConductedRun {
   /** Until the check at which it times out. */
   #secondsLeft(): number {
     const { timeoutSeconds, elapsedSeconds } = this.#run;
-    const sinceClaim = (performance.now() - this.#claimedAt) / 1000;
-    return timeoutCheckAt(timeoutSeconds, this.#services.timeoutCheckSeconds) - elapsedSeconds - sinceClaim;
+    return timeoutCheckAt(timeoutSeconds, this.#services.timeoutCheckSeconds) - elapsedSeconds;
   }
 
   /** The store may be away for a while; what happened is written down all the same. Fails only when we stop. */
@@ -266,6 +264,7 @@ export class ConductedRun {
 const NOTHING_DONE = { exitCode: null, outputBytes: 0, logBytes: 0 };
 
 function runOf(command: ClaimedCommand, { filesOf }: ConductServices): Run {
+  const claimedAt = performance.now();
   return {
     command,
     programText: command.programText,
@@ -273,7 +272,9 @@ function runOf(command: ClaimedCommand, { filesOf }: ConductServices): Run {
     attempt: command.attempt,
     fence: command.fence,
     timeoutSeconds: command.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS,
-    elapsedSeconds: command.elapsedSeconds ?? 0,
+    get elapsedSeconds() {
+      return (command.elapsedSeconds ?? 0) + (performance.now() - claimedAt) / 1000;
+    },
     files: filesOf(command).attempt(command.attempt),
   };
 }

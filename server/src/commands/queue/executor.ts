@@ -102,7 +102,7 @@ export interface Run {
   readonly attempt: number;
   readonly fence: number;
   readonly timeoutSeconds: number;
-  /** Since the start of the first attempt. */
+  /** Since the start of the first attempt, at the moment it is asked. */
   readonly elapsedSeconds: number;
   readonly files: AttemptFiles;
 }

@@ -1,12 +1,18 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "pg";
 import { expect, test } from "vitest";
 import { useServer } from "../../../test/support/given.ts";
 import { stubDriver } from "../../../test/support/stub-driver.ts";
 
-/** What a program is made of is known once its account's metastore is up: here that never comes. */
+/** What a program is made of is known once its account's metastore is up: here that comes late, or never. */
 const never = new Promise<never>(() => undefined);
+let prepared: Promise<void> = never;
+const commandLine: typeof stubDriver.commandLine = async (run, place) => {
+  await prepared;
+  return stubDriver.commandLine(run, place);
+};
 const settings = { HEADGATE_TIMEOUT_CHECK_SECONDS: "1" };
-const given = useServer({ settings, driver: { ...stubDriver, commandLine: () => never } });
+const given = useServer({ settings, driver: { ...stubDriver, commandLine } });
 
 const body = { command_type: "SparkCommand", language: "python", program: "true" };
 const PATIENCE = { timeout: 10_000 };
@@ -29,6 +35,15 @@ test("a program that is being prepared times out", async () => {
   expect(await account.get(`/commands/${id}?wait_seconds=10`)).toMatchObject({ status: "error" });
   const { error_log: log } = await account.get(`/commands/${id}/error_logs`);
   expect(log).toContain("timed out: the timeout is 1 s");
+});
+
+test("what its preparation took is not given to a program once more", async () => {
+  prepared = delay(4000);
+  const { account, id } = await submitAndClaim({ timeout: 5, program: "sleep 60" });
+  const { status, start_time: start, end_time: end } = await account.get(`/commands/${id}?wait_seconds=20`);
+  prepared = never;
+  expect(status).toBe("error");
+  expect(Date.parse(end) - Date.parse(start)).toBeLessThan(8000);
 });
 
 test("a program that is being prepared does not keep the server from stopping, and is left to the next", async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { useServer } from "../../../test/support/given.ts";
-import { sparkCluster } from "../../clusters/spark-cluster.ts";
+import { sparkCluster, type SparkClusterRules } from "../../clusters/spark-cluster.ts";
 import { mergeContributions, NOTHING_CONTRIBUTED } from "../../engines/spark-home/contribution.ts";
 import { findR } from "../../engines/spark-home/find-r.ts";
 import { commandFiles } from "../command-files.ts";
@@ -47,7 +47,7 @@ test("an R program on a node without R ends as an error that says what to instal
 });
 
 interface LineOptions {
-  hadoopConfs?: ReadonlyMap<string, string>;
+  rules?: Partial<SparkClusterRules>;
   /** Properties of its storage and its catalog. */
   ofAccount?: Record<string, string>;
 }
@@ -56,13 +56,13 @@ interface LineOptions {
 async function lineOn(
   engine: object,
   sparkConfig: object = { "spark.executor.instances": "3" },
-  { hadoopConfs = given.app.services.config.hadoopConfs, ofAccount = {} }: LineOptions = {},
+  { rules = {}, ofAccount = {} }: LineOptions = {},
 ) {
   const account = await given.account();
   const body = { labels: ["there"], engine, spark_config: sparkConfig };
   const { id: clusterId } = await account.post("/clusters", body);
   const { db, keys, config } = given.app.services;
-  const clusterOf = sparkCluster(db, keys, { ...config, hadoopConfs });
+  const clusterOf = sparkCluster(db, keys, { ...config, ...rules });
   const driver = sparkDriver({ current: () => ({ state: "ready", detail: "", home }) }, async (place) =>
     mergeContributions([{ properties: ofAccount }, await clusterOf(place.accountId, place.clusterId)]),
   );
@@ -185,23 +185,35 @@ test("what the account or the server decides stays so, whatever the file of a YA
 });
 
 test("a Hadoop configuration that the operator has taken away again is named", async () => {
-  await expect(lineOn({ type: "yarn", hadoop_conf: "prod" }, {}, { hadoopConfs: new Map() })).rejects.toThrow(
-    "HEADGATE_HADOOP_CONFS has no prod any more",
-  );
+  await expect(
+    lineOn({ type: "yarn", hadoop_conf: "prod" }, {}, { rules: { hadoopConfs: new Map() } }),
+  ).rejects.toThrow("HEADGATE_HADOOP_CONFS has no prod any more");
   const gone = new Map([["prod", join(hadoopConf, "gone")]]);
-  await expect(lineOn({ type: "yarn", hadoop_conf: "prod" }, {}, { hadoopConfs: gone })).rejects.toThrow(
+  await expect(lineOn({ type: "yarn", hadoop_conf: "prod" }, {}, { rules: { hadoopConfs: gone } })).rejects.toThrow(
     "the folder of prod in HEADGATE_HADOOP_CONFS cannot be read on this node",
   );
 });
 
 test("a program on a standalone cluster of this machine listens on loopback alone", async () => {
-  const { properties, handOver } = await lineOn({ type: "standalone", master_url: "spark://127.0.0.1:7077" });
+  const engine = { type: "standalone", master_url: "spark://127.0.0.1:7077", token: "the cluster's" };
+  const { properties, handOver } = await lineOn(engine);
   expect(properties).toMatchObject({
     "spark.master": "spark://127.0.0.1:7077",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    "spark.authenticate": "true",
+    "spark.authenticate.secret": "the cluster's",
   });
   expect(handOver).toBeUndefined();
+});
+
+test("on a standalone cluster without a secret an account runs nothing while others could read its keys", async () => {
+  await given.account();
+  const engine = { type: "standalone", master_url: "spark://127.0.0.1:7077" };
+  await expect(lineOn(engine)).rejects.toThrow(/asks for no secret.*engine\.token.*HEADGATE_ISOLATION=none/);
+  expect((await lineOn(engine, {}, { rules: { isolation: "none" } })).properties).toMatchObject({
+    "spark.authenticate": "false",
+  });
 });
 
 test("a program goes to a driver that waits, unless its cluster's settings bring code that would run in it", async () => {
