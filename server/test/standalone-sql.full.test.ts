@@ -136,7 +136,7 @@ print(SparkSession.builder.getOrCreate().table("made").selectExpr("sum(id)").fir
     const settings = { defloc: `s3://${await seaweedFs.bucket()}/`, storage_endpoint: endpoint, aws_region: region };
     const keys = { storage_access_key: credentials.accessKeyId, storage_secret_key: credentials.secretAccessKey };
     await account.put("/api/v2/accounts", { account: { ...settings, ...keys } });
-    const engine = { type: "standalone", master_url: cluster.masterUrl };
+    const engine = { type: "standalone", master_url: cluster.masterUrl, token: cluster.secret };
     await account.post("/clusters", { labels: ["standalone"], engine, spark_config: sparkConfig });
     return account;
   }

@@ -4,7 +4,7 @@ import { Secret } from "../lib/secret.ts";
 import { givenToken, type ClusterEngine, type EngineInput } from "./engine.ts";
 
 /**
- * The token of a connect engine: sealed at rest, masked in replies. What a client sends back as it was shown, or an
+ * What an engine elsewhere asks for: sealed at rest, masked in replies. What a client sends back as it was shown, or an
  * empty text, keeps it; it never goes to another address than the one it was given for.
  */
 export interface KeptToken {
@@ -18,14 +18,20 @@ export function sealedToken(
   current: KeptToken,
   seal: (secret: Secret) => Buffer,
 ): Buffer | null {
-  if (engine.type !== "connect") return null;
+  const address = addressOf(engine);
+  if (address === undefined) return null;
   const given = input === undefined ? undefined : givenToken(input);
   if (given !== undefined) return seal(given);
-  const isSameAddress = current.engine.type === "connect" && current.engine.url === engine.url;
-  if (!isSameAddress && current.token !== null) {
-    throw invalid("engine.token", "must be given again with another url");
+  if (addressOf(current.engine) !== address && current.token !== null) {
+    throw invalid("engine.token", "must be given again with another address");
   }
   return current.token;
+}
+
+/** Where it goes; undefined: nowhere. */
+function addressOf(engine: ClusterEngine): string | undefined {
+  if (engine.type === "connect") return engine.url;
+  return engine.type === "standalone" ? engine.masterUrl : undefined;
 }
 
 /** For the account alone: a clone of the cluster has the same bytes. */

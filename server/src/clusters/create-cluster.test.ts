@@ -200,6 +200,21 @@ describe("POST /api/v1.2/clusters/<id or label>/clone", () => {
     await account.post("/clusters/guarded/clone", { labels: ["moved"], engine: { ...elsewhere, token: "another" } });
   });
 
+  test("the secret of a standalone cluster is kept the same way", async () => {
+    const engine = { type: "standalone", master_url: "spark://spark.example.com:7077", token: "workers know it" };
+    const made = await account.post("/clusters", { labels: ["with a secret"], engine });
+    expect(made.engine).toEqual({ ...engine, token: "********" });
+    const elsewhere = { ...made.engine, master_url: "spark://other.example.com:7077" };
+    await account
+      .post("/clusters/with a secret/clone", { labels: ["stolen"], engine: elsewhere })
+      .refused(422, /^engine\.token must be given again/);
+    const [row] = await given.app.services.db.system.query<{ token: Buffer }>(
+      "select token from cluster where id = $1",
+      [made.id],
+    );
+    expect(row?.token.includes("workers know it")).toBe(false);
+  });
+
   test("needs labels of its own", async () => {
     await account.post("/clusters/default/clone").refused(422, /^labels is required/);
     await account.post("/clusters/default/clone", { labels: ["default"] }).refused(409, /labelled default/);

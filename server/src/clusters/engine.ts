@@ -4,7 +4,7 @@ import { invalid } from "../lib/fault.ts";
 import { secretMask, Secret } from "../lib/secret.ts";
 import { checkApiServer, checkConnectUrl, checkMasterUrl } from "./engine-address.ts";
 
-/** What runs the commands of a cluster (decisions §5); the token of a connect engine is kept apart, sealed. */
+/** What runs the commands of a cluster (decisions §5); its token is kept apart, sealed. */
 export type ClusterEngine =
   | { readonly type: "local" }
   | { readonly type: "standalone"; readonly masterUrl: string }
@@ -28,7 +28,13 @@ const engineFields = {
   image: Type.Optional(Type.String({ maxLength: 512, description: "kubernetes: the image that runs Spark" })),
   namespace: Type.Optional(Type.String({ maxLength: 63, description: "kubernetes: where its pods run" })),
   url: address("connect: a running Spark Connect server; SQL only", "sc://connect.example.com:15002"),
-  token: Type.Optional(Type.String({ maxLength: 4096, description: "connect: stored encrypted, shown as ********" })),
+  token: Type.Optional(
+    Type.String({
+      maxLength: 4096,
+      description:
+        "connect: what the server asks for; standalone: spark.authenticate.secret of its masters and workers. Stored encrypted, shown as ********",
+    }),
+  ),
 };
 
 /** The same keys in requests and replies. */
@@ -45,7 +51,7 @@ export interface EngineRules {
 
 const FIELDS_OF: Record<EngineType, readonly (keyof EngineInput)[]> = {
   local: [],
-  standalone: ["master_url"],
+  standalone: ["master_url", "token"],
   yarn: ["hadoop_conf"],
   kubernetes: ["api_server", "image", "namespace"],
   connect: ["url", "token"],
@@ -98,11 +104,12 @@ export function isSameEngine(one: ClusterEngine, other: ClusterEngine): boolean 
 }
 
 export function engineObject(engine: ClusterEngine, hasToken: boolean): EngineInput {
+  const shown = hasToken ? { token: secretMask } : {};
   switch (engine.type) {
     case "local":
       return { type: engine.type };
     case "standalone":
-      return { type: engine.type, master_url: engine.masterUrl };
+      return { type: engine.type, master_url: engine.masterUrl, ...shown };
     case "yarn":
       return { type: engine.type, hadoop_conf: engine.hadoopConf };
     case "kubernetes":
@@ -113,6 +120,6 @@ export function engineObject(engine: ClusterEngine, hasToken: boolean): EngineIn
         namespace: engine.namespace,
       };
     case "connect":
-      return { type: engine.type, url: engine.url, ...(hasToken ? { token: secretMask } : {}) };
+      return { type: engine.type, url: engine.url, ...shown };
   }
 }

@@ -12,29 +12,35 @@ import { connectAddress } from "./engine-address.ts";
 import type { ClusterEngine, EngineRules } from "./engine.ts";
 import { readHadoopConf, type HadoopConf } from "./hadoop-conf.ts";
 import { checkResolvedHosts, type Resolve } from "./resolved-hosts.ts";
-import { findCluster } from "./store/cluster.ts";
+import { findCluster, hasOtherAccounts } from "./store/cluster.ts";
 
 const byName: Resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);
+
+export interface SparkClusterRules extends EngineRules {
+  /** `none`: accounts trust each other. */
+  readonly isolation: "auto" | "bubblewrap" | "none";
+}
 
 /** What a cluster adds to the Sparks of its commands: where the work is done, its configuration, its pools. */
 export function sparkCluster(
   db: Database,
   keys: KeyRing,
-  rules: EngineRules,
+  rules: SparkClusterRules,
 ): (accountId: number, clusterId: number) => Promise<ContributedPart> {
   return async (accountId, clusterId) => {
     const cluster = await findCluster(db.accountReader(accountId), { id: clusterId, name: null });
     if (cluster === undefined) throw new Fault("invalid", "its cluster was deleted");
     const { engine, sparkConfig, pools } = cluster;
     const addresses = await checkResolvedHosts(engine, rules.allowedNetworks, byName);
+    const token = openToken(keys, accountId, cluster.token)?.reveal();
+    if (engine.type === "standalone" && token === undefined) await checkAlone(db, accountId, rules);
     if (engine.type === "connect") {
-      const token = openToken(keys, accountId, cluster.token)?.reveal();
       return { remote: { ...connectAddress(engine.url), address: oneOf(addresses), token } };
     }
     const place =
       engine.type === "yarn"
         ? yarnPlace(await readHadoopConf(engine.hadoopConf, rules.hadoopConfs))
-        : placeOf(engine, addresses.every(isLoopback));
+        : placeOf(engine, { isHere: addresses.every(isLoopback), token });
     const named = Object.keys(pools).length === 0 ? {} : { [POOLS_PROPERTY]: poolsProperty(pools) };
     return { ...place, properties: { ...sparkConfig, ...place.properties, ...named } };
   };
@@ -70,7 +76,24 @@ function yarnPlace({ folder, sparkDefaults }: HadoopConf): Place {
   };
 }
 
-function placeOf(engine: Exclude<ClusterEngine, { type: "connect" | "yarn" }>, isHere: boolean): Place {
+/** Without a secret a driver tells all of its settings to whoever reaches its port, and programs of this node do. */
+async function checkAlone(db: Database, accountId: number, { isolation }: SparkClusterRules): Promise<void> {
+  if (isolation === "none" || !(await hasOtherAccounts(db.system, accountId))) return;
+  throw new Fault(
+    "invalid",
+    "its standalone cluster asks for no secret, so programs of other accounts here could read this account's keys: " +
+      "set spark.authenticate and spark.authenticate.secret there, and that secret as engine.token of the cluster; " +
+      "or let the operator set HEADGATE_ISOLATION=none where all accounts trust each other",
+  );
+}
+
+interface PlaceFacts {
+  /** On this machine alone. */
+  readonly isHere: boolean;
+  readonly token: string | undefined;
+}
+
+function placeOf(engine: Exclude<ClusterEngine, { type: "connect" | "yarn" }>, { isHere, token }: PlaceFacts): Place {
   const network = isHere ? { properties: {} } : openNetwork();
   switch (engine.type) {
     case "local":
@@ -81,8 +104,10 @@ function placeOf(engine: Exclude<ClusterEngine, { type: "connect" | "yarn" }>, i
         properties: {
           ...network.properties,
           "spark.master": engine.masterUrl,
-          // Its secret would have to be known to the masters and workers, which are somebody else's.
-          "spark.authenticate": "false",
+          // Masters, workers and all who use them have one secret or none.
+          ...(token === undefined
+            ? { "spark.authenticate": "false" }
+            : { "spark.authenticate": "true", "spark.authenticate.secret": token }),
         },
       };
     case "kubernetes":

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { closeSync, globSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,6 +14,8 @@ import type { SparkHome } from "../../src/engines/spark-home/spark-home.ts";
  */
 export interface StandaloneCluster {
   readonly masterUrl: string;
+  /** Who does not know it is refused. */
+  readonly secret: string;
   masterLog(): string;
   /** Of all that there ever were. */
   executorLogs(): string;
@@ -24,12 +27,15 @@ export interface StandaloneCluster {
 const START_MS = 120_000;
 
 export async function startStandaloneCluster(home: SparkHome): Promise<StandaloneCluster> {
+  const secret = randomBytes(16).toString("hex");
   const folder = mkdtempSync(join(tmpdir(), "headgate-standalone-"));
   const children: ChildProcess[] = [];
   const file = (name: string): string => join(folder, name);
   const start = (name: string, main: string, host: string, words: readonly string[]): ChildProcess => {
     const log = openSync(file(`${name}.log`), "a");
-    const args = [`@${home.javaArguments}`, "-Xmx512m", "-Dspark.master.rest.enabled=false"];
+    const settings = { "master.rest.enabled": "false", authenticate: "true", "authenticate.secret": secret };
+    const given = Object.entries(settings).map(([key, value]) => `-Dspark.${key}=${value}`);
+    const args = [`@${home.javaArguments}`, "-Xmx512m", ...given];
     const here = ["--host", host, "--webui-port", "0"];
     const child = spawn(home.java.path, [...args, `org.apache.spark.deploy.${main}`, ...here, ...words], {
       cwd: folder,
@@ -67,7 +73,8 @@ export async function startStandaloneCluster(home: SparkHome): Promise<Standalon
       globSync(join(file("work"), "*", "*", "stderr"))
         .map((path) => readFileSync(path, "utf8"))
         .join("");
-    return { masterUrl, masterLog: () => readFileSync(file("master.log"), "utf8"), executorLogs, executors, stop };
+    const masterLog = (): string => readFileSync(file("master.log"), "utf8");
+    return { masterUrl, secret, masterLog, executorLogs, executors, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -114,3 +114,11 @@ export async function insertDefaultCluster(tx: Tx, accountId: number, label: str
     [accountId, label],
   );
 }
+
+export async function hasOtherAccounts(system: Queryable, accountId: number): Promise<boolean> {
+  const [row] = await system.query<{ others: boolean }>(
+    "select exists (select from account where id <> $1) as others",
+    [accountId],
+  );
+  return row?.others ?? true;
+}

@@ -79,6 +79,8 @@ export function connectCommandLine(
       JAVA_HOME: home.java.home,
       PYSPARK_PYTHON: home.python.path,
       ...env,
+      // Not a setting: those go to executors.
+      SPARK_CONNECT_AUTHENTICATE_TOKEN: token,
     },
     files: {
       "spark.properties": renderProperties({
@@ -86,7 +88,7 @@ export function connectCommandLine(
         ...(runsHere(properties) ? {} : sharedCluster),
         ...properties,
         ...executorJars(properties, home.ownJars),
-        ...serverRules(token),
+        ...serverRules(),
         ...(pools === undefined ? {} : { "spark.scheduler.allocation.file": pathToFileURL(poolsFile).href }),
       }),
       "log4j2.properties": logging,
@@ -120,12 +122,11 @@ const sharedCluster: Readonly<Record<string, string>> = {
 };
 
 /** What nobody may say otherwise: the port answers to the token alone, and nothing else listens. */
-function serverRules(token: string): Record<string, string> {
+function serverRules(): Record<string, string> {
   return {
     "spark.app.name": "headgate-sql",
     "spark.connect.grpc.binding.address": "127.0.0.1",
     "spark.connect.grpc.binding.port": "0",
-    "spark.connect.authenticate.token": token,
     // Ours: the scheduler's pool of a statement comes by a header.
     "spark.connect.grpc.interceptor.classes": "headgate.connect.PoolInterceptor",
     "spark.connect.extensions.command.classes": "org.apache.spark.sql.connect.headgate.StoredResults",
