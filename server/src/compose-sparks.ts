@@ -104,7 +104,8 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
         await metastores.evictIdle();
       },
       async endSilent() {
-        await Promise.all([metastores.replaceSilent(), sql.servers.endSilent()]);
+        metastores.replaceSilent();
+        sql.servers.endSilent();
       },
       dropCatalogs: () => dropCatalogs(databases),
       endEndedPlaces: () => endEndedPlaces(db.system, [sql.servers, standbys()]),

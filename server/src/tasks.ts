@@ -23,7 +23,7 @@ export interface TaskServices {
   publish: () => Promise<void>;
   /** Ends metastores that nobody needs any more, and what runs for accounts that are gone. */
   tendMetastores: () => Promise<void>;
-  /** JVMs of ours that live and do not answer. */
+  /** JVMs of ours that live and do not answer. Does not wait for what it begins: a look may take a minute. */
   endSilent: () => Promise<void>;
   /** Of clusters and apps, on this node. */
   endEndedPlaces: () => Promise<void>;

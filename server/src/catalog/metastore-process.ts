@@ -10,7 +10,7 @@ export interface MetastoreProcess {
   /** The port, once nobody else can have it: who connects waits until it serves. Fails as `ready` does. */
   listening(signal: AbortSignal): Promise<number>;
   isAlive(): Promise<boolean>;
-  /** Whether it answers who has the secret, within seconds. */
+  /** Whether it answers who has the secret, within seconds. Fails when it could not be asked. */
   isHealthy(secret: string): Promise<boolean>;
   /** Settles when it has ended, whoever ended it, or the signal is aborted. */
   ended(signal: AbortSignal): Promise<void>;

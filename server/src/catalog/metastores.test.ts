@@ -35,6 +35,8 @@ class Listener implements MetastoreProcess {
   launch: MetastoreLaunch | undefined;
   isStopped = false;
   isSilent = false;
+  trouble: Error | undefined;
+  asked = 0;
   readonly #server: Server = createServer();
   readonly #ended = Promise.withResolvers<void>();
 
@@ -71,7 +73,8 @@ class Listener implements MetastoreProcess {
   }
 
   isHealthy(): Promise<boolean> {
-    return Promise.resolve(!this.isSilent);
+    this.asked += 1;
+    return this.trouble === undefined ? Promise.resolve(!this.isSilent) : Promise.reject(this.trouble);
   }
 
   ended(): Promise<void> {
@@ -144,10 +147,12 @@ function only(): Listener {
   return one;
 }
 
-const reopen = (): Metastores => {
+const reopen = (options?: Partial<MetastoresOptions>): Metastores => {
   opened.at(-1)?.close();
-  return open();
+  return open(options);
 };
+
+const AT_ONCE = { goodForMs: 0, everyMs: 0 };
 
 describe("the metastore of an account", () => {
   test("is started once for all who ask at the same time, and leads to where it listens by its secret", async () => {
@@ -182,7 +187,7 @@ describe("the metastore of an account", () => {
   });
 
   test("that does not answer is replaced before anybody gets it, with the same port and secret", async () => {
-    const metastores = open({ answerGoodForMs: 0 });
+    const metastores = open({ looks: AT_ONCE });
     const before = await metastores.contributionOf(accountId);
     expect(await metastores.contributionOf(accountId)).toEqual(before);
     const silent = only();
@@ -193,29 +198,76 @@ describe("the metastore of an account", () => {
   });
 
   test("that does not answer is replaced under a live Spark, which nobody starts", async () => {
-    const metastores = open({ answerGoodForMs: 0 });
+    const metastores = open({ looks: AT_ONCE });
     await metastores.contributionOf(accountId);
     await metastores.contributionOf(accountId);
     const silent = only();
     silent.isSilent = true;
-    await metastores.replaceSilent();
-    await expect.poll(() => running(accountId).length).toBe(1);
+    metastores.replaceSilent();
+    await expect.poll(() => running(accountId).filter((each) => each !== silent).length).toBe(1);
     expect(only().port).toBe(silent.launch?.port);
     expect(existsSync(silent.folder)).toBe(false);
   });
 
-  test("that has not begun to serve is waited for", async () => {
-    const metastores = open({ answerGoodForMs: 0 });
+  test("of an earlier Headgate that does not answer is replaced under a live Spark, before any command", async () => {
+    await open().contributionOf(accountId);
+    const silent = only();
+    silent.isSilent = true;
+    const next = reopen({ looks: AT_ONCE });
+    await next.adopt();
+    await expect
+      .poll(() => {
+        next.replaceSilent();
+        return running(accountId).filter((each) => each !== silent).length;
+      })
+      .toBe(1);
+    expect(only().port).toBe(silent.launch?.port);
+  });
+
+  test("that cannot be asked is left alone: what fails on our side tells nothing of it", async () => {
+    const metastores = open({ looks: AT_ONCE });
     await metastores.contributionOf(accountId);
-    await only().die();
+    await metastores.contributionOf(accountId);
+    const unasked = only();
+    unasked.trouble = Object.assign(new Error("too many open files"), { code: "EMFILE" });
+    await metastores.contributionOf(accountId);
+    expect(unasked.asked).toBeGreaterThan(0);
+    expect(only()).toBe(unasked);
+  });
+
+  test("that listens and never comes to serve is replaced, and the next is waited for until it serves", async () => {
+    const metastores = open();
+    await metastores.contributionOf(accountId);
+    await metastores.stop();
+    const failing = Promise.withResolvers<void>();
+    served = failing.promise;
+    await metastores.contributionOf(accountId);
+    const stuck = only();
     const serving = Promise.withResolvers<void>();
     served = serving.promise;
-    await expect.poll(() => running(accountId).length).toBe(1);
+    failing.reject(new Error("did not come up in time"));
+    await expect.poll(() => running(accountId).filter((each) => each !== stuck).length).toBe(1);
+    expect(stuck.isStopped).toBe(true);
+    const told = metastores.contributionOf(accountId).then(() => "told");
+    const looked = db.system.query("select 1").then(() => "waits");
+    expect(await Promise.race([told, looked])).toBe("waits");
+    serving.resolve();
+    expect(await told).toBe("told");
+  });
+
+  test("that has not begun to serve is waited for", async () => {
+    const metastores = open({ looks: AT_ONCE });
+    await metastores.contributionOf(accountId);
+    await metastores.stop();
+    const serving = Promise.withResolvers<void>();
+    served = serving.promise;
+    await metastores.contributionOf(accountId);
     const slow = only();
     slow.isSilent = true;
-    await metastores.replaceSilent();
+    await metastores.contributionOf(accountId);
     expect(only()).toBe(slow);
     serving.resolve();
+    await expect.poll(() => metastores.contributionOf(accountId).then(() => only() === slow)).toBe(false);
   });
 
   test("that dies unused stays so until it is needed, and is then told as before", async () => {

@@ -13,11 +13,11 @@
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { contributionDigest, mergeContributions, type Contribution } from "../engines/spark-home/contribution.ts";
+import { Answering, type LookTimes } from "../lib/answering.ts";
 import { Fault } from "../lib/fault.ts";
 import type { Log } from "../lib/log.ts";
 import type { AccountCatalogs, OwnCatalog } from "./account-catalogs.ts";
 import { MetastoreFolder, readRecord, somePort } from "./metastore-folder.ts";
-import { MetastoreLook } from "./metastore-look.ts";
 import type { MetastoreProcess } from "./metastore-process.ts";
 import { externalCatalog, ownCatalog } from "./spark-catalog.ts";
 import type { Secret } from "../lib/secret.ts";
@@ -33,7 +33,7 @@ export interface MetastoresOptions {
   readonly memoryMiB: number;
   readonly log: Log;
   readonly idleMs?: number;
-  readonly answerGoodForMs?: number;
+  readonly looks?: LookTimes;
 }
 
 interface Up {
@@ -48,12 +48,12 @@ interface Metastore {
   digest: string;
   readonly up: Promise<Up>;
   usedAt: number;
-  /** Once it is up. */
-  look?: MetastoreLook;
+  /** Once it serves: while it starts, it may listen for long and not answer. */
+  answering?: Answering;
 }
 
 const IDLE_MS = 10 * 60_000;
-const ANSWER_GOOD_FOR_MS = 15_000;
+const LOOKS: LookTimes = { goodForMs: 15_000 };
 /** What has been asked for a moment ago is about to be used by a Spark that is not to be seen yet. */
 const FRESH_MS = 3000;
 /** Who has lived as long has not died of its start. */
@@ -110,20 +110,20 @@ export class Metastores {
     const files = storage ?? (await this.#options.storageOf(accountId));
     const metastore = this.#provide(accountId, catalog, files);
     const { port, secret = catalog.secrets.secret } = await metastore.up;
-    const isSilent = (await metastore.look?.answers(secret.reveal())) === false;
+    const isSilent = (await metastore.answering?.isSilent()) ?? false;
     if (!isSilent) return ownCatalog(port, secret);
-    this.#giveUp(accountId, metastore);
+    this.#giveUp(accountId, metastore, "a metastore does not answer; it ends");
     return this.contributionOf(accountId, storage);
   }
 
-  /** Sparks wait long for one that lives and does not answer. */
-  async replaceSilent(): Promise<void> {
-    const looks = [...this.#metastores].map(async ([accountId, metastore]) => {
-      if ((await metastore.look?.answers()) !== false) return;
-      this.#giveUp(accountId, metastore);
-      void this.#revive(accountId);
-    });
-    await Promise.all(looks);
+  /** Begins to look for those that live and do not answer: Sparks wait long for them. Who looks already looks on. */
+  replaceSilent(): void {
+    for (const [accountId, metastore] of this.#metastores) {
+      void metastore.answering?.isSilent().then((isSilent) => {
+        if (!isSilent || !this.#giveUp(accountId, metastore, "a metastore does not answer; it ends")) return;
+        void this.#revive(accountId);
+      });
+    }
   }
 
   /** What they take of the node's memory. */
@@ -222,15 +222,14 @@ export class Metastores {
 
   #add(accountId: number, metastore: Metastore): void {
     this.#metastores.set(accountId, metastore);
-    const { answerGoodForMs = ANSWER_GOOD_FOR_MS } = this.#options;
     metastore.up.then(
-      ({ process }) => {
-        metastore.look = new MetastoreLook(process, answerGoodForMs, this.#closed.signal);
-        return this.#watch(accountId, metastore, process).catch((error: unknown) => {
-          this.#options.log.warn({ err: error, account: accountId }, "a metastore cannot be watched; it ends");
-          return this.#end(accountId, metastore);
-        });
-      },
+      (up) =>
+        Promise.all([this.#watch(accountId, metastore, up.process), this.#serve(accountId, metastore, up)]).catch(
+          (error: unknown) => {
+            this.#options.log.warn({ err: error, account: accountId }, "a metastore cannot be watched; it ends");
+            return this.#end(accountId, metastore);
+          },
+        ),
       (error: unknown) => {
         if (this.#closed.signal.aborted) return;
         this.#options.log.warn({ err: error, account: accountId }, "a metastore did not come up");
@@ -252,6 +251,34 @@ export class Metastores {
     await this.#revive(accountId);
   }
 
+  /** One that listens and never comes to serve is as good as dead, and nobody else waits for it. */
+  async #serve(accountId: number, metastore: Metastore, up: Up): Promise<void> {
+    const { signal } = this.#closed;
+    try {
+      await up.process.ready(signal);
+      metastore.answering = this.#answering(accountId, up);
+    } catch {
+      if (signal.aborted || !(await up.process.isAlive())) return; // `#watch` sees to the dead
+      if (!this.#giveUp(accountId, metastore, "a metastore does not come to serve; it ends")) return;
+      this.#deaths.set(accountId, (this.#deaths.get(accountId) ?? 0) + 1);
+      await this.#revive(accountId);
+    }
+  }
+
+  #answering(accountId: number, { process, secret }: Up): Answering {
+    const { catalogs, looks = LOOKS, log } = this.#options;
+    let known = secret;
+    const ask = async (): Promise<boolean> => {
+      if (known === undefined) {
+        const catalog = await catalogs.find(accountId);
+        if (catalog.kind === "external") return true; // no Spark to come asks it any more
+        known = catalog.secrets.secret;
+      }
+      return process.isHealthy(known.reveal());
+    };
+    return new Answering({ ...looks, ask, log, signal: this.#closed.signal });
+  }
+
   /** Live Sparks hold its address: they must find it there again, although nobody asks us for it. */
   async #revive(accountId: number): Promise<void> {
     const { isInUse, log } = this.#options;
@@ -270,10 +297,12 @@ export class Metastores {
     }
   }
 
-  #giveUp(accountId: number, metastore: Metastore): void {
-    if (this.#metastores.get(accountId) !== metastore) return; // somebody else was quicker
-    this.#options.log.warn({ account: accountId }, "a metastore does not answer; it ends");
+  /** False: somebody else was quicker. */
+  #giveUp(accountId: number, metastore: Metastore, reason: string): boolean {
+    if (this.#metastores.get(accountId) !== metastore) return false;
+    this.#options.log.warn({ account: accountId }, reason);
     void this.#end(accountId, metastore);
+    return true;
   }
 
   /** From this moment on nobody gets it any more. */

@@ -1,6 +1,8 @@
 import type { RunningServer } from "../../engines/connect-server/connect-server.ts";
 import type { ConnectChannel } from "../../engines/spark-connect/spark-connect.ts";
 import type { ConnectSession } from "../../engines/spark-connect/connect-session.ts";
+import { Answering, type LookTimes } from "../../lib/answering.ts";
+import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
 import { Secret } from "../../lib/secret.ts";
 import type { SparkPlace } from "./spark-place.ts";
@@ -19,10 +21,7 @@ const SPARE_SESSIONS = 2;
 /** Long before the server forgets it. */
 const SPARE_LIFE_MS = 30 * 60_000;
 
-/** Who has answered so lately is not asked again. */
-const ANSWER_GOOD_FOR_MS = 30_000;
-/** Each takes seconds: a JVM with a large heap may be busy with itself for long. */
-const LOOKS = 12;
+const LOOKS: LookTimes = { goodForMs: 30_000 };
 
 /** Where the classes of a first statement are loaded, and the catalog is asked for the first time. */
 const WARM_UP = ["select 1", "select count(*) from range(1000) group by id % 7", "show schemas"];
@@ -38,20 +37,28 @@ export class WarmServer {
   /** Settles when it answers; fails with the reason why it never will. */
   readonly ready: Promise<ConnectChannel>;
   readonly #log: Log;
+  readonly #looks: LookTimes;
   readonly #gone = new AbortController();
   #users = 0;
   #lastUsedAt = performance.now();
-  #answeredAt = performance.now();
+  /** Once there is somebody to ask. */
+  #answering: Answering | undefined;
   readonly #spare: { session: ConnectSession; madeAt: number }[] = [];
   /** It serves who holds it and takes nobody else. */
   isDraining = false;
   isUp = false;
 
-  constructor(name: string, record: ServerRecord, process: RunningServer, started: Promise<void>, log: Log) {
+  constructor(
+    name: string,
+    record: ServerRecord,
+    process: RunningServer,
+    { started, looks = LOOKS, log }: { started: Promise<void>; looks?: LookTimes | undefined; log: Log },
+  ) {
     this.name = name;
     this.record = record;
     this.process = process;
     this.#log = log;
+    this.#looks = looks;
     this.ready = this.#open(started);
     this.ready.catch(() => undefined); // told to whoever waits for it
   }
@@ -68,13 +75,25 @@ export class WarmServer {
       log: this.#log,
     });
     try {
-      await channel.ping();
+      await this.#untilAnswered(channel);
     } catch (error) {
       channel.close();
       throw error;
     }
     this.isUp = true;
     return channel;
+  }
+
+  /** One of before may run queries and be busy with itself: it is ended no sooner than one that was up. */
+  async #untilAnswered(channel: ConnectChannel): Promise<void> {
+    if (this.isRemote) {
+      await channel.ping();
+      return;
+    }
+    const { gone } = this;
+    this.#answering = new Answering({ ...this.#looks, ask: () => channel.answers(), signal: gone, log: this.#log });
+    if (await this.#answering.isSilent()) throw new Fault("unavailable", "the Spark server does not answer");
+    gone.throwIfAborted();
   }
 
   /** Somebody else's. */
@@ -132,20 +151,9 @@ export class WarmServer {
     }
   }
 
-  /** Whether one that lives answers, too. */
-  async answers(): Promise<boolean> {
-    if (performance.now() - this.#answeredAt < ANSWER_GOOD_FOR_MS) return true;
-    const channel = await this.ready;
-    for (let look = 0; look < LOOKS; look += 1) {
-      const isGood = await channel.ping().then(
-        () => true,
-        () => false,
-      );
-      if (!isGood) continue;
-      this.#answeredAt = performance.now();
-      return true;
-    }
-    return false;
+  /** Of one that is up: whether it lives and has not answered for a minute. */
+  async isSilent(): Promise<boolean> {
+    return (await this.#answering?.isSilent()) ?? false;
   }
 
   /** Given up by us; it runs on. */

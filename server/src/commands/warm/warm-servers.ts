@@ -19,6 +19,7 @@ import {
 } from "../../engines/connect-server/connect-server.ts";
 import { contributionDigest, type Contribution } from "../../engines/spark-home/contribution.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
+import type { LookTimes } from "../../lib/answering.ts";
 import { Fault } from "../../lib/fault.ts";
 import { listFolder } from "../../lib/list-folder.ts";
 import type { Log } from "../../lib/log.ts";
@@ -39,7 +40,11 @@ export interface WarmServersOptions {
   readonly leaseFile: string | null;
   readonly leaseSeconds: number;
   readonly log: Log;
+  readonly openProcess?: (folder: string) => ServerProcess;
+  readonly looks?: LookTimes;
 }
+
+export type ServerProcess = RunningServer & Pick<ConnectServer, "start" | "isAlive">;
 
 const RECORD = "place.json";
 /** <data>/accounts/<account>/spark/<name>: what the account's user has to pass. */
@@ -64,7 +69,7 @@ export class WarmServers {
       for (const name of await listFolder(this.#accountFolder(account))) {
         const folder = join(this.#accountFolder(account), name);
         const record = await readRecord(folder);
-        const process = new ConnectServer(folder);
+        const process = this.#process(folder);
         if (record !== undefined && (await process.isAlive())) this.#add(name, record, process, Promise.resolve());
         else
           await process.stop().catch((error: unknown) => this.#options.log.warn({ err: error, folder }, "left over"));
@@ -155,15 +160,19 @@ export class WarmServers {
     await Promise.all(found.map((server) => this.#end(server)));
   }
 
-  /** Ends those that are used, live and do not answer: who waits for them gets to know, and the next gets another. */
-  async endSilent(): Promise<void> {
+  /**
+   * Begins to look for those that are used, live and do not answer, and ends them: who waits for them gets to know, and
+   * the next gets another. Who looks already looks on.
+   */
+  endSilent(): void {
     const used = [...this.#servers.values()].filter(({ isUp, isIdle, isRemote }) => isUp && !isIdle && !isRemote);
-    const looks = used.map(async (server) => {
-      if ((await server.answers()) || server.gone.aborted) return;
-      this.#options.log.warn({ place: server.record.place }, "a warm server does not answer; it ends");
-      await this.#end(server);
-    });
-    await Promise.all(looks);
+    for (const server of used) {
+      void server.isSilent().then((isSilent) => {
+        if (!isSilent || server.gone.aborted) return;
+        this.#options.log.warn({ place: server.record.place }, "a warm server does not answer; it ends");
+        void this.#end(server);
+      });
+    }
   }
 
   unusedPlaces(): SparkPlace[] {
@@ -201,7 +210,7 @@ export class WarmServers {
     const record: ServerRecord = { version: 1, place, digest, memoryMiB: serverMemoryMiB(contribution) };
     mkdirSync(folder, { recursive: true, mode: 0o711 });
     writePrivateFile(join(folder, RECORD), JSON.stringify(record));
-    const process = new ConnectServer(folder);
+    const process = this.#process(folder);
     const { sandbox, leaseFile, leaseSeconds } = this.#options;
     const started = process.start({
       home: spark.home,
@@ -217,8 +226,8 @@ export class WarmServers {
   }
 
   #add(name: string, record: ServerRecord, process: RunningServer, started: Promise<void>): WarmServer {
-    const { log } = this.#options;
-    const server = new WarmServer(name, record, process, started, log);
+    const { looks, log } = this.#options;
+    const server = new WarmServer(name, record, process, { started, looks, log });
     this.#servers.set(name, server);
     this.#lastMemoryMiB.set(placeKey(record.place), record.memoryMiB);
     this.#remoteClusters.learn(record.place, server.isRemote);
@@ -273,6 +282,10 @@ export class WarmServers {
     } catch (error) {
       this.#options.log.warn({ err: error, place: server.record.place }, "a warm server could not be ended");
     }
+  }
+
+  #process(folder: string): ServerProcess {
+    return this.#options.openProcess?.(folder) ?? new ConnectServer(folder);
   }
 
   #accountFolder(accountId: string): string {

@@ -79,7 +79,7 @@ export class Metastore {
     return this.#process.isAlive();
   }
 
-  /** Whether it answers who has the secret, within seconds. */
+  /** Whether it answers who has the secret, within seconds. Fails when it could not be asked. */
   async isHealthy(secret: string): Promise<boolean> {
     const port = await this.port();
     if (port === undefined) return false;

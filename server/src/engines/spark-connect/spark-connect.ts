@@ -39,12 +39,16 @@ export interface ConnectChannel {
   session(known?: { id?: string; serverSideId?: string | undefined }): ConnectSession;
   /** Fails when the server does not answer or refuses the token. Costs the server next to nothing. */
   ping(): Promise<void>;
+  /** Whether anything comes back within seconds, a refusal as well. Fails when the server could not be asked. */
+  answers(): Promise<boolean>;
   /** Of Spark. */
   version(): Promise<string>;
   close(): void;
 }
 
 const PING_LIMIT_MS = 5_000;
+/** No socket to be had on our side; gRPC tells it as any other connection that was not made. */
+const NO_SOCKET = /\b(?:EMFILE|ENFILE|ENOBUFS|ENOMEM|EADDRNOTAVAIL)\b/;
 
 export function openConnect(options: ConnectOptions): ConnectChannel {
   const { sessionUser, log, patience, storedResults = false, ...address } = options;
@@ -53,6 +57,7 @@ export function openConnect(options: ConnectOptions): ConnectChannel {
   return {
     session: (known) => new OpenSession({ rpc, user: sessionUser, log, patience, storedResults }, known),
     ping: () => ping(rpc, sessionUser),
+    answers: () => answers(rpc, sessionUser),
     async version() {
       const sessionId = randomUUID();
       const { result } = await rpc.unary(SparkConnectService.method.analyzePlan, {
@@ -75,5 +80,15 @@ async function ping(rpc: ConnectRpc, userId: string): Promise<void> {
     await rpc.unary(SparkConnectService.method.releaseExecute, request, PING_LIMIT_MS);
   } catch (error) {
     if (!(error instanceof ConnectError) || error.kind !== "session gone") throw error;
+  }
+}
+
+async function answers(rpc: ConnectRpc, userId: string): Promise<boolean> {
+  try {
+    await ping(rpc, userId);
+    return true;
+  } catch (error) {
+    if (!(error instanceof ConnectError) || NO_SOCKET.test(error.message)) throw error;
+    return error.kind !== "unavailable";
   }
 }

@@ -1,0 +1,121 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { scriptConnect, type ScriptedConnect } from "../../../test/support/scripted-connect.ts";
+import type { ConnectAddress } from "../../engines/connect-server/connect-server.ts";
+import { openSandbox } from "../../engines/sandbox/sandbox.ts";
+import { NOTHING_CONTRIBUTED } from "../../engines/spark-home/contribution.ts";
+import { serversFolder } from "./servers-folder.ts";
+import { WarmServers, type ServerProcess } from "./warm-servers.ts";
+
+const PLACE = { accountId: 1, clusterId: 2, appId: null };
+const NAME = "one-of-before";
+
+/** Stands for the JVM: it lives until it is stopped, whoever answers on its port. */
+class LivingProcess implements ServerProcess {
+  readonly #address: ConnectAddress;
+  readonly #ended = Promise.withResolvers<void>();
+  isStopped = false;
+
+  constructor(port: number) {
+    this.#address = { host: "127.0.0.1", port, tls: false, token: undefined };
+  }
+
+  start = (): Promise<void> => Promise.reject(new Error("it is one of before"));
+  ready = (): Promise<ConnectAddress> => Promise.resolve(this.#address);
+  isAlive = (): Promise<boolean> => Promise.resolve(true);
+  ended = (): Promise<void> => this.#ended.promise;
+  pid = (): Promise<null> => Promise.resolve(null);
+  stop = (): Promise<void> => {
+    this.isStopped = true;
+    this.#ended.resolve();
+    return Promise.resolve();
+  };
+}
+
+describe("a warm server that lives", () => {
+  let dataDir: string;
+  let connect: ScriptedConnect;
+  let process: LivingProcess;
+  let servers: WarmServers | undefined;
+
+  beforeEach(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), "headgate-warm-"));
+    const folder = join(serversFolder(dataDir, String(PLACE.accountId)), NAME);
+    mkdirSync(folder, { recursive: true });
+    const record = { version: 1, place: PLACE, digest: "d", memoryMiB: 500 };
+    writeFileSync(join(folder, "place.json"), JSON.stringify(record));
+    connect = await scriptConnect([]);
+    process = new LivingProcess(connect.port);
+  });
+  afterEach(async () => {
+    await servers?.close();
+    connect.stop();
+    rmSync(dataDir, { recursive: true });
+  });
+
+  async function adopted(everyMs: number): Promise<WarmServers> {
+    servers = new WarmServers({
+      dataDir,
+      spark: { current: () => ({ state: "failed", detail: "not needed" }) },
+      contributionsOf: () => Promise.resolve(NOTHING_CONTRIBUTED),
+      clusterOf: () => Promise.resolve({}),
+      sandbox: openSandbox("none", { kind: "missing", reason: "" }),
+      leaseFile: null,
+      leaseSeconds: 60,
+      log: pino({ level: "silent" }),
+      openProcess: () => process,
+      looks: { goodForMs: 0, everyMs },
+    });
+    await servers.adopt();
+    return servers;
+  }
+
+  test("and is used is ended when it does not answer", async () => {
+    const found = await adopted(0);
+    const { server } = (await found.reacquire(NAME, PLACE)) ?? {};
+    await server?.ready;
+    found.endSilent();
+    expect(await server?.isSilent()).toBe(false);
+    expect(process.isStopped).toBe(false);
+    connect.stop();
+    found.endSilent();
+    await expect.poll(() => process.isStopped).toBe(true);
+    expect(await found.reacquire(NAME, PLACE)).toBeUndefined();
+  });
+
+  test("and is not used is left alone", async () => {
+    const found = await adopted(0);
+    await expect.poll(() => found.placesUp()).toEqual([PLACE]);
+    connect.stop();
+    found.endSilent();
+    const { server } = (await found.reacquire(NAME, PLACE)) ?? {};
+    expect(await server?.isSilent()).toBe(true);
+    expect(found.placesUp()).toEqual([PLACE]);
+    expect(process.isStopped).toBe(false);
+  });
+
+  test("is looked at until we let go of it, and then runs on", async () => {
+    const found = await adopted(60_000);
+    const { server } = (await found.reacquire(NAME, PLACE)) ?? {};
+    await server?.ready;
+    connect.stop();
+    found.endSilent();
+    const looking = server?.isSilent();
+    await found.close();
+    expect(await looking).toBe(false);
+    expect(process.isStopped).toBe(false);
+  });
+
+  test("and was there before us has as long to answer as one that was up", async () => {
+    connect.stop();
+    const found = await adopted(20);
+    const beganAt = performance.now();
+    const { server } = (await found.reacquire(NAME, PLACE)) ?? {};
+    await expect(server?.ready).rejects.toThrow("does not answer");
+    expect(performance.now() - beganAt).toBeGreaterThan(200);
+    await expect.poll(() => process.isStopped).toBe(true);
+  });
+});
