@@ -1,10 +1,11 @@
 package headgate.driver
 
-import java.io.File
+import java.io.{File, IOException}
 import java.nio.charset.StandardCharsets
 import java.nio.file.Files
 import java.security.MessageDigest
 import java.util.{Properties, UUID}
+import java.util.concurrent.TimeUnit
 import java.util.zip.{ZipEntry, ZipOutputStream}
 
 import org.apache.hadoop.fs.{FileSystem, Path}
@@ -17,6 +18,7 @@ import org.apache.hadoop.security.UserGroupInformation
  */
 object SparkArchive {
   val property = "spark.yarn.archive"
+  private val unfinishedPrefix = "unfinished-"
 
   def isSettled(properties: Properties): Boolean =
     Seq(property, "spark.yarn.jars").exists(properties.getProperty(_) != null)
@@ -27,15 +29,27 @@ object SparkArchive {
     val folder = new Path(base, s".headgate-$user")
     val jars = sparkJars()
     val archive = new Path(folder, s"spark-${digest(jars)}.zip")
-    if (!fileSystem.exists(archive)) {
-      fileSystem.mkdirs(folder, new FsPermission("700"))
-      val unfinished = new Path(folder, s"unfinished-${UUID.randomUUID()}")
-      send(jars, fileSystem, unfinished)
-      fileSystem.rename(unfinished, archive)
-    }
+    if (!fileSystem.exists(folder)) fileSystem.mkdirs(folder, new FsPermission("700"))
     val owner = fileSystem.getFileStatus(folder).getOwner
     if (owner != user) throw new SecurityException(s"$folder belongs to $owner")
+    removeAbandoned(fileSystem, folder)
+    if (!fileSystem.exists(archive)) {
+      val unfinished = new Path(folder, s"$unfinishedPrefix${UUID.randomUUID()}")
+      send(jars, fileSystem, unfinished)
+      if (!fileSystem.rename(unfinished, archive) && !fileSystem.exists(archive)) {
+        throw new IOException(s"$unfinished could not become $archive")
+      }
+    }
     fileSystem.makeQualified(archive).toString
+  }
+
+  /** Of JVMs that were killed while they sent. */
+  private def removeAbandoned(fileSystem: FileSystem, folder: Path): Unit = {
+    val before = System.currentTimeMillis() - TimeUnit.DAYS.toMillis(1)
+    for (file <- fileSystem.listStatus(folder)) {
+      val isAbandoned = file.getPath.getName.startsWith(unfinishedPrefix) && file.getModificationTime < before
+      if (isAbandoned) fileSystem.delete(file.getPath, false)
+    }
   }
 
   private def sparkJars(): Seq[File] = {

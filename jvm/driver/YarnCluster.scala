@@ -29,7 +29,7 @@ object YarnCluster {
     fileSystem.close()
   }
 
-  /** The operator's files, less patient, and what the account's configuration says. */
+  /** The operator's files, less patient, and what the account's configuration and the program's arguments say. */
   private def settings(properties: Properties): YarnConfiguration = {
     val conf = new YarnConfiguration
     impatience.foreach { case (name, value) => conf.set(name, value) }

@@ -34,6 +34,12 @@ print(spark.sparkContext.parallelize(range(4), 2).map(lambda n: os.environ["CONT
 print(spark.table("there.made").selectExpr("sum(id)").first()[0])
 `;
 
+const here = `
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.getOrCreate()
+print(spark.sparkContext.master, spark.range(3).count())
+`;
+
 /** Its classes have to reach the executors. */
 const scala = `
 case class Pair(key: String, size: Int)
@@ -141,15 +147,15 @@ describe.skipIf(sparkIsMissing)("on a YARN cluster that the operator has named",
   });
 
   it("whose machines have no Spark it is sent there once, for the account alone", async () => {
-    const sent = async (): Promise<unknown> => {
-      const user = `account${account.accountId}`;
-      const answer = await fetch(`${yarn.webHdfs}/user/${user}/.headgate-${user}?op=LISTSTATUS`);
-      return answer.json();
-    };
+    const user = `account${account.accountId}`;
+    const place = `${yarn.webHdfs}/user/${user}/.headgate-${user}`;
+    const sent = async (): Promise<unknown> => (await fetch(`${place}?op=LISTSTATUS`)).json();
     expect(await endOf(await submit("bare", { language: "scala", program: scala }))).toBe("9\n");
     const first = await sent();
-    const archive = { owner: `account${account.accountId}`, pathSuffix: expect.stringMatching(/^spark-.*\.zip$/) };
+    const archive = { owner: user, pathSuffix: expect.stringMatching(/^spark-.*\.zip$/) };
     expect(first).toMatchObject({ FileStatuses: { FileStatus: [archive] } });
+    const folderStatus = await (await fetch(`${place}?op=GETFILESTATUS`)).json();
+    expect(folderStatus).toMatchObject({ FileStatus: { owner: user, permission: "700" } });
 
     const id = await submit("bare", { language: "python", program: endless });
     await expect.poll(async () => (await account.get(`/commands/${id}/jobs`)).length, PATIENCE).toBe(1);
@@ -166,15 +172,17 @@ describe.skipIf(sparkIsMissing)("on a YARN cluster that the operator has named",
     await expect.poll(running, PATIENCE).toEqual([]);
   });
 
-  it("of which a part does not answer a command ends as an error that says so", async () => {
+  it("of which a part does not answer a command that needs it ends as an error that says so", async () => {
     const program = await submit("away", { language: "python", program: "print(1)" });
     const query = await submit("away", { sql: "select 1" });
     const withoutFiles = await submit("fileless", { language: "python", program: "print(1)" });
+    const withoutYarn = await submit("away", { language: "python", program: here, arguments: "--master local[1]" });
     const refused = ".*:1 failed on connection exception";
     const reason = new RegExp(`the ResourceManager of YARN does not answer: ${refused}`);
     expect(await endOf(program, "error")).toMatch(reason);
     expect(await endOf(query, "error")).toMatch(reason);
     const other = new RegExp(`the file system of YARN cannot be used: ${refused}`);
     expect(await endOf(withoutFiles, "error")).toMatch(other);
+    expect(await endOf(withoutYarn)).toBe("local[1] 3\n");
   });
 });

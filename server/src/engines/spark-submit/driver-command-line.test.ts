@@ -114,6 +114,20 @@ describe("a driver's command line", () => {
     expect(jarsOf(driverCommandLine(kept))).toEqual(["/the-clusters.jar,/extra/s3.jar,/extra/sdk.jar"]);
     expect(jarsOf(driverCommandLine({ ...run, properties: { "spark.master": "yarn" } }))).toEqual([]);
     expect(jarsOf(driverCommandLine(run))).toEqual([]);
+    const backHere = { ...withArguments("--master", "local[2]"), properties: elsewhere };
+    expect(jarsOf(driverCommandLine(backHere))).toEqual([]);
+    const withKeys = withArguments("--conf", "spark.hadoop.fs.s3a.endpoint=http://s3.example.com");
+    const asItself = driverCommandLine({ ...withKeys, properties: { "spark.master": "yarn" } });
+    expect(jarsOf(asItself)).toEqual(["/extra/s3.jar,/extra/sdk.jar"]);
+  });
+
+  it("has what the program's options set in its file, too, where our main settles what they ask for", () => {
+    const words = ["--conf", "spark.yarn.jars=local:/opt/spark/jars/*", "--master", "local[2]", "--name", "mine"];
+    const properties = { "spark.master": "yarn", "spark.yarn.jars": "local:/there/*", "spark.yarn.queue": "etl" };
+    const lines = driverCommandLine({ ...withArguments(...words), properties }).propertiesText.split("\n");
+    const wanted = ["spark.app.name=mine", "spark.master=local[2]", "spark.yarn.jars=local:/opt/spark/jars/*"];
+    expect(lines).toEqual(expect.arrayContaining([...wanted, "spark.yarn.queue=etl"]));
+    expect(lines).not.toContain("spark.master=yarn");
   });
 
   it("puts jars of the server behind Spark's own, where the archive still fits", () => {
@@ -124,7 +138,7 @@ describe("a driver's command line", () => {
 
   it.each<[SourceProgram, string[]]>([
     [
-      { kind: "scala", file: "/input/program.scala", arguments: ["--name", "x"], programArguments: ["one"] },
+      { kind: "scala", file: "/input/program.scala", arguments: ["--queue", "x"], programArguments: ["one"] },
       ["--class", "headgate.program.ScalaProgram", "spark-internal", "/input/program.scala", "-", "one"],
     ],
     [

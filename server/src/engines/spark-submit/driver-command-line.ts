@@ -61,14 +61,14 @@ export const driverMainClass = "headgate.driver.Driver";
 const scalaMainClass = "headgate.program.ScalaProgram";
 
 export function driverCommandLine(run: DriverRun): DriverCommandLine {
-  const { home, program, properties } = run;
+  const { home, program } = run;
   const options = checkProgram(program);
-  const python = pythonOf({ ...properties, ...Object.fromEntries(options.properties) });
-  const memoryMiB = options.memoryMiB ?? memoryOf(properties) ?? run.defaultMemoryMiB;
+  const properties = { ...run.properties, ...Object.fromEntries(options.properties) };
+  const memoryMiB = options.memoryMiB ?? memoryOf(run.properties) ?? run.defaultMemoryMiB;
   const jvm = {
     home,
     memoryMiB,
-    javaOptions: options.javaOptions.length > 0 ? options.javaOptions : javaOptionsOf(properties, "spark_config"),
+    javaOptions: options.javaOptions.length > 0 ? options.javaOptions : javaOptionsOf(run.properties, "spark_config"),
     classPathBefore: options.classPath,
     classPathBehind: run.classPath,
     mainClass: driverMainClass,
@@ -80,8 +80,8 @@ export function driverCommandLine(run: DriverRun): DriverCommandLine {
     argv: [...jvmWords(jvm), ...submission],
     submission,
     fitsStandby: fitsStandby(options),
-    env: { ...driverEnvironment(home, python), ...libraryPath(options) },
-    propertiesText: renderProperties(driverProperties(run)),
+    env: { ...driverEnvironment(home, pythonOf(properties)), ...libraryPath(options) },
+    propertiesText: renderProperties(driverProperties({ ...run, properties })),
     memoryMiB,
   };
 }
@@ -130,6 +130,7 @@ function libraryPath({ properties }: CheckedOptions): Record<string, string> {
   return folders === undefined ? {} : { LD_LIBRARY_PATH: folders };
 }
 
+/** With the program's own, which Spark would know anyway: our main settles what they ask for before Spark reads them. */
 function driverProperties(run: DriverRun): Record<string, string> {
   const tags = Object.entries(run.tags);
   const joined = tags.map(([name, value]) => `${name}-${value}`).join(",");

@@ -13,7 +13,7 @@ export function executorJars(properties: Properties, ownJars: OwnJars): Properti
   return { "spark.jars": [...listed(properties["spark.jars"]), ownJars.jvm, ...s3Jars(properties, ownJars)].join(",") };
 }
 
-/** And what a program's driver does, as words for spark-submit; `asked`: the program's own. */
+/** And what a program's driver does, as words for spark-submit; `asked`: by the program's own words. */
 export function executorWords(properties: Properties, ownJars: OwnJars, asked: string | undefined): string[] {
   const jars = runsHere(properties) ? [] : s3Jars(properties, ownJars);
   return jars.length === 0 ? [] : ["--jars", [...listed(asked ?? properties["spark.jars"]), ...jars].join(",")];
