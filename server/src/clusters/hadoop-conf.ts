@@ -16,11 +16,16 @@ const DEFAULTS_FILE = "spark-defaults.conf";
 export async function readHadoopConf(name: string, folders: ReadonlyMap<string, string>): Promise<HadoopConf> {
   const folder = folders.get(name);
   if (folder === undefined) throw new Fault("invalid", `HEADGATE_HADOOP_CONFS has no ${name} any more`);
-  const names = await readdir(folder).catch((error: unknown) => {
-    throw new Fault("unavailable", `the folder of ${name} in HEADGATE_HADOOP_CONFS cannot be read on this node`, {
-      cause: error,
-    });
-  });
-  const text = names.includes(DEFAULTS_FILE) ? await readFile(join(folder, DEFAULTS_FILE), "utf8") : "";
+  const ofConf = `of ${name} in HEADGATE_HADOOP_CONFS`;
+  const names = await readdir(folder).catch(unreadable(`the folder ${ofConf}`));
+  const text = names.includes(DEFAULTS_FILE)
+    ? await readFile(join(folder, DEFAULTS_FILE), "utf8").catch(unreadable(`${DEFAULTS_FILE} ${ofConf}`))
+    : "";
   return { folder, sparkDefaults: operatorsPart(parseProperties(text)) };
+}
+
+function unreadable(what: string): (cause: unknown) => never {
+  return (cause) => {
+    throw new Fault("unavailable", `${what} cannot be read on this node`, { cause });
+  };
 }

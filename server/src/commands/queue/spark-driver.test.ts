@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -191,6 +191,15 @@ test("a Hadoop configuration that the operator has taken away again is named", a
   const gone = new Map([["prod", join(hadoopConf, "gone")]]);
   await expect(lineOn({ type: "yarn", hadoop_conf: "prod" }, {}, { rules: { hadoopConfs: gone } })).rejects.toThrow(
     "the folder of prod in HEADGATE_HADOOP_CONFS cannot be read on this node",
+  );
+});
+
+test("a file of the operator's that cannot be read is named, with the configuration it belongs to", async () => {
+  const folder = join(hadoopConf, "unreadable");
+  mkdirSync(join(folder, "spark-defaults.conf"), { recursive: true });
+  const rules = { hadoopConfs: new Map([["prod", folder]]) };
+  await expect(lineOn({ type: "yarn", hadoop_conf: "prod" }, {}, { rules })).rejects.toThrow(
+    "spark-defaults.conf of prod in HEADGATE_HADOOP_CONFS cannot be read on this node",
   );
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { driverCommandLine, driverMemoryMiB, type DriverRun, type SourceProgram } from "./driver-command-line.ts";
 import { parseMemoryMiB } from "./memory-size.ts";
-import { renderProperties } from "./properties-file.ts";
+import { parseProperties, renderProperties } from "./properties-file.ts";
 
 const run: DriverRun = {
   home: {
@@ -226,4 +226,32 @@ it("writes properties that Java reads back as they were", () => {
   expect(renderProperties({ "a=b c": " x\\y\nü🚰=#", plain: "v=1" })).toBe(
     String.raw`a\=b\ c=\ x\\y\n\u00fc\ud83d\udeb0=#` + "\nplain=v=1\n",
   );
+});
+
+it("reads properties as Java does", () => {
+  const lines = [
+    "# a comment goes nowhere \\",
+    "a 1 ",
+    "\tlist = one,\\",
+    "   two,\\\r",
+    "# three",
+    "! another comment",
+    "path=C\\:\\\\",
+    "with\\ space:v=1",
+    "letter=\\u00fc\\tx",
+    "empty",
+    "",
+    "last=x\\",
+  ];
+  expect(parseProperties(lines.join("\n"))).toEqual({
+    a: "1",
+    list: "one,two,# three",
+    path: "C:\\",
+    "with space": "v=1",
+    letter: "ü\tx",
+    empty: "",
+    last: "x",
+  });
+  const written = { "a=b c": " x\\y\nü🚰=#".trim(), plain: "v=1" };
+  expect(parseProperties(renderProperties(written))).toEqual(written);
 });

@@ -9,16 +9,27 @@ export function renderProperties(properties: Readonly<Record<string, string>>): 
   return lines.join("");
 }
 
-/** Of a file as people write it: a setting on each line, the name ends at a space, `=` or `:`. */
+/** Of a file as people write it, read as Java and Spark do: long lines go on behind a backslash, values are trimmed. */
 export function parseProperties(text: string): Record<string, string> {
-  const lines = text.split(/\r?\n/).map((line) => line.trim());
-  const settings = lines.filter((line) => line !== "" && !/^[#!]/.test(line));
   return Object.fromEntries(
-    settings.map((line) => {
-      const [, key = "", value = ""] = /^([^\s=:]+)\s*[=:]?\s*(.*)$/.exec(line) ?? [];
-      return [key, value];
+    wholeLines(text).map((line) => {
+      const [, key = "", value = ""] = /^((?:\\.|[^\\\s=:])*)\s*[=:]?\s*(.*)$/s.exec(line) ?? [];
+      return [unescape(key), unescape(value).trim()];
     }),
   );
+}
+
+function wholeLines(text: string): string[] {
+  const lines: string[] = [];
+  let begun: string | undefined;
+  for (const part of text.split(/\r\n|\r|\n/).map((line) => line.trimStart())) {
+    if (begun === undefined && (part === "" || /^[#!]/.test(part))) continue;
+    const goesOn = /(?<!\\)(\\\\)*\\$/.test(part);
+    const line: string = (begun ?? "") + (goesOn ? part.slice(0, -1) : part);
+    if (!goesOn) lines.push(line);
+    begun = goesOn ? line : undefined;
+  }
+  return begun === undefined ? lines : [...lines, begun];
 }
 
 const named: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f" };
@@ -28,4 +39,12 @@ function escape(text: string, special: RegExp): string {
     .replaceAll(special, (character) => named[character] ?? `\\${character}`)
     .replaceAll(/[\n\r\t\f]/g, (character) => named[character] ?? character)
     .replaceAll(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+const meant: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t", f: "\f" };
+
+function unescape(text: string): string {
+  return text.replaceAll(/\\(?:u([\da-fA-F]{4})|(.))/gs, (_, code: string | undefined, character: string) =>
+    code === undefined ? (meant[character] ?? character) : String.fromCharCode(Number.parseInt(code, 16)),
+  );
 }
