@@ -1,7 +1,7 @@
 /**
  * A Spark Connect server that outlives us. Beside the process's own, its folder has
  *
- *   server.json     its token and its port; ours alone
+ *   server.json     its token, its port, how long it may take to start; ours alone
  */
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -54,7 +54,12 @@ interface ServerFile {
   readonly token: string;
   /** Null: it has not said yet. */
   readonly port: number | null;
+  /** Undefined: as long as every process of ours. */
+  readonly startLimitMs?: number | undefined;
 }
+
+/** It waits for a place in its queue, and the first one of an account sends Spark's jars before. */
+const YARN_START_LIMIT_MS = 60 * 60_000;
 
 const FILE = "server.json";
 const HEAD_BYTES = 64 * 1024;
@@ -76,7 +81,8 @@ export class ConnectServer implements RunningServer {
     const { home, contribution } = plan;
     const token = randomBytes(32).toString("hex");
     await this.#process.start(plan, (folders) => {
-      this.#write({ version: 1, token, port: null });
+      const isOnYarn = contribution.properties["spark.master"] === "yarn";
+      this.#write({ version: 1, token, port: null, startLimitMs: isOnYarn ? YARN_START_LIMIT_MS : undefined });
       return {
         ...connectCommandLine(home, contribution, token, folders),
         readOnly: [...home.readOnlyFolders, ...contribution.readOnly],
@@ -87,8 +93,9 @@ export class ConnectServer implements RunningServer {
   }
 
   /** Where it answers. Fails with the reason when it has ended before it ever did. */
-  ready(signal: AbortSignal): Promise<ConnectAddress> {
-    const self = { name: "the Spark server", explain: () => this.#explain() };
+  async ready(signal: AbortSignal): Promise<ConnectAddress> {
+    const { startLimitMs } = await this.#read();
+    const self = { name: "the Spark server", explain: () => this.#explain(), startLimitMs };
     return this.#process.untilUp(() => this.address(), self, signal);
   }
 

@@ -45,6 +45,15 @@ const START_LIMIT_MS = 180_000;
 const LOOK_EVERY_MS = 50;
 const LONG_LOOK_MS = 60_000;
 
+/** As whoever waits for it knows it. */
+export interface StartedProgram {
+  readonly name: string;
+  /** Why it has ended. */
+  readonly explain: () => Promise<string>;
+  /** Undefined: minutes. */
+  readonly startLimitMs?: number | undefined;
+}
+
 export class LastingProcess {
   readonly #folder: string;
   readonly #client: RunnerClient;
@@ -88,10 +97,10 @@ export class LastingProcess {
   /** What `look` finds. Fails with the reason when it has ended before it ever found anything. */
   async untilUp<T>(
     look: () => Promise<T | undefined>,
-    { name, explain }: { name: string; explain: () => Promise<string> },
+    { name, explain, startLimitMs = START_LIMIT_MS }: StartedProgram,
     signal: AbortSignal,
   ): Promise<T> {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(START_LIMIT_MS)]);
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(startLimitMs)]);
     for (;;) {
       const found = await look();
       if (found !== undefined) return found;

@@ -1,0 +1,77 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openSandbox } from "../sandbox/sandbox.ts";
+import { NOTHING_CONTRIBUTED } from "../spark-home/contribution.ts";
+import { ConnectServer } from "./connect-server.ts";
+
+const plan = {
+  sandbox: openSandbox("none", { kind: "missing", reason: "" }),
+  identity: undefined,
+  userName: "account1",
+  levels: 0,
+  leaseFile: null,
+  leaseSeconds: 60,
+};
+
+describe("a server that takes its time to start", () => {
+  let base: string;
+  let server: ConnectServer;
+
+  beforeEach(() => {
+    base = mkdtempSync(join(tmpdir(), "headgate-connect-"));
+    server = new ConnectServer(join(base, "server"));
+  });
+  afterEach(async () => {
+    await server.stop();
+    rmSync(base, { recursive: true, force: true });
+  });
+
+  async function start(master: string): Promise<void> {
+    const java = join(base, "java");
+    writeFileSync(java, "#!/bin/sh\nexec sleep 600\n");
+    chmodSync(java, 0o755);
+    await server.start({
+      ...plan,
+      home: homeWith(java),
+      contribution: { ...NOTHING_CONTRIBUTED, properties: { "spark.master": master } },
+    });
+    await expect.poll(() => server.pid(), { timeout: 20_000 }).not.toBeNull();
+  }
+
+  const file = (): string => join(server.folder, "server.json");
+  const known = (): Record<string, unknown> => JSON.parse(readFileSync(file(), "utf8"));
+
+  it("has an hour on YARN, where it waits for its queue, and minutes elsewhere", async () => {
+    await start("yarn");
+    expect(known()).toMatchObject({ startLimitMs: 3_600_000 });
+    await server.stop();
+    server = new ConnectServer(join(base, "other"));
+    await start("local[*]");
+    expect(known()).not.toHaveProperty("startLimitMs");
+  });
+
+  it("has no more than that, from whoever waits for it after our restart, too", async () => {
+    await start("yarn");
+    writeFileSync(file(), JSON.stringify({ ...known(), startLimitMs: 1 }));
+    const signal = AbortSignal.timeout(20_000);
+    await expect(new ConnectServer(server.folder).ready(signal)).rejects.toThrow("did not come up in time");
+  });
+});
+
+function homeWith(java: string) {
+  return {
+    folder: "/spark",
+    version: "4.1.3",
+    java: { path: java, home: "/java", build: "17" },
+    python: { path: "/usr/bin/python3", version: "3.11" },
+    javaArguments: "/launch/java.args",
+    classPath: [],
+    ownJars: { jvm: "/jvm.jar", extra: [] },
+    driverPython: "/launch/wrappers/python",
+    driverR: "/launch/wrappers/R",
+    archive: undefined,
+    readOnlyFolders: [],
+  };
+}
