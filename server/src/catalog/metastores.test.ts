@@ -314,6 +314,22 @@ describe("the metastore of an account", () => {
     await expect.poll(() => running(accountId).map((each) => each.port)).toEqual([port]);
   });
 
+  test("of an earlier Headgate that never comes to serve is ended, and started again for live Sparks", async () => {
+    await open().contributionOf(accountId);
+    const stuck = only();
+    const { port } = stuck;
+    const failing = Promise.withResolvers<void>();
+    served = failing.promise;
+    const next = reopen();
+    await next.adopt();
+    served = Promise.resolve();
+    failing.reject(new Error("did not come up in time"));
+    await expect.poll(() => next.reservedMiB()).toBe(0);
+    expect(stuck.isStopped).toBe(true);
+    next.reviveLost();
+    await expect.poll(() => running(accountId).map((each) => each.port)).toEqual([port]);
+  });
+
   test("is waited for until it serves at its first time, later until it listens", async () => {
     const metastores = open();
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -68,7 +68,7 @@ export class Metastores {
   readonly #endings = new Map<number, Promise<void>>();
   /** In a row, each soon after its start. */
   readonly #deaths = new Map<number, number>();
-  /** Of accounts whose process has died while we were away. */
+  /** Of accounts whose process of before is gone, or was of no use. */
   readonly #lost = new Set<number>();
   readonly #closed = new AbortController();
 
@@ -86,7 +86,7 @@ export class Metastores {
         const process = this.#options.openProcess(folder);
         // Of two that a crash has left the second one goes.
         if (record !== undefined && !this.#metastores.has(accountId) && (await process.isAlive())) {
-          const up = process.ready(this.#closed.signal).then((port) => ({ process, port, secret: undefined }));
+          const up = this.#find(accountId, process);
           this.#add(accountId, { digest: record.digest, up, usedAt: performance.now() });
         } else {
           isLost = true;
@@ -94,6 +94,20 @@ export class Metastores {
         }
       }
       if (isLost && !this.#metastores.has(accountId)) this.#lost.add(accountId);
+    }
+  }
+
+  /** One of before. When it never comes to serve, or dies before that, Sparks that live look for it all the same. */
+  async #find(accountId: number, process: MetastoreProcess): Promise<Up> {
+    const { signal } = this.#closed;
+    try {
+      return { process, port: await process.ready(signal), secret: undefined };
+    } catch (error) {
+      if (!signal.aborted) {
+        await process.stop().catch(() => undefined);
+        this.#lost.add(accountId);
+      }
+      throw error;
     }
   }
 
