@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { scriptConnect, type ScriptedConnect } from "../../../test/support/scripted-connect.ts";
 import type { ConnectAddress } from "../../engines/connect-server/connect-server.ts";
 import { openSandbox } from "../../engines/sandbox/sandbox.ts";
-import { NOTHING_CONTRIBUTED } from "../../engines/spark-home/contribution.ts";
+import { contributionDigest, NOTHING_CONTRIBUTED } from "../../engines/spark-home/contribution.ts";
 import { serversFolder } from "./servers-folder.ts";
 import { WarmServers, type ServerProcess } from "./warm-servers.ts";
 
@@ -18,6 +18,7 @@ class LivingProcess implements ServerProcess {
   readonly #address: ConnectAddress;
   readonly #ended = Promise.withResolvers<void>();
   isStopped = false;
+  hasDied = false;
 
   constructor(port: number) {
     this.#address = { host: "127.0.0.1", port, tls: false, token: undefined };
@@ -25,7 +26,7 @@ class LivingProcess implements ServerProcess {
 
   start = (): Promise<void> => Promise.reject(new Error("it is one of before"));
   ready = (): Promise<ConnectAddress> => Promise.resolve(this.#address);
-  isAlive = (): Promise<boolean> => Promise.resolve(true);
+  isAlive = (): Promise<boolean> => Promise.resolve(!this.hasDied);
   ended = (): Promise<void> => this.#ended.promise;
   pid = (): Promise<null> => Promise.resolve(null);
   stop = (): Promise<void> => {
@@ -45,7 +46,7 @@ describe("a warm server that lives", () => {
     dataDir = mkdtempSync(join(tmpdir(), "headgate-warm-"));
     const folder = join(serversFolder(dataDir, String(PLACE.accountId)), NAME);
     mkdirSync(folder, { recursive: true });
-    const record = { version: 1, place: PLACE, digest: "d", memoryMiB: 500 };
+    const record = { version: 1, place: PLACE, digest: contributionDigest(NOTHING_CONTRIBUTED), memoryMiB: 500 };
     writeFileSync(join(folder, "place.json"), JSON.stringify(record));
     connect = await scriptConnect([]);
     process = new LivingProcess(connect.port);
@@ -107,6 +108,14 @@ describe("a warm server that lives", () => {
     await found.close();
     expect(await looking).toBe(false);
     expect(process.isStopped).toBe(false);
+  });
+
+  test("is for the next command only while it does", async () => {
+    const found = await adopted(0);
+    await expect.poll(() => found.placesUp()).toEqual([PLACE]);
+    process.hasDied = true;
+    await expect(found.acquire(PLACE)).rejects.toThrow("Spark is not set up"); // it would start another
+    await expect.poll(() => process.isStopped).toBe(true);
   });
 
   test("and was there before us has as long to answer as one that was up", async () => {

@@ -44,7 +44,7 @@ export interface WarmServersOptions {
   readonly looks?: LookTimes;
 }
 
-export type ServerProcess = RunningServer & Pick<ConnectServer, "start" | "isAlive">;
+export type ServerProcess = RunningServer & Pick<ConnectServer, "start">;
 
 const RECORD = "place.json";
 /** <data>/accounts/<account>/spark/<name>: what the account's user has to pass. */
@@ -81,10 +81,15 @@ export class WarmServers {
   async acquire(place: SparkPlace): Promise<{ server: WarmServer; release: () => void }> {
     const contribution = await this.#options.contributionsOf(place);
     const digest = contributionDigest(contribution);
-    const there = this.#of(place);
-    for (const each of there) if (each.record.digest !== digest) this.#drain(each);
-    const server = there.find(({ record }) => record.digest === digest) ?? this.#open(place, contribution, digest);
-    return { server, release: this.#hold(server) };
+    for (const each of this.#of(place)) if (each.record.digest !== digest) this.#drain(each);
+    for (;;) {
+      const there = this.#of(place).find(({ record }) => record.digest === digest);
+      const server = there ?? this.#open(place, contribution, digest);
+      // Of one that has just died nobody may have heard yet.
+      const isGood = !server.isUp || (await server.process.isAlive());
+      if (isGood && !server.isDraining) return { server, release: this.#hold(server) };
+      if (!isGood) void this.#end(server);
+    }
   }
 
   /** One of before, by its name; undefined: it is gone. */

@@ -33,6 +33,7 @@ export interface RunningServer {
   ready(signal: AbortSignal): Promise<ConnectAddress>;
   /** Settles when it has ended, whoever ended it, or nobody wants to know any more. */
   ended(signal: AbortSignal): Promise<void>;
+  isAlive(): Promise<boolean>;
   /** Of the JVM; null: it does not run, or not here. */
   pid(): Promise<number | null>;
   /** Settles when nothing of it is left. */
@@ -44,6 +45,7 @@ export function remoteServer(address: ConnectAddress): RunningServer {
   return {
     ready: () => Promise.resolve(address),
     ended: () => new Promise(() => undefined),
+    isAlive: () => Promise.resolve(true),
     pid: () => Promise.resolve(null),
     stop: () => Promise.resolve(),
   };

@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault } from "../../lib/fault.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
+import { findProcess } from "../detached-process/process-handle.ts";
 import { openRunnerClient, type RunnerClient } from "../runner/runner-client.ts";
 import { makeConfinedFolders, makeOwned, writeInput, type ConfinedFolders } from "../sandbox/confined-folders.ts";
 import type { Identity } from "../sandbox/confined-program.ts";
@@ -113,7 +114,11 @@ export class LastingProcess {
 
   async isAlive(): Promise<boolean> {
     if (this.#isStopped) return false;
-    const { state } = await this.#client.observe();
+    const view = await this.#client.observe();
+    const { state } = view;
+    // Its runner may not have noticed yet.
+    if (state === "running" && view.status.driver !== null)
+      return (await findProcess(view.status.driver)) === "running";
     // A runner of ours that is about to start has not left a mark yet; one of an earlier Headgate never will.
     return state === "starting" || state === "running" || (state === "absent" && this.#isStartedHere);
   }
