@@ -1,7 +1,7 @@
 package headgate.metastore
 
 import java.net.{BindException, InetAddress, InetSocketAddress, ServerSocket}
-import java.util.concurrent.{Executors, ScheduledExecutorService, SynchronousQueue, ThreadFactory, ThreadPoolExecutor, TimeUnit}
+import java.util.concurrent.{Executors, LinkedBlockingQueue, ScheduledExecutorService, SynchronousQueue, ThreadFactory, ThreadPoolExecutor, TimeUnit}
 
 import org.apache.hadoop.hive.metastore.HiveMetaStore.HMSHandler
 import org.apache.hadoop.hive.metastore.api.ThriftHiveMetastore
@@ -18,6 +18,8 @@ final class MetastoreServer(secret: Array[Byte], wantedPort: Int) {
   private val idleSeconds = 60L
   /** Who has not shown the secret by then is cut off, however slowly it speaks. */
   private val greetingSeconds = 10L
+  /** The oldest stranger makes room for the next: many who keep still must not take the threads of all others. */
+  private val mostNewcomers = 100
 
   private val socket: ServerSocket = {
     def listen(port: Int): ServerSocket = {
@@ -37,6 +39,9 @@ final class MetastoreServer(secret: Array[Byte], wantedPort: Int) {
   }
   private val timer: ScheduledExecutorService = Executors.newSingleThreadScheduledExecutor(daemons)
 
+  /** Who has come in the last seconds, the oldest first. */
+  private val newcomers = new LinkedBlockingQueue[GuardedProcessor]
+
   val port: Int = socket.getLocalPort
 
   def serve(handler: ThriftHiveMetastore.Iface): Unit = {
@@ -45,7 +50,13 @@ final class MetastoreServer(secret: Array[Byte], wantedPort: Int) {
       override def getProcessor(transport: TTransport): TProcessor = {
         // What TServerSocket accepts is always one.
         val guarded = new GuardedProcessor(transport.asInstanceOf[TSocket], all, secret)
-        timer.schedule((() => guarded.closeStranger()): Runnable, greetingSeconds, TimeUnit.SECONDS)
+        newcomers.add(guarded)
+        while (newcomers.size > mostNewcomers) Option(newcomers.poll()).foreach(_.closeStranger())
+        val expire: Runnable = () => {
+          newcomers.remove(guarded)
+          guarded.closeStranger()
+        }
+        timer.schedule(expire, greetingSeconds, TimeUnit.SECONDS)
         guarded
       }
     }

@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -114,6 +116,16 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     for (const words of tries) expect(await answerTo(port, words)).toHaveLength(0);
     expect(await first.isHealthy("guess")).toBe(false);
     expect(await first.isHealthy(secret)).toBe(true);
+  });
+
+  it("answers who has the secret while strangers keep still on more connections than it serves", async () => {
+    const strangers = Array.from({ length: 300 }, () => connect(port, "127.0.0.1").on("error", () => undefined));
+    try {
+      await Promise.all(strangers.map((each) => once(each, "connect")));
+      expect(await first.isHealthy(secret)).toBe(true);
+    } finally {
+      for (const each of strangers) each.destroy();
+    }
   });
 
   it("keeps its secrets off the command line and in files of its user alone", async () => {
