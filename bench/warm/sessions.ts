@@ -1,17 +1,27 @@
 import type { BenchHeadgate } from "../headgate.ts";
-import { SELECT_1, sqlCommand } from "./warm-server.ts";
+import { bareClient, runBare, SELECT_1, sqlCommand } from "./warm-server.ts";
 
 const SESSIONS = 20;
 const ROUNDS = 10;
 
-/** Twenty clients at once, each with one query after the other. */
+/** Twenty clients at once, each with one query after the other, against as many fresh sessions of our bare client. */
 export async function benchSessions(headgate: BenchHeadgate): Promise<void> {
   await headgate.run(sqlCommand(SELECT_1));
+  const bare = bareClient(headgate);
+  const ours = await perSecond(() => headgate.run(sqlCommand(SELECT_1)));
+  const floor = await perSecond(() => runBare(bare, SELECT_1));
+  bare.close();
+  const ratio = (ours / floor).toFixed(2);
+  console.log(
+    `${SESSIONS} sessions at once: ${ours.toFixed(1)} queries/s, our bare client ${floor.toFixed(1)}/s, ratio ${ratio}`,
+  );
+}
+
+async function perSecond(query: () => Promise<unknown>): Promise<number> {
   const began = performance.now();
   const client = async (): Promise<void> => {
-    for (let round = 0; round < ROUNDS; round += 1) await headgate.run(sqlCommand(SELECT_1));
+    for (let round = 0; round < ROUNDS; round += 1) await query();
   };
   await Promise.all(Array.from({ length: SESSIONS }, client));
-  const seconds = (performance.now() - began) / 1000;
-  console.log(`${SESSIONS} clients at once: ${((SESSIONS * ROUNDS) / seconds).toFixed(1)} queries/s`);
+  return (SESSIONS * ROUNDS) / ((performance.now() - began) / 1000);
 }
