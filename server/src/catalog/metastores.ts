@@ -10,17 +10,16 @@
  *       ▲         │
  *       └─ died ──┘                  or silent, while a Spark of the account runs
  */
-import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { contributionDigest, mergeContributions, type Contribution } from "../engines/spark-home/contribution.ts";
+import type { Contribution } from "../engines/spark-home/contribution.ts";
 import { Answering, type LookTimes } from "../lib/answering.ts";
 import { Fault } from "../lib/fault.ts";
 import type { Log } from "../lib/log.ts";
 import type { AccountCatalogs, OwnCatalog } from "./account-catalogs.ts";
-import { MetastoreFolder, readRecord, somePort } from "./metastore-folder.ts";
+import { MetastoreFolder, readRecord } from "./metastore-folder.ts";
 import type { MetastoreProcess } from "./metastore-process.ts";
 import { externalCatalog, ownCatalog } from "./spark-catalog.ts";
-import type { Secret } from "../lib/secret.ts";
+import { metastoreDigest, startMetastore, type Up } from "./start-metastore.ts";
 
 export interface MetastoresOptions {
   readonly dataDir: string;
@@ -34,13 +33,6 @@ export interface MetastoresOptions {
   readonly log: Log;
   readonly idleMs?: number;
   readonly looks?: LookTimes;
-}
-
-interface Up {
-  readonly process: MetastoreProcess;
-  readonly port: number;
-  /** Undefined: of one that we have found, it is the one that is stored. */
-  readonly secret: Secret | undefined;
 }
 
 interface Metastore {
@@ -179,7 +171,7 @@ export class Metastores {
   }
 
   #provide(accountId: number, catalog: OwnCatalog, storage: Partial<Contribution>): Metastore {
-    const digest = digestOf(catalog, storage);
+    const digest = metastoreDigest(catalog, storage);
     const current = this.#metastores.get(accountId);
     if (current?.digest === digest) {
       current.usedAt = performance.now();
@@ -189,49 +181,16 @@ export class Metastores {
     const gone = this.#endings.get(accountId);
     const start = async (): Promise<Up> => {
       await gone;
-      return this.#start(accountId, metastore, catalog, storage);
+      const isProven = (this.#deaths.get(accountId) ?? 0) === 0;
+      const onRenewed = (renewed: OwnCatalog): void => {
+        metastore.digest = metastoreDigest(renewed, storage);
+      };
+      const { signal } = this.#closed;
+      return startMetastore({ ...this.#options, accountId, storage, isProven, onRenewed, signal }, catalog);
     };
     const metastore: Metastore = { digest, usedAt: performance.now(), up: Promise.resolve().then(start) };
     this.#add(accountId, metastore);
     return metastore;
-  }
-
-  async #start(
-    accountId: number,
-    metastore: Metastore,
-    catalog: OwnCatalog,
-    storage: Partial<Contribution>,
-  ): Promise<Up> {
-    const { dataDir, catalogs, openProcess } = this.#options;
-    const folder = new MetastoreFolder(dataDir, accountId);
-    const kept = await folder.keptPort();
-    const process = openProcess(folder.makeProcess({ version: 1, digest: metastore.digest }));
-    const { secrets } = catalog;
-    try {
-      await process.start({ accountId, secrets, storage, port: kept ?? somePort() });
-      const port = await this.#port(accountId, process, kept);
-      if (port !== kept) folder.keepPort(port);
-      if (port === kept || kept === undefined) return { process, port, secret: secrets.secret };
-    } catch (error) {
-      // What went wrong first is what is told. When we stop it is left to the next Headgate.
-      if (!this.#closed.signal.aborted) await process.stop().catch(() => undefined);
-      throw error;
-    }
-    // Somebody else listens where the account's Sparks went.
-    await process.stop();
-    const renewed = await catalogs.renewSecret(accountId, catalog);
-    if (renewed.kind === "external") throw new Error("the account has got another metastore meanwhile");
-    metastore.digest = digestOf(renewed, storage);
-    return this.#start(accountId, metastore, renewed, storage);
-  }
-
-  /**
-   * Where it has served before, Sparks need not wait for more than that it listens: they start meanwhile. When
-   * something is wrong with it, whoever asks for it gets to know.
-   */
-  #port(accountId: number, process: MetastoreProcess, kept: number | undefined): Promise<number> {
-    const isProven = kept !== undefined && (this.#deaths.get(accountId) ?? 0) === 0;
-    return isProven ? process.listening(this.#closed.signal) : process.ready(this.#closed.signal);
   }
 
   #add(accountId: number, metastore: Metastore): void {
@@ -338,9 +297,4 @@ export class Metastores {
     this.#endings.set(accountId, known);
     return known;
   }
-}
-
-function digestOf({ secrets }: OwnCatalog, storage: Partial<Contribution>): string {
-  const own = [secrets.password.reveal(), secrets.secret.reveal(), contributionDigest(mergeContributions([storage]))];
-  return createHash("sha256").update(JSON.stringify(own)).digest("hex").slice(0, 16);
 }
