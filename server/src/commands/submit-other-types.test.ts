@@ -1,8 +1,14 @@
-import { describe, expect, test } from "vitest";
-import { useServer } from "../../test/support/given.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { openSecrets } from "./command-secrets.ts";
 
 const given = useServer({ isIsolated: false });
+
+/** The installation's first. */
+let first: AccountClient;
+beforeAll(async () => {
+  first = await given.account();
+});
 
 describe("POST commands with an S3DistCp copy", () => {
   const copy = { command_type: "HadoopCommand", sub_command: "s3distcp" };
@@ -144,23 +150,12 @@ describe("POST commands with a Hive query", () => {
 
 describe("where nothing isolates programs", () => {
   test("only the first account may submit Spark commands", async () => {
-    const [first] = [await firstAccount(), await given.account()];
     const body = { command_type: "SparkCommand", cmdline: "x.py" };
     await (await given.account()).post("/commands", body).refused(422, /HEADGATE_ISOLATION/);
     const { id } = await first.post("/commands", body);
     await first.post(`/commands/${id}/rerun`);
   });
 });
-
-async function firstAccount() {
-  const account = await given.account();
-  // Accounts of tests are made in any order: the first is the one with the lowest id.
-  const { db } = given.app.services;
-  const [row] = await db.system.query<{ id: number }>("select min(id) as id from account");
-  if (row === undefined || row.id === account.accountId) return account;
-  await db.system.query("delete from account where id < $1", [account.accountId]);
-  return account;
-}
 
 async function storedText(id: number): Promise<{ text: string; secrets: Buffer }> {
   const [row] = await given.app.services.db.system.query<{ text: string; secrets: Buffer }>(
