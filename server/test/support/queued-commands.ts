@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
 import type { AccountClient, Given } from "./given.ts";
+import { submitProgram } from "./programs.ts";
 
 /** Runs until `letGo`, then `after`. For the stub driver. */
 export function gatedProgram(after = "true"): string {
@@ -23,15 +24,7 @@ const PATIENCE = { timeout: 20_000 };
 
 export function queuedCommands(given: Given): QueuedCommands {
   return {
-    async submit(account, program, more = {}) {
-      const { id } = await account.post("/commands", {
-        command_type: "SparkCommand",
-        language: "python",
-        program,
-        ...more,
-      });
-      return id;
-    },
+    submit: submitProgram,
     async letGo(account, id) {
       const storage = join(given.dataDir, "accounts", String(account.accountId), "storage");
       await vi.waitUntil(() => existsSync(storage), PATIENCE); // made with the run's folders

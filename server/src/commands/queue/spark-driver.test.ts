@@ -78,7 +78,7 @@ async function lineOn(
     elapsedSeconds: 0,
     files: commandFiles(given.dataDir, accountId, 7).attempt(1),
   };
-  const place = { work: "/work", input: "/input", eventLogFolder: "/events", applicationId: "command-7-1" };
+  const place = { work: "/headgate/work", input: "/input", eventLogFolder: "/events", applicationId: "command-7-1" };
   const { argv, env, files, readOnly, handOver } = await driver.commandLine(run, place);
   const lines = (files["spark.properties"] ?? "").split("\n").map((line) => line.split(/=(.*)/));
   const properties = Object.fromEntries(lines.map(([key = "", value = ""]) => [key, value]));
@@ -176,7 +176,7 @@ test("what the account or the server decides stays so, whatever the file of a YA
     ...allowed,
     "spark.authenticate": "true",
     "spark.eventLog.dir": "file:///events",
-    "spark.local.dir": "/work/.spark",
+    "spark.local.dir": "/headgate/work/.spark",
     "spark.submit.deployMode": "client",
   });
   for (const key of ["hadoop.hive.metastore.sasl.enabled", "headgate.metastore.secret", "sql.hive.metastore.version"]) {

@@ -5,16 +5,7 @@ import { Answering, type LookTimes } from "../../lib/answering.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
 import { Secret } from "../../lib/secret.ts";
-import type { SparkPlace } from "./spark-place.ts";
-
-/** What is told of a server to the next Headgate. */
-export interface ServerRecord {
-  readonly version: 1;
-  readonly place: SparkPlace;
-  /** Of the contributions that shaped it. */
-  readonly digest: string;
-  readonly memoryMiB: number;
-}
+import type { ServerRecord } from "./server-record.ts";
 
 /** A few sessions are made ahead: the first request of a session costs as much as a small statement. */
 const SPARE_SESSIONS = 2;

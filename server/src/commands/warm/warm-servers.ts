@@ -7,9 +7,6 @@
  *       │         │                    ▲
  *       └─────────┴── died, evicted ───┘
  */
-import { randomBytes } from "node:crypto";
-import { mkdirSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   ConnectServer,
@@ -23,13 +20,20 @@ import type { LookTimes } from "../../lib/answering.ts";
 import { Fault } from "../../lib/fault.ts";
 import { listFolder } from "../../lib/list-folder.ts";
 import type { Log } from "../../lib/log.ts";
-import { writePrivateFile } from "../../lib/private-file.ts";
 import { accountIdentity } from "../queue/attempt-folders.ts";
 import { RemoteClusters, type ClusterOf } from "./remote-clusters.ts";
 import { DEFAULT_MEMORY_MIB, serverMemoryMiB } from "./server-memory.ts";
+import {
+  isRemoteServerName,
+  newServerName,
+  readServerRecord,
+  remoteServerName,
+  writeServerRecord,
+  type ServerRecord,
+} from "./server-record.ts";
 import { serversFolder } from "./servers-folder.ts";
 import { placeKey, type ContributionsOf, type SparkPlace } from "./spark-place.ts";
-import { WarmServer, type ServerRecord } from "./warm-server.ts";
+import { WarmServer } from "./warm-server.ts";
 
 export interface WarmServersOptions {
   readonly dataDir: string;
@@ -46,7 +50,6 @@ export interface WarmServersOptions {
 
 export type ServerProcess = RunningServer & Pick<ConnectServer, "start">;
 
-const RECORD = "place.json";
 /** <data>/accounts/<account>/spark/<name>: what the account's user has to pass. */
 const LEVELS = 3;
 
@@ -68,7 +71,7 @@ export class WarmServers {
     for (const account of accounts) {
       for (const name of await listFolder(this.#accountFolder(account))) {
         const folder = join(this.#accountFolder(account), name);
-        const record = await readRecord(folder);
+        const record = await readServerRecord(folder);
         const process = this.#process(folder);
         if (record !== undefined && (await process.isAlive())) this.#add(name, record, process, Promise.resolve());
         else
@@ -100,10 +103,10 @@ export class WarmServers {
 
   /** Somebody else's server outlives us without leaving a folder here. */
   async #findRemote(name: string, place: SparkPlace): Promise<WarmServer | undefined> {
-    if (!name.startsWith(REMOTE)) return undefined;
+    if (!isRemoteServerName(name)) return undefined;
     const contribution = await this.#options.contributionsOf(place);
     const digest = contributionDigest(contribution);
-    if (remoteName(place, digest) !== name) return undefined;
+    if (remoteServerName(place, digest) !== name) return undefined;
     return this.#servers.get(name) ?? this.#open(place, contribution, digest);
   }
 
@@ -204,17 +207,16 @@ export class WarmServers {
     const { remote } = contribution;
     if (remote === undefined) return this.#start(place, contribution, digest);
     const record: ServerRecord = { version: 1, place, digest, memoryMiB: 0 };
-    return this.#add(remoteName(place, digest), record, remoteServer(remote), Promise.resolve());
+    return this.#add(remoteServerName(place, digest), record, remoteServer(remote), Promise.resolve());
   }
 
   #start(place: SparkPlace, contribution: Contribution, digest: string): WarmServer {
     const spark = this.#options.spark.current();
     if (spark.state !== "ready") throw new Fault("unavailable", "Spark is not set up on this node");
-    const name = `${place.clusterId}-${place.appId ?? 0}-${digest}-${randomBytes(3).toString("hex")}`;
+    const name = newServerName(place, digest);
     const folder = join(this.#accountFolder(String(place.accountId)), name);
     const record: ServerRecord = { version: 1, place, digest, memoryMiB: serverMemoryMiB(contribution) };
-    mkdirSync(folder, { recursive: true, mode: 0o711 });
-    writePrivateFile(join(folder, RECORD), JSON.stringify(record));
+    writeServerRecord(folder, record);
     const process = this.#process(folder);
     const { sandbox, leaseFile, leaseSeconds } = this.#options;
     const started = process.start({
@@ -295,20 +297,5 @@ export class WarmServers {
 
   #accountFolder(accountId: string): string {
     return serversFolder(this.#options.dataDir, accountId);
-  }
-}
-
-const REMOTE = "remote-";
-
-function remoteName({ clusterId, appId }: SparkPlace, digest: string): string {
-  return `${REMOTE}${clusterId}-${appId ?? 0}-${digest}`;
-}
-
-/** Undefined: it was left before it was whole. */
-async function readRecord(folder: string): Promise<ServerRecord | undefined> {
-  try {
-    return JSON.parse(await readFile(join(folder, RECORD), "utf8")) as ServerRecord; // written above
-  } catch {
-    return undefined;
   }
 }
