@@ -4,6 +4,7 @@ import { findR as findRHere, type RSupport } from "../../engines/spark-home/find
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { driverCommandLine } from "../../engines/spark-submit/driver-command-line.ts";
 import { EventLogReader } from "../../engines/spark-submit/event-log.ts";
+import { runsHere } from "../../engines/spark-submit/executor-jars.ts";
 import { renderHandOver, standbyCommandLine, standbyReady } from "../../engines/spark-submit/standby-command-line.ts";
 import { waitsIdly } from "../../engines/spark-submit/standby-rules.ts";
 import { Fault } from "../../lib/fault.ts";
@@ -105,8 +106,7 @@ function ownEnvironment(work: string): Record<string, string> {
 
 /** A driver that waits has its session thrown away on this machine: with clusters elsewhere that is not tried. */
 function mayWait({ remote, properties }: Contribution): boolean {
-  const { "spark.master": master = "local" } = properties;
-  return remote === undefined && master.startsWith("local") && waitsIdly(properties);
+  return remote === undefined && runsHere(properties) && waitsIdly(properties);
 }
 
 /** Submission has refused what runs SQL only; the cluster may have become such a one since. */
