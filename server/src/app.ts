@@ -8,6 +8,7 @@ import type { Admitted, OperationAccess } from "./access/operation.ts";
 import type { AccountServices } from "./accounts/account-services.ts";
 import { accountStorage } from "./accounts/account-storage.ts";
 import type { AppControl, WithAppControl } from "./apps/app-control.ts";
+import type { WithAccountTables } from "./catalog/tables/account-tables.ts";
 import { clusterServices, type ClusterServices } from "./clusters/cluster-services.ts";
 import type { ClusterControl } from "./clusters/control.ts";
 import { addDefaultCluster } from "./clusters/default-cluster.ts";
@@ -44,7 +45,8 @@ import { periodicTasks, type TaskServices } from "./tasks.ts";
  * The composition root: the only place that constructs things. It takes a store that is already migrated and gives a
  * server that listens; `main.ts` decides where the store comes from, tests hand in one of their own.
  */
-export interface Services extends SubmissionServices, OutcomeServices, ClusterServices, WithAppControl {
+export interface Services
+  extends SubmissionServices, OutcomeServices, ClusterServices, WithAppControl, WithAccountTables {
   db: Database;
   keys: KeyRing;
   limits: Limits;
@@ -141,6 +143,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
     accountSettings,
     furnishAccount: addDefaultCluster,
     accountStorage: storage,
+    accountTables: sparks.accountTables,
     macroSandbox: macros,
     commandEvents: queue.events,
     commandView: { commandTimes: config.commandTimes, waitingReason: queue.waitingReason },

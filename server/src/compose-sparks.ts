@@ -8,8 +8,10 @@ import { sparkApp } from "./apps/spark-app.ts";
 import { AccountCatalogs } from "./catalog/account-catalogs.ts";
 import { endGoneAccounts } from "./catalog/end-gone.ts";
 import { MetastoreDatabases } from "./catalog/metastore-databases.ts";
+import { MetastoreReaders } from "./catalog/metastore-readers.ts";
 import type { Metastores } from "./catalog/metastores.ts";
 import { openMetastores, type OpenMetastoresOptions } from "./catalog/open-metastores.ts";
+import { AccountTables } from "./catalog/tables/account-tables.ts";
 import { sparkCluster } from "./clusters/spark-cluster.ts";
 import type { ProgramIsolation } from "./commands/program-isolation.ts";
 import { accountIdentity } from "./commands/queue/attempt-folders.ts";
@@ -43,6 +45,7 @@ export interface Sparks {
   readonly driver: ProgramDriver;
   readonly sql: SqlService;
   readonly sharedMemory: SharedMemory;
+  readonly accountTables: AccountTables;
   readonly tasks: SparkTasks;
   /** Ends what would outlive us. */
   stop(): Promise<void>;
@@ -84,7 +87,12 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
   const sql = await openSql({ ...leaseOf(config), ...config, ...contributions, spark: setUp, sandbox, isolation, log });
   held.defer(() => sql.servers.close());
   await metastores.adopt();
+  const readers = held.adopt(new MetastoreReaders(databases), (pools) => pools.close());
+  const { allowedNetworks } = config;
+  const accountTables = new AccountTables({ system: db.system, readers, allowedNetworks });
+  held.defer(() => accountTables.close());
   return {
+    accountTables,
     sandbox,
     isolation,
     setUp,

@@ -34,6 +34,11 @@ import { deleteApp } from "./apps/delete-app.ts";
 import { listApps } from "./apps/list-apps.ts";
 import { stopApp } from "./apps/stop-app.ts";
 import { viewApp } from "./apps/view-app.ts";
+import { listPartitions } from "./catalog/list-partitions.ts";
+import { listSchemas } from "./catalog/list-schemas.ts";
+import { listTables } from "./catalog/list-tables.ts";
+import { viewTable } from "./catalog/view-table.ts";
+import { viewTableProperties } from "./catalog/view-table-properties.ts";
 import { changeClusterState } from "./clusters/change-state.ts";
 import { cloneCluster } from "./clusters/clone-cluster.ts";
 import { createCluster } from "./clusters/create-cluster.ts";
@@ -143,6 +148,12 @@ export const endpoints = [
   listCommandAttempts,
   rerunCommand,
   cancelCommand,
+  // the catalog of tables (§4.8)
+  listSchemas,
+  listTables,
+  viewTable,
+  viewTableProperties,
+  listPartitions,
   // the operator's view of nodes
   listNodes,
   editNode,

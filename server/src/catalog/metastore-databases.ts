@@ -99,6 +99,15 @@ export class MetastoreDatabases {
     }
   }
 
+  /** Into it with the rights of its role, and to read alone. */
+  readerOf(accountId: number): ClientConfig {
+    const name = metastoreName(this.#server().product, accountId);
+    // As PostgreSQL splits them: at blanks that no backslash stands before.
+    const role = name.replaceAll(/([\\ ])/g, String.raw`\$1`);
+    const options = `-c role=${role} -c default_transaction_read_only=on`;
+    return { ...explicit(this.#options.connection), database: name, options };
+  }
+
   async #dropNamed(name: string): Promise<void> {
     await this.#connected({}, async (client) => {
       await lockName(client, name);

@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { ClientConfig } from "pg";
 import { inject } from "vitest";
 import { Metastore } from "../../src/engines/hive-metastore/metastore.ts";
 import { findBubblewrap } from "../../src/engines/sandbox/find-bubblewrap.ts";
@@ -15,6 +16,8 @@ export interface TestMetastore {
   readonly port: number;
   readonly secret: string;
   readonly warehouse: string;
+  /** Of its database. */
+  readonly connection: ClientConfig;
   stop(): Promise<void>;
 }
 
@@ -54,7 +57,8 @@ export async function startTestMetastore(): Promise<TestMetastore> {
       leaseFile: null,
       leaseSeconds: 600,
     });
-    return { port: await metastore.ready(AbortSignal.timeout(START_MS)), secret, warehouse, stop };
+    const served = await metastore.ready(AbortSignal.timeout(START_MS));
+    return { port: served, secret, warehouse, connection: own.connection, stop };
   } catch (error) {
     await stop();
     throw error;

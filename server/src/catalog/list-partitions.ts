@@ -1,0 +1,28 @@
+import { Type } from "typebox";
+import { operation } from "../access/operation.ts";
+import { Nullable } from "../http/schema.ts";
+import { findTableInPath, READ_TABLES, streamedArray, TableParams } from "./read-tables.ts";
+import type { WithAccountTables } from "./tables/account-tables.ts";
+import type { CatalogPartition } from "./tables/table-catalog.ts";
+
+export const listPartitions = operation({
+  id: "hive_partitions",
+  summary: "List the partitions of a table",
+  description: "In the order of their names; none of a table that has no partitions.",
+  tag: "Hive",
+  method: "GET",
+  paths: { "v1.2": "/hive/:schema/:table/partitions" },
+  access: { permission: READ_TABLES },
+  params: TableParams,
+  reply: Type.Array(Type.Object({ PART_NAME: Type.String(), LOCATION: Nullable(Type.String()) })),
+  find: findTableInPath,
+
+  async handle({ found, caller }, { accountTables }: WithAccountTables) {
+    const tables = await accountTables.of(caller.accountId);
+    return streamedArray(shown(tables.partitions(found.schema, found.name)));
+  },
+});
+
+async function* shown(partitions: AsyncIterable<CatalogPartition>): AsyncGenerator<object> {
+  for await (const { name, location } of partitions) yield { PART_NAME: name, LOCATION: location };
+}

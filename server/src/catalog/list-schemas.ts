@@ -1,0 +1,33 @@
+import { Type } from "typebox";
+import { operation } from "../access/operation.ts";
+import { pageOf, PageQuery, PagingInfo, pagingInfo, shownRows } from "../http/paging.ts";
+import { Nullable } from "../http/schema.ts";
+import { READ_TABLES, streamedArray } from "./read-tables.ts";
+import type { WithAccountTables } from "./tables/account-tables.ts";
+
+const Schema = Type.Object({
+  name: Type.String(),
+  description: Nullable(Type.String()),
+  location: Nullable(Type.String()),
+});
+
+export const listSchemas = operation({
+  id: "hive_schemas",
+  summary: "List the schemas of the account's metastore",
+  description: "All their names; with describe a page of them with what is known of each.",
+  tag: "Hive",
+  method: "GET",
+  paths: { "v1.2": "/hive" },
+  access: { permission: READ_TABLES },
+  query: Type.Object({ ...PageQuery, describe: Type.Optional(Type.Literal(true)) }),
+  reply: Type.Union([Type.Array(Type.String()), Type.Object({ paging_info: PagingInfo, schemas: Type.Array(Schema) })]),
+
+  async handle({ query, caller }, { accountTables }: WithAccountTables) {
+    const tables = await accountTables.of(caller.accountId);
+    const schemas = await tables.schemas();
+    if (query.describe === undefined) return streamedArray(schemas.map(({ name }) => name));
+    const page = pageOf(query);
+    const rows = schemas.slice(page.offset, page.offset + page.limit);
+    return { paging_info: pagingInfo(page, rows), schemas: [...shownRows(page, rows)] };
+  },
+});

@@ -1,0 +1,108 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { sparkIsMissing } from "../../test/support/connect-server.ts";
+import { useServer } from "../../test/support/given.ts";
+import { runSql, useSpark } from "../../test/support/spark.ts";
+
+describe("of an account that has never used Spark", () => {
+  const given = useServer();
+
+  test("there is an empty schema default, and no other", async () => {
+    const account = await given.account();
+    expect(await account.get("/hive")).toEqual(["default"]);
+    expect(await account.get("/hive/default")).toEqual([]);
+    expect(await account.get("/hive/DEFAULT?describe=true")).toEqual([]);
+    await account.get("/hive/other").refused(404);
+    await account.get("/hive/default/t").refused(404);
+    await account.get("/hive/default/t/partitions").refused(404);
+    await account.get("/hive/default/t/table_properties").refused(404);
+  });
+
+  test.each([
+    ["describe=false", /^describe/],
+    ["describe=", /^describe/],
+    ["filter=(", /^filter must be a regular expression in RE2 syntax/],
+    [`filter=${"a".repeat(513)}`, /^filter/],
+    [
+      `filter=${encodeURIComponent(String.raw`(\pL{1000})(\pL{1000})(\pL{1000})(\pL{1000})(\pL{1000})(\pL{1000})`)}`,
+      /^filter is too large/,
+    ],
+  ])("%s is refused", async (query, message) => {
+    const account = await given.account();
+    await account.get(`/hive/default?${query}`).refused(422, message);
+  });
+});
+
+// Says so when it is left out: Java or Python is not on this machine.
+describe.skipIf(sparkIsMissing)("tables made by Spark", () => {
+  const spark = useSpark();
+  const schema = `s_${randomBytes(4).toString("hex")}`;
+
+  test("are listed with their columns, whatever keeps them", async () => {
+    const { account } = spark;
+    await runSql(
+      account,
+      `create schema ${schema};
+       create table ${schema}.orders (id bigint comment 'key', price decimal(12,2), code varchar(7),
+         tags array<string>, who struct<name: string, ids: map<string, int>>, dt date, Region string)
+         using parquet partitioned by (dt, Region);
+       create table ${schema}.events (line string) partitioned by (hour int) stored as textfile;
+       create table ${schema}.loose (j variant, n int) using json;
+       create view ${schema}.recent as select id, price from ${schema}.orders;
+       insert into ${schema}.orders values (1, 2, 'a', array(), null, date'2026-11-15', 'a/b=c'),
+         (2, 2, 'a', array(), null, date'2026-11-15', null)`,
+    );
+    expect(await account.get(`/hive/${schema}`)).toEqual(["events", "loose", "orders", "recent"]);
+    expect(await account.get(`/hive/${schema}?filter=^[OE]`)).toEqual(["events", "orders"]);
+    expect(await account.get(`/hive/${schema}?describe=true&filter=orders|events`)).toEqual([
+      {
+        events: {
+          columns: [
+            { name: "line", type: "string" },
+            { name: "hour", type: "int" },
+          ],
+        },
+      },
+      {
+        orders: {
+          columns: [
+            { name: "id", type: "bigint" },
+            { name: "price", type: "decimal(12,2)" },
+            { name: "code", type: "varchar(7)" },
+            { name: "tags", type: "array<string>" },
+            { name: "who", type: "struct<name:string,ids:map<string,int>>" },
+            { name: "dt", type: "date" },
+            { name: "Region", type: "string" },
+          ],
+        },
+      },
+    ]);
+    expect(await account.get(`/hive/${schema}/loose`)).toEqual([
+      { name: "j", type: "variant", comment: null },
+      { name: "n", type: "int", comment: null },
+    ]);
+    expect(await account.get(`/hive/${schema}/recent`)).toEqual([
+      { name: "id", type: "bigint", comment: "key" },
+      { name: "price", type: "decimal(12,2)", comment: null },
+    ]);
+    const properties = await account.get(`/hive/${schema}/orders/table_properties`);
+    expect(properties).toMatchObject({
+      table_type: "MANAGED_TABLE",
+      partition_columns: [
+        { name: "dt", type: "date" },
+        { name: "region", type: "string" },
+      ],
+      parameters: { "spark.sql.sources.provider": "parquet" },
+    });
+    expect(await account.get(`/hive/${schema}/orders/partitions`)).toEqual([
+      {
+        PART_NAME: "dt=2026-11-15/region=__HIVE_DEFAULT_PARTITION__",
+        LOCATION: expect.stringContaining("/Region=__HIVE_DEFAULT_PARTITION__"),
+      },
+      {
+        PART_NAME: "dt=2026-11-15/region=a%2Fb%3Dc",
+        LOCATION: expect.stringContaining("/dt=2026-11-15/Region=a%2Fb%3Dc"),
+      },
+    ]);
+  });
+});

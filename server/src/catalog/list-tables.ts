@@ -1,0 +1,60 @@
+import { Type } from "typebox";
+import type { Caller } from "../access/caller.ts";
+import { operation } from "../access/operation.ts";
+import { notFound } from "../lib/fault.ts";
+import { filterNames } from "./name-filter.ts";
+import { READ_TABLES, SchemaParams, streamedArray } from "./read-tables.ts";
+import type { WithAccountTables } from "./tables/account-tables.ts";
+import type { DescribedTable, TableCatalog } from "./tables/table-catalog.ts";
+
+const Columns = Type.Object({ columns: Type.Array(Type.Object({ name: Type.String(), type: Type.String() })) });
+
+interface FoundSchema {
+  readonly tables: TableCatalog;
+  readonly names: readonly string[];
+}
+
+/** §4.8. */
+export const listTables = operation({
+  id: "hive_tables",
+  summary: "List the tables and views of a schema",
+  description: "In the order of their names. With describe each with its columns, those it is partitioned by included.",
+  tag: "Hive",
+  method: "GET",
+  paths: { "v1.2": "/hive/:schema" },
+  access: { permission: READ_TABLES },
+  params: SchemaParams,
+  query: Type.Object({
+    filter: Type.Optional(
+      Type.String({
+        maxLength: 512,
+        description: "A regular expression in RE2 syntax, found anywhere in the name, in any case",
+      }),
+    ),
+    describe: Type.Optional(Type.Literal(true, { description: "Adds the columns" })),
+  }),
+  reply: Type.Union([Type.Array(Type.String()), Type.Array(Type.Record(Type.String(), Columns))]),
+  find: findSchema,
+
+  async handle({ found, params, query }) {
+    const names = query.filter === undefined ? found.names : await filterNames(found.names, query.filter);
+    if (query.describe === undefined) return streamedArray(names);
+    return streamedArray(described(found.tables.describe(params.schema, names)));
+  },
+});
+
+async function findSchema(
+  { params, caller }: { params: { schema: string }; caller: Caller },
+  { accountTables }: WithAccountTables,
+): Promise<FoundSchema> {
+  const tables = await accountTables.of(caller.accountId);
+  const names = await tables.tableNames(params.schema);
+  if (names === undefined) throw notFound();
+  return { tables, names };
+}
+
+async function* described(tables: AsyncIterable<DescribedTable>): AsyncGenerator<object> {
+  for await (const { name, columns } of tables) {
+    yield { [name]: { columns: columns.map((column) => ({ name: column.name, type: column.type })) } };
+  }
+}

@@ -1,0 +1,127 @@
+import type { Queryable } from "../../db/database.ts";
+import type { TableColumn } from "../../engines/hive-tables/table-columns.ts";
+import type { CatalogPartition, CatalogSchema } from "../tables/table-catalog.ts";
+
+/**
+ * What a metastore of ours knows, by SQL on its own tables: forty to a hundred times as fast as through the metastore.
+ * That schema is fixed by the pinned jar. Names in it are in lower case.
+ */
+export function listSchemas(metastore: Queryable): Promise<CatalogSchema[]> {
+  return metastore.query<CatalogSchema>(
+    `select "NAME" as name, "DESC" as description, "DB_LOCATION_URI" as location from "DBS" order by "NAME"`,
+  );
+}
+
+/** A row with null for a name: the schema is there, and empty. No row: there is none. */
+export async function listTableNames(metastore: Queryable, schema: string): Promise<string[] | undefined> {
+  const rows = await metastore.query<{ name: string | null }>(
+    `select t."TBL_NAME" as name from "DBS" d left join "TBLS" t using ("DB_ID") where d."NAME" = $1 order by 1`,
+    [schema],
+  );
+  if (rows.length === 0) return undefined;
+  return rows.flatMap(({ name }) => (name === null ? [] : [name]));
+}
+
+type ColumnTuple = [name: string, type: string, comment: string | null];
+
+interface ColumnsRow {
+  name: string;
+  columns: ColumnTuple[] | null;
+  partitionKeys: ColumnTuple[] | null;
+  parameters: Record<string, string> | null;
+}
+
+export interface OwnColumns {
+  readonly name: string;
+  readonly columns: TableColumn[];
+  readonly partitionKeys: TableColumn[];
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+const COLUMNS = `
+  (select json_agg(json_build_array(c."COLUMN_NAME", c."TYPE_NAME", c."COMMENT") order by c."INTEGER_IDX")
+     from "COLUMNS_V2" c where c."CD_ID" = s."CD_ID") as columns,
+  (select json_agg(json_build_array(k."PKEY_NAME", k."PKEY_TYPE", k."PKEY_COMMENT") order by k."INTEGER_IDX")
+     from "PARTITION_KEYS" k where k."TBL_ID" = t."TBL_ID") as "partitionKeys"`;
+
+/** With those parameters alone that tell the columns. */
+export async function describeTables(
+  metastore: Queryable,
+  schema: string,
+  names: readonly string[],
+): Promise<OwnColumns[]> {
+  const rows = await metastore.query<ColumnsRow>(
+    `select t."TBL_NAME" as name, ${COLUMNS},
+            (select json_object_agg(p."PARAM_KEY", p."PARAM_VALUE") from "TABLE_PARAMS" p
+              where p."TBL_ID" = t."TBL_ID" and p."PARAM_KEY" like 'spark.sql.sources.schema%') as parameters
+       from "DBS" d join "TBLS" t using ("DB_ID") left join "SDS" s on s."SD_ID" = t."SD_ID"
+      where d."NAME" = $1 and t."TBL_NAME" = any ($2) order by t."TBL_NAME"`,
+    [schema, names],
+  );
+  return rows.map(columnsOf);
+}
+
+export interface OwnTable extends OwnColumns {
+  readonly kind: string;
+  readonly owner: string | null;
+  /** Seconds since 1970. */
+  readonly createdAt: number;
+  readonly location: string | null;
+  readonly inputFormat: string | null;
+  readonly serdeParameters: ReadonlyMap<string, string>;
+}
+
+type TableRow = ColumnsRow &
+  Omit<OwnTable, keyof OwnColumns | "serdeParameters"> & { serdeParameters: Record<string, string> | null };
+
+export async function findTable(metastore: Queryable, schema: string, name: string): Promise<OwnTable | undefined> {
+  const [row] = await metastore.query<TableRow>(
+    `select t."TBL_NAME" as name, t."TBL_TYPE" as kind, t."OWNER" as owner,
+            t."CREATE_TIME" as "createdAt", s."LOCATION" as location, s."INPUT_FORMAT" as "inputFormat", ${COLUMNS},
+            (select json_object_agg(p."PARAM_KEY", p."PARAM_VALUE") from "TABLE_PARAMS" p
+              where p."TBL_ID" = t."TBL_ID") as parameters,
+            (select json_object_agg(p."PARAM_KEY", p."PARAM_VALUE") from "SERDE_PARAMS" p
+              where p."SERDE_ID" = s."SERDE_ID") as "serdeParameters"
+       from "DBS" d join "TBLS" t using ("DB_ID") left join "SDS" s on s."SD_ID" = t."SD_ID"
+      where d."NAME" = $1 and t."TBL_NAME" = $2`,
+    [schema, name],
+  );
+  if (row === undefined) return undefined;
+  const { kind, owner, createdAt, location, inputFormat } = row;
+  const serdeParameters = mapOf(row.serdeParameters);
+  return { ...columnsOf(row), kind, owner, createdAt, location, inputFormat, serdeParameters };
+}
+
+/** Behind that name, so many at most. */
+export function listPartitions(
+  metastore: Queryable,
+  table: { readonly schema: string; readonly name: string },
+  { after, limit }: { readonly after: string; readonly limit: number },
+): Promise<CatalogPartition[]> {
+  return metastore.query<CatalogPartition>(
+    `select p."PART_NAME" as name, s."LOCATION" as location
+       from "PARTITIONS" p left join "SDS" s on s."SD_ID" = p."SD_ID"
+      where p."TBL_ID" = (select t."TBL_ID" from "DBS" d join "TBLS" t using ("DB_ID")
+                           where d."NAME" = $1 and t."TBL_NAME" = $2)
+        and p."PART_NAME" > $3
+      order by p."PART_NAME" limit $4`,
+    [table.schema, table.name, after, limit],
+  );
+}
+
+function columnsOf({ name, columns, partitionKeys, parameters }: ColumnsRow): OwnColumns {
+  return {
+    name,
+    columns: (columns ?? []).map(columnOf),
+    partitionKeys: (partitionKeys ?? []).map(columnOf),
+    parameters: mapOf(parameters),
+  };
+}
+
+function columnOf([name, type, comment]: ColumnTuple): TableColumn {
+  return { name, type, comment };
+}
+
+function mapOf(parameters: Record<string, string> | null): ReadonlyMap<string, string> {
+  return new Map(Object.entries(parameters ?? {}));
+}

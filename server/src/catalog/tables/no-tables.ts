@@ -1,0 +1,14 @@
+import type { TableCatalog } from "./table-catalog.ts";
+
+const DEFAULT_SCHEMA = "default";
+
+async function* none<T>(): AsyncGenerator<T> {}
+
+/** Of an account that has never used Spark: the schema that every metastore has, and nothing in it. */
+export const NO_TABLES: TableCatalog = {
+  schemas: () => Promise.resolve([{ name: DEFAULT_SCHEMA, description: "Default Hive database", location: null }]),
+  tableNames: (schema) => Promise.resolve(schema.toLowerCase() === DEFAULT_SCHEMA ? [] : undefined),
+  describe: () => none(),
+  table: () => Promise.resolve(undefined),
+  partitions: () => none(),
+};

@@ -1,0 +1,172 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { Pool } from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { HiveWriter, textStorage } from "../../../test/support/hive-writer.ts";
+import { startTestMetastore, type TestMetastore } from "../../../test/support/test-metastore.ts";
+import { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
+import type { HiveTable } from "../../engines/hive-thrift/hive-structs.ts";
+import { partitionName } from "../../engines/hive-thrift/partition-name.ts";
+import { Secret } from "../../lib/secret.ts";
+import { ExternalTables } from "./external-tables.ts";
+import { OwnTables } from "./own-tables.ts";
+import type { TableCatalog } from "./table-catalog.ts";
+
+/** One metastore, read both ways: whoever keeps an account's tables, it is told the same of them. */
+describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
+  let metastore: TestMetastore;
+  let pool: Pool;
+  let client: HiveClient;
+  let writer: HiveWriter;
+
+  beforeAll(async () => {
+    metastore = await startTestMetastore();
+    const { port, secret, connection } = metastore;
+    const options = { host: "127.0.0.1", port, checkAddress: () => null, user: "us", secret: new Secret(secret) };
+    pool = new Pool({ ...connection, max: 2 });
+    client = new HiveClient(options);
+    writer = new HiveWriter(options);
+    await writer.createDatabase({ name: "sales", description: "what was sold", parameters: new Map() });
+    await writer.createDatabase({ name: "empty", parameters: new Map() });
+    for (const table of [orders, placed(), view, ...many]) await writer.createTable(table);
+    const sd = { ...orders.sd, location: "" };
+    const partitions = PARTITIONS.map((values) => {
+      const name = partitionName(values.map((value, index) => ({ column: ["day", "region"][index] ?? "", value })));
+      const location = pathToFileURL(join(metastore.warehouse, name)).href;
+      return { values, sd: { ...sd, location }, parameters: new Map<string, string>() };
+    });
+    await client.addPartitions("sales", "orders", partitions, AbortSignal.timeout(20_000));
+  }, SET_UP_MS);
+
+  afterAll(async () => {
+    client?.close();
+    writer?.close();
+    await pool?.end();
+    await metastore?.stop();
+  });
+
+  const ways: [string, () => TableCatalog][] = [
+    ["by SQL", () => new OwnTables({ query: async (text, values = []) => (await pool.query(text, [...values])).rows })],
+    ["by Thrift", () => new ExternalTables(client)],
+  ];
+
+  describe.each(ways)("%s", (_, open) => {
+    it("has schemas, in order", async () => {
+      const schemas = await open().schemas();
+      expect(schemas.map(({ name }) => name)).toEqual(["default", "empty", "sales"]);
+      expect(schemas[2]).toEqual({
+        name: "sales",
+        description: "what was sold",
+        location: pathToFileURL(join(metastore.warehouse, "sales.db")).href.replace("file://", "file:"),
+      });
+    });
+
+    it("has the names of a schema's tables and views, in order", async () => {
+      expect(await open().tableNames("empty")).toEqual([]);
+      expect(await open().tableNames("nowhere")).toBeUndefined();
+      const names = [...many.map(({ tableName }) => tableName), "big_orders", "orders", "placed"].toSorted();
+      expect(await open().tableNames("Sales")).toEqual(names);
+    });
+
+    it("describes those that are there, in the order of their names", async () => {
+      const names = (await open().tableNames("sales")) ?? [];
+      const described = await Array.fromAsync(open().describe("sales", [...names, "zzz_gone"]));
+      expect(described.map(({ name }) => name)).toEqual(names);
+      expect(described.find(({ name }) => name === "orders")?.columns).toEqual([
+        { name: "id", type: "bigint", comment: "of the order" },
+        { name: "items", type: "array<struct<sku:string,count:int>>", comment: null },
+        { name: "day", type: "int", comment: null },
+        { name: "region", type: "string", comment: null },
+      ]);
+    });
+
+    it("knows a table", async () => {
+      expect(await open().table("sales", "gone")).toBeUndefined();
+      expect(await open().table("nowhere", "orders")).toBeUndefined();
+      expect(await open().table("SALES", "Orders")).toEqual({
+        schema: "sales",
+        name: "orders",
+        kind: "MANAGED_TABLE",
+        owner: "us",
+        createdAt: expect.any(Date),
+        columns: expect.any(Array),
+        partitionKeys: [
+          { name: "day", type: "int", comment: null },
+          { name: "region", type: "string", comment: null },
+        ],
+        parameters: new Map([
+          ["grüße", "🎉"],
+          ["transient_lastDdlTime", expect.any(String)],
+        ]),
+        location: expect.stringMatching(/^file:.*sales\.db\/orders$/),
+        inputFormat: "org.apache.hadoop.mapred.TextInputFormat",
+      });
+    });
+
+    it("knows where a table is whose place Hive is not to look at", async () => {
+      expect(await open().table("sales", "placed")).toMatchObject({ location: "s3a://bucket/placed" });
+      expect(await open().table("sales", "big_orders")).toMatchObject({ kind: "VIRTUAL_VIEW" });
+    });
+
+    it("has the partitions of a table, in the order of their names", async () => {
+      const partitions = await Array.fromAsync(open().partitions("sales", "orders"));
+      expect(partitions.map(({ name }) => name)).toEqual([
+        "day=1/region=__HIVE_DEFAULT_PARTITION__",
+        "day=1/region=a%2Fb",
+        "day=2/region=Köln",
+      ]);
+      expect(partitions[1]?.location).toMatch(/^file:.*day=1\/region=a%252?2?Fb$/);
+      expect(await Array.fromAsync(open().partitions("sales", "placed"))).toEqual([]);
+      expect(await Array.fromAsync(open().partitions("sales", "gone"))).toEqual([]);
+    });
+  });
+
+  function placed(): HiveTable {
+    const storage = textStorage([{ name: "one", type: "int" }]);
+    const parameters = new Map([["path", "s3a://bucket/placed"]]);
+    const location = pathToFileURL(join(metastore.warehouse, "placed-__PLACEHOLDER__")).href;
+    const sd = { ...storage, location, serdeInfo: { ...storage.serdeInfo, parameters } };
+    const external = new Map([["EXTERNAL", "TRUE"]]);
+    return { ...orders, tableName: "placed", partitionKeys: [], sd, parameters: external, tableType: "EXTERNAL_TABLE" };
+  }
+});
+
+const PARTITIONS = [
+  ["2", "Köln"],
+  ["1", "a/b"],
+  ["1", "__HIVE_DEFAULT_PARTITION__"],
+];
+
+const orders: HiveTable = {
+  tableName: "orders",
+  dbName: "sales",
+  owner: "us",
+  sd: textStorage([
+    { name: "id", type: "bigint", comment: "of the order" },
+    { name: "items", type: "array<struct<sku:string,count:int>>" },
+  ]),
+  partitionKeys: [
+    { name: "day", type: "int" },
+    { name: "region", type: "string" },
+  ],
+  parameters: new Map([["grüße", "🎉"]]),
+  tableType: "MANAGED_TABLE",
+};
+
+const view: HiveTable = {
+  ...orders,
+  tableName: "big_orders",
+  partitionKeys: [],
+  sd: textStorage([{ name: "one", type: "int" }]),
+  tableType: "VIRTUAL_VIEW",
+  viewOriginalText: "select 1",
+  viewExpandedText: "select 1",
+};
+
+/** More than one piece of an answer. */
+const many: HiveTable[] = Array.from({ length: 120 }, (_, index) => ({
+  ...orders,
+  tableName: `t_${index}`,
+  partitionKeys: [],
+}));

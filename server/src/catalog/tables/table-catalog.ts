@@ -1,0 +1,46 @@
+import type { TableColumn } from "../../engines/hive-tables/table-columns.ts";
+
+/**
+ * What an account's metastore knows of its tables, whoever keeps it: ours is read by SQL on its database, which needs no
+ * Java, somebody else's by Thrift.
+ */
+export interface TableCatalog {
+  schemas(): Promise<CatalogSchema[]>;
+  /** In order. Undefined: there is no such schema. */
+  tableNames(schema: string): Promise<string[] | undefined>;
+  /** Those of the names that are there, in the order of the names. */
+  describe(schema: string, names: readonly string[]): AsyncIterable<DescribedTable>;
+  /** Undefined: there is no such schema or table. */
+  table(schema: string, name: string): Promise<CatalogTable | undefined>;
+  /** In the order of their names; none where there is no such table. */
+  partitions(schema: string, name: string): AsyncIterable<CatalogPartition>;
+}
+
+export interface CatalogSchema {
+  readonly name: string;
+  readonly description: string | null;
+  readonly location: string | null;
+}
+
+export interface DescribedTable {
+  readonly name: string;
+  readonly columns: readonly TableColumn[];
+}
+
+export interface CatalogTable extends DescribedTable {
+  readonly schema: string;
+  /** `MANAGED_TABLE`, `EXTERNAL_TABLE` or `VIRTUAL_VIEW`. */
+  readonly kind: string;
+  readonly owner: string | null;
+  readonly createdAt: Date;
+  readonly location: string | null;
+  readonly inputFormat: string | null;
+  readonly partitionKeys: readonly TableColumn[];
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+export interface CatalogPartition {
+  /** `dt=2026-11-15/city=K%C3%B6ln` */
+  readonly name: string;
+  readonly location: string | null;
+}

@@ -1,0 +1,37 @@
+import { Type } from "typebox";
+import { operation } from "../access/operation.ts";
+import { Nullable, Timestamp } from "../http/schema.ts";
+import { isoSeconds } from "../lib/clock.ts";
+import { findTableInPath, READ_TABLES, TableParams } from "./read-tables.ts";
+
+export const viewTableProperties = operation({
+  id: "hive_table_properties",
+  summary: "Read what else the metastore knows of a table",
+  tag: "Hive",
+  method: "GET",
+  paths: { "v1.2": "/hive/:schema/:table/table_properties" },
+  access: { permission: READ_TABLES },
+  params: TableParams,
+  reply: Type.Object({
+    table_type: Type.String({ description: "MANAGED_TABLE, EXTERNAL_TABLE or VIRTUAL_VIEW" }),
+    owner: Nullable(Type.String()),
+    created_at: Timestamp,
+    location: Nullable(Type.String({ description: "Null: a view has none" })),
+    input_format: Nullable(Type.String()),
+    partition_columns: Type.Array(Type.Object({ name: Type.String(), type: Type.String() })),
+    parameters: Type.Record(Type.String(), Type.String()),
+  }),
+  find: findTableInPath,
+
+  handle({ found }) {
+    return Promise.resolve({
+      table_type: found.kind,
+      owner: found.owner,
+      created_at: isoSeconds(found.createdAt),
+      location: found.location,
+      input_format: found.inputFormat,
+      partition_columns: found.partitionKeys.map(({ name, type }) => ({ name, type })),
+      parameters: Object.fromEntries(found.parameters),
+    });
+  },
+});

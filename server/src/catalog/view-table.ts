@@ -1,0 +1,20 @@
+import { Type } from "typebox";
+import { operation } from "../access/operation.ts";
+import { Nullable } from "../http/schema.ts";
+import { findTableInPath, READ_TABLES, streamedArray, TableParams } from "./read-tables.ts";
+
+export const viewTable = operation({
+  id: "hive_table",
+  summary: "Read the columns of a table or view",
+  tag: "Hive",
+  method: "GET",
+  paths: { "v1.2": "/hive/:schema/:table" },
+  access: { permission: READ_TABLES },
+  params: TableParams,
+  reply: Type.Array(Type.Object({ name: Type.String(), type: Type.String(), comment: Nullable(Type.String()) })),
+  find: findTableInPath,
+
+  handle({ found }) {
+    return Promise.resolve(streamedArray(found.columns));
+  },
+});
