@@ -1,6 +1,6 @@
 import { keepRetention, type Retention } from "./access/retention.ts";
 import { resealSecrets } from "./accounts/reseal-secrets.ts";
-import { resealMetastoreSecrets } from "./catalog/reseal-secrets.ts";
+import { resealMetastoreSecrets } from "./catalog/metastores/reseal-secrets.ts";
 import type { ClusterLifecycle } from "./clusters/lifecycle.ts";
 import { resealClusterTokens } from "./clusters/reseal-tokens.ts";
 import { resealCommandSecrets } from "./commands/reseal-secrets.ts";

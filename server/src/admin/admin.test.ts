@@ -6,7 +6,7 @@ import { adminCli, urlOf, type AdminCli } from "../../test/support/admin-cli.ts"
 import { Client } from "../../test/support/client.ts";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { cloneDatabase } from "../../test/support/test-database.ts";
-import { MetastoreDatabases } from "../catalog/metastore-databases.ts";
+import { MetastoreDatabases } from "../catalog/metastores/metastore-databases.ts";
 import { openRunnerClient } from "../engines/runner/runner-client.ts";
 import { findProcess } from "../lib/process-table.ts";
 import { readKeys } from "../lib/key-file.ts";

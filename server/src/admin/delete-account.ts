@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Command } from "commander";
-import { endMetastoresOf } from "../catalog/open-metastores.ts";
+import { endMetastoresOf } from "../catalog/metastores/open-metastores.ts";
 import { endStandbysOf } from "../commands/queue/end-standbys.ts";
 import { endServersOf } from "../commands/warm/servers-folder.ts";
 import { deleteAccount } from "../accounts/delete-account.ts";

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { Command } from "commander";
-import { exportedCatalogs } from "../catalog/export-catalogs.ts";
+import { exportedCatalogs } from "../catalog/metastores/export-catalogs.ts";
 import { writeExport } from "../db/export/write-export.ts";
 import { jsonOption } from "./arguments.ts";
 import { printObject, type Cli, type OutputOptions } from "./cli.ts";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { Command } from "commander";
 import { firstAccountId } from "../accounts/store/operator.ts";
-import { importedCatalogs } from "../catalog/export-catalogs.ts";
+import { importedCatalogs } from "../catalog/metastores/export-catalogs.ts";
 import type { Config } from "../config.ts";
 import { openDatabase } from "../db/database.ts";
 import { findDataDirHolder, lockDataDir } from "../db/embedded/data-dir-lock.ts";

@@ -1,4 +1,4 @@
-import { MetastoreDatabases } from "../catalog/metastore-databases.ts";
+import { MetastoreDatabases } from "../catalog/metastores/metastore-databases.ts";
 import type { Store } from "../db/open-store.ts";
 
 export function metastoreDatabases({ connection, kind }: Store): MetastoreDatabases {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { adminCli, urlOf, type AdminCli } from "../../test/support/admin-cli.ts";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
-import { AccountCatalogs } from "../catalog/account-catalogs.ts";
+import { AccountCatalogs } from "../catalog/metastores/account-catalogs.ts";
 import { KeyRing } from "../lib/key-ring.ts";
 import { readKeys } from "../lib/key-file.ts";
 

@@ -1,6 +1,6 @@
 import type { Queryable } from "../../db/database.ts";
 import { tableColumns } from "../../engines/hive-tables/table-columns.ts";
-import { describeTables, findTable, listPartitions, listSchemas, listTableNames } from "../store/own-tables.ts";
+import { describeTables, findTable, listPartitions, listSchemas, listTableNames } from "./store.ts";
 import { NO_TABLES } from "./no-tables.ts";
 import type { CatalogPartition, CatalogSchema, CatalogTable, DescribedTable, TableCatalog } from "./table-catalog.ts";
 import { tableLocation } from "./table-location.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { KeyRing } from "../lib/key-ring.ts";
-import { Secret } from "../lib/secret.ts";
+import type { KeyRing } from "../../lib/key-ring.ts";
+import { Secret } from "../../lib/secret.ts";
 
 /** `password`: of its role in PostgreSQL. `secret`: what a Spark shows to be let in. */
 export type MetastoreSecret = "password" | "secret";

@@ -1,4 +1,4 @@
-import type { Queryable } from "../db/database.ts";
+import type { Queryable } from "../../db/database.ts";
 import { listGone } from "./store/metastore.ts";
 
 /** Processes that belong to accounts. */

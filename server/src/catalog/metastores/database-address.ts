@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from "node:tls";
 import { Client, type ClientConfig } from "pg";
-import { Fault } from "../lib/fault.ts";
+import { Fault } from "../../lib/fault.ts";
 
 /** Where a JVM finds the product's PostgreSQL: it knows TCP only. */
 export interface DatabaseAddress {

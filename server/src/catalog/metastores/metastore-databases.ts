@@ -4,11 +4,11 @@
  * may nothing else: what it is given to is a process of its account.
  */
 import { Client, type ClientConfig } from "pg";
-import { cureOf } from "../db/external-store.ts";
-import { scramVerifier } from "../db/scram-verifier.ts";
-import { isStoreAway, storeFault } from "../db/store-fault.ts";
-import { Fault } from "../lib/fault.ts";
-import type { Secret } from "../lib/secret.ts";
+import { cureOf } from "../../db/external-store.ts";
+import { scramVerifier } from "../../db/scram-verifier.ts";
+import { isStoreAway, storeFault } from "../../db/store-fault.ts";
+import { Fault } from "../../lib/fault.ts";
+import type { Secret } from "../../lib/secret.ts";
 import { databaseAddress, type DatabaseAddress } from "./database-address.ts";
 import { metastoreName, metastorePrefix } from "./metastore-names.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Queryable } from "../../db/database.ts";
+import type { Queryable } from "../../../db/database.ts";
 import type { SealedSecrets } from "../metastore-secrets.ts";
 
 /** A sealed value starts with the id of its key, big-endian. */

@@ -11,10 +11,10 @@
  *       └─ died ──┘                  or silent, while a Spark of the account runs
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Contribution } from "../engines/spark-home/contribution.ts";
-import { Answering, type LookTimes } from "../lib/answering.ts";
-import { Fault } from "../lib/fault.ts";
-import type { Log } from "../lib/log.ts";
+import type { Contribution } from "../../engines/spark-home/contribution.ts";
+import { Answering, type LookTimes } from "../../lib/answering.ts";
+import { Fault } from "../../lib/fault.ts";
+import type { Log } from "../../lib/log.ts";
 import type { AccountCatalogs, OwnCatalog } from "./account-catalogs.ts";
 import { MetastoreFolder, readRecord } from "./metastore-folder.ts";
 import type { MetastoreProcess } from "./metastore-process.ts";

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { Client, type ClientConfig } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { cloneDatabase, type TestDatabase } from "../../test/support/test-database.ts";
-import { Secret } from "../lib/secret.ts";
+import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
+import { Secret } from "../../lib/secret.ts";
 import { MetastoreDatabases, type MetastoreLogin } from "./metastore-databases.ts";
 
 let database: TestDatabase;

@@ -1,4 +1,4 @@
-import type { Queryable } from "../../db/database.ts";
+import type { Queryable } from "../../../db/database.ts";
 import type { SealedSecrets } from "../metastore-secrets.ts";
 
 export interface AccountCatalog {

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { Pool, type PoolConfig } from "pg";
-import type { Queryable } from "../db/database.ts";
-import { isStoreAway, storeFault } from "../db/store-fault.ts";
+import type { Queryable } from "../../db/database.ts";
+import { isStoreAway, storeFault } from "../../db/store-fault.ts";
 import type { MetastoreDatabases } from "./metastore-databases.ts";
 import { codeOf } from "./store/metastore-database.ts";
 

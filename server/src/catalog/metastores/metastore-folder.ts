@@ -2,8 +2,8 @@ import { randomBytes, randomInt } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { listFolder } from "../lib/list-folder.ts";
-import { writePrivateFile } from "../lib/private-file.ts";
+import { listFolder } from "../../lib/list-folder.ts";
+import { writePrivateFile } from "../../lib/private-file.ts";
 
 /** What is told of a process to the next Headgate. */
 export interface MetastoreRecord {

@@ -1,5 +1,5 @@
-import type { Contribution } from "../engines/spark-home/contribution.ts";
-import type { Secret } from "../lib/secret.ts";
+import type { Contribution } from "../../engines/spark-home/contribution.ts";
+import type { Secret } from "../../lib/secret.ts";
 
 /**
  * How long a Spark waits for its metastore to listen again, a second a try: one that has died is started anew within a

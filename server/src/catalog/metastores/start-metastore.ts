@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { contributionDigest, mergeContributions, type Contribution } from "../engines/spark-home/contribution.ts";
-import type { Secret } from "../lib/secret.ts";
+import { contributionDigest, mergeContributions, type Contribution } from "../../engines/spark-home/contribution.ts";
+import type { Secret } from "../../lib/secret.ts";
 import type { AccountCatalogs, OwnCatalog } from "./account-catalogs.ts";
 import { MetastoreFolder, somePort } from "./metastore-folder.ts";
 import type { MetastoreProcess } from "./metastore-process.ts";

@@ -1,7 +1,7 @@
 import type { Client } from "pg";
-import type { AttachDatabase, AttachedDatabase } from "../db/export/attached-database.ts";
-import { Fault } from "../lib/fault.ts";
-import type { KeyRing } from "../lib/key-ring.ts";
+import type { AttachDatabase, AttachedDatabase } from "../../db/export/attached-database.ts";
+import { Fault } from "../../lib/fault.ts";
+import type { KeyRing } from "../../lib/key-ring.ts";
 import type { MetastoreDatabases } from "./metastore-databases.ts";
 import { openSecret } from "./metastore-secrets.ts";
 import { listMetastores, readPassword } from "./store/export.ts";

@@ -1,7 +1,7 @@
-import { metastoreMemoryMiB } from "../engines/hive-metastore/metastore-command-line.ts";
-import { authorityFile, Metastore, type MetastorePlan } from "../engines/hive-metastore/metastore.ts";
-import type { SparkSetUp } from "../engines/spark-home/spark-set-up.ts";
-import { Fault } from "../lib/fault.ts";
+import { metastoreMemoryMiB } from "../../engines/hive-metastore/metastore-command-line.ts";
+import { authorityFile, Metastore, type MetastorePlan } from "../../engines/hive-metastore/metastore.ts";
+import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
+import { Fault } from "../../lib/fault.ts";
 import { jdbcUrl } from "./database-address.ts";
 import { MetastoreFolder } from "./metastore-folder.ts";
 import type { MetastoreDatabases, MetastoreLogin } from "./metastore-databases.ts";

@@ -1,6 +1,6 @@
-import type { Queryable } from "../db/database.ts";
-import { notFound } from "../lib/fault.ts";
-import type { KeyRing } from "../lib/key-ring.ts";
+import type { Queryable } from "../../db/database.ts";
+import { notFound } from "../../lib/fault.ts";
+import type { KeyRing } from "../../lib/key-ring.ts";
 import {
   newSecret,
   openSecrets,

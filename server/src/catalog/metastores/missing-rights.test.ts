@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { findSparkHome, SET_UP_MS, sparkIsMissing } from "../../test/support/connect-server.ts";
-import { AccountClient } from "../../test/support/given.ts";
-import { startNode, type NodeProcess } from "../../test/support/node-process.ts";
-import { foundSparkAccount } from "../../test/support/spark-server.ts";
-import { cloneDatabase, type TestDatabase } from "../../test/support/test-database.ts";
-import { newKey, writeKeys } from "../lib/key-file.ts";
+import { findSparkHome, SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { AccountClient } from "../../../test/support/given.ts";
+import { startNode, type NodeProcess } from "../../../test/support/node-process.ts";
+import { foundSparkAccount } from "../../../test/support/spark-server.ts";
+import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
+import { newKey, writeKeys } from "../../lib/key-file.ts";
 
 // Says so when it is left out: Java or Python is not on this machine.
 describe.skipIf(sparkIsMissing)("on a PostgreSQL whose user may not create databases", () => {

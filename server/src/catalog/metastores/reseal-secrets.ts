@@ -1,5 +1,5 @@
-import type { Queryable } from "../db/database.ts";
-import type { KeyRing } from "../lib/key-ring.ts";
+import type { Queryable } from "../../db/database.ts";
+import type { KeyRing } from "../../lib/key-ring.ts";
 import { openSecrets, sealSecrets } from "./metastore-secrets.ts";
 import { listMetastoresNotUnder, replaceSealed } from "./store/sealed.ts";
 

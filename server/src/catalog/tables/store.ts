@@ -1,6 +1,6 @@
 import type { Queryable } from "../../db/database.ts";
 import type { TableColumn } from "../../engines/hive-tables/table-columns.ts";
-import type { CatalogPartition, CatalogSchema } from "../tables/table-catalog.ts";
+import type { CatalogPartition, CatalogSchema } from "./table-catalog.ts";
 
 /**
  * What a metastore of ours knows, by SQL on its own tables: forty to a hundred times as fast as through the metastore.

@@ -1,4 +1,4 @@
-import type { Contribution } from "../engines/spark-home/contribution.ts";
+import type { Contribution } from "../../engines/spark-home/contribution.ts";
 import type { OpenSecrets } from "./metastore-secrets.ts";
 
 /** One process, by its folder, whether it runs or not. */

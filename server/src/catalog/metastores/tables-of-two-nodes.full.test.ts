@@ -2,17 +2,17 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
-import { useSeaweedFs } from "../../test/seaweedfs/seaweedfs.ts";
-import { urlOf } from "../../test/support/admin-cli.ts";
-import { findSparkHome, SET_UP_MS, sparkIsMissing } from "../../test/support/connect-server.ts";
-import { AccountClient } from "../../test/support/given.ts";
-import { javaBelow, metastoreOf } from "../../test/support/java-process.ts";
-import { startNode, type NodeProcess } from "../../test/support/node-process.ts";
-import { foundSparkAccount, SPARK_SETTINGS } from "../../test/support/spark-server.ts";
-import { statusOf, submitSql } from "../../test/support/spark.ts";
-import { cloneDatabase, type TestDatabase } from "../../test/support/test-database.ts";
-import { openDatabase, type Database } from "../db/database.ts";
-import { newKey, writeKeys } from "../lib/key-file.ts";
+import { useSeaweedFs } from "../../../test/seaweedfs/seaweedfs.ts";
+import { urlOf } from "../../../test/support/admin-cli.ts";
+import { findSparkHome, SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { AccountClient } from "../../../test/support/given.ts";
+import { javaBelow, metastoreOf } from "../../../test/support/java-process.ts";
+import { startNode, type NodeProcess } from "../../../test/support/node-process.ts";
+import { foundSparkAccount, SPARK_SETTINGS } from "../../../test/support/spark-server.ts";
+import { statusOf, submitSql } from "../../../test/support/spark.ts";
+import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
+import { openDatabase, type Database } from "../../db/database.ts";
+import { newKey, writeKeys } from "../../lib/key-file.ts";
 
 const PATIENCE = { timeout: 240_000, interval: 250 };
 const email = "nodes@example.test";
