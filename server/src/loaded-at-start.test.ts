@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 
 /** Clients of engines: each is several megabytes of an idle server, and most installations need few of them for hours. */
-const LATER = ["undici", "@grpc/grpc-js", "@bufbuild/protobuf", "apache-arrow", "@rgrove/parse-xml"];
+const LATER = ["undici", "@grpc/grpc-js", "@bufbuild/protobuf", "apache-arrow", "@rgrove/parse-xml", "re2js"];
 
 const LIST_PACKAGES = `
   import { registerHooks } from "node:module";

@@ -55,12 +55,17 @@ function faultOf(
   reply: Reply,
   checks: ReplyChecks,
 ): string | undefined {
-  if (reply.status >= 500) return "an error of ours";
+  if (reply.status >= 500 && !isOfOtherServer(reply)) return "an error of ours";
   if (reply.headers.get("x-request-id") === null) return "no request id";
   if (method === "HEAD") return undefined;
   if (reply.status !== 200) return isErrorForm(reply) ? undefined : "another error form";
   if (!isOwnRoute) return undefined;
   return checks.get(operationId)?.(reply) === true ? undefined : "a reply that the document does not describe";
+}
+
+/** An account may name a server that is not there, and then hears of it. */
+function isOfOtherServer({ status, text }: Reply): boolean {
+  return status === 503 && text.includes("metastore.example.com");
 }
 
 function isErrorForm({ status, body }: Reply): boolean {

@@ -167,6 +167,8 @@ async function ownObjects(account: AccountClient): Promise<Record<string, string
     account_id: String(account.accountId),
     node_id: "00000000-0000-4000-8000-000000000000",
     cluster_id: "default",
+    schema: "default",
+    table: "own-table",
     command_id: String(command.id),
     app_id: String(app.id),
   };

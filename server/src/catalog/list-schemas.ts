@@ -2,7 +2,8 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { pageOf, PageQuery, PagingInfo, pagingInfo, shownRows } from "../http/paging.ts";
 import { Nullable } from "../http/schema.ts";
-import { READ_TABLES, streamedArray } from "./read-tables.ts";
+import { READ_TABLES } from "./read-tables.ts";
+import { streamedArray } from "./streamed-array.ts";
 import type { WithAccountTables } from "./tables/account-tables.ts";
 
 const Schema = Type.Object({

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { RE2JS, RE2JSException } from "re2js";
+import type { RE2JS } from "re2js";
 import { invalid } from "../lib/fault.ts";
 
 /** Steps that one character of a name may cost. */
@@ -8,7 +8,7 @@ const TURN_MS = 5;
 
 /** The names in which the expression is found, in any case. Its engine never backtracks, and others get their turn. */
 export async function filterNames(names: readonly string[], expression: string): Promise<string[]> {
-  const compiled = compile(expression);
+  const compiled = await compile(expression);
   const matching: string[] = [];
   let began = performance.now();
   for (const name of names) {
@@ -20,7 +20,9 @@ export async function filterNames(names: readonly string[], expression: string):
   return matching;
 }
 
-function compile(expression: string): RE2JS {
+async function compile(expression: string): Promise<RE2JS> {
+  // Loaded with the first filter.
+  const { RE2JS, RE2JSException } = await import("re2js");
   try {
     const compiled = RE2JS.compile(expression, RE2JS.CASE_INSENSITIVE);
     if (compiled.programSize() <= LARGEST_PROGRAM) return compiled;

@@ -1,6 +1,5 @@
 import { Type } from "typebox";
 import type { Caller } from "../access/caller.ts";
-import { StreamReply } from "../http/stream-reply.ts";
 import { notFound } from "../lib/fault.ts";
 import type { WithAccountTables } from "./tables/account-tables.ts";
 import type { CatalogTable } from "./tables/table-catalog.ts";
@@ -25,18 +24,4 @@ export async function findTableInPath(
   const table = await tables.table(params.schema, params.table);
   if (table === undefined) throw notFound();
   return table;
-}
-
-/** Names of tables are nobody's to change, so not even the reply schema touches them. */
-export function streamedArray(items: AsyncIterable<unknown> | Iterable<unknown>): StreamReply {
-  return new StreamReply("application/json", arrayText(items));
-}
-
-async function* arrayText(items: AsyncIterable<unknown> | Iterable<unknown>): AsyncGenerator<string> {
-  let before = "[";
-  for await (const item of items) {
-    yield before + JSON.stringify(item);
-    before = ",";
-  }
-  yield before === "[" ? "[]" : "]";
 }

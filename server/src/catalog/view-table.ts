@@ -1,7 +1,8 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { Nullable } from "../http/schema.ts";
-import { findTableInPath, READ_TABLES, streamedArray, TableParams } from "./read-tables.ts";
+import { findTableInPath, READ_TABLES, TableParams } from "./read-tables.ts";
+import { streamedArray } from "./streamed-array.ts";
 
 export const viewTable = operation({
   id: "hive_table",
@@ -15,6 +16,6 @@ export const viewTable = operation({
   find: findTableInPath,
 
   handle({ found }) {
-    return Promise.resolve(streamedArray(found.columns));
+    return streamedArray(found.columns);
   },
 });

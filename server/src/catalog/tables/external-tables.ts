@@ -62,8 +62,9 @@ export class ExternalTables implements TableCatalog {
 
   async *partitions(schema: string, name: string): AsyncGenerator<CatalogPartition> {
     const table = await this.table(schema, name);
-    if (table === undefined) return;
-    const keys = table.partitionKeys.map((key) => key.name);
+    const keys = table?.partitionKeys.map((key) => key.name) ?? [];
+    // To a metastore it is a mistake to ask for those of a table that is not partitioned.
+    if (keys.length === 0) return;
     const names = await this.#client.partitionNames(schema, name, {}, patience());
     const all = this.#client.partitionsByNames(schema, name, names.toSorted(), AbortSignal.timeout(10 * PATIENCE_MS));
     for await (const { values, sd } of all) {

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import type { RenderOptions } from "../../engines/arrow-result/rendering.ts";
 import type { ResultRenderer } from "../../engines/arrow-result/result-renderer.ts";
 import type { SpooledResult } from "../../engines/arrow-result/spool-result.ts";
+import { framed } from "../../http/framed-pieces.ts";
 import { StreamReply, type StreamType } from "../../http/stream-reply.ts";
 import type { Content } from "../publishing/content.ts";
 import {
@@ -12,7 +13,6 @@ import {
   type ResultFormat,
   type ResultOptions,
 } from "./command-result.ts";
-import { framed } from "./framed-pieces.ts";
 
 export const STREAM_TYPES: Readonly<Record<ResultFormat, StreamType>> = {
   raw: "application/octet-stream",

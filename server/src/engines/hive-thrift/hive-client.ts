@@ -68,12 +68,17 @@ export class HiveClient {
     return table;
   }
 
-  /** Piece by piece, so that a long list is never in memory as a whole; those that are not there are left out. */
+  /**
+   * In the order of the names; piece by piece, so that a long list is never in memory as a whole. Those that are not
+   * there are left out.
+   */
   tables(dbName: string, names: readonly string[], signal: AbortSignal): AsyncGenerator<HiveTable> {
     return readAhead(names, tablesAtOnce, this.#pool.maxConnections, async (tblNames) => {
       const request = { dbName, tblNames, capabilities: ours };
       const { tables } = await this.#pool.call(getTables, { request }, signal);
-      return tables;
+      const places = new Map(tblNames.map((name, place) => [name, place]));
+      const placeOf = ({ tableName }: HiveTable): number => places.get(tableName) ?? tblNames.length;
+      return tables.toSorted((one, other) => placeOf(one) - placeOf(other));
     });
   }
 

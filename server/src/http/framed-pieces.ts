@@ -6,7 +6,7 @@ type Piece = Uint8Array | string;
  */
 export function framed(
   before: readonly Piece[],
-  pieces: AsyncIterator<Uint8Array>,
+  pieces: AsyncIterator<Piece>,
   behind: readonly Piece[] = [],
 ): AsyncIterableIterator<Piece> {
   const all = joined(before, pieces, behind);
@@ -28,7 +28,7 @@ export function framed(
 
 async function* joined(
   before: readonly Piece[],
-  pieces: AsyncIterator<Uint8Array>,
+  pieces: AsyncIterator<Piece>,
   behind: readonly Piece[],
 ): AsyncGenerator<Piece, void, undefined> {
   try {
