@@ -12,6 +12,7 @@ import { MetastoreReaders } from "./catalog/metastores/metastore-readers.ts";
 import type { Metastores } from "./catalog/metastores/metastores.ts";
 import { openMetastores, type OpenMetastoresOptions } from "./catalog/metastores/open-metastores.ts";
 import { AccountTables } from "./catalog/tables/account-tables.ts";
+import { ExternalMetastores } from "./catalog/tables/external-metastores.ts";
 import { sparkCluster } from "./clusters/spark-cluster.ts";
 import type { ProgramIsolation } from "./commands/program-isolation.ts";
 import { accountIdentity } from "./commands/queue/attempt-folders.ts";
@@ -88,9 +89,9 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
   held.defer(() => sql.servers.close());
   await metastores.adopt();
   const readers = held.adopt(new MetastoreReaders(databases), (pools) => pools.close());
-  const { allowedNetworks } = config;
-  const accountTables = new AccountTables({ system: db.system, readers, allowedNetworks });
-  held.defer(() => accountTables.close());
+  const externals = new ExternalMetastores(config.allowedNetworks);
+  held.defer(() => externals.close());
+  const accountTables = new AccountTables({ system: db.system, readers, externals });
   return {
     accountTables,
     sandbox,
