@@ -124,6 +124,18 @@ describe.skipIf(sparkIsMissing)("a real HDFS", () => {
     expect(first).toMatchObject({ uri: at("/list/Z"), size: 7, etag: null });
   });
 
+  test("has what is directly in a folder, and nothing when it is not there", async () => {
+    for (const name of ["d=1/x", "d=1/y/z", "_SUCCESS"]) await store.put(at(`/folder/${name}`), Buffer.from(name));
+    for (const uri of [at("/folder"), at("/folder/")]) {
+      const found = await Array.fromAsync(store.folder(uri));
+      expect(found.toSorted((one, other) => (one.name < other.name ? -1 : 1))).toEqual([
+        { kind: "file", name: "_SUCCESS", uri: at("/folder/_SUCCESS"), modifiedAt: expect.any(Date) },
+        { kind: "folder", name: "d=1", uri: at("/folder/d=1"), modifiedAt: expect.any(Date) },
+      ]);
+    }
+    expect(await Array.fromAsync(store.folder(at("/fold")))).toEqual([]);
+  });
+
   test("lists a folder of more files than an answer holds", async () => {
     const names = Array.from({ length: 1200 }, (_, n) => `/many/${String(n).padStart(5, "0")}`);
     for (let n = 0; n < names.length; n += 16) {

@@ -3,6 +3,8 @@ import type { Database } from "../db/database.ts";
 import { byScheme } from "../engines/object-store/by-scheme.ts";
 import { fileStore } from "../engines/object-store/file/file-store.ts";
 import type { ObjectStore } from "../engines/object-store/object-store.ts";
+import type { ObjectScheme } from "../engines/object-store/object-uri.ts";
+import type { CheckAddress } from "../lib/guarded-lookup.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import { addressRefusal } from "../lib/network-policy.ts";
 import type { AccountServices } from "./account-services.ts";
@@ -11,36 +13,51 @@ import { readAccount } from "./store/account.ts";
 
 export const DEFAULT_REGION = "us-east-1";
 
-/** Opens what an account may read: its own folder, and S3 with its own keys. Whoever opens it closes it. */
+export interface OpenAccountStorage {
+  readonly store: ObjectStore;
+  /** The account's `storage_location`, a URI of the store's. */
+  readonly location: string;
+  /** Whether there are keys for S3. */
+  readonly hasKeys: boolean;
+  readonly hdfsHttpAddress: string | null;
+}
+
+/**
+ * Opens what an account may read: its own folder, S3 with its own keys, and its HDFS as the user that its Sparks are
+ * there. Whoever opens it closes it.
+ */
 export function accountStorage(
   db: Database,
   keys: KeyRing,
   { dataDir, s3Endpoint, allowedNetworks }: AccountServices["accountSettings"],
 ) {
+  const checkAddress: CheckAddress = (address) => addressRefusal(address, allowedNetworks) ?? null;
   return {
-    async open(
-      accountId: number,
-    ): Promise<{ store: ObjectStore; location: string; hasKeys: boolean; hdfsHttpAddress: string | null }> {
+    async open(accountId: number): Promise<OpenAccountStorage> {
       const account = await readAccount(db.accountReader(accountId));
       const accessKeyId = openCredential(keys, account, "storageAccessKey")?.reveal();
       const secretAccessKey = openCredential(keys, account, "storageSecretKey")?.reveal();
       const rootDir = storageFolder(dataDir, accountId);
-      const file = fileStore({ rootDir });
       const { hdfsHttpAddress } = account;
-      const location = account.defaultLocation ?? `file://${rootDir}`;
-      if (accessKeyId === undefined || secretAccessKey === undefined) {
-        return { store: byScheme({ file }), location, hasKeys: false, hdfsHttpAddress };
+      const stores: Partial<Record<ObjectScheme, ObjectStore>> = { file: fileStore({ rootDir }) };
+      const hasKeys = accessKeyId !== undefined && secretAccessKey !== undefined;
+      // Loaded for the first account that needs them: an HTTP client is a twentieth of an idle server's memory.
+      if (hasKeys) {
+        const { s3Store } = await import("../engines/object-store/s3/s3-store.ts");
+        stores.s3 = s3Store({
+          endpoint: account.storageEndpoint ?? s3Endpoint,
+          region: account.awsRegion ?? DEFAULT_REGION,
+          credentials: { accessKeyId, secretAccessKey },
+          checkAddress,
+          retries: 1,
+        });
       }
-      // Loaded for the first account that has keys: an HTTP client is a twentieth of an idle server's memory.
-      const { s3Store } = await import("../engines/object-store/s3/s3-store.ts");
-      const s3 = s3Store({
-        endpoint: account.storageEndpoint ?? s3Endpoint,
-        region: account.awsRegion ?? DEFAULT_REGION,
-        credentials: { accessKeyId, secretAccessKey },
-        checkAddress: (address) => addressRefusal(address, allowedNetworks) ?? null,
-        retries: 1,
-      });
-      return { store: byScheme({ file, s3 }), location, hasKeys: true, hdfsHttpAddress };
+      if (hdfsHttpAddress !== null) {
+        const { hdfsStore } = await import("../engines/object-store/hdfs/hdfs-store.ts");
+        stores.hdfs = hdfsStore({ address: hdfsHttpAddress, user: `account${accountId}`, checkAddress, retries: 1 });
+      }
+      const location = account.defaultLocation ?? `file://${rootDir}`;
+      return { store: byScheme(stores), location, hasKeys, hdfsHttpAddress };
     },
   };
 }

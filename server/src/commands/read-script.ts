@@ -55,9 +55,9 @@ export async function readScript(
 function checkScheme(uri: string, { hasKeys, hdfsHttpAddress }: OpenStorage): void {
   const { scheme } = parseObjectUri(uri);
   if (scheme === "s3" && !hasKeys) throw invalid(FIELD, "cannot be read: the account has no storage keys");
-  if (scheme !== "hdfs") return;
-  if (hdfsHttpAddress === null) throw invalid(FIELD, "on hdfs needs the account's hdfs_http_address, which is not set");
-  throw invalid(FIELD, "on hdfs is not supported by this version");
+  if (scheme === "hdfs" && hdfsHttpAddress === null) {
+    throw invalid(FIELD, "on hdfs needs the account's hdfs_http_address, which is not set");
+  }
 }
 
 function storable(text: string): string {

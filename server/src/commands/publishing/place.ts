@@ -19,7 +19,7 @@ export interface PlaceOptions {
 }
 
 export async function openPlace({ storage, diskGuard }: PlaceOptions, accountId: number): Promise<Place> {
-  const { store, location, hasKeys } = await storage.open(accountId);
+  const { store, location, hasKeys, hdfsHttpAddress } = await storage.open(accountId);
   try {
     const { scheme, key: path } = parseObjectUri(location);
     switch (scheme) {
@@ -27,7 +27,8 @@ export async function openPlace({ storage, diskGuard }: PlaceOptions, accountId:
         if (!hasKeys) throw new ObjectStoreError("denied", "the account has no storage keys");
         break;
       case "hdfs":
-        throw new ObjectStoreError("bad-uri", "storage on hdfs is not supported by this version");
+        if (hdfsHttpAddress === null) throw new ObjectStoreError("denied", "the account has no hdfs_http_address");
+        break;
       case "file":
         if (diskGuard.refusal() !== undefined) throw new ObjectStoreError("no-space", "the disk is nearly full");
         await makeFolder(path, accountId);

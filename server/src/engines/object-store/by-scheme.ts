@@ -14,6 +14,7 @@ export function byScheme(stores: Partial<Record<ObjectScheme, ObjectStore>>): Ob
     get: async (uri, options) => of(uri).get(uri, options),
     put: async (uri, body, options) => of(uri).put(uri, body, options),
     list: (uri, options) => of(uri).list(uri, options),
+    folder: (uri, options) => of(uri).folder(uri, options),
     delete: async (uri, options) => of(uri).delete(uri, options),
     stat: async (uri, options) => of(uri).stat(uri, options),
     async close() {

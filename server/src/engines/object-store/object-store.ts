@@ -3,8 +3,9 @@ import type { Readable } from "node:stream";
 
 /**
  * One interface over the places objects are kept: S3 (`s3-store.ts`), HDFS (`hdfs-store.ts`) and folders of this machine
- * (`file-store.ts`). A leaf library: whose bucket it is, and which credentials open it, the caller knows. Objects are named by URIs whose keys are taken literally, never percent-decoded; every failure is an `ObjectStoreError`,
- * except that of an aborted signal, which is the signal's own reason, and that of a body given to `put`.
+ * (`file-store.ts`). A leaf library: whose bucket it is, and which credentials open it, the caller knows. Objects are
+ * named by URIs whose keys are taken literally, never percent-decoded; every failure is an `ObjectStoreError`, except
+ * that of an aborted signal, which is the signal's own reason, and that of a body given to `put`.
  */
 export interface ObjectStore {
   /** The body must be read or destroyed; until then it holds a connection or a file. */
@@ -16,6 +17,11 @@ export interface ObjectStore {
    * order of their keys; some stores that speak S3 sort folder by folder.
    */
   list(prefixUri: string, options?: ListOptions): AsyncIterable<ObjectEntry>;
+  /**
+   * What is directly in a folder, in no order. None where there is no such folder: a folder of S3 is there as long as
+   * something is in it.
+   */
+  folder(uri: string, options?: CallOptions): AsyncIterable<FolderEntry>;
   /** What is not there is deleted already. */
   delete(uri: string, options?: CallOptions): Promise<void>;
   stat(uri: string, options?: CallOptions): Promise<ObjectStat>;
@@ -62,6 +68,15 @@ export interface ObjectStat {
 export interface ObjectEntry extends ObjectStat {
   uri: string;
   key: string;
+}
+
+export interface FolderEntry {
+  kind: "file" | "folder";
+  /** Without slashes. */
+  name: string;
+  uri: string;
+  /** Null where the store does not tell it along with the name. */
+  modifiedAt: Date | null;
 }
 
 export interface StoredObject extends ObjectStat {

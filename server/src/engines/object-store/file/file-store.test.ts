@@ -139,6 +139,31 @@ describe("a listing", () => {
   });
 });
 
+describe("a folder", () => {
+  test("has the plain files and folders directly in it, and nothing when it is not there", async () => {
+    for (const name of ["d=1/x", "d=1/y/z", "_SUCCESS"]) await store.put(at(`folder/${name}`), Buffer.from(name));
+    mkdirSync(join(root, "folder/empty"));
+    symlinkSync(outside, join(root, "folder/out"));
+    writeFileSync(join(root, "folder/.put-0123456789abcdef"), "unfinished");
+    for (const uri of [at("folder"), at("folder/")]) {
+      const found = await Array.fromAsync(store.folder(uri));
+      expect(found.toSorted((one, other) => (one.name < other.name ? -1 : 1))).toEqual([
+        { kind: "file", name: "_SUCCESS", uri: at("folder/_SUCCESS"), modifiedAt: null },
+        { kind: "folder", name: "d=1", uri: at("folder/d=1"), modifiedAt: null },
+        { kind: "folder", name: "empty", uri: at("folder/empty"), modifiedAt: null },
+      ]);
+    }
+    expect(await Array.fromAsync(store.folder(at("fold")))).toEqual([]);
+    expect((await Array.fromAsync(store.folder(`file://${root}`))).map(({ name }) => name)).toContain("folder");
+  });
+
+  test("outside of the root, or behind a link, is not read", async () => {
+    await expect(Array.fromAsync(store.folder(`file://${outside}`))).rejects.toMatchObject({ kind: "bad-uri" });
+    await expect(Array.fromAsync(store.folder(at("folder/../..")))).rejects.toMatchObject({ kind: "bad-uri" });
+    await expect(Array.fromAsync(store.folder(at("folder/out")))).rejects.toMatchObject({ kind: "denied" });
+  });
+});
+
 describe("nothing leads out of the root", () => {
   test.each(["../secret", "a/../../secret", "a/./b", "..", ".", "", "a/", ".put-0123456789abcdef"])(
     "the path %j is refused",

@@ -7,6 +7,7 @@ import { guardedAgent, type AgentLimits } from "../guarded-agent.ts";
 import type {
   ByteRange,
   CallOptions,
+  FolderEntry,
   ListOptions,
   ObjectBody,
   ObjectEntry,
@@ -57,6 +58,7 @@ export function hdfsStore(given: HdfsStoreOptions): ObjectStore {
     },
     put: async (text, body, { signal } = {}) => put(client, { ...fileOf(text), signal }, body),
     list: (text, listOptions = {}) => list(client, hdfsUriOf(text), listOptions),
+    folder: (text, { signal } = {}) => folder(client, hdfsUriOf(text), signal),
     async delete(text, { signal } = {}) {
       const place = { ...fileOf(text), signal };
       const found = await find(client, place);
@@ -139,6 +141,22 @@ async function* list(client: WebHdfsClient, uri: ObjectUri, options: ListOptions
     yield { ...found, uri: formatObjectUri({ ...uri, key: found.key }) };
     left -= 1;
     if (left <= 0) return;
+  }
+}
+
+async function* folder(
+  client: WebHdfsClient,
+  uri: ObjectUri,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<FolderEntry> {
+  const path = pathOf(uri.key.endsWith("/") ? uri.key : `${uri.key}/`);
+  for (const { kind, name, modifiedAt } of await readWholeFolder(client, {
+    subject: formatObjectUri(uri),
+    path,
+    signal,
+  })) {
+    if (kind === "other" || unfinishedName.test(name)) continue;
+    yield { kind, name, uri: formatObjectUri({ ...uri, key: `${path}${name}` }), modifiedAt };
   }
 }
 

@@ -118,6 +118,23 @@ describe("a listing", () => {
   });
 });
 
+describe("a folder", () => {
+  test("has what is directly in it, over pages, and nothing when it is not there", async () => {
+    const keys = ["d=1/x", "d=1/y/z", "d=a b%2F/x", "d=é/x", "_SUCCESS"].map((name) => `folder/${name}`);
+    await Promise.all([...keys, "folders/x"].map((key) => store.put(at(key), Buffer.from("x"))));
+    for (const uri of [at("folder"), at("folder/")]) {
+      const found = await Array.fromAsync(storeWith({ pageSize: 2 }).folder(uri));
+      expect(found.toSorted((one, other) => (one.name < other.name ? -1 : 1))).toEqual([
+        { kind: "file", name: "_SUCCESS", uri: at("folder/_SUCCESS"), modifiedAt: expect.any(Date) },
+        { kind: "folder", name: "d=1", uri: at("folder/d=1"), modifiedAt: null },
+        { kind: "folder", name: "d=a b%2F", uri: at("folder/d=a b%2F"), modifiedAt: null },
+        { kind: "folder", name: "d=é", uri: at("folder/d=é"), modifiedAt: null },
+      ]);
+    }
+    expect(await Array.fromAsync(store.folder(at("fold")))).toEqual([]);
+  });
+});
+
 describe("a large object", () => {
   test("is sent in parts and read back without growing with its size", async () => {
     const streaming = storeWith({ partSizeBytes: 8 * MiB });

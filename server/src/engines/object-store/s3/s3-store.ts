@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from "../../../lib/clock.ts";
 import type { CheckAddress } from "../../../lib/guarded-lookup.ts";
-import type { ByteRange, ListOptions, ObjectEntry, ObjectStat, ObjectStore } from "../object-store.ts";
+import type { ByteRange, FolderEntry, ListOptions, ObjectEntry, ObjectStat, ObjectStore } from "../object-store.ts";
 import { failureOfConnection, unreadable } from "../connection-failure.ts";
 import { ObjectStoreError } from "../object-store-error.ts";
 import { formatObjectUri, parseObjectUri, type ObjectUri } from "../object-uri.ts";
@@ -60,6 +60,7 @@ export function s3Store(given: S3StoreOptions): ObjectStore {
       await upload(client, uri, body, { ...options, ...putOptions, subject });
     },
     list: (text, listOptions = {}) => list(client, s3UriOf(text), { ...listOptions, pageSize: options.pageSize }),
+    folder: (text, { signal } = {}) => folder(client, s3UriOf(text), { signal, pageSize: options.pageSize }),
     async delete(text, { signal } = {}) {
       const { uri, subject } = objectOf(text);
       try {
@@ -85,26 +86,60 @@ async function* list(
   uri: ObjectUri,
   { maxKeys = Infinity, after, signal, pageSize }: ListOptions & { pageSize: number },
 ): AsyncGenerator<ObjectEntry> {
-  const subject = formatObjectUri(uri);
   let left = maxKeys;
-  let token: string | null = null;
-  while (left > 0) {
+  if (left <= 0) return;
+  const query = after === undefined ? {} : { "start-after": after };
+  for await (const { entries } of pages(client, uri, { query, signal, pageSize: () => Math.min(left, pageSize) })) {
+    for (const entry of entries.slice(0, left)) yield { ...entry, uri: formatObjectUri({ ...uri, key: entry.key }) };
+    left -= entries.length;
+    if (left <= 0) return;
+  }
+}
+
+async function* folder(
+  client: S3Client,
+  uri: ObjectUri,
+  { signal, pageSize }: { signal: AbortSignal | undefined; pageSize: number },
+): AsyncGenerator<FolderEntry> {
+  const base = uri.key === "" || uri.key.endsWith("/") ? uri.key : `${uri.key}/`;
+  const below = { ...uri, key: base };
+  const query = { delimiter: "/" };
+  for await (const { entries, prefixes } of pages(client, below, { query, signal, pageSize: () => pageSize })) {
+    const found = [
+      ...prefixes.map((key) => ({ kind: "folder" as const, key: key.slice(0, -1), modifiedAt: null })),
+      ...entries.map(({ key, modifiedAt }) => ({ kind: "file" as const, key, modifiedAt })),
+    ];
+    for (const { kind, key, modifiedAt } of found) {
+      const name = key.slice(base.length);
+      // The folder itself, as some tools mark one; or a key with two slashes.
+      if (name !== "") yield { kind, name, uri: formatObjectUri({ ...uri, key }), modifiedAt };
+    }
+  }
+}
+
+interface PagesOptions {
+  readonly query: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal | undefined;
+  readonly pageSize: () => number;
+}
+
+async function* pages(client: S3Client, uri: ObjectUri, options: PagesOptions): AsyncGenerator<ListPage> {
+  const { signal, pageSize } = options;
+  const subject = formatObjectUri(uri);
+  for (let token: string | null = null; ;) {
     const query: Record<string, string> = {
+      ...options.query,
       "list-type": "2",
       "encoding-type": "url",
-      "max-keys": String(Math.min(left, pageSize)),
+      "max-keys": String(pageSize()),
       ...(uri.key === "" ? {} : { prefix: uri.key }),
       ...(token === null ? {} : { "continuation-token": token }),
-      ...(token !== null || after === undefined ? {} : { "start-after": after }),
     };
     const page = readPage(
       await client.sendForText({ method: "GET", bucket: uri.bucket, key: "", query, subject, signal }),
       subject,
     );
-    for (const entry of page.entries.slice(0, left)) {
-      yield { ...entry, uri: formatObjectUri({ ...uri, key: entry.key }) };
-    }
-    left -= page.entries.length;
+    yield page;
     if (page.nextToken === null) return;
     if (page.nextToken === token) throw unreadable(subject, new Error("the listing does not move on"));
     token = page.nextToken;

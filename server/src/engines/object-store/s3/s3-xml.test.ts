@@ -10,6 +10,7 @@ describe("a page of a listing", () => {
   test("keys keep their spaces; a last page has no token", () => {
     expect(parseListPage(page(`<IsTruncated>false</IsTruncated>${entry(" a &amp; b ")}`))).toEqual({
       entries: [{ key: " a & b ", size: 7, modifiedAt: new Date("2026-01-02T03:04:05Z"), etag: "abc" }],
+      prefixes: [],
       nextToken: null,
     });
   });
@@ -18,6 +19,11 @@ describe("a page of a listing", () => {
     const keys = (inner: string): string[] => parseListPage(page(inner)).entries.map(({ key }) => key);
     expect(keys(entry("a+b%2Bc"))).toEqual(["a+b%2Bc"]);
     expect(keys(`<EncodingType>url</EncodingType>${entry("a+b%2Bc%01")}`)).toEqual(["a b+c\u0001"]);
+  });
+
+  test("what lies behind a delimiter comes as its prefix", () => {
+    const prefixes = "<CommonPrefixes><Prefix>a%3D1/</Prefix></CommonPrefixes>";
+    expect(parseListPage(page(`<EncodingType>url</EncodingType>${prefixes}`)).prefixes).toEqual(["a=1/"]);
   });
 
   test.each([

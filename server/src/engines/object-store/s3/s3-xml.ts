@@ -3,6 +3,8 @@ import { parseXml, XmlElement } from "@rgrove/parse-xml";
 /** The few documents S3 speaks. The parser defines no entity but XML's own five, so nothing expands. */
 export interface ListPage {
   entries: { key: string; size: number; modifiedAt: Date; etag: string | null }[];
+  /** What a listing by delimiter has put together, each with the delimiter at its end. */
+  prefixes: string[];
   /** Null on the last page. */
   nextToken: string | null;
 }
@@ -19,6 +21,7 @@ export function parseListPage(xml: string): ListPage {
       modifiedAt: date(required(entry, "LastModified")),
       etag: textOf(entry, "ETag")?.replaceAll('"', "") ?? null,
     })),
+    prefixes: childrenOf(root, "CommonPrefixes").map((each) => decode(required(each, "Prefix"))),
     nextToken: isTruncated ? required(root, "NextContinuationToken") : null,
   };
 }
