@@ -7,6 +7,7 @@ import { limitsOf, type Limits } from "./access/limits.ts";
 import type { Admitted, OperationAccess } from "./access/operation.ts";
 import type { AccountServices } from "./accounts/account-services.ts";
 import { accountStorage } from "./accounts/account-storage.ts";
+import { readAccount } from "./accounts/store/account.ts";
 import type { AppControl, WithAppControl } from "./apps/app-control.ts";
 import type { WithAccountTables } from "./catalog/tables/account-tables.ts";
 import { clusterServices, type ClusterServices } from "./clusters/cluster-services.ts";
@@ -143,6 +144,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
     accountSettings,
     furnishAccount: addDefaultCluster,
     accountStorage: storage,
+    refreshEngineOf: async (accountId) => (await readAccount(db.accountReader(accountId))).refreshEngine,
     accountTables: sparks.accountTables,
     macroSandbox: macros,
     commandEvents: queue.events,

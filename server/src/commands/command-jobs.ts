@@ -29,7 +29,9 @@ export function commandJobs(commandFilesOf: CommandFilesOf): CommandJobs {
       const { id, accountId, attempt } = command;
       if (attempt === 0) return [];
       const files = commandFilesOf(accountId, id).attempt(attempt);
-      if (executorKind(command) === "sql") return (await readStatementJobs(files.folder)).map(jobOfStatement);
+      const kind = executorKind(command);
+      if (kind === "refresh") return [];
+      if (kind === "sql") return (await readStatementJobs(files.folder)).map(jobOfStatement);
       const path = files.eventLog;
       const log = followed.get(path) ?? { reader: new EventLogReader(path), underWay: undefined };
       // Anew, so that it is the last to be forgotten.

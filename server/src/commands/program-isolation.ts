@@ -12,11 +12,15 @@ export interface WithProgramIsolation {
 }
 
 /** Where nothing isolates programs, one could read what belongs to another account: only the operators' may run any. */
-export async function checkMayRunPrograms(isolation: ProgramIsolation, accountId: number): Promise<void> {
+export async function checkMayRunPrograms(
+  isolation: ProgramIsolation,
+  accountId: number,
+  commandType = "SparkCommand",
+): Promise<void> {
   if (isolation.isolated || accountId === (await isolation.firstAccountId())) return;
   throw new Fault(
     "invalid",
-    "command_type SparkCommand cannot run for this account: nothing isolates programs on this machine. An operator " +
+    `command_type ${commandType} cannot run for this account: nothing isolates programs on this machine. An operator ` +
       "installs bubblewrap, or sets HEADGATE_ISOLATION=none and so lets accounts read each other's files.",
   );
 }

@@ -4,6 +4,7 @@ import { invalid } from "../lib/fault.ts";
 import { Command, commandObject, type WithCommandView } from "./command.ts";
 import type { WithCommandEvents } from "./command-events.ts";
 import { checkMayRunPrograms, type WithProgramIsolation } from "./program-isolation.ts";
+import { runsUsersCode } from "./queue/choose-executor.ts";
 import { findCommand, hasLabel, insertRerun } from "./store/submission.ts";
 import { checkPlace } from "./submission/check-place.ts";
 import { unknownApp } from "./submission/spark.ts";
@@ -31,7 +32,7 @@ export const rerunCommand = operation({
     { found, caller, requestId, change },
     services: WithCommandView & WithCommandEvents & WithProgramIsolation,
   ) {
-    if (found.commandType === "SparkCommand") await checkMayRunPrograms(services.isolation, caller.accountId);
+    if (runsUsersCode(found)) await checkMayRunPrograms(services.isolation, caller.accountId, found.commandType);
     const reply = await change(async (tx, audit) => {
       const { id: commandId, label } = found;
       const row = await insertRerun(tx, { commandId, label, userId: caller.userId, requestId });

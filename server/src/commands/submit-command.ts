@@ -10,6 +10,7 @@ import type { WithCommandEvents } from "./command-events.ts";
 import { sealSecrets } from "./command-secrets.ts";
 import { fillMacros, namesMacro, resolvedMacrosOf, type MacroValues } from "./macros.ts";
 import { checkMayRunPrograms, type WithProgramIsolation } from "./program-isolation.ts";
+import { runsUsersCode } from "./queue/choose-executor.ts";
 import { readScript, type AccountStorage } from "./read-script.ts";
 import { hasLabel, insertCommand, type NewCommand } from "./store/submission.ts";
 import { SubmissionBody, type SubmissionInput } from "./submission/body.ts";
@@ -17,7 +18,8 @@ import { checkPlace } from "./submission/check-place.ts";
 import { evaluateMacros } from "./submission/evaluate-macros.ts";
 import { parseMacros } from "./submission/macro-list.ts";
 import { checkName, checkTags } from "./submission/names.ts";
-import type { Source, Submitter } from "./submission/plan.ts";
+import { isRefresh, withEngine, type RefreshEngine } from "./submission/hive.ts";
+import type { Source, SubmissionPlan, Submitter } from "./submission/plan.ts";
 import { unknownApp } from "./submission/spark.ts";
 import { planSubmission } from "./submission/plan-submission.ts";
 import { checkLength, inlineLimit, scriptLimit } from "./submission/text-limits.ts";
@@ -32,6 +34,8 @@ export interface SubmissionServices extends WithCommandView, WithCommandEvents, 
   keys: KeyRing;
   macroSandbox: MacroSandbox;
   accountStorage: AccountStorage;
+  /** The account's `refresh_engine`. */
+  refreshEngineOf: (accountId: number) => Promise<RefreshEngine>;
 }
 
 /** §4.2–4.5. Everything that can be refused is refused before the one transaction that stores the command. */
@@ -70,12 +74,12 @@ async function placeless(tx: Tx, { label, appId }: NewCommand): Promise<Fault> {
 type Who = Submitter & Pick<Admitted["caller"], "userId" | "requestId">;
 
 async function newCommand(body: SubmissionInput, caller: Who, services: SubmissionServices): Promise<NewCommand> {
-  const plan = planSubmission(body);
+  const plan = await engineChosen(planSubmission(body), caller.accountId, services);
   const name = checkName(body.name);
   const tags = checkTags(body.tags);
   const macros = parseMacros(body.macros);
   if (plan.source?.kind === "inline") checkInline(caller, plan.source);
-  if (plan.commandType === "SparkCommand") await checkMayRunPrograms(services.isolation, caller.accountId);
+  if (runsUsersCode(plan)) await checkMayRunPrograms(services.isolation, caller.accountId, plan.commandType);
 
   const values = await evaluateMacros(services.macroSandbox, caller.accountId, macros);
   for (const [field, text] of Object.entries(plan.macroTexts)) fillMacros(text, values, field, ARGUMENTS_BYTES);
@@ -100,6 +104,15 @@ async function newCommand(body: SubmissionInput, caller: Who, services: Submissi
     tags,
     source: plan.source === null ? null : await sourceText(plan.source, values, caller, services.accountStorage),
   };
+}
+
+/** Only a refresh depends on a setting of the account, so only a refresh asks for it. */
+async function engineChosen(
+  plan: SubmissionPlan,
+  accountId: number,
+  { refreshEngineOf }: SubmissionServices,
+): Promise<SubmissionPlan> {
+  return isRefresh(plan) ? withEngine(plan, await refreshEngineOf(accountId)) : plan;
 }
 
 function checkInline(submitter: Submitter, { field, text, language }: Extract<Source, { kind: "inline" }>): void {

@@ -89,6 +89,25 @@ describe("POST commands with an S3DistCp copy", () => {
 
 describe("POST commands with a table refresh", () => {
   const refresh = { template: "s3import", db_name: "sales", hive_table: "daily" };
+  const refreshed = {
+    sample: false,
+    approx_aggregations: false,
+    approx_mode: false,
+    md_cmd: null,
+    query: "alter table `sales`.`daily` recover partitions",
+    loader_table_name: "sales.daily",
+    retry: 0,
+    script_location: null,
+    loader_stable: 1,
+  };
+  const enginesOf = async (ids: readonly number[]): Promise<unknown[]> => {
+    const { system } = given.app.services.db;
+    const rows = await system.query<{ engine: string }>(
+      "select options ->> 'engine' as engine from command where id = any ($1) order by id",
+      [ids],
+    );
+    return rows.map(({ engine }) => engine);
+  };
 
   test.each([undefined, "HiveCommand"])("is known by its template, with command_type %s", async (commandType) => {
     const account = await given.account();
@@ -99,17 +118,41 @@ describe("POST commands with a table refresh", () => {
       retry: 3,
     });
     expect(reply).toMatchObject({ command_type: "HiveCommand", template: "s3import", status: "waiting" });
-    expect(reply.command).toEqual({
-      sample: false,
-      approx_aggregations: false,
-      approx_mode: false,
-      md_cmd: null,
-      query: "alter table `sales`.`daily` recover partitions",
-      loader_table_name: "sales.daily",
-      retry: 0,
-      script_location: null,
-      loader_stable: 1,
-    });
+    expect(reply.command).toEqual(refreshed);
+    expect(Object.keys(reply.command)).toEqual(Object.keys(refreshed));
+    const [seen] = (await account.get("/commands")).commands;
+    expect(seen).toMatchObject({ id: reply.id, command_type: "HiveCommand", template: "s3import" });
+    expect(JSON.stringify(seen.command)).toBe(JSON.stringify(refreshed));
+  });
+
+  test("runs again by the engine that the account had when it was submitted", async () => {
+    const account = await given.account();
+    const { id, command } = await account.post("/commands", { ...refresh, loader_stable: true });
+    expect(command).toEqual(refreshed);
+    await account.put("/api/v2/accounts", { refresh_engine: "spark" });
+    const again = await account.post(`/commands/${id}/rerun`);
+    expect(again.command).toEqual(refreshed);
+    expect(await enginesOf([id, again.id])).toEqual(["native", "native"]);
+  });
+
+  test("by Spark is code of the account's, which has to be kept apart from others'", async () => {
+    const account = await given.account();
+    await account.put("/api/v2/accounts", { refresh_engine: "spark" });
+    await account.post("/commands", refresh).refused(422, /^command_type HiveCommand .*HEADGATE_ISOLATION/);
+  });
+
+  test("by Spark is a statement, also when the account has changed its mind", async () => {
+    await first.put("/api/v2/accounts", { refresh_engine: "spark" });
+    const { id, command } = await first.post("/commands", { ...refresh, loader_stable: 1 });
+    await first.put("/api/v2/accounts", { refresh_engine: "native" });
+    expect(command).toEqual(refreshed);
+    const again = await first.post(`/commands/${id}/rerun`);
+    expect(await enginesOf([id, again.id])).toEqual(["spark", "spark"]);
+    const { system } = given.app.services.db;
+    const texts = await system.query("select resolved from command_source_text where command_id = any ($1)", [
+      [id, again.id],
+    ]);
+    expect(texts).toEqual([{ resolved: refreshed.query }, { resolved: refreshed.query }]);
   });
 
   test.each([
@@ -129,14 +172,42 @@ describe("POST commands with a table refresh", () => {
 
 describe("POST commands with a Hive query", () => {
   test("has the keys of a Hive command", async () => {
-    const account = await given.account();
-    const { command } = await account.post("/commands", {
+    const { id, command } = await first.post("/commands", {
       command_type: "HiveCommand",
       query: "show tables",
       retry: 2,
     });
-    expect(command).toMatchObject({ query: "show tables", loader_table_name: null, script_location: null, retry: 2 });
-    expect(Object.keys(command)).toHaveLength(9);
+    const expected = {
+      sample: false,
+      approx_aggregations: false,
+      approx_mode: false,
+      md_cmd: null,
+      query: "show tables",
+      loader_table_name: null,
+      retry: 2,
+      script_location: null,
+      loader_stable: 0,
+    };
+    expect(JSON.stringify(command)).toBe(JSON.stringify(expected));
+    const { commands } = await first.get("/commands?command_type=HiveCommand&per_page=100");
+    const seen = commands.find((each: { id: number }) => each.id === id);
+    expect(seen).toMatchObject({ command_type: "HiveCommand", template: "generic", label: "default" });
+    expect(JSON.stringify(seen.command)).toBe(JSON.stringify(expected));
+  });
+
+  test.each([
+    [{ retry: 4 }, /^retry must be/],
+    [{ query: "x".repeat(256 * 1024 + 1) }, /^query .*large_inline_content/],
+    [{ query: "select $x$", macros: [{ x: "no.such.thing" }] }, /^macros/],
+    [{ query: undefined, script_location: "hdfs://h/x.sql" }, /^script_location .*hdfs_http_address/],
+    [{ query: undefined, script_location: "s3://b/x.sql" }, /^script_location .*no storage keys/],
+    [{ query: undefined, script_location: "ftp://b/x.sql" }, /^script_location cannot be read/],
+  ])("refuses %j and stores nothing", async (change, message) => {
+    const { system } = given.app.services.db;
+    const count = (): Promise<unknown[]> => system.query("select id from command");
+    const before = (await count()).length;
+    await first.post("/commands", { command_type: "HiveCommand", query: "select 1", ...change }).refused(422, message);
+    expect(await count()).toHaveLength(before);
   });
 
   test("needs a query, a script or the template of a refresh, and no two of them", async () => {
@@ -149,9 +220,15 @@ describe("POST commands with a Hive query", () => {
 });
 
 describe("where nothing isolates programs", () => {
-  test("only the first account may submit Spark commands", async () => {
-    const body = { command_type: "SparkCommand", cmdline: "x.py" };
-    await (await given.account()).post("/commands", body).refused(422, /HEADGATE_ISOLATION/);
+  test.each([
+    { command_type: "SparkCommand", cmdline: "x.py" },
+    { command_type: "HiveCommand", query: "select 1" },
+  ])("only the first account may submit %j", async (body) => {
+    await (
+      await given.account()
+    )
+      .post("/commands", body)
+      .refused(422, new RegExp(`^command_type ${body.command_type} .*HEADGATE_ISOLATION`));
     const { id } = await first.post("/commands", body);
     await first.post(`/commands/${id}/rerun`);
   });

@@ -48,7 +48,8 @@ describe("a connect cluster", () => {
     sql,
     { command_type: "SparkCommand", language: "sql", program: "select 1" },
     { command_type: "HiveCommand", query: "show tables" },
-  ])("takes SQL: %j", async (body) => {
+    { template: "s3import", db_name: "d", hive_table: "t" },
+  ])("takes SQL, and a refresh, which needs no engine: %j", async (body) => {
     expect(await account.post("/commands", { ...body, label: "remote" })).toMatchObject({ status: "waiting" });
   });
 
@@ -58,7 +59,6 @@ describe("a connect cluster", () => {
     { command_type: "SparkCommand", language: "R", program: "1" },
     { command_type: "SparkCommand", cmdline: "a.py" },
     { command_type: "HadoopCommand", sub_command: "s3distcp", sub_command_args: "--src a --dest b" },
-    { template: "s3import", db_name: "d", hive_table: "t" },
   ])("refuses anything else and stores nothing: %j", async (body) => {
     await account.post("/commands", { ...body, label: "remote" }).refused(422, /^label names a connect cluster/);
     expect(await stored()).toBe(0);

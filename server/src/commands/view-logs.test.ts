@@ -87,7 +87,11 @@ describe("GET commands/<id>/logs", () => {
 
   test("of a command that could not run says why", async () => {
     const account = await given.account();
-    const id = await runProgram(account, "", { command_type: "HiveCommand", query: "select 1", language: null });
+    const id = await runProgram(account, "", {
+      command_type: "HadoopCommand",
+      sub_command: "s3distcp",
+      language: null,
+    });
     expect((await logs(account, id)).text).toContain("not supported by this version");
   });
 

@@ -36,7 +36,15 @@ export async function standbyParts(dataDir: string, programText: string): Promis
     now: monotonicMs,
   });
   const isolation = { isolated: true, firstAccountId: () => Promise.resolve(undefined) };
-  const command = { id: 3, ...place, pool: null, commandType: "SparkCommand", command: {}, resolvedMacros: null };
+  const command = {
+    id: 3,
+    ...place,
+    pool: null,
+    commandType: "SparkCommand",
+    command: {},
+    options: null,
+    resolvedMacros: null,
+  };
   const run = {
     command,
     programText,

@@ -17,6 +17,7 @@ function waiting(accountId: number, more: Partial<Candidate> = {}): Candidate {
     pool: null,
     commandType: "SparkCommand",
     command: {},
+    options: null,
     resolvedMacros: null,
     dueAt: new Date(now.getTime() - 30_000 + lastId),
     accountRunning: 0,

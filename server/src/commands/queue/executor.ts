@@ -84,6 +84,8 @@ export interface RunnableCommand {
   readonly commandType: string;
   /** The `command` object of §2.2. */
   readonly command: Readonly<Record<string, unknown>>;
+  /** What its submission has decided for the run besides; null: nothing. */
+  readonly options: Readonly<Record<string, unknown>> | null;
   /** JSON: the values of its macros. */
   readonly resolvedMacros: string | null;
 }
@@ -92,7 +94,7 @@ export interface RunnableCommand {
 export type RunnablePlace = Pick<RunnableCommand, "accountId" | "clusterId">;
 
 /** What decides which executor runs it. */
-export type CommandKind = Pick<RunnableCommand, "commandType" | "command">;
+export type CommandKind = Pick<RunnableCommand, "commandType" | "command" | "options">;
 
 export interface Run {
   readonly command: RunnableCommand;

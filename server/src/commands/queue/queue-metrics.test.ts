@@ -94,14 +94,14 @@ test("durations are counted by type and outcome, once a command, from its first 
   const cancelled = await submit(account, gatedProgram());
   await expect.poll(() => account.get(`/commands/${cancelled}`), PATIENCE).toMatchObject({ pid: expect.any(Number) });
   await account.put(`/commands/${cancelled}`);
-  const { id: hive } = await account.post("/commands", { command_type: "HiveCommand", query: "show tables" });
-  for (const id of [twice, ...failing, cancelled, hive]) await account.get(`/commands/${id}?wait_seconds=20`);
+  const { id: copy } = await account.post("/commands", { command_type: "HadoopCommand", sub_command: "s3distcp" });
+  for (const id of [twice, ...failing, cancelled, copy]) await account.get(`/commands/${id}?wait_seconds=20`);
 
   expect(await grown(counted("SparkCommand", "done", "count"))).toBe(1);
   expect(await grown(counted("SparkCommand", "error", "count"))).toBe(2);
   expect(await grown(counted("SparkCommand", "cancelled", "count"))).toBe(1);
-  expect(await grown(counted("HiveCommand", "error", "count"))).toBe(1);
-  expect(await grown(counted("HiveCommand", "error", "sum"))).toBe(0);
+  expect(await grown(counted("HadoopCommand", "error", "count"))).toBe(1);
+  expect(await grown(counted("HadoopCommand", "error", "sum"))).toBe(0);
   const seconds = await grown(counted("SparkCommand", "done", "sum"));
   expect(seconds).toBeGreaterThanOrEqual(1.2);
   expect(seconds).toBeLessThan(20);

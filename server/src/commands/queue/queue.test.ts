@@ -96,7 +96,11 @@ describe("a program", () => {
 
   test("of a kind this version cannot run ends as an error that says so", async () => {
     const account = await given.account();
-    const id = await submitProgram(account, "", { command_type: "HiveCommand", query: "select 1", language: null });
+    const id = await submitProgram(account, "", {
+      command_type: "HadoopCommand",
+      sub_command: "s3distcp",
+      language: null,
+    });
     expect(await whenEnded(account, id)).toMatchObject({ status: "error", start_time: null });
     expect(logOf(account, id)).toContain("not supported by this version");
   });

@@ -69,7 +69,7 @@ async function lineOn(
   const { accountId } = account;
   const command = { id: 7, accountId, clusterId, appId: null, pool: null, commandType: "SparkCommand" };
   const run = {
-    command: { ...command, command: { language: "python", program: "" }, resolvedMacros: null },
+    command: { ...command, command: { language: "python", program: "" }, options: null, resolvedMacros: null },
     programText: "print(1)",
     requestId: "r",
     attempt: 1,

@@ -2,7 +2,7 @@ import type { ResultRenderer } from "../../engines/arrow-result/result-renderer.
 import { findResult } from "../../engines/arrow-result/spool-result.ts";
 import type { CommandFilesOf, CommandTexts } from "../command-text.ts";
 import { elsewhere, type OtherNodes } from "../other-nodes.ts";
-import { executorKind } from "../queue/choose-executor.ts";
+import { hasTable } from "../queue/choose-executor.ts";
 import { filePart } from "../text-part.ts";
 import type { CommandResults, LocalResults } from "./command-result.ts";
 import { emptyResult } from "./empty-result.ts";
@@ -17,7 +17,7 @@ export function localResults(commandFilesOf: CommandFilesOf, renderer: ResultRen
   return {
     async of(command) {
       const files = commandFilesOf(command.accountId, command.id).attempt(command.attempt);
-      if (executorKind(command) !== "sql") {
+      if (!hasTable(command)) {
         const output = await filePart(files.output);
         return output === undefined ? undefined : printedResult(output);
       }
@@ -40,7 +40,7 @@ export function commandResults(
       if (nodes.isHere(nodeId)) return local.of(command);
       const output = await texts.result(command);
       if (output === undefined) return undefined;
-      return executorKind(command) === "sql" ? printedResult(output, () => elsewhere(nodeId)) : printedResult(output);
+      return hasTable(command) ? printedResult(output, () => elsewhere(nodeId)) : printedResult(output);
     },
   };
 }

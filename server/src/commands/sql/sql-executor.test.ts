@@ -76,7 +76,10 @@ describe("a node without Spark", () => {
       timeoutSeconds: 60,
       elapsedSeconds: 0,
     };
-    const live = await executor.adopt({ ...run, files, command: { ...command, resolvedMacros: null } }, handle);
+    const live = await executor.adopt(
+      { ...run, files, command: { ...command, options: null, resolvedMacros: null } },
+      handle,
+    );
     return live.look();
   }
 });

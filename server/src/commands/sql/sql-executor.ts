@@ -42,7 +42,7 @@ export function sqlExecutor({ servers, isolation, unready, limits, bootId }: Sql
     memoryMiB: (command) => servers.costMiB(placeOf(command)),
     sharedBy: (command) => placeKey(placeOf(command)),
     async prepare(run) {
-      await checkMayRunPrograms(isolation, run.command.accountId);
+      await checkMayRunPrograms(isolation, run.command.accountId, run.command.commandType);
       await removeTree(run.files.folder);
       await mkdir(run.files.folder, { recursive: true, mode: 0o711 });
       return { spawn: () => runOf(run) };

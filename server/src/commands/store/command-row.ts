@@ -14,6 +14,8 @@ export interface CommandRow {
   commandType: CommandType;
   /** The `command` object of §2.2, secrets masked. */
   command: Readonly<Record<string, unknown>>;
+  /** For the run; not part of the interface. */
+  options: Readonly<Record<string, unknown>> | null;
   name: string | null;
   template: string;
   pool: string | null;
@@ -39,7 +41,7 @@ export interface CommandRow {
 /** For `select … from command c`. */
 export const COMMAND_COLUMNS = `
   c.id, c.account_id as "accountId", c.user_id as "userId", c.cluster_id as "clusterId", c.label,
-  c.command_type as "commandType", c.command, c.name, c.template, c.pool, c.timeout_seconds as "timeoutSeconds",
+  c.command_type as "commandType", c.command, c.options, c.name, c.template, c.pool, c.timeout_seconds as "timeoutSeconds",
   c.macros, c.resolved_macros as "resolvedMacros", c.can_notify as "canNotify", c.command_source as "commandSource",
   c.status, c.progress, c.created_at as "createdAt", c.start_time as "startTime", c.end_time as "endTime", c.pid, c.qlog,
   c.num_result_dir as "numResultDir",
@@ -47,7 +49,7 @@ export const COMMAND_COLUMNS = `
 
 /** What decides how a command runs, for `select … from command c`; a query itself may be long and stays where it is. */
 export const COMMAND_KIND = `
-  c.command_type as "commandType",
+  c.command_type as "commandType", c.options,
   (select json_build_object('language', language, 'script_location', script_location, 'sql', left(sql, 1))
    from json_to_record(c.command) given (language text, script_location text, sql text)) as command`;
 

@@ -10,6 +10,7 @@ export interface ResultOwner {
   readonly commandType: string;
   /** Of the `command` object what decides how it runs. */
   readonly command: Readonly<Record<string, unknown>>;
+  readonly options: Readonly<Record<string, unknown>> | null;
   /** Of the last attempt, as it was when that ended; null: unknown. */
   readonly resultBytes: number | null;
 }

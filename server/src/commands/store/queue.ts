@@ -51,7 +51,7 @@ export function listCandidates(db: Queryable, perCluster: number): Promise<Candi
                order by command.cluster_id limit 1)
        from busy where busy.cluster_id is not null
      )
-     select head.id, head.command_type as "commandType", head.command, head.due_at as "dueAt",
+     select head.id, head.command_type as "commandType", head.command, head.options, head.due_at as "dueAt",
             head.resolved_macros as "resolvedMacros", head.app_id as "appId", head.pool,
             cluster.id as "clusterId", cluster.account_id as "accountId",
             cluster.max_concurrent_commands as "clusterCap", cluster.state = 'UP' as "isClusterUp",
@@ -59,7 +59,7 @@ export function listCandidates(db: Queryable, perCluster: number): Promise<Candi
      from busy
      join cluster on cluster.id = busy.cluster_id
      cross join lateral (
-       select id, command_type, command, resolved_macros, app_id, pool, due_at from command
+       select id, command_type, command, options, resolved_macros, app_id, pool, due_at from command
        where command.cluster_id = busy.cluster_id and ${FREE} and due_at <= now()
        order by due_at, id limit $1
      ) head
@@ -96,7 +96,7 @@ export interface ClaimedCommand extends RunnableCommand {
 const CLAIMED = `
   command.id, command.account_id as "accountId", command.cluster_id as "clusterId", command.app_id as "appId",
   command.pool,
-  command.command_type as "commandType", command.command, command.fence, command.attempt,
+  command.command_type as "commandType", command.command, command.options, command.fence, command.attempt,
   command.resolved_macros as "resolvedMacros", command.request_id as "requestId", command.timeout_seconds as "timeoutSeconds", command.retry,
   command.retry_delay_minutes as "retryDelayMinutes", command.memory_mib as "memoryMiB",
   command.created_at as "createdAt", command.status, command.handle,

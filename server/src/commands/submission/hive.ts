@@ -41,6 +41,25 @@ export function planRefresh(body: SubmissionInput): SubmissionPlan {
   };
 }
 
+/** An account's `refresh_engine`: by the catalog itself, or by Spark's own statement. */
+export type RefreshEngine = "native" | "spark";
+
+export function isRefresh({ commandType, template }: Pick<SubmissionPlan, "commandType" | "template">): boolean {
+  return commandType === "HiveCommand" && template === REFRESH_TEMPLATE;
+}
+
+/** What the account has set when it is submitted counts for good: the command runs again as it ran before. */
+export function withEngine(plan: SubmissionPlan, engine: RefreshEngine): SubmissionPlan {
+  const { query } = plan.command;
+  const statement: Source = { kind: "inline", field: "query", text: String(query), language: "sql" };
+  return { ...plan, options: { ...plan.options, engine }, source: engine === "spark" ? statement : null };
+}
+
+/** By the options of a Hive command; only a refresh has any. */
+export function isNativeRefresh(options: Readonly<Record<string, unknown>> | null): boolean {
+  return options !== null && options["engine"] !== "spark";
+}
+
 export function planHive(body: SubmissionInput): SubmissionPlan {
   const { retry = 0, retry_delay: retryDelayMinutes = 0 } = body;
   return {
