@@ -11,6 +11,8 @@ import { MetastoreDatabases } from "./catalog/metastores/metastore-databases.ts"
 import { MetastoreReaders } from "./catalog/metastores/metastore-readers.ts";
 import type { Metastores } from "./catalog/metastores/metastores.ts";
 import { openMetastores, type OpenMetastoresOptions } from "./catalog/metastores/open-metastores.ts";
+import { accountPartitions } from "./catalog/refresh/account-partitions.ts";
+import type { OpenTablePartitions } from "./catalog/refresh/table-partitions.ts";
 import { AccountTables } from "./catalog/tables/account-tables.ts";
 import { ExternalMetastores } from "./catalog/tables/external-metastores.ts";
 import { sparkCluster } from "./clusters/spark-cluster.ts";
@@ -47,6 +49,7 @@ export interface Sparks {
   readonly sql: SqlService;
   readonly sharedMemory: SharedMemory;
   readonly accountTables: AccountTables;
+  readonly openTablePartitions: OpenTablePartitions;
   readonly tasks: SparkTasks;
   /** Ends what would outlive us. */
   stop(): Promise<void>;
@@ -92,8 +95,10 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
   const externals = new ExternalMetastores(config.allowedNetworks);
   held.defer(() => externals.close());
   const accountTables = new AccountTables({ system: db.system, readers, externals });
+  const openTablePartitions = accountPartitions({ system: db.system, databases, readers, externals });
   return {
     accountTables,
+    openTablePartitions,
     sandbox,
     isolation,
     setUp,

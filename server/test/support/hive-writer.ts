@@ -26,6 +26,13 @@ const dropDatabase = hiveFunction(
   { 1: "no-such-object", 2: "invalid-operation", 3: "failed" },
   "write",
 );
+const dropTable = hiveFunction(
+  "drop_table",
+  { dbName: required(1, string), name: required(2, string), withFiles: required(3, bool) },
+  null,
+  { 1: "no-such-object", 2: "failed" },
+  "write",
+);
 
 export class HiveWriter {
   readonly #pool: ConnectionPool;
@@ -40,6 +47,10 @@ export class HiveWriter {
 
   async createTable(table: HiveTable): Promise<void> {
     await this.#pool.call(createTable, { table }, soon());
+  }
+
+  async dropTable(dbName: string, name: string): Promise<void> {
+    await this.#pool.call(dropTable, { dbName, name, withFiles: true }, AbortSignal.timeout(60_000));
   }
 
   async dropDatabase(name: string): Promise<void> {

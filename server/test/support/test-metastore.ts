@@ -9,58 +9,85 @@ import { Metastore } from "../../src/engines/hive-metastore/metastore.ts";
 import { findBubblewrap } from "../../src/engines/sandbox/find-bubblewrap.ts";
 import { openSandbox } from "../../src/engines/sandbox/sandbox.ts";
 import { findSparkHome } from "./connect-server.ts";
-import { cloneDatabase } from "./test-database.ts";
+import { javaBelow } from "./java-process.ts";
+import { cloneDatabase, type TestDatabase } from "./test-database.ts";
 
-/** A real metastore for one test file, on a database of its own in the PostgreSQL of the run. */
+/** A real metastore for one test file, on a database of its own in the PostgreSQL of the run unless one is given. */
 export interface TestMetastore {
   readonly port: number;
   readonly secret: string;
   readonly warehouse: string;
   /** Of its database. */
   readonly connection: ClientConfig;
+  /** As a crash: nothing is said to anybody. */
+  kill(): Promise<void>;
+  /** On the same port, over the same database. */
+  startAgain(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const START_MS = 120_000;
 
-export async function startTestMetastore(): Promise<TestMetastore> {
+export async function startTestMetastore(given?: TestDatabase): Promise<TestMetastore> {
   const base = mkdtempSync(join(tmpdir(), "headgate-tables-"));
   chmodSync(base, 0o711);
-  const own = await cloneDatabase("template1");
-  const { port, user, password, database } = own.connection;
-  const metastore = new Metastore(join(base, "process"));
+  const own = given ?? (await cloneDatabase("template1"));
   const warehouse = join(base, "warehouse");
   const secret = randomBytes(24).toString("hex");
+  const started: Metastore[] = [];
+  const start = async (port: number): Promise<number> => {
+    const metastore = new Metastore(join(base, `process-${started.length}`));
+    started.push(metastore);
+    await metastore.start(await planOf(own, { warehouse, secret, port }));
+    return metastore.ready(AbortSignal.timeout(START_MS));
+  };
   const stop = async (): Promise<void> => {
-    await metastore.stop();
+    for (const metastore of started) await metastore.stop();
     await own.drop();
     rmSync(base, { recursive: true, force: true });
   };
-  const identity = process.getuid?.() === 0 ? { uid: 200_078, gid: 200_078 } : undefined;
   try {
-    await metastore.start({
-      home: await findSparkHome(inject("postgres").cacheDir),
-      settings: {
-        database: { jdbcUrl: `jdbc:postgresql://127.0.0.1:${port}/${database}`, user, password },
-        warehouse: pathToFileURL(warehouse).href,
-        secret,
-        port: 0,
-        properties: {},
-        classPath: [],
+    const port = await start(0);
+    return {
+      port,
+      secret,
+      warehouse,
+      connection: own.connection,
+      async kill() {
+        const metastore = started.at(-1);
+        process.kill(await javaBelow((await metastore?.pid()) ?? null), "SIGKILL");
+        await metastore?.ended(AbortSignal.timeout(START_MS));
       },
-      readOnly: [],
-      writable: [warehouse],
-      sandbox: openSandbox("auto", await findBubblewrap(identity)),
-      identity,
-      userName: "account78",
-      levels: 1,
-      leaseFile: null,
-      leaseSeconds: 600,
-    });
-    const served = await metastore.ready(AbortSignal.timeout(START_MS));
-    return { port: served, secret, warehouse, connection: own.connection, stop };
+      startAgain: async () => void (await start(port)),
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+async function planOf(
+  { connection: { port: databasePort, user, password, database } }: TestDatabase,
+  settings: { warehouse: string; secret: string; port: number },
+): Promise<Parameters<Metastore["start"]>[0]> {
+  const identity = process.getuid?.() === 0 ? { uid: 200_078, gid: 200_078 } : undefined;
+  return {
+    home: await findSparkHome(inject("postgres").cacheDir),
+    settings: {
+      ...settings,
+      database: { jdbcUrl: `jdbc:postgresql://127.0.0.1:${databasePort}/${database}`, user, password },
+      warehouse: pathToFileURL(settings.warehouse).href,
+      properties: {},
+      classPath: [],
+    },
+    readOnly: [],
+    writable: [settings.warehouse],
+    sandbox: openSandbox("auto", await findBubblewrap(identity)),
+    identity,
+    userName: "account78",
+    levels: 1,
+    leaseFile: null,
+    leaseSeconds: 600,
+  };
 }

@@ -1,3 +1,4 @@
+import { Fault } from "../../lib/fault.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
 
 /**
@@ -17,9 +18,14 @@ export interface TablePartitions {
 export interface FoundPartition {
   /** As they are, not as folders are named; in the order of the table's partition keys. */
   readonly values: readonly string[];
-  /** A URI, as the metastore is to know it. */
+  /** As Hadoop writes it (`s3a://bucket/t/day=1/city=a%2Fb`): nothing in it is escaped but what its folders' names are. */
   readonly location: string;
 }
 
 /** Holds nothing open between calls: there is nothing to close. Made anew for each refresh. */
 export type OpenTablePartitions = (accountId: number, table: CatalogTable) => Promise<TablePartitions>;
+
+/** Dropped meanwhile. */
+export function tableIsGone({ schema, name }: Pick<CatalogTable, "schema" | "name">): Fault {
+  return new Fault("not-found", `The table ${schema}.${name} is there no more.`);
+}

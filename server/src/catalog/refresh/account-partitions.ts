@@ -1,0 +1,35 @@
+import type { Queryable } from "../../db/database.ts";
+import type { MetastoreDatabases } from "../metastores/metastore-databases.ts";
+import type { MetastoreReaders } from "../metastores/metastore-readers.ts";
+import { findCatalog } from "../metastores/store/metastore.ts";
+import type { ExternalMetastores } from "../tables/external-metastores.ts";
+import { OwnPartitions } from "./own-partitions.ts";
+import { tableIsGone, type OpenTablePartitions } from "./table-partitions.ts";
+
+export interface AccountPartitionsOptions {
+  readonly system: Queryable;
+  readonly databases: Pick<MetastoreDatabases, "connect">;
+  readonly readers: MetastoreReaders;
+  readonly externals: ExternalMetastores;
+}
+
+/** Finds where the partitions of an account's table are kept. Nothing of Java is started for it. */
+export function accountPartitions({
+  system,
+  databases,
+  readers,
+  externals,
+}: AccountPartitionsOptions): OpenTablePartitions {
+  return async (accountId, table) => {
+    const catalog = await findCatalog(system, accountId);
+    if (catalog === undefined) throw tableIsGone(table);
+    if (catalog.externalUri === null) {
+      return new OwnPartitions({ reader: readers.of(accountId), connect: () => databases.connect(accountId) }, table);
+    }
+    const [client, { ExternalPartitions }] = await Promise.all([
+      externals.of(accountId, catalog.externalUri),
+      import("./external-partitions.ts"),
+    ]);
+    return new ExternalPartitions(client, table);
+  };
+}

@@ -1,0 +1,49 @@
+import { hadoopPath } from "../../engines/hive-tables/hadoop-path.ts";
+import { partitionName } from "../../engines/hive-thrift/partition-name.ts";
+import type { CatalogTable } from "../tables/table-catalog.ts";
+import { Fault } from "../../lib/fault.ts";
+import type { FoundPartition } from "./table-partitions.ts";
+
+/** A found partition with the name that a metastore knows it by: `day=2026-01-31/city=K%3Aln`. */
+export interface NamedPartition extends FoundPartition {
+  readonly name: string;
+}
+
+/** What the columns of a metastore's tables hold. */
+const LONGEST_NAME = 767;
+const LONGEST_VALUE = 255;
+const LONGEST_LOCATION = 4000;
+
+export function nameOf({ partitionKeys }: Pick<CatalogTable, "partitionKeys">, { values }: FoundPartition): string {
+  return partitionName(partitionKeys.map(({ name: column }, index) => ({ column, value: values[index] ?? "" })));
+}
+
+/** Each name once: of two folders that mean the same partition (`day=1`, `day=01`) the first. */
+export function named(table: CatalogTable, partitions: readonly FoundPartition[]): NamedPartition[] {
+  const byName = new Map<string, NamedPartition>();
+  for (const partition of partitions) {
+    const { values, location } = partition;
+    const name = nameOf(table, partition);
+    if (!byName.has(name)) byName.set(name, { name, values, location: hadoopPath(location) });
+  }
+  return [...byName.values()];
+}
+
+/** Why no metastore can keep it. One such partition would spoil its whole batch. */
+export function whyUnkept(table: Pick<CatalogTable, "partitionKeys">, partition: FoundPartition): string | undefined {
+  const { values, location } = partition;
+  if (values.length !== table.partitionKeys.length) return `it needs ${table.partitionKeys.length} values`;
+  if ([...values, location].some((text) => text.includes("\0"))) return "there is a zero character in it";
+  if (values.some((value) => value.length > LONGEST_VALUE)) return `a value is longer than ${LONGEST_VALUE} characters`;
+  if (nameOf(table, partition).length > LONGEST_NAME) return `its name is longer than ${LONGEST_NAME} characters`;
+  if (location.length > LONGEST_LOCATION) return `its location is longer than ${LONGEST_LOCATION} characters`;
+  return undefined;
+}
+
+export function assertKept(table: CatalogTable, partitions: readonly FoundPartition[]): void {
+  for (const partition of partitions) {
+    const why = whyUnkept(table, partition);
+    if (why === undefined) continue;
+    throw new Fault("invalid", `The partition at ${partition.location.slice(0, 200)} cannot be kept: ${why}.`);
+  }
+}

@@ -1,0 +1,102 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Client, Pool } from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { metastoreOf } from "../../../test/support/java-process.ts";
+import { addedRows, metastoreFlaws, metastoreRows, NO_FLAWS } from "../../../test/support/metastore-rows.ts";
+import { runSql, useSpark } from "../../../test/support/spark.ts";
+import type { Queryable } from "../../db/database.ts";
+import { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
+import { Secret } from "../../lib/secret.ts";
+import { OwnTables } from "../tables/own-tables.ts";
+import type { CatalogTable } from "../tables/table-catalog.ts";
+import { ExternalPartitions } from "./external-partitions.ts";
+import { OwnPartitions } from "./own-partitions.ts";
+
+const LONG_MS = 120_000;
+const never = new AbortController().signal;
+
+// Says so when it is left out: Java or Python is not on this machine.
+describe.skipIf(sparkIsMissing)("partitions that were added behind Spark's back", () => {
+  const spark = useSpark();
+  const schema = `p_${randomBytes(4).toString("hex")}`;
+  let pool: Pool;
+  let client: HiveClient;
+
+  beforeAll(async () => {
+    const { account, connection, accountId, dataDir } = spark;
+    await runSql(account, `create schema ${schema}`);
+    pool = new Pool({ ...connection, database: `${connection.database}_metastore_${accountId}`, max: 2 });
+    const metastore = metastoreOf(dataDir, accountId);
+    const properties = readFileSync(join(metastore.folder, "input/metastore.properties"), "utf8");
+    const secret = new Secret(/^headgate\.secret=(\S+)$/m.exec(properties)?.[1] ?? "");
+    const port = (await metastore.port()) ?? 0;
+    client = new HiveClient({ host: "127.0.0.1", port, user: "us", secret, checkAddress: () => null });
+  }, SET_UP_MS);
+
+  afterAll(async () => {
+    client?.close();
+    await pool?.end();
+  });
+
+  const reader: Queryable = {
+    query: async <Row extends object>(text: string, values: readonly unknown[] = []) =>
+      (await pool.query<Row>(text, [...values])).rows,
+  };
+  const connect = async (): Promise<Client> => {
+    const { connection, accountId } = spark;
+    const own = new Client({ ...connection, database: `${connection.database}_metastore_${accountId}` });
+    await own.connect();
+    return own;
+  };
+  const storage = (): string => join(spark.dataDir, "accounts", String(spark.accountId), "storage");
+
+  const kinds: [string, () => string][] = [
+    ["hive_text", () => "(id int) partitioned by (day date, city string) stored as textfile"],
+    ["own_parquet", () => "(id int, day date, city string) using parquet partitioned by (day, city)"],
+    [
+      "far_csv",
+      () => `(id int, day date, city string) using csv options (sep ';') partitioned by (day, city)
+             location '${storage()}/${schema}_csv'`,
+    ],
+  ];
+
+  test.each(kinds)("are its own: the same rows, and read at once (%s)", { timeout: LONG_MS }, async (name, columns) => {
+    const { account } = spark;
+    await runSql(
+      account,
+      `create table ${schema}.${name} ${columns()};
+       insert into ${schema}.${name} partition (day = date'2026-11-15', city = 'a/b') values (1);
+       insert into ${schema}.${name} partition (day = date'2026-11-16', city = 'a/b') values (2)`,
+    );
+    const table = await described(name);
+    const byHand = (day: string) => `alter table ${schema}.${name} add partition (day = date'${day}', city = 'x y:z')`;
+    const before = await metastoreRows(pool);
+    await runSql(account, byHand("2026-01-01"));
+    const between = await metastoreRows(pool);
+    const location = `${table.location}/day=2026-01-02/city=x y%3Az`;
+    const own = new OwnPartitions({ reader, connect }, table);
+    await own.add([{ values: ["2026-01-02", "x y:z"], location }], never);
+    const ours = addedRows(between, await metastoreRows(pool), "2026-01-02");
+    expect(ours).toEqual(addedRows(before, between, "2026-01-01"));
+
+    // What lies in the first two folders, seen as two more partitions.
+    const more = (city: string, of: string) => ({
+      values: [of, city],
+      location: `${table.location}/day=${of}/city=a%2Fb`,
+    });
+    await own.add([more("by sql", "2026-11-15")], never);
+    await new ExternalPartitions(client, table).add([more("by thrift", "2026-11-16")], never);
+    const { id } = await runSql(account, `select city, id from ${schema}.${name} where city like 'by%' order by city`);
+    expect((await account.get(`/commands/${id}/results`)).results).toBe("by sql\t1\r\nby thrift\t2\r\n");
+    expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
+  });
+
+  async function described(name: string): Promise<CatalogTable> {
+    const table = await new OwnTables(reader).table(schema, name);
+    if (table === undefined) throw new Error("not there");
+    return table;
+  }
+});

@@ -1,0 +1,371 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { Client, Pool } from "pg";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { HiveWriter, textStorage } from "../../../test/support/hive-writer.ts";
+import { addedRows, metastoreFlaws, metastoreRows, NO_FLAWS } from "../../../test/support/metastore-rows.ts";
+import { startTestMetastore, type TestMetastore } from "../../../test/support/test-metastore.ts";
+import type { Queryable } from "../../db/database.ts";
+import { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
+import type { HiveTable } from "../../engines/hive-thrift/hive-structs.ts";
+import { noValue } from "../../engines/hive-thrift/partition-name.ts";
+import { Secret } from "../../lib/secret.ts";
+import { OwnTables } from "../tables/own-tables.ts";
+import type { CatalogTable } from "../tables/table-catalog.ts";
+import { ExternalPartitions } from "./external-partitions.ts";
+import { nameOf } from "./named-partitions.ts";
+import { OwnPartitions } from "./own-partitions.ts";
+import type { FoundPartition, TablePartitions } from "./table-partitions.ts";
+
+const LONG_MS = 120_000;
+const never = new AbortController().signal;
+
+/** One metastore, written to both ways: whoever keeps an account's tables, a refresh leaves the same in it. */
+describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
+  let metastore: TestMetastore;
+  let pool: Pool;
+  let client: HiveClient;
+  let writer: HiveWriter;
+
+  beforeAll(async () => {
+    metastore = await startTestMetastore();
+    const { port, secret, connection } = metastore;
+    const options = { host: "127.0.0.1", port, checkAddress: () => null, user: "us", secret: new Secret(secret) };
+    pool = new Pool({ ...connection, max: 4 });
+    client = new HiveClient(options);
+    writer = new HiveWriter(options);
+  }, SET_UP_MS);
+
+  afterEach(async () => expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS));
+
+  afterAll(async () => {
+    client?.close();
+    writer?.close();
+    await pool?.end();
+    await metastore?.stop();
+  });
+
+  const reader: Queryable = {
+    query: async <Row extends object>(text: string, values: readonly unknown[] = []) =>
+      (await pool.query<Row>(text, [...values])).rows,
+  };
+  const connect = async (): Promise<Client> => {
+    const own = new Client({ ...metastore.connection, application_name: "adder" });
+    own.on("error", () => undefined);
+    await own.connect();
+    return own;
+  };
+  const bySql = (table: CatalogTable): TablePartitions => new OwnPartitions({ reader, connect }, table);
+  const byThrift = (table: CatalogTable): TablePartitions => new ExternalPartitions(client, table);
+
+  it("are added by SQL where the metastore never made one, which goes on behind them", async () => {
+    const table = await create(text("first"));
+    const { rowCount } = await pool.query(`select from "SEQUENCE_TABLE" where "SEQUENCE_NAME" like '%.MPartition'`);
+    expect(rowCount).toBe(0);
+    await bySql(table).add(found(table, [["1", "2026-01-01", "a"]]), never);
+    await byThrift(table).add(found(table, [["2", "2026-01-01", "a"]]), never);
+    expect(await names(table)).toHaveLength(2);
+  });
+
+  const ways: [string, (table: CatalogTable) => TablePartitions, string][] = [
+    ["by SQL", bySql, "sql"],
+    ["by Thrift", byThrift, "thrift"],
+  ];
+
+  describe.each(ways)("%s", (_, open, way) => {
+    it("are missing until they are added, and are added once", async () => {
+      const table = await create(text(`${way}_adds`));
+      const all = found(table, ODD);
+      expect(await open(table).missing(all, never)).toEqual(all);
+      await open(table).add(all.slice(0, 3), never);
+      expect(await open(table).missing(all, never)).toEqual(all.slice(3));
+      const before = await metastoreRows(pool);
+      await open(table).add(all.slice(0, 3), never);
+      expect(addedRows(before, await metastoreRows(pool), table.name)).toEqual([]);
+      await open(table).add(all, never);
+      expect(await open(table).missing(all, never)).toEqual([]);
+      expect(await names(table)).toEqual(all.map((partition) => nameOf(table, partition)).toSorted());
+      const rest = found(table, [["8", "2026-11-15", "b"]]);
+      expect(await open(table).missing([...all, ...rest], never)).toEqual(rest);
+    });
+
+    it("are told at once to whoever asks the metastore, with the storage of the table", async () => {
+      const table = await create(text(`${way}_seen`));
+      const all = found(table, ODD);
+      await open(table).add(all, never);
+      const { sd } = await client.table("default", table.name, never);
+      const seen = await Array.fromAsync(client.partitionsByNames("default", table.name, await names(table), never));
+      const byValues = (one: { values: readonly string[] }): string => JSON.stringify(one.values);
+      expect(
+        seen.map(({ values, sd }) => ({ values, sd })).toSorted((a, b) => (byValues(a) < byValues(b) ? -1 : 1)),
+      ).toEqual(
+        all
+          .map(({ values, location }) => ({ values, sd: { ...sd, location } }))
+          .toSorted((a, b) => (byValues(a) < byValues(b) ? -1 : 1)),
+      );
+    });
+
+    it("are one, when two folders mean the same", async () => {
+      const table = await create(text(`${way}_twice`));
+      const [one] = found(table, [["1", "2026-01-01", "a"]]);
+      if (one === undefined) throw new Error("none");
+      await open(table).add([one, { ...one, location: `${one.location}_other` }], never);
+      const seen = await client.partitions("default", table.name, {}, never);
+      expect(seen.map(({ sd }) => sd?.location)).toEqual([one.location]);
+    });
+
+    it("are refused as a whole, when a metastore cannot keep one", async () => {
+      const table = await create(text(`${way}_long`));
+      const [one, other] = found(table, ODD);
+      if (one === undefined || other === undefined) throw new Error("none");
+      const add = (city: string): Promise<void> =>
+        open(table).add([one, { ...other, values: ["2", "2026-01-01", city] }], never);
+      await expect(add("x".repeat(256))).rejects.toThrow(/a value is longer than 255 characters/);
+      await expect(add("/".repeat(255))).rejects.toThrow(/its name is longer than 767 characters/);
+      await expect(add("\0")).rejects.toThrow(/zero character/);
+      await expect(open(table).add([{ ...one, values: ["2"] }], never)).rejects.toThrow(/it needs 3 values/);
+      expect(await names(table)).toEqual([]);
+    });
+
+    it("are added in large numbers", { timeout: LONG_MS }, async () => {
+      const table = await create(text(`${way}_many`));
+      const all = found(table, days(2000));
+      const partitions = open(table);
+      expect(await partitions.missing(all, never)).toHaveLength(2000);
+      await partitions.add(all, never);
+      expect(await partitions.missing(all, never)).toEqual([]);
+      expect(await client.partitionCount("default", table.name, never)).toBe(2000);
+    });
+
+    it("stay out when it is called off", async () => {
+      const table = await create(text(`${way}_off`));
+      const all = found(table, days(1500));
+      const off = new AbortController();
+      const adding = open(table).add(all, off.signal);
+      off.abort(new Error("called off"));
+      await expect(adding).rejects.toThrow("called off");
+      await open(table).add(all.slice(0, 10), never);
+      expect((await open(table).missing(all, never)).length).toBeLessThanOrEqual(1490);
+    });
+
+    it("of a table that is dropped are refused", async () => {
+      const table = await create(text(`${way}_gone`));
+      const partitions = open(table);
+      await partitions.missing(found(table, ODD), never);
+      await writer.dropTable("default", table.name);
+      await expect(partitions.add(found(table, ODD), never)).rejects.toThrow(
+        `The table default.${table.name} is there no more.`,
+      );
+    });
+  });
+
+  it.each([
+    ["of text", text],
+    ["sorted into buckets", bucketed],
+    ["of Spark's own kind, elsewhere", placed],
+  ])("leave the same rows both ways, for a table %s", async (_, make) => {
+    const rows: string[][] = [];
+    for (const [name, open] of [
+      ["one_way", bySql],
+      ["other_way", byThrift],
+    ] as const) {
+      const table = await create(make(name));
+      const before = await metastoreRows(pool);
+      await open(table).add(found(table, ODD), never);
+      rows.push(addedRows(before, await metastoreRows(pool), name));
+      await writer.dropTable("default", name);
+    }
+    expect(rows[0]?.length).toBeGreaterThan(ODD.length * 6);
+    expect(rows[0]).toEqual(rows[1]);
+  });
+
+  it("have ids that nobody else has, in whatever turns they are added", { timeout: LONG_MS }, async () => {
+    const table = await create(text("in_turns"));
+    for (let round = 0; round < 6; round += 1) {
+      const some = found(table, days(7, round * 20));
+      await bySql(table).add(some, never);
+      await create(text(`between_${round}`));
+      await byThrift(table).add(found(table, days(6, round * 20 + 7)), never);
+    }
+    expect(await names(table)).toHaveLength(6 * 13);
+  });
+
+  it("are all there and complete when many add the same at once", { timeout: LONG_MS }, async () => {
+    const table = await create(text("at_once"));
+    const all = found(table, days(600));
+    const shuffled = all.toSorted((a, b) => (a.location.at(-1) ?? "").localeCompare(b.location.at(-1) ?? ""));
+    await Promise.all([
+      bySql(table).add(all.slice(0, 400), never),
+      byThrift(table).add(all.slice(100, 500), never),
+      bySql(table).add(shuffled, never),
+      byThrift(table).add(shuffled.toReversed(), never),
+      bySql(table).add(all.toReversed(), never),
+    ]);
+    expect(await names(table)).toEqual(all.map((partition) => nameOf(table, partition)).toSorted());
+  });
+
+  describe("while somebody else is at one of them", () => {
+    /** Holds a name, as one who adds it and has not come to an end. */
+    async function held<T>(
+      table: CatalogTable,
+      name: string,
+      work: (release: () => Promise<void>) => Promise<T>,
+    ): Promise<T> {
+      const other = await connect();
+      try {
+        await other.query("begin");
+        await other.query(
+          `insert into "PARTITIONS" ("PART_ID", "CREATE_TIME", "LAST_ACCESS_TIME", "PART_NAME", "TBL_ID")
+           select -1, 0, 0, $2, "TBL_ID" from "TBLS" where "TBL_NAME" = $1`,
+          [table.name, name],
+        );
+        return await work(async () => void (await other.query("rollback")));
+      } finally {
+        await other.end();
+      }
+    }
+    const waiting = (who: string) => async (): Promise<number> => {
+      const { rowCount } = await pool.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+            and (application_name = 'adder') = $1`,
+        [who === "adder"],
+      );
+      return rowCount ?? 0;
+    };
+
+    it("wait for them, and are added when those give up", async () => {
+      const table = await create(text("held"));
+      const all = found(table, ODD);
+      await held(table, nameOf(table, all[3] ?? fail()), async (release) => {
+        const adding = bySql(table).add(all, never);
+        await expect.poll(waiting("adder")).toBe(1);
+        await release();
+        await adding;
+      });
+      expect(await names(table)).toHaveLength(ODD.length);
+    });
+
+    it("are called off at once, with nothing left behind", async () => {
+      const table = await create(text("held_off"));
+      const all = found(table, ODD);
+      await held(table, nameOf(table, all[3] ?? fail()), async () => {
+        const off = new AbortController();
+        const adding = bySql(table).add(all, off.signal);
+        await expect.poll(waiting("adder")).toBe(1);
+        off.abort(new Error("called off"));
+        await expect(adding).rejects.toThrow("called off");
+      });
+      await expect.poll(waiting("adder")).toBe(0);
+      expect(await names(table)).toEqual([]);
+      await bySql(table).add(all, never);
+      expect(await names(table)).toHaveLength(ODD.length);
+    });
+
+    it("are added again when PostgreSQL ends the connection", async () => {
+      const table = await create(text("held_killed"));
+      const all = found(table, ODD);
+      await held(table, nameOf(table, all[3] ?? fail()), async (release) => {
+        const adding = bySql(table).add(all, never);
+        await expect.poll(waiting("adder")).toBe(1);
+        await pool.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and application_name = 'adder' and wait_event_type = 'Lock'`,
+        );
+        await release();
+        await adding;
+      });
+      expect(await names(table)).toHaveLength(ODD.length);
+    });
+
+    it("keep the table until they are there; whoever drops it drops them, too", { timeout: LONG_MS }, async () => {
+      const table = await create(text("held_drop"));
+      const all = found(table, ODD);
+      await held(table, nameOf(table, all[3] ?? fail()), async (release) => {
+        const adding = bySql(table).add(all, never);
+        await expect.poll(waiting("adder")).toBe(1);
+        const dropping = writer.dropTable("default", table.name);
+        await expect.poll(waiting("metastore")).toBe(1);
+        await release();
+        await Promise.all([adding, dropping]);
+      });
+      expect(await names(table)).toEqual([]);
+      expect(await new OwnTables(reader).table("default", table.name)).toBeUndefined();
+    });
+  });
+
+  async function create(table: HiveTable): Promise<CatalogTable> {
+    await writer.createTable(table);
+    const created = await new OwnTables(reader).table("default", table.tableName);
+    return created ?? fail();
+  }
+
+  /** Their folders are there, as those of a refresh are. */
+  function found(table: CatalogTable, all: readonly (readonly string[])[]): FoundPartition[] {
+    return all.map((values) => {
+      const folder = join(metastore.warehouse, table.name, nameOf(table, { values, location: "" }));
+      mkdirSync(folder, { recursive: true });
+      return { values, location: `file:${folder}` };
+    });
+  }
+
+  async function names(table: CatalogTable): Promise<string[]> {
+    const { rows } = await pool.query<{ name: string }>(
+      `select p."PART_NAME" as name from "PARTITIONS" p join "TBLS" t using ("TBL_ID") where t."TBL_NAME" = $1`,
+      [table.name],
+    );
+    return rows.map(({ name }) => name).toSorted();
+  }
+
+  function placed(tableName: string): HiveTable {
+    const table = text(tableName);
+    const location = `file:${metastore.warehouse}/${tableName}-__PLACEHOLDER__`;
+    const path = `file:${metastore.warehouse}/elsewhere/${tableName}`;
+    const serdeInfo = { ...table.sd?.serdeInfo, parameters: new Map([["path", path]]) };
+    const parameters = new Map([["EXTERNAL", "TRUE"]]);
+    return { ...table, sd: { ...table.sd, location, serdeInfo }, parameters, tableType: "EXTERNAL_TABLE" };
+  }
+});
+
+function fail(): never {
+  throw new Error("not there");
+}
+
+function text(tableName: string): HiveTable {
+  return {
+    tableName,
+    dbName: "default",
+    owner: "us",
+    sd: textStorage([
+      { name: "id", type: "bigint", comment: "of the order" },
+      { name: "tags", type: "array<string>" },
+    ]),
+    partitionKeys: [
+      { name: "n", type: "int" },
+      { name: "day", type: "date" },
+      { name: "city", type: "string" },
+    ],
+    parameters: new Map(),
+    tableType: "MANAGED_TABLE",
+  };
+}
+
+function bucketed(tableName: string): HiveTable {
+  const table = text(tableName);
+  const more = { bucketCols: ["id"], sortCols: [{ col: "id", order: 1 }], numBuckets: 4, compressed: true };
+  return { ...table, sd: { ...table.sd, ...more, parameters: new Map([["note", "grüße 🎉"]]) } };
+}
+
+const ODD = [
+  ["1", "2026-11-15", "a"],
+  ["-7", "2026-11-15", "Köln 🎉"],
+  ["2", "2026-11-15", "a/b=c%d:e"],
+  ["2", "2026-11-16", noValue],
+  [noValue, noValue, noValue],
+  ["2147483647", "0001-01-01", "."],
+  ["3", "2026-11-15", "x".repeat(200)],
+];
+
+function days(count: number, from = 0): string[][] {
+  return Array.from({ length: count }, (_, index) => [String(from + index), "2026-11-15", `c${index % 7}`]);
+}
