@@ -1,0 +1,37 @@
+import { randomBytes } from "node:crypto";
+import { expect, it } from "vitest";
+import { cloneTable } from "../../test/support/clone-tables.ts";
+import { sparkIsMissing } from "../../test/support/connect-server.ts";
+import { runSql, useSpark } from "../../test/support/spark.ts";
+import { MetastoreDatabases } from "./metastores/metastore-databases.ts";
+
+const TABLES = 10_000;
+const spark = useSpark();
+
+// Says so when it is left out: Java or Python is not on this machine.
+it.skipIf(sparkIsMissing)("10,000 tables come in one answer, each with its columns, in order", async () => {
+  const { account } = spark;
+  const schema = `many_${randomBytes(4).toString("hex")}`;
+  await runSql(account, `create schema ${schema}; create table ${schema}.t (a bigint, b string, c date) using parquet`);
+  const databases = new MetastoreDatabases({ connection: spark.connection, isEmbedded: true });
+  const metastore = await databases.connect(spark.accountId);
+  try {
+    await cloneTable(metastore, { schema, table: "t", count: TABLES - 1 });
+    const names: string[] = await account.get(`/hive/${schema}`);
+    expect(names).toHaveLength(TABLES);
+    const described: Record<string, unknown>[] = await account.get(`/hive/${schema}?describe=true`);
+    expect(described.flatMap((table) => Object.keys(table))).toEqual(names);
+    const columns = { columns: ["a bigint", "b string", "c date"].map((column) => columnOf(column)) };
+    expect(new Set(described.flatMap((table) => Object.values(table).map((value) => JSON.stringify(value))))).toEqual(
+      new Set([JSON.stringify(columns)]),
+    );
+    expect(await account.get(`/hive/${schema}?filter=^t_99[0-9]$`)).toHaveLength(10);
+  } finally {
+    await metastore.end();
+  }
+});
+
+function columnOf(column: string): { name: string; type: string } {
+  const [name = "", type = ""] = column.split(" ");
+  return { name, type };
+}
