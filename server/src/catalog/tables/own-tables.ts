@@ -1,11 +1,22 @@
 import type { Queryable } from "../../db/database.ts";
-import { tableColumns } from "../../engines/hive-tables/table-columns.ts";
-import { describeTables, findTable, listPartitions, listSchemas, listTableNames } from "./store.ts";
+import { sparkColumns, tableColumns, type TableColumn } from "../../engines/hive-tables/table-columns.ts";
+import { readAhead } from "../../lib/read-ahead.ts";
+import {
+  findTable,
+  listPartitions,
+  listSchemas,
+  listTableNames,
+  readHiveColumns,
+  readSchemaParameters,
+  type SchemaParameter,
+} from "./store.ts";
 import { NO_TABLES } from "./no-tables.ts";
 import type { CatalogPartition, CatalogSchema, CatalogTable, DescribedTable, TableCatalog } from "./table-catalog.ts";
 import { tableLocation } from "./table-location.ts";
 
-const TABLES_AT_ONCE = 500;
+const TABLES_AT_ONCE = 250;
+/** The next are read while the last are written. */
+const ANSWERS_AT_ONCE = 2;
 const PARTITIONS_AT_ONCE = 5000;
 
 /** Those of a metastore of ours. */
@@ -27,13 +38,8 @@ export class OwnTables implements TableCatalog {
     return names ?? NO_TABLES.tableNames(schema);
   }
 
-  async *describe(schema: string, names: readonly string[]): AsyncGenerator<DescribedTable> {
-    for (let from = 0; from < names.length; from += TABLES_AT_ONCE) {
-      const some = names.slice(from, from + TABLES_AT_ONCE);
-      for (const table of await describeTables(this.#metastore, schema.toLowerCase(), some)) {
-        yield { name: table.name, columns: tableColumns(table) };
-      }
-    }
+  describe(schema: string, names: readonly string[]): AsyncGenerator<DescribedTable> {
+    return readAhead(names, TABLES_AT_ONCE, ANSWERS_AT_ONCE, (some) => this.#describe(schema.toLowerCase(), some));
   }
 
   async table(schema: string, name: string): Promise<CatalogTable | undefined> {
@@ -59,4 +65,25 @@ export class OwnTables implements TableCatalog {
       after = last.name;
     }
   }
+
+  /** Hive's own columns are read of those tables alone of which Spark has not left the true ones. */
+  async #describe(schema: string, names: readonly string[]): Promise<DescribedTable[]> {
+    const parameters = Map.groupBy(await readSchemaParameters(this.#metastore, schema, names), ({ name }) => name);
+    const known = Array.from(parameters, ([name, some]) => ({ name, columns: sparkColumns(parametersOf(some)) }));
+    const others = known.flatMap(({ name, columns }) => (columns === undefined ? [name] : []));
+    const byHive = others.length === 0 ? undefined : await this.#hiveColumns(schema, others);
+    return known.map(({ name, columns }) => ({ name, columns: columns ?? byHive?.get(name) ?? [] }));
+  }
+
+  async #hiveColumns(schema: string, names: readonly string[]): Promise<Map<string, TableColumn[]>> {
+    const byTable = new Map(names.map((name): [string, TableColumn[]] => [name, []]));
+    for (const { table, ...column } of await readHiveColumns(this.#metastore, schema, names)) {
+      byTable.get(table)?.push(column);
+    }
+    return byTable;
+  }
+}
+
+function parametersOf(rows: readonly SchemaParameter[]): Map<string, string> {
+  return new Map(rows.flatMap(({ key, value }) => (key === null ? [] : [[key, value]])));
 }

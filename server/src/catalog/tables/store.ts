@@ -44,21 +44,54 @@ const COLUMNS = `
   (select json_agg(json_build_array(k."PKEY_NAME", k."PKEY_TYPE", k."PKEY_COMMENT") order by k."INTEGER_IDX")
      from "PARTITION_KEYS" k where k."TBL_ID" = t."TBL_ID") as "partitionKeys"`;
 
-/** With those parameters alone that tell the columns. */
-export async function describeTables(
+export interface SchemaParameter {
+  readonly name: string;
+  /** Null: the table has none. */
+  readonly key: string | null;
+  readonly value: string;
+}
+
+/**
+ * What Spark has left of the columns of these tables: a row for each parameter, one at least for each table that is
+ * there. Flat: to gather them in the database takes it five times as long as to find them.
+ */
+export function readSchemaParameters(
   metastore: Queryable,
   schema: string,
   names: readonly string[],
-): Promise<OwnColumns[]> {
-  const rows = await metastore.query<ColumnsRow>(
-    `select t."TBL_NAME" as name, ${COLUMNS},
-            (select json_object_agg(p."PARAM_KEY", p."PARAM_VALUE") from "TABLE_PARAMS" p
-              where p."TBL_ID" = t."TBL_ID" and p."PARAM_KEY" like 'spark.sql.sources.schema%') as parameters
-       from "DBS" d join "TBLS" t using ("DB_ID") left join "SDS" s on s."SD_ID" = t."SD_ID"
+): Promise<SchemaParameter[]> {
+  return metastore.query<SchemaParameter>(
+    `select t."TBL_NAME" as name, p."PARAM_KEY" as key, p."PARAM_VALUE" as value
+       from "DBS" d join "TBLS" t using ("DB_ID") left join "TABLE_PARAMS" p
+            on p."TBL_ID" = t."TBL_ID" and p."PARAM_KEY" like 'spark.sql.sources.schema%'
+           and p."PARAM_KEY" not like 'spark.sql.sources.schema.partCol%'
       where d."NAME" = $1 and t."TBL_NAME" = any ($2) order by t."TBL_NAME"`,
     [schema, names],
   );
-  return rows.map(columnsOf);
+}
+
+export interface TablesColumn extends TableColumn {
+  readonly table: string;
+}
+
+/** Hive's columns of these tables, each table's in their order, those it is partitioned by behind the others. */
+export function readHiveColumns(
+  metastore: Queryable,
+  schema: string,
+  names: readonly string[],
+): Promise<TablesColumn[]> {
+  return metastore.query<TablesColumn>(
+    `select t."TBL_NAME" as table, c.name, c.type, c.comment
+       from "DBS" d join "TBLS" t using ("DB_ID") left join "SDS" s on s."SD_ID" = t."SD_ID" cross join lateral (
+              select 0 as part, v."INTEGER_IDX" as place, v."COLUMN_NAME" as name, v."TYPE_NAME" as type,
+                     v."COMMENT" as comment
+                from "COLUMNS_V2" v where v."CD_ID" = s."CD_ID"
+              union all
+              select 1, k."INTEGER_IDX", k."PKEY_NAME", k."PKEY_TYPE", k."PKEY_COMMENT"
+                from "PARTITION_KEYS" k where k."TBL_ID" = t."TBL_ID") c
+      where d."NAME" = $1 and t."TBL_NAME" = any ($2) order by t."TBL_NAME", c.part, c.place`,
+    [schema, names],
+  );
 }
 
 export interface OwnTable extends OwnColumns {

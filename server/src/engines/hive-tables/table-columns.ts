@@ -28,7 +28,7 @@ export function tableColumns({ columns, partitionKeys, parameters }: HiveColumns
 }
 
 /** Undefined: Spark has written none, or none that can be read. */
-function sparkColumns(parameters: ReadonlyMap<string, string>): TableColumn[] | undefined {
+export function sparkColumns(parameters: ReadonlyMap<string, string>): TableColumn[] | undefined {
   const text = schemaText(parameters);
   if (text === undefined) return undefined;
   try {

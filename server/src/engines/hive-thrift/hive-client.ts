@@ -18,7 +18,7 @@ import {
 } from "./hive-functions.ts";
 import { ours, type HiveDatabase, type HivePartition, type HiveStorage, type HiveTable } from "./hive-structs.ts";
 import { parsePartitionName } from "./partition-name.ts";
-import { readAhead } from "./read-ahead.ts";
+import { readAhead } from "../../lib/read-ahead.ts";
 
 export type HiveClientOptions = PoolOptions;
 
