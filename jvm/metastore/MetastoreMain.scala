@@ -34,8 +34,9 @@ object MetastoreMain {
     report(settings.reportFile, s"LISTENING ${server.port}")
     // Java's own login fails for a uid without a name.
     UserGroupInformation.setLoginUser(UserGroupInformation.createRemoteUser(settings.userName))
-    MetastoreDatabase.whileLocked(settings) {
+    MetastoreDatabase.whileLocked(settings) { connection =>
       MetastoreSchema.create(settings.hiveConf)
+      MetastoreDatabase.addIndex(connection)
     }
     val handler = HiveMetaStore.newRetryingHMSHandler("metastore", settings.hiveConf, false)
     report(settings.reportFile, s"READY ${server.port}")

@@ -9,6 +9,7 @@ import type { AccountServices } from "./accounts/account-services.ts";
 import { accountStorage } from "./accounts/account-storage.ts";
 import { readAccount } from "./accounts/store/account.ts";
 import type { AppControl, WithAppControl } from "./apps/app-control.ts";
+import { openSensors, type WithSensors } from "./catalog/sensors/open-sensors.ts";
 import type { WithAccountTables } from "./catalog/tables/account-tables.ts";
 import { clusterServices, type ClusterServices } from "./clusters/cluster-services.ts";
 import type { ClusterControl } from "./clusters/control.ts";
@@ -47,7 +48,7 @@ import { periodicTasks, type TaskServices } from "./tasks.ts";
  * server that listens; `main.ts` decides where the store comes from, tests hand in one of their own.
  */
 export interface Services
-  extends SubmissionServices, OutcomeServices, ClusterServices, WithAppControl, WithAccountTables {
+  extends SubmissionServices, OutcomeServices, ClusterServices, WithAppControl, WithAccountTables, WithSensors {
   db: Database;
   keys: KeyRing;
   limits: Limits;
@@ -146,6 +147,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
     accountStorage: storage,
     refreshEngineOf: async (accountId) => (await readAccount(db.accountReader(accountId))).refreshEngine,
     accountTables: sparks.accountTables,
+    sensors: openSensors(sparks.accountTables, storage),
     macroSandbox: macros,
     commandEvents: queue.events,
     commandView: { commandTimes: config.commandTimes, waitingReason: queue.waitingReason },

@@ -37,6 +37,8 @@ import { viewApp } from "./apps/view-app.ts";
 import { listPartitions } from "./catalog/list-partitions.ts";
 import { listSchemas } from "./catalog/list-schemas.ts";
 import { listTables } from "./catalog/list-tables.ts";
+import { createFileSensor } from "./catalog/sensors/create-file-sensor.ts";
+import { createPartitionSensor } from "./catalog/sensors/create-partition-sensor.ts";
 import { viewTable } from "./catalog/view-table.ts";
 import { viewTableProperties } from "./catalog/view-table-properties.ts";
 import { changeClusterState } from "./clusters/change-state.ts";
@@ -154,6 +156,9 @@ export const endpoints = [
   viewTable,
   viewTableProperties,
   listPartitions,
+  // sensors (§4.9)
+  createPartitionSensor,
+  createFileSensor,
   // the operator's view of nodes
   listNodes,
   editNode,

@@ -1,6 +1,6 @@
 import { getText } from "../engines/object-store/get-text.ts";
 import type { ObjectStore } from "../engines/object-store/object-store.ts";
-import { ObjectStoreError, type ObjectStoreErrorKind } from "../engines/object-store/object-store-error.ts";
+import { ObjectStoreError, passingKinds } from "../engines/object-store/object-store-error.ts";
 import { parseObjectUri } from "../engines/object-store/object-uri.ts";
 import { Fault, invalid } from "../lib/fault.ts";
 import { requireFeature } from "../access/require-feature.ts";
@@ -25,9 +25,6 @@ export interface OpenStorage {
 const FIELD = "script_location";
 const READ_LIMIT_MS = 20_000;
 
-/** What a later try may cure; all else is the submitter's to change. */
-export const PASSING: ReadonlySet<ObjectStoreErrorKind> = new Set(["unreachable", "bad-response", "no-space"]);
-
 /** Reads a script once, when it is submitted: the command runs this text, whatever becomes of the object. */
 export async function readScript(
   storage: AccountStorage,
@@ -43,7 +40,7 @@ export async function readScript(
   } catch (error) {
     if (signal.aborted) throw unreachable(error);
     if (!(error instanceof ObjectStoreError)) throw error;
-    if (PASSING.has(error.kind)) throw unreachable(error);
+    if (passingKinds.has(error.kind)) throw unreachable(error);
     if (error.kind !== "too-large") throw invalid(FIELD, `cannot be read: ${error.message}`);
     if (limit.feature !== null) requireFeature(submitter, limit.feature, FIELD);
     throw tooLong(FIELD, limit.feature === null ? limit.bytes : LONGEST_TEXT_BYTES);

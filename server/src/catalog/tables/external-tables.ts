@@ -3,11 +3,15 @@ import type { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
 import { HiveError } from "../../engines/hive-thrift/hive-error.ts";
 import type { HiveColumn, HiveStorage, HiveTable } from "../../engines/hive-thrift/hive-structs.ts";
 import { partitionName } from "../../engines/hive-thrift/partition-name.ts";
+import { atOnce } from "../../lib/at-once.ts";
+import { askExternalPartitions } from "./ask-external-partitions.ts";
+import type { PartitionAnswer, PartitionQuestion } from "./partition-question.ts";
 import type { CatalogPartition, CatalogSchema, CatalogTable, DescribedTable, TableCatalog } from "./table-catalog.ts";
 import { tableLocation } from "./table-location.ts";
 
 /** Of one call; long answers come in pieces. */
 const PATIENCE_MS = 60_000;
+const QUESTIONS_AT_ONCE = 4;
 
 /** Those of a metastore that the account has brought, by Thrift. */
 export class ExternalTables implements TableCatalog {
@@ -71,6 +75,18 @@ export class ExternalTables implements TableCatalog {
       const parts = keys.map((column, index) => ({ column, value: values[index] ?? "" }));
       yield { name: partitionName(parts), location: sd?.location ?? null };
     }
+  }
+
+  async hasPartitions(questions: readonly PartitionQuestion[]): Promise<PartitionAnswer[]> {
+    const inTurn = atOnce(QUESTIONS_AT_ONCE);
+    return Promise.all(
+      questions.map((question) =>
+        inTurn(async () => {
+          const table = await this.table(question.schema, question.table);
+          return table === undefined ? undefined : askExternalPartitions(this.#client, table, question, patience());
+        }),
+      ),
+    );
   }
 }
 

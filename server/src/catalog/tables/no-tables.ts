@@ -11,4 +11,5 @@ export const NO_TABLES: TableCatalog = {
   describe: () => none(),
   table: () => Promise.resolve(undefined),
   partitions: () => none(),
+  hasPartitions: (questions) => Promise.resolve(questions.map(() => undefined)),
 };

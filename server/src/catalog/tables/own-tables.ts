@@ -1,6 +1,7 @@
 import type { Queryable } from "../../db/database.ts";
 import { sparkColumns, tableColumns, type TableColumn } from "../../engines/hive-tables/table-columns.ts";
 import { readAhead } from "../../lib/read-ahead.ts";
+import { askOwnPartitions, type KnownKeys } from "./ask-own-partitions.ts";
 import {
   findTable,
   listPartitions,
@@ -11,6 +12,7 @@ import {
   type SchemaParameter,
 } from "./store.ts";
 import { NO_TABLES } from "./no-tables.ts";
+import type { PartitionAnswer, PartitionQuestion } from "./partition-question.ts";
 import type { CatalogPartition, CatalogSchema, CatalogTable, DescribedTable, TableCatalog } from "./table-catalog.ts";
 import { tableLocation } from "./table-location.ts";
 
@@ -22,9 +24,11 @@ const PARTITIONS_AT_ONCE = 5000;
 /** Those of a metastore of ours. */
 export class OwnTables implements TableCatalog {
   readonly #metastore: Queryable;
+  readonly #knownKeys: KnownKeys;
 
-  constructor(metastore: Queryable) {
+  constructor(metastore: Queryable, knownKeys: KnownKeys = new Map()) {
     this.#metastore = metastore;
+    this.#knownKeys = knownKeys;
   }
 
   /** Every metastore has one from its first start on. */
@@ -64,6 +68,10 @@ export class OwnTables implements TableCatalog {
       if (last === undefined || some.length < PARTITIONS_AT_ONCE) return;
       after = last.name;
     }
+  }
+
+  hasPartitions(questions: readonly PartitionQuestion[]): Promise<PartitionAnswer[]> {
+    return askOwnPartitions(this.#metastore, this.#knownKeys, questions);
   }
 
   /** Hive's own columns are read of those tables alone of which Spark has not left the true ones. */

@@ -8,9 +8,11 @@ import { startTestMetastore, type TestMetastore } from "../../../test/support/te
 import { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
 import type { HiveTable } from "../../engines/hive-thrift/hive-structs.ts";
 import { partitionName } from "../../engines/hive-thrift/partition-name.ts";
+import { Fault } from "../../lib/fault.ts";
 import { Secret } from "../../lib/secret.ts";
 import { ExternalTables } from "./external-tables.ts";
 import { OwnTables } from "./own-tables.ts";
+import type { PartitionAnswer, PartitionCombination, PartitionQuestion } from "./partition-question.ts";
 import type { TableCatalog } from "./table-catalog.ts";
 
 /** One metastore, read both ways: whoever keeps an account's tables, it is told the same of them. */
@@ -120,6 +122,96 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
       expect(await Array.fromAsync(open().partitions("sales", "placed"))).toEqual([]);
       expect(await Array.fromAsync(open().partitions("sales", "gone"))).toEqual([]);
     });
+  });
+
+  describe.each(ways)("%s, a question for partitions", (_, open) => {
+    const ask = async (table: string, ...combinations: PartitionCombination[]): Promise<PartitionAnswer> => {
+      const [answer] = await open().hasPartitions([{ schema: "sales", table, combinations: () => combinations }]);
+      return answer;
+    };
+
+    it("of all columns is for exactly those", async () => {
+      expect(await ask("orders", [["2"], ["Köln"]])).toBe(true);
+      expect(await ask("orders", [["1"], ["a/b"]])).toBe(true);
+      expect(await ask("orders", [["1"], ["__HIVE_DEFAULT_PARTITION__"]])).toBe(true);
+      expect(await ask("orders", [["2"], ["a/b"]])).toBe(false);
+      expect(await ask("orders", [["2"], ["köln"]])).toBe(false);
+      expect(await ask("orders", [["2"], ["K.ln"]])).toBe(false);
+    });
+
+    it("takes any of several spellings", async () => {
+      expect(await ask("orders", [["02", "2"], ["Köln"]])).toBe(true);
+      expect(await ask("orders", [["02", "3"], undefined])).toBe(false);
+      expect(await ask("orders", [["3", "2"], undefined])).toBe(true);
+    });
+
+    it("of some columns is for any of the others", async () => {
+      expect(await ask("orders", [["1"], undefined])).toBe(true);
+      expect(await ask("orders", [undefined, ["Köln"]])).toBe(true);
+      expect(await ask("orders", [undefined, ["a/b"]])).toBe(true);
+      expect(await ask("orders", [undefined, ["1"]])).toBe(false);
+      expect(await ask("orders", [["Köln"], undefined])).toBe(false);
+      expect(await ask("orders", [undefined, ["a.b"]])).toBe(false);
+    });
+
+    it("wants every combination", async () => {
+      expect(await ask("orders", [["2"], ["Köln"]], [["1"], ["a/b"]])).toBe(true);
+      expect(await ask("orders", [["2"], ["Köln"]], [["1"], ["Köln"]])).toBe(false);
+      expect(await ask("orders", [["1"], undefined], [["2"], undefined])).toBe(true);
+      expect(await ask("orders", [["1"], undefined], [["9"], undefined])).toBe(false);
+    });
+
+    it("is put by the columns of the table", async () => {
+      const keys: string[][] = [];
+      const answers = await open().hasPartitions(
+        ["orders", "placed", "gone"].map((table) => ({
+          schema: "sales",
+          table,
+          combinations: (given) => {
+            keys.push(given.map(({ name, type }) => `${name} ${type}`));
+            return given.length === 0 ? new Fault("invalid", "no columns") : [[["2"], ["Köln"]]];
+          },
+        })),
+      );
+      expect(answers).toEqual([true, expect.objectContaining({ publicMessage: "no columns" }), undefined]);
+      expect(keys).toContainEqual(["day int", "region string"]);
+    });
+  });
+
+  it("by SQL needs one round trip for many questions about tables that it has met", async () => {
+    const statements: string[] = [];
+    const counting = async (text: string, values: readonly unknown[] = []) => {
+      statements.push(text);
+      return (await pool.query(text, [...values])).rows;
+    };
+    const tables = new OwnTables({ query: counting });
+    const question = (day: string): PartitionQuestion => ({
+      schema: "sales",
+      table: "orders",
+      combinations: () => [[[day], undefined]],
+    });
+    expect(await tables.hasPartitions([question("1")])).toEqual([true]);
+    statements.length = 0;
+    expect(await tables.hasPartitions(["1", "2", "3"].map(question))).toEqual([true, true, false]);
+    expect(statements).toHaveLength(1);
+  });
+
+  it("by SQL notices that a table is partitioned by other columns than it was", async () => {
+    const known = new Map([["sales.orders", [{ name: "year", type: "int", comment: null }]]]);
+    const tables = new OwnTables(
+      { query: async (text, values = []) => (await pool.query(text, [...values])).rows },
+      known,
+    );
+    const combinations: PartitionQuestion["combinations"] = (keys) =>
+      keys.length === 2 ? [[["1"], ["a/b"]]] : new Fault("invalid", "of before");
+    expect(await tables.hasPartitions([{ schema: "sales", table: "orders", combinations }])).toEqual([true]);
+  });
+
+  it("by SQL looks values up in an index", async () => {
+    const { rows } = await pool.query(`select indexdef from pg_indexes where tablename = 'PARTITION_KEY_VALS'`);
+    expect(rows.map(({ indexdef }) => indexdef)).toContainEqual(
+      expect.stringContaining(`("PART_KEY_VAL", "INTEGER_IDX", "PART_ID")`),
+    );
   });
 
   function placed(): HiveTable {

@@ -1,4 +1,5 @@
 import type { TableColumn } from "../../engines/hive-tables/table-columns.ts";
+import type { PartitionAnswer, PartitionQuestion } from "./partition-question.ts";
 
 /**
  * What an account's metastore knows of its tables, whoever keeps it: ours is read by SQL on its database, which needs no
@@ -14,6 +15,8 @@ export interface TableCatalog {
   table(schema: string, name: string): Promise<CatalogTable | undefined>;
   /** In the order of their names; none where there is no such table. */
   partitions(schema: string, name: string): AsyncIterable<CatalogPartition>;
+  /** In the order of the questions. */
+  hasPartitions(questions: readonly PartitionQuestion[]): Promise<PartitionAnswer[]>;
 }
 
 export interface CatalogSchema {

@@ -1,6 +1,5 @@
-import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
+import { ObjectStoreError, passingKinds } from "../../engines/object-store/object-store-error.ts";
 import { Fault } from "../../lib/fault.ts";
-import { PASSING } from "../read-script.ts";
 import type { Content } from "./content.ts";
 import { openPlace, type PlaceOptions } from "./place.ts";
 import { RESULT_NAME, type PublishedCommand } from "./publication.ts";
@@ -28,7 +27,7 @@ export function resultLocator(places: PlaceOptions, uploads: Uploads): LocateRes
     } catch (error) {
       if (error instanceof Error && error.name === "AbortError") throw onItsWay();
       if (!(error instanceof ObjectStoreError)) throw error;
-      throw PASSING.has(error.kind) ? onItsWay(error) : unpublishable(error.message);
+      throw passingKinds.has(error.kind) ? onItsWay(error) : unpublishable(error.message);
     }
   };
   return async (command, result) => {

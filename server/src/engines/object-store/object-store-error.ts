@@ -28,6 +28,9 @@ export type ObjectStoreErrorKind =
   | "bad-request"
   | "bad-response";
 
+/** What a later try may cure; all else is for whoever asked to change. */
+export const passingKinds: ReadonlySet<ObjectStoreErrorKind> = new Set(["unreachable", "bad-response", "no-space"]);
+
 export interface ObjectStoreErrorDetails {
   /** The store's or the system's own word, `NoSuchKey` or `ECONNREFUSED`. */
   code?: string | undefined;

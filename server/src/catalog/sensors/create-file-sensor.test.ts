@@ -1,0 +1,173 @@
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { useSeaweedFs } from "../../../test/seaweedfs/seaweedfs.ts";
+import { useServer, type AccountClient } from "../../../test/support/given.ts";
+import type { ObjectStore } from "../../engines/object-store/object-store.ts";
+import { s3Store } from "../../engines/object-store/s3/s3-store.ts";
+
+const given = useServer();
+const SENSOR = "/sensors/file_sensor";
+
+describe("a list of files", () => {
+  test.each([
+    [{}],
+    [{ files: null }],
+    [{ files: [] }],
+    [{ files: "s3://b/f" }],
+    [{ files: { "0": "s3://b/f" } }],
+    [{ files: 7 }],
+  ])("%j is none", async (body) => {
+    const account = await given.account();
+    for (const path of [SENSOR, "/file_sensor"]) {
+      const { status, body: answer } = await account.post(path, body).reply();
+      const error = { error_code: 422, error_message: "File list is missing or not in array format" };
+      expect([status, answer]).toEqual([422, { error }]);
+    }
+  });
+
+  test.each([
+    [["s3://bucket/f", 7], /^files\[1\] must be a text/],
+    [["s3://bucket/f", null], /^files\[1\] must be a text/],
+    [["f"], /^files\[0\] cannot be looked for: the URI must begin with/],
+    [["https://example.test/f"], /^files\[0\] cannot be looked for: the URI must begin with/],
+    [["s3://"], /^files\[0\] cannot be looked for: the URI must name a bucket/],
+    [["s3://b/\u0000"], /^files\[0\] cannot be looked for/],
+    [[`s3://bucket/${"x".repeat(9000)}`], /^files\[0\] must have at most 8192 characters/],
+    [Array.from({ length: 1001 }, () => "s3://b/f"), /^files must have at most 1000 entries/],
+    [["s3://bucket/f"], /^files\[0\] cannot be looked for: the account has no storage keys/],
+    [["hdfs://host/f"], /^files\[0\] on hdfs needs the account's hdfs_http_address, which is not set/],
+    [["file:/etc/passwd"], /^files\[0\] cannot be looked for: the URI must lie below the folder/],
+    [["file:///"], /^files\[0\] cannot be looked for/],
+  ])("%j is refused", async (files, message) => {
+    await (await given.account()).post(SENSOR, { files }).refused(422, message);
+    // There is nothing to wait for.
+    await (await given.account()).post(SENSOR, { files, wait_seconds: 300 }).refused(422, message);
+  });
+
+  test("is for members who may make sensors", async () => {
+    const account = await given.account();
+    await (await given.member(account)).post(SENSOR, { files: [] }).refused(403);
+    await (await given.member(account, { groups: ["system-user"] })).post(SENSOR, { files: [] }).refused(422);
+  });
+});
+
+describe("files of the account's own folder", () => {
+  test("are there when every one of them is", async () => {
+    const account = await given.account();
+    const [one, two] = [stored(account, "in/one"), stored(account, "in/two%20")];
+    expect(await account.post(SENSOR, { files: [`file:${one}`, `file://${two}`] })).toEqual({ status: "true" });
+    expect(await account.post(SENSOR, { files: [`file:${one}`, `file:${one}x`] })).toEqual({ status: "false" });
+  });
+
+  test("a folder is there when something is below it", async () => {
+    const account = await given.account();
+    const file = stored(account, "deep/er/file");
+    const folder = dirname(dirname(file));
+    expect(await account.post(SENSOR, { files: [`file:${folder}`, `file:${folder}/`] })).toEqual({ status: "true" });
+    mkdirSync(`${folder}-empty`);
+    expect(await account.post(SENSOR, { files: [`file:${folder}-empty`] })).toEqual({ status: "false" });
+    expect(await account.post(SENSOR, { files: [`file:${folder}-none/`] })).toEqual({ status: "false" });
+    expect(await account.post(SENSOR, { files: [`file:${dirname(folder)}`] })).toEqual({ status: "true" });
+  });
+
+  test("of an account that has none yet are missing", async () => {
+    const account = await given.account();
+    const path = storagePath(account, "f");
+    expect(await account.post(SENSOR, { files: [`file:${path}`] })).toEqual({ status: "false" });
+  });
+
+  test("nothing of another account is told", async () => {
+    const [account, other] = [await given.account(), await given.account()];
+    const [own, foreign] = [stored(account, "own"), stored(other, "foreign")];
+    symlinkSync(dirname(foreign), join(dirname(own), "link"));
+    const around = `${dirname(own)}/../../${other.accountId}/storage`;
+    for (const place of [dirname(foreign), join(dirname(own), "link"), around]) {
+      const [there, gone] = [
+        await account.post(SENSOR, { files: [`file:${place}/foreign`] }).reply(),
+        await account.post(SENSOR, { files: [`file:${place}/nothing`] }).reply(),
+      ];
+      expect([there.status, there.text.replaceAll("foreign", "nothing")], place).toEqual([gone.status, gone.text]);
+    }
+  });
+
+  test("who waits is told when the last of them comes", async () => {
+    const account = await given.account();
+    const [one, two] = [storagePath(account, "one"), storagePath(account, "two")];
+    const waiting = account.post(SENSOR, { files: [`file:${one}`, `file:${two}`], wait_seconds: 60 }).reply();
+    const short = account.post(SENSOR, { files: [`file:${one}`, `file:${two}`], wait_seconds: 1 }).reply();
+    stored(account, "two");
+    expect((await short).text).toBe('{"status":"false"}');
+    stored(account, "one");
+    expect((await waiting).text).toBe('{"status":"true"}');
+    rmSync(one);
+    expect(await account.post(SENSOR, { files: [`file:${one}`] })).toEqual({ status: "false" });
+  });
+});
+
+describe("files on S3", () => {
+  const seaweedFs = useSeaweedFs();
+  let bucket = "";
+  let store: ObjectStore;
+  beforeAll(async () => {
+    bucket = await seaweedFs.bucket();
+    store = s3Store({ ...seaweedFs, endpoint: seaweedFs.endpoint, checkAddress: () => null });
+    for (const key of ["out/_SUCCESS", "out/part-0", "a b+c/ü%20?#"]) await put(key);
+  });
+  afterAll(() => store?.close());
+
+  const put = (key: string) => store.put(`s3://${bucket}/${key}`, Buffer.from("x"));
+  const withKeys = async (keys = seaweedFs.credentials, endpoint = seaweedFs.endpoint): Promise<AccountClient> => {
+    const account = await given.account();
+    await account.put("/api/v2/accounts", {
+      account: {
+        storage_access_key: keys.accessKeyId,
+        storage_secret_key: keys.secretAccessKey,
+        storage_endpoint: endpoint,
+        aws_region: seaweedFs.region,
+      },
+    });
+    return account;
+  };
+
+  test("are there, whatever the scheme, and so are folders of them", async () => {
+    const account = await withKeys();
+    const ask = (...keys: string[]) => account.post(SENSOR, { files: keys.map((key) => `s3a://${bucket}/${key}`) });
+    expect(await ask("out/_SUCCESS", "a b+c/ü%20?#", "out", "out/", "")).toEqual({ status: "true" });
+    expect(await ask("out/_SUCCES")).toEqual({ status: "false" });
+    expect(await ask("ou")).toEqual({ status: "false" });
+    expect(await ask("out/_SUCCESS/")).toEqual({ status: "false" });
+    expect(await account.post(SENSOR, { files: ["s3n://no-such-bucket-here/x"] })).toEqual({ status: "false" });
+    const many = Array.from({ length: 200 }, () => "out/part-0");
+    expect(await ask(...many)).toEqual({ status: "true" });
+    expect(await ask(...many, "out/part-1")).toEqual({ status: "false" });
+  });
+
+  test("who waits is told when they come", async () => {
+    const account = await withKeys();
+    const files = ["out/part-0", "late/one"].map((key) => `s3://${bucket}/${key}`);
+    const waiting = account.post(SENSOR, { files, wait_seconds: 60 }).reply();
+    await put("late/one");
+    expect((await waiting).text).toBe('{"status":"true"}');
+  });
+
+  test("by wrong keys are refused, of a store that does not answer for now", async () => {
+    const files = [`s3://${bucket}/out/_SUCCESS`];
+    const wrong = await withKeys({ accessKeyId: "AKIAWRONGWRONG", secretAccessKey: "wrong" });
+    await wrong.post(SENSOR, { files }).refused(422, /^files\[0\] cannot be looked for/);
+    const away = await withKeys(undefined, "http://127.0.0.1:9");
+    await away.post(SENSOR, { files }).refused(503, /^files\[0\] cannot be looked for now/);
+    await away.post(SENSOR, { files, wait_seconds: 1 }).refused(503, /^files\[0\] cannot be looked for now/);
+  });
+});
+
+function storagePath(account: AccountClient, name: string): string {
+  return join(given.dataDir, "accounts", String(account.accountId), "storage", name);
+}
+
+function stored(account: AccountClient, name: string): string {
+  const path = storagePath(account, name);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, "x");
+  return path;
+}

@@ -1,0 +1,41 @@
+import { Type } from "typebox";
+import { operation } from "../../access/operation.ts";
+import { fileQuestion } from "./file-question.ts";
+import { lookForFiles, type SensorStorage } from "./look-for-files.ts";
+import type { WithSensors } from "./open-sensors.ts";
+import { CREATE_SENSOR, SensorStatus, sensorStatus, WaitSeconds } from "./sensor-status.ts";
+
+export const createFileSensor = operation({
+  id: "file_sensor_create",
+  summary: "Tell whether files are there",
+  description: "True when every one of them is. A folder is when something is in it.",
+  tag: "Sensors",
+  method: "POST",
+  paths: { "v1.2": "/sensors/file_sensor" },
+  aliases: { "v1.2": ["/file_sensor"] },
+  access: { permission: CREATE_SENSOR },
+  body: Type.Object({
+    // Of any type here: what is no array has a message of its own.
+    files: Type.Optional(
+      Type.Unsafe<unknown>({
+        description: "Array of at most 1,000: s3://…, hdfs://…, or file:/… below the account's storage folder",
+        examples: [["s3://bucket/folder/_SUCCESS"]],
+      }),
+    ),
+    wait_seconds: WaitSeconds,
+  }),
+  reply: SensorStatus,
+
+  async handle(
+    { body, caller, endingSignal },
+    { accountStorage, sensors }: WithSensors & { accountStorage: SensorStorage },
+  ) {
+    const question = fileQuestion(body.files);
+    const { wait_seconds: waitSeconds = 0 } = body;
+    if (waitSeconds === 0) {
+      const [answer = false] = await lookForFiles(accountStorage, caller.accountId, [question]);
+      return sensorStatus(answer);
+    }
+    return sensorStatus(await sensors.files.wait(caller.accountId, question, waitSeconds * 1000, endingSignal()));
+  },
+});

@@ -1,0 +1,54 @@
+import { Type } from "typebox";
+import { operation } from "../../access/operation.ts";
+import type { WithAccountTables } from "../tables/account-tables.ts";
+import { lookForPartitions } from "./look-for-partitions.ts";
+import { sensorQuestion } from "./sensor-question.ts";
+import type { WithSensors } from "./open-sensors.ts";
+import { CREATE_SENSOR, SensorStatus, sensorStatus, WaitSeconds } from "./sensor-status.ts";
+
+const Name = (description: string) => Type.String({ minLength: 1, maxLength: 256, description });
+
+/** §4.9. */
+export const createPartitionSensor = operation({
+  id: "partition_sensor_create",
+  summary: "Tell whether partitions of a table are there",
+  description:
+    "True when there is a partition for every combination of the values. Columns may be some of those that the table " +
+    "is partitioned by, in any order.",
+  tag: "Sensors",
+  method: "POST",
+  paths: { "v1.2": "/partition_sensor" },
+  aliases: { "v1.2": ["/sensors/partition_sensor"] },
+  access: { permission: CREATE_SENSOR },
+  body: Type.Object({
+    schema: Name("Schema of the table; its case does not matter"),
+    table: Name("Table; its case does not matter"),
+    columns: Type.Array(
+      Type.Object({
+        column: Name("A partition column; its case does not matter"),
+        values: Type.Unsafe<unknown>({
+          type: ["array", "string"],
+          items: { type: ["string", "number", "boolean", "null"] },
+          maxItems: 1000,
+          maxLength: 65_536,
+          description:
+            "Values, or a text of them in brackets, split at commas; null or empty: the partition of no value",
+          examples: [["2026-01-31"], "[2026-01-30, 2026-01-31]"],
+        }),
+      }),
+      { minItems: 1, maxItems: 64 },
+    ),
+    wait_seconds: WaitSeconds,
+  }),
+  reply: SensorStatus,
+
+  async handle({ body, caller, endingSignal }, { accountTables, sensors }: WithAccountTables & WithSensors) {
+    const question = sensorQuestion(body.schema, body.table, body.columns);
+    const { wait_seconds: waitSeconds = 0 } = body;
+    if (waitSeconds === 0) {
+      const [answer = false] = await lookForPartitions(accountTables, caller.accountId, [question]);
+      return sensorStatus(answer);
+    }
+    return sensorStatus(await sensors.partitions.wait(caller.accountId, question, waitSeconds * 1000, endingSignal()));
+  },
+});

@@ -1,0 +1,14 @@
+import { Fault } from "../../lib/fault.ts";
+import type { AccountTables } from "../tables/account-tables.ts";
+import type { PartitionQuestion } from "../tables/partition-question.ts";
+
+/** In the order of the questions: the answer, or why there can be none. */
+export async function lookForPartitions(
+  accountTables: AccountTables,
+  accountId: number,
+  questions: readonly PartitionQuestion[],
+): Promise<(boolean | Fault)[]> {
+  const tables = await accountTables.of(accountId);
+  const answers = await tables.hasPartitions(questions);
+  return answers.map((answer) => answer ?? new Fault("invalid", "Table can't be found in metastore"));
+}

@@ -1,0 +1,82 @@
+import type { TableColumn } from "../../engines/hive-tables/table-columns.ts";
+import { Fault, invalid } from "../../lib/fault.ts";
+import type { PartitionCombination, PartitionQuestion } from "../tables/partition-question.ts";
+import { givenValues } from "./given-values.ts";
+import { exampleOf, spellings, type GivenValue } from "./value-spellings.ts";
+
+/** What a sensor is asked, judged as far as it can be without the table. Pure. */
+export interface GivenColumn {
+  readonly column: string;
+  readonly values: unknown;
+}
+
+interface AskedColumn {
+  readonly name: string;
+  readonly field: string;
+  readonly values: readonly GivenValue[];
+}
+
+const MOST_COMBINATIONS = 1000;
+
+export interface SensorQuestion extends PartitionQuestion {
+  /** The same for the same question, however it is put. */
+  readonly key: string;
+  /** How many combinations are asked. */
+  readonly size: number;
+}
+
+export function sensorQuestion(schema: string, table: string, given: readonly GivenColumn[]): SensorQuestion {
+  const columns = given.map(({ column, values }, at): AskedColumn => {
+    const field = `columns[${at}]`;
+    const unlike = new Map(givenValues(`${field}.values`, values).map((value) => [String(value ?? ""), value]));
+    return { name: column.toLowerCase(), field, values: [...unlike.values()] };
+  });
+  const twice = columns.find(({ name }, at) => columns.findIndex((other) => other.name === name) < at);
+  if (twice !== undefined) throw invalid(`${twice.field}.column`, `${twice.name} is named twice`);
+  const size = columns.reduce((product, { values }) => product * values.length, 1);
+  if (size > MOST_COMBINATIONS)
+    throw invalid("columns", `must have at most ${MOST_COMBINATIONS} combinations of values`);
+  const inOrder = columns.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  const asked = inOrder.map(({ name, values }) => [name, values.map((value) => String(value ?? "")).toSorted()]);
+  return {
+    schema: schema.toLowerCase(),
+    table: table.toLowerCase(),
+    key: JSON.stringify([schema.toLowerCase(), table.toLowerCase(), asked]),
+    size,
+    combinations: (keys) => refusalOr(() => combinations(columns, keys)),
+  };
+}
+
+function refusalOr<T>(work: () => T): T | Fault {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Fault) return error;
+    throw error;
+  }
+}
+
+function combinations(columns: readonly AskedColumn[], keys: readonly TableColumn[]): PartitionCombination[] {
+  if (keys.length === 0) throw invalid("table", "is not partitioned");
+  const stranger = columns.find(({ name }) => !keys.some((key) => key.name.toLowerCase() === name));
+  if (stranger !== undefined) {
+    const names = keys.map((key) => key.name).join(", ");
+    throw invalid(`${stranger.field}.column`, `must be a partition column of the table: ${names}`);
+  }
+  const choices = keys.map((key) => {
+    const asked = columns.find(({ name }) => name === key.name.toLowerCase());
+    return asked === undefined ? [undefined] : asked.values.map((_, at) => spellingsOf(asked, at, key.type));
+  });
+  return choices.reduce<PartitionCombination[]>(
+    (all, some) => all.flatMap((before) => some.map((each) => [...before, each])),
+    [[]],
+  );
+}
+
+function spellingsOf({ name, field, values }: AskedColumn, at: number, type: string): readonly string[] {
+  const found = spellings(type, values[at] ?? null);
+  if (found === undefined) {
+    throw invalid(`${field}.values[${at}]`, `must be ${exampleOf(type)}: ${name} is of type ${type}`);
+  }
+  return found;
+}

@@ -1,0 +1,107 @@
+import { noValue } from "../../engines/hive-thrift/partition-name.ts";
+
+/**
+ * How a metastore may spell a value of a partition column, by the column's type. Pure. Whoever writes a partition spells
+ * its values as the type is printed; whoever finds folders keeps their spelling, so the given one counts, too: `07` of an
+ * `int` is found as `7` and as `07`.
+ */
+export type GivenValue = string | number | boolean | null;
+
+/** In the order in which they are likely. Undefined: nothing of that type is spelt so. */
+export function spellings(type: string, value: GivenValue): readonly string[] | undefined {
+  if (value === null || value === "" || value === noValue) return [noValue];
+  const given = String(value);
+  const [, name = "", ...sizes] = /^(\w+)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?/.exec(type.toLowerCase()) ?? [];
+  const [size, scale] = sizes.map((digits) => (digits === undefined ? undefined : Number(digits)));
+  const printed = PRINTED[name];
+  const typed = printed === undefined ? [] : printed(given.trim(), { size, scale });
+  return typed === undefined ? undefined : [...new Set([...typed, given])];
+}
+
+/** What a user is told of a type's values. */
+export function exampleOf(type: string): string {
+  return EXAMPLES.find(([types]) => types.test(type))?.[1] ?? "a value of its type";
+}
+
+interface Sizes {
+  readonly size: number | undefined;
+  readonly scale: number | undefined;
+}
+
+type Print = (given: string, sizes: Sizes) => readonly string[] | undefined;
+
+const PRINTED: Readonly<Record<string, Print>> = {
+  tinyint: wholeNumber,
+  smallint: wholeNumber,
+  int: wholeNumber,
+  integer: wholeNumber,
+  bigint: wholeNumber,
+  date,
+  timestamp,
+  boolean,
+  decimal,
+  float: floating,
+  double: floating,
+  char: (given, { size = 0 }) => [given.padEnd(size), given.trimEnd()],
+};
+
+const EXAMPLES: readonly (readonly [RegExp, string])[] = [
+  [/int/i, "a whole number"],
+  [/date/i, "a date, YYYY-MM-DD"],
+  [/boolean/i, "true or false"],
+  [/decimal|float|double/i, "a number"],
+];
+
+function wholeNumber(given: string): readonly string[] | undefined {
+  return /^[+-]?\d{1,30}$/.test(given) ? [BigInt(given.replace(/^\+/, "")).toString()] : undefined;
+}
+
+function date(given: string): readonly string[] | undefined {
+  const [, year = "", month = "", day = ""] = /^(\d{4,7})-(\d{1,2})-(\d{1,2})(?:[ T].*)?$/.exec(given) ?? [];
+  const [m, d] = [month.padStart(2, "0"), day.padStart(2, "0")];
+  const isOfCalendar = Number(d) >= 1 && Number(d) <= new Date(Date.UTC(Number(year), Number(m), 0)).getUTCDate();
+  return Number(m) >= 1 && Number(m) <= 12 && isOfCalendar ? [`${year}-${m}-${d}`] : undefined;
+}
+
+/** In the time of the session that wrote it, so a zone is not looked at. Anything goes: there are too many forms. */
+function timestamp(given: string): readonly string[] {
+  const [, day = "", time = "00:00:00", fraction = ""] =
+    /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}:\d{2})(?:\.(\d+))?)?$/.exec(given) ?? [];
+  if (day === "") return [];
+  const digits = fraction.replace(/0+$/, "");
+  return digits === "" ? [`${day} ${time}`, `${day} ${time}.0`] : [`${day} ${time}.${digits}`];
+}
+
+const BOOLEANS: ReadonlyMap<string, string> = new Map([
+  ...["true", "t", "yes", "y", "1"].map((word): [string, string] => [word, "true"]),
+  ...["false", "f", "no", "n", "0"].map((word): [string, string] => [word, "false"]),
+]);
+
+function boolean(given: string): readonly string[] | undefined {
+  const word = BOOLEANS.get(given.toLowerCase());
+  return word === undefined ? undefined : [word];
+}
+
+/** Spark prints all digits of the scale, Hive none that are zeros at the end. */
+function decimal(given: string, { scale = 0 }: Sizes): readonly string[] | undefined {
+  const [, sign, whole = "", fraction = ""] = /^([+-]?)0*(\d{1,40})(?:\.(\d{0,40}))?$/.exec(given) ?? [];
+  if (whole === "") return undefined;
+  const digits = fraction.replace(/0+$/, "");
+  const minus = sign === "-" && /[1-9]/.test(whole + digits) ? "-" : "";
+  const withPoint = (behind: string): string => `${minus}${whole}${behind === "" ? "" : `.${behind}`}`;
+  return [withPoint(digits.padEnd(scale, "0")), withPoint(digits)];
+}
+
+/** As Java prints them: with a point always, and from ten million on with an exponent. */
+function floating(given: string): readonly string[] | undefined {
+  const number = Number(given);
+  if (!Number.isFinite(number)) return /^(NaN|[+-]?Infinity)$/.test(given) ? [] : undefined;
+  const size = Math.abs(number);
+  if (size === 0 || (size >= 1e-3 && size < 1e7)) return [withFraction(String(number))];
+  const [mantissa = "", exponent = ""] = number.toExponential().split("e");
+  return [`${withFraction(mantissa)}E${Number(exponent)}`];
+}
+
+function withFraction(digits: string): string {
+  return digits.includes(".") ? digits : `${digits}.0`;
+}

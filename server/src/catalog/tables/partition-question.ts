@@ -1,0 +1,37 @@
+import type { TableColumn } from "../../engines/hive-tables/table-columns.ts";
+import { partitionName } from "../../engines/hive-thrift/partition-name.ts";
+import type { Fault } from "../../lib/fault.ts";
+
+/** Whether a table has partitions with certain values. Names are in lower case. */
+export interface PartitionQuestion {
+  readonly schema: string;
+  readonly table: string;
+  /** Those that are asked of a table that is partitioned by these columns, or why there can be none. Pure. */
+  combinations(keys: readonly TableColumn[]): readonly PartitionCombination[] | Fault;
+}
+
+/** For each partition column, in order, values of which a partition has one. Undefined: it may have any. */
+export type PartitionCombination = readonly (readonly string[] | undefined)[];
+
+/** Whether each of the combinations has a partition. Undefined: there is no such table. */
+export type PartitionAnswer = boolean | Fault | undefined;
+
+/** The names of the partitions that it can be, when it has a value for every column. */
+export function fullNames(
+  combination: PartitionCombination,
+  keys: readonly Pick<TableColumn, "name">[],
+): readonly string[] | undefined {
+  const wholes = combination.filter((values) => values !== undefined);
+  if (wholes.length < keys.length) return undefined;
+  return eachChoice(wholes).map((values) =>
+    partitionName(keys.map(({ name: column }, at) => ({ column, value: values[at] ?? "" }))),
+  );
+}
+
+/** One value for each place, in every way. */
+export function eachChoice(places: readonly (readonly string[])[]): string[][] {
+  return places.reduce<string[][]>(
+    (all, values) => all.flatMap((before) => values.map((value) => [...before, value])),
+    [[]],
+  );
+}
