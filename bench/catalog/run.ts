@@ -1,11 +1,17 @@
 import { startHeadgate, type BenchHeadgate } from "../headgate.ts";
 import { benchListing } from "./listing.ts";
+import { benchSensor } from "./sensor.ts";
+import { benchWaiters } from "./waiters.ts";
 
 /**
- * `node bench/catalog/run.ts [listing] …`: all parts without an argument, on one Headgate. Each figure stands beside what
+ * `node bench/catalog/run.ts [listing] [sensor] [waiters] …`: all parts without an argument, on one Headgate. Each figure stands beside what
  * it is compared with, measured in the same run.
  */
-const PARTS: Readonly<Record<string, (headgate: BenchHeadgate) => Promise<void>>> = { listing: benchListing };
+const PARTS: Readonly<Record<string, (headgate: BenchHeadgate) => Promise<void>>> = {
+  listing: benchListing,
+  sensor: benchSensor,
+  waiters: benchWaiters,
+};
 
 const named = process.argv.slice(2);
 const unknown = named.filter((word) => !(word in PARTS));
