@@ -47,7 +47,7 @@ export function addedRows(before: MetastoreRows, after: MetastoreRows, table: st
   }
 }
 
-/** What must never be in a metastore: rows that nobody refers to, and partitions that are not complete. */
+/** What must never be in a metastore: rows that nobody refers to, and tables and partitions that are not complete. */
 export async function metastoreFlaws(pool: Pool): Promise<Row> {
   const { rows } = await pool.query<Row>(`
     select
@@ -61,8 +61,12 @@ export async function metastoreFlaws(pool: Pool): Promise<Row> {
            or not exists (select from "TBLS" t where t."TBL_ID" = p."TBL_ID")
            or not exists (select from "PARTITION_PARAMS" a where a."PART_ID" = p."PART_ID")
            or (select count(*) from "PARTITION_KEY_VALS" v where v."PART_ID" = p."PART_ID")
-              <> (select count(*) from "PARTITION_KEYS" k where k."TBL_ID" = p."TBL_ID")) as partitions`);
+              <> (select count(*) from "PARTITION_KEYS" k where k."TBL_ID" = p."TBL_ID")) as partitions,
+      (select count(*)::int from "TBLS" t left join "SDS" s using ("SD_ID") left join "SERDES" d using ("SERDE_ID")
+        where d."SERDE_ID" is null
+           or not exists (select from "COLUMNS_V2" c where c."CD_ID" = s."CD_ID")
+           or not exists (select from "TABLE_PARAMS" a where a."TBL_ID" = t."TBL_ID")) as tables`);
   return rows[0] ?? {};
 }
 
-export const NO_FLAWS = { storages: 0, serdes: 0, columns: 0, partitions: 0 };
+export const NO_FLAWS = { storages: 0, serdes: 0, columns: 0, partitions: 0, tables: 0 };

@@ -1,12 +1,13 @@
 import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Client } from "pg";
+import { Client, Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { adminCli, urlOf } from "../../../test/support/admin-cli.ts";
 import { findSparkHome, SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
 import { AccountClient } from "../../../test/support/given.ts";
 import { javaBelow, metastoreOf, warmServerOf } from "../../../test/support/java-process.ts";
+import { metastoreFlaws, NO_FLAWS } from "../../../test/support/metastore-rows.ts";
 import { startNode, type NodeProcess } from "../../../test/support/node-process.ts";
 import { foundSparkAccount, SPARK_SETTINGS } from "../../../test/support/spark-server.ts";
 import { statusOf, submitSql } from "../../../test/support/spark.ts";
@@ -94,6 +95,35 @@ describe.skipIf(sparkIsMissing)("a table is there for the next command", () => {
     await vi.waitUntil(() => !existsSync(folder), PATIENCE);
     expect(await run("select n from kept")).toBe("7\r\n");
     expect(await metastorePid()).toBe(metastore);
+  });
+
+  it("as a whole or not at all when the metastore dies while it is made, and is made by the next attempt", async () => {
+    const { accountId } = founded;
+    const pool = new Pool({
+      ...database.connection,
+      database: `${database.connection.database}_metastore_${accountId}`,
+    });
+    const made = async (): Promise<number> =>
+      (await pool.query(`select from "TBLS" where "TBL_NAME" like 'made%'`)).rowCount ?? 0;
+    const names = Array.from({ length: 12 }, (_, index) => `made_${index}`);
+    const script = names.map(
+      (name) => `create table if not exists ${name} (n int, day date) using parquet partitioned by (day)`,
+    );
+    try {
+      const { id } = await submitSql(clientOf(founded), script.join(";"));
+      await vi.waitFor(async () => expect(await made()).toBeGreaterThan(2), { ...PATIENCE, interval: 5 });
+      await kill(await metastorePid());
+      expect(await made()).toBeLessThan(names.length);
+      expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
+      await vi.waitFor(async () => expect(await statusOf(clientOf(founded), id)).toMatch(/done|error/), PATIENCE);
+      expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
+      await run(script.join(";"));
+      expect(await made()).toBe(names.length);
+      await run("insert into made_11 partition (day = date'2026-11-15') values (7)");
+      expect(await run("select n, day from made_11")).toBe("7\t2026-11-15\r\n");
+    } finally {
+      await pool.end();
+    }
   });
 
   it("behind a metastore that lives and does not answer, which is replaced", async () => {

@@ -32,6 +32,9 @@ const BATCH = 10_000;
 // Two who waited for each other, and what an ALTER TABLE took away between a look and a reference: gone with the next try.
 const CROSSED = new Set(["40P01", "40001", "23503"]);
 
+/** Somebody holds the table, or one of the partitions, for minutes. */
+const TOO_LONG = "57014";
+
 /**
  * Partitions in a metastore of ours, which need not run for it: by SQL on its database. Each batch is one transaction,
  * so a partition that anybody sees is complete.
@@ -119,5 +122,6 @@ export class OwnPartitions implements TablePartitions {
 }
 
 function doesPass(error: unknown): boolean {
-  return !(error instanceof Fault) && (CROSSED.has(codeOf(error)) || isStoreAway(error));
+  if (error instanceof Fault || codeOf(error) === TOO_LONG) return false;
+  return CROSSED.has(codeOf(error)) || isStoreAway(error);
 }

@@ -1,0 +1,176 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { Client, Pool } from "pg";
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { HiveWriter, textStorage } from "../../../test/support/hive-writer.ts";
+import { metastoreFlaws, NO_FLAWS } from "../../../test/support/metastore-rows.ts";
+import { makeScratchCluster, type ScratchCluster } from "../../../test/support/scratch-cluster.ts";
+import { startTestMetastore, type TestMetastore } from "../../../test/support/test-metastore.ts";
+import type { Queryable } from "../../db/database.ts";
+import { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
+import { Secret } from "../../lib/secret.ts";
+import { OwnTables } from "../tables/own-tables.ts";
+import type { CatalogTable } from "../tables/table-catalog.ts";
+import { ExternalPartitions } from "./external-partitions.ts";
+import { OwnPartitions } from "./own-partitions.ts";
+import type { FoundPartition } from "./table-partitions.ts";
+
+const PATIENCE = { timeout: 120_000, interval: 20 };
+const ROUNDS = [1, 2, 3, 4, 5];
+const never = new AbortController().signal;
+
+/** On a PostgreSQL of its own: a kill -9 of one of its processes ends everybody's connections. */
+describe.skipIf(sparkIsMissing)("partitions that are being added", () => {
+  let cluster: ScratchCluster;
+  let metastore: TestMetastore;
+  let pool: Pool;
+  let client: HiveClient;
+  let writer: HiveWriter;
+
+  beforeAll(async () => {
+    cluster = makeScratchCluster(inject("postgres").cacheDir);
+    const { port: databasePort, user, password, socketDir: host } = await cluster.start();
+    const server = { port: databasePort, user, password, host };
+    const maintenance = new Client({ ...server, database: "headgate" });
+    await maintenance.connect();
+    await maintenance.query("create database tables");
+    await maintenance.end();
+    const connection = { ...server, database: "tables" };
+    metastore = await startTestMetastore({ connection, drop: () => Promise.resolve() });
+    const { port, secret } = metastore;
+    const options = { host: "127.0.0.1", port, checkAddress: () => null, user: "us", secret: new Secret(secret) };
+    pool = new Pool({ ...connection, max: 4 });
+    pool.on("error", () => undefined);
+    pool.on("connect", (each) => each.on("error", () => undefined));
+    client = new HiveClient(options);
+    writer = new HiveWriter(options);
+    for (const name of ["killed", "back", "without", ...ROUNDS.map((round) => `crashed_${round}`)]) await create(name);
+  }, SET_UP_MS);
+
+  afterAll(async () => {
+    client?.close();
+    writer?.close();
+    await pool?.end();
+    await metastore?.stop();
+    await cluster?.dispose();
+  });
+
+  const reader: Queryable = {
+    query: async <Row extends object>(text: string, values: readonly unknown[] = []) =>
+      (await pool.query<Row>(text, [...values])).rows,
+  };
+  const connect = async (): Promise<Client> => {
+    const own = new Client({ ...metastore.connection, application_name: "adder" });
+    own.on("error", () => undefined);
+    await own.connect();
+    return own;
+  };
+
+  it("by Thrift are complete as far as they came when the metastore is killed, and the next attempt adds the rest", async () => {
+    const { table, all } = await given("killed", 3000);
+    const adding = new ExternalPartitions(client, table).add(all, never).catch((error: unknown) => error);
+    await vi.waitFor(async () => expect(await count(table)).toBeGreaterThanOrEqual(500), PATIENCE);
+    await metastore.kill();
+    expect(await adding).toMatchObject({ code: "unavailable" });
+    const there = await count(table);
+    expect(there).toBeLessThan(3000);
+    expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
+
+    await metastore.startAgain();
+    const next = new ExternalPartitions(client, table);
+    const rest = await next.missing(all, never);
+    expect(rest).toHaveLength(3000 - there);
+    await next.add(rest, never);
+    expect(await count(table)).toBe(3000);
+    expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
+  });
+
+  it("by Thrift are added by the same attempt when the metastore comes back", async () => {
+    const { table, all } = await given("back", 3000);
+    const adding = new ExternalPartitions(client, table).add(all, never);
+    await vi.waitFor(async () => expect(await count(table)).toBeGreaterThanOrEqual(500), PATIENCE);
+    await metastore.kill();
+    await metastore.startAgain();
+    await adding;
+    expect(await count(table)).toBe(3000);
+    expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
+  });
+
+  it("by SQL need no metastore, which knows them when it comes back", async () => {
+    const { table, all } = await given("without", 1000);
+    await metastore.kill();
+    await new OwnPartitions({ reader, connect }, table).add(all, never);
+    await metastore.startAgain();
+    expect(await client.partitionCount("default", table.name, never)).toBe(1000);
+    expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
+  });
+
+  it.each(ROUNDS)("by SQL are all there when PostgreSQL is killed in the middle (%i)", async (round) => {
+    const { table, all } = await given(`crashed_${round}`, 25_000, false);
+    const adding = new OwnPartitions({ reader, connect }, table).add(all, never);
+    // Of the second batch: the first is there, and something of this one is written.
+    await vi.waitFor(async () => expect(await count(table)).toBeGreaterThanOrEqual(10_000), PATIENCE);
+    process.kill(await adderPid(round), "SIGKILL");
+    await vi.waitFor(async () => expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS), PATIENCE);
+    expect((await count(table)) % 5000).toBe(0);
+    await adding;
+    expect(await count(table)).toBe(25_000);
+    expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
+    // Each idle connection of the metastore's own fails it once.
+    const told = (): Promise<number> => client.partitionCount("default", table.name, never);
+    await vi.waitFor(async () => expect(await told()).toBe(25_000), PATIENCE);
+  });
+
+  /** When it is at so many of the statements of a batch. */
+  async function adderPid(statement: number): Promise<number> {
+    const tables = ["PARTITIONS", "SDS", "SERDES", "PARTITION_KEY_VALS", "PARTITION_PARAMS"];
+    return vi.waitFor(
+      async () => {
+        const { rows } = await pool.query<{ pid: number }>(
+          `select pid from pg_stat_activity where application_name = 'adder' and state = 'active'
+            and (query like $1 or query = 'commit')`,
+          [`insert into "${tables[statement - 1] ?? ""}"%`],
+        );
+        if (rows[0] === undefined) throw new Error("not there yet");
+        return rows[0].pid;
+      },
+      { timeout: 60_000, interval: 1 },
+    );
+  }
+
+  async function given(
+    name: string,
+    partitions: number,
+    withFolders = true,
+  ): Promise<{ table: CatalogTable; all: FoundPartition[] }> {
+    const table = await new OwnTables(reader).table("default", name);
+    if (table === undefined) throw new Error("not there");
+    const all = Array.from({ length: partitions }, (_, index) => {
+      const folder = join(metastore.warehouse, name, `n=${index}`);
+      if (withFolders) mkdirSync(folder, { recursive: true });
+      return { values: [String(index)], location: `file:${folder}` };
+    });
+    return { table, all };
+  }
+
+  async function create(name: string): Promise<void> {
+    await writer.createTable({
+      tableName: name,
+      dbName: "default",
+      owner: "us",
+      sd: textStorage([{ name: "id", type: "bigint" }]),
+      partitionKeys: [{ name: "n", type: "int" }],
+      parameters: new Map(),
+      tableType: "MANAGED_TABLE",
+    });
+  }
+
+  async function count(table: CatalogTable): Promise<number> {
+    const { rows } = await pool.query<{ n: number }>(
+      `select count(*)::int as n from "PARTITIONS" p join "TBLS" t using ("TBL_ID") where t."TBL_NAME" = $1`,
+      [table.name],
+    );
+    return rows[0]?.n ?? 0;
+  }
+});
