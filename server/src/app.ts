@@ -9,6 +9,7 @@ import type { AccountServices } from "./accounts/account-services.ts";
 import { accountStorage } from "./accounts/account-storage.ts";
 import { readAccount } from "./accounts/store/account.ts";
 import type { AppControl, WithAppControl } from "./apps/app-control.ts";
+import { accountRefresh } from "./catalog/refresh/refresh-account-table.ts";
 import { openSensors, type WithSensors } from "./catalog/sensors/open-sensors.ts";
 import type { WithAccountTables } from "./catalog/tables/account-tables.ts";
 import { clusterServices, type ClusterServices } from "./clusters/cluster-services.ts";
@@ -121,18 +122,18 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
     options.clusterControl ?? clusterControl({ db: db.system, servers: sql.servers, stopStandbys, log, wake });
   const clusters = clusterServices(config, { db, keys, control, clock, log, settled: wake });
   held.defer(() => clusters.clusterLifecycle.stop());
+  const storage = accountStorage(db, keys, accountSettings);
   const parts = { connection, db, log, registry, node, driver: sparks.driver, sandbox, isolation };
-  const isDiskLow = (): boolean => diskGuard.refusal() !== undefined;
   const queue = composeQueue(config, {
     ...parts,
     sql: sql.executor,
+    refreshTable: accountRefresh({ ...sparks, storage }),
     sharedMemory: sparks.sharedMemory,
     useClusters: (ids) => clusters.clusterLifecycle.use(ids),
-    isDiskLow,
+    isDiskLow: () => diskGuard.refusal() !== undefined,
   });
   held.defer(() => queue.stop());
   const macros = held.adopt(macroSandbox(), (sandbox) => sandbox.stop());
-  const storage = accountStorage(db, keys, accountSettings);
   const services: Services = {
     ...outcomeServices({ dataDir, db, nodeId: node.id, log, storage, diskGuard }),
     ...clusters,

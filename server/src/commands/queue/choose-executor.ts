@@ -41,11 +41,11 @@ function sparkKind(command: CommandKind["command"]): ExecutorKind {
   }
 }
 
-export type Executors = Readonly<Record<Exclude<ExecutorKind, "refresh" | "unsupported">, Executor>>;
+export type Executors = Readonly<Record<Exclude<ExecutorKind, "unsupported">, Executor>>;
 
 export function chooseExecutor(executors: Executors): (command: CommandKind) => Executor {
   return (command) => {
     const kind = executorKind(command);
-    return kind === "unsupported" || kind === "refresh" ? unsupportedExecutor : executors[kind];
+    return kind === "unsupported" ? unsupportedExecutor : executors[kind];
   };
 }

@@ -14,6 +14,7 @@ import {
 } from "../store/queue.ts";
 import type { Executor, LiveRun, PreparedRun, Run, RunnableCommand, RunOutcome } from "./executor.ts";
 import type { QueueMetrics } from "./queue-metrics.ts";
+import { timedOut } from "./run-end.ts";
 import { explainFailure, writeToLog } from "./run-log.ts";
 import { DEFAULT_TIMEOUT_SECONDS, settlementOf, timeoutCheckAt, type Ended } from "./settlement.ts";
 
@@ -128,7 +129,7 @@ export class ConductedRun {
       this.#live = await executor.adopt(this.#run, this.#command.handle);
       return undefined;
     }
-    if (this.#secondsLeft() <= 0) return timedOut(this.#run);
+    if (this.#secondsLeft() <= 0) return timedOut(this.#run.timeoutSeconds);
     if (this.#order !== "run") return { state: "never-began" };
     const prepared = await this.#prepare(executor);
     if ("state" in prepared) return prepared;
@@ -149,7 +150,7 @@ export class ConductedRun {
       return await executor.prepare(this.#run, signal);
     } catch (error) {
       if (!signal.aborted) throw error;
-      return signal.reason === late.signal.reason ? timedOut(this.#run) : { state: "never-began" };
+      return signal.reason === late.signal.reason ? timedOut(this.#run.timeoutSeconds) : { state: "never-began" };
     } finally {
       callOff();
     }
@@ -277,9 +278,4 @@ function runOf(command: ClaimedCommand, { filesOf }: ConductServices): Run {
     },
     files: filesOf(command).attempt(command.attempt),
   };
-}
-
-function timedOut({ timeoutSeconds }: Run): RunOutcome {
-  const cause = `timed out: the timeout is ${timeoutSeconds} s, counted from the first attempt`;
-  return { state: "ended", kind: "timed-out", exitCode: null, cause, outputBytes: 0, logBytes: 0 };
 }

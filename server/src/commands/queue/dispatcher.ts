@@ -182,9 +182,10 @@ export class Dispatcher {
       return;
     }
     const candidates = await listCandidates(db.system, CANDIDATES_PER_CLUSTER);
-    const clusterReasons = await this.#useClusters(candidates);
+    const waitsForCluster = (each: Candidate): boolean => !each.isClusterUp && executorOf(each).needsNoCluster !== true;
+    const clusterReasons = await this.#useClusters(candidates.filter(waitsForCluster));
     const ready = candidates.filter(
-      (candidate) => candidate.isClusterUp && executorOf(candidate).unready(candidate) === null,
+      (candidate) => !waitsForCluster(candidate) && executorOf(candidate).unready(candidate) === null,
     );
     const ofRuns = [...this.#runs.values()].reduce((sum, { memoryMiB }) => sum + memoryMiB, 0);
     const usedMiB = ofRuns + sharedMemory.reservedMiB();
@@ -195,13 +196,14 @@ export class Dispatcher {
     if (plan.missingMiB > 0) sharedMemory.evict(plan.missingMiB);
     for (const { candidate, memoryMiB } of plan.claims) {
       if (this.#stopping.signal.aborted) return;
-      const command = await db.asSystem((tx) => claim(tx, node.id, candidate, memoryMiB, caps));
+      const needsCluster = executorOf(candidate).needsNoCluster !== true;
+      const command = await db.asSystem((tx) => claim(tx, node.id, candidate, memoryMiB, caps, needsCluster));
       if (command !== undefined) this.#conduct(command);
     }
   }
 
-  async #useClusters(candidates: readonly Candidate[]): Promise<Map<number, string>> {
-    const down = new Set(candidates.filter(({ isClusterUp }) => !isClusterUp).map(({ clusterId }) => clusterId));
+  async #useClusters(waiting: readonly Candidate[]): Promise<Map<number, string>> {
+    const down = new Set(waiting.map(({ clusterId }) => clusterId));
     if (down.size === 0) return new Map();
     const used = await this.#options.useClusters([...down]);
     return new Map(
@@ -237,8 +239,8 @@ export class Dispatcher {
 
   /** Undefined: another node was quicker, or its own is back. */
   async #settleLost(command: ClaimedCommand & { nodeId: string }): Promise<SettledCommand["status"] | undefined> {
-    const { db, metrics } = this.#options;
-    if (command.handle === null) return release(db.system, command);
+    const { db, metrics, executorOf } = this.#options;
+    if (command.handle === null || executorOf(command).isRestartable === true) return release(db.system, command);
     const lost = { state: "lost", cause: "the node that ran it has fallen silent" } as const;
     const settled = await settle(db.system, command, settlementOf(command, lost, Infinity));
     if (settled !== undefined) metrics.settled(command.commandType, settled);

@@ -17,6 +17,10 @@ export interface Executor {
   unready(command: RunnablePlace): string | null;
   /** Its runs live in processes that others use too, and whose memory the node knows of by itself. */
   readonly sharesMemory?: boolean;
+  /** It runs whatever state its cluster is in, and starts none. */
+  readonly needsNoCluster?: boolean;
+  /** Two runs of it are as good as one: what its node has lost is begun again, by whichever node. */
+  readonly isRestartable?: boolean;
   /** What the node's budget must have left for it, and is charged with while it runs. */
   memoryMiB(command: RunnableCommand): number;
   /** Commands of the same one share what they need; undefined: each needs its own. */

@@ -11,6 +11,8 @@ import { commandFiles } from "../command-files.ts";
 import { openCommandEvents, type CommandEvents } from "../command-events.ts";
 import type { WaitingReason } from "../command.ts";
 import type { ProgramIsolation } from "../program-isolation.ts";
+import { refreshExecutor } from "../refresh/refresh-executor.ts";
+import type { RefreshTable } from "../refresh/refresh-table.ts";
 import type { NodeRegistration } from "../store/nodes.ts";
 import type { PlaceProcesses } from "../warm/end-ended-places.ts";
 import { findEnded } from "../store/queue-depth.ts";
@@ -47,6 +49,7 @@ export interface QueueOptions {
   readonly isolation: ProgramIsolation;
   /** Queries wait and say why where there is nothing to run them. */
   readonly sql: Executor;
+  readonly refreshTable: RefreshTable;
   readonly sharedMemory: SharedMemory;
   readonly useClusters: UseClusters;
   /** Whether there is too little room for anything to begin. */
@@ -77,7 +80,10 @@ export function openQueue(options: QueueOptions): Queue {
   const caps = { perAccount: settings.commandsPerAccount, perCluster: settings.commandsPerCluster };
   const standbys = openStandbys(options);
   const executorOf = chooseExecutor(
-    whileThereIsRoom({ program: programs(options, standbys), sql: options.sql }, options.isDiskLow),
+    whileThereIsRoom(
+      { program: programs(options, standbys), sql: options.sql, refresh: refreshes(options) },
+      options.isDiskLow,
+    ),
   );
   let dispatcher: Dispatcher | undefined;
   const receive = (message: string): void => events.receive(message);
@@ -135,17 +141,22 @@ export function openQueue(options: QueueOptions): Queue {
 }
 
 /** What cannot run at all needs no room to say so. */
-function whileThereIsRoom({ program, sql }: Executors, isDiskLow: () => boolean): Executors {
+function whileThereIsRoom({ program, sql, refresh }: Executors, isDiskLow: () => boolean): Executors {
   const guarded = (executor: Executor): Executor => ({
     ...executor,
     unready: (command) => executor.unready(command) ?? (isDiskLow() ? "the disk of the node is nearly full" : null),
   });
-  return { program: guarded(program), sql: guarded(sql) };
+  return { program: guarded(program), sql: guarded(sql), refresh: guarded(refresh) };
 }
 
 function programs(options: QueueOptions, standbys: StandbyDrivers | undefined) {
   const { driver, sandbox, isolation } = options;
   return programExecutor({ driver, sandbox, isolation, standbys, ...runLimits(options) });
+}
+
+function refreshes(options: QueueOptions): Executor {
+  const { checkSeconds, logLimitBytes } = runLimits(options);
+  return refreshExecutor({ refreshTable: options.refreshTable, log: options.log, checkSeconds, logLimitBytes });
 }
 
 function runLimits({ isShared, leaseFile, settings }: QueueOptions) {

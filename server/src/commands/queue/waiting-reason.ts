@@ -27,9 +27,10 @@ export function waitingReasons({ situation, caps, clock, executorOf }: WaitingFa
     }
     const { nodeState, candidates, clusterReasons, plan } = situation();
     if (nodeState !== "active") return CLOSED[nodeState];
-    const unready = executorOf(row).unready(row);
+    const executor = executorOf(row);
+    const unready = executor.unready(row);
     if (unready !== null) return unready;
-    const clusterReason = clusterReasons.get(row.clusterId);
+    const clusterReason = executor.needsNoCluster === true ? undefined : clusterReasons.get(row.clusterId);
     if (clusterReason !== undefined) return clusterReason;
     const inCluster = candidates.filter(({ clusterId }) => clusterId === row.clusterId);
     const [first] = inCluster;

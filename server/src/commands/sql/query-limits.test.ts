@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { after } from "../../lib/after.ts";
 import { whenLeaseIsOver } from "./query-limits.ts";
-import { QueryLog } from "./query-log.ts";
+import { LineLog } from "../queue/line-log.ts";
 
 describe("a query's time", () => {
   beforeEach(() => void vi.useFakeTimers());
@@ -46,10 +46,10 @@ describe("the log of a query", () => {
   test("ends at its limit, also after a restart, and says why it failed all the same", async () => {
     const path = join(folder, "log");
     for (let start = 0; start < 2; start += 1) {
-      const log = new QueryLog(path, 1000);
+      const log = new LineLog(path, 1000);
       for (let line = 0; line < 100; line += 1) await log.say("statement 1 of 100: select 1");
     }
-    await new QueryLog(path, 1000).explain(`[SOME_ERROR] ${"x".repeat(100_000)}`);
+    await new LineLog(path, 1000).explain(`[SOME_ERROR] ${"x".repeat(100_000)}`);
     const text = readFileSync(path, "utf8");
     expect(text).toContain("the log has reached its limit of 1000 bytes");
     expect(text).toContain("[SOME_ERROR] xxx");

@@ -1,27 +1,14 @@
 import type { ConnectError } from "../../engines/spark-connect/connect-error.ts";
 import type { RunOutcome } from "../queue/executor.ts";
+import { CANCELLED, ended, failed, timedOut, type Ended } from "../queue/run-end.ts";
 import type { ResultLoss } from "./run-statement.ts";
 import { summarised } from "./sql-messages.ts";
 
-type Ended = Extract<RunOutcome, { state: "ended" }>;
-
 /** How a script may end, as it is told to people. */
 export const DIED = "the Spark server that ran it has died";
-const LEASE_OVER = "the node has lost touch with the others and ended it";
 export const MACHINE_RESTARTED = "the machine was started again, and nothing tells how far it came";
 
-export const SUCCEEDED: Ended = {
-  state: "ended",
-  kind: "succeeded",
-  exitCode: 0,
-  cause: null,
-  outputBytes: 0,
-  logBytes: 0,
-};
-
-function ended(kind: Ended["kind"], cause: string): Ended {
-  return { state: "ended", kind, exitCode: null, cause, outputBytes: 0, logBytes: 0 };
-}
+const LEASE_OVER = "the node has lost touch with the others and ended it";
 
 /** Why we end it. */
 export type CallOff = "cancelled" | "timed-out" | "lease over";
@@ -29,16 +16,12 @@ export type CallOff = "cancelled" | "timed-out" | "lease over";
 export function calledOff(why: CallOff, timeoutSeconds: number): RunOutcome {
   switch (why) {
     case "cancelled":
-      return ended("cancelled", "cancelled");
+      return CANCELLED;
     case "timed-out":
-      return ended("timed-out", `timed out: the timeout is ${timeoutSeconds} s, counted from the first attempt`);
+      return timedOut(timeoutSeconds);
     case "lease over":
       return { state: "lost", cause: LEASE_OVER };
   }
-}
-
-export function failed(cause: string): Ended {
-  return { ...ended("failed", cause), exitCode: 1 };
 }
 
 export function lostResult({ message, isDiskFull }: ResultLoss): Ended {

@@ -6,23 +6,22 @@ import type { ConnectSession } from "../../engines/spark-connect/connect-session
 import { splitStatements, type SqlStatement } from "../../engines/spark-connect/split-statements.ts";
 import { after } from "../../lib/after.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
+import { LineLog } from "../queue/line-log.ts";
+import { failed, SUCCEEDED } from "../queue/run-end.ts";
 import { explainFailure, sizeOf } from "../queue/run-log.ts";
 import type { LiveRun, Run, RunOutcome, RunState } from "../queue/executor.ts";
 import { timeoutCheckAt } from "../queue/settlement.ts";
 import type { WarmServer } from "../warm/warm-server.ts";
 import { ResultLoss, runStatement, type StatementObserver } from "./run-statement.ts";
 import { whenLeaseIsOver, type QueryLimits } from "./query-limits.ts";
-import { QueryLog } from "./query-log.ts";
 import { described, shortened } from "./sql-messages.ts";
 import {
   calledOff,
   DIED,
-  failed,
   failedBy,
   isOfStatement,
   lostResult,
   MACHINE_RESTARTED,
-  SUCCEEDED,
   type CallOff,
 } from "./sql-outcome.ts";
 import { ScriptStateFile, type ScriptState, type SqlHandle } from "./script-state.ts";
@@ -52,7 +51,7 @@ export class SqlRun implements LiveRun {
   readonly #servers: SqlServers;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #limits: QueryLimits;
-  readonly #log: QueryLog;
+  readonly #log: LineLog;
   readonly #stateFile: ScriptStateFile;
   readonly #journal: StatementJournal;
   readonly #ending = new AbortController();
@@ -77,7 +76,7 @@ export class SqlRun implements LiveRun {
     this.#servers = servers;
     this.#headers = headers;
     this.#limits = limits;
-    this.#log = new QueryLog(run.files.log, limits.logBytes);
+    this.#log = new LineLog(run.files.log, limits.logBytes);
     this.#stateFile = new ScriptStateFile(run.files.folder);
     this.#journal = new StatementJournal(run.files.folder);
   }

@@ -196,6 +196,7 @@ function literal(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return escapeLiteral(`{${value.join(",")}}`);
   if (value instanceof Date) return escapeLiteral(value.toISOString());
+  if (typeof value === "boolean") return String(value);
   if (typeof value === "string" || typeof value === "number") return escapeLiteral(String(value));
   throw new Error("no literal for a parameter of this type");
 }

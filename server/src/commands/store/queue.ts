@@ -113,6 +113,7 @@ export async function claim(
   candidate: { readonly id: number; readonly accountId: number },
   memoryMiB: number,
   caps: Caps,
+  needsCluster = true,
 ): Promise<ClaimedCommand | undefined> {
   tx.send("select pg_advisory_xact_lock(hashtextextended('headgate claim', $1::bigint))", [candidate.accountId]);
   const [row] = await tx.query<ClaimedCommand>(
@@ -126,11 +127,11 @@ export async function claim(
          and other.node_id is not null
      ) running
      where command.id = $1 and ${FREE} and command.due_at <= now() and cluster.id = command.cluster_id
-       and cluster.state = 'UP'
+       and (cluster.state = 'UP' or not $6)
        and running.of_account < $4 and running.of_cluster < coalesce(cluster.max_concurrent_commands, $5)
        and exists (select from node where node.id = $2 and node.state = 'active')
      returning ${CLAIMED}`,
-    [candidate.id, nodeId, memoryMiB, caps.perAccount, caps.perCluster],
+    [candidate.id, nodeId, memoryMiB, caps.perAccount, caps.perCluster, needsCluster],
   );
   return row;
 }

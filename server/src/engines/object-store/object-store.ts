@@ -21,7 +21,7 @@ export interface ObjectStore {
    * What is directly in a folder, in no order. None where there is no such folder: a folder of S3 is there as long as
    * something is in it.
    */
-  folder(uri: string, options?: CallOptions): AsyncIterable<FolderEntry>;
+  folder(uri: string, options?: FolderOptions): AsyncIterable<FolderEntry>;
   /** What is not there is deleted already. */
   delete(uri: string, options?: CallOptions): Promise<void>;
   stat(uri: string, options?: CallOptions): Promise<ObjectStat>;
@@ -34,6 +34,11 @@ export type ObjectBody = Readable | Buffer | FileHandle;
 
 export interface CallOptions {
   signal?: AbortSignal | undefined;
+}
+
+export interface FolderOptions extends CallOptions {
+  /** Also where each has to be asked for, which takes much longer than the names. */
+  withTimes?: boolean | undefined;
 }
 
 /** Without a length, to the end. */

@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { constants, type Dirent, type Stats } from "node:fs";
+import { constants, type Stats } from "node:fs";
 import { lstat, open, readdir, rename, unlink, type FileHandle } from "node:fs/promises";
 import { resolve } from "node:path";
 import { addAbortSignal, Readable } from "node:stream";
 import type {
   CallOptions,
   FolderEntry,
+  FolderOptions,
   GetOptions,
   ListOptions,
   ObjectBody,
@@ -157,31 +158,43 @@ async function* list(root: string, prefix: string, options: ListOptions): AsyncG
   }
 }
 
-/** Without times: to ask for each would take ten times as long as to read the names. */
-async function* readFolder(root: string, uri: ObjectUri, { signal }: CallOptions): AsyncGenerator<FolderEntry> {
+/** Times only where they are wanted: to ask for each takes ten times as long as to read the names. */
+async function* readFolder(
+  root: string,
+  uri: ObjectUri,
+  { signal, withTimes = false }: FolderOptions,
+): AsyncGenerator<FolderEntry> {
   signal?.throwIfAborted();
   const path = belowRoot(root, { ...uri, key: `${uri.key}/` }).replace(/\/$/, "");
   const place = { folders: path === "" ? [] : path.split("/"), subject: formatObjectUri(uri) };
   const base = path === "" ? root : `${root}/${path}`;
-  for (const entry of await entriesOf(root, place)) {
-    const kind = entry.isDirectory() ? "folder" : "file";
-    if (kind === "file" && (!entry.isFile() || unfinishedName.test(entry.name))) continue;
-    yield { kind, name: entry.name, uri: uriOf(`${base}/${entry.name}`), modifiedAt: null };
+  const folder = await openFolders(root, place, "enter").catch(noneWhereMissing);
+  if (folder === undefined) return;
+  try {
+    for (const entry of await readdir(folder.path, { withFileTypes: true }).catch(rethrow(place))) {
+      const kind = entry.isDirectory() ? "folder" : "file";
+      if (kind === "file" && (!entry.isFile() || unfinishedName.test(entry.name))) continue;
+      const modifiedAt = withTimes ? await modificationOf(folder.entry(entry.name)).catch(rethrow(place)) : null;
+      yield { kind, name: entry.name, uri: uriOf(`${base}/${entry.name}`), modifiedAt };
+    }
+  } finally {
+    await folder.close();
   }
 }
 
-async function entriesOf(root: string, place: Omit<Place, "name">): Promise<Dirent[]> {
-  try {
-    const folder = await openFolders(root, place, "enter");
-    try {
-      return await readdir(folder.path, { withFileTypes: true }).catch(rethrow(place));
-    } finally {
-      await folder.close();
-    }
-  } catch (error) {
-    if (error instanceof ObjectStoreError && error.kind === "missing") return [];
-    throw error;
-  }
+function noneWhereMissing(error: unknown): undefined {
+  if (!(error instanceof ObjectStoreError && error.kind === "missing")) throw error;
+}
+
+/** Null: it has gone meanwhile. */
+async function modificationOf(path: string): Promise<Date | null> {
+  return lstat(path).then(
+    ({ mtime }) => mtime,
+    (error: unknown) => {
+      if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+      throw error;
+    },
+  );
 }
 
 async function remove(root: string, place: Place, { signal }: CallOptions): Promise<void> {

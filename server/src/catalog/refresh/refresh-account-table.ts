@@ -1,0 +1,52 @@
+import type { ObjectStore } from "../../engines/object-store/object-store.ts";
+import type { AccountTables } from "../tables/account-tables.ts";
+import { openRefreshed } from "./refreshed-table.ts";
+import { refreshTable, type RefreshJournal, type RefreshReport } from "./refresh-table.ts";
+import type { OpenTablePartitions } from "./table-partitions.ts";
+
+/** The storage of an account, opened with its own credentials; `app` hands it in. */
+export interface RefreshStorage {
+  open(accountId: number): Promise<OpenRefreshStorage>;
+}
+
+export interface OpenRefreshStorage {
+  readonly store: ObjectStore;
+  readonly hasKeys: boolean;
+  readonly hdfsHttpAddress: string | null;
+}
+
+export interface AccountRefreshOptions {
+  readonly accountTables: Pick<AccountTables, "of">;
+  readonly storage: RefreshStorage;
+  readonly openTablePartitions: OpenTablePartitions;
+}
+
+export interface RefreshRequest {
+  readonly accountId: number;
+  readonly schema: string;
+  readonly table: string;
+  /** Only what has not changed for so long counts; null: everything does. */
+  readonly stableMinutes: number | null;
+}
+
+export interface RefreshWords {
+  readonly journal: RefreshJournal;
+  readonly report: RefreshReport;
+  readonly signal: AbortSignal;
+}
+
+/** Gives a table of an account the partitions that its folders say there are. Needs neither Spark nor Java. */
+export function accountRefresh({ accountTables, storage, openTablePartitions }: AccountRefreshOptions) {
+  return async (request: RefreshRequest, { journal, report, signal }: RefreshWords): Promise<void> => {
+    const { accountId, stableMinutes } = request;
+    const opened = await storage.open(accountId);
+    try {
+      const catalog = await accountTables.of(accountId);
+      const table = openRefreshed(await catalog.table(request.schema, request.table), request, opened);
+      const partitions = await openTablePartitions(accountId, table);
+      await refreshTable({ table, store: opened.store, partitions, journal, report, stableMinutes, signal });
+    } finally {
+      await opened.store.close();
+    }
+  };
+}

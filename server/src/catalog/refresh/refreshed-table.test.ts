@@ -1,0 +1,62 @@
+import { describe, expect, test } from "vitest";
+import { ObjectStoreError, type ObjectStoreErrorKind } from "../../engines/object-store/object-store-error.ts";
+import type { CatalogTable } from "../tables/table-catalog.ts";
+import { listingFailure, openRefreshed, partitionColumns } from "./refreshed-table.ts";
+
+const asked = { schema: "sales", table: "daily" };
+const everything = { hasKeys: true, hdfsHttpAddress: "http://h:9870" };
+const nothing = { hasKeys: false, hdfsHttpAddress: null };
+const column = (name: string, type: string) => ({ name, type, comment: null });
+
+function tableAt(location: string | null, more: Partial<CatalogTable> = {}): CatalogTable {
+  return {
+    schema: "sales",
+    name: "daily",
+    kind: "EXTERNAL_TABLE",
+    owner: null,
+    createdAt: new Date(0),
+    inputFormat: null,
+    parameters: new Map(),
+    columns: [column("v", "int"), column("Day", "timestamp_ntz")],
+    partitionKeys: [column("day", "string")],
+    location,
+    ...more,
+  };
+}
+
+describe("a table is refreshed", () => {
+  test.each(["s3a://b/t", "s3://b/t", "hdfs://h:9000/t", "file:/data/t", "file:///data/t"])("at %s", (location) => {
+    expect(openRefreshed(tableAt(location), asked, everything).location).toBe(location);
+  });
+
+  test("by the types of its columns as Spark knows them", () => {
+    expect(partitionColumns(tableAt("s3://b/t"))).toEqual([{ name: "day", type: "timestamp_ntz" }]);
+  });
+});
+
+describe("a table is not refreshed, and it is said why", () => {
+  test.each([
+    [undefined, everything, /sales\.daily is not in the metastore: create it/],
+    [tableAt(null, { kind: "VIRTUAL_VIEW" }), everything, /sales\.daily is a view/],
+    [tableAt("s3://b/t", { partitionKeys: [] }), everything, /sales\.daily is not partitioned/],
+    [tableAt(null), everything, /has no location/],
+    [tableAt("s3n://b/t"), nothing, /s3n:\/\/b\/t, and the account has no keys for it: set storage_access_key/],
+    [tableAt("hdfs://h/t"), nothing, /hdfs:\/\/h\/t, and the account has no address for it: set hdfs_http_address/],
+    [tableAt("abfs://c@a/t"), everything, /abfs:\/\/c@a\/t, where this account has no storage/],
+  ])("%#", (table, storage, message) => {
+    expect(() => openRefreshed(table, asked, storage)).toThrow(message);
+  });
+
+  test.each<[ObjectStoreErrorKind, string, RegExp]>([
+    ["denied", "invalid", /cannot be listed: words\. Let the account's storage keys/],
+    ["bad-uri", "invalid", /s3:\/\/b\/t, where this account has no storage: words/],
+    ["refused-address", "invalid", /cannot be listed: words/],
+    ["missing", "unavailable", /cannot be listed: words/],
+    ["unreachable", "unavailable", /cannot be listed: words/],
+  ])("when its store says %s", (kind, code, message) => {
+    expect(listingFailure(new ObjectStoreError(kind, "words"), "s3://b/t")).toMatchObject({
+      code,
+      publicMessage: expect.stringMatching(message),
+    });
+  });
+});

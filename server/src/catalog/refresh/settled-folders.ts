@@ -1,0 +1,60 @@
+import type { ObjectStore } from "../../engines/object-store/object-store.ts";
+import { atOnce } from "../../lib/at-once.ts";
+import type { PartitionFolder } from "./walk-partitions.ts";
+
+export interface UnsettledFolder<F> {
+  readonly folder: F;
+  /** What has changed, and when. */
+  readonly changed: string;
+  readonly at: Date;
+}
+
+const FOLDERS_AT_ONCE = 16;
+
+/** Which of the folders have had nothing change below them since that moment: no file and no folder, at any depth. */
+export async function settledFolders<F extends PartitionFolder>(
+  store: ObjectStore,
+  folders: readonly F[],
+  { since, signal }: { readonly since: Date; readonly signal: AbortSignal },
+): Promise<{ settled: F[]; unsettled: UnsettledFolder<F>[] }> {
+  const inTurn = atOnce(FOLDERS_AT_ONCE);
+  const changes = await Promise.all(
+    folders.map((folder) =>
+      inTurn(async () => {
+        const { location: uri, modifiedAt } = folder;
+        return isLater(modifiedAt, since) ? { uri, at: modifiedAt } : findChange(store, uri, since, signal);
+      }),
+    ),
+  );
+  const settled: F[] = [];
+  const unsettled: UnsettledFolder<F>[] = [];
+  for (const [index, folder] of folders.entries()) {
+    const change = changes[index];
+    if (change === undefined) settled.push(folder);
+    else unsettled.push({ folder, changed: change.uri, at: change.at });
+  }
+  return { settled, unsettled };
+}
+
+interface Change {
+  readonly uri: string;
+  readonly at: Date;
+}
+
+async function findChange(
+  store: ObjectStore,
+  uri: string,
+  since: Date,
+  signal: AbortSignal,
+): Promise<Change | undefined> {
+  for await (const entry of store.folder(uri, { signal, withTimes: true })) {
+    if (isLater(entry.modifiedAt, since)) return { uri: entry.uri, at: entry.modifiedAt };
+    const below = entry.kind === "folder" ? await findChange(store, entry.uri, since, signal) : undefined;
+    if (below !== undefined) return below;
+  }
+  return undefined;
+}
+
+function isLater(at: Date | null, since: Date): at is Date {
+  return at !== null && at > since;
+}

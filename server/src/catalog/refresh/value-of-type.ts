@@ -1,0 +1,75 @@
+/**
+ * Whether a text is a value of a column's type, by what Spark reads as one: the text of a folder's name becomes the value
+ * of every row below it, and one that cannot be read spoils each query that meets it. Pure.
+ */
+export function isValueOf(type: string, text: string): boolean {
+  const [, name = "", parameters = ""] = /^\s*([a-z_]+)\s*(?:\((.*)\))?/i.exec(type) ?? [];
+  return RULES.get(name.toLowerCase())?.(text.trim(), parameters) ?? true;
+}
+
+type Rule = (text: string, parameters: string) => boolean;
+
+/** Types that are not here take any text. */
+const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
+  ["tinyint", (text) => isInteger(text, 8)],
+  ["smallint", (text) => isInteger(text, 16)],
+  ["int", (text) => isInteger(text, 32)],
+  ["integer", (text) => isInteger(text, 32)],
+  ["bigint", (text) => isInteger(text, 64)],
+  ["float", isFloat],
+  ["double", isFloat],
+  ["decimal", isDecimal],
+  ["boolean", (text) => /^(?:t|true|y|yes|1|f|false|n|no|0)$/i.test(text)],
+  ["date", (text) => isDate(text.replace(/[ T].*$/s, ""))],
+  ["timestamp", isTimestamp],
+  ["timestamp_ntz", isTimestamp],
+  ["timestamp_ltz", isTimestamp],
+]);
+
+function isInteger(text: string, bits: number): boolean {
+  if (!/^[+-]?\d{1,100}$/.test(text)) return false;
+  const value = BigInt(text.replace(/^\+/, ""));
+  return BigInt.asIntN(bits, value) === value;
+}
+
+const NUMBER = /^[+-]?(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,5}))?$/i;
+
+function isFloat(text: string): boolean {
+  return (NUMBER.test(text) && /^[+-]?\.?\d/.test(text)) || /^(?:nan|[+-]?inf(?:inity)?)$/i.test(text);
+}
+
+/** More digits behind the point than it has are rounded away; before the point there is no room for more. */
+function isDecimal(text: string, parameters: string): boolean {
+  const [, whole = "", fraction = "", exponent = "0"] = NUMBER.exec(text) ?? [];
+  if (whole === "" && fraction === "") return false;
+  const [precision, scale = 0] = (parameters || "10").split(",").map(Number);
+  const leading = whole.replace(/^0+/, "");
+  const isZero = leading === "" && /^0*$/.test(fraction);
+  return isZero || leading.length + Number(exponent) <= (precision ?? 0) - scale;
+}
+
+/** `2026`, `2026-11` and `2026-11-15`: what is left out is the first. */
+function isDate(text: string): boolean {
+  const [, year, month = "1", day = "1"] = /^[+-]?(\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2}))?)?$/.exec(text) ?? [];
+  if (year === undefined) return false;
+  const [monthNumber, dayNumber] = [Number(month), Number(day)];
+  return monthNumber >= 1 && monthNumber <= 12 && dayNumber >= 1 && dayNumber <= daysIn(Number(year), monthNumber);
+}
+
+function daysIn(year: number, month: number): number {
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  if (month === 2) return isLeap ? 29 : 28;
+  return [4, 6, 9, 11].includes(month) ? 30 : 31;
+}
+
+function isTimestamp(text: string): boolean {
+  const [, date = "", time] = /^([^ T]*)(?:[ T](.*))?$/s.exec(text) ?? [];
+  return isDate(date) && (time === undefined || isTimeOfDay(time));
+}
+
+/** A zone may stand behind it. */
+function isTimeOfDay(text: string): boolean {
+  const [, hour, minute = "0", second = "0"] =
+    /^(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.\d*)?)?)?\s*(?:[A-Za-z+-][A-Za-z0-9+:/_-]*)?$/.exec(text) ?? [];
+  return hour !== undefined && Number(hour) < 24 && Number(minute) < 60 && Number(second) < 60;
+}

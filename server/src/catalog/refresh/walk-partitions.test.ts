@@ -1,0 +1,114 @@
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { fileStore } from "../../engines/object-store/file/file-store.ts";
+import type { ObjectStore } from "../../engines/object-store/object-store.ts";
+import { settledFolders } from "./settled-folders.ts";
+import { walkPartitions, type PartitionFolder, type WalkOptions } from "./walk-partitions.ts";
+
+const root = mkdtempSync(join(tmpdir(), "headgate-walk-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+const store = fileStore({ rootDir: root });
+const columns = [
+  { name: "day", type: "date" },
+  { name: "n", type: "int" },
+];
+
+let table = "";
+let number = 0;
+beforeEach(() => {
+  number += 1;
+  table = join(root, `t${number}`);
+});
+
+const make = (...paths: readonly string[]): void =>
+  paths.forEach((path) => void mkdirSync(join(table, path), { recursive: true }));
+
+async function walk(given: Partial<WalkOptions> = {}, from: ObjectStore = store) {
+  const odd: string[] = [];
+  const options = {
+    signal: new AbortController().signal,
+    withTimes: false,
+    odd: (location: string, why: string) => void odd.push(`${location.slice(table.length + 6)}: ${why}`),
+    ...given,
+  };
+  const batches = await Array.fromAsync(walkPartitions(from, { location: `file:${table}/`, columns }, options));
+  return { found: batches.flat(), odd: odd.sort() };
+}
+
+const valuesOf = (found: readonly PartitionFolder[]): string[] => found.map(({ values }) => values.join("|")).sort();
+
+describe("the folders of a table", () => {
+  test("are its partitions as their names say, at the depth of its columns; others are told and left", async () => {
+    make("day=2026-11-15/n=1/deeper/n=5", "day=2026-11-15/N=02", "DAY=2026-11-16/n=__HIVE_DEFAULT_PARTITION__");
+    make("day=2026-11-17", "day=2026-13-45/n=1", "day=2026-11-15/n=abc", "day=2026-11-15/day=2026-11-15", "old/n=1");
+    make("_temporary/day=2026-11-15/n=9", ".staging/n=1", "n=1/day=2026-11-15");
+    writeFileSync(join(table, "day=2026-11-18"), "a file");
+    writeFileSync(join(table, "day=2026-11-15/n=3"), "a file");
+    const { found, odd } = await walk();
+    expect(valuesOf(found)).toEqual(["2026-11-15|02", "2026-11-15|1", "2026-11-16|__HIVE_DEFAULT_PARTITION__"]);
+    expect(found.map(({ location }) => location).sort()).toEqual([
+      `file:${table}/DAY=2026-11-16/n=__HIVE_DEFAULT_PARTITION__`,
+      `file:${table}/day=2026-11-15/N=02`,
+      `file:${table}/day=2026-11-15/n=1`,
+    ]);
+    expect(odd).toEqual([
+      "day=2026-11-15/day=2026-11-15: n=value is expected there",
+      "day=2026-11-15/n=abc: its value is no int",
+      "day=2026-13-45: its value is no date",
+      "n=1: day=value is expected there",
+      "old: its name is not day=value",
+    ]);
+  });
+
+  test("are none where there is no such place", async () => {
+    expect(await walk()).toEqual({ found: [], odd: [] });
+  });
+
+  test("are read side by side, but no more than sixteen of a level at once", async () => {
+    make(...Array.from({ length: 60 }, (_, day) => `day=2026-01-01 ${String(day).padStart(2, "0")}/n=${day}`));
+    let [open, most] = [0, 0];
+    const counted: ObjectStore = {
+      ...store,
+      async *folder(uri, options) {
+        open += 1;
+        most = Math.max(most, open);
+        for await (const entry of store.folder(uri, options)) yield entry;
+        open -= 1;
+      },
+    };
+    const { found } = await walk({}, counted);
+    expect(found).toHaveLength(60);
+    expect(most).toBeGreaterThan(8);
+    expect(most).toBeLessThanOrEqual(17);
+  });
+
+  test("are read no further once nobody wants them", async () => {
+    make(...Array.from({ length: 40 }, (_, day) => `day=2026-01-01/n=${day}`));
+    const ending = new AbortController();
+    ending.abort(new Error("called off"));
+    await expect(walk({ signal: ending.signal })).rejects.toThrow("called off");
+  });
+});
+
+describe("a folder has settled", () => {
+  const old = new Date(Date.now() - 3_600_000);
+  const since = new Date(Date.now() - 60_000);
+  const age = (...paths: readonly string[]): void => paths.forEach((path) => utimesSync(join(table, path), old, old));
+  const { signal } = new AbortController();
+
+  test("when nothing in it has changed of late, files and folders at any depth", async () => {
+    make("day=2026-01-01/n=1/sub", "day=2026-01-01/n=2/sub", "day=2026-01-01/n=3", "day=2026-01-01/n=4");
+    make("day=2026-01-01/n=5/sub");
+    for (const n of [1, 2, 3]) writeFileSync(join(table, `day=2026-01-01/n=${n}${n < 3 ? "/sub" : ""}/part`), "x");
+    const at = "day=2026-01-01";
+    age(`${at}/n=1/sub/part`, `${at}/n=1/sub`, `${at}/n=1`, `${at}/n=2/sub`, `${at}/n=2`, `${at}/n=3/part`);
+    age(`${at}/n=4`, `${at}/n=5`);
+    const { found } = await walk({ withTimes: true });
+    const { settled, unsettled } = await settledFolders(store, found, { since, signal });
+    expect(valuesOf(settled)).toEqual(["2026-01-01|1", "2026-01-01|4"]);
+    const changed = unsettled.map(({ changed: uri }) => uri.slice(uri.indexOf("/n=") + 1)).sort();
+    expect(changed).toEqual(["n=2/sub/part", "n=3", "n=5/sub"]);
+  });
+});

@@ -1,0 +1,69 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { AddedJournal, journalFile } from "./added-journal.ts";
+import type { AddedPartition } from "./refresh-table.ts";
+
+let folder = "";
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "headgate-journal-"))));
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const some = (...names: readonly string[]): AddedPartition[] =>
+  names.map((name) => ({ name, location: `file:/t/${name}` }));
+
+async function reopened<T>(work: (journal: AddedJournal) => Promise<T>): Promise<T> {
+  const journal = await AddedJournal.open(folder);
+  try {
+    return await work(journal);
+  } finally {
+    await journal.close();
+  }
+}
+
+const namesIn = async (journal: AddedJournal): Promise<string[][]> =>
+  (await Array.fromAsync(journal.batches())).map((batch) => batch.map(({ name }) => name));
+
+test("what was noted is there after a crash, and of the last note alone it is unsure", async () => {
+  await reopened(async (journal) => {
+    expect(journal.unsure).toEqual([]);
+    await journal.note(some("n=1", "n=ä\n"));
+    await journal.note(some("n=2"));
+  });
+  await reopened(async (journal) => {
+    expect(journal.unsure).toEqual(some("n=2"));
+    expect(await namesIn(journal)).toEqual([["n=1", "n=ä\n"], ["n=2"]]);
+  });
+});
+
+test("what of the last note was not added is taken back, and noted again when it is", async () => {
+  await reopened(async (journal) => {
+    await journal.note(some("n=1"));
+    await journal.note(some("n=2", "n=3", "n=4"));
+  });
+  await reopened((journal) => journal.settle(some("n=3")));
+  await reopened(async (journal) => {
+    await journal.settle(some("n=3"));
+    await journal.note(some("n=4"));
+    expect(await namesIn(journal)).toEqual([["n=1"], ["n=3"], ["n=4"]]);
+  });
+});
+
+test("a line that was cut off never counts", async () => {
+  await reopened((journal) => journal.note(some("n=1")));
+  appendFileSync(journalFile(folder), '[["n=2","file:');
+  await reopened(async (journal) => {
+    expect(journal.unsure).toEqual(some("n=1"));
+    await journal.note(some("n=3"));
+    expect(await namesIn(journal)).toEqual([["n=1"], ["n=3"]]);
+  });
+  expect(readFileSync(journalFile(folder), "utf8")).not.toContain("n=2");
+});
+
+test("lines longer than what is read at a time are whole", async () => {
+  const long = Array.from({ length: 5000 }, (_, n) => `n=${n}`.padEnd(150, "x"));
+  await reopened(async (journal) => {
+    for (let batch = 0; batch < 3; batch += 1) await journal.note(some(...long));
+    expect((await namesIn(journal)).flat()).toEqual([...long, ...long, ...long]);
+  });
+});

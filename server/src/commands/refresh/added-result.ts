@@ -1,0 +1,41 @@
+import type { ResultColumn, SpooledResult } from "../../engines/arrow-result/spool-result.ts";
+import type { AddedPartition } from "./refresh-table.ts";
+
+const COLUMNS: readonly ResultColumn[] = [
+  { name: "partition", type: "string" },
+  { name: "location", type: "string" },
+];
+
+/** The result of a refresh: a table of what it has added. Kept and read as a query's. */
+export async function spoolAdded(
+  folder: string,
+  batches: AsyncIterable<readonly AddedPartition[]>,
+): Promise<SpooledResult | undefined> {
+  // Loaded with the first result: an idle server has no use for them.
+  const [{ Table, tableToIPC, Utf8, vectorFromArray }, { createSpool }] = await Promise.all([
+    import("apache-arrow"),
+    import("../../engines/arrow-result/spool-writer.ts"),
+  ]);
+  const texts = (values: readonly string[]) => vectorFromArray(values, new Utf8());
+  const spool = await createSpool({ folder, statement: 0 });
+  let rows = 0;
+  let isFinished = false;
+  const append = async (batch: readonly AddedPartition[]): Promise<void> => {
+    const table = new Table({
+      partition: texts(batch.map(({ name }) => name)),
+      location: texts(batch.map(({ location }) => location)),
+    });
+    const data = tableToIPC(table, "stream");
+    await spool.append({ data, rowCount: batch.length, startRow: rows, part: 0, parts: 1, position: `row-${rows}` });
+    rows += batch.length;
+  };
+  try {
+    await append([]); // it has columns, also where nothing was added
+    for await (const batch of batches) await append(batch);
+    const result = await spool.finish(COLUMNS);
+    isFinished = true;
+    return result;
+  } finally {
+    if (!isFinished) await spool.close();
+  }
+}

@@ -1,0 +1,203 @@
+import { randomBytes } from "node:crypto";
+import { cpSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { partitionsOf, refresh, refreshed } from "../../../test/support/refresh.ts";
+import { runSql, useSpark } from "../../../test/support/spark.ts";
+import { storageFolder } from "../../accounts/account-storage.ts";
+
+const NONE = "__HIVE_DEFAULT_PARTITION__";
+
+describe.skipIf(sparkIsMissing)("a table refresh", { timeout: 90_000 }, () => {
+  const spark = useSpark();
+  const storage = (): string => storageFolder(spark.dataDir, spark.accountId);
+  const newName = (): string => `t_${randomBytes(4).toString("hex")}`;
+  const rows = async (sql: string): Promise<string[]> => {
+    const { id } = await runSql(spark.account, sql);
+    const { results } = await spark.account.get(`/commands/${id}/results`);
+    return results.split("\r\n").slice(0, -1);
+  };
+
+  async function textTable(columns = "n int"): Promise<{ name: string; folder: string }> {
+    const name = newName();
+    const folder = join(storage(), name);
+    await runSql(
+      spark.account,
+      `create table ${name} (v string, ${columns}) using csv options (path 'file:${folder}')
+       partitioned by (${columns.replaceAll(/ \w+(,|$)/g, "$1")})`,
+    );
+    return { name, folder };
+  }
+  const write = (folder: string, ...paths: readonly string[]): void => {
+    for (const path of paths) {
+      mkdirSync(join(folder, path), { recursive: true });
+      writeFileSync(join(folder, path, "part.csv"), `${path.replaceAll(/.*=/g, "")}\n`);
+    }
+  };
+
+  test("finds what was written behind a managed Parquet table's back, and Spark reads it", async () => {
+    const name = newName();
+    await runSql(
+      spark.account,
+      `create table ${name} (v int, day date, city string) using parquet partitioned by (day, city);
+       insert into ${name} values (7, date'2026-11-15', 'here')`,
+    );
+    const folder = join(storage(), "warehouse", name);
+    const first = join(folder, "day=2026-11-15/city=here");
+    const copied = ["day=2026-11-15/city=a%2Fb", "DAY=2026-11-16/City=Köln", `day=2026-11-16/city=${NONE}`];
+    for (const path of copied) cpSync(first, join(folder, path), { recursive: true });
+    mkdirSync(join(folder, "day=2026-11-17/city=empty"), { recursive: true });
+    for (const odd of [
+      "day=2026-13-45/city=x",
+      "backup",
+      "city=x/day=2026-11-15",
+      "_temporary/0",
+      "day=2026-11-18/x",
+    ]) {
+      mkdirSync(join(folder, odd), { recursive: true });
+    }
+    const { id, added, log } = await refresh(spark.account, name);
+    expect(added).toEqual({
+      "day=2026-11-15/city=a%2Fb": `file:${folder}/day=2026-11-15/city=a%2Fb`,
+      "day=2026-11-16/city=Köln": `file:${folder}/DAY=2026-11-16/City=Köln`,
+      [`day=2026-11-16/city=${NONE}`]: `file:${folder}/day=2026-11-16/city=${NONE}`,
+      "day=2026-11-17/city=empty": `file:${folder}/day=2026-11-17/city=empty`,
+    });
+    expect(await partitionsOf(spark.account, name)).toEqual({
+      ...added,
+      "day=2026-11-15/city=here": `file:${folder}/day=2026-11-15/city=here`,
+    });
+    expect(await rows(`select v, day, city from ${name} order by day, city nulls last`)).toEqual([
+      "7\t2026-11-15\ta/b",
+      "7\t2026-11-15\there",
+      "7\t2026-11-16\tKöln",
+      "7\t2026-11-16\tNULL",
+    ]);
+
+    for (const [partition, location] of Object.entries(added))
+      expect(log).toContain(`added ${partition} at ${location}`);
+    expect(log).toContain(`left alone: file:${folder}/day=2026-13-45: its value is no date`);
+    expect(log).toContain(`left alone: file:${folder}/backup: its name is not day=value`);
+    expect(log).toContain(`left alone: file:${folder}/city=x: day=value is expected there`);
+    expect(log).toContain(`left alone: file:${folder}/day=2026-11-18/x: its name is not city=value`);
+    expect(log).not.toContain("_temporary");
+    expect(log).toMatch(/5 partitions found, 4 added, 0 left because .*, 4 folders left alone; listing \d/);
+
+    const command = await spark.account.get(`/commands/${id}`);
+    expect(command).toMatchObject({
+      status: "done",
+      progress: 100,
+      num_result_dir: 1,
+      pid: null,
+      template: "s3import",
+    });
+    expect(JSON.parse(command.qlog)["SVC-QUERY-SCHEMA"]).toEqual({
+      [`alter table \`default\`.\`${name}\` recover partitions`]: [
+        { ColumnName: "partition", ColumnType: "string" },
+        { ColumnName: "location", ColumnType: "string" },
+      ],
+    });
+    expect(await spark.account.get(`/commands/${id}/jobs`)).toEqual([]);
+  });
+
+  test("adds what is new to an external table, and nothing where nothing is", async () => {
+    const { name, folder } = await textTable();
+    write(folder, "n=1", "n=07", "n=abc");
+    expect(Object.keys((await refresh(spark.account, name)).added).sort()).toEqual(["n=07", "n=1"]);
+    expect(await rows(`select v, n from ${name} order by n`)).toEqual(["1\t1", "07\t7"]);
+    const again = await refresh(spark.account, name, { command_type: "HiveCommand" });
+    expect(again.added).toEqual({});
+    const { results } = await spark.account.get(`/commands/${again.id}/results?include_headers=true`);
+    expect(results).toBe("partition\tlocation\r\n");
+    write(folder, "n=2");
+    const rerun = await spark.account.post(`/commands/${again.id}/rerun`);
+    expect((await refreshed(spark.account, rerun.id)).added).toEqual({ "n=2": `file:${folder}/n=2` });
+  });
+
+  test("never drops a partition whose folder is gone", async () => {
+    const { name, folder } = await textTable();
+    await runSql(spark.account, `alter table ${name} add partition (n = 5) location 'file:${folder}/elsewhere'`);
+    write(folder, "n=1");
+    await refresh(spark.account, name);
+    expect(Object.keys(await partitionsOf(spark.account, name)).sort()).toEqual(["n=1", "n=5"]);
+  });
+
+  test("leaves for the next time what has changed of late, when it is asked to", async () => {
+    const { name, folder } = await textTable();
+    write(folder, "n=1", "n=2/deep", "n=3");
+    const old = new Date(Date.now() - 150_000);
+    for (const path of ["n=1/part.csv", "n=1", "n=2", "n=2/deep", "n=3/part.csv"])
+      utimesSync(join(folder, path), old, old);
+    const first = await refresh(spark.account, name, { loader_stable: true, loader_stable_mult: "2" });
+    expect(Object.keys(first.added)).toEqual(["n=1"]);
+    expect(first.log).toContain(
+      `left for the next refresh: n=2 at file:${folder}/n=2: file://${folder}/n=2/deep/part.csv`,
+    );
+    expect(first.log).toContain(
+      `left for the next refresh: n=3 at file:${folder}/n=3: file:${folder}/n=3 was changed at`,
+    );
+    expect(first.log).toContain("2 left because they still change");
+    const longer = await refresh(spark.account, name, { loader_stable: 1, loader_stable_mult: 5 });
+    expect(longer.added).toEqual({});
+    expect(Object.keys((await refresh(spark.account, name)).added)).toEqual(["n=2", "n=3"]);
+  });
+
+  test("by the engine spark is Spark's own statement", async () => {
+    const { name, folder } = await textTable();
+    write(folder, "n=1", "N=2");
+    await spark.account.put("/api/v2/accounts", { refresh_engine: "spark" });
+    const { id, command } = await spark.account.post("/commands", {
+      template: "s3import",
+      db_name: "default",
+      hive_table: name,
+    });
+    await spark.account.put("/api/v2/accounts", { refresh_engine: "native" });
+    expect(command.query).toBe(`alter table \`default\`.\`${name}\` recover partitions`);
+    const { log } = await refreshed(spark.account, id);
+    expect(log).toContain(`statement 1 of 1: ${command.query}`);
+    expect(await partitionsOf(spark.account, name)).toEqual({
+      "n=1": `file:${folder}/n=1`,
+      "n=2": `file:${folder}/N=2`,
+    });
+  });
+
+  test("of what is no partitioned table fails, and says why", async () => {
+    const name = newName();
+    await runSql(
+      spark.account,
+      `create table ${name}_plain (v int) using parquet; create view ${name}_view as select v from ${name}_plain`,
+    );
+    const failing: readonly (readonly [string, string])[] = [
+      [`${name}_plain`, `the table default.${name}_plain is not partitioned`],
+      [`${name}_view`, `default.${name}_view is a view`],
+      [`${name}_none`, `the table default.${name}_none is not in the metastore: create it before it is refreshed`],
+    ];
+    for (const [table, cause] of failing) {
+      const { id, log } = await refresh(spark.account, table, {}, "error");
+      expect(log).toContain(cause);
+      const { attempts } = await spark.account.get(`/commands/${id}/attempts`);
+      expect(attempts.map((attempt: { cause: string }) => attempt.cause)).toEqual([expect.stringContaining(cause)]);
+      await spark.account.get(`/commands/${id}/results`).refused(422, /failed/);
+    }
+  });
+
+  test("may name a cluster of any kind, and needs none of it", async () => {
+    const { name, folder } = await textTable();
+    write(folder, "n=1");
+    const label = `remote_${name}`;
+    await spark.account.post("/clusters", { labels: [label], engine: { type: "connect", url: "sc://127.0.0.1:1" } });
+    expect((await refresh(spark.account, name, { label })).added).toEqual({ "n=1": `file:${folder}/n=1` });
+  });
+
+  test("of thousands of partitions adds, names and lists each", async () => {
+    const { name, folder } = await textTable("h string, n int");
+    const hours = Array.from({ length: 120 }, (_, h) => `h=${h}`);
+    for (const h of hours) for (let n = 0; n < 100; n += 1) mkdirSync(join(folder, h, `n=${n}`), { recursive: true });
+    const { id, added } = await refresh(spark.account, name);
+    expect(Object.keys(added)).toHaveLength(12_000);
+    const { text: log } = await spark.account.get(`/commands/${id}/logs`).reply();
+    expect(log.match(/ added h=/g)).toHaveLength(12_000);
+    expect(Object.keys(await partitionsOf(spark.account, name))).toHaveLength(12_000);
+  });
+});

@@ -1,0 +1,28 @@
+import { mkdir, rm } from "node:fs/promises";
+import type { Executor, Run } from "../queue/executor.ts";
+import { journalFile } from "./added-journal.ts";
+import type { RefreshRun, RefreshServices } from "./refresh-run.ts";
+
+/** Table refreshes by the catalog: they need no engine, no process of their own and next to no memory. */
+export function refreshExecutor(services: RefreshServices): Executor {
+  // Loaded with the first one.
+  const runOf = async (run: Run): Promise<RefreshRun> => {
+    const { RefreshRun } = await import("./refresh-run.ts");
+    // What it had added before its node was lost counts, too.
+    await mkdir(run.files.folder, { recursive: true, mode: 0o711 });
+    return new RefreshRun(run, services);
+  };
+  return {
+    unready: () => null,
+    needsNoCluster: true,
+    isRestartable: true,
+    memoryMiB: () => 0,
+    prepare: (run) => Promise.resolve({ spawn: () => runOf(run) }),
+    async adopt(run) {
+      const live = await runOf(run);
+      await live.begin();
+      return live;
+    },
+    tidy: ({ files }) => rm(journalFile(files.folder), { force: true }),
+  };
+}
