@@ -9,6 +9,7 @@ export interface BenchHeadgate {
   readonly pid: number;
   readonly folder: string;
   readonly dataDir: string;
+  /** Of the version of the interface that the path names, else v1.2. */
   readonly call: <Reply>(method: string, path: string, body?: object) => Promise<Reply>;
   /** Its id, when it has ended well. */
   readonly run: (command: object) => Promise<number>;
@@ -27,7 +28,7 @@ export async function startHeadgate(settings: Record<string, string> = {}): Prom
   });
   const token = readFileSync(join(dataDir, "admin-token"), "utf8").trim();
   const call = async <Reply>(method: string, path: string, body?: object): Promise<Reply> => {
-    const response = await fetch(`${program.url}/api/v1.2${path}`, {
+    const response = await fetch(`${program.url}${path.startsWith("/api/") ? "" : "/api/v1.2"}${path}`, {
       method,
       headers: { "X-AUTH-TOKEN": token, "Content-Type": "application/json" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -7,8 +7,12 @@ import { assertKept, named, nameOf, type NamedPartition } from "./named-partitio
 import { repeat } from "./repeat.ts";
 import { tableIsGone, type FoundPartition, type TablePartitions } from "./table-partitions.ts";
 
-/** Of one call, which is one transaction of the metastore's: a second or two. */
+/** Of one call at most, which is one transaction of the metastore's: a second or two. */
 const BATCH = 500;
+/** Fewer are not worth a call of their own. */
+const SMALLEST_BATCH = 50;
+/** As many as the client has connections. */
+const CALLS_AT_ONCE = 4;
 
 /**
  * Partitions in a metastore that the account has brought, by Thrift. The names of those it has are asked for once: a
@@ -31,7 +35,7 @@ export class ExternalPartitions implements TablePartitions {
     return found.filter((partition) => !known.has(nameOf(this.#table, partition)));
   }
 
-  /** As many calls at once as the client has connections. The first that fails calls the others off. */
+  /** The first call that fails calls the others off. */
   async add(partitions: readonly FoundPartition[], signal: AbortSignal): Promise<void> {
     assertKept(this.#table, partitions);
     this.#storage ??= this.#askStorage(signal);
@@ -39,9 +43,10 @@ export class ExternalPartitions implements TablePartitions {
     const all = named(this.#table, partitions);
     const failed = new AbortController();
     const either = AbortSignal.any([signal, failed.signal]);
+    const size = batchSize(all.length);
     const calls: Promise<void>[] = [];
-    for (let from = 0; from < all.length; from += BATCH) {
-      calls.push(this.#addBatch(all.slice(from, from + BATCH), sd, either));
+    for (let from = 0; from < all.length; from += size) {
+      calls.push(this.#addBatch(all.slice(from, from + size), sd, either));
     }
     try {
       await Promise.all(calls);
@@ -79,6 +84,12 @@ export class ExternalPartitions implements TablePartitions {
     if (sd === undefined) throw new Fault("invalid", `The table ${schema}.${name} has no storage of its own.`);
     return sd;
   }
+}
+
+/** All connections have as much to do, so that none is idle while the last one works. */
+function batchSize(count: number): number {
+  const rounds = Math.ceil(count / (BATCH * CALLS_AT_ONCE));
+  return Math.max(SMALLEST_BATCH, Math.ceil(count / (rounds * CALLS_AT_ONCE)));
 }
 
 /**

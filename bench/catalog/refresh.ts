@@ -1,0 +1,99 @@
+import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { openToAll } from "../../server/test/support/open-metastore.ts";
+import type { BenchHeadgate } from "../headgate.ts";
+import { median, timed } from "../measure.ts";
+import { sqlCommand } from "../warm/warm-server.ts";
+
+/** `BENCH_PARTITIONS=500` for a trial: Spark takes minutes for as many as here. */
+const PARTITIONS = Number(process.env["BENCH_PARTITIONS"] ?? 10_000);
+const LATER = 10;
+const ROUNDS = 3;
+
+/**
+ * Refreshing a table whose folders the metastore knows nothing of, and then one with a few new ones among them: natively
+ * by SQL, natively by Thrift on the same metastore, and by Spark's own recovery on the warm server. Each is a command,
+ * from its submission to its end; each table has a tree of files of its own on this machine.
+ */
+export async function benchRefresh(headgate: BenchHeadgate): Promise<void> {
+  const { id } = await headgate.call<{ id: number }>("GET", "/account");
+  const trees = join(headgate.dataDir, `accounts/${id}/storage/trees`);
+  const bench = { headgate, trees };
+  await headgate.run(sqlCommand("create schema refreshed"));
+  const spark = await measure(bench, ["by_spark"], (table) =>
+    headgate.run(sqlCommand(`alter table refreshed.${table} recover partitions`)),
+  );
+  report("Spark's RECOVER PARTITIONS", spark);
+  const tables = Array.from({ length: ROUNDS }, (_, round) => `by_sql_${round}`);
+  const sql = await measure(bench, tables, (table) => refresh(headgate, table));
+  report("natively, by SQL", sql, spark);
+  await asBrought(bench, id, async () => {
+    const thrift = await measure(bench, ["by_thrift"], (table) => refresh(headgate, table));
+    report("natively, by Thrift", thrift, spark);
+  });
+}
+
+interface Bench {
+  readonly headgate: BenchHeadgate;
+  readonly trees: string;
+}
+
+interface Times {
+  readonly all: number;
+  readonly later: number;
+}
+
+async function measure(
+  { headgate, trees }: Bench,
+  tables: readonly string[],
+  refreshed: (table: string) => Promise<unknown>,
+): Promise<Times> {
+  const [all, later]: [number[], number[]] = [[], []];
+  for (const table of tables) {
+    grow(join(trees, table), 0, PARTITIONS);
+    const columns = "(id int, n int) using csv partitioned by (n)";
+    await headgate.run(sqlCommand(`create table refreshed.${table} ${columns} location '${join(trees, table)}'`));
+    all.push(await timed(() => refreshed(table)));
+    grow(join(trees, table), PARTITIONS, LATER);
+    later.push(await timed(() => refreshed(table)));
+    const partitions = await headgate.call<unknown[]>("GET", `/hive/refreshed/${table}/partitions`);
+    if (partitions.length !== PARTITIONS + LATER) throw new Error(`${table} has ${partitions.length} partitions`);
+  }
+  return { all: median(all), later: median(later) };
+}
+
+function grow(tree: string, from: number, count: number): void {
+  for (let n = from; n < from + count; n += 1) {
+    mkdirSync(join(tree, `n=${n}`), { recursive: true });
+    writeFileSync(join(tree, `n=${n}`, "part-0.csv"), `${n}\n`);
+  }
+}
+
+async function refresh(headgate: BenchHeadgate, table: string): Promise<void> {
+  await headgate.run({ template: "s3import", db_name: "refreshed", hive_table: table });
+}
+
+/** As if the account had brought its own metastore; its tables are made by Spark by the same way. */
+async function asBrought({ headgate }: Bench, accountId: number, work: () => Promise<void>): Promise<void> {
+  const [folder = ""] = globSync(join(headgate.dataDir, `accounts/${accountId}/metastore/process-*`));
+  const properties = readFileSync(join(folder, "input/metastore.properties"), "utf8");
+  const secret = /^headgate\.secret=(\S+)$/m.exec(properties)?.[1] ?? "";
+  const relay = await openToAll({ port: Number(readFileSync(join(folder, "port"), "utf8")), secret });
+  try {
+    await headgate.call("PUT", "/api/v2/accounts", { metastore_uri: relay.uri });
+    await work();
+    await headgate.call("PUT", "/api/v2/accounts", { metastore_uri: "" });
+  } finally {
+    await relay.close();
+  }
+}
+
+function report(name: string, { all, later }: Times, base?: Times): void {
+  const than = (time: number, other: number | undefined): string =>
+    other === undefined ? "" : ` (${(other / time).toFixed(1)} times as fast as Spark)`;
+  const seconds = (time: number): string => `${(time / 1000).toFixed(2)} s`;
+  console.log(
+    `${name}: ${PARTITIONS} new partitions ${seconds(all)}${than(all, base?.all)}; ` +
+      `${LATER} new among them ${seconds(later)}${than(later, base?.later)}`,
+  );
+}
