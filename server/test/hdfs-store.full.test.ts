@@ -7,6 +7,8 @@ import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { startMiniHdfs, type MiniHdfs } from "./mini-hadoop/mini-hadoop.ts";
 import { findSparkHome, SET_UP_MS, sparkIsMissing } from "./support/connect-server.ts";
+import { fileQuestion } from "../src/catalog/sensors/file-question.ts";
+import { lookForFiles } from "../src/catalog/sensors/look-for-files.ts";
 import { getText } from "../src/engines/object-store/get-text.ts";
 import type { ObjectEntry, ObjectStore } from "../src/engines/object-store/object-store.ts";
 import { hdfsStore } from "../src/engines/object-store/hdfs/hdfs-store.ts";
@@ -122,6 +124,19 @@ describe.skipIf(sparkIsMissing)("a real HDFS", () => {
     expect(await keys(store.list(at("/list/b/")))).toEqual([]);
     const [first] = await all(store.list(at("/list/Z")));
     expect(first).toMatchObject({ uri: at("/list/Z"), size: 7, etag: null });
+  });
+
+  test("tells a sensor which files and folders are there", async () => {
+    await store.put(at("/sensed/day=1/part"), Buffer.from("x"));
+    const storage = {
+      open: () =>
+        Promise.resolve({ store: { ...store, close: () => Promise.resolve() }, hasKeys: false, hdfsHttpAddress: "" }),
+    };
+    const ask = (...paths: string[]) => lookForFiles(storage, 1, [fileQuestion(paths.map(at))]);
+    expect(await ask("/sensed/day=1/part", "/sensed", "/sensed/day=1/")).toEqual([true]);
+    expect(await ask("/sensed/day=1/part", "/sensed/day=2")).toEqual([false]);
+    await store.delete(at("/sensed/day=1/part"));
+    expect(await ask("/sensed/day=1")).toEqual([false]);
   });
 
   test("has what is directly in a folder, and nothing when it is not there", async () => {

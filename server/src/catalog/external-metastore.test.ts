@@ -1,9 +1,12 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SET_UP_MS, sparkIsMissing } from "../../test/support/connect-server.ts";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { HiveWriter, textStorage } from "../../test/support/hive-writer.ts";
 import { openToAll, type OpenMetastore } from "../../test/support/open-metastore.ts";
 import { startTestMetastore, type TestMetastore } from "../../test/support/test-metastore.ts";
+import { HiveClient } from "../engines/hive-thrift/hive-client.ts";
 import { Secret } from "../lib/secret.ts";
 
 // Says so when it is left out: Java or Python is not on this machine.
@@ -17,14 +20,7 @@ describe.skipIf(sparkIsMissing)("an account with a metastore of its own", () => 
   beforeAll(async () => {
     metastore = await startTestMetastore();
     open = await openToAll(metastore);
-    const { port, secret } = metastore;
-    writer = new HiveWriter({
-      host: "127.0.0.1",
-      port,
-      checkAddress: () => null,
-      user: "us",
-      secret: new Secret(secret),
-    });
+    writer = new HiveWriter(toMetastore());
     await writer.createDatabase({ name: "sales", parameters: new Map() });
     await writer.createTable({
       dbName: "sales",
@@ -37,6 +33,11 @@ describe.skipIf(sparkIsMissing)("an account with a metastore of its own", () => 
     account = await given.account();
     await account.put("/api/v2/accounts", { account: { metastore_uri: open.uri } });
   }, SET_UP_MS);
+
+  const toMetastore = () => {
+    const { port, secret } = metastore;
+    return { host: "127.0.0.1", port, checkAddress: () => null, user: "us", secret: new Secret(secret) };
+  };
 
   afterAll(async () => {
     writer?.close();
@@ -62,10 +63,35 @@ describe.skipIf(sparkIsMissing)("an account with a metastore of its own", () => 
     await account.get("/hive/sales/nothing").refused(404);
   });
 
+  test("senses partitions in it, and waits for them", async () => {
+    const ask = (day: string, waitSeconds = 0) =>
+      account.post("/partition_sensor", {
+        schema: "Sales",
+        table: "Orders",
+        columns: [{ column: "Day", values: [day] }],
+        wait_seconds: waitSeconds,
+      });
+    expect(await ask("2026-01-31")).toEqual({ status: "false" });
+    const waiting = ask("2026-1-31", 60).reply();
+    const client = new HiveClient(toMetastore());
+    const location = pathToFileURL(join(metastore.warehouse, "day=2026-01-31")).href;
+    const sd = { ...textStorage([{ name: "id", type: "bigint" }]), location };
+    const partition = { values: ["2026-01-31"], sd, parameters: new Map<string, string>() };
+    await client.addPartitions("sales", "orders", [partition], AbortSignal.timeout(20_000));
+    client.close();
+    expect((await waiting).text).toBe('{"status":"true"}');
+    expect(await ask("2026-01-31")).toEqual({ status: "true" });
+    await ask("yesterday").refused(422, /^columns\[0\].values\[0\] must be a date/);
+    const nothing = { schema: "sales", table: "nothing", columns: [{ column: "day", values: [1] }] };
+    await account.post("/partition_sensor", nothing).refused(422, /^Table can't be found in metastore$/);
+  });
+
   test("hears that it does not answer, and sees its own again when it gives the address up", async () => {
     const other = await given.account();
     await other.put("/api/v2/accounts", { account: { metastore_uri: "thrift://127.0.0.1:9" } });
     await other.get("/hive/default").refused(503, /The Hive metastore at 127\.0\.0\.1:9 cannot be reached/);
+    const asked = { schema: "default", table: "t", columns: [{ column: "day", values: [1] }], wait_seconds: 1 };
+    await other.post("/partition_sensor", asked).refused(503, /The Hive metastore at 127\.0\.0\.1:9 cannot be reached/);
     await other.put("/api/v2/accounts", { account: { metastore_uri: "" } });
     expect(await other.get("/hive/default")).toEqual([]);
   });

@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
-import { Pool, type PoolConfig } from "pg";
+import { Pool, type PoolConfig, type QueryConfig } from "pg";
 import type { Queryable } from "../../db/database.ts";
+import { StatementNames } from "../../db/statement-names.ts";
 import { isStoreAway, storeFault } from "../../db/store-fault.ts";
 import type { MetastoreDatabases } from "./metastore-databases.ts";
 import { codeOf } from "./store/metastore-database.ts";
@@ -20,21 +21,23 @@ export class MetastoreReaders {
     dispose: (pool) => void pool.end(),
   });
 
+  readonly #names = new StatementNames();
+
   constructor(databases: Pick<MetastoreDatabases, "readerOf">) {
     this.#databases = databases;
   }
 
   /** While nothing is made yet its queries find no rows. */
   of(accountId: number): Queryable {
+    return { query: (text, values = []) => this.#query(accountId, { text, values: [...values] }) };
+  }
+
+  /** The same for statements whose plan is good whatever the values are: it is made once for each connection. */
+  lookups(accountId: number): Queryable {
     return {
-      query: async <Row extends object>(text: string, values: readonly unknown[] = []) => {
-        try {
-          const { rows } = await this.#pool(accountId).query<Row>(text, [...values]);
-          return rows;
-        } catch (error) {
-          if (NOT_MADE.has(codeOf(error))) return [];
-          throw isStoreAway(error) ? storeFault(error) : error;
-        }
+      query: (text, values = []) => {
+        const name = this.#names.nameOf(text);
+        return this.#query(accountId, { ...(name === undefined ? {} : { name }), text, values: [...values] });
       },
     };
   }
@@ -42,6 +45,16 @@ export class MetastoreReaders {
   async close(): Promise<void> {
     const pools = [...this.#pools.values()];
     await Promise.all(pools.map((pool) => pool.end()));
+  }
+
+  async #query<Row extends object>(accountId: number, query: QueryConfig): Promise<Row[]> {
+    try {
+      const { rows } = await this.#pool(accountId).query<Row>(query);
+      return rows;
+    } catch (error) {
+      if (NOT_MADE.has(codeOf(error))) return [];
+      throw isStoreAway(error) ? storeFault(error) : error;
+    }
   }
 
   #pool(accountId: number): Pool {

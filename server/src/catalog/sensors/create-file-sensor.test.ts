@@ -1,4 +1,7 @@
+import { once } from "node:events";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { useSeaweedFs } from "../../../test/seaweedfs/seaweedfs.ts";
@@ -158,6 +161,46 @@ describe("files on S3", () => {
     const away = await withKeys(undefined, "http://127.0.0.1:9");
     await away.post(SENSOR, { files }).refused(503, /^files\[0\] cannot be looked for now/);
     await away.post(SENSOR, { files, wait_seconds: 1 }).refused(503, /^files\[0\] cannot be looked for now/);
+  });
+});
+
+describe("files on HDFS", () => {
+  /** As WebHDFS answers: /data holds one file, /empty nothing. */
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? "", "http://here");
+    const path = pathname.replace("/webhdfs/v1", "");
+    const status = (pathSuffix: string, type: string) => ({ pathSuffix, type, length: 1, modificationTime: 1 });
+    const isFolder = path === "/data" || path === "/empty";
+    if (path === "/denied") {
+      const RemoteException = { exception: "AccessControlException", message: "no" };
+      response.writeHead(403).end(JSON.stringify({ RemoteException }));
+    } else if (searchParams.get("op") === "GETFILESTATUS" && (isFolder || path === "/data/part")) {
+      response.end(JSON.stringify({ FileStatus: status("", isFolder ? "DIRECTORY" : "FILE") }));
+    } else if (searchParams.get("op") === "LISTSTATUS_BATCH" && isFolder) {
+      const FileStatuses = { FileStatus: path === "/data" ? [status("part", "FILE")] : [] };
+      response.end(JSON.stringify({ DirectoryListing: { partialListing: { FileStatuses }, remainingEntries: 0 } }));
+    } else {
+      const RemoteException = { exception: "FileNotFoundException", message: "no" };
+      response.writeHead(404).end(JSON.stringify({ RemoteException }));
+    }
+  });
+  let address = "";
+  beforeAll(async () => {
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { port } = server.address() as AddressInfo; // a TCP server that listens has one
+    address = `http://127.0.0.1:${port}`;
+  });
+  afterAll(() => server.close());
+
+  test("are asked for by the account's address", async () => {
+    const account = await given.account();
+    await account.put("/api/v2/accounts", { account: { hdfs_http_address: address } });
+    const ask = (...paths: string[]) => account.post(SENSOR, { files: paths.map((path) => `hdfs://nn:8020${path}`) });
+    expect(await ask("/data/part", "/data", "/data/")).toEqual({ status: "true" });
+    expect(await ask("/data/part", "/data/other")).toEqual({ status: "false" });
+    expect(await ask("/empty")).toEqual({ status: "false" });
+    expect(await ask("/none/")).toEqual({ status: "false" });
+    await ask("/data/part", "/denied").refused(422, /^files\[1\] cannot be looked for/);
   });
 });
 

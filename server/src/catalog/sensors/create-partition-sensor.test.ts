@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sparkIsMissing } from "../../../test/support/connect-server.ts";
-import { useServer } from "../../../test/support/given.ts";
+import { AccountClient, useServer } from "../../../test/support/given.ts";
 import { runSql, useSpark } from "../../../test/support/spark.ts";
+import { foundSparkAccount } from "../../../test/support/spark-server.ts";
 
 const PATHS = ["/partition_sensor", "/sensors/partition_sensor"];
 const NO_TABLE = "Table can't be found in metastore";
@@ -134,6 +135,17 @@ describe.skipIf(sparkIsMissing)("on tables made by Spark", () => {
     expect(await ask("found", { hour: ["9"] })).toEqual({ status: "true" });
     await runSql(spark.account, `alter table ${schema}.found drop partition (hour = 9)`);
     expect(await ask("found", { hour: ["9"] })).toEqual({ status: "false" });
+  });
+
+  test("another account does not find it", async () => {
+    const { accountId, token } = await foundSparkAccount(spark.connection, `${schema}@example.test`);
+    const other = new AccountClient(spark.url, token, accountId, "");
+    const asked = { schema, table: "days", columns: [{ column: "dt", values: ["2026-01-31"] }] };
+    const [theirs, nobodys] = [asked, { ...asked, table: "nobodys" }].map((body) =>
+      other.post("/partition_sensor", body),
+    );
+    const refusal = await theirs?.refused(422, SAYS_NO_TABLE);
+    expect(refusal?.text).toBe((await nobodys?.reply())?.text);
   });
 
   test("a table that was made anew is asked by its new columns", async () => {

@@ -1,6 +1,6 @@
 import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import { ObjectStoreError, passingKinds } from "../../engines/object-store/object-store-error.ts";
-import { formatObjectUri } from "../../engines/object-store/object-uri.ts";
+import { formatObjectUri, type ObjectUri } from "../../engines/object-store/object-uri.ts";
 import { atOnce } from "../../lib/at-once.ts";
 import { Fault, invalid } from "../../lib/fault.ts";
 import type { AskedFile, FileQuestion } from "./file-question.ts";
@@ -69,7 +69,7 @@ async function lookForFile(
   try {
     const folder = /(^|\/)$/.test(uri.key) ? uri : { ...uri, key: `${uri.key}/` };
     if (folder !== uri && (await isFile(store, text, signal))) return true;
-    return await hasSomeBelow(store, formatObjectUri(folder), signal);
+    return await hasSomeBelow(store, folder, signal);
   } catch (error) {
     if (signal.aborted) return unreachable(field, error);
     if (!(error instanceof ObjectStoreError)) throw error;
@@ -79,11 +79,11 @@ async function lookForFile(
 }
 
 /** Of S3 the folder itself may be an object; that alone is an empty one. */
-async function hasSomeBelow(store: ObjectStore, folder: string, signal: AbortSignal): Promise<boolean> {
+async function hasSomeBelow(store: ObjectStore, place: ObjectUri, signal: AbortSignal): Promise<boolean> {
+  const folder = formatObjectUri(place);
+  const found = place.scheme === "s3" ? store.list(folder, { maxKeys: 2, signal }) : store.folder(folder, { signal });
   try {
-    for await (const { uri } of store.list(folder, { maxKeys: 2, signal })) {
-      if (uri !== folder) return true;
-    }
+    for await (const { uri } of found) if (uri !== folder) return true;
     return false;
   } catch (error) {
     if (error instanceof ObjectStoreError && error.kind === "missing") return false;

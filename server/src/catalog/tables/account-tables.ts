@@ -4,6 +4,7 @@ import type { TableColumn } from "../../engines/hive-tables/table-columns.ts";
 import { notFound } from "../../lib/fault.ts";
 import type { MetastoreReaders } from "../metastores/metastore-readers.ts";
 import { findCatalog } from "../metastores/store/metastore.ts";
+import type { KnownKeys } from "./ask-own-partitions.ts";
 import type { ExternalMetastores } from "./external-metastores.ts";
 import { NO_TABLES } from "./no-tables.ts";
 import { OwnTables } from "./own-tables.ts";
@@ -44,9 +45,11 @@ export class AccountTables {
   }
 
   #own(accountId: number): OwnTables {
-    return new OwnTables(this.#options.readers.of(accountId), {
+    const { readers } = this.#options;
+    const knownKeys: KnownKeys = {
       get: (table) => this.#keys.get(`${accountId} ${table}`),
       set: (table, keys) => this.#keys.set(`${accountId} ${table}`, keys),
-    });
+    };
+    return new OwnTables(readers.of(accountId), { lookups: readers.lookups(accountId), knownKeys });
   }
 }

@@ -21,13 +21,21 @@ const TABLES_AT_ONCE = 250;
 const ANSWERS_AT_ONCE = 2;
 const PARTITIONS_AT_ONCE = 5000;
 
+export interface OwnTablesOptions {
+  /** The same metastore, for statements that are sent often. */
+  readonly lookups?: Queryable;
+  readonly knownKeys?: KnownKeys;
+}
+
 /** Those of a metastore of ours. */
 export class OwnTables implements TableCatalog {
   readonly #metastore: Queryable;
+  readonly #lookups: Queryable;
   readonly #knownKeys: KnownKeys;
 
-  constructor(metastore: Queryable, knownKeys: KnownKeys = new Map()) {
+  constructor(metastore: Queryable, { lookups = metastore, knownKeys = new Map() }: OwnTablesOptions = {}) {
     this.#metastore = metastore;
+    this.#lookups = lookups;
     this.#knownKeys = knownKeys;
   }
 
@@ -71,7 +79,7 @@ export class OwnTables implements TableCatalog {
   }
 
   hasPartitions(questions: readonly PartitionQuestion[]): Promise<PartitionAnswer[]> {
-    return askOwnPartitions(this.#metastore, this.#knownKeys, questions);
+    return askOwnPartitions(this.#lookups, this.#knownKeys, questions);
   }
 
   /** Hive's own columns are read of those tables alone of which Spark has not left the true ones. */

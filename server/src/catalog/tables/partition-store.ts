@@ -34,10 +34,11 @@ const ASK = `
                     then (select true from jsonb_array_elements_text(one->'names') as each (name)
                            where (select true from "PARTITIONS" p
                                    where p."PART_NAME" = each.name and p."TBL_ID" = q.id limit 1) limit 1)
-                    else (select true from "PARTITION_KEY_VALS" v join "PARTITIONS" p using ("PART_ID")
+                    else (select true from "PARTITION_KEY_VALS" v
                            where v."PART_KEY_VAL" = any (array(select jsonb_array_elements_text(one->'parts'->0->'values')))
                              and v."INTEGER_IDX" = (one->'parts'->0->>'place')::int
-                             and p."TBL_ID" = q.id
+                             and (select true from "PARTITIONS" p
+                                   where p."PART_ID" = v."PART_ID" and p."TBL_ID" = q.id limit 1)
                              and (select true from jsonb_array_elements(one->'parts') as part (one)
                                    where (select true from "PARTITION_KEY_VALS" w
                                            where w."PART_ID" = v."PART_ID"
@@ -49,7 +50,7 @@ const ASK = `
     from (select each.asked, each.number,
                  (select t."TBL_ID" from "DBS" d join "TBLS" t using ("DB_ID")
                    where d."NAME" = each.asked->>'schema' and t."TBL_NAME" = each.asked->>'table') as id
-            from jsonb_array_elements($1::jsonb) with ordinality as each (asked, number)) q
+            from jsonb_array_elements($1::jsonb) with ordinality as each (asked, number) offset 0) q
    order by q.number`;
 
 /** In the order of the questions; nothing at all of a metastore that is not made yet. */

@@ -200,7 +200,7 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
     const known = new Map([["sales.orders", [{ name: "year", type: "int", comment: null }]]]);
     const tables = new OwnTables(
       { query: async (text, values = []) => (await pool.query(text, [...values])).rows },
-      known,
+      { knownKeys: known },
     );
     const combinations: PartitionQuestion["combinations"] = (keys) =>
       keys.length === 2 ? [[["1"], ["a/b"]]] : new Fault("invalid", "of before");
