@@ -92,6 +92,14 @@ test("a store that is away is waited for; who has no time left is told", async (
   await expect(waits.wait(1, ask("b"), LONG_MS, never)).rejects.toThrow("a mistake of ours");
 });
 
+test("nobody is told anything before somebody has looked", async () => {
+  const look = Promise.withResolvers<(boolean | Fault)[]>();
+  const waits = new SensorWaits<WaitedQuestion>({ everyMs: LONG_MS, look: () => look.promise });
+  const waiting = waits.wait(1, ask("slow"), 1, never);
+  setTimeout(() => look.resolve([new Fault("invalid", "no such table")]), 100);
+  await expect(waiting).rejects.toThrow("no such table");
+});
+
 test("there is a place for so many", async () => {
   const { found, waits } = world({ perAccount: 2, perNode: 3, lookups: 10 });
   const refused = { code: "rate-limited", retryAfterSeconds: 30 };

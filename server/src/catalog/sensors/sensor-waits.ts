@@ -45,9 +45,15 @@ type Outcome = { readonly answer: boolean } | { readonly error: Error };
 
 interface Waiting<Question> {
   readonly question: Question;
-  readonly waiters: Set<(outcome: Outcome) => void>;
-  /** When the time is over now. */
-  last: Outcome;
+  readonly waiters: Set<Waiter>;
+  /** Of the last look. Undefined: nobody has looked yet. */
+  last: Outcome | undefined;
+}
+
+interface Waiter {
+  readonly settle: (outcome: Outcome) => void;
+  /** Nothing is told without a look, however long that takes. */
+  isOver: boolean;
 }
 
 interface AccountWaits<Question> {
@@ -75,7 +81,7 @@ export class SensorWaits<Question extends WaitedQuestion> {
   /** True as soon as it is; false when the time is over or the signal is given. */
   wait(accountId: number, question: Question, waitMs: number, signal: AbortSignal): Promise<boolean> {
     const account = this.#accounts.get(accountId) ?? newAccount<Question>();
-    const waiting = account.questions.get(question.key) ?? { question, waiters: new Set(), last: { answer: false } };
+    const waiting = account.questions.get(question.key) ?? newWaiting(question);
     this.#admit(account, waiting);
     this.#accounts.set(accountId, account);
     if (!account.questions.has(question.key)) {
@@ -87,13 +93,17 @@ export class SensorWaits<Question extends WaitedQuestion> {
       const settle = (outcome: Outcome): void => {
         clearTimeout(limit);
         signal.removeEventListener("abort", giveUp);
-        this.#leave(accountId, account, waiting, settle);
+        this.#leave(accountId, account, waiting, waiter);
         if ("error" in outcome) reject(outcome.error);
         else resolve(outcome.answer);
       };
+      const waiter = { settle, isOver: false };
       const giveUp = (): void => settle({ answer: false });
-      const limit = setTimeout(() => settle(waiting.last), waitMs);
-      waiting.waiters.add(settle);
+      const limit = setTimeout(() => {
+        waiter.isOver = true;
+        if (waiting.last !== undefined) settle(waiting.last);
+      }, waitMs);
+      waiting.waiters.add(waiter);
       account.waiters += 1;
       this.#waiters += 1;
       signal.addEventListener("abort", giveUp);
@@ -115,9 +125,9 @@ export class SensorWaits<Question extends WaitedQuestion> {
     accountId: number,
     account: AccountWaits<Question>,
     { question, waiters }: Waiting<Question>,
-    settle: (outcome: Outcome) => void,
+    waiter: Waiter,
   ): void {
-    if (!waiters.delete(settle)) return;
+    if (!waiters.delete(waiter)) return;
     this.#waiters -= 1;
     account.waiters -= 1;
     if (waiters.size === 0) account.questions.delete(question.key);
@@ -155,9 +165,9 @@ export class SensorWaits<Question extends WaitedQuestion> {
       asked.map(({ question }) => question),
     );
     asked.forEach((waiting, at) => {
-      waiting.last = outcomes[at] ?? waiting.last;
-      if (isPassing(waiting.last)) return;
-      for (const settle of waiting.waiters) settle(waiting.last);
+      const outcome = outcomes[at] ?? { answer: false };
+      waiting.last = outcome;
+      for (const { settle, isOver } of waiting.waiters) if (isOver || !isPassing(outcome)) settle(outcome);
     });
   }
 
@@ -176,6 +186,10 @@ export class SensorWaits<Question extends WaitedQuestion> {
 function isPassing(outcome: Outcome): boolean {
   if ("answer" in outcome) return !outcome.answer;
   return outcome.error instanceof Fault && outcome.error.code === "unavailable";
+}
+
+function newWaiting<Question>(question: Question): Waiting<Question> {
+  return { question, waiters: new Set(), last: undefined };
 }
 
 function newAccount<Question>(): AccountWaits<Question> {

@@ -7,7 +7,7 @@ import { noValue } from "../../engines/hive-thrift/partition-name.ts";
  */
 export type GivenValue = string | number | boolean | null;
 
-/** In the order in which they are likely. Undefined: nothing of that type is spelt so. */
+/** As the type is printed first, as it was given last. Undefined: nothing of that type is spelt so. */
 export function spellings(type: string, value: GivenValue): readonly string[] | undefined {
   if (value === null || value === "" || value === noValue) return [noValue];
   const given = String(value);
@@ -15,7 +15,7 @@ export function spellings(type: string, value: GivenValue): readonly string[] | 
   const [size, scale] = sizes.map((digits) => (digits === undefined ? undefined : Number(digits)));
   const printed = PRINTED[name];
   const typed = printed === undefined ? [] : printed(given.trim(), { size, scale });
-  return typed === undefined ? undefined : [...new Set([...typed, given])];
+  return typed === undefined ? undefined : [...new Set([...typed.filter((text) => text !== given), given])];
 }
 
 /** What a user is told of a type's values. */

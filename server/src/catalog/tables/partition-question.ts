@@ -28,8 +28,14 @@ export function fullNames(
   );
 }
 
-/** One value for each place, in every way. */
+/** Each would be a lookup of its own. */
+const MOST_CHOICES = 8;
+
+/** One value for each place, in every way; where those are many, the first of each and the last of each alone. */
 export function eachChoice(places: readonly (readonly string[])[]): string[][] {
+  if (places.reduce((product, { length }) => product * length, 1) > MOST_CHOICES) {
+    return [places.map((values) => values[0] ?? ""), places.map((values) => values.at(-1) ?? "")];
+  }
   return places.reduce<string[][]>(
     (all, values) => all.flatMap((before) => values.map((value) => [...before, value])),
     [[]],

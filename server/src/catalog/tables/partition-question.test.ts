@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { eachChoice, fullNames } from "./partition-question.ts";
+
+const keys = [{ name: "day" }, { name: "hour" }];
+
+test("a combination of all columns has a name for each way to spell it", () => {
+  expect(fullNames([["2026-01-31"], ["7", "07"]], keys)).toEqual(["day=2026-01-31/hour=7", "day=2026-01-31/hour=07"]);
+  expect(fullNames([["a/b"], [""]], keys)).toEqual(["day=a%2Fb/hour=__HIVE_DEFAULT_PARTITION__"]);
+  expect(fullNames([["2026-01-31"], undefined], keys)).toBeUndefined();
+});
+
+test("many columns do not have more ways than can be looked for", () => {
+  const both = ["7", "07"];
+  expect(eachChoice([both, both, both])).toHaveLength(8);
+  expect(eachChoice([both, both, both, both])).toEqual([
+    ["7", "7", "7", "7"],
+    ["07", "07", "07", "07"],
+  ]);
+  expect(eachChoice(Array.from({ length: 64 }, () => both))).toHaveLength(2);
+});
