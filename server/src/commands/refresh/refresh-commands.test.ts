@@ -45,7 +45,12 @@ describe.skipIf(sparkIsMissing)("a table refresh", { timeout: 90_000 }, () => {
     );
     const folder = join(storage(), "warehouse", name);
     const first = join(folder, "day=2026-11-15/city=here");
-    const copied = ["day=2026-11-15/city=a%2Fb", "DAY=2026-11-16/City=Köln", `day=2026-11-16/city=${NONE}`];
+    const copied = [
+      "day=2026-11-15/city=a%2Fb",
+      "day=2026-11-16/city=a:b",
+      "DAY=2026-11-16/City=Köln",
+      `day=2026-11-16/city=${NONE}`,
+    ];
     for (const path of copied) cpSync(first, join(folder, path), { recursive: true });
     mkdirSync(join(folder, "day=2026-11-17/city=empty"), { recursive: true });
     for (const odd of [
@@ -60,6 +65,7 @@ describe.skipIf(sparkIsMissing)("a table refresh", { timeout: 90_000 }, () => {
     const { id, added, log } = await refresh(spark.account, name);
     expect(added).toEqual({
       "day=2026-11-15/city=a%2Fb": `file:${folder}/day=2026-11-15/city=a%2Fb`,
+      "day=2026-11-16/city=a%3Ab": `file:${folder}/day=2026-11-16/city=a:b`,
       "day=2026-11-16/city=Köln": `file:${folder}/DAY=2026-11-16/City=Köln`,
       [`day=2026-11-16/city=${NONE}`]: `file:${folder}/day=2026-11-16/city=${NONE}`,
       "day=2026-11-17/city=empty": `file:${folder}/day=2026-11-17/city=empty`,
@@ -72,6 +78,7 @@ describe.skipIf(sparkIsMissing)("a table refresh", { timeout: 90_000 }, () => {
       "7\t2026-11-15\ta/b",
       "7\t2026-11-15\there",
       "7\t2026-11-16\tKöln",
+      "7\t2026-11-16\ta:b",
       "7\t2026-11-16\tNULL",
     ]);
 
@@ -82,7 +89,7 @@ describe.skipIf(sparkIsMissing)("a table refresh", { timeout: 90_000 }, () => {
     expect(log).toContain(`left alone: file:${folder}/city=x: day=value is expected there`);
     expect(log).toContain(`left alone: file:${folder}/day=2026-11-18/x: its name is not city=value`);
     expect(log).not.toContain("_temporary");
-    expect(log).toMatch(/5 partitions found, 4 added, 0 left because .*, 4 folders left alone; listing \d/);
+    expect(log).toMatch(/6 partitions found, 5 added, 0 left because .*, 4 folders left alone; listing \d/);
 
     const command = await spark.account.get(`/commands/${id}`);
     expect(command).toMatchObject({

@@ -71,9 +71,9 @@ export class RefreshRun implements LiveRun {
     else this.#end({ state: "never-began" });
   }
 
-  /** The next Headgate goes on with it. */
+  /** The next Headgate goes on with it; how this one ends nobody asks any more. */
   leave(): void {
-    this.#ending.abort();
+    this.#callOff(CANCELLED);
   }
 
   #callOff(why: Ended): void {

@@ -1,0 +1,89 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from "vitest";
+import { findSparkHome, SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { AccountClient } from "../../../test/support/given.ts";
+import { startNode, type NodeProcess } from "../../../test/support/node-process.ts";
+import { partitionsOf, refreshed } from "../../../test/support/refresh.ts";
+import { foundSparkAccount, SPARK_SETTINGS } from "../../../test/support/spark-server.ts";
+import { runSql } from "../../../test/support/spark.ts";
+import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
+import { storageFolder } from "../../accounts/account-storage.ts";
+import { newKey, writeKeys } from "../../lib/key-file.ts";
+
+const PATIENCE = { timeout: 120_000, interval: 20 };
+const email = "refresh@example.test";
+const DAYS = 200;
+const HOURS = 150;
+
+// Says so when it is left out: Java or Python is not on this machine.
+describe.skipIf(sparkIsMissing)("a table refresh", () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "headgate-refresh-"));
+  let database: TestDatabase;
+  let node: NodeProcess;
+  let founded: { accountId: number; token: string };
+
+  beforeAll(async () => {
+    chmodSync(dataDir, 0o711);
+    await findSparkHome(inject("postgres").cacheDir);
+    database = await cloneDatabase();
+    writeKeys(join(dataDir, "keys"), [newKey([])]);
+    founded = await foundSparkAccount(database.connection, email);
+    node = await start();
+  }, SET_UP_MS);
+
+  afterAll(async () => {
+    await node.stopEverything();
+    await database.drop();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  const start = (): Promise<NodeProcess> =>
+    startNode(dataDir, database.connection, { HEADGATE_CACHE_DIR: inject("postgres").cacheDir, ...SPARK_SETTINGS });
+  const client = (): AccountClient => new AccountClient(node.url, founded.token, founded.accountId, email);
+
+  async function tableOf(name: string): Promise<string[]> {
+    const folder = join(storageFolder(dataDir, founded.accountId), name);
+    await runSql(
+      client(),
+      `create table ${name} (v string, d int, h int) using csv partitioned by (d, h) location 'file:${folder}'`,
+    );
+    const names: string[] = [];
+    for (let d = 0; d < DAYS; d += 1) {
+      for (let h = 0; h < HOURS; h += 1) {
+        mkdirSync(join(folder, `d=${d}/h=${h}`), { recursive: true });
+        names.push(`d=${d}/h=${h}`);
+      }
+    }
+    return names.sort();
+  }
+
+  test.each(["crash", "stop"] as const)(
+    "goes on behind each %s of Headgate, and tells all that it has added, each once",
+    async (end) => {
+      const table = `survives_${end}`;
+      const names = await tableOf(table);
+      const { id } = await client().post("/commands", { template: "s3import", db_name: "default", hive_table: table });
+      const seen: number[] = [];
+      const moved = async (): Promise<void> => {
+        const { status, progress } = await client().get(`/commands/${id}`);
+        expect(status === "done" || progress > (seen.at(-1) ?? 0)).toBe(true);
+        seen.push(progress);
+      };
+      while (seen.length < 4 && seen.at(-1) !== 100) {
+        await vi.waitFor(moved, PATIENCE);
+        await node[end]();
+        node = await start();
+      }
+      expect(seen.length).toBeGreaterThan(1); // it was ended while it ran
+      const { added } = await refreshed(client(), id);
+      expect(Object.keys(added).sort()).toEqual(names);
+      const { results } = await client().get(`/commands/${id}/results`);
+      expect(results.split("\r\n")).toHaveLength(names.length + 1);
+      expect(Object.keys(await partitionsOf(client(), table)).sort()).toEqual(names);
+      const { attempts } = await client().get(`/commands/${id}/attempts`);
+      expect(attempts).toHaveLength(1);
+    },
+  );
+});
