@@ -37,7 +37,11 @@ async function addedBy(account: Client, id: number): Promise<Record<string, stri
 }
 
 /** `partition → location`, as the metastore knows them. */
-export async function partitionsOf(account: Client, table: string): Promise<Record<string, string>> {
-  const rows: { PART_NAME: string; LOCATION: string }[] = await account.get(`/hive/default/${table}/partitions`);
+export async function partitionsOf(
+  account: Client,
+  table: string,
+  schema = "default",
+): Promise<Record<string, string>> {
+  const rows: { PART_NAME: string; LOCATION: string }[] = await account.get(`/hive/${schema}/${table}/partitions`);
   return Object.fromEntries(rows.map((row) => [row.PART_NAME, row.LOCATION]));
 }

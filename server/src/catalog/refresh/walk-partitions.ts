@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { hadoopPath } from "../../engines/hive-tables/hadoop-path.ts";
 import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import { inPieces, openAhead } from "./open-ahead.ts";
@@ -55,7 +56,10 @@ async function* partitionsIn(
   { signal, withTimes, odd }: WalkOptions,
 ): AsyncGenerator<readonly PartitionFolder[]> {
   let piece: PartitionFolder[] = [];
+  let seen = 0;
   for await (const { kind, name, modifiedAt } of store.folder(folder.location, { signal, withTimes })) {
+    seen += 1;
+    if (seen % PIECE === 0) await nextTurn(); // a folder may be read all at once, and others have their work, too
     if (kind === "file") continue;
     const location = `${folder.location}/${name}`;
     const reading = readFolderName(name, column);

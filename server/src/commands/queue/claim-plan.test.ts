@@ -55,6 +55,11 @@ test("a cluster's commands keep their order", () => {
   expect(claims.map(({ candidate }) => candidate.id)).toEqual(queue.map(({ id }) => id));
 });
 
+test("what needs no memory runs on a node whose memory is taken, and more than that", () => {
+  expect(accountsOf([waiting(1)], { budgetMiB: 1000, usedMiB: 1200 }, 0)).toEqual([1]);
+  expect(accountsOf([waiting(1)], { budgetMiB: 1000, usedMiB: 1200 }, 1)).toEqual([]);
+});
+
 test("memory that is short keeps a command waiting and others running", () => {
   const large = waiting(1);
   const small = waiting(2);

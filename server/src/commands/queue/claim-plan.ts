@@ -65,7 +65,7 @@ export function planClaims(
     const fullMiB = typeof need === "number" ? need : need.memoryMiB;
     const isThere = sharedBy !== undefined && shared.has(sharedBy);
     const memoryMiB = isThere ? 0 : Math.min(fullMiB, room.budgetMiB);
-    if (usedMiB + memoryMiB > room.budgetMiB) {
+    if (memoryMiB > 0 && usedMiB + memoryMiB > room.budgetMiB) {
       if (shortOfMemory.length === 0) missingMiB = usedMiB + memoryMiB - room.budgetMiB;
       shortOfMemory.push(next.id);
       if (now.getTime() - next.dueAt.getTime() > PATIENCE_MS) return { claims, shortOfMemory, missingMiB };

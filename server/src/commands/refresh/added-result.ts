@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ResultColumn, SpooledResult } from "../../engines/arrow-result/spool-result.ts";
 import type { AddedPartition } from "./refresh-table.ts";
 
@@ -5,6 +6,8 @@ const COLUMNS: readonly ResultColumn[] = [
   { name: "partition", type: "string" },
   { name: "location", type: "string" },
 ];
+
+const ROWS_AT_ONCE = 1000;
 
 /** The result of a refresh: a table of what it has added. Kept and read as a query's. */
 export async function spoolAdded(
@@ -31,7 +34,12 @@ export async function spoolAdded(
   };
   try {
     await append([]); // it has columns, also where nothing was added
-    for await (const batch of batches) await append(batch);
+    for await (const batch of batches) {
+      for (let from = 0; from < batch.length; from += ROWS_AT_ONCE) {
+        await append(batch.slice(from, from + ROWS_AT_ONCE));
+        await nextTurn(); // making Arrow of them keeps everybody else waiting
+      }
+    }
     const result = await spool.finish(COLUMNS);
     isFinished = true;
     return result;

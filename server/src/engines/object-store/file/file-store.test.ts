@@ -2,12 +2,13 @@ import {
   chownSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
+  readdirSync,
   realpathSync,
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { execFileSync } from "node:child_process";
@@ -155,6 +156,14 @@ describe("a folder", () => {
     }
     expect(await Array.fromAsync(store.folder(at("fold")))).toEqual([]);
     expect((await Array.fromAsync(store.folder(`file://${root}`))).map(({ name }) => name)).toContain("folder");
+  });
+
+  test("tells the times of what is in it where they are wanted", async () => {
+    await store.put(at("times/a/b"), Buffer.from("x"));
+    const then = new Date("2026-01-31T12:00:00Z");
+    utimesSync(join(root, "times/a"), then, then);
+    const [entry] = await Array.fromAsync(store.folder(at("times"), { withTimes: true }));
+    expect(entry).toEqual({ kind: "folder", name: "a", uri: at("times/a"), modifiedAt: then });
   });
 
   test("outside of the root, or behind a link, is not read", async () => {
