@@ -108,6 +108,19 @@ describe("files of the account's own folder", () => {
   });
 });
 
+describe("when the server stops", () => {
+  const stopped = useServer();
+
+  test("whoever waits is told that nothing is there, at once", async () => {
+    const account = await stopped.account();
+    const files = [`file:${join(stopped.dataDir, "accounts", String(account.accountId), "storage", "none")}`];
+    const waiting = account.post(SENSOR, { files, wait_seconds: 300 }).reply();
+    expect(await account.post(SENSOR, { files, wait_seconds: 1 })).toEqual({ status: "false" });
+    await stopped.app.stop();
+    expect((await waiting).text).toBe('{"status":"false"}');
+  });
+});
+
 describe("files on S3", () => {
   const seaweedFs = useSeaweedFs();
   let bucket = "";
