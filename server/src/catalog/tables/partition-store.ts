@@ -22,8 +22,9 @@ export interface FoundTable {
 }
 
 /**
- * Every subquery with a limit is a lookup in an index, whatever the statistics say: a full name in the unique index of
- * PARTITIONS; a value in the index that `jvm/metastore` adds to PARTITION_KEY_VALS, whose hits are those of all tables.
+ * Subqueries with a limit, where joins would do, are looked up one by one and can be no scan of all partitions: a full
+ * name in the unique index of PARTITIONS; a value in the index that `jvm/metastore` adds to PARTITION_KEY_VALS, whose
+ * hits are those of all tables.
  */
 const ASK = `
   select (select coalesce(json_agg(json_build_array(k."PKEY_NAME", k."PKEY_TYPE") order by k."INTEGER_IDX"), '[]')
