@@ -19,6 +19,7 @@ export async function benchWaiters(headgate: BenchHeadgate): Promise<void> {
   const metastore = await openMetastore(headgate);
   try {
     const table = await seedPartitions(headgate, metastore, PARTITIONS);
+    await delay(20_000); // what made the table comes to rest
     const idle = await statements(metastore);
     console.log(`metastore's database, nobody waits: ${idle.toFixed(0)} statements a minute`);
     for (const [what, questions] of [

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
 import { HiveWriter, textStorage } from "../../../test/support/hive-writer.ts";
 import { startTestMetastore, type TestMetastore } from "../../../test/support/test-metastore.ts";
+import type { Queryable } from "../../db/database.ts";
 import { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
 import type { HiveTable } from "../../engines/hive-thrift/hive-structs.ts";
 import { partitionName } from "../../engines/hive-thrift/partition-name.ts";
@@ -206,6 +207,57 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
       keys.length === 2 ? [[["1"], ["a/b"]]] : new Fault("invalid", "of before");
     expect(await tables.hasPartitions([{ schema: "sales", table: "orders", combinations }])).toEqual([true]);
   });
+
+  it("by SQL reads no more of 5,000 partitions than it asks for, by any of the columns", async () => {
+    const connection = await pool.connect();
+    const query: Queryable["query"] = async (text, values = []) => (await connection.query(text, [...values])).rows;
+    const tables = new OwnTables({ query });
+    const read = async (): Promise<number> => {
+      const [row] = await query<{ rows: number }>(
+        `select sum(seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables
+          where relname in ('PARTITIONS', 'PARTITION_KEY_VALS')`,
+      );
+      return row?.rows ?? Number.NaN;
+    };
+    const asks: [PartitionCombination, boolean][] = [
+      [[["4711"], ["r1"]], true],
+      [[["4711"], ["r2"]], false],
+      [[["4711"], undefined], true],
+      [[["9999"], undefined], false],
+      [[undefined, ["r4711"]], true],
+      [[undefined, ["none"]], false],
+    ];
+    try {
+      await connection.query("begin");
+      await seedPartitions(query);
+      for (const [combination, expected] of asks) {
+        const before = await read();
+        const question = { schema: "sales", table: "orders", combinations: () => [combination] };
+        expect(await tables.hasPartitions([question])).toEqual([expected]);
+        expect((await read()) - before, JSON.stringify(combination)).toBeLessThan(20);
+      }
+    } finally {
+      await connection.query("rollback");
+      connection.release();
+    }
+  });
+
+  /** Every day has a region of its own, and one that all days have. */
+  async function seedPartitions(query: Queryable["query"]): Promise<void> {
+    const days = `generate_series(1, 5000) as day,
+      lateral (values (day * 10, 'r' || day), (day * 10 + 1, 'r1')) as each (id, region)`;
+    await query(
+      `insert into "PARTITIONS" ("PART_ID", "CREATE_TIME", "LAST_ACCESS_TIME", "PART_NAME", "TBL_ID")
+       select 1000000 + id, 0, 0, 'day=' || day || '/region=' || region, "TBL_ID"
+         from ${days}, "TBLS" where "TBL_NAME" = 'orders' and (id % 10 = 0 or day > 1)`,
+    );
+    await query(
+      `insert into "PARTITION_KEY_VALS" ("PART_ID", "PART_KEY_VAL", "INTEGER_IDX")
+       select 1000000 + id, value, place from ${days}, lateral (values (day::text, 0), (region, 1)) as v (value, place)
+        where id % 10 = 0 or day > 1`,
+    );
+    await query(`analyze "PARTITIONS", "PARTITION_KEY_VALS"`);
+  }
 
   it("by SQL looks values up in an index", async () => {
     const { rows } = await pool.query(`select indexdef from pg_indexes where tablename = 'PARTITION_KEY_VALS'`);
