@@ -1,3 +1,4 @@
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -5,7 +6,9 @@ import { SET_UP_MS, sparkIsMissing } from "../../test/support/connect-server.ts"
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { HiveWriter, textStorage } from "../../test/support/hive-writer.ts";
 import { openToAll, type OpenMetastore } from "../../test/support/open-metastore.ts";
+import { partitionsOf, refresh } from "../../test/support/refresh.ts";
 import { startTestMetastore, type TestMetastore } from "../../test/support/test-metastore.ts";
+import { storageFolder } from "../accounts/account-storage.ts";
 import { HiveClient } from "../engines/hive-thrift/hive-client.ts";
 import { Secret } from "../lib/secret.ts";
 
@@ -84,6 +87,39 @@ describe.skipIf(sparkIsMissing)("an account with a metastore of its own", () => 
     await ask("yesterday").refused(422, /^columns\[0\].values\[0\] must be a date/);
     const nothing = { schema: "sales", table: "nothing", columns: [{ column: "day", values: [1] }] };
     await account.post("/partition_sensor", nothing).refused(422, /^Table can't be found in metastore$/);
+  });
+
+  test("has them refreshed: what lies in a table's folder is known to the metastore afterwards", async () => {
+    const folder = join(storageFolder(given.dataDir, account.accountId), "clicks");
+    await writer.createTable({
+      dbName: "sales",
+      tableName: "clicks",
+      sd: { ...textStorage([{ name: "id", type: "bigint" }]), location: `file:${folder}` },
+      partitionKeys: [
+        { name: "day", type: "date" },
+        { name: "city", type: "string" },
+      ],
+      parameters: new Map(),
+      tableType: "EXTERNAL_TABLE",
+    });
+    for (const path of ["day=2026-11-15/city=a%2Fb", "DAY=2026-11-16/city=x", "day=never/city=x"]) {
+      mkdirSync(join(folder, path), { recursive: true });
+    }
+    const { added, log } = await refresh(account, "clicks", { db_name: "sales" });
+    expect(added).toEqual({
+      "day=2026-11-15/city=a%2Fb": `file:${folder}/day=2026-11-15/city=a%2Fb`,
+      "day=2026-11-16/city=x": `file:${folder}/DAY=2026-11-16/city=x`,
+    });
+    expect(log).toContain(`left alone: file:${folder}/day=never: its value is no date`);
+    expect(await partitionsOf(account, "clicks", "sales")).toEqual(added);
+    expect((await refresh(account, "clicks", { db_name: "sales" })).added).toEqual({});
+  });
+
+  test("hears in the log of a refresh that it does not answer", async () => {
+    const other = await given.account();
+    await other.put("/api/v2/accounts", { account: { metastore_uri: "thrift://127.0.0.1:9" } });
+    const { log } = await refresh(other, "any", {}, "error");
+    expect(log).toContain("The Hive metastore at 127.0.0.1:9 cannot be reached");
   });
 
   test("hears that it does not answer, and sees its own again when it gives the address up", async () => {

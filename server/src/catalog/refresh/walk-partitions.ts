@@ -28,7 +28,7 @@ export interface WalkOptions {
 const FOLDERS_AT_ONCE = 16;
 const PIECE = 1000;
 /** As many are compared and added at a time. */
-const BATCH = 5000;
+const BATCH = 2500;
 
 /**
  * The partitions that a table's folders say there are, level by level, as they are found. What is held does not grow with

@@ -18,11 +18,12 @@ export class LineLog {
 
   async say(...lines: readonly string[]): Promise<void> {
     let bytes = (this.#bytes ??= await sizeOf(this.#path));
+    const time = timeNow();
     const written: string[] = [];
     for (const line of lines) {
       if (this.#isCut) break;
       this.#isCut = bytes >= this.#limitBytes;
-      const text = stamped(this.#isCut ? `the log has reached its limit of ${this.#limitBytes} bytes` : line);
+      const text = `${time} ${this.#isCut ? `the log has reached its limit of ${this.#limitBytes} bytes` : line}\n`;
       bytes += Buffer.byteLength(text);
       written.push(text);
     }
@@ -32,7 +33,8 @@ export class LineLog {
   /** Why it failed: this is never left out. */
   async explain(text: string): Promise<void> {
     const bytes = Buffer.from(text);
-    await this.#write(stamped(bytes.length <= REASON_BYTES ? text : `${bytes.subarray(0, REASON_BYTES).toString()} …`));
+    const reason = bytes.length <= REASON_BYTES ? text : `${bytes.subarray(0, REASON_BYTES).toString()} …`;
+    await this.#write(`${timeNow()} ${reason}\n`);
   }
 
   /** Best effort: a full disk is no reason to lose the run. */
@@ -43,6 +45,6 @@ export class LineLog {
   }
 }
 
-function stamped(text: string): string {
-  return `${new Date().toISOString().slice(0, 19).replace("T", " ")} ${text}\n`;
+function timeNow(): string {
+  return new Date().toISOString().slice(0, 19).replace("T", " ");
 }

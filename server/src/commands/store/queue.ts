@@ -8,7 +8,7 @@ import type { RunnableCommand } from "../queue/executor.ts";
  * |---|---|---|---|---|
  * | waiting | – | – | waits for its turn from `due_at` on | claim, cancel |
  * | running | node | – | is claimed; nothing was spawned | markSpawned, release, settle |
- * | running | node | set | was spawned: it runs, has ended, or is lost | settle |
+ * | running | node | set | was spawned: it runs, has ended, or is lost | settle, release of what may be begun twice |
  * | running | – | – | waits again: for its next attempt, or because its node let go of it unspawned | claim, cancel |
  * | cancelling | node | any | is being ended by its node | settle, release (both: cancelled) |
  * | done, error, cancelled | – | – | has ended | never |
