@@ -1,6 +1,6 @@
 import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import type { AccountTables } from "../tables/account-tables.ts";
-import { openRefreshed } from "./refreshed-table.ts";
+import { metastoreFailure, openRefreshed } from "./refreshed-table.ts";
 import { refreshTable, type RefreshJournal, type RefreshReport } from "./refresh-table.ts";
 import type { OpenTablePartitions } from "./table-partitions.ts";
 
@@ -45,6 +45,8 @@ export function accountRefresh({ accountTables, storage, openTablePartitions }: 
       const table = openRefreshed(await catalog.table(request.schema, request.table), request, opened);
       const partitions = await openTablePartitions(accountId, table);
       await refreshTable({ table, store: opened.store, partitions, journal, report, stableMinutes, signal });
+    } catch (error) {
+      throw metastoreFailure(error);
     } finally {
       await opened.store.close();
     }

@@ -122,6 +122,25 @@ describe.skipIf(sparkIsMissing)("a table refresh", { timeout: 90_000 }, () => {
     expect((await refreshed(spark.account, rerun.id)).added).toEqual({ "n=2": `file:${folder}/n=2` });
   });
 
+  test("of a managed table of Hive's, whose rows are text, lets Spark read them", async () => {
+    const name = newName();
+    const columns = "row format delimited fields terminated by ',' stored as textfile";
+    await runSql(spark.account, `create table ${name} (v string, w int) partitioned by (Day date) ${columns}`);
+    const folder = join(storage(), "warehouse", name);
+    for (const day of ["2026-11-15", "2026-11-16"]) {
+      mkdirSync(join(folder, `day=${day}`));
+      writeFileSync(join(folder, `day=${day}`, "rows"), "a,1\nb,2\n");
+    }
+    expect(Object.keys((await refresh(spark.account, name)).added).sort()).toEqual([
+      "day=2026-11-15",
+      "day=2026-11-16",
+    ]);
+    expect(await rows(`select day, v, w from ${name} where day = date'2026-11-16' order by v`)).toEqual([
+      "2026-11-16\ta\t1",
+      "2026-11-16\tb\t2",
+    ]);
+  });
+
   test("never drops a partition whose folder is gone", async () => {
     const { name, folder } = await textTable();
     await runSql(spark.account, `alter table ${name} add partition (n = 5) location 'file:${folder}/elsewhere'`);
