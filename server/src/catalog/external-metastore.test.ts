@@ -10,6 +10,7 @@ import { partitionsOf, refresh } from "../../test/support/refresh.ts";
 import { startTestMetastore, type TestMetastore } from "../../test/support/test-metastore.ts";
 import { storageFolder } from "../accounts/account-storage.ts";
 import { HiveClient } from "../engines/hive-thrift/hive-client.ts";
+import { insertMetastore } from "./metastores/store/metastore.ts";
 import { Secret } from "../lib/secret.ts";
 
 // Says so when it is left out: Java or Python is not on this machine.
@@ -120,6 +121,26 @@ describe.skipIf(sparkIsMissing)("an account with a metastore of its own", () => 
     await other.put("/api/v2/accounts", { account: { metastore_uri: "thrift://127.0.0.1:9" } });
     const { log } = await refresh(other, "any", {}, "error");
     expect(log).toContain("The Hive metastore at 127.0.0.1:9 cannot be reached");
+  });
+
+  test("is asked there from the moment it brings it, whatever it had before", async () => {
+    const other = await given.account();
+    const sealed = { password: Buffer.from("x"), secret: Buffer.from("x") };
+    await insertMetastore(given.app.services.db.system, other.accountId, sealed);
+    const ask = () =>
+      other.post("/partition_sensor", {
+        schema: "sales",
+        table: "orders",
+        columns: [{ column: "day", values: ["1999-01-01"] }],
+      });
+    const toOurs = async (): Promise<void> => {
+      for (let time = 0; time < 2; time += 1) await ask().refused(422, /^Table can't be found in metastore$/);
+    };
+    await toOurs();
+    await other.put("/api/v2/accounts", { account: { metastore_uri: open.uri } });
+    for (let time = 0; time < 2; time += 1) expect(await ask()).toEqual({ status: "false" });
+    await other.put("/api/v2/accounts", { account: { metastore_uri: "" } });
+    await toOurs();
   });
 
   test("hears that it does not answer, and sees its own again when it gives the address up", async () => {

@@ -8,7 +8,6 @@ export async function lookForPartitions(
   accountId: number,
   questions: readonly PartitionQuestion[],
 ): Promise<(boolean | Fault)[]> {
-  const tables = await accountTables.of(accountId);
-  const answers = await tables.hasPartitions(questions);
+  const answers = await accountTables.hasPartitions(accountId, questions);
   return answers.map((answer) => answer ?? new Fault("invalid", "Table can't be found in metastore"));
 }

@@ -8,6 +8,7 @@ import type { KnownKeys } from "./ask-own-partitions.ts";
 import type { ExternalMetastores } from "./external-metastores.ts";
 import { NO_TABLES } from "./no-tables.ts";
 import { OwnTables } from "./own-tables.ts";
+import type { PartitionAnswer, PartitionQuestion } from "./partition-question.ts";
 import type { TableCatalog } from "./table-catalog.ts";
 
 export interface WithAccountTables {
@@ -21,12 +22,15 @@ export interface AccountTablesOptions {
 }
 
 const KEYS_REMEMBERED = 2000;
+const ACCOUNTS_REMEMBERED = 2000;
 
 /** Finds where an account's tables are known. Nothing of Java is started for it. */
 export class AccountTables {
   readonly #options: AccountTablesOptions;
   /** What tables are partitioned by, by account and name. */
   readonly #keys = new LRUCache<string, readonly TableColumn[]>({ max: KEYS_REMEMBERED });
+  /** Accounts whose tables were in a metastore of ours when somebody last asked. */
+  readonly #ours = new LRUCache<number, true>({ max: ACCOUNTS_REMEMBERED });
 
   constructor(options: AccountTablesOptions) {
     this.#options = options;
@@ -36,12 +40,28 @@ export class AccountTables {
     const { system, externals } = this.#options;
     const catalog = await findCatalog(system, accountId);
     if (catalog === undefined) throw notFound();
-    if (catalog.externalUri === null) return catalog.sealed === null ? NO_TABLES : this.#own(accountId);
+    if (catalog.externalUri === null && catalog.sealed !== null) {
+      this.#ours.set(accountId, true);
+      return this.#own(accountId);
+    }
+    this.#ours.delete(accountId);
+    if (catalog.externalUri === null) return NO_TABLES;
     const [client, { ExternalTables }] = await Promise.all([
       externals.of(accountId, catalog.externalUri),
       import("./external-tables.ts"),
     ]);
     return new ExternalTables(client);
+  }
+
+  /**
+   * The same as asking those tables, in one round trip less: where they were ours the last time, they are asked while it
+   * is found out whether they still are.
+   */
+  async hasPartitions(accountId: number, questions: readonly PartitionQuestion[]): Promise<PartitionAnswer[]> {
+    const early = this.#ours.has(accountId) ? this.#own(accountId).hasPartitions(questions) : undefined;
+    early?.catch(() => undefined); // told below, if it is of use at all
+    const tables = await this.of(accountId);
+    return early !== undefined && tables instanceof OwnTables ? early : tables.hasPartitions(questions);
   }
 
   #own(accountId: number): OwnTables {
