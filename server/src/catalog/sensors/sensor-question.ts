@@ -13,7 +13,13 @@ export interface GivenColumn {
 interface AskedColumn {
   readonly name: string;
   readonly field: string;
-  readonly values: readonly GivenValue[];
+  readonly values: readonly AskedValue[];
+}
+
+interface AskedValue {
+  readonly value: GivenValue;
+  /** Its place as it was given; equal ones count once. */
+  readonly at: number;
 }
 
 const MOST_COMBINATIONS = 1000;
@@ -28,7 +34,10 @@ export interface SensorQuestion extends PartitionQuestion {
 export function sensorQuestion(schema: string, table: string, given: readonly GivenColumn[]): SensorQuestion {
   const columns = given.map(({ column, values }, at): AskedColumn => {
     const field = `columns[${at}]`;
-    const unlike = new Map(givenValues(`${field}.values`, values).map((value) => [String(value ?? ""), value]));
+    const unlike = new Map<string, AskedValue>();
+    givenValues(`${field}.values`, values).forEach((value, place) => {
+      if (!unlike.has(textOf(value))) unlike.set(textOf(value), { value, at: place });
+    });
     return { name: column.toLowerCase(), field, values: [...unlike.values()] };
   });
   const twice = columns.find(({ name }, at) => columns.findIndex((other) => other.name === name) < at);
@@ -37,7 +46,7 @@ export function sensorQuestion(schema: string, table: string, given: readonly Gi
   if (size > MOST_COMBINATIONS)
     throw invalid("columns", `must have at most ${MOST_COMBINATIONS} combinations of values`);
   const inOrder = columns.toSorted((one, other) => (one.name < other.name ? -1 : 1));
-  const asked = inOrder.map(({ name, values }) => [name, values.map((value) => String(value ?? "")).toSorted()]);
+  const asked = inOrder.map(({ name, values }) => [name, values.map(({ value }) => textOf(value)).toSorted()]);
   return {
     schema: schema.toLowerCase(),
     table: table.toLowerCase(),
@@ -45,6 +54,10 @@ export function sensorQuestion(schema: string, table: string, given: readonly Gi
     size,
     combinations: (keys) => refusalOr(() => combinations(columns, keys)),
   };
+}
+
+function textOf(value: GivenValue): string {
+  return String(value ?? "");
 }
 
 function refusalOr<T>(work: () => T): T | Fault {
@@ -65,7 +78,7 @@ function combinations(columns: readonly AskedColumn[], keys: readonly TableColum
   }
   const choices = keys.map((key) => {
     const asked = columns.find(({ name }) => name === key.name.toLowerCase());
-    return asked === undefined ? [undefined] : asked.values.map((_, at) => spellingsOf(asked, at, key.type));
+    return asked === undefined ? [undefined] : asked.values.map((value) => spellingsOf(asked, value, key.type));
   });
   return choices.reduce<PartitionCombination[]>(
     (all, some) => all.flatMap((before) => some.map((each) => [...before, each])),
@@ -73,8 +86,8 @@ function combinations(columns: readonly AskedColumn[], keys: readonly TableColum
   );
 }
 
-function spellingsOf({ name, field, values }: AskedColumn, at: number, type: string): readonly string[] {
-  const found = spellings(type, values[at] ?? null);
+function spellingsOf({ name, field }: AskedColumn, { value, at }: AskedValue, type: string): readonly string[] {
+  const found = spellings(type, value);
   if (found === undefined) {
     throw invalid(`${field}.values[${at}]`, `must be ${exampleOf(type)}: ${name} is of type ${type}`);
   }

@@ -13,7 +13,7 @@ export function spellings(type: string, value: GivenValue): readonly string[] | 
   const given = String(value);
   const [, name = "", ...sizes] = /^(\w+)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?/.exec(type.toLowerCase()) ?? [];
   const [size, scale] = sizes.map((digits) => (digits === undefined ? undefined : Number(digits)));
-  const printed = PRINTED[name];
+  const printed = PRINTED.get(name);
   const typed = printed === undefined ? [] : printed(given.trim(), { size, scale });
   return typed === undefined ? undefined : [...new Set([...typed.filter((text) => text !== given), given])];
 }
@@ -30,20 +30,25 @@ interface Sizes {
 
 type Print = (given: string, sizes: Sizes) => readonly string[] | undefined;
 
-const PRINTED: Readonly<Record<string, Print>> = {
-  tinyint: wholeNumber,
-  smallint: wholeNumber,
-  int: wholeNumber,
-  integer: wholeNumber,
-  bigint: wholeNumber,
-  date,
-  timestamp,
-  boolean,
-  decimal,
-  float: floating,
-  double: floating,
-  char: (given, { size = 0 }) => [given.padEnd(size), given.trimEnd()],
-};
+/** A map: the names of types are the table's, `constructor` among them. */
+const PRINTED: ReadonlyMap<string, Print> = new Map<string, Print>([
+  ["tinyint", wholeNumber],
+  ["smallint", wholeNumber],
+  ["int", wholeNumber],
+  ["integer", wholeNumber],
+  ["bigint", wholeNumber],
+  ["date", date],
+  ["timestamp", timestamp],
+  ["boolean", boolean],
+  ["decimal", decimal],
+  ["float", floating],
+  ["double", floating],
+  ["char", char],
+]);
+
+/** Hive's own limits. A table may claim more, and is no reason to make texts of that size. */
+const LONGEST_CHAR = 255;
+const LARGEST_SCALE = 38;
 
 const EXAMPLES: readonly (readonly [RegExp, string])[] = [
   [/int/i, "a whole number"],
@@ -82,20 +87,29 @@ function boolean(given: string): readonly string[] | undefined {
   return word === undefined ? undefined : [word];
 }
 
+function char(given: string, { size = 0 }: Sizes): readonly string[] {
+  return size > LONGEST_CHAR ? [] : [given.padEnd(size), given.trimEnd()];
+}
+
 /** Spark prints all digits of the scale, Hive none that are zeros at the end. */
 function decimal(given: string, { scale = 0 }: Sizes): readonly string[] | undefined {
-  const [, sign, whole = "", fraction = ""] = /^([+-]?)0*(\d{1,40})(?:\.(\d{0,40}))?$/.exec(given) ?? [];
-  if (whole === "") return undefined;
+  const [all, sign, leading, fraction = ""] = /^([+-]?)(?=\.?\d)0*(\d{0,40})(?:\.(\d{0,40}))?$/.exec(given) ?? [];
+  if (all === undefined) return undefined;
+  if (scale > LARGEST_SCALE) return [];
+  const whole = leading === undefined || leading === "" ? "0" : leading;
   const digits = fraction.replace(/0+$/, "");
   const minus = sign === "-" && /[1-9]/.test(whole + digits) ? "-" : "";
   const withPoint = (behind: string): string => `${minus}${whole}${behind === "" ? "" : `.${behind}`}`;
   return [withPoint(digits.padEnd(scale, "0")), withPoint(digits)];
 }
 
+const FLOATING = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
+
 /** As Java prints them: with a point always, and from ten million on with an exponent. */
 function floating(given: string): readonly string[] | undefined {
-  const number = Number(given);
-  if (!Number.isFinite(number)) return /^(NaN|[+-]?Infinity)$/.test(given) ? [] : undefined;
+  if (/^(NaN|[+-]?Infinity)$/.test(given)) return [];
+  const number = FLOATING.test(given) ? Number(given) : Number.NaN;
+  if (!Number.isFinite(number)) return undefined;
   const size = Math.abs(number);
   if (size === 0 || (size >= 1e-3 && size < 1e7)) return [withFraction(String(number))];
   const [mantissa = "", exponent = ""] = number.toExponential().split("e");

@@ -6,6 +6,8 @@ const key: TableColumn = { name: "dt", type: "date", comment: null };
 
 const schemaOf = (...fields: object[]): string => JSON.stringify({ type: "struct", fields });
 const field = (name: string, type: unknown, metadata: object = {}) => ({ name, type, nullable: true, metadata });
+const nested = (depth: number): string =>
+  `${'{"type":"array","elementType":'.repeat(depth)}"integer"${"}".repeat(depth)}`;
 const read = (parameters: Record<string, string>) =>
   tableColumns({ columns: [hive], partitionKeys: [key], parameters: new Map(Object.entries(parameters)) });
 
@@ -45,6 +47,12 @@ test("types are named as in SQL, at any depth", () => {
   expect(read({ "spark.sql.sources.schema": schema })[0]?.comment).toBe("the key");
 });
 
+test("a type may be as deep as anybody makes them", () => {
+  const schema = `{"fields":[{"name":"a","type":${nested(100)}}]}`;
+  const [column] = read({ "spark.sql.sources.schema": schema });
+  expect(column?.type).toBe(`${"array<".repeat(100)}int${">".repeat(100)}`);
+});
+
 test("a schema in parts is put together in their order", () => {
   const schema = schemaOf(...Array.from({ length: 30 }, (_, index) => field(`c${index}`, "integer")));
   const parts = schema.match(/.{1,100}/gs) ?? [];
@@ -57,6 +65,7 @@ test.each([
   ["no JSON", { "spark.sql.sources.schema": "{" }],
   ["no struct", { "spark.sql.sources.schema": '"integer"' }],
   ["an unknown type", { "spark.sql.sources.schema": schemaOf(field("a", { type: "cube" })) }],
+  ["a type too deep", { "spark.sql.sources.schema": `{"fields":[{"name":"a","type":${nested(20_000)}}]}` }],
   ["a part that is missing", { "spark.sql.sources.schema.numParts": "2", "spark.sql.sources.schema.part.0": "{}" }],
   ["a count that is none", { "spark.sql.sources.schema.numParts": "1e9" }],
 ])("%s: Hive's columns are told", (_, parameters) => {

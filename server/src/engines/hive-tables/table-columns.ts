@@ -34,7 +34,7 @@ export function sparkColumns(parameters: ReadonlyMap<string, string>): TableColu
   try {
     const schema: unknown = JSON.parse(text);
     if (!isRecord(schema) || !Array.isArray(schema["fields"])) return undefined;
-    return schema["fields"].map(sparkColumn);
+    return schema["fields"].map((field) => sparkColumn(field, 0));
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof UnknownType) return undefined;
     throw error;
@@ -52,13 +52,16 @@ function schemaText(parameters: ReadonlyMap<string, string>): string | undefined
 
 class UnknownType extends Error {}
 
-function sparkColumn(field: unknown): TableColumn {
+/** Spark itself reads a type by recursion, so no table of its has one as deep. */
+const DEEPEST_TYPE = 200;
+
+function sparkColumn(field: unknown, depth: number): TableColumn {
   if (!isRecord(field) || typeof field["name"] !== "string") throw new UnknownType();
   const metadata = isRecord(field["metadata"]) ? field["metadata"] : {};
   const { [TRUE_TYPE]: told, comment } = metadata;
   return {
     name: field["name"],
-    type: typeof told === "string" ? told : typeText(field["type"]),
+    type: typeof told === "string" ? told : typeText(field["type"], depth),
     comment: typeof comment === "string" ? comment : null,
   };
 }
@@ -73,23 +76,24 @@ const SQL_NAMES = new Map([
   ["null", "void"],
 ]);
 
-function typeText(type: unknown): string {
+function typeText(type: unknown, depth: number): string {
   if (typeof type === "string") return SQL_NAMES.get(type) ?? type;
-  if (!isRecord(type)) throw new UnknownType();
+  if (!isRecord(type) || depth === DEEPEST_TYPE) throw new UnknownType();
+  const inner = (of: unknown): string => typeText(of, depth + 1);
   switch (type["type"]) {
     case "array":
-      return `array<${typeText(type["elementType"])}>`;
+      return `array<${inner(type["elementType"])}>`;
     case "map":
-      return `map<${typeText(type["keyType"])},${typeText(type["valueType"])}>`;
+      return `map<${inner(type["keyType"])},${inner(type["valueType"])}>`;
     case "struct": {
       if (!Array.isArray(type["fields"])) throw new UnknownType();
       return `struct<${type["fields"]
-        .map(sparkColumn)
+        .map((field) => sparkColumn(field, depth + 1))
         .map(({ name, type: of }) => `${name}:${of}`)
         .join(",")}>`;
     }
     case "udt":
-      return typeText(type["sqlType"] ?? "void");
+      return inner(type["sqlType"] ?? "void");
     default:
       throw new UnknownType();
   }
