@@ -100,6 +100,37 @@ test("nobody is told anything before somebody has looked", async () => {
   await expect(waiting).rejects.toThrow("no such table");
 });
 
+test("what came before somebody asked is not told as missing, whoever waits for the same already", async () => {
+  const { found, looks, waits } = world({}, LONG_MS);
+  const first = waits.wait(1, ask("a"), LONG_MS, never);
+  await vi.waitFor(() => expect(looks).toHaveLength(1));
+  found.set("a", true);
+  expect(await waits.wait(1, ask("a"), 30, never)).toBe(true);
+  expect(await first).toBe(true);
+  expect(looks).toHaveLength(2);
+});
+
+test("a look that had begun when somebody asked is none for them, whatever it finds", async () => {
+  const looks: PromiseWithResolvers<(boolean | Fault)[]>[] = [];
+  const waits = new SensorWaits<WaitedQuestion>({
+    everyMs: LONG_MS,
+    look() {
+      const look = Promise.withResolvers<(boolean | Fault)[]>();
+      looks.push(look);
+      return look.promise;
+    },
+  });
+  const first = waits.wait(1, ask("a"), LONG_MS, never);
+  first.catch(() => undefined);
+  await vi.waitFor(() => expect(looks).toHaveLength(1));
+  const second = waits.wait(1, ask("a"), 1, never);
+  looks[0]?.resolve([new Fault("invalid", "no such table")]);
+  await expect(first).rejects.toThrow("no such table");
+  await vi.waitFor(() => expect(looks).toHaveLength(2));
+  looks[1]?.resolve([false]);
+  expect(await second).toBe(false);
+});
+
 test("there is a place for so many", async () => {
   const { found, waits } = world({ perAccount: 2, perNode: 3, lookups: 10 });
   const refused = { code: "rate-limited", retryAfterSeconds: 30 };

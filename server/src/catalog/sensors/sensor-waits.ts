@@ -10,6 +10,9 @@ import { Fault } from "../../lib/fault.ts";
  * | false | waits on, and is told when the time is over |
  * | a fault of the question | is refused |
  * | a store that is away | waits on; is told of it when the time is over and it has not come back |
+ *
+ * Nobody is told what was seen before they asked: a look counts for those who had come when it began, and whoever has
+ * had none when the time is over gets one then.
  */
 export interface WaitedQuestion {
   /** The same for the same question. */
@@ -46,20 +49,24 @@ type Outcome = { readonly answer: boolean } | { readonly error: Error };
 interface Waiting<Question> {
   readonly question: Question;
   readonly waiters: Set<Waiter>;
-  /** Of the last look. Undefined: nobody has looked yet. */
-  last: Outcome | undefined;
+  /** How many have begun; each has its number. */
+  looks: number;
+  /** The latest that has come to its end. */
+  last: { readonly look: number; readonly outcome: Outcome } | undefined;
 }
 
 interface Waiter {
   readonly settle: (outcome: Outcome) => void;
+  /** The looks that had begun when it came: what they find may have been before. */
+  readonly looksBefore: number;
   /** Nothing is told without a look, however long that takes. */
   isOver: boolean;
 }
 
 interface AccountWaits<Question> {
   readonly questions: Map<string, Waiting<Question>>;
-  /** Not looked for yet. */
-  fresh: Waiting<Question>[];
+  /** To be looked for at once. */
+  fresh: Set<Waiting<Question>>;
   waiters: number;
   firstLook: NodeJS.Timeout | undefined;
   nextLook: NodeJS.Timeout | undefined;
@@ -86,8 +93,7 @@ export class SensorWaits<Question extends WaitedQuestion> {
     this.#accounts.set(accountId, account);
     if (!account.questions.has(question.key)) {
       account.questions.set(question.key, waiting);
-      account.fresh.push(waiting);
-      account.firstLook ??= setTimeout(() => void this.#firstLook(accountId, account), FIRST_LOOK_MS);
+      this.#lookSoon(accountId, account, waiting);
     }
     return new Promise((resolve, reject) => {
       const settle = (outcome: Outcome): void => {
@@ -97,11 +103,13 @@ export class SensorWaits<Question extends WaitedQuestion> {
         if ("error" in outcome) reject(outcome.error);
         else resolve(outcome.answer);
       };
-      const waiter = { settle, isOver: false };
+      const waiter: Waiter = { settle, looksBefore: waiting.looks, isOver: false };
       const giveUp = (): void => settle({ answer: false });
       const limit = setTimeout(() => {
         waiter.isOver = true;
-        if (waiting.last !== undefined) settle(waiting.last);
+        const { last, looks } = waiting;
+        if (last !== undefined && last.look > waiter.looksBefore) settle(last.outcome);
+        else if (looks === waiter.looksBefore) this.#lookSoon(accountId, account, waiting);
       }, waitMs);
       waiting.waiters.add(waiter);
       account.waiters += 1;
@@ -137,11 +145,16 @@ export class SensorWaits<Question extends WaitedQuestion> {
     this.#accounts.delete(accountId);
   }
 
+  #lookSoon(accountId: number, account: AccountWaits<Question>, waiting: Waiting<Question>): void {
+    account.fresh.add(waiting);
+    account.firstLook ??= setTimeout(() => void this.#firstLook(accountId, account), FIRST_LOOK_MS);
+  }
+
   async #firstLook(accountId: number, account: AccountWaits<Question>): Promise<void> {
     const { fresh } = account;
-    account.fresh = [];
+    account.fresh = new Set();
     account.firstLook = undefined;
-    await this.#lookFor(accountId, fresh);
+    await this.#lookFor(accountId, [...fresh]);
     this.#lookLater(accountId, account);
   }
 
@@ -158,17 +171,17 @@ export class SensorWaits<Question extends WaitedQuestion> {
   }
 
   async #lookFor(accountId: number, some: readonly Waiting<Question>[]): Promise<void> {
-    const asked = some.filter(({ waiters }) => waiters.size > 0);
-    if (asked.length === 0) return;
+    const begun = some.flatMap((waiting) => {
+      if (waiting.waiters.size === 0) return [];
+      waiting.looks += 1;
+      return [{ waiting, look: waiting.looks }];
+    });
+    if (begun.length === 0) return;
     const outcomes = await this.#outcomes(
       accountId,
-      asked.map(({ question }) => question),
+      begun.map(({ waiting }) => waiting.question),
     );
-    asked.forEach((waiting, at) => {
-      const outcome = outcomes[at] ?? { answer: false };
-      waiting.last = outcome;
-      for (const { settle, isOver } of waiting.waiters) if (isOver || !isPassing(outcome)) settle(outcome);
-    });
+    begun.forEach(({ waiting, look }, at) => tell(waiting, look, outcomes[at] ?? { answer: false }));
   }
 
   async #outcomes(accountId: number, questions: readonly Question[]): Promise<Outcome[]> {
@@ -182,6 +195,15 @@ export class SensorWaits<Question extends WaitedQuestion> {
   }
 }
 
+/** Good news is told to everybody; anything else to those who had come when the look began. */
+function tell<Question>(waiting: Waiting<Question>, look: number, outcome: Outcome): void {
+  if (look > (waiting.last?.look ?? 0)) waiting.last = { look, outcome };
+  const isTrue = "answer" in outcome && outcome.answer;
+  for (const { settle, looksBefore, isOver } of waiting.waiters) {
+    if (isTrue || (look > looksBefore && (isOver || !isPassing(outcome)))) settle(outcome);
+  }
+}
+
 /** It may be another one with the next look. */
 function isPassing(outcome: Outcome): boolean {
   if ("answer" in outcome) return !outcome.answer;
@@ -189,9 +211,9 @@ function isPassing(outcome: Outcome): boolean {
 }
 
 function newWaiting<Question>(question: Question): Waiting<Question> {
-  return { question, waiters: new Set(), last: undefined };
+  return { question, waiters: new Set(), looks: 0, last: undefined };
 }
 
 function newAccount<Question>(): AccountWaits<Question> {
-  return { questions: new Map(), fresh: [], waiters: 0, firstLook: undefined, nextLook: undefined };
+  return { questions: new Map(), fresh: new Set(), waiters: 0, firstLook: undefined, nextLook: undefined };
 }
