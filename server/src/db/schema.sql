@@ -172,7 +172,8 @@ create table command (
   heartbeat_at timestamp with time zone,
   memory_mib integer default 0 not null,
   result_bytes bigint,
-  log_bytes bigint
+  log_bytes bigint,
+  needs_cluster boolean default true not null
 );
 
 create table command_attempt (
@@ -570,3 +571,4 @@ grant delete, insert, select, update on table membership to headgate_account;
 grant select on table node to headgate_account;
 grant delete, insert, select, update on table whitelisted_ip to headgate_account;
 grant update (cause) on table command_attempt to headgate_account;
+grant update (ended_at) on table command_attempt to headgate_account;

@@ -16,17 +16,19 @@ export async function hasUnfinished(reader: Queryable, clusterId: number): Promi
   return row?.there ?? false;
 }
 
+/** Of those that need it. */
 export async function countRunning(reader: Queryable, clusterId: number): Promise<number> {
   const [row] = await reader.query<{ commands: number }>(
     `select count(*) as commands from command
-      where account_id = current_account_id() and status in ('running', 'cancelling') and cluster_id = $1`,
+      where account_id = current_account_id() and status in ('running', 'cancelling') and cluster_id = $1
+        and needs_cluster`,
     [clusterId],
   );
   return row?.commands ?? 0;
 }
 
 /**
- * Those that are between two attempts: no node has them, and none takes them while claims are locked. The last attempt
+ * Those that need it and are between two attempts: no node has them, and none takes them while claims are locked. The last attempt
  * tells why there is no other.
  */
 export async function endBetweenAttempts(tx: Tx, clusterId: number): Promise<void> {
@@ -34,6 +36,7 @@ export async function endBetweenAttempts(tx: Tx, clusterId: number): Promise<voi
     `with ended as (
        update command set status = 'error', end_time = now()
         where account_id = current_account_id() and status = 'running' and node_id is null and cluster_id = $1
+          and needs_cluster
         returning id, attempt)
      update command_attempt set cause = concat_ws('; ', cause, 'its cluster was terminated before the next attempt')
        from ended where command_id = ended.id and number = ended.attempt`,

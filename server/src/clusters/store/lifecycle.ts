@@ -75,7 +75,7 @@ export async function beginIdleEnd(
     tx,
     `update cluster set state = 'TERMINATING', up_since = null, ${MOVE}
       where id = $1 and state_fence = $2 and state = 'UP'
-        and not exists (select from command where cluster_id = $1 and end_time is null)`,
+        and not exists (select from command where cluster_id = $1 and end_time is null and needs_cluster)`,
     [id, fence],
   );
 }
@@ -157,7 +157,7 @@ export interface IdleCluster {
   accountId: number;
   fence: number;
   upSince: Date;
-  /** When the last of its commands ended; null: it never had one. */
+  /** When the last of its commands that need it ended; null: none has since it is up. */
   lastEnd: Date | null;
   hours: number | null;
   seconds: number | null;
@@ -166,17 +166,22 @@ export interface IdleCluster {
   countsSeconds: boolean;
 }
 
-/** Those that are up with nothing waiting or running, by id; each costs two looks into an index. */
+/**
+ * Those that are up with nothing waiting or running that needs them, by id; each costs two looks into an index, and one
+ * for each command that has ended since without any need of it.
+ */
 export async function listIdle(system: Queryable, afterId: number, limit: number): Promise<IdleCluster[]> {
   return system.query(
     `select c.id, c.account_id as "accountId", c.state_fence as fence, c.up_since as "upSince",
-            (select max(command.end_time) from command where command.cluster_id = c.id) as "lastEnd",
+            (select max(command.end_time) from command
+              where command.cluster_id = c.id and command.end_time > c.up_since and command.needs_cluster) as "lastEnd",
             c.idle_cluster_timeout_hours as hours, c.idle_cluster_timeout_seconds as seconds,
             a.idle_cluster_timeout_hours as "accountHours", a.idle_cluster_timeout_seconds as "accountSeconds",
             'aggressive_downscaling' = any (a.features) as "countsSeconds"
        from cluster c join account a on a.id = c.account_id
       where c.state = 'UP' and c.id > $1
-        and not exists (select from command where command.cluster_id = c.id and command.end_time is null)
+        and not exists (
+          select from command where command.cluster_id = c.id and command.end_time is null and command.needs_cluster)
       order by c.id limit $2`,
     [afterId, limit],
   );

@@ -55,6 +55,7 @@ const RELEASES_AT_MOST = 5;
 export class ConductedRun {
   readonly claim: Claim;
   readonly memoryMiB: number;
+  readonly isRestartable: boolean;
   readonly finished: Promise<RunEnd>;
   readonly #command: ClaimedCommand;
   readonly #run: Run;
@@ -68,7 +69,9 @@ export class ConductedRun {
 
   constructor(command: ClaimedCommand, nodeId: string, services: ConductServices, releases: number) {
     this.claim = { id: command.id, fence: command.fence, nodeId };
-    this.memoryMiB = services.executorOf(command).sharesMemory === true ? 0 : command.memoryMiB;
+    const executor = services.executorOf(command);
+    this.memoryMiB = executor.sharesMemory === true ? 0 : command.memoryMiB;
+    this.isRestartable = executor.isRestartable === true;
     this.#command = command;
     this.#services = services;
     this.#releases = releases;

@@ -121,9 +121,10 @@ export class Dispatcher {
     await this.#reconcile().catch((error: unknown) =>
       this.#options.log.warn({ err: error }, "what was left by an earlier process may go on running"),
     );
-    // A claim that was under way may still add one.
-    while (this.#runs.size > 0) {
-      const runs = [...this.#runs.values()];
+    // A claim that was under way may still add one. What may be begun again is left to the next start.
+    for (;;) {
+      const runs = [...this.#runs.values()].filter(({ isRestartable }) => !isRestartable);
+      if (runs.length === 0) return;
       for (const run of runs) run.end("Headgate was stopped together with all that it ran");
       await Promise.all(runs.map(({ finished }) => finished));
     }
@@ -240,7 +241,10 @@ export class Dispatcher {
   /** Undefined: another node was quicker, or its own is back. */
   async #settleLost(command: ClaimedCommand & { nodeId: string }): Promise<SettledCommand["status"] | undefined> {
     const { db, metrics, executorOf } = this.#options;
-    if (command.handle === null || executorOf(command).isRestartable === true) return release(db.system, command);
+    const isWanted = command.status !== "cancelling";
+    if (command.handle === null || (isWanted && executorOf(command).isRestartable === true)) {
+      return release(db.system, command);
+    }
     const lost = { state: "lost", cause: "the node that ran it has fallen silent" } as const;
     const settled = await settle(db.system, command, settlementOf(command, lost, Infinity));
     if (settled !== undefined) metrics.settled(command.commandType, settled);

@@ -9,16 +9,20 @@ import type { RunnableCommand } from "../queue/executor.ts";
  * | waiting | – | – | waits for its turn from `due_at` on | claim, cancel |
  * | running | node | – | is claimed; nothing was spawned | markSpawned, release, settle |
  * | running | node | set | was spawned: it runs, has ended, or is lost | settle, release of what may be begun twice |
- * | running | – | – | waits again: for its next attempt, or because its node let go of it unspawned | claim, cancel |
+ * | running | – | – | waits again: for its next attempt, or because its node let go of it or is lost | claim, cancel |
  * | cancelling | node | any | is being ended by its node | settle, release (both: cancelled) |
  * | done, error, cancelled | – | – | has ended | never |
  *
  * A claim raises the fence, and every write of the claimer carries node and fence: zero rows mean that somebody else
- * has it now. `attempt` counts spawned runs: release takes back what the claim added. Every statement that looks for
- * rows does so by one of the partial indexes, whose size is that of what waits or runs, not that of the history.
+ * has it now. `attempt` counts spawned runs: a claim begins the next one, and release takes that back; but an attempt that
+ * was spawned and has not ended goes on, by whoever claims it. Every statement that looks for rows does so by one of the
+ * partial indexes, whose size is that of what waits or runs, not that of the history.
  */
 const FREE = "(command.status = 'waiting' or (command.status = 'running' and command.node_id is null))";
 const HELD = "command.status in ('running', 'cancelling')";
+/** It was spawned, and what it did is to be done by the next claim. */
+const ATTEMPT_GOES_ON = `exists (select from command_attempt
+  where command_id = command.id and number = command.attempt and ended_at is null)`;
 const MINE = `command.id = $1 and command.fence = $2 and command.node_id = $3 and ${HELD}`;
 
 /** Who writes: the run of a command that a node has claimed. */
@@ -27,6 +31,12 @@ export interface Claim {
   readonly fence: number;
   readonly nodeId: string;
 }
+
+/** Of what ended cancelled in `commands`, the attempt that went on until then. */
+const endCancelledAttempt = (commands: string): string =>
+  `update command_attempt set ended_at = now(), cause = 'cancelled' from ${commands}
+   where command_id = ${commands}.id and number = ${commands}.attempt and ${commands}.status = 'cancelled'
+     and ended_at is null`;
 
 const claimKey = ({ id, fence, nodeId }: Claim): [number, number, string] => [id, fence, nodeId];
 
@@ -118,8 +128,9 @@ export async function claim(
   tx.send("select pg_advisory_xact_lock(hashtextextended('headgate claim', $1::bigint))", [candidate.accountId]);
   const [row] = await tx.query<ClaimedCommand>(
     `update command
-     set status = 'running', node_id = $2, fence = fence + 1, attempt = attempt + 1, memory_mib = $3, handle = null,
-         pid = null, heartbeat_at = now()
+     set status = 'running', node_id = $2, fence = fence + 1, memory_mib = $3, handle = null, pid = null,
+         attempt = attempt + case when ${ATTEMPT_GOES_ON} then 0 else 1 end,
+         needs_cluster = $6, heartbeat_at = now()
      from cluster, lateral (
        select count(*) as of_account, count(*) filter (where other.cluster_id = cluster.id) as of_cluster
        from command other
@@ -149,13 +160,14 @@ export async function runsForAccount(db: Queryable, nodeId: string, accountId: n
   return row?.runs ?? false;
 }
 
-/** The same without what only an adoption needs; asked every second. */
+/** The same without what only an adoption needs; asked every second. The end of a cluster is that of what needs it. */
 export function listHeldStates(
   db: Queryable,
   nodeId: string,
 ): Promise<{ id: number; fence: number; status: "running" | "cancelling"; isClusterEnding: boolean }[]> {
   return db.query(
-    `select command.id, command.fence, command.status, cluster.state = 'TERMINATING' as "isClusterEnding"
+    `select command.id, command.fence, command.status,
+            command.needs_cluster and cluster.state = 'TERMINATING' as "isClusterEnding"
      from command join cluster on cluster.id = command.cluster_id where command.node_id = $1 and ${HELD}`,
     [nodeId],
   );
@@ -194,8 +206,8 @@ export async function noteProgress(
 }
 
 /**
- * Nothing was spawned: others may have it, as if it had never been claimed. A cancelled one ends here. Undefined:
- * another's.
+ * Others may have it, as if it had never been claimed: nothing was spawned, or what was may be begun twice, and its
+ * attempt goes on. A cancelled one ends here, with such an attempt. Undefined: another's.
  */
 export async function release(
   db: Queryable,
@@ -203,12 +215,16 @@ export async function release(
   delaySeconds = 0,
 ): Promise<"running" | "cancelled" | undefined> {
   const [row] = await db.query<{ status: "running" | "cancelled" }>(
-    `update command
-     set node_id = null, handle = null, pid = null, attempt = attempt - 1,
-         due_at = now() + make_interval(secs => $4),
-         status = case status when 'cancelling' then 'cancelled' else status end,
-         end_time = case status when 'cancelling' then now() end
-     where ${MINE} returning status`,
+    `with released as (
+       update command
+       set node_id = null, handle = null, pid = null,
+           attempt = attempt - case when ${ATTEMPT_GOES_ON} then 0 else 1 end,
+           due_at = now() + make_interval(secs => $4),
+           status = case status when 'cancelling' then 'cancelled' else status end,
+           end_time = case status when 'cancelling' then now() end
+       where ${MINE} returning id, attempt, status
+     ), ended as (${endCancelledAttempt("released")})
+     select status from released`,
     [...claimKey(run), delaySeconds],
   );
   return row?.status;
@@ -286,10 +302,11 @@ export function listAbandoned(
   );
 }
 
-/** Whether something runs on the cluster, on whatever node. */
+/** Whether something runs on the cluster that needs it, on whatever node. */
 export async function runsOnCluster(db: Queryable, clusterId: number): Promise<boolean> {
   const [row] = await db.query<{ there: boolean }>(
-    `select exists (select from command where command.cluster_id = $1 and ${HELD} and command.node_id is not null) as there`,
+    `select exists (select from command where command.cluster_id = $1 and ${HELD} and command.node_id is not null
+       and command.needs_cluster) as there`,
     [clusterId],
   );
   return row?.there ?? false;
@@ -307,11 +324,14 @@ export async function waitsForCluster(db: Queryable, clusterId: number): Promise
 /** Ends what nobody runs, asks the node that runs it to end it otherwise. Undefined: it has ended already. */
 export async function cancel(db: Queryable, commandId: number): Promise<"cancelled" | "cancelling" | undefined> {
   const [row] = await db.query<{ status: "cancelled" | "cancelling" }>(
-    `update command
-     set status = case when ${FREE} then 'cancelled' else 'cancelling' end,
-         end_time = case when ${FREE} then now() end
-     where id = $1 and end_time is null
-     returning status`,
+    `with asked as (
+       update command
+       set status = case when ${FREE} then 'cancelled' else 'cancelling' end,
+           end_time = case when ${FREE} then now() end
+       where id = $1 and end_time is null
+       returning id, attempt, status
+     ), ended as (${endCancelledAttempt("asked")})
+     select status from asked`,
     [commandId],
   );
   return row?.status;
