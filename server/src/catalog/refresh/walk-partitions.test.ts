@@ -85,10 +85,23 @@ describe("the folders of a table", () => {
   });
 
   test("are read no further once nobody wants them", async () => {
-    make(...Array.from({ length: 40 }, (_, day) => `day=2026-01-01/n=${day}`));
+    const days = Array.from({ length: 28 }, (_, day) => `day=2026-02-${day + 1}`);
+    for (const day of days) make(...Array.from({ length: 40 }, (_, n) => `${day}/n=${n}`));
     const ending = new AbortController();
-    ending.abort(new Error("called off"));
-    await expect(walk({ signal: ending.signal })).rejects.toThrow("called off");
+    let read = 0;
+    const watched: ObjectStore = {
+      ...store,
+      async *folder(uri, options) {
+        for await (const entry of store.folder(uri, options)) {
+          read += 1;
+          if (read === 60) ending.abort(new Error("called off")); // somewhere in the second level
+          yield entry;
+        }
+      },
+    };
+    await expect(walk({ signal: ending.signal }, watched)).rejects.toThrow("called off");
+    // Of those that were open already, and no other.
+    expect(read).toBeLessThan(28 + 18 * 40);
   });
 });
 
