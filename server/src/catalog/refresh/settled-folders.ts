@@ -18,14 +18,19 @@ export async function settledFolders<F extends PartitionFolder>(
   { since, signal }: { readonly since: Date; readonly signal: AbortSignal },
 ): Promise<{ settled: F[]; unsettled: UnsettledFolder<F>[] }> {
   const inTurn = atOnce(FOLDERS_AT_ONCE);
-  const changes = await Promise.all(
-    folders.map((folder) =>
-      inTurn(async () => {
-        const { location: uri, modifiedAt } = folder;
-        return isLater(modifiedAt, since) ? { uri, at: modifiedAt } : findChange(store, uri, since, signal);
-      }),
-    ),
+  const failed = new AbortController();
+  const either = AbortSignal.any([signal, failed.signal]);
+  const looks = folders.map((folder) =>
+    inTurn(async () => {
+      either.throwIfAborted();
+      const { location: uri, modifiedAt } = folder;
+      return isLater(modifiedAt, since) ? { uri, at: modifiedAt } : findChange(store, uri, since, either);
+    }).catch((error: unknown) => {
+      failed.abort(); // nobody wants to know of the others
+      throw error;
+    }),
   );
+  const changes = await Promise.all(looks);
   const settled: F[] = [];
   const unsettled: UnsettledFolder<F>[] = [];
   for (const [index, folder] of folders.entries()) {

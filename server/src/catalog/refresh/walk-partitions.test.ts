@@ -62,6 +62,24 @@ describe("the folders of a table", () => {
     ]);
   });
 
+  test.each(["s3a://b/", "s3a://b", "hdfs://h/", "file:/"])("are found at the root of %s", async (location) => {
+    const asked: string[] = [];
+    const rooted: ObjectStore = {
+      ...store,
+      async *folder(uri) {
+        asked.push(uri);
+        const name = asked.length === 1 ? "day=2026-11-15" : "n=1";
+        yield { kind: "folder", name, uri: `${uri}/${name}`, modifiedAt: null };
+      },
+    };
+    const { signal } = new AbortController();
+    const options = { signal, withTimes: false, odd: () => undefined };
+    const found = await Array.fromAsync(walkPartitions(rooted, { location, columns }, options));
+    const root = location.replace(/\/$/, "");
+    expect(asked.at(-1)).toBe(`${root}/day=2026-11-15`);
+    expect(found.flat().map((folder) => folder.location)).toEqual([`${root}/day=2026-11-15/n=1`]);
+  });
+
   test("are none where there is no such place", async () => {
     expect(await walk()).toEqual({ found: [], odd: [] });
   });
@@ -105,7 +123,44 @@ describe("the folders of a table", () => {
   });
 });
 
+test("a huge folder is read no further once nobody wants it", async () => {
+  const ending = new AbortController();
+  let read = 0;
+  const endless: ObjectStore = {
+    ...store,
+    async *folder(uri) {
+      for (;;) {
+        read += 1;
+        if (read === 5000) ending.abort(new Error("called off"));
+        if (read > 20_000) return;
+        yield { kind: "file", name: `f${read}`, uri: `${uri}/f${read}`, modifiedAt: null };
+      }
+    },
+  };
+  await expect(walk({ signal: ending.signal }, endless)).rejects.toThrow("called off");
+  expect(read).toBeLessThanOrEqual(6000);
+});
+
 describe("a folder has settled", () => {
+  test("unless one cannot be read: then the others are not looked at any more", async () => {
+    make(...Array.from({ length: 60 }, (_, n) => `day=2026-01-01/n=${n}`));
+    const { found } = await walk();
+    let looked = 0;
+    const broken: ObjectStore = {
+      ...store,
+      // oxlint-disable-next-line require-yield -- the first one fails
+      async *folder() {
+        looked += 1;
+        throw new Error("no disk");
+      },
+    };
+    const since = new Date();
+    await expect(settledFolders(broken, found, { since, signal: new AbortController().signal })).rejects.toThrow(
+      "no disk",
+    );
+    expect(looked).toBeLessThanOrEqual(17);
+  });
+
   const old = new Date(Date.now() - 3_600_000);
   const since = new Date(Date.now() - 60_000);
   const age = (...paths: readonly string[]): void => paths.forEach((path) => utimesSync(join(table, path), old, old));

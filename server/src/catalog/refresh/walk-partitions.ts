@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { hadoopPath } from "../../engines/hive-tables/hadoop-path.ts";
+import { hadoopChild, hadoopPath } from "../../engines/hive-tables/hadoop-path.ts";
 import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import { inPieces, openAhead } from "./open-ahead.ts";
 import { readFolderName, type PartitionColumn } from "./partition-folder.ts";
@@ -59,9 +59,12 @@ async function* partitionsIn(
   let seen = 0;
   for await (const { kind, name, modifiedAt } of store.folder(folder.location, { signal, withTimes })) {
     seen += 1;
-    if (seen % PIECE === 0) await nextTurn(); // a folder may be read all at once, and others have their work, too
+    if (seen % PIECE === 0) {
+      await nextTurn(); // a folder may be read all at once, and others have their work, too
+      signal.throwIfAborted();
+    }
     if (kind === "file") continue;
-    const location = `${folder.location}/${name}`;
+    const location = hadoopChild(folder.location, name);
     const reading = readFolderName(name, column);
     if (reading.kind === "odd") odd(location, reading.why);
     if (reading.kind !== "partition") continue;

@@ -6,3 +6,8 @@ export function hadoopPath(place: string): string {
   const [, root = "", path = ""] = /^([A-Za-z][A-Za-z0-9+.-]*:(?:\/\/[^/]*)?)?(.*)$/s.exec(place) ?? [];
   return `${root.replace(/\/\/$/, "")}${path.replaceAll(/\/+/g, "/").replace(/(.)\/$/s, "$1")}`;
 }
+
+/** What has this name in a folder; that of a whole bucket or file system ends with a slash already. */
+export function hadoopChild(folder: string, name: string): string {
+  return folder.endsWith("/") ? `${folder}${name}` : `${folder}/${name}`;
+}
