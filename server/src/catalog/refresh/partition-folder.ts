@@ -1,4 +1,4 @@
-import { noValue } from "../../engines/hive-thrift/partition-name.ts";
+import { noValue, unescapePart } from "../../engines/hive-thrift/partition-name.ts";
 import { isValueOf } from "./value-of-type.ts";
 
 /** A column that folders of one level are named by. */
@@ -25,9 +25,9 @@ export function readFolderName(name: string, column: PartitionColumn): FolderRea
   const at = name.indexOf("=");
   if (name.startsWith(".") || (name.startsWith("_") && at === -1)) return HIDDEN;
   if (at === -1) return odd(`its name is not ${column.name}=value`);
-  const named = unescaped(name.slice(0, at));
+  const named = unescapePart(name.slice(0, at));
   if (named.toLowerCase() !== column.name.toLowerCase()) return odd(`${column.name}=value is expected there`);
-  const value = unescaped(name.slice(at + 1));
+  const value = unescapePart(name.slice(at + 1));
   if (value === "") return odd(`it has no value; rows without one are in ${column.name}=${noValue}`);
   if (value !== noValue && !isValueOf(column.type, value)) return odd(`its value is no ${column.type}`);
   return { kind: "partition", value };
@@ -35,9 +35,4 @@ export function readFolderName(name: string, column: PartitionColumn): FolderRea
 
 function odd(why: string): FolderReading {
   return { kind: "odd", why };
-}
-
-/** A `%` without two digits behind it means itself. */
-function unescaped(text: string): string {
-  return text.replaceAll(/%([0-9A-Fa-f]{2})/g, (_, digits: string) => String.fromCharCode(parseInt(digits, 16)));
 }

@@ -4,7 +4,14 @@
  */
 export function isValueOf(type: string, text: string): boolean {
   const [, name = "", parameters = ""] = /^\s*([a-z_]+)\s*(?:\((.*)\))?/i.exec(type) ?? [];
-  return RULES.get(name.toLowerCase())?.(text.trim(), parameters) ?? true;
+  return RULES.get(name.toLowerCase())?.(trimmed(text), parameters) ?? true;
+}
+
+/** As Spark does: blanks and control characters of ASCII, and no other blanks. */
+function trimmed(text: string): string {
+  // Control characters are the point of it.
+  // oxlint-disable-next-line no-control-regex
+  return text.replace(/^[\u0000-\u0020\u007f]+/, "").replace(/[\u0000-\u0020\u007f]+$/, "");
 }
 
 type Rule = (text: string, parameters: string) => boolean;
@@ -20,7 +27,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["double", isFloat],
   ["decimal", isDecimal],
   ["boolean", (text) => /^(?:t|true|y|yes|1|f|false|n|no|0)$/i.test(text)],
-  ["date", (text) => isDate(text.replace(/[ T].*$/s, ""))],
+  ["date", (text) => isDate(text) || isDate(/^(.*?-.*?-.*?)[ T]/s.exec(text)?.[1] ?? "")],
   ["timestamp", isTimestamp],
   ["timestamp_ntz", isTimestamp],
   ["timestamp_ltz", isTimestamp],

@@ -36,6 +36,6 @@ function escapePart(text: string): string {
 }
 
 /** A `%` without two digits behind it means itself. */
-function unescapePart(text: string): string {
+export function unescapePart(text: string): string {
   return text.replaceAll(/%([0-9A-Fa-f]{2})/g, (_, digits: string) => String.fromCharCode(parseInt(digits, 16)));
 }
