@@ -19,7 +19,7 @@ const CROSSED = new Set(["40P01", "40001", "23503"]);
 
 /** PostgreSQL away, full or shutting down becomes a 503 fault, crossing changes a 409; anything else stays as it is. */
 export function storeFault(error: unknown): unknown {
-  if (CROSSED.has(codeOf(error))) {
+  if (isCrossed(error)) {
     return new Fault("conflict", "Another change of the same things got in the way. Try again.", {
       cause: error,
       retryAfterSeconds: 1,
@@ -31,6 +31,11 @@ export function storeFault(error: unknown): unknown {
         retryAfterSeconds: 2,
       })
     : error;
+}
+
+/** Done again, it may well succeed. */
+export function isCrossed(error: unknown): boolean {
+  return CROSSED.has(codeOf(error));
 }
 
 export function isStoreAway(error: unknown): boolean {

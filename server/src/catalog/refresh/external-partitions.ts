@@ -2,6 +2,7 @@ import type { HiveClient, NewPartition } from "../../engines/hive-thrift/hive-cl
 import { HiveError } from "../../engines/hive-thrift/hive-error.ts";
 import type { HiveStorage } from "../../engines/hive-thrift/hive-structs.ts";
 import { Fault } from "../../lib/fault.ts";
+import { tableIdentity } from "../tables/external-tables.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
 import { assertKept, named, nameOf, type NamedPartition } from "./named-partitions.ts";
 import { repeat } from "./repeat.ts";
@@ -22,7 +23,6 @@ export class ExternalPartitions implements TablePartitions {
   readonly #client: HiveClient;
   readonly #table: CatalogTable;
   #known: Promise<Set<string>> | undefined;
-  #storage: Promise<HiveStorage> | undefined;
 
   constructor(client: HiveClient, table: CatalogTable) {
     this.#client = client;
@@ -35,11 +35,10 @@ export class ExternalPartitions implements TablePartitions {
     return found.filter((partition) => !known.has(nameOf(this.#table, partition)));
   }
 
-  /** The first call that fails calls the others off. */
-  async add(partitions: readonly FoundPartition[], signal: AbortSignal): Promise<void> {
+  /** The first call that fails calls the others off. Who else adds the same is not told: all count as added. */
+  async add(partitions: readonly FoundPartition[], signal: AbortSignal): Promise<FoundPartition[]> {
     assertKept(this.#table, partitions);
-    this.#storage ??= this.#askStorage(signal);
-    const sd = await this.#storage;
+    const sd = await this.#askStorage(signal);
     const all = named(this.#table, partitions);
     const failed = new AbortController();
     const either = AbortSignal.any([signal, failed.signal]);
@@ -54,6 +53,12 @@ export class ExternalPartitions implements TablePartitions {
       failed.abort();
       await Promise.allSettled(calls);
     }
+    return all;
+  }
+
+  /** The connections are the client's. */
+  close(): Promise<void> {
+    return Promise.resolve();
   }
 
   async #addBatch(batch: readonly NamedPartition[], sd: HiveStorage, signal: AbortSignal): Promise<void> {
@@ -74,13 +79,16 @@ export class ExternalPartitions implements TablePartitions {
     return new Set(await repeat(ask, doesPass, signal));
   }
 
+  /** Each time anew: another table may have got the name. */
   async #askStorage(signal: AbortSignal): Promise<HiveStorage> {
     const { schema, name } = this.#table;
-    const { sd } = await repeat(() => this.#client.table(schema, name, signal), doesPass, signal).catch(
+    const found = await repeat(() => this.#client.table(schema, name, signal), doesPass, signal).catch(
       (error: unknown) => {
         throw error instanceof HiveError && error.kind === "no-such-object" ? tableIsGone(this.#table) : error;
       },
     );
+    if (tableIdentity(found) !== this.#table.identity) throw tableIsGone(this.#table);
+    const { sd } = found;
     if (sd === undefined) throw new Fault("invalid", `The table ${schema}.${name} has no storage of its own.`);
     return sd;
   }

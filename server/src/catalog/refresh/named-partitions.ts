@@ -18,7 +18,7 @@ export function nameOf({ partitionKeys }: Pick<CatalogTable, "partitionKeys">, {
   return partitionName(partitionKeys.map(({ name: column }, index) => ({ column, value: values[index] ?? "" })));
 }
 
-/** Each name once: of two folders that mean the same partition (`day=1`, `day=01`) the first. */
+/** Each name once, in their order: of two folders that mean the same partition (`day=1`, `DAY=1`) the first. */
 export function named(table: CatalogTable, partitions: readonly FoundPartition[]): NamedPartition[] {
   const byName = new Map<string, NamedPartition>();
   for (const partition of partitions) {
@@ -26,7 +26,7 @@ export function named(table: CatalogTable, partitions: readonly FoundPartition[]
     const name = nameOf(table, partition);
     if (!byName.has(name)) byName.set(name, { name, values, location: hadoopPath(location) });
   }
-  return [...byName.values()];
+  return [...byName.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 /** Why no metastore can keep it. One such partition would spoil its whole batch. */

@@ -1,23 +1,15 @@
 import type { Client } from "pg";
 import type { Queryable } from "../../db/database.ts";
-import { isStoreAway, storeFault } from "../../db/store-fault.ts";
+import { isCrossed, isStoreAway, storeFault } from "../../db/store-fault.ts";
 import { Fault } from "../../lib/fault.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { codeOf } from "../metastores/store/metastore-database.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
 import { assertKept, nameOf, named, type NamedPartition } from "./named-partitions.ts";
 import { repeat } from "./repeat.ts";
-import {
-  findTableId,
-  holdTable,
-  insertPartitions,
-  insertStorage,
-  insertValues,
-  limitTransaction,
-  missingNames,
-  reserveIds,
-} from "./store.ts";
+import { missingNames } from "./store.ts";
 import { tableIsGone, type FoundPartition, type TablePartitions } from "./table-partitions.ts";
+import { PartitionWriter } from "./write-partitions.ts";
 
 export interface OwnMetastore {
   /** Reads alone. */
@@ -26,11 +18,14 @@ export interface OwnMetastore {
   connect(): Promise<Client>;
 }
 
+/** Of one statement. */
+const NAMES_AT_ONCE = 10_000;
+/** At the commit PostgreSQL checks every reference of every row, and one connection has but one core for it. */
+const WRITERS = 2;
 /** Of one transaction. */
-const BATCH = 10_000;
-
-// Two who waited for each other, and what an ALTER TABLE took away between a look and a reference: gone with the next try.
-const CROSSED = new Set(["40P01", "40001", "23503"]);
+const LARGEST_BATCH = 5000;
+/** Fewer are not worth a connection of their own. */
+const SMALLEST_BATCH = 250;
 
 /** Somebody holds the table, or one of the partitions, for minutes. */
 const TOO_LONG = "57014";
@@ -42,86 +37,77 @@ const TOO_LONG = "57014";
 export class OwnPartitions implements TablePartitions {
   readonly #metastore: OwnMetastore;
   readonly #table: CatalogTable;
-  #tableId: Promise<string> | undefined;
+  readonly #writers: readonly PartitionWriter[];
 
   constructor(metastore: OwnMetastore, table: CatalogTable) {
     this.#metastore = metastore;
     this.#table = table;
+    this.#writers = Array.from({ length: WRITERS }, () => new PartitionWriter(() => metastore.connect(), table));
   }
 
   async missing(found: readonly FoundPartition[], signal: AbortSignal): Promise<FoundPartition[]> {
-    const tableId = await this.#id();
     const missing: FoundPartition[] = [];
-    for (let from = 0; from < found.length; from += BATCH) {
-      signal.throwIfAborted();
-      const some = found.slice(from, from + BATCH);
+    for (let from = 0; from < found.length; from += NAMES_AT_ONCE) {
+      const some = found.slice(from, from + NAMES_AT_ONCE);
       const names = some.map((partition) => nameOf(this.#table, partition));
-      const places = await unlessAborted(signal, missingNames(this.#metastore.reader, tableId, names));
+      const ask = () => unlessAborted(signal, missingNames(this.#metastore.reader, this.#table.identity, names));
+      const places = await repeat(ask, doesPass, signal);
+      if (places === undefined) throw tableIsGone(this.#table);
       missing.push(...some.filter((_, index) => places.has(index + 1)));
     }
     return missing;
   }
 
-  async add(partitions: readonly FoundPartition[], signal: AbortSignal): Promise<void> {
+  /** Whatever fails, nothing of it is at work any more when it is told. */
+  async add(partitions: readonly FoundPartition[], signal: AbortSignal): Promise<FoundPartition[]> {
     assertKept(this.#table, partitions);
-    const tableId = await this.#id();
-    const all = named(this.#table, partitions);
-    for (let from = 0; from < all.length; from += BATCH) {
-      const batch = all.slice(from, from + BATCH);
-      await repeat(() => this.#addBatch(tableId, batch, signal), doesPass, signal).catch((error: unknown) => {
-        throw signal.aborted ? error : storeFault(error);
-      });
-    }
-  }
-
-  /** The table that was there at first: not another one of the same name that is made meanwhile. */
-  #id(): Promise<string> {
-    const { schema, name } = this.#table;
-    this.#tableId ??= findTableId(this.#metastore.reader, schema, name).then((id) => {
-      if (id === undefined) throw tableIsGone(this.#table);
-      return id;
-    });
-    return this.#tableId;
-  }
-
-  async #addBatch(tableId: string, batch: readonly NamedPartition[], signal: AbortSignal): Promise<void> {
-    const client = await unlessAborted(signal, this.#metastore.connect(), (late) => void late.end());
-    try {
-      await unlessAborted(signal, this.#inTransaction(client, tableId, batch));
-    } finally {
-      // Also one that is at work: PostgreSQL then undoes the transaction.
-      await client.end().catch(() => undefined);
-    }
-  }
-
-  async #inTransaction(client: Client, tableId: string, batch: readonly NamedPartition[]): Promise<void> {
-    const tx: Queryable = {
-      query: async <Row extends object>(text: string, values: readonly unknown[] = []) =>
-        (await client.query<Row>(text, [...values])).rows,
+    const batches = inBatches(named(this.#table, partitions));
+    const added: NamedPartition[] = [];
+    const failed = new AbortController();
+    const either = AbortSignal.any([signal, failed.signal]);
+    const write = async (writer: PartitionWriter): Promise<void> => {
+      for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
+        added.push(...(await this.#addBatch(writer, batch, either)));
+      }
     };
-    const ids = await reserveIds(tx, batch.length);
-    await tx.query("begin");
-    await limitTransaction(tx);
-    const table = await holdTable(tx, tableId);
-    if (table === undefined) throw tableIsGone(this.#table);
-    const places = await insertPartitions(
-      tx,
-      table,
-      ids,
-      batch.map(({ name }) => name),
-    );
-    const added = batch
-      .map((partition, index) => ({ ...partition, place: index + 1 }))
-      .filter(({ place }) => places.has(place));
-    if (added.length > 0) {
-      await insertStorage(tx, table, ids, added);
-      await insertValues(tx, ids, added);
+    const writing = this.#writers.map((writer) => write(writer));
+    try {
+      await Promise.all(writing);
+    } finally {
+      failed.abort();
+      await Promise.allSettled(writing);
     }
-    await tx.query("commit");
+    return added;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#writers.map((writer) => writer.close()));
+  }
+
+  async #addBatch(
+    writer: PartitionWriter,
+    all: readonly NamedPartition[],
+    signal: AbortSignal,
+  ): Promise<NamedPartition[]> {
+    const batch = writer.batch(all);
+    try {
+      return await repeat(() => batch.write(signal), doesPass, signal);
+    } catch (error) {
+      throw signal.aborted ? error : storeFault(error);
+    }
   }
 }
 
+/** As large as each other, so that no writer is idle while the last one works. */
+function inBatches(all: readonly NamedPartition[]): NamedPartition[][] {
+  const rounds = Math.ceil(all.length / (WRITERS * LARGEST_BATCH));
+  const size = Math.max(SMALLEST_BATCH, Math.ceil(all.length / (rounds * WRITERS)));
+  const batches: NamedPartition[][] = [];
+  for (let from = 0; from < all.length; from += size) batches.push(all.slice(from, from + size));
+  return batches;
+}
+
 function doesPass(error: unknown): boolean {
-  if (error instanceof Fault || codeOf(error) === TOO_LONG) return false;
-  return CROSSED.has(codeOf(error)) || isStoreAway(error);
+  if (error instanceof Fault) return error.code === "unavailable";
+  return codeOf(error) !== TOO_LONG && (isCrossed(error) || isStoreAway(error));
 }

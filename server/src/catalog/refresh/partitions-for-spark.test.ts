@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
 import { metastoreOf } from "../../../test/support/java-process.ts";
 import { addedRows, metastoreFlaws, metastoreRows, NO_FLAWS } from "../../../test/support/metastore-rows.ts";
+import { asBrought } from "../../../test/support/partitioned-tables.ts";
 import { runSql, useSpark } from "../../../test/support/spark.ts";
 import type { Queryable } from "../../db/database.ts";
 import { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
@@ -88,8 +89,9 @@ describe.skipIf(sparkIsMissing)("partitions that were added behind Spark's back"
       location: `${table.location}/day=${of}/city=a%2Fb`,
     });
     await own.add([more("by sql", "2026-11-15")], never);
-    await new ExternalPartitions(client, table).add([more("by thrift", "2026-11-16")], never);
+    await new ExternalPartitions(client, asBrought(table)).add([more("by thrift", "2026-11-16")], never);
     const { id } = await runSql(account, `select city, id from ${schema}.${name} where city like 'by%' order by city`);
+    await own.close();
     expect((await account.get(`/commands/${id}/results`)).results).toBe("by sql\t1\r\nby thrift\t2\r\n");
     expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
   });

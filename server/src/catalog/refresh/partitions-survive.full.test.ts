@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
 import { HiveWriter, textStorage } from "../../../test/support/hive-writer.ts";
 import { metastoreFlaws, NO_FLAWS } from "../../../test/support/metastore-rows.ts";
+import { asBrought } from "../../../test/support/partitioned-tables.ts";
 import { makeScratchCluster, type ScratchCluster } from "../../../test/support/scratch-cluster.ts";
 import { startTestMetastore, type TestMetastore } from "../../../test/support/test-metastore.ts";
 import type { Queryable } from "../../db/database.ts";
@@ -69,7 +70,7 @@ describe.skipIf(sparkIsMissing)("partitions that are being added", () => {
 
   it("by Thrift are complete as far as they came when the metastore is killed, and the next attempt adds the rest", async () => {
     const { table, all } = await given("killed", 3000);
-    const adding = new ExternalPartitions(client, table).add(all, never).catch((error: unknown) => error);
+    const adding = new ExternalPartitions(client, asBrought(table)).add(all, never).catch((error: unknown) => error);
     await vi.waitFor(async () => expect(await count(table)).toBeGreaterThanOrEqual(500), PATIENCE);
     await metastore.kill();
     expect(await adding).toMatchObject({ code: "unavailable" });
@@ -78,7 +79,7 @@ describe.skipIf(sparkIsMissing)("partitions that are being added", () => {
     expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
 
     await metastore.startAgain();
-    const next = new ExternalPartitions(client, table);
+    const next = new ExternalPartitions(client, asBrought(table));
     const rest = await next.missing(all, never);
     expect(rest).toHaveLength(3000 - there);
     await next.add(rest, never);
@@ -88,7 +89,7 @@ describe.skipIf(sparkIsMissing)("partitions that are being added", () => {
 
   it("by Thrift are added by the same attempt when the metastore comes back", async () => {
     const { table, all } = await given("back", 3000);
-    const adding = new ExternalPartitions(client, table).add(all, never);
+    const adding = new ExternalPartitions(client, asBrought(table)).add(all, never);
     await vi.waitFor(async () => expect(await count(table)).toBeGreaterThanOrEqual(500), PATIENCE);
     await metastore.kill();
     await metastore.startAgain();
@@ -100,7 +101,9 @@ describe.skipIf(sparkIsMissing)("partitions that are being added", () => {
   it("by SQL need no metastore, which knows them when it comes back", async () => {
     const { table, all } = await given("without", 1000);
     await metastore.kill();
-    await new OwnPartitions({ reader, connect }, table).add(all, never);
+    const partitions = new OwnPartitions({ reader, connect }, table);
+    expect(await partitions.add(all, never)).toHaveLength(1000);
+    await partitions.close();
     await metastore.startAgain();
     expect(await client.partitionCount("default", table.name, never)).toBe(1000);
     expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
@@ -108,18 +111,29 @@ describe.skipIf(sparkIsMissing)("partitions that are being added", () => {
 
   it.each(ROUNDS)("by SQL are all there when PostgreSQL is killed in the middle (%i)", async (round) => {
     const { table, all } = await given(`crashed_${round}`, 25_000, false);
-    const adding = new OwnPartitions({ reader, connect }, table).add(all, never);
-    // Of the second batch: the first is there, and something of this one is written.
-    await vi.waitFor(async () => expect(await count(table)).toBeGreaterThanOrEqual(10_000), PATIENCE);
+    const partitions = new OwnPartitions({ reader, connect }, table);
+    const adding = partitions.add(all, never);
+    // Of a later batch: the first ones are there, and something of this one is written.
+    await vi.waitFor(async () => expect(await count(table)).toBeGreaterThanOrEqual(1), PATIENCE);
     process.kill(await adderPid(round), "SIGKILL");
     await vi.waitFor(async () => expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS), PATIENCE);
-    expect((await count(table)) % 5000).toBe(0);
-    await adding;
+    expect((await partitions.missing(all, never)).length).toBeLessThan(25_000); // asked in the middle of it
+    expect(await adding).toHaveLength(25_000); // also those of which PostgreSQL could not say that they are there
     expect(await count(table)).toBe(25_000);
+    await partitions.close();
     expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
     // Each idle connection of the metastore's own fails it once.
     const told = (): Promise<number> => client.partitionCount("default", table.name, never);
     await vi.waitFor(async () => expect(await told()).toBe(25_000), PATIENCE);
+  });
+
+  it("are compared with what is there when PostgreSQL comes back", async () => {
+    const { table, all } = await given("without", 1000, false);
+    const partitions = new OwnPartitions({ reader, connect }, table);
+    await cluster.stop();
+    const asked = partitions.missing([...all, { values: ["-1"], location: "file:/none" }], never);
+    await cluster.start();
+    expect(await asked).toHaveLength(1);
   });
 
   /** When it is at so many of the statements of a batch. */

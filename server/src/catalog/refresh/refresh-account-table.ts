@@ -44,7 +44,11 @@ export function accountRefresh({ accountTables, storage, openTablePartitions }: 
       const catalog = await accountTables.of(accountId);
       const table = openRefreshed(await catalog.table(request.schema, request.table), request, opened);
       const partitions = await openTablePartitions(accountId, table);
-      await refreshTable({ table, store: opened.store, partitions, journal, report, stableMinutes, signal });
+      try {
+        await refreshTable({ table, store: opened.store, partitions, journal, report, stableMinutes, signal });
+      } finally {
+        await partitions.close();
+      }
     } catch (error) {
       throw metastoreFailure(error);
     } finally {

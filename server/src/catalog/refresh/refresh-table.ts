@@ -1,7 +1,7 @@
 import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import { parsePartitionName } from "../../engines/hive-thrift/partition-name.ts";
 import { nameOf, whyUnkept } from "./named-partitions.ts";
-import { listingFailure, partitionColumns, type RefreshedTable } from "./refreshed-table.ts";
+import { listingFailure, partitionColumns, withoutKeys, type RefreshedTable } from "./refreshed-table.ts";
 import { RefreshTally } from "./refresh-tally.ts";
 import { settledFolders } from "./settled-folders.ts";
 import type { TablePartitions } from "./table-partitions.ts";
@@ -16,19 +16,25 @@ export interface RefreshedPartition {
 
 /**
  * What a refresh has added, kept by whoever runs it, so that another one that goes on behind a crash knows: partitions are
- * noted before they are added, and so the last ones noted may not have been.
+ * noted before they are added and settled afterwards.
  */
 export interface RefreshJournal {
-  /** Those of the last note before a crash. */
-  readonly unsure: readonly RefreshedPartition[];
-  /** Only these of the unsure ones have been added. */
-  settle(added: readonly RefreshedPartition[]): Promise<void>;
+  /** Noted before a crash and not settled. */
+  readonly unsure: readonly NotedPartitions[];
   /** They are about to be added. Outlives a crash once it has settled. */
-  note(partitions: readonly RefreshedPartition[]): Promise<void>;
+  note(partitions: readonly RefreshedPartition[]): Promise<NotedPartitions>;
+}
+
+export interface NotedPartitions {
+  readonly partitions: readonly RefreshedPartition[];
+  /** Only these of them have been added. */
+  settle(added: readonly RefreshedPartition[]): Promise<void>;
 }
 
 export interface RefreshReport {
   say(lines: readonly string[]): Promise<void>;
+  /** What it has come to: said however long the log is already. */
+  conclude(line: string): Promise<void>;
   /** Percent. */
   progress(percent: number): void;
 }
@@ -49,51 +55,86 @@ const HALFWAY = 5000;
 
 /**
  * The folders of a table are walked through, compared with what the metastore knows and added where it does not, batch by
- * batch. Nothing is dropped. It may be ended at any moment and begun again: what was added is not missing any more.
+ * batch; while one is added the next is found. Nothing is dropped. It may be ended at any moment and begun again: what was
+ * added is not missing any more.
  */
 export async function refreshTable(options: TableRefreshOptions): Promise<void> {
-  const { table, store, report, stableMinutes, signal } = options;
+  const { table, report } = options;
   const tally = new RefreshTally();
-  await report.say([`refreshing ${table.schema}.${table.name} at ${table.location}`]);
-  await settleUnsure(options);
+  await report.say([`refreshing ${table.schema}.${table.name} at ${withoutKeys(table.location)}`]);
+  await settleUnsure(options, tally);
+  try {
+    await addMissing(options, tally);
+  } finally {
+    await report.say(tally.takeOdd());
+    await report.say(tally.countOdd());
+    await report.conclude(tally.summary());
+  }
+}
+
+async function addMissing(options: TableRefreshOptions, tally: RefreshTally): Promise<void> {
+  const { table, store, report, stableMinutes, signal } = options;
   const walked = walkPartitions(
     store,
     { location: table.location, columns: partitionColumns(table) },
     { signal, withTimes: stableMinutes !== null, odd: (location, why) => tally.odd(location, why) },
   );
+  let adding: Adding = { partitions: [], over: Promise.resolve() };
   try {
     for (;;) {
       const batch = await tally.timed("listing", () => explained(walked.next(), table));
       if (batch.done === true) break;
       tally.found += batch.value.length;
-      const missing = await findMissing(batch.value, options, tally);
-      const added = stableMinutes === null ? missing : await onlySettled(missing, stableMinutes, options, tally);
+      const missing = await findMissing(batch.value, adding, options, tally);
+      const settled = stableMinutes === null ? missing : await onlySettled(missing, stableMinutes, options, tally);
       await report.say(tally.takeOdd());
-      if (added.length > 0) await add(added, options, tally);
+      await adding.over;
+      if (settled.length > 0) adding = startAdding(settled, options, tally);
       report.progress(Math.floor((100 * tally.found) / (tally.found + HALFWAY)));
     }
+    await adding.over;
   } finally {
-    await report.say(tally.takeOdd());
-    await walked.return(undefined);
+    await Promise.allSettled([adding.over, walked.return(undefined)]);
   }
-  await report.say([...tally.countOdd(), tally.summary()]);
 }
 
-/** What was noted last and is missing was never added; it is found again where it is still there. */
-async function settleUnsure({ table, partitions, journal, signal }: TableRefreshOptions): Promise<void> {
-  if (journal.unsure.length === 0) return;
-  const noted = journal.unsure.map(({ name, location }) => ({ values: valuesIn(name), location }));
-  const missing = new Set((await partitions.missing(noted, signal)).map((partition) => nameOf(table, partition)));
-  await journal.settle(journal.unsure.filter(({ name }) => !missing.has(name)));
+/** What was noted before a crash and is missing was never added; it is found again where it is still there. */
+async function settleUnsure(options: TableRefreshOptions, tally: RefreshTally): Promise<void> {
+  for (const noted of options.journal.unsure) {
+    const added = await knownOf(noted.partitions, options, options.signal);
+    await tell(added, options, tally);
+    await noted.settle(added);
+  }
+}
+
+/** Those that the metastore knows. */
+async function knownOf(
+  all: readonly RefreshedPartition[],
+  { table, partitions }: TableRefreshOptions,
+  signal: AbortSignal,
+): Promise<RefreshedPartition[]> {
+  const asked = all.map(({ name, location }) => ({ values: valuesIn(name), location }));
+  const missing = new Set((await partitions.missing(asked, signal)).map((partition) => nameOf(table, partition)));
+  return all.filter(({ name }) => !missing.has(name));
 }
 
 function valuesIn(name: string): string[] {
   return (parsePartitionName(name) ?? []).map(({ value }) => value);
 }
 
+async function tell(
+  added: readonly RefreshedPartition[],
+  { report }: TableRefreshOptions,
+  tally: RefreshTally,
+): Promise<void> {
+  tally.added += added.length;
+  await report.say(added.map(({ name, location }) => `added ${name} at ${location}`));
+}
+
 /** Each once: of two folders that mean one partition, such as `day=1` and `DAY=1`, the first. */
 async function findMissing(
   batch: readonly PartitionFolder[],
+  adding: Adding,
   { table, partitions, signal }: TableRefreshOptions,
   tally: RefreshTally,
 ): Promise<PartitionFolder[]> {
@@ -104,14 +145,19 @@ async function findMissing(
   });
   const missing = await tally.timed("comparing", () => partitions.missing(kept, signal));
   const places = new Set(missing.map(({ location }) => location));
-  const byName = new Map<string, PartitionFolder>();
+  const met = new Map(adding.partitions.map(({ name, location }) => [name, location]));
+  const first: PartitionFolder[] = [];
   for (const folder of kept.filter(({ location }) => places.has(location))) {
     const name = nameOf(table, folder);
-    const first = byName.get(name);
-    if (first === undefined) byName.set(name, folder);
-    else tally.odd(folder.location, `it means the same partition as ${first.location}`);
+    const other = met.get(name);
+    if (other !== undefined) {
+      tally.odd(folder.location, `it means the same partition as ${other}`);
+      continue;
+    }
+    met.set(name, folder.location);
+    first.push(folder);
   }
-  return [...byName.values()];
+  return first;
 }
 
 async function onlySettled(
@@ -135,17 +181,50 @@ async function onlySettled(
   return settled;
 }
 
+/** A batch that is being added. */
+interface Adding {
+  readonly partitions: readonly RefreshedPartition[];
+  readonly over: Promise<void>;
+}
+
+function startAdding(folders: readonly PartitionFolder[], options: TableRefreshOptions, tally: RefreshTally): Adding {
+  const partitions = folders.map((folder) => ({ name: nameOf(options.table, folder), location: folder.location }));
+  const over = tally.timed("adding", () => add(folders, partitions, options, tally));
+  over.catch(() => undefined); // thrown where it is waited for
+  return { partitions, over };
+}
+
 async function add(
   folders: readonly PartitionFolder[],
-  { table, partitions, journal, report, signal }: TableRefreshOptions,
+  named: readonly RefreshedPartition[],
+  options: TableRefreshOptions,
   tally: RefreshTally,
 ): Promise<void> {
-  const named = folders.map((folder) => ({ name: nameOf(table, folder), location: folder.location }));
-  await journal.note(named);
+  const { table, partitions, journal, signal } = options;
+  const noted = await journal.note(named);
   signal.throwIfAborted();
-  await tally.timed("adding", () => partitions.add(folders, signal));
-  tally.added += named.length;
-  await report.say(named.map(({ name, location }) => `added ${name} at ${location}`));
+  const names = await partitions.add(folders, signal).then(
+    (added) => new Set(added.map((partition) => nameOf(table, partition))),
+    async (error: unknown) => {
+      await tellFailed(named, options, tally).catch(() => undefined); // what has failed is what is thrown
+      throw error;
+    },
+  );
+  const added = named.filter(({ name }) => names.has(name));
+  // In this order: said twice, where a crash comes between, is better than never.
+  await tell(added, options, tally);
+  await noted.settle(added);
+}
+
+const LAST_LOOK_MS = 3000;
+
+/** Some of them may be there. The journal stays unsure: of what was called off PostgreSQL may still commit a part. */
+async function tellFailed(
+  all: readonly RefreshedPartition[],
+  options: TableRefreshOptions,
+  tally: RefreshTally,
+): Promise<void> {
+  await tell(await knownOf(all, options, AbortSignal.timeout(LAST_LOOK_MS)), options, tally);
 }
 
 async function explained<T>(work: Promise<T>, { location }: RefreshedTable): Promise<T> {

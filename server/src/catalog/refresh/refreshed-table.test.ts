@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { HiveError } from "../../engines/hive-thrift/hive-error.ts";
 import { ObjectStoreError, type ObjectStoreErrorKind } from "../../engines/object-store/object-store-error.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
-import { listingFailure, metastoreFailure, openRefreshed, partitionColumns } from "./refreshed-table.ts";
+import { listingFailure, metastoreFailure, openRefreshed, partitionColumns, withoutKeys } from "./refreshed-table.ts";
 
 const asked = { schema: "sales", table: "daily" };
 const everything = { hasKeys: true, hdfsHttpAddress: "http://h:9870" };
@@ -13,6 +13,7 @@ function tableAt(location: string | null, more: Partial<CatalogTable> = {}): Cat
   return {
     schema: "sales",
     name: "daily",
+    identity: "1",
     kind: "EXTERNAL_TABLE",
     owner: null,
     createdAt: new Date(0),
@@ -43,9 +44,22 @@ describe("a table is not refreshed, and it is said why", () => {
     [tableAt(null), everything, /has no location/],
     [tableAt("s3n://b/t"), nothing, /s3n:\/\/b\/t, and the account has no keys for it: set storage_access_key/],
     [tableAt("hdfs://h/t"), nothing, /hdfs:\/\/h\/t, and the account has no address for it: set hdfs_http_address/],
-    [tableAt("abfs://c@a/t"), everything, /abfs:\/\/c@a\/t, where this account has no storage/],
+    [tableAt("abfs://c@a/t"), everything, /abfs:\/\/a\/t, where this account has no storage/],
   ])("%#", (table, storage, message) => {
     expect(() => openRefreshed(table, asked, storage)).toThrow(message);
+  });
+
+  test.each([
+    ["s3n://KEY:SECRET@b/t", "s3n://b/t"],
+    ["s3n://KEY:SEC/RET+x@b/t", "s3n://b/t"],
+    ["s3n://KEY@b/t", "s3n://b/t"],
+    ["s3a://b/t@1/x", "s3a://b/t@1/x"],
+    ["hdfs://h:9000/t@1", "hdfs://h:9000/t@1"],
+    ["file:/a:b@c", "file:/a:b@c"],
+  ])("without what is secret in its location %s", (location, told) => {
+    expect(withoutKeys(location)).toBe(told);
+    if (location === told) return;
+    expect(() => openRefreshed(tableAt(location), asked, everything)).toThrow(`the table lies at ${told}, where`);
   });
 
   test.each<[ObjectStoreErrorKind, string, RegExp]>([

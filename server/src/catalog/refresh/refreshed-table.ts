@@ -40,11 +40,13 @@ function checkStore(location: string, { hasKeys, hdfsHttpAddress }: Storage): vo
   const scheme = schemeOf(location);
   if (scheme === "s3" && !hasKeys) {
     throw refused(
-      `the table lies at ${location}, and the account has no keys for it: set storage_access_key and storage_secret_key`,
+      `the table lies at ${withoutKeys(location)}, and the account has no keys for it: set storage_access_key and storage_secret_key`,
     );
   }
   if (scheme === "hdfs" && hdfsHttpAddress === null) {
-    throw refused(`the table lies at ${location}, and the account has no address for it: set hdfs_http_address`);
+    throw refused(
+      `the table lies at ${withoutKeys(location)}, and the account has no address for it: set hdfs_http_address`,
+    );
   }
 }
 
@@ -56,13 +58,18 @@ function schemeOf(location: string): string {
   }
 }
 
+/** Old locations carry keys before an `@`; those of a secret may have slashes in them. A port is no key. */
+export function withoutKeys(location: string): string {
+  return location.replace(/^([a-z][a-z0-9+.-]*:\/\/)(?:[^/@]*@|[^/]*?:(?!\d+(?:\/|$))[^@]*@)/i, "$1");
+}
+
 /** What a store says, for whoever asked for the refresh; what is no word of a store's passes as it is. */
 export function listingFailure(error: unknown, location: string): unknown {
   if (!(error instanceof ObjectStoreError)) return error;
   switch (error.kind) {
     case "bad-uri":
       return refused(
-        `the table lies at ${location}, where this account has no storage: ${error.message}. Only s3, hdfs and the ` +
+        `the table lies at ${withoutKeys(location)}, where this account has no storage: ${error.message}. Only s3, hdfs and the ` +
           "account's own storage folder can be refreshed",
       );
     case "denied":

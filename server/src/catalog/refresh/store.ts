@@ -22,7 +22,7 @@ export interface TableRows {
 }
 
 /** Place in the batch, from 1: its ids are the first ones and so many more. */
-export interface AddedPartition {
+export interface PlacedPartition {
   readonly place: number;
   readonly values: readonly string[];
   readonly location: string;
@@ -30,27 +30,21 @@ export interface AddedPartition {
 
 const MODEL = "org.apache.hadoop.hive.metastore.model";
 
-/** Undefined: there is no such table. */
-export async function findTableId(metastore: Queryable, schema: string, name: string): Promise<string | undefined> {
-  const [row] = await metastore.query<{ id: string }>(
-    `select t."TBL_ID"::text as id from "DBS" d join "TBLS" t using ("DB_ID") where d."NAME" = $1 and t."TBL_NAME" = $2`,
-    [schema, name],
-  );
-  return row?.id;
-}
-
-/** Places in the list of names, from 1. */
+/** Places in the list of names, from 1. Undefined: there is no such table. */
 export async function missingNames(
   metastore: Queryable,
   tableId: string,
   names: readonly string[],
-): Promise<ReadonlySet<number>> {
-  const rows = await metastore.query<{ place: number }>(
-    `select place::int as place from unnest($2::text[]) with ordinality as found (name, place)
-      where not exists (select from "PARTITIONS" p where p."PART_NAME" = found.name and p."TBL_ID" = $1)`,
+): Promise<ReadonlySet<number> | undefined> {
+  const rows = await metastore.query<{ place: number | null }>(
+    `select m.place::int as place from "TBLS" t left join lateral (
+              select place from unnest($2::text[]) with ordinality as found (name, place)
+               where not exists (select from "PARTITIONS" p where p."PART_NAME" = found.name and p."TBL_ID" = $1)) m on true
+      where t."TBL_ID" = $1`,
     [tableId, names],
   );
-  return new Set(rows.map(({ place }) => place));
+  if (rows.length === 0) return undefined;
+  return new Set(rows.flatMap(({ place }) => (place === null ? [] : [place])));
 }
 
 /** As many of each kind. A row that is not there yet is made as the metastore would make it. */
@@ -70,13 +64,6 @@ export async function reserveIds(metastore: Queryable, count: number): Promise<F
     return row.first;
   };
   return { partition: first("MPartition"), storage: first("MStorageDescriptor"), serde: first("MSerDeInfo") };
-}
-
-/** Far above what a batch takes; who does not come back must not keep others from the table. */
-export async function limitTransaction(tx: Queryable): Promise<void> {
-  await tx.query(
-    `select set_config('statement_timeout', '120s', true), set_config('idle_in_transaction_session_timeout', '60s', true)`,
-  );
 }
 
 /** Until the transaction ends nobody drops it. Undefined: it is gone. */
@@ -109,12 +96,27 @@ export async function insertPartitions(
   return new Set(rows.map(({ place }) => place));
 }
 
+/** Those that have these ids: who wrote them before has not heard that they are there. */
+export async function placesOfIds(
+  tx: Queryable,
+  { tableId }: TableRows,
+  { partition: firstId }: FirstIds,
+  count: number,
+): Promise<ReadonlySet<number>> {
+  const rows = await tx.query<{ place: number }>(
+    `select ("PART_ID" - $1::bigint + 1)::int as place from "PARTITIONS"
+      where "TBL_ID" = $2 and "PART_ID" between $1::bigint and $1::bigint + $3 - 1`,
+    [firstId, tableId, count],
+  );
+  return new Set(rows.map(({ place }) => place));
+}
+
 /** All else that a partition has. Its storage is the table's but for the place. */
 export async function insertStorage(
   tx: Queryable,
   table: TableRows,
   ids: FirstIds,
-  added: readonly AddedPartition[],
+  added: readonly PlacedPartition[],
 ): Promise<void> {
   const places = added.map(({ place }) => place);
   const locations = added.map(({ location }) => location);
@@ -136,7 +138,7 @@ export async function insertStorage(
 export async function insertValues(
   tx: Queryable,
   { partition: firstId }: FirstIds,
-  added: readonly AddedPartition[],
+  added: readonly PlacedPartition[],
 ): Promise<void> {
   const all = added.flatMap(({ place, values }) => values.map((value, index) => ({ place, value, index })));
   await tx.query(

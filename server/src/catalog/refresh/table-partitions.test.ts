@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { Client, Pool } from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
-import { HiveWriter, textStorage } from "../../../test/support/hive-writer.ts";
+import { HiveWriter } from "../../../test/support/hive-writer.ts";
 import { addedRows, metastoreFlaws, metastoreRows, NO_FLAWS } from "../../../test/support/metastore-rows.ts";
+import { asBrought, bucketed, days, ODD, placed, text } from "../../../test/support/partitioned-tables.ts";
 import { startTestMetastore, type TestMetastore } from "../../../test/support/test-metastore.ts";
 import type { Queryable } from "../../db/database.ts";
 import { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
 import type { HiveTable } from "../../engines/hive-thrift/hive-structs.ts";
-import { noValue } from "../../engines/hive-thrift/partition-name.ts";
 import { Secret } from "../../lib/secret.ts";
 import { OwnTables } from "../tables/own-tables.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
@@ -37,7 +37,10 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
     writer = new HiveWriter(options);
   }, SET_UP_MS);
 
-  afterEach(async () => expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS));
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((partitions) => partitions.close()));
+    expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
+  });
 
   afterAll(async () => {
     client?.close();
@@ -56,8 +59,13 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
     await own.connect();
     return own;
   };
-  const bySql = (table: CatalogTable): TablePartitions => new OwnPartitions({ reader, connect }, table);
-  const byThrift = (table: CatalogTable): TablePartitions => new ExternalPartitions(client, table);
+  const opened: TablePartitions[] = [];
+  const bySql = (table: CatalogTable): TablePartitions => {
+    const partitions = new OwnPartitions({ reader, connect }, table);
+    opened.push(partitions);
+    return partitions;
+  };
+  const byThrift = (table: CatalogTable): TablePartitions => new ExternalPartitions(client, asBrought(table));
 
   it("are added by SQL where the metastore never made one, which goes on behind them", async () => {
     const table = await create(text("first"));
@@ -119,7 +127,7 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
       const table = await create(text(`${way}_long`));
       const [one, other] = found(table, ODD);
       if (one === undefined || other === undefined) throw new Error("none");
-      const add = (city: string): Promise<void> =>
+      const add = (city: string): Promise<FoundPartition[]> =>
         open(table).add([one, { ...other, values: ["2", "2026-01-01", city] }], never);
       await expect(add("x".repeat(256))).rejects.toThrow(/a value is longer than 255 characters/);
       await expect(add("/".repeat(255))).rejects.toThrow(/its name is longer than 767 characters/);
@@ -160,10 +168,35 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
     });
   });
 
+  it("of a table that was dropped are not given to another one of its name", async () => {
+    const table = await create(text("renewed"));
+    const [own, brought] = [bySql(table), byThrift(table)];
+    await writer.dropTable("default", "renewed");
+    await expect
+      .poll(() => Math.floor(Date.now() / 1000), { timeout: 5000 })
+      .toBeGreaterThan(table.createdAt.getTime() / 1000);
+    await create(text("renewed"));
+    for (const partitions of [own, brought]) {
+      await expect(partitions.add(found(table, ODD), never)).rejects.toThrow(
+        "The table default.renewed is there no more.",
+      );
+    }
+    await expect(own.missing(found(table, ODD), never)).rejects.toThrow("is there no more");
+    expect(await names(table)).toEqual([]);
+  });
+
+  it("are told by whoever has added them, when two add the same", async () => {
+    const table = await create(text("told"));
+    const all = found(table, days(600));
+    const both = await Promise.all([bySql(table).add(all, never), bySql(table).add(all.toReversed(), never)]);
+    const told = both.flat().map((partition) => nameOf(table, partition));
+    expect(told.toSorted()).toEqual(all.map((partition) => nameOf(table, partition)).toSorted());
+  });
+
   it.each([
     ["of text", text],
     ["sorted into buckets", bucketed],
-    ["of Spark's own kind, elsewhere", placed],
+    ["of Spark's own kind, elsewhere", (name: string) => placed(name, metastore.warehouse)],
   ])("leave the same rows both ways, for a table %s", async (_, make) => {
     const rows: string[][] = [];
     for (const [name, open] of [
@@ -316,56 +349,8 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
     );
     return rows.map(({ name }) => name).toSorted();
   }
-
-  function placed(tableName: string): HiveTable {
-    const table = text(tableName);
-    const location = `file:${metastore.warehouse}/${tableName}-__PLACEHOLDER__`;
-    const path = `file:${metastore.warehouse}/elsewhere/${tableName}`;
-    const serdeInfo = { ...table.sd?.serdeInfo, parameters: new Map([["path", path]]) };
-    const parameters = new Map([["EXTERNAL", "TRUE"]]);
-    return { ...table, sd: { ...table.sd, location, serdeInfo }, parameters, tableType: "EXTERNAL_TABLE" };
-  }
 });
 
 function fail(): never {
   throw new Error("not there");
-}
-
-function text(tableName: string): HiveTable {
-  return {
-    tableName,
-    dbName: "default",
-    owner: "us",
-    sd: textStorage([
-      { name: "id", type: "bigint", comment: "of the order" },
-      { name: "tags", type: "array<string>" },
-    ]),
-    partitionKeys: [
-      { name: "n", type: "int" },
-      { name: "day", type: "date" },
-      { name: "city", type: "string" },
-    ],
-    parameters: new Map(),
-    tableType: "MANAGED_TABLE",
-  };
-}
-
-function bucketed(tableName: string): HiveTable {
-  const table = text(tableName);
-  const more = { bucketCols: ["id"], sortCols: [{ col: "id", order: 1 }], numBuckets: 4, compressed: true };
-  return { ...table, sd: { ...table.sd, ...more, parameters: new Map([["note", "grüße 🎉"]]) } };
-}
-
-const ODD = [
-  ["1", "2026-11-15", "a"],
-  ["-7", "2026-11-15", "Köln 🎉"],
-  ["2", "2026-11-15", "a/b=c%d:e"],
-  ["2", "2026-11-16", noValue],
-  [noValue, noValue, noValue],
-  ["2147483647", "0001-01-01", "."],
-  ["3", "2026-11-15", "x".repeat(200)],
-];
-
-function days(count: number, from = 0): string[][] {
-  return Array.from({ length: count }, (_, index) => [String(from + index), "2026-11-15", `c${index % 7}`]);
 }

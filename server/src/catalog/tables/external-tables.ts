@@ -53,6 +53,7 @@ export class ExternalTables implements TableCatalog {
     return {
       schema: table.dbName,
       name: table.tableName,
+      identity: tableIdentity(table),
       columns: tableColumns(known),
       partitionKeys: known.partitionKeys,
       parameters: known.parameters,
@@ -88,6 +89,11 @@ export class ExternalTables implements TableCatalog {
       ),
     );
   }
+}
+
+/** Ids are not told by Thrift. */
+export function tableIdentity({ createTime = 0 }: Pick<HiveTable, "createTime">): string {
+  return String(createTime);
 }
 
 function patience(): AbortSignal {

@@ -95,6 +95,8 @@ export function readHiveColumns(
 }
 
 export interface OwnTable extends OwnColumns {
+  /** Its `TBL_ID`. */
+  readonly identity: string;
   readonly kind: string;
   readonly owner: string | null;
   /** Seconds since 1970. */
@@ -109,7 +111,7 @@ type TableRow = ColumnsRow &
 
 export async function findTable(metastore: Queryable, schema: string, name: string): Promise<OwnTable | undefined> {
   const [row] = await metastore.query<TableRow>(
-    `select t."TBL_NAME" as name, t."TBL_TYPE" as kind, t."OWNER" as owner,
+    `select t."TBL_ID"::text as identity, t."TBL_NAME" as name, t."TBL_TYPE" as kind, t."OWNER" as owner,
             t."CREATE_TIME" as "createdAt", s."LOCATION" as location, s."INPUT_FORMAT" as "inputFormat", ${COLUMNS},
             (select json_object_agg(p."PARAM_KEY", p."PARAM_VALUE") from "TABLE_PARAMS" p
               where p."TBL_ID" = t."TBL_ID") as parameters,
@@ -120,9 +122,9 @@ export async function findTable(metastore: Queryable, schema: string, name: stri
     [schema, name],
   );
   if (row === undefined) return undefined;
-  const { kind, owner, createdAt, location, inputFormat } = row;
+  const { identity, kind, owner, createdAt, location, inputFormat } = row;
   const serdeParameters = mapOf(row.serdeParameters);
-  return { ...columnsOf(row), kind, owner, createdAt, location, inputFormat, serdeParameters };
+  return { ...columnsOf(row), identity, kind, owner, createdAt, location, inputFormat, serdeParameters };
 }
 
 /** Behind that name, so many at most. */

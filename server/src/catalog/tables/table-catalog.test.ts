@@ -88,6 +88,7 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
       expect(await open().table("sales", "gone")).toBeUndefined();
       expect(await open().table("nowhere", "orders")).toBeUndefined();
       expect(await open().table("SALES", "Orders")).toEqual({
+        identity: expect.stringMatching(/^\d+$/),
         schema: "sales",
         name: "orders",
         kind: "MANAGED_TABLE",

@@ -32,6 +32,8 @@ export interface DescribedTable {
 
 export interface CatalogTable extends DescribedTable {
   readonly schema: string;
+  /** Of this table and of no other that has its name later on. */
+  readonly identity: string;
   /** `MANAGED_TABLE`, `EXTERNAL_TABLE` or `VIRTUAL_VIEW`. */
   readonly kind: string;
   readonly owner: string | null;

@@ -12,7 +12,7 @@ import { openCommandEvents, type CommandEvents } from "../command-events.ts";
 import type { WaitingReason } from "../command.ts";
 import type { ProgramIsolation } from "../program-isolation.ts";
 import { refreshExecutor } from "../refresh/refresh-executor.ts";
-import type { RefreshTable } from "../refresh/refresh-table.ts";
+import type { RefreshTable } from "../refresh/table-refresher.ts";
 import type { NodeRegistration } from "../store/nodes.ts";
 import type { PlaceProcesses } from "../warm/end-ended-places.ts";
 import { findEnded } from "../store/queue-depth.ts";

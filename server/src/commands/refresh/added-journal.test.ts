@@ -1,9 +1,9 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { AddedJournal, journalFile } from "./added-journal.ts";
-import type { AddedPartition } from "./refresh-table.ts";
+import type { AddedPartition } from "./table-refresher.ts";
 
 let folder = "";
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "headgate-journal-"))));
@@ -24,36 +24,56 @@ async function reopened<T>(work: (journal: AddedJournal) => Promise<T>): Promise
 const namesIn = async (journal: AddedJournal): Promise<string[][]> =>
   (await Array.fromAsync(journal.batches())).map((batch) => batch.map(({ name }) => name));
 
-test("what was noted is there after a crash, and of the last note alone it is unsure", async () => {
+const unsureIn = (journal: AddedJournal): string[][] =>
+  journal.unsure.map(({ partitions }) => partitions.map(({ name }) => name));
+
+test("what was noted is there after a crash, and what was not settled is unsure", async () => {
   await reopened(async (journal) => {
     expect(journal.unsure).toEqual([]);
-    await journal.note(some("n=1", "n=ä\n"));
+    const first = await journal.note(some("n=1", "n=ä\n"));
     await journal.note(some("n=2"));
+    await journal.note(some("n=3", "n=4"));
+    await first.settle(first.partitions);
   });
   await reopened(async (journal) => {
-    expect(journal.unsure).toEqual(some("n=2"));
-    expect(await namesIn(journal)).toEqual([["n=1", "n=ä\n"], ["n=2"]]);
+    expect(unsureIn(journal)).toEqual([["n=2"], ["n=3", "n=4"]]);
+    expect(await namesIn(journal)).toEqual([["n=1", "n=ä\n"], ["n=2"], ["n=3", "n=4"]]);
   });
 });
 
-test("what of the last note was not added is taken back, and noted again when it is", async () => {
+test("what of a note was not added is taken back, and noted again when it is", async () => {
   await reopened(async (journal) => {
     await journal.note(some("n=1"));
     await journal.note(some("n=2", "n=3", "n=4"));
   });
-  await reopened((journal) => journal.settle(some("n=3")));
+  await reopened(async ({ unsure: [first, second] }) => {
+    await first?.settle(some("n=1"));
+    await second?.settle(some("n=3"));
+  });
   await reopened(async (journal) => {
-    await journal.settle(some("n=3"));
+    expect(journal.unsure).toEqual([]);
     await journal.note(some("n=4"));
     expect(await namesIn(journal)).toEqual([["n=1"], ["n=3"], ["n=4"]]);
   });
 });
 
+test("what was added is in it whenever the process dies while a note is settled", async () => {
+  await reopened((journal) => journal.note(some("n=1", "n=2")));
+  const noted = readFileSync(journalFile(folder));
+  await reopened(({ unsure: [note] }) => note?.settle(some("n=1")) ?? Promise.reject(new Error("none")));
+  const settled = readFileSync(journalFile(folder));
+  expect(settled.subarray(0, noted.length)).toEqual(noted);
+  for (let bytes = noted.length; bytes < settled.length; bytes += 1) {
+    writeFileSync(journalFile(folder), settled.subarray(0, bytes));
+    await reopened((journal) => Promise.resolve(expect(unsureIn(journal)).toEqual([["n=1", "n=2"]])));
+  }
+});
+
 test("a line that was cut off never counts", async () => {
   await reopened((journal) => journal.note(some("n=1")));
-  appendFileSync(journalFile(folder), '[["n=2","file:');
+  appendFileSync(journalFile(folder), '{"note":"7","partitions":[["n=2","file:');
   await reopened(async (journal) => {
-    expect(journal.unsure).toEqual(some("n=1"));
+    expect(unsureIn(journal)).toEqual([["n=1"]]);
     await journal.note(some("n=3"));
     expect(await namesIn(journal)).toEqual([["n=1"], ["n=3"]]);
   });

@@ -1,98 +1,110 @@
+import { randomUUID } from "node:crypto";
 import { open, type FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { flushFolder } from "../../lib/flush-folder.ts";
-import type { AddedPartition } from "./refresh-table.ts";
+import type { AddedPartition, NotedPartitions } from "./table-refresher.ts";
 
 /** In the attempt's folder. */
 export function journalFile(folder: string): string {
   return join(folder, "added.jsonl");
 }
 
-type Line = readonly (readonly [name: string, location: string])[];
+interface Note {
+  readonly note: string;
+  readonly partitions: readonly (readonly [name: string, location: string])[];
+}
+
+/** Which of a note's partitions were not added after all, by their places in it. */
+interface Settlement {
+  readonly settled: string;
+  readonly without: readonly number[];
+}
+
+type Line = Note | Settlement;
 
 /**
- * What a refresh adds, in its attempt's folder: a line of JSON for each batch, on the disk before the batch is added. So
- * whoever goes on behind a crash knows all that was added, and of the last line alone not whether it was.
+ * What a refresh adds, in its attempt's folder, as lines of JSON. A note is on the disk before its partitions are added,
+ * and a second line settles it afterwards. So whoever goes on behind a crash knows all that may have been added, and which
+ * notes to ask the metastore about. Lines are only ever added: at no moment is less in it than was added.
  */
 export class AddedJournal {
   readonly #handle: FileHandle;
-  /** Where the last whole line begins, and where it ends. */
-  #lastAt: number;
-  #end: number;
-  #unsure: readonly AddedPartition[];
+  readonly unsure: readonly NotedPartitions[];
 
-  private constructor(handle: FileHandle, { lastAt, end, unsure }: Tail) {
+  private constructor(handle: FileHandle, unsure: readonly Note[]) {
     this.#handle = handle;
-    this.#lastAt = lastAt;
-    this.#end = end;
-    this.#unsure = unsure;
+    this.unsure = unsure.map((note) => this.#noted(note.note, partitionsOf(note)));
   }
 
   static async open(folder: string): Promise<AddedJournal> {
     const path = journalFile(folder);
     const handle = await open(path, "a+", 0o600);
     try {
-      const tail = await readTail(handle);
-      await handle.truncate(tail.end); // a line that a crash has cut off
+      const unsure = new Map<string, Note>();
+      let wholeBytes = 0;
+      for await (const { end, line } of linesOf(handle)) {
+        wholeBytes = end;
+        if ("note" in line) unsure.set(line.note, line);
+        else unsure.delete(line.settled);
+      }
+      await handle.truncate(wholeBytes); // a line that a crash has cut off
       await flushFolder(dirname(path));
-      return new AddedJournal(handle, tail);
+      return new AddedJournal(handle, [...unsure.values()]);
     } catch (error) {
       await handle.close();
       throw error;
     }
   }
 
-  get unsure(): readonly AddedPartition[] {
-    return this.#unsure;
-  }
-
-  async settle(added: readonly AddedPartition[]): Promise<void> {
-    const isChanged = added.length < this.#unsure.length;
-    this.#unsure = [];
-    if (!isChanged) return;
-    await this.#handle.truncate(this.#lastAt);
-    this.#end = this.#lastAt;
-    await this.note(added);
-  }
-
-  async note(partitions: readonly AddedPartition[]): Promise<void> {
-    const line: Line = partitions.map(({ name, location }) => [name, location]);
-    const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
-    await this.#handle.appendFile(bytes);
+  async note(partitions: readonly AddedPartition[]): Promise<NotedPartitions> {
+    const note = randomUUID();
+    await this.#append({ note, partitions: partitions.map(({ name, location }) => [name, location]) });
     await this.#handle.datasync();
-    this.#lastAt = this.#end;
-    this.#end += bytes.length;
+    return this.#noted(note, partitions);
   }
 
-  /** All that was added, a batch at a time. */
+  /** All that was added, a note at a time; what nobody has settled counts. */
   async *batches(): AsyncGenerator<readonly AddedPartition[]> {
-    for await (const { text } of linesOf(this.#handle)) yield partitionsIn(text);
+    const without = new Map<string, ReadonlySet<number>>();
+    for await (const { line } of linesOf(this.#handle)) {
+      if ("settled" in line) without.set(line.settled, new Set(line.without));
+    }
+    for await (const { line } of linesOf(this.#handle)) {
+      if ("note" in line) yield partitionsOf(line).filter((_, place) => without.get(line.note)?.has(place) !== true);
+    }
   }
 
   async close(): Promise<void> {
     await this.#handle.close();
   }
+
+  #noted(note: string, partitions: readonly AddedPartition[]): NotedPartitions {
+    return {
+      partitions,
+      // Need not be on the disk: where it is lost, the metastore is asked.
+      settle: async (added) => {
+        const names = new Set(added.map(({ name }) => name));
+        const without = partitions.flatMap(({ name }, place) => (names.has(name) ? [] : [place]));
+        await this.#append({ settled: note, without });
+      },
+    };
+  }
+
+  async #append(line: Line): Promise<void> {
+    await this.#handle.appendFile(`${JSON.stringify(line)}\n`);
+  }
 }
 
-interface Tail {
-  readonly lastAt: number;
-  readonly end: number;
-  readonly unsure: readonly AddedPartition[];
-}
-
-async function readTail(handle: FileHandle): Promise<Tail> {
-  let last = { at: 0, end: 0, text: "[]" };
-  for await (const line of linesOf(handle)) last = line;
-  return { lastAt: last.at, end: last.end, unsure: partitionsIn(last.text) };
+function partitionsOf({ partitions }: Note): AddedPartition[] {
+  return partitions.map(([name, location]) => ({ name, location }));
 }
 
 const PIECE_BYTES = 256 * 1024;
 const NEWLINE = 0x0a;
 
 /** Whole lines only. */
-async function* linesOf(handle: FileHandle): AsyncGenerator<{ at: number; end: number; text: string }> {
+async function* linesOf(handle: FileHandle): AsyncGenerator<{ end: number; line: Line }> {
   let open: Buffer[] = [];
-  let at = 0;
   const piece = Buffer.allocUnsafe(PIECE_BYTES);
   for (let read = 0; ;) {
     const { bytesRead } = await handle.read(piece, 0, piece.length, read);
@@ -104,14 +116,9 @@ async function* linesOf(handle: FileHandle): AsyncGenerator<{ at: number; end: n
       const text = Buffer.concat([...open, piece.subarray(from, newline)]).toString("utf8");
       from = newline + 1;
       open = [];
-      yield { at, end: read + from, text };
-      at = read + from;
+      yield { end: read + from, line: JSON.parse(text) as Line }; // written above, line by line
     }
     open.push(Buffer.from(piece.subarray(from, bytesRead)));
     read += bytesRead;
   }
-}
-
-function partitionsIn(text: string): AddedPartition[] {
-  return (JSON.parse(text) as Line).map(([name, location]) => ({ name, location })); // written above, line by line
 }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ResultColumn, SpooledResult } from "../../engines/arrow-result/spool-result.ts";
-import type { AddedPartition } from "./refresh-table.ts";
+import type { AddedPartition } from "./table-refresher.ts";
 
 const COLUMNS: readonly ResultColumn[] = [
   { name: "partition", type: "string" },

@@ -2,8 +2,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { findResult, type SpooledResult } from "../../engines/arrow-result/spool-result.ts";
 import { isDiskFull } from "../../engines/runner/free-room.ts";
 import { after } from "../../lib/after.ts";
+import { atOnce } from "../../lib/at-once.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
+import { oneLine } from "../../lib/one-line.ts";
 import type { LiveRun, Run, RunOutcome, RunState } from "../queue/executor.ts";
 import { LineLog } from "../queue/line-log.ts";
 import { CANCELLED, ended, failed, SUCCEEDED, timedOut, type Ended } from "../queue/run-end.ts";
@@ -11,7 +13,7 @@ import { sizeOf } from "../queue/run-log.ts";
 import { timeoutCheckAt } from "../queue/settlement.ts";
 import { AddedJournal } from "./added-journal.ts";
 import { spoolAdded } from "./added-result.ts";
-import type { RefreshRequest, RefreshTable } from "./refresh-table.ts";
+import type { RefreshRequest, RefreshTable } from "./table-refresher.ts";
 
 export interface RefreshServices {
   readonly refreshTable: RefreshTable;
@@ -98,8 +100,10 @@ export class RefreshRun implements LiveRun {
     const { signal } = this.#ending;
     const journal = await AddedJournal.open(folder);
     try {
+      const inTurn = atOnce(1);
       const report = {
-        say: (lines: readonly string[]) => this.#log.say(...lines),
+        say: (lines: readonly string[]) => inTurn(() => this.#log.say(...lines.map(oneLine))),
+        conclude: (line: string) => inTurn(() => this.#log.explain(oneLine(line))),
         progress: (percent: number) => {
           this.#progress = Math.max(this.#progress, percent);
         },
@@ -119,7 +123,7 @@ export class RefreshRun implements LiveRun {
 
   #failure(error: unknown): Ended {
     if (isDiskFull(error)) return ended("disk-full", "the disk is full");
-    if (error instanceof Fault) return failed(error.publicMessage);
+    if (error instanceof Fault) return failed(oneLine(error.publicMessage));
     this.#services.log.error({ err: error, command: this.#run.command.id }, "a table refresh has failed");
     return failed("the refresh has failed; the log of the server says more");
   }

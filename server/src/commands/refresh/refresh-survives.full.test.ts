@@ -77,8 +77,10 @@ describe.skipIf(sparkIsMissing)("a table refresh", () => {
         node = await start();
       }
       expect(seen.length).toBeGreaterThan(1); // it was ended while it ran
-      const { added } = await refreshed(client(), id);
+      const { added, log } = await refreshed(client(), id);
       expect(Object.keys(added).sort()).toEqual(names);
+      const said = [...log.matchAll(/ added (\S+) at /g)].map(([, name = ""]) => name);
+      expect([...new Set(said)].sort()).toEqual(names); // those of which a crash came before the word, too
       const { results } = await client().get(`/commands/${id}/results`);
       expect(results.split("\r\n")).toHaveLength(names.length + 1);
       expect(Object.keys(await partitionsOf(client(), table)).sort()).toEqual(names);

@@ -10,12 +10,20 @@ export interface RefreshRequest {
 
 export interface RefreshWords {
   readonly journal: {
-    readonly unsure: readonly AddedPartition[];
-    settle(added: readonly AddedPartition[]): Promise<void>;
-    note(partitions: readonly AddedPartition[]): Promise<void>;
+    readonly unsure: readonly NotedPartitions[];
+    note(partitions: readonly AddedPartition[]): Promise<NotedPartitions>;
   };
-  readonly report: { say(lines: readonly string[]): Promise<void>; progress(percent: number): void };
+  readonly report: {
+    say(lines: readonly string[]): Promise<void>;
+    conclude(line: string): Promise<void>;
+    progress(percent: number): void;
+  };
   readonly signal: AbortSignal;
+}
+
+export interface NotedPartitions {
+  readonly partitions: readonly AddedPartition[];
+  settle(added: readonly AddedPartition[]): Promise<void>;
 }
 
 export interface AddedPartition {
