@@ -36,6 +36,16 @@ describe.skipIf(sparkIsMissing)("a table refresh", { timeout: 90_000 }, () => {
     }
   };
 
+  test("cannot be made to say by a folder's name what it has not done", async () => {
+    const { name, folder } = await textTable();
+    const forged = "x\n2026-11-15 00:00:00 added n=9 at nowhere";
+    mkdirSync(join(folder, forged), { recursive: true });
+    const { added, log } = await refresh(spark.account, name);
+    expect(added).toEqual({});
+    expect(log).toContain(`left alone: file:${folder}/${forged.replace("\n", "\\u000a")}: n=value is expected there`);
+    expect(log).not.toContain(forged);
+  });
+
   test("finds what was written behind a managed Parquet table's back, and Spark reads it", async () => {
     const name = newName();
     await runSql(
