@@ -1,16 +1,15 @@
 import { pino } from "pino";
 import type { Client, ClientConfig } from "pg";
-import { MetastoreDatabases } from "../../server/src/catalog/metastores/metastore-databases.ts";
 import { attachStore } from "../../server/src/db/open-store.ts";
+import { connectMetastore } from "../../server/test/support/account-metastore.ts";
 import type { BenchHeadgate } from "../headgate.ts";
 import { sqlCommand } from "../warm/warm-server.ts";
 
 /** The database of the first account's metastore, once a command has made it: to seed it, and as the floor. */
 export async function openMetastore(headgate: BenchHeadgate): Promise<Client> {
   await headgate.run(sqlCommand("show schemas"));
-  const { id } = await headgate.call<{ id: number }>("GET", "/account");
-  const databases = new MetastoreDatabases({ connection: await connectionOf(headgate), isEmbedded: true });
-  return databases.connect(id);
+  const { id: accountId } = await headgate.call<{ id: number }>("GET", "/account");
+  return connectMetastore({ connection: await connectionOf(headgate), dataDir: headgate.dataDir, accountId });
 }
 
 /** Of the product's own database. */

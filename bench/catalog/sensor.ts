@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "pg";
 import { MetastoreDatabases } from "../../server/src/catalog/metastores/metastore-databases.ts";
+import { metastorePassword } from "../../server/test/support/account-metastore.ts";
 import type { BenchHeadgate } from "../headgate.ts";
 import { record } from "../http/record-statements.ts";
 import { median, timed } from "../measure.ts";
@@ -98,8 +99,9 @@ async function lookUpBare(url: string, table: string, { dt, hour }: { dt: string
 
 async function startBare(headgate: BenchHeadgate): Promise<Awaited<ReturnType<typeof startProgram>>> {
   const product = await connectionOf(headgate);
-  const { id } = await headgate.call<{ id: number }>("GET", "/account");
-  const metastore = new MetastoreDatabases({ connection: product, isEmbedded: true }).readerOf(id);
+  const { id: accountId } = await headgate.call<{ id: number }>("GET", "/account");
+  const password = await metastorePassword({ connection: product, dataDir: headgate.dataDir, accountId });
+  const metastore = new MetastoreDatabases({ connection: product, isEmbedded: true }).readerOf(accountId, password);
   const { operations } = await record(
     headgate.dataDir,
     readFileSync(join(headgate.dataDir, "admin-token"), "utf8").trim(),

@@ -80,10 +80,11 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
   held.defer(() => setUp?.stop());
   const storageOf = sparkStorage(db, keys, options.accountSettings);
   const databases = new MetastoreDatabases({ connection, isEmbedded: config.databaseUrl === null });
+  const catalogs = new AccountCatalogs(db.system, keys);
   const isInUse = async (accountId: number): Promise<boolean> =>
     [...sql.servers.accounts(), ...standbys().accounts()].includes(accountId) ||
     runsForAccount(db.system, options.nodeId, accountId);
-  const metastores = composeMetastores(config, { db, keys, spark: setUp, databases, sandbox, storageOf, isInUse, log });
+  const metastores = composeMetastores(config, { catalogs, spark: setUp, databases, sandbox, storageOf, isInUse, log });
   held.defer(() => metastores.close());
   const clusterOf = sparkCluster(db, keys, config);
   const contributionsOf = sparkContributions({ db, clusterOf, storageOf, metastores });
@@ -91,11 +92,11 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
   const sql = await openSql({ ...leaseOf(config), ...config, ...contributions, spark: setUp, sandbox, isolation, log });
   held.defer(() => sql.servers.close());
   await metastores.adopt();
-  const readers = held.adopt(new MetastoreReaders(databases), (pools) => pools.close());
+  const readers = held.adopt(new MetastoreReaders({ databases, catalogs }), (pools) => pools.close());
   const externals = new ExternalMetastores(config.allowedNetworks);
   held.defer(() => externals.close());
   const accountTables = new AccountTables({ system: db.system, readers, externals });
-  const openTablePartitions = accountPartitions({ system: db.system, databases, readers, externals });
+  const openTablePartitions = accountPartitions({ system: db.system, databases, catalogs, readers, externals });
   return {
     accountTables,
     openTablePartitions,
@@ -161,21 +162,17 @@ function sparkContributions({ db, clusterOf, storageOf, metastores }: Contributi
   };
 }
 
-interface MetastoreParts extends Pick<
+type MetastoreParts = Pick<
   OpenMetastoresOptions,
-  "spark" | "databases" | "sandbox" | "storageOf" | "isInUse" | "log"
-> {
-  db: Database;
-  keys: KeyRing;
-}
+  "catalogs" | "spark" | "databases" | "sandbox" | "storageOf" | "isInUse" | "log"
+>;
 
-function composeMetastores(config: Config, { db, keys, ...parts }: MetastoreParts): Metastores {
+function composeMetastores(config: Config, parts: MetastoreParts): Metastores {
   return openMetastores({
     ...parts,
     ...leaseOf(config),
     leaseSeconds: config.leaseSeconds,
     dataDir: config.dataDir,
-    catalogs: new AccountCatalogs(db.system, keys),
     identityOf: accountIdentity,
   });
 }

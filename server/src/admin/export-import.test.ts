@@ -84,10 +84,7 @@ const TABLES = [
 
 /** As a metastore fills it. */
 async function fillCatalog(): Promise<void> {
-  const { db, keys } = given.app.services;
-  const catalog = await new AccountCatalogs(db.system, keys).find(account.accountId);
-  if (catalog.kind !== "own") throw new Error("the account has a metastore of its own");
-  await catalogsOf(given.database).provide(account.accountId, catalog.secrets.password);
+  await catalogsOf(given.database).provide(account.accountId, await catalogPassword());
   await inCatalog(given.database, async (client) => {
     for (const sql of TABLES) await client.query(sql);
     await client.query(`insert into "DBS" values (1, $1)`, [NASTY]);
@@ -95,12 +92,20 @@ async function fillCatalog(): Promise<void> {
   });
 }
 
+/** It moves with the installation. */
+async function catalogPassword(): Promise<Secret> {
+  const { db, keys } = given.app.services;
+  const catalog = await new AccountCatalogs(db.system, keys).find(account.accountId);
+  if (catalog.kind !== "own") throw new Error("the account has a metastore of its own");
+  return catalog.secrets.password;
+}
+
 function catalogsOf({ connection }: TestDatabase): MetastoreDatabases {
   return new MetastoreDatabases({ connection, isEmbedded: true });
 }
 
 async function inCatalog<T>(database: TestDatabase, work: (client: PgClient) => Promise<T>): Promise<T> {
-  const client = await catalogsOf(database).connect(account.accountId);
+  const client = await catalogsOf(database).connect(account.accountId, await catalogPassword());
   try {
     return await work(client);
   } finally {

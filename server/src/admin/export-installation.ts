@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { Command } from "commander";
 import { exportedCatalogs } from "../catalog/metastores/export-catalogs.ts";
 import { writeExport } from "../db/export/write-export.ts";
+import { openKeyRing } from "../lib/key-file.ts";
 import { jsonOption } from "./arguments.ts";
 import { printObject, type Cli, type OutputOptions } from "./cli.ts";
 import { getPassphrase } from "./passphrase.ts";
@@ -35,7 +36,8 @@ export function exportCommand(cli: Cli): Command {
           passphrase,
           readKeyFile: () => readFileSync(config.keyFile, "utf8"),
           productVersion: productVersion(),
-          listAttached: (product) => exportedCatalogs(metastoreDatabases(store), product),
+          listAttached: (product) =>
+            exportedCatalogs(metastoreDatabases(store), product, () => openKeyRing(config.keyFile)),
           now: new Date(),
           progress: (line) => cli.note(line),
         });

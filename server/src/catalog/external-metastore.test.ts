@@ -10,7 +10,7 @@ import { partitionsOf, refresh } from "../../test/support/refresh.ts";
 import { startTestMetastore, type TestMetastore } from "../../test/support/test-metastore.ts";
 import { storageFolder } from "../accounts/account-storage.ts";
 import { HiveClient } from "../engines/hive-thrift/hive-client.ts";
-import { insertMetastore } from "./metastores/store/metastore.ts";
+import { AccountCatalogs } from "./metastores/account-catalogs.ts";
 import { Secret } from "../lib/secret.ts";
 
 // Says so when it is left out: Java or Python is not on this machine.
@@ -125,8 +125,8 @@ describe.skipIf(sparkIsMissing)("an account with a metastore of its own", () => 
 
   test("is asked there from the moment it brings it, whatever it had before", async () => {
     const other = await given.account();
-    const sealed = { password: Buffer.from("x"), secret: Buffer.from("x") };
-    await insertMetastore(given.app.services.db.system, other.accountId, sealed);
+    const { db, keys } = given.app.services;
+    await new AccountCatalogs(db.system, keys).find(other.accountId); // as its first Spark does
     const ask = () =>
       other.post("/partition_sensor", {
         schema: "sales",

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
+import { connectMetastore } from "../../test/support/account-metastore.ts";
 import { cloneTable } from "../../test/support/clone-tables.ts";
 import { sparkIsMissing } from "../../test/support/connect-server.ts";
 import { runSql, useSpark } from "../../test/support/spark.ts";
-import { MetastoreDatabases } from "./metastores/metastore-databases.ts";
 
 const TABLES = 10_000;
 const spark = useSpark();
@@ -13,8 +13,7 @@ it.skipIf(sparkIsMissing)("10,000 tables come in one answer, each with its colum
   const { account } = spark;
   const schema = `many_${randomBytes(4).toString("hex")}`;
   await runSql(account, `create schema ${schema}; create table ${schema}.t (a bigint, b string, c date) using parquet`);
-  const databases = new MetastoreDatabases({ connection: spark.connection, isEmbedded: true });
-  const metastore = await databases.connect(spark.accountId);
+  const metastore = await connectMetastore(spark);
   try {
     await cloneTable(metastore, { schema, table: "t", count: TABLES - 1 });
     const names: string[] = await account.get(`/hive/${schema}`);

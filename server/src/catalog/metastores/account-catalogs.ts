@@ -1,8 +1,10 @@
 import type { Queryable } from "../../db/database.ts";
 import { notFound } from "../../lib/fault.ts";
 import type { KeyRing } from "../../lib/key-ring.ts";
+import type { Secret } from "../../lib/secret.ts";
 import {
   newSecret,
+  openSecret,
   openSecrets,
   sealSecret,
   sealSecrets,
@@ -38,6 +40,12 @@ export class AccountCatalogs {
     const made = await this.#read(accountId);
     if (made === undefined) throw notFound();
     return made;
+  }
+
+  /** Of its role in PostgreSQL. Undefined: no Spark of the account has ever needed one. */
+  async findPassword(accountId: number): Promise<Secret | undefined> {
+    const sealed = (await findCatalog(this.#system, accountId))?.sealed ?? undefined;
+    return sealed && openSecret(this.#keys, accountId, "password", sealed.password);
   }
 
   /** Somebody who is not to know the secret may have seen it. */

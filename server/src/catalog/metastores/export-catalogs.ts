@@ -2,26 +2,36 @@ import type { Client } from "pg";
 import type { AttachDatabase, AttachedDatabase } from "../../db/export/attached-database.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { KeyRing } from "../../lib/key-ring.ts";
+import type { Secret } from "../../lib/secret.ts";
 import type { MetastoreDatabases } from "./metastore-databases.ts";
 import { openSecret } from "./metastore-secrets.ts";
 import { listMetastores, readPassword } from "./store/export.ts";
 import { isEmptyDatabase } from "./store/metastore-database.ts";
 
-/** The catalogs that go into an export, each under its account's id. */
-export async function exportedCatalogs(databases: MetastoreDatabases, product: Client): Promise<AttachedDatabase[]> {
+/** However long a large table takes. */
+const WHOLE = { limitMs: null };
+
+/** The catalogs that go into an export, each under its account's id. `openKeys`: those that the rows are sealed with. */
+export async function exportedCatalogs(
+  databases: MetastoreDatabases,
+  product: Client,
+  openKeys: () => KeyRing,
+): Promise<AttachedDatabase[]> {
   const made = new Set(await databases.list());
   const ids = (await listMetastores(product)).filter((id) => made.has(id));
-  return ids.map((id) => ({ name: String(id), connect: () => databases.connect(id) }));
+  return ids.map((id) => ({
+    name: String(id),
+    connect: async () => databases.connect(id, await passwordOf(product, id, openKeys()), WHOLE),
+  }));
 }
 
 /** `keys`: those of the export, as the rows are. */
 export function importedCatalogs(databases: MetastoreDatabases, keys: KeyRing): AttachDatabase {
   return async (name, product) => {
     const accountId = Number(name);
-    const sealed = await readPassword(product, accountId);
-    if (sealed === undefined) throw new Fault("invalid", `The export has tables of an account ${name} that it lacks.`);
-    const { database } = await databases.provide(accountId, openSecret(keys, accountId, "password", sealed));
-    const client = await databases.connect(accountId);
+    const password = await passwordOf(product, accountId, keys);
+    const { database } = await databases.provide(accountId, password);
+    const client = await databases.connect(accountId, password);
     try {
       if (!(await isEmptyDatabase(client))) {
         throw new Fault(
@@ -32,6 +42,16 @@ export function importedCatalogs(databases: MetastoreDatabases, keys: KeyRing): 
     } finally {
       await client.end();
     }
-    return { name, connect: () => databases.connect(accountId), drop: () => databases.drop(accountId) };
+    return {
+      name,
+      connect: () => databases.connect(accountId, password, WHOLE),
+      drop: () => databases.drop(accountId),
+    };
   };
+}
+
+async function passwordOf(product: Client, accountId: number, keys: KeyRing): Promise<Secret> {
+  const sealed = await readPassword(product, accountId);
+  if (sealed !== undefined) return openSecret(keys, accountId, "password", sealed);
+  throw new Fault("invalid", `The export has tables of an account ${accountId} that it lacks.`);
 }

@@ -2,6 +2,10 @@
  * The databases of the metastores, one for each account that has used Spark, on the product's own PostgreSQL: the tables
  * of a metastore have fixed names and know of no other catalog beside them. Into each may but one role, and that role
  * may nothing else: what it is given to is a process of its account.
+ *
+ * The role owns the tables, and so an account decides what runs when they are read or written: a trigger, a view over a
+ * function. We therefore log in as that role, too, by its own password. A session of the product's user that has only
+ * switched its role would not do: whatever runs in it can switch back.
  */
 import { Client, type ClientConfig } from "pg";
 import { cureOf } from "../../db/external-store.ts";
@@ -12,10 +16,10 @@ import type { Secret } from "../../lib/secret.ts";
 import { databaseAddress, type DatabaseAddress } from "./database-address.ts";
 import { metastoreName, metastorePrefix } from "./metastore-names.ts";
 import {
-  actAs,
   closeToPublic,
   codeOf,
   dropDatabaseAndRole,
+  isMade,
   letIn,
   listMade,
   listOrphans,
@@ -23,6 +27,7 @@ import {
   makeDatabase,
   makeRole,
   mayConnect,
+  mayHold,
   openSchema,
   readRights,
 } from "./store/metastore-database.ts";
@@ -39,13 +44,27 @@ export interface MetastoreLogin {
   readonly password: Secret;
 }
 
-/** Of one role, from all nodes together. A metastore has a few; this is for one that has gone mad. */
-const CONNECTIONS_PER_ROLE = 16;
+/**
+ * Of one role, from all nodes together. On each node its metastore has eight at most and our readers two; a refresh that
+ * writes has two, and an account runs twenty commands at a time. This is for one that has gone mad.
+ */
+const CONNECTIONS_PER_ROLE = 48;
 const CONNECT_LIMIT_MS = 10_000;
 const STATEMENT_LIMIT_MS = 60_000;
+const WRITE_LIMIT_MS = 120_000;
+/** A statement can lift the limit of those behind it; ours, on this side of the connection, it cannot. */
+const GRACE_MS = 5000;
 
-/** No database, a wrong password, a role that may not enter, no role: then it has to be made, or made again. */
-const NOT_MADE = ["3D000", "28P01", "28000", "42501"];
+/** Of our sessions: the built-in names, the metastore's tables, and nothing else that an account's role may have set. */
+const SESSION = "-c search_path=public,pg_temp";
+
+/** No role or a wrong password, a role that may not log in, one that may not enter the database. */
+const LOGIN_REFUSED = ["28P01", "28000", "42501"];
+const NO_DATABASE = "3D000";
+
+export function isLoginRefused(error: unknown): boolean {
+  return LOGIN_REFUSED.includes(codeOf(error));
+}
 
 export class MetastoreDatabases {
   readonly #options: MetastoreDatabasesOptions;
@@ -57,12 +76,10 @@ export class MetastoreDatabases {
   /** A login that works, whatever was there before. */
   async provide(accountId: number, password: Secret): Promise<MetastoreLogin> {
     const { product } = this.#server();
-    const name = metastoreName(product, accountId);
-    const address = databaseAddress(this.#options.connection, this.#options.isEmbedded);
-    const login = { address, database: name, user: name, password };
+    const login = this.#loginOf(accountId, password);
     if (await this.#isReady(login, product)) return login;
-    await this.#make(name, password);
-    await this.#enter(login, product);
+    await this.#make(login.database, password);
+    await this.#assertEnters(login);
     return login;
   }
 
@@ -84,29 +101,46 @@ export class MetastoreDatabases {
     return this.#connected({}, (client) => listMade(client, prefix));
   }
 
-  /** Into it, with the rights of its role. The caller ends the connection. */
-  async connect(accountId: number): Promise<Client> {
+  /** Makes the login into a database that is there what it should be. False: there is none. */
+  async mend(accountId: number, password: Secret): Promise<boolean> {
     const name = metastoreName(this.#server().product, accountId);
-    const client = new Client({ ...explicit(this.#options.connection), database: name, statement_timeout: false });
-    client.on("error", () => undefined); // a lost connection shows at the next statement
+    if (!(await this.#connected({}, (client) => isMade(client, name)))) return false;
+    await this.provide(accountId, password);
+    return true;
+  }
+
+  /** Into it as its role. The caller ends the connection. No limit is for who reads all there is. */
+  async connect(
+    accountId: number,
+    password: Secret,
+    { limitMs = WRITE_LIMIT_MS }: { limitMs?: number | null } = {},
+  ): Promise<Client> {
+    const config = { ...this.#asRole(this.#loginOf(accountId, password)), ...limited(limitMs), options: SESSION };
     try {
-      await client.connect();
-      await actAs(client, name);
-      return client;
+      return await opened(config);
     } catch (error) {
-      await client.end().catch(() => undefined);
-      throw error;
+      if (!isLoginRefused(error) || !(await this.mend(accountId, password))) throw error;
+      return opened(config);
     }
   }
 
-  /** Into it with the rights of its role, and to read alone. */
-  readerOf(accountId: number): ClientConfig {
-    const name = metastoreName(this.#server().product, accountId);
-    // As PostgreSQL splits them: at blanks that no backslash stands before.
-    const role = name.replaceAll(/([\\ ])/g, String.raw`\$1`);
+  /** Into it as its role, and to read alone. */
+  readerOf(accountId: number, password: Secret): ClientConfig {
     // Our statements are lookups; compiling one would take longer than a hundred of them.
-    const options = `-c role=${role} -c default_transaction_read_only=on -c jit=off`;
-    return { ...explicit(this.#options.connection), database: name, options };
+    const options = `${SESSION} -c default_transaction_read_only=on -c jit=off`;
+    return { ...this.#asRole(this.#loginOf(accountId, password)), ...limited(STATEMENT_LIMIT_MS), options };
+  }
+
+  #loginOf(accountId: number, password: Secret): MetastoreLogin {
+    const name = metastoreName(this.#server().product, accountId);
+    const address = databaseAddress(this.#options.connection, this.#options.isEmbedded);
+    return { address, database: name, user: name, password };
+  }
+
+  /** As the metastore connects. */
+  #asRole({ address, database, user, password }: MetastoreLogin): ClientConfig {
+    const { host, port, ssl } = address;
+    return { ...explicit(this.#options.connection), host, port, ssl, database, user, password: password.reveal() };
   }
 
   async #dropNamed(name: string): Promise<void> {
@@ -118,26 +152,26 @@ export class MetastoreDatabases {
 
   async #isReady(login: MetastoreLogin, product: string): Promise<boolean> {
     try {
-      return !(await this.#seesProduct(login, product));
+      return await this.#entered(login, async (client) => {
+        if (await mayConnect(client, login.user, product)) return false;
+        return mayHold(client, login.user, CONNECTIONS_PER_ROLE);
+      });
     } catch (error) {
-      if (NOT_MADE.includes(codeOf(error))) return false;
+      if (isLoginRefused(error) || codeOf(error) === NO_DATABASE) return false;
       throw unreachable(login, error);
     }
   }
 
-  async #enter(login: MetastoreLogin, product: string): Promise<void> {
+  async #assertEnters(login: MetastoreLogin): Promise<void> {
     try {
-      await this.#seesProduct(login, product);
+      await this.#entered(login, () => Promise.resolve());
     } catch (error) {
       throw unreachable(login, error);
     }
   }
 
-  /** As the metastore would connect. */
-  async #seesProduct({ address, database, user, password }: MetastoreLogin, product: string): Promise<boolean> {
-    const { host, port, ssl } = address;
-    const config = { host, port, ssl, database, user, password: password.reveal() };
-    return this.#connected(config, (client) => mayConnect(client, user, product));
+  #entered<T>(login: MetastoreLogin, work: (client: Client) => Promise<T>): Promise<T> {
+    return this.#connected({ ...this.#asRole(login), options: SESSION }, work);
   }
 
   async #make(name: string, password: Secret): Promise<void> {
@@ -181,14 +215,30 @@ export class MetastoreDatabases {
   }
 
   async #connected<T>(other: ClientConfig, work: (client: Client) => Promise<T>): Promise<T> {
-    const client = new Client({ ...explicit(this.#options.connection), ...other });
-    client.on("error", () => undefined); // a lost connection shows at the next statement
+    const client = await opened({ ...explicit(this.#options.connection), ...other });
     try {
-      await client.connect();
       return await work(client);
     } finally {
       await client.end().catch(() => undefined);
     }
+  }
+}
+
+function limited(limitMs: number | null): Pick<ClientConfig, "statement_timeout" | "query_timeout"> {
+  return limitMs === null
+    ? { statement_timeout: 0 }
+    : { statement_timeout: limitMs, query_timeout: limitMs + GRACE_MS };
+}
+
+async function opened(config: ClientConfig): Promise<Client> {
+  const client = new Client(config);
+  client.on("error", () => undefined); // a lost connection shows at the next statement
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    throw error;
   }
 }
 

@@ -3,28 +3,35 @@ import { Pool, type PoolConfig, type QueryConfig } from "pg";
 import type { Queryable } from "../../db/database.ts";
 import { StatementNames } from "../../db/statement-names.ts";
 import { isStoreAway, storeFault } from "../../db/store-fault.ts";
-import type { MetastoreDatabases } from "./metastore-databases.ts";
+import type { AccountCatalogs } from "./account-catalogs.ts";
+import { isLoginRefused, type MetastoreDatabases } from "./metastore-databases.ts";
 import { codeOf } from "./store/metastore-database.ts";
 
 /** Of one account; each costs PostgreSQL some megabytes, so idle ones do not stay. */
 const LIMITS: PoolConfig = { max: 2, idleTimeoutMillis: 10_000, connectionTimeoutMillis: 10_000 };
 const ACCOUNTS_AT_ONCE = 16;
 
-/** No database yet, no role, no tables in it: no Spark of the account has ever needed it. */
-const NOT_MADE = new Set(["3D000", "28000", "22023", "42704", "42P01"]);
+/** No database yet, no tables in it: no Spark of the account has ever needed it. */
+const NOT_MADE = new Set(["3D000", "42P01"]);
 
-/** Short reads in the databases of the metastores, each with the rights of its account's role and none to write. */
+export interface MetastoreReadersOptions {
+  readonly databases: Pick<MetastoreDatabases, "readerOf" | "mend">;
+  readonly catalogs: Pick<AccountCatalogs, "findPassword">;
+}
+
+/** Short reads in the databases of the metastores, each as its account's role and without a right to write. */
 export class MetastoreReaders {
-  readonly #databases: Pick<MetastoreDatabases, "readerOf">;
+  readonly #options: MetastoreReadersOptions;
   readonly #pools = new LRUCache<number, Pool>({
     max: ACCOUNTS_AT_ONCE,
     dispose: (pool) => void pool.end(),
   });
 
+  readonly #mending = new Map<number, Promise<boolean>>();
   readonly #names = new StatementNames();
 
-  constructor(databases: Pick<MetastoreDatabases, "readerOf">) {
-    this.#databases = databases;
+  constructor(options: MetastoreReadersOptions) {
+    this.#options = options;
   }
 
   /** While nothing is made yet its queries find no rows. */
@@ -47,20 +54,45 @@ export class MetastoreReaders {
     await Promise.all(pools.map((pool) => pool.end()));
   }
 
+  /** A login that is refused, as behind an import, is made what it should be, once. */
   async #query<Row extends object>(accountId: number, query: QueryConfig): Promise<Row[]> {
     try {
-      const { rows } = await this.#pool(accountId).query<Row>(query);
-      return rows;
+      return await this.#ask<Row>(accountId, query).catch(async (error: unknown) => {
+        if (!isLoginRefused(error)) throw error;
+        return (await this.#mend(accountId)) ? this.#ask<Row>(accountId, query) : [];
+      });
     } catch (error) {
       if (NOT_MADE.has(codeOf(error))) return [];
       throw isStoreAway(error) ? storeFault(error) : error;
     }
   }
 
-  #pool(accountId: number): Pool {
-    const known = this.#pools.get(accountId);
+  async #ask<Row extends object>(accountId: number, query: QueryConfig): Promise<Row[]> {
+    const pool = this.#pools.get(accountId) ?? (await this.#open(accountId));
+    return pool === undefined ? [] : (await pool.query<Row>(query)).rows;
+  }
+
+  /** Once for all who have found it refused. */
+  #mend(accountId: number): Promise<boolean> {
+    const { databases, catalogs } = this.#options;
+    const mend = async (): Promise<boolean> => {
+      const password = await catalogs.findPassword(accountId);
+      return password !== undefined && databases.mend(accountId, password);
+    };
+    const mending = this.#mending.get(accountId) ?? mend().finally(() => this.#mending.delete(accountId));
+    this.#mending.set(accountId, mending);
+    return mending;
+  }
+
+  async #open(accountId: number): Promise<Pool | undefined> {
+    const { databases, catalogs } = this.#options;
+    const password = await catalogs.findPassword(accountId);
+    if (password === undefined) return undefined;
+    const known = this.#pools.get(accountId); // by another query, meanwhile
     if (known !== undefined) return known;
-    const pool = new Pool({ ...this.#databases.readerOf(accountId), ...LIMITS });
+    // As it is at the time of a connection.
+    const current = async (): Promise<string> => ((await catalogs.findPassword(accountId)) ?? password).reveal();
+    const pool = new Pool({ ...databases.readerOf(accountId, password), ...LIMITS, password: current });
     // A connection that breaks fails its query; without these listeners it would end the process.
     pool.on("error", () => undefined);
     pool.on("connect", (client) => client.on("error", () => undefined));

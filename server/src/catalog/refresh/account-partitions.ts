@@ -1,4 +1,6 @@
+import type { Client } from "pg";
 import type { Queryable } from "../../db/database.ts";
+import type { AccountCatalogs } from "../metastores/account-catalogs.ts";
 import type { MetastoreDatabases } from "../metastores/metastore-databases.ts";
 import type { MetastoreReaders } from "../metastores/metastore-readers.ts";
 import { findCatalog } from "../metastores/store/metastore.ts";
@@ -9,6 +11,7 @@ import { tableIsGone, type OpenTablePartitions } from "./table-partitions.ts";
 export interface AccountPartitionsOptions {
   readonly system: Queryable;
   readonly databases: Pick<MetastoreDatabases, "connect">;
+  readonly catalogs: Pick<AccountCatalogs, "findPassword">;
   readonly readers: MetastoreReaders;
   readonly externals: ExternalMetastores;
 }
@@ -17,6 +20,7 @@ export interface AccountPartitionsOptions {
 export function accountPartitions({
   system,
   databases,
+  catalogs,
   readers,
   externals,
 }: AccountPartitionsOptions): OpenTablePartitions {
@@ -24,7 +28,12 @@ export function accountPartitions({
     const catalog = await findCatalog(system, accountId);
     if (catalog === undefined) throw tableIsGone(table);
     if (catalog.externalUri === null) {
-      return new OwnPartitions({ reader: readers.of(accountId), connect: () => databases.connect(accountId) }, table);
+      const connect = async (): Promise<Client> => {
+        const password = await catalogs.findPassword(accountId);
+        if (password === undefined) throw tableIsGone(table);
+        return databases.connect(accountId, password);
+      };
+      return new OwnPartitions({ reader: readers.of(accountId), connect }, table);
     }
     const [client, { ExternalPartitions }] = await Promise.all([
       externals.of(accountId, catalog.externalUri),

@@ -4,7 +4,7 @@ import type { Client } from "pg";
 export interface AttachedDatabase {
   /** In the export: lower-case letters, digits and hyphens. */
   readonly name: string;
-  /** With the rights of whoever owns its tables. The caller ends the connection. */
+  /** As whoever owns its tables. The caller ends the connection. */
   connect(): Promise<Client>;
 }
 

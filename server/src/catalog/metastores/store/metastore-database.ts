@@ -71,11 +71,24 @@ export async function letIn(client: Client, name: string): Promise<void> {
 }
 
 export async function mayConnect(client: Client, role: string, database: string): Promise<boolean> {
-  const { rows } = await client.query<{ may: boolean }>("select has_database_privilege($1, $2, 'connect') as may", [
-    role,
-    database,
-  ]);
+  const { rows } = await client.query<{ may: boolean }>(
+    "select pg_catalog.has_database_privilege($1, $2, 'connect') as may",
+    [role, database],
+  );
   return rows[0]?.may ?? true;
+}
+
+export async function mayHold(client: Client, role: string, connections: number): Promise<boolean> {
+  const { rows } = await client.query<{ limit: number }>(
+    "select rolconnlimit as limit from pg_catalog.pg_roles where rolname = $1",
+    [role],
+  );
+  return rows[0]?.limit === connections;
+}
+
+export async function isMade(client: Client, name: string): Promise<boolean> {
+  const { rowCount } = await client.query("select from pg_database where datname = $1", [name]);
+  return rowCount !== 0;
 }
 
 /** By default PostgreSQL lets every role into every database. Without effect where the database is not ours. */
@@ -115,14 +128,9 @@ export async function dropDatabaseAndRole(client: Client, name: string): Promise
   await client.query(`drop role if exists ${quoted}`);
 }
 
-/** Of the connection, from now on. */
-export async function actAs(client: Client, role: string): Promise<void> {
-  await client.query(`set role ${client.escapeIdentifier(role)}`);
-}
-
 /** Whether the database that we are in has no table yet. */
 export async function isEmptyDatabase(client: Client): Promise<boolean> {
-  const { rowCount } = await client.query("select from pg_tables where schemaname = 'public' limit 1");
+  const { rowCount } = await client.query("select from pg_catalog.pg_tables where schemaname = 'public' limit 1");
   return rowCount === 0;
 }
 

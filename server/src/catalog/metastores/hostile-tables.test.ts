@@ -1,0 +1,234 @@
+import { randomBytes } from "node:crypto";
+import { Client } from "pg";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
+import { openDatabase, type Database } from "../../db/database.ts";
+import { newKey } from "../../lib/key-file.ts";
+import { KeyRing } from "../../lib/key-ring.ts";
+import type { Secret } from "../../lib/secret.ts";
+import { accountPartitions } from "../refresh/account-partitions.ts";
+import { AccountTables } from "../tables/account-tables.ts";
+import { ExternalMetastores } from "../tables/external-metastores.ts";
+import type { CatalogTable } from "../tables/table-catalog.ts";
+import { AccountCatalogs } from "./account-catalogs.ts";
+import { exportedCatalogs } from "./export-catalogs.ts";
+import { MetastoreDatabases } from "./metastore-databases.ts";
+import { MetastoreReaders } from "./metastore-readers.ts";
+
+/** An account whose role in PostgreSQL is in the hands of an enemy: it owns the tables that we read and write. */
+let product: TestDatabase;
+let db: Database;
+let databases: MetastoreDatabases;
+let catalogs: AccountCatalogs;
+let readers: MetastoreReaders;
+let externals: ExternalMetastores;
+let tables: AccountTables;
+let accountId: number;
+let role: string;
+let password: Secret;
+const keys = new KeyRing([newKey([])], () => []);
+
+beforeAll(async () => {
+  product = await cloneDatabase();
+  db = openDatabase({ ...product.connection, max: 2 });
+  databases = new MetastoreDatabases({ connection: product.connection, isEmbedded: true });
+  catalogs = new AccountCatalogs(db.system, keys);
+  readers = new MetastoreReaders({ databases, catalogs });
+  externals = new ExternalMetastores([]);
+  tables = new AccountTables({ system: db.system, readers, externals });
+});
+afterAll(async () => {
+  await readers.close();
+  externals.close();
+  await db.close();
+  await product.drop();
+});
+
+beforeEach(async () => {
+  const [account] = await db.system.query<{ id: number }>("insert into account (name) values ('enemy') returning id");
+  accountId = account?.id ?? 0;
+  const catalog = await catalogs.find(accountId);
+  if (catalog.kind !== "own") throw new Error("the account has a metastore of its own");
+  ({ password } = catalog.secrets);
+  role = (await databases.provide(accountId, password)).user;
+  await asEnemy(SCHEMA);
+});
+
+/** As much of a metastore as is read and written here. */
+const SCHEMA = `
+  create table "DBS" ("DB_ID" bigint primary key, "NAME" varchar, "DESC" varchar, "DB_LOCATION_URI" varchar);
+  create table "SDS" ("SD_ID" bigint primary key, "CD_ID" bigint, "INPUT_FORMAT" varchar, "IS_COMPRESSED" boolean,
+    "IS_STOREDASSUBDIRECTORIES" boolean, "LOCATION" varchar, "NUM_BUCKETS" bigint, "OUTPUT_FORMAT" varchar,
+    "SERDE_ID" bigint);
+  create table "TBLS" ("TBL_ID" bigint primary key, "DB_ID" bigint, "SD_ID" bigint, "TBL_NAME" varchar);
+  create table "SERDES" ("SERDE_ID" bigint, "NAME" varchar, "SLIB" varchar);
+  create table "SERDE_PARAMS" ("SERDE_ID" bigint, "PARAM_KEY" varchar, "PARAM_VALUE" text);
+  create table "SD_PARAMS" ("SD_ID" bigint, "PARAM_KEY" varchar, "PARAM_VALUE" text);
+  create table "BUCKETING_COLS" ("SD_ID" bigint, "BUCKET_COL_NAME" varchar, "INTEGER_IDX" bigint);
+  create table "SORT_COLS" ("SD_ID" bigint, "COLUMN_NAME" varchar, "ORDER" bigint, "INTEGER_IDX" bigint);
+  create table "PARTITIONS" ("PART_ID" bigint primary key, "CREATE_TIME" bigint, "LAST_ACCESS_TIME" bigint,
+    "PART_NAME" varchar, "SD_ID" bigint, "TBL_ID" bigint, unique ("PART_NAME", "TBL_ID"));
+  create table "PARTITION_KEY_VALS" ("PART_ID" bigint, "PART_KEY_VAL" varchar, "INTEGER_IDX" bigint);
+  create table "PARTITION_PARAMS" ("PART_ID" bigint, "PARAM_KEY" varchar, "PARAM_VALUE" varchar);
+  create table "SEQUENCE_TABLE" ("SEQUENCE_NAME" varchar primary key, "NEXT_VAL" bigint);
+  insert into "DBS" values (1, 'default', null, 'file:/w');
+  insert into "SDS" values (1, 1, 'in', false, false, 'file:/w/t', -1, 'out', 1);
+  insert into "TBLS" values (1, 1, 1, 't');`;
+
+const TABLE: Pick<CatalogTable, "schema" | "name" | "partitionKeys" | "identity"> = {
+  identity: "1",
+  schema: "default",
+  name: "t",
+  partitionKeys: [{ name: "day", type: "string", comment: null }],
+};
+
+async function asEnemy(sql: string): Promise<Record<string, unknown>[]> {
+  const { port } = product.connection;
+  const client = new Client({ host: "127.0.0.1", port, database: role, user: role, password: password.reveal() });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Gives up what it was switched to and makes a role, as only the product's user may. */
+async function arm(): Promise<{ intruder: string }> {
+  const intruder = `intruder_${randomBytes(4).toString("hex")}`;
+  await asEnemy(`
+    create function attack() returns text language plpgsql as $$ begin
+      perform set_config('role', 'none', false), set_config('default_transaction_read_only', 'off', false),
+              set_config('statement_timeout', '0', false);
+      begin create role ${intruder}; exception when others then null; end;
+      return session_user;
+    end $$`);
+  return { intruder };
+}
+
+const isThere = async (name: string): Promise<boolean> =>
+  (await db.system.query("select 1 from pg_roles where rolname = $1", [name])).length > 0;
+
+async function addPartition(day: string): Promise<void> {
+  const open = accountPartitions({ system: db.system, databases, catalogs, readers, externals });
+  // Nothing else of it is looked at.
+  const partitions = await open(accountId, TABLE as CatalogTable);
+  const found = [{ values: [day], location: `file:/w/t/day=${day}` }];
+  try {
+    expect(await partitions.missing(found, AbortSignal.timeout(30_000))).toEqual(found);
+    await partitions.add(found, AbortSignal.timeout(30_000));
+  } finally {
+    await partitions.close();
+  }
+}
+
+describe("what an account has put into the tables of its metastore runs with the rights of its role alone", () => {
+  test("as a trigger, when a refresh writes there", async () => {
+    const { intruder } = await arm();
+    await asEnemy(`
+      create table seen (who text);
+      create function on_write() returns trigger language plpgsql as $$ begin
+        insert into seen values (attack()); return new; end $$;
+      create trigger a before insert on "PARTITIONS" for each row execute function on_write();
+      create trigger a before insert on "SEQUENCE_TABLE" for each row execute function on_write()`);
+    await addPartition("1");
+    await addPartition("2");
+    expect(await asEnemy(`select "PART_NAME" as name from "PARTITIONS" order by 1`)).toEqual([
+      { name: "day=1" },
+      { name: "day=2" },
+    ]);
+    expect(await asEnemy("select distinct who from seen")).toEqual([{ who: role }]);
+    expect(await isThere(intruder)).toBe(false);
+  });
+
+  test("as a view, when its tables are listed", async () => {
+    const { intruder } = await arm();
+    await asEnemy(`
+      drop table "DBS";
+      create view "DBS" as select 1::bigint as "DB_ID", attack()::varchar as "NAME", null::varchar as "DESC",
+                                  null::varchar as "DB_LOCATION_URI"`);
+    // The later ones in a session that the first has had in its hands.
+    for (let time = 0; time < 4; time += 1) {
+      expect(await (await tables.of(accountId)).schemas()).toEqual([{ name: role, description: null, location: null }]);
+    }
+    expect(await isThere(intruder)).toBe(false);
+  });
+
+  test("as an operator's export reads it", async () => {
+    await arm();
+    const client = new Client(product.connection);
+    await client.connect();
+    try {
+      const exported = await exportedCatalogs(databases, client, () => keys);
+      const own = await exported.find(({ name }) => name === String(accountId))?.connect();
+      try {
+        const rows = await own?.query("select attack() as session, current_user as current");
+        expect(rows?.rows).toEqual([{ session: role, current: role }]);
+      } finally {
+        await own?.end();
+      }
+    } finally {
+      await client.end();
+    }
+  });
+});
+
+describe("our sessions in an account's database", () => {
+  test("are its role's, write nothing where they only read, and do not wait for ever", async () => {
+    const [session] = await readers.of(accountId).query(
+      `select session_user::text as session, current_user::text as current, current_setting('jit') as jit,
+              current_setting('default_transaction_read_only') as "readOnly",
+              current_setting('statement_timeout') as "limit", current_setting('search_path') as path`,
+    );
+    expect(session).toEqual({
+      session: role,
+      current: role,
+      jit: "off",
+      readOnly: "on",
+      limit: "1min",
+      path: "public,pg_temp",
+    });
+    await expect(readers.of(accountId).query("create table a (n int)")).rejects.toThrow(/read-only transaction/);
+    const writer = await databases.connect(accountId, password);
+    try {
+      const { rows } = await writer.query(
+        "select session_user::text as session, current_setting('statement_timeout') as l",
+      );
+      expect(rows).toEqual([{ session: role, l: "2min" }]);
+    } finally {
+      await writer.end();
+    }
+  });
+
+  test("keep what we set over what the role has set for itself", async () => {
+    await asEnemy(`alter role current_user set statement_timeout = 0; alter role current_user set search_path = evil;
+                   alter role current_user set default_transaction_read_only = off`);
+    expect(await (await tables.of(accountId)).schemas()).toMatchObject([{ name: "default" }]);
+    await expect(readers.of(accountId).query("create table a (n int)")).rejects.toThrow(/read-only transaction/);
+  });
+
+  test.each([
+    ["another password", `password 'another'`],
+    ["no right to log in", "nologin"],
+  ])("are opened where the role has %s, as behind an import", async (_, change) => {
+    const admin = () => db.system.query(`alter role "${role}" ${change}`);
+    await admin();
+    const asked = Array.from({ length: 8 }, async () => (await tables.of(accountId)).schemas());
+    for (const schemas of await Promise.all(asked)) expect(schemas).toMatchObject([{ name: "default" }]);
+    await admin();
+    await (await databases.connect(accountId, password)).end();
+  });
+
+  test("are opened where the role may not enter its database any more", async () => {
+    await db.system.query(`revoke connect on database "${role}" from "${role}"`);
+    expect(await (await tables.of(accountId)).schemas()).toMatchObject([{ name: "default" }]);
+  });
+
+  test("find no rows where there is no database, and make none", async () => {
+    await databases.drop(accountId);
+    expect(await readers.of(accountId).query("select 1")).toEqual([]);
+    expect(await isThere(role)).toBe(false);
+    await db.system.query("delete from metastore where account_id = $1", [accountId]);
+    expect(await readers.of(accountId).query("select 1")).toEqual([]);
+  });
+});
