@@ -2,3 +2,6 @@
 export class ThriftError extends Error {
   override readonly name = "ThriftError";
 }
+
+/** More than we take. */
+export class MessageTooLong extends ThriftError {}

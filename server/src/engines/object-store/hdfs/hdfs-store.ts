@@ -17,8 +17,10 @@ import type {
 import { ObjectStoreError } from "../object-store-error.ts";
 import { formatObjectUri, parseObjectUri, type ObjectUri } from "../object-uri.ts";
 import { translatedBody } from "../translated-body.ts";
-import { isDone, parseFileStatus, parseFolderPage, type FileStatus, type FolderPage } from "./file-status.ts";
+import { isDone, parseFileStatus, type FileStatus } from "./file-status.ts";
 import { listHdfs, unfinishedName } from "./list-hdfs.ts";
+import { orMissing, parsed } from "./read-answer.ts";
+import { readFolder } from "./read-folder.ts";
 import { WebHdfsClient } from "./webhdfs-client.ts";
 
 export interface HdfsStoreOptions extends Partial<AgentLimits> {
@@ -29,6 +31,10 @@ export interface HdfsStoreOptions extends Partial<AgentLimits> {
   checkAddress: CheckAddress;
   /** Of a call that only reads and broke off or was answered "later", besides the first try. */
   retries?: number;
+  /** In one folder; where more are told of, it is no HDFS. */
+  mostEntries?: number;
+  /** What a listing in order may hold. */
+  mostHeldBytes?: number;
 }
 
 const defaults = {
@@ -37,6 +43,8 @@ const defaults = {
   bodyIdleTimeoutMs: 30_000,
   maxConnections: 16,
   retries: 3,
+  mostEntries: 6_400_000, // no HDFS can be set to allow more
+  mostHeldBytes: 128 * 1024 * 1024,
 };
 
 /** A file: its path, and what error messages call it. */
@@ -57,8 +65,8 @@ export function hdfsStore(given: HdfsStoreOptions): ObjectStore {
       return { ...found, body: await open(client, place, found.size, range) };
     },
     put: async (text, body, { signal } = {}) => put(client, { ...fileOf(text), signal }, body),
-    list: (text, listOptions = {}) => list(client, hdfsUriOf(text), listOptions),
-    folder: (text, { signal } = {}) => folder(client, hdfsUriOf(text), signal),
+    list: (text, listOptions = {}) => list(client, hdfsUriOf(text), { ...options, ...listOptions }),
+    folder: (text, { signal } = {}) => folder(client, hdfsUriOf(text), { ...options, signal }),
     async delete(text, { signal } = {}) {
       const place = { ...fileOf(text), signal };
       const found = await find(client, place);
@@ -131,68 +139,42 @@ async function put(client: WebHdfsClient, place: Place, given: ObjectBody): Prom
   }
 }
 
-async function* list(client: WebHdfsClient, uri: ObjectUri, options: ListOptions): AsyncGenerator<ObjectEntry> {
-  const { maxKeys = Infinity, after, signal } = options;
-  const place = { subject: formatObjectUri(uri), signal };
+interface Bounds {
+  mostEntries: number;
+  mostHeldBytes: number;
+}
+
+async function* list(
+  client: WebHdfsClient,
+  uri: ObjectUri,
+  options: ListOptions & Bounds,
+): AsyncGenerator<ObjectEntry> {
+  const { maxKeys = Infinity, after, signal, mostEntries, mostHeldBytes } = options;
+  const subject = formatObjectUri(uri);
   let left = maxKeys;
   if (left <= 0) return;
-  const readFolder = (path: string): Promise<FileStatus[]> => readWholeFolder(client, { ...place, path });
-  for await (const found of listHdfs(readFolder, pathOf(uri.key), after)) {
+  const read = (path: string) => readFolder(client, { subject, signal, path, mostEntries });
+  const tooMany = () =>
+    new ObjectStoreError("too-large", `${subject}: more entries in a folder than can be put in order`);
+  for await (const found of listHdfs(read, { prefix: pathOf(uri.key), after, mostHeldBytes, tooMany })) {
     yield { ...found, uri: formatObjectUri({ ...uri, key: found.key }) };
     left -= 1;
     if (left <= 0) return;
   }
 }
 
+/** As it comes: nothing is held but a page of it. */
 async function* folder(
   client: WebHdfsClient,
   uri: ObjectUri,
-  signal: AbortSignal | undefined,
+  { signal, mostEntries }: CallOptions & Bounds,
 ): AsyncGenerator<FolderEntry> {
   const path = pathOf(uri.key.endsWith("/") ? uri.key : `${uri.key}/`);
-  for (const { kind, name, modifiedAt } of await readWholeFolder(client, {
-    subject: formatObjectUri(uri),
-    path,
-    signal,
-  })) {
-    if (kind === "other" || unfinishedName.test(name)) continue;
-    yield { kind, name, uri: formatObjectUri({ ...uri, key: `${path}${name}` }), modifiedAt };
-  }
-}
-
-async function readWholeFolder(client: WebHdfsClient, place: Place): Promise<FileStatus[]> {
-  const all: FileStatus[] = [];
-  const path = place.path.replace(/(.)\/$/, "$1");
-  const readPage = async (startAfter: string): Promise<FolderPage> => {
-    const query = { startAfter };
-    const document = await client.document({ ...place, path, method: "GET", operation: "LISTSTATUS_BATCH", query });
-    return parsed(place, () => parseFolderPage(document));
-  };
-  for (;;) {
-    const page = await orMissing(readPage(all.at(-1)?.name ?? ""));
-    if (page === undefined) return []; // not there, or gone while we read
-    const { entries, left } = page;
-    for (const entry of entries) if (entry.name !== "") all.push(entry); // a file is listed as itself, without a name
-    if (left === 0) return all;
-    if (entries.length === 0) throw unreadable(place.subject, new Error("the listing does not move on"));
-  }
-}
-
-/** Undefined: there is no such file or folder. */
-async function orMissing<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof ObjectStoreError && error.kind === "missing") return undefined;
-    throw error;
-  }
-}
-
-function parsed<T>({ subject }: Pick<Place, "subject">, parse: () => T): T {
-  try {
-    return parse();
-  } catch (error) {
-    throw unreadable(subject, error);
+  for await (const page of readFolder(client, { subject: formatObjectUri(uri), path, signal, mostEntries })) {
+    for (const { kind, name, modifiedAt } of page) {
+      if (kind === "other" || unfinishedName.test(name)) continue;
+      yield { kind, name, uri: formatObjectUri({ ...uri, key: `${path}${name}` }), modifiedAt };
+    }
   }
 }
 

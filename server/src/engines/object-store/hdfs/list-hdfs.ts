@@ -9,45 +9,70 @@ export interface ListedFile extends ObjectStat {
 /** What a write that is not finished yet is called; nobody sees those. */
 export const unfinishedName = /^\.put-[0-9a-f]{16}$/;
 
-/** All entries of a folder; none when it is not there. */
-export type ReadFolder = (path: string) => Promise<FileStatus[]>;
+/** The entries of a folder, page by page; none when it is not there. */
+export type ReadFolder = (path: string) => AsyncIterable<readonly FileStatus[]>;
+
+export interface ListHdfsOptions {
+  readonly prefix: string;
+  /** Only what comes behind it. */
+  readonly after: string | undefined;
+  readonly mostHeldBytes: number;
+  /** What it fails with beyond that. */
+  readonly tooMany: () => Error;
+}
+
+interface Held {
+  readonly status: FileStatus;
+  readonly path: string;
+  readonly bytes: Buffer;
+}
+
+/** An entry besides its path, of which it has two. */
+const ENTRY_BYTES = 400;
 
 /**
  * The files whose path begins with the prefix and comes behind `after`, in the byte order of their paths, as S3 lists:
- * a folder sorts as its name with the slash that every path below it has. Holds one folder per level, not the tree.
+ * a folder sorts as its name with the slash that every path below it has. Holds one folder per level, not the tree, and
+ * of a folder only what is asked for.
  */
 export async function* listHdfs(
   readFolder: ReadFolder,
-  prefix: string,
-  after: string | undefined,
+  { prefix, after, mostHeldBytes, tooMany }: ListHdfsOptions,
 ): AsyncGenerator<ListedFile> {
+  let heldBytes = 0;
   yield* listBelow(prefix.slice(0, prefix.lastIndexOf("/") + 1));
 
   async function* listBelow(folder: string): AsyncGenerator<ListedFile> {
-    for (const { status, path } of sorted(folder, await readFolder(folder))) {
+    const before = heldBytes;
+    for (const { status, path } of await readSorted(folder)) {
       if (status.kind === "folder") {
-        const mayMatch = path.startsWith(prefix) || prefix.startsWith(path);
-        if (mayMatch && !isPassed(path, after)) yield* listBelow(path);
-      } else if (
-        status.kind === "file" &&
-        path.startsWith(prefix) &&
-        !unfinishedName.test(status.name) &&
-        !isAtMost(path, after)
-      ) {
+        yield* listBelow(path);
+      } else {
         const { size, modifiedAt, etag } = status;
         yield { key: path, size, modifiedAt, etag };
       }
     }
+    heldBytes = before;
   }
-}
 
-function sorted(folder: string, entries: readonly FileStatus[]): { status: FileStatus; path: string }[] {
-  return entries
-    .map((status) => {
-      const path = `${folder}${status.name}${status.kind === "folder" ? "/" : ""}`;
-      return { status, path, bytes: Buffer.from(path) };
-    })
-    .sort((a, b) => a.bytes.compare(b.bytes));
+  async function readSorted(folder: string): Promise<Held[]> {
+    const all: Held[] = [];
+    for await (const page of readFolder(folder)) {
+      for (const status of page) {
+        const path = `${folder}${status.name}${status.kind === "folder" ? "/" : ""}`;
+        if (!isAsked(status, path)) continue;
+        heldBytes += ENTRY_BYTES + 2 * path.length;
+        if (heldBytes > mostHeldBytes) throw tooMany();
+        all.push({ status, path, bytes: Buffer.from(path) });
+      }
+    }
+    return all.sort((a, b) => a.bytes.compare(b.bytes));
+  }
+
+  function isAsked({ kind, name }: FileStatus, path: string): boolean {
+    if (kind === "folder") return (path.startsWith(prefix) || prefix.startsWith(path)) && !isPassed(path, after);
+    return kind === "file" && path.startsWith(prefix) && !unfinishedName.test(name) && !isAtMost(path, after);
+  }
 }
 
 function isAtMost(path: string, after: string | undefined): boolean {

@@ -217,3 +217,56 @@ test.each(["hdfs:///", "hdfs:///a/", "hdfs:///a/../b", "hdfs:///..", "hdfs:///.p
     await expect(storeAt("http://127.0.0.1:1").stat(uri)).rejects.toMatchObject({ kind: "bad-uri" });
   },
 );
+
+describe("a listing that never ends", () => {
+  /** Always says that one more comes, and always has a thousand others. */
+  const endless = async (changes: Partial<HdfsStoreOptions> = {}): Promise<{ store: ObjectStore; asked: string[] }> => {
+    const asked: string[] = [];
+    const address = await listen((request, response) => {
+      asked.push(new URL(request.url ?? "", "http://here").searchParams.get("startAfter") ?? "");
+      const entry = (_: unknown, index: number) => ({
+        pathSuffix: `n=${String(asked.length).padStart(6, "0")}-${index}`,
+        type: "DIRECTORY",
+        length: 0,
+        modificationTime: 1,
+      });
+      const FileStatus = Array.from({ length: 1000 }, entry);
+      response.end(
+        JSON.stringify({ DirectoryListing: { partialListing: { FileStatuses: { FileStatus } }, remainingEntries: 1 } }),
+      );
+    });
+    return { store: storeAt(address, changes), asked };
+  };
+
+  test("is read as far as somebody reads on, page by page", async () => {
+    const { store, asked } = await endless();
+    const names: string[] = [];
+    for await (const { name } of store.folder("hdfs:///t")) if (names.push(name) === 2500) break;
+    expect(names.at(-1)).toBe("n=000003-499");
+    expect(asked).toEqual(["", "n=000001-999", "n=000002-999"]);
+  });
+
+  test("is taken for none beyond what a folder can have", async () => {
+    const { store, asked } = await endless({ mostEntries: 20_000 });
+    await expect(Array.fromAsync(store.folder("hdfs:///t"))).rejects.toMatchObject({ kind: "bad-response" });
+    expect(asked).toHaveLength(21);
+  });
+
+  test("is refused where it had to be held to be put in order", async () => {
+    const { store, asked } = await endless({ mostHeldBytes: 5_000_000, mostEntries: 20_000 });
+    await expect(Array.fromAsync(store.list("hdfs:///t/"))).rejects.toMatchObject({
+      kind: "too-large",
+      message: "hdfs:///t/: more entries in a folder than can be put in order",
+    });
+    expect(asked.length).toBeLessThan(20);
+    // What is not asked for is not held.
+    await expect(Array.fromAsync(store.list("hdfs:///t/n=000003-99"))).rejects.toMatchObject({ kind: "bad-response" });
+  });
+
+  test("that repeats itself is none", async () => {
+    const FileStatus = [{ pathSuffix: "a", type: "DIRECTORY", length: 0, modificationTime: 1 }];
+    const page = { DirectoryListing: { partialListing: { FileStatuses: { FileStatus } }, remainingEntries: 1 } };
+    const store = storeAt(await listen((_, response) => response.end(JSON.stringify(page))));
+    await expect(Array.fromAsync(store.folder("hdfs:///t"))).rejects.toMatchObject({ kind: "bad-response" });
+  });
+});
