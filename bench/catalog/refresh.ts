@@ -9,6 +9,10 @@ import { sqlCommand } from "../warm/warm-server.ts";
 const PARTITIONS = Number(process.env["BENCH_PARTITIONS"] ?? 10_000);
 const LATER = 10;
 const ROUNDS = 3;
+/** As tables are: a few dozen columns, a folder for each hour. */
+const COLUMNS = Array.from({ length: 20 }, (_, n) => `column_${n} ${["bigint", "string", "date"][n % 3]}`);
+const FIRST_DAY = Date.UTC(2025, 0, 1);
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Refreshing a table whose folders the metastore knows nothing of, and then one with a few new ones among them: natively
@@ -51,7 +55,7 @@ async function measure(
   const [all, later]: [number[], number[]] = [[], []];
   for (const table of tables) {
     grow(join(trees, table), 0, PARTITIONS);
-    const columns = "(id int, n int) using csv partitioned by (n)";
+    const columns = `(${COLUMNS.join(", ")}, day date, hour int) using csv partitioned by (day, hour)`;
     await headgate.run(sqlCommand(`create table refreshed.${table} ${columns} location '${join(trees, table)}'`));
     all.push(await timed(() => refreshed(table)));
     grow(join(trees, table), PARTITIONS, LATER);
@@ -64,8 +68,10 @@ async function measure(
 
 function grow(tree: string, from: number, count: number): void {
   for (let n = from; n < from + count; n += 1) {
-    mkdirSync(join(tree, `n=${n}`), { recursive: true });
-    writeFileSync(join(tree, `n=${n}`, "part-0.csv"), `${n}\n`);
+    const day = new Date(FIRST_DAY + Math.floor(n / 24) * DAY_MS).toISOString().slice(0, 10);
+    const folder = join(tree, `day=${day}`, `hour=${n % 24}`);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "part-0.csv"), `${n}\n`);
   }
 }
 
