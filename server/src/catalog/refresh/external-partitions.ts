@@ -1,4 +1,5 @@
 import type { HiveClient, NewPartition } from "../../engines/hive-thrift/hive-client.ts";
+import { isTooLong } from "../../engines/hive-thrift/failure.ts";
 import { HiveError } from "../../engines/hive-thrift/hive-error.ts";
 import type { HiveStorage } from "../../engines/hive-thrift/hive-structs.ts";
 import { Fault } from "../../lib/fault.ts";
@@ -15,14 +16,21 @@ const SMALLEST_BATCH = 50;
 /** As many as the client has connections. */
 const CALLS_AT_ONCE = 4;
 
+/** What all names of a table may cost together: half a million of thirty characters. */
+const NAMES_BYTES = 32 * 1024 * 1024;
+/** A name besides its characters, as the client counts it. */
+const NAME_BYTES = 36;
+
 /**
- * Partitions in a metastore that the account has brought, by Thrift. The names of those it has are asked for once: a
- * name costs some hundred bytes here, and the client bounds the answer.
+ * Partitions in a metastore that the account has brought, by Thrift. The names of those it has are asked for once and
+ * held until the end: what grows with the table here, and so has a bound.
  */
 export class ExternalPartitions implements TablePartitions {
   readonly #client: HiveClient;
   readonly #table: CatalogTable;
   #known: Promise<Set<string>> | undefined;
+  /** By the names. */
+  #heldBytes = 0;
 
   constructor(client: HiveClient, table: CatalogTable) {
     this.#client = client;
@@ -71,12 +79,27 @@ export class ExternalPartitions implements TablePartitions {
     await repeat(() => this.#client.addPartitions(schema, name, parts, signal), doesPass, signal);
     const known = await this.#known;
     for (const partition of batch) known?.add(partition.name);
+    this.#heldBytes += costOf(batch.map(({ name }) => name));
+    if (this.#heldBytes > NAMES_BYTES) throw this.#tooMany();
   }
 
   async #askNames(signal: AbortSignal): Promise<Set<string>> {
     const { schema, name } = this.#table;
-    const ask = () => this.#client.partitionNames(schema, name, {}, signal);
-    return new Set(await repeat(ask, doesPass, signal));
+    const ask = () => this.#client.partitionNames(schema, name, { budgetBytes: NAMES_BYTES }, signal);
+    const names = await repeat(ask, doesPass, signal).catch((error: unknown) => {
+      throw isTooLong(error) ? this.#tooMany() : error;
+    });
+    this.#heldBytes += costOf(names);
+    return new Set(names);
+  }
+
+  #tooMany(): Fault {
+    const { schema, name } = this.#table;
+    return new Fault(
+      "invalid",
+      `The table ${schema}.${name} has more partitions in its metastore than a refresh can compare: their names take ` +
+        `more than ${NAMES_BYTES / 1024 / 1024} MB. Spark can: set the account's refresh_engine to spark.`,
+    );
   }
 
   /** Each time anew: another table may have got the name. */
@@ -94,6 +117,10 @@ export class ExternalPartitions implements TablePartitions {
   }
 }
 
+function costOf(names: readonly string[]): number {
+  return names.reduce((sum, { length }) => sum + length + NAME_BYTES, 0);
+}
+
 /** All connections have as much to do, so that none is idle while the last one works. */
 function batchSize(count: number): number {
   const rounds = Math.ceil(count / (BATCH * CALLS_AT_ONCE));
@@ -106,5 +133,5 @@ function batchSize(count: number): number {
  */
 function doesPass(error: unknown): boolean {
   if (error instanceof HiveError) return error.kind === "already-exists";
-  return error instanceof Fault && error.code === "unavailable";
+  return error instanceof Fault && error.code === "unavailable" && !isTooLong(error);
 }

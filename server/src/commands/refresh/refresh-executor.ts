@@ -3,7 +3,10 @@ import type { Executor, Run } from "../queue/executor.ts";
 import { journalFile } from "./added-journal.ts";
 import type { RefreshRun, RefreshServices } from "./refresh-run.ts";
 
-/** Table refreshes by the catalog: they need no engine, no process of their own and next to no memory. */
+/** What a batch, the pages of its listing and the names in a metastore that was brought may take of ours together. */
+const MEMORY_MIB = 64;
+
+/** Table refreshes by the catalog: they need no engine and no process of their own, but some memory of this one. */
 export function refreshExecutor(services: RefreshServices): Executor {
   // Loaded with the first one.
   const runOf = async (run: Run): Promise<RefreshRun> => {
@@ -16,7 +19,7 @@ export function refreshExecutor(services: RefreshServices): Executor {
     unready: () => null,
     needsNoCluster: true,
     isRestartable: true,
-    memoryMiB: () => 0,
+    memoryMiB: () => MEMORY_MIB,
     prepare: (run) => Promise.resolve({ spawn: () => runOf(run) }),
     async adopt(run) {
       const live = await runOf(run);

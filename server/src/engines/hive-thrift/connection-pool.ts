@@ -33,6 +33,11 @@ const defaults: PoolLimits = {
   budgetBytes: 256 * 1024 * 1024,
 };
 
+interface CallLimits {
+  readonly signal: AbortSignal;
+  readonly budgetBytes: number;
+}
+
 /**
  * The connections to one metastore: so many and no more, the last used first, so that surplus ones grow idle and end.
  * Idle connections and calls under way are never more than the limit together: who needs one takes an idle one first.
@@ -56,10 +61,11 @@ export class ConnectionPool {
     called: HiveFunction<A, T>,
     values: ParametersOf<A>,
     signal: AbortSignal,
+    budgetBytes = this.#options.budgetBytes,
   ): Promise<ResultOf<T>> {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(this.#options.callTimeoutMs)]);
     try {
-      const work = this.#inTurn(() => this.#callInTurn(called, values, deadline));
+      const work = this.#inTurn(() => this.#callInTurn(called, values, { signal: deadline, budgetBytes }));
       return await unlessAborted(deadline, work);
     } catch (error) {
       throw failureOf(error, this.#options);
@@ -76,29 +82,29 @@ export class ConnectionPool {
   async #callInTurn<A extends Fields, T extends ThriftType | null>(
     called: HiveFunction<A, T>,
     values: ParametersOf<A>,
-    signal: AbortSignal,
+    limits: CallLimits,
   ): Promise<ResultOf<T>> {
-    signal.throwIfAborted();
+    limits.signal.throwIfAborted();
     const idle = this.#takeIdle();
     if (idle !== undefined) {
       try {
-        return await this.#callOn(idle, called, values, signal);
+        return await this.#callOn(idle, called, values, limits);
       } catch (error) {
         const isDead = error instanceof ConnectionLost && error.isUnanswered;
         if (!isDead || !called.isRead) throw error;
       }
     }
-    return this.#callOn(await this.#open(signal), called, values, signal);
+    return this.#callOn(await this.#open(limits.signal), called, values, limits);
   }
 
   async #callOn<A extends Fields, T extends ThriftType | null>(
     connection: Connection,
     called: HiveFunction<A, T>,
     values: ParametersOf<A>,
-    signal: AbortSignal,
+    limits: CallLimits,
   ): Promise<ResultOf<T>> {
     try {
-      return await connection.call(called, values, { signal, budgetBytes: this.#options.budgetBytes });
+      return await connection.call(called, values, limits);
     } finally {
       this.#putBack(connection);
     }

@@ -1,5 +1,5 @@
 import { Fault } from "../../lib/fault.ts";
-import { ThriftError } from "./codec/thrift-error.ts";
+import { MessageTooLong, ThriftError } from "./codec/thrift-error.ts";
 import { ConnectionLost, type Address } from "./connection.ts";
 
 /** It ended the connection instead of greeting back. */
@@ -19,6 +19,11 @@ export function failureOf(error: unknown, { host, port }: Pick<Address, "host" |
   const words = wordsFor(error);
   if (words === undefined) return error;
   return new Fault("unavailable", `The Hive metastore at ${host}:${port} ${words}.`, { cause: error });
+}
+
+/** The answer was more than its caller takes: it would be the next time, too. */
+export function isTooLong(error: unknown): boolean {
+  return error instanceof Fault && error.cause instanceof MessageTooLong;
 }
 
 function wordsFor(error: unknown): string | undefined {

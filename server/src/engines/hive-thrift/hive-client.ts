@@ -27,6 +27,8 @@ export interface PartitionChoice {
   readonly values?: readonly string[] | undefined;
   /** Ends after so many. */
   readonly limit?: number | undefined;
+  /** Of an answer that is to cost less than the client takes. */
+  readonly budgetBytes?: number | undefined;
 }
 
 export interface NewPartition {
@@ -89,7 +91,8 @@ export class HiveClient {
     choice: PartitionChoice,
     signal: AbortSignal,
   ): Promise<readonly string[]> {
-    const names = await this.#pool.call(getPartitionNames, { dbName, tableName, ...wireChoice(choice) }, signal);
+    const asked = { dbName, tableName, ...wireChoice(choice) };
+    const names = await this.#pool.call(getPartitionNames, asked, signal, choice.budgetBytes);
     return chosen(names, choice, (name) => parsePartitionName(name)?.map(({ value }) => value) ?? []);
   }
 
@@ -99,7 +102,8 @@ export class HiveClient {
     choice: PartitionChoice,
     signal: AbortSignal,
   ): Promise<readonly HivePartition[]> {
-    const partitions = await this.#pool.call(getPartitions, { dbName, tableName, ...wireChoice(choice) }, signal);
+    const asked = { dbName, tableName, ...wireChoice(choice) };
+    const partitions = await this.#pool.call(getPartitions, asked, signal, choice.budgetBytes);
     return chosen(partitions, choice, ({ values }) => values);
   }
 

@@ -1,4 +1,4 @@
-import { ThriftError } from "./thrift-error.ts";
+import { MessageTooLong } from "./thrift-error.ts";
 
 /** Reads as far as the bytes go, and pauses there. */
 export type Reading<T> = Generator<undefined, T, undefined>;
@@ -36,7 +36,7 @@ export class ByteSource {
   /** Values cost memory besides their bytes: a list of a million empty structs is a megabyte on the wire. */
   spend(bytes: number): void {
     this.#budgetBytes -= bytes;
-    if (this.#budgetBytes < 0) throw new ThriftError("the message is longer than we take");
+    if (this.#budgetBytes < 0) throw new MessageTooLong("the message is longer than we take");
   }
 
   /** True when so many bytes are at hand in one piece: then nothing has to be waited for. */
