@@ -1,4 +1,5 @@
 import type { ObjectStore } from "../../engines/object-store/object-store.ts";
+import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { AccountTables } from "../tables/account-tables.ts";
 import { metastoreFailure, openRefreshed } from "./refreshed-table.ts";
 import { refreshTable, type RefreshJournal, type RefreshReport } from "./refresh-table.ts";
@@ -42,7 +43,8 @@ export function accountRefresh({ accountTables, storage, openTablePartitions }: 
     const opened = await storage.open(accountId);
     try {
       const catalog = await accountTables.of(accountId);
-      const table = openRefreshed(await catalog.table(request.schema, request.table), request, opened);
+      const found = await unlessAborted(signal, catalog.table(request.schema, request.table));
+      const table = openRefreshed(found, request, opened);
       const partitions = await openTablePartitions(accountId, table);
       try {
         await refreshTable({ table, store: opened.store, partitions, journal, report, stableMinutes, signal });

@@ -23,6 +23,8 @@ test("refreshes count against the node's memory: as many run as it has room for,
   await expect
     .poll(() => account.get(`/commands/${id}`), { timeout: 20_000 })
     .toMatchObject({ status: "waiting", waiting_reason: "the memory of the node is taken by other commands" });
+  await account.put(`/commands/${running.shift()}`, { status: "kill" });
+  await expect.poll(() => account.get(`/commands/${id}`), { timeout: 20_000 }).toMatchObject({ status: "running" });
   isSilent = false;
   silent.cutAll();
   for (const each of [...running, id]) {
