@@ -4,27 +4,23 @@ import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SET_UP_MS, sparkIsMissing } from "../../test/support/connect-server.ts";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
-import { HiveWriter, textStorage } from "../../test/support/hive-writer.ts";
+import { textStorage } from "../../test/support/hive-writer.ts";
 import { openToAll, type OpenMetastore } from "../../test/support/open-metastore.ts";
 import { partitionsOf, refresh } from "../../test/support/refresh.ts";
-import { startTestMetastore, type TestMetastore } from "../../test/support/test-metastore.ts";
+import { useMetastore } from "../../test/support/use-metastore.ts";
 import { storageFolder } from "../accounts/account-storage.ts";
-import { HiveClient } from "../engines/hive-thrift/hive-client.ts";
 import { AccountCatalogs } from "./metastores/account-catalogs.ts";
-import { Secret } from "../lib/secret.ts";
 
 // Says so when it is left out: Java or Python is not on this machine.
 describe.skipIf(sparkIsMissing)("an account with a metastore of its own", () => {
   const given = useServer();
-  let metastore: TestMetastore;
+  const metastore = useMetastore();
   let open: OpenMetastore;
-  let writer: HiveWriter;
   let account: AccountClient;
 
   beforeAll(async () => {
-    metastore = await startTestMetastore();
+    const { writer } = metastore;
     open = await openToAll(metastore);
-    writer = new HiveWriter(toMetastore());
     await writer.createDatabase({ name: "sales", parameters: new Map() });
     await writer.createTable({
       dbName: "sales",
@@ -38,16 +34,7 @@ describe.skipIf(sparkIsMissing)("an account with a metastore of its own", () => 
     await account.put("/api/v2/accounts", { account: { metastore_uri: open.uri } });
   }, SET_UP_MS);
 
-  const toMetastore = () => {
-    const { port, secret } = metastore;
-    return { host: "127.0.0.1", port, checkAddress: () => null, user: "us", secret: new Secret(secret) };
-  };
-
-  afterAll(async () => {
-    writer?.close();
-    await open?.close();
-    await metastore?.stop();
-  });
+  afterAll(() => open?.close());
 
   test("sees the tables in it, without any Java of ours", async () => {
     expect(await account.get("/hive")).toEqual(["default", "sales"]);
@@ -77,12 +64,10 @@ describe.skipIf(sparkIsMissing)("an account with a metastore of its own", () => 
       });
     expect(await ask("2026-01-31")).toEqual({ status: "false" });
     const waiting = ask("2026-1-31", 60).reply();
-    const client = new HiveClient(toMetastore());
     const location = pathToFileURL(join(metastore.warehouse, "day=2026-01-31")).href;
     const sd = { ...textStorage([{ name: "id", type: "bigint" }]), location };
     const partition = { values: ["2026-01-31"], sd, parameters: new Map<string, string>() };
-    await client.addPartitions("sales", "orders", [partition], AbortSignal.timeout(20_000));
-    client.close();
+    await metastore.client.addPartitions("sales", "orders", [partition], AbortSignal.timeout(20_000));
     expect((await waiting).text).toBe('{"status":"true"}');
     expect(await ask("2026-01-31")).toEqual({ status: "true" });
     await ask("yesterday").refused(422, /^columns\[0\].values\[0\] must be a date/);
@@ -92,7 +77,7 @@ describe.skipIf(sparkIsMissing)("an account with a metastore of its own", () => 
 
   test("has them refreshed: what lies in a table's folder is known to the metastore afterwards", async () => {
     const folder = join(storageFolder(given.dataDir, account.accountId), "clicks");
-    await writer.createTable({
+    await metastore.writer.createTable({
       dbName: "sales",
       tableName: "clicks",
       sd: { ...textStorage([{ name: "id", type: "bigint" }]), location: `file:${folder}` },

@@ -1,16 +1,14 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { Client, Pool } from "pg";
+import { Client, type Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
-import { HiveWriter, textStorage } from "../../../test/support/hive-writer.ts";
+import { textStorage } from "../../../test/support/hive-writer.ts";
 import { metastoreFlaws, NO_FLAWS } from "../../../test/support/metastore-rows.ts";
 import { asBrought } from "../../../test/support/partitioned-tables.ts";
 import { makeScratchCluster, type ScratchCluster } from "../../../test/support/scratch-cluster.ts";
-import { startTestMetastore, type TestMetastore } from "../../../test/support/test-metastore.ts";
-import type { Queryable } from "../../db/database.ts";
-import { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
-import { Secret } from "../../lib/secret.ts";
+import { useMetastore } from "../../../test/support/use-metastore.ts";
+import type { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
 import { OwnTables } from "../tables/own-tables.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
 import { ExternalPartitions } from "./external-partitions.ts";
@@ -24,49 +22,26 @@ const never = new AbortController().signal;
 /** On a PostgreSQL of its own: a kill -9 of one of its processes ends everybody's connections. */
 describe.skipIf(sparkIsMissing)("partitions that are being added", () => {
   let cluster: ScratchCluster;
-  let metastore: TestMetastore;
-  let pool: Pool;
   let client: HiveClient;
-  let writer: HiveWriter;
+  let pool: Pool;
+  // Before those of the metastore: what is set up first is taken down last.
+  afterAll(() => cluster?.dispose());
 
-  beforeAll(async () => {
+  const metastore = useMetastore(async () => {
     cluster = makeScratchCluster(inject("postgres").cacheDir);
-    const { port: databasePort, user, password, socketDir: host } = await cluster.start();
-    const server = { port: databasePort, user, password, host };
+    const { port, user, password, socketDir: host } = await cluster.start();
+    const server = { port, user, password, host };
     const maintenance = new Client({ ...server, database: "headgate" });
     await maintenance.connect();
     await maintenance.query("create database tables");
     await maintenance.end();
-    const connection = { ...server, database: "tables" };
-    metastore = await startTestMetastore({ connection, drop: () => Promise.resolve() });
-    const { port, secret } = metastore;
-    const options = { host: "127.0.0.1", port, checkAddress: () => null, user: "us", secret: new Secret(secret) };
-    pool = new Pool({ ...connection, max: 4 });
-    pool.on("error", () => undefined);
-    pool.on("connect", (each) => each.on("error", () => undefined));
-    client = new HiveClient(options);
-    writer = new HiveWriter(options);
-    for (const name of ["killed", "back", "without", ...ROUNDS.map((round) => `crashed_${round}`)]) await create(name);
-  }, SET_UP_MS);
-
-  afterAll(async () => {
-    client?.close();
-    writer?.close();
-    await pool?.end();
-    await metastore?.stop();
-    await cluster?.dispose();
+    return { connection: { ...server, database: "tables" }, drop: () => Promise.resolve() };
   });
 
-  const reader: Queryable = {
-    query: async <Row extends object>(text: string, values: readonly unknown[] = []) =>
-      (await pool.query<Row>(text, [...values])).rows,
-  };
-  const connect = async (): Promise<Client> => {
-    const own = new Client({ ...metastore.connection, application_name: "adder" });
-    own.on("error", () => undefined);
-    await own.connect();
-    return own;
-  };
+  beforeAll(async () => {
+    ({ client, pool } = metastore);
+    for (const name of ["killed", "back", "without", ...ROUNDS.map((round) => `crashed_${round}`)]) await create(name);
+  }, SET_UP_MS);
 
   it("by Thrift are complete as far as they came when the metastore is killed, and the next attempt adds the rest", async () => {
     const { table, all } = await given("killed", 3000);
@@ -101,7 +76,7 @@ describe.skipIf(sparkIsMissing)("partitions that are being added", () => {
   it("by SQL need no metastore, which knows them when it comes back", async () => {
     const { table, all } = await given("without", 1000);
     await metastore.kill();
-    const partitions = new OwnPartitions({ reader, connect }, table);
+    const partitions = new OwnPartitions(metastore, table);
     expect(await partitions.add(all, never)).toHaveLength(1000);
     await partitions.close();
     await metastore.startAgain();
@@ -111,7 +86,7 @@ describe.skipIf(sparkIsMissing)("partitions that are being added", () => {
 
   it.each(ROUNDS)("by SQL are all there when PostgreSQL is killed in the middle (%i)", async (round) => {
     const { table, all } = await given(`crashed_${round}`, 25_000, false);
-    const partitions = new OwnPartitions({ reader, connect }, table);
+    const partitions = new OwnPartitions(metastore, table);
     const adding = partitions.add(all, never);
     // Of a later batch: the first ones are there, and something of this one is written.
     await vi.waitFor(async () => expect(await count(table)).toBeGreaterThanOrEqual(1), PATIENCE);
@@ -129,7 +104,7 @@ describe.skipIf(sparkIsMissing)("partitions that are being added", () => {
 
   it("are compared with what is there when PostgreSQL comes back", async () => {
     const { table, all } = await given("without", 1000, false);
-    const partitions = new OwnPartitions({ reader, connect }, table);
+    const partitions = new OwnPartitions(metastore, table);
     await cluster.stop();
     const asked = partitions.missing([...all, { values: ["-1"], location: "file:/none" }], never);
     await cluster.start();
@@ -158,7 +133,7 @@ describe.skipIf(sparkIsMissing)("partitions that are being added", () => {
     partitions: number,
     withFolders = true,
   ): Promise<{ table: CatalogTable; all: FoundPartition[] }> {
-    const table = await new OwnTables(reader).table("default", name);
+    const table = await new OwnTables(metastore.reader).table("default", name);
     if (table === undefined) throw new Error("not there");
     const all = Array.from({ length: partitions }, (_, index) => {
       const folder = join(metastore.warehouse, name, `n=${index}`);
@@ -169,7 +144,7 @@ describe.skipIf(sparkIsMissing)("partitions that are being added", () => {
   }
 
   async function create(name: string): Promise<void> {
-    await writer.createTable({
+    await metastore.writer.createTable({
       tableName: name,
       dbName: "default",
       owner: "us",

@@ -1,16 +1,14 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { Pool } from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
-import { HiveWriter, textStorage } from "../../../test/support/hive-writer.ts";
-import { startTestMetastore, type TestMetastore } from "../../../test/support/test-metastore.ts";
+import { textStorage } from "../../../test/support/hive-writer.ts";
+import { bigOrders, orders } from "../../../test/support/sales-tables.ts";
+import { useMetastore } from "../../../test/support/use-metastore.ts";
 import type { Queryable } from "../../db/database.ts";
-import { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
 import type { HiveTable } from "../../engines/hive-thrift/hive-structs.ts";
 import { partitionName } from "../../engines/hive-thrift/partition-name.ts";
 import { Fault } from "../../lib/fault.ts";
-import { Secret } from "../../lib/secret.ts";
 import { ExternalTables } from "./external-tables.ts";
 import { OwnTables } from "./own-tables.ts";
 import type { PartitionAnswer, PartitionCombination, PartitionQuestion } from "./partition-question.ts";
@@ -18,40 +16,25 @@ import type { TableCatalog } from "./table-catalog.ts";
 
 /** One metastore, read both ways: whoever keeps an account's tables, it is told the same of them. */
 describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
-  let metastore: TestMetastore;
-  let pool: Pool;
-  let client: HiveClient;
-  let writer: HiveWriter;
+  const metastore = useMetastore();
 
   beforeAll(async () => {
-    metastore = await startTestMetastore();
-    const { port, secret, connection } = metastore;
-    const options = { host: "127.0.0.1", port, checkAddress: () => null, user: "us", secret: new Secret(secret) };
-    pool = new Pool({ ...connection, max: 2 });
-    client = new HiveClient(options);
-    writer = new HiveWriter(options);
+    const { client, writer, warehouse } = metastore;
     await writer.createDatabase({ name: "sales", description: "what was sold", parameters: new Map() });
     await writer.createDatabase({ name: "empty", parameters: new Map() });
-    for (const table of [orders, placed(), view, ...many]) await writer.createTable(table);
+    for (const table of [orders, placed(), bigOrders, ...many]) await writer.createTable(table);
     const sd = { ...orders.sd, location: "" };
     const partitions = PARTITIONS.map((values) => {
       const name = partitionName(values.map((value, index) => ({ column: ["day", "region"][index] ?? "", value })));
-      const location = pathToFileURL(join(metastore.warehouse, name)).href;
+      const location = pathToFileURL(join(warehouse, name)).href;
       return { values, sd: { ...sd, location }, parameters: new Map<string, string>() };
     });
     await client.addPartitions("sales", "orders", partitions, AbortSignal.timeout(20_000));
   }, SET_UP_MS);
 
-  afterAll(async () => {
-    client?.close();
-    writer?.close();
-    await pool?.end();
-    await metastore?.stop();
-  });
-
   const ways: [string, () => TableCatalog][] = [
-    ["by SQL", () => new OwnTables({ query: async (text, values = []) => (await pool.query(text, [...values])).rows })],
-    ["by Thrift", () => new ExternalTables(client)],
+    ["by SQL", () => new OwnTables(metastore.reader)],
+    ["by Thrift", () => new ExternalTables(metastore.client)],
   ];
 
   describe.each(ways)("%s", (_, open) => {
@@ -182,11 +165,12 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
 
   it("by SQL needs one round trip for many questions about tables that it has met", async () => {
     const statements: string[] = [];
-    const counting = async (text: string, values: readonly unknown[] = []) => {
-      statements.push(text);
-      return (await pool.query(text, [...values])).rows;
-    };
-    const tables = new OwnTables({ query: counting });
+    const tables = new OwnTables({
+      query(text, values) {
+        statements.push(text);
+        return metastore.reader.query(text, values);
+      },
+    });
     const question = (day: string): PartitionQuestion => ({
       schema: "sales",
       table: "orders",
@@ -200,17 +184,14 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
 
   it("by SQL notices that a table is partitioned by other columns than it was", async () => {
     const known = new Map([["sales.orders", [{ name: "year", type: "int", comment: null }]]]);
-    const tables = new OwnTables(
-      { query: async (text, values = []) => (await pool.query(text, [...values])).rows },
-      { knownKeys: known },
-    );
+    const tables = new OwnTables(metastore.reader, { knownKeys: known });
     const combinations: PartitionQuestion["combinations"] = (keys) =>
       keys.length === 2 ? [[["1"], ["a/b"]]] : new Fault("invalid", "of before");
     expect(await tables.hasPartitions([{ schema: "sales", table: "orders", combinations }])).toEqual([true]);
   });
 
   it("by SQL reads no more of 5,000 partitions than it asks for, by any of the columns", async () => {
-    const connection = await pool.connect();
+    const connection = await metastore.pool.connect();
     const query: Queryable["query"] = async (text, values = []) => (await connection.query(text, [...values])).rows;
     const tables = new OwnTables({ query });
     const read = async (): Promise<number> => {
@@ -261,7 +242,9 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
   }
 
   it("by SQL looks values up in an index", async () => {
-    const { rows } = await pool.query(`select indexdef from pg_indexes where tablename = 'PARTITION_KEY_VALS'`);
+    const rows = await metastore.reader.query<{ indexdef: string }>(
+      `select indexdef from pg_indexes where tablename = 'PARTITION_KEY_VALS'`,
+    );
     expect(rows.map(({ indexdef }) => indexdef)).toContainEqual(
       expect.stringContaining(`("PART_KEY_VAL", "INTEGER_IDX", "PART_ID")`),
     );
@@ -282,32 +265,6 @@ const PARTITIONS = [
   ["1", "a/b"],
   ["1", "__HIVE_DEFAULT_PARTITION__"],
 ];
-
-const orders: HiveTable = {
-  tableName: "orders",
-  dbName: "sales",
-  owner: "us",
-  sd: textStorage([
-    { name: "id", type: "bigint", comment: "of the order" },
-    { name: "items", type: "array<struct<sku:string,count:int>>" },
-  ]),
-  partitionKeys: [
-    { name: "day", type: "int" },
-    { name: "region", type: "string" },
-  ],
-  parameters: new Map([["grüße", "🎉"]]),
-  tableType: "MANAGED_TABLE",
-};
-
-const view: HiveTable = {
-  ...orders,
-  tableName: "big_orders",
-  partitionKeys: [],
-  sd: textStorage([{ name: "one", type: "int" }]),
-  tableType: "VIRTUAL_VIEW",
-  viewOriginalText: "select 1",
-  viewExpandedText: "select 1",
-};
 
 /** More than one piece of an answer. */
 const many: HiveTable[] = Array.from({ length: 120 }, (_, index) => ({

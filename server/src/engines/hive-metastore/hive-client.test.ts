@@ -1,40 +1,27 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
-import { HiveWriter, textStorage } from "../../../test/support/hive-writer.ts";
-import { startTestMetastore, type TestMetastore } from "../../../test/support/test-metastore.ts";
+import type { HiveWriter } from "../../../test/support/hive-writer.ts";
+import { bigOrders, orders } from "../../../test/support/sales-tables.ts";
+import { useMetastore } from "../../../test/support/use-metastore.ts";
 import { Fault } from "../../lib/fault.ts";
 import { Secret } from "../../lib/secret.ts";
-import { HiveClient, type HiveClientOptions, type NewPartition } from "../hive-thrift/hive-client.ts";
+import { HiveClient, type NewPartition } from "../hive-thrift/hive-client.ts";
 import { HiveError } from "../hive-thrift/hive-error.ts";
-import type { HiveTable } from "../hive-thrift/hive-structs.ts";
 import { noValue, parsePartitionName, partitionName } from "../hive-thrift/partition-name.ts";
 
 // Says so when it is left out: Java or Python is not on this machine.
 describe.skipIf(sparkIsMissing)("a real metastore", () => {
-  let metastore: TestMetastore;
+  const metastore = useMetastore();
   let client: HiveClient;
   let writer: HiveWriter;
 
   beforeAll(async () => {
-    metastore = await startTestMetastore();
-    client = new HiveClient(options());
-    writer = new HiveWriter(options());
+    ({ client, writer } = metastore);
     await writer.createDatabase({ name: "sales", description: "what was sold", parameters: new Map([["a", "b"]]) });
     await writer.createTable(orders);
   }, SET_UP_MS);
-
-  afterAll(async () => {
-    client?.close();
-    writer?.close();
-    await metastore?.stop();
-  });
-
-  function options(changes: Partial<HiveClientOptions> = {}): HiveClientOptions {
-    const { port, secret } = metastore;
-    return { host: "127.0.0.1", port, checkAddress: () => null, user: "us", secret: new Secret(secret), ...changes };
-  }
 
   /** A metastore makes the folder of each partition that it adds. */
   function partition(day: string, region: string): NewPartition {
@@ -50,7 +37,7 @@ describe.skipIf(sparkIsMissing)("a real metastore", () => {
   });
 
   it("names tables and views, and describes each with columns, partition columns and parameters", async () => {
-    await writer.createTable({ ...view, dbName: "sales" });
+    await writer.createTable(bigOrders);
     expect([...(await client.tableNames("sales", soon()))].sort()).toEqual(["big_orders", "orders"]);
     const found = await client.table("sales", "orders", soon());
     expect(found.sd?.cols).toEqual(orders.sd?.cols);
@@ -136,45 +123,19 @@ describe.skipIf(sparkIsMissing)("a real metastore", () => {
   });
 
   it("serves nobody with another secret, and we say so", async () => {
-    const stranger = new HiveClient(options({ secret: new Secret("guess") }));
+    const stranger = new HiveClient(metastore.clientOptions({ secret: new Secret("guess") }));
     const refused = stranger.databaseNames(soon());
     await expect(refused).rejects.toThrow(Fault);
     await expect(refused).rejects.toMatchObject({ code: "unavailable", message: /another secret/ });
   });
 
   it("works for many callers on few connections", async () => {
-    const few = new HiveClient(options({ maxConnections: 2 }));
+    const few = new HiveClient(metastore.clientOptions({ maxConnections: 2 }));
     const answers = await Promise.all(Array.from({ length: 40 }, () => few.table("sales", "orders", soon())));
     expect(new Set(answers.map(({ tableName }) => tableName))).toEqual(new Set(["orders"]));
     few.close();
   });
 });
-
-const orders: HiveTable = {
-  tableName: "orders",
-  dbName: "sales",
-  owner: "us",
-  sd: textStorage([
-    { name: "id", type: "bigint", comment: "of the order" },
-    { name: "items", type: "array<struct<sku:string,count:int>>" },
-  ]),
-  partitionKeys: [
-    { name: "day", type: "int" },
-    { name: "region", type: "string" },
-  ],
-  parameters: new Map([["grüße", "🎉"]]),
-  tableType: "MANAGED_TABLE",
-};
-
-const view: HiveTable = {
-  ...orders,
-  tableName: "big_orders",
-  partitionKeys: [],
-  sd: textStorage([{ name: "one", type: "int" }]),
-  tableType: "VIRTUAL_VIEW",
-  viewOriginalText: "select 1",
-  viewExpandedText: "select 1",
-};
 
 async function gather<T>(all: AsyncIterable<T>): Promise<T[]> {
   return Array.fromAsync(all);

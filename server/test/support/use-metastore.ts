@@ -1,0 +1,104 @@
+import { Client, Pool } from "pg";
+import { afterAll, beforeAll } from "vitest";
+import type { Queryable } from "../../src/db/database.ts";
+import { HiveClient, type HiveClientOptions } from "../../src/engines/hive-thrift/hive-client.ts";
+import { Secret } from "../../src/lib/secret.ts";
+import { SET_UP_MS } from "./connect-server.ts";
+import { HiveWriter } from "./hive-writer.ts";
+import type { TestDatabase } from "./test-database.ts";
+import { startTestMetastore, type TestMetastore } from "./test-metastore.ts";
+
+/** A real metastore for one test file, and every way to it. */
+export interface UsedMetastore extends TestMetastore {
+  /** To its database. */
+  readonly pool: Pool;
+  readonly reader: Queryable;
+  /** A connection to its database that is the caller's to end, and known by its `application_name`. */
+  connect(): Promise<Client>;
+  readonly client: HiveClient;
+  readonly writer: HiveWriter;
+  /** For more clients of it. */
+  clientOptions(changes?: Partial<HiveClientOptions>): HiveClientOptions;
+}
+
+const CONNECTIONS = 4;
+
+/** Starts it before the tests of the surrounding `describe`, and ends it with them: hooks below this find it up. */
+export function useMetastore(database?: () => Promise<TestDatabase>): UsedMetastore {
+  let opened: UsedMetastore | undefined;
+  beforeAll(async () => {
+    opened = open(await startTestMetastore(await database?.()));
+  }, SET_UP_MS);
+  afterAll(async () => {
+    opened?.client.close();
+    opened?.writer.close();
+    await opened?.pool.end();
+    await opened?.stop();
+  });
+  const up = (): UsedMetastore => {
+    if (opened === undefined) throw new Error("the metastore runs only inside tests and hooks");
+    return opened;
+  };
+  return {
+    get port() {
+      return up().port;
+    },
+    get secret() {
+      return up().secret;
+    },
+    get warehouse() {
+      return up().warehouse;
+    },
+    get connection() {
+      return up().connection;
+    },
+    get pool() {
+      return up().pool;
+    },
+    get client() {
+      return up().client;
+    },
+    get writer() {
+      return up().writer;
+    },
+    reader: { query: (text, values) => up().reader.query(text, values) },
+    connect: () => up().connect(),
+    clientOptions: (changes) => up().clientOptions(changes),
+    kill: () => up().kill(),
+    startAgain: () => up().startAgain(),
+    stop: () => up().stop(),
+  };
+}
+
+function open(metastore: TestMetastore): UsedMetastore {
+  const { port, secret, connection } = metastore;
+  const pool = new Pool({ ...connection, max: CONNECTIONS });
+  // Some tests kill what is at the other end.
+  pool.on("error", () => undefined);
+  pool.on("connect", (each) => each.on("error", () => undefined));
+  const clientOptions: UsedMetastore["clientOptions"] = (changes = {}) => ({
+    host: "127.0.0.1",
+    port,
+    checkAddress: () => null,
+    user: "us",
+    secret: new Secret(secret),
+    ...changes,
+  });
+  return {
+    ...metastore,
+    pool,
+    reader: {
+      query: async <Row extends object>(text: string, values: readonly unknown[] = []) =>
+        (await pool.query<Row>(text, [...values])).rows,
+    },
+    async connect() {
+      const own = new Client({ ...connection, application_name: "adder" });
+      own.on("error", () => undefined);
+      await own.connect();
+      return own;
+    },
+    client: new HiveClient(clientOptions()),
+    writer: new HiveWriter(clientOptions()),
+    clientOptions,
+  };
+}
