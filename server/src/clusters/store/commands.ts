@@ -28,8 +28,8 @@ export async function countRunning(reader: Queryable, clusterId: number): Promis
 }
 
 /**
- * Those that need it and are between two attempts: no node has them, and none takes them while claims are locked. The last attempt
- * tells why there is no other.
+ * Those that need it and are between two attempts: no node has them, and none takes them while claims are locked. The
+ * last attempt tells why there is no other.
  */
 export async function endBetweenAttempts(tx: Tx, clusterId: number): Promise<void> {
   await tx.query(
@@ -38,7 +38,9 @@ export async function endBetweenAttempts(tx: Tx, clusterId: number): Promise<voi
         where account_id = current_account_id() and status = 'running' and node_id is null and cluster_id = $1
           and needs_cluster
         returning id, attempt)
-     update command_attempt set cause = concat_ws('; ', cause, 'its cluster was terminated before the next attempt')
+     update command_attempt
+        set ended_at = coalesce(ended_at, now()),
+            cause = concat_ws('; ', cause, 'its cluster was terminated before the next attempt')
        from ended where command_id = ended.id and number = ended.attempt`,
     [clusterId],
   );
