@@ -8,6 +8,7 @@ import { metastoreOf } from "../../../test/support/java-process.ts";
 import { addedRows, metastoreFlaws, metastoreRows, NO_FLAWS } from "../../../test/support/metastore-rows.ts";
 import { asBrought } from "../../../test/support/partitioned-tables.ts";
 import { runSql, useSpark } from "../../../test/support/spark.ts";
+import { NO_VALUES, VALUES } from "../../../test/support/values-of-types.ts";
 import type { Queryable } from "../../db/database.ts";
 import { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
 import { Secret } from "../../lib/secret.ts";
@@ -94,6 +95,22 @@ describe.skipIf(sparkIsMissing)("partitions that were added behind Spark's back"
     await own.close();
     expect((await account.get(`/commands/${id}/results`)).results).toBe("by sql\t1\r\nby thrift\t2\r\n");
     expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
+  });
+
+  test("have values that Spark reads, and no others", { timeout: LONG_MS }, async () => {
+    // Of a column, not of a text in the query: there `today` is a date.
+    const read = ([type, text]: readonly [string, string]): string => {
+      const hex = Buffer.from(text).toString("hex");
+      return `if(try_cast(decode(unhex(left('${hex}', ${hex.length} + id)), 'UTF-8') as ${type}) is null, 'n', 'y')`;
+    };
+    const told = async (values: readonly [string, string][]): Promise<string[]> => {
+      const { id } = await runSql(spark.account, `select concat(${values.map(read).join(", ")}) from range(1)`);
+      return [...(await spark.account.get(`/commands/${id}/results`)).results.trim()];
+    };
+    const [yes, no] = [await told(VALUES), await told(NO_VALUES)];
+    expect(VALUES.filter((_, index) => yes[index] !== "y")).toEqual([]);
+    // That would be another value each day.
+    expect(NO_VALUES.filter((_, index) => no[index] !== "n")).toEqual([["timestamp", "10:00:00"]]);
   });
 
   async function described(name: string): Promise<CatalogTable> {
