@@ -1,21 +1,14 @@
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
-import { Client, Pool } from "pg";
+import type { Pool } from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
-import { HiveWriter } from "../../../test/support/hive-writer.ts";
+import type { HiveWriter } from "../../../test/support/hive-writer.ts";
 import { addedRows, metastoreFlaws, metastoreRows, NO_FLAWS } from "../../../test/support/metastore-rows.ts";
-import { asBrought, bucketed, days, ODD, placed, text } from "../../../test/support/partitioned-tables.ts";
-import { startTestMetastore, type TestMetastore } from "../../../test/support/test-metastore.ts";
-import type { Queryable } from "../../db/database.ts";
-import { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
+import { bucketed, days, ODD, placed, text } from "../../../test/support/partitioned-tables.ts";
+import { openWrittenTables, type WrittenTables } from "../../../test/support/written-tables.ts";
+import type { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
 import type { HiveTable } from "../../engines/hive-thrift/hive-structs.ts";
-import { Secret } from "../../lib/secret.ts";
-import { OwnTables } from "../tables/own-tables.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
-import { ExternalPartitions } from "./external-partitions.ts";
 import { nameOf } from "./named-partitions.ts";
-import { OwnPartitions } from "./own-partitions.ts";
 import type { FoundPartition, TablePartitions } from "./table-partitions.ts";
 
 const LONG_MS = 120_000;
@@ -23,49 +16,29 @@ const never = new AbortController().signal;
 
 /** One metastore, written to both ways: whoever keeps an account's tables, a refresh leaves the same in it. */
 describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
-  let metastore: TestMetastore;
+  let tables: WrittenTables;
   let pool: Pool;
   let client: HiveClient;
   let writer: HiveWriter;
 
   beforeAll(async () => {
-    metastore = await startTestMetastore();
-    const { port, secret, connection } = metastore;
-    const options = { host: "127.0.0.1", port, checkAddress: () => null, user: "us", secret: new Secret(secret) };
-    pool = new Pool({ ...connection, max: 4 });
-    client = new HiveClient(options);
-    writer = new HiveWriter(options);
+    tables = await openWrittenTables();
+    ({ pool, client, writer } = tables);
   }, SET_UP_MS);
 
   afterEach(async () => {
-    await Promise.all(opened.splice(0).map((partitions) => partitions.close()));
+    await tables.closeOpened();
     expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
   });
 
-  afterAll(async () => {
-    client?.close();
-    writer?.close();
-    await pool?.end();
-    await metastore?.stop();
-  });
+  afterAll(() => tables?.close());
 
-  const reader: Queryable = {
-    query: async <Row extends object>(text: string, values: readonly unknown[] = []) =>
-      (await pool.query<Row>(text, [...values])).rows,
-  };
-  const connect = async (): Promise<Client> => {
-    const own = new Client({ ...metastore.connection, application_name: "adder" });
-    own.on("error", () => undefined);
-    await own.connect();
-    return own;
-  };
-  const opened: TablePartitions[] = [];
-  const bySql = (table: CatalogTable): TablePartitions => {
-    const partitions = new OwnPartitions({ reader, connect }, table);
-    opened.push(partitions);
-    return partitions;
-  };
-  const byThrift = (table: CatalogTable): TablePartitions => new ExternalPartitions(client, asBrought(table));
+  const bySql = (table: CatalogTable): TablePartitions => tables.bySql(table);
+  const byThrift = (table: CatalogTable): TablePartitions => tables.byThrift(table);
+  const create = (table: HiveTable): Promise<CatalogTable> => tables.create(table);
+  const found = (table: CatalogTable, all: readonly (readonly string[])[]): FoundPartition[] =>
+    tables.found(table, all);
+  const names = (table: CatalogTable): Promise<string[]> => tables.names(table);
 
   it("are added by SQL where the metastore never made one, which goes on behind them", async () => {
     const table = await create(text("first"));
@@ -196,7 +169,7 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
   it.each([
     ["of text", text],
     ["sorted into buckets", bucketed],
-    ["of Spark's own kind, elsewhere", (name: string) => placed(name, metastore.warehouse)],
+    ["of Spark's own kind, elsewhere", (name: string) => placed(name, tables.warehouse)],
   ])("leave the same rows both ways, for a table %s", async (_, make) => {
     const rows: string[][] = [];
     for (const [name, open] of [
@@ -239,25 +212,6 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
   });
 
   describe("while somebody else is at one of them", () => {
-    /** Holds a name, as one who adds it and has not come to an end. */
-    async function held<T>(
-      table: CatalogTable,
-      name: string,
-      work: (release: () => Promise<void>) => Promise<T>,
-    ): Promise<T> {
-      const other = await connect();
-      try {
-        await other.query("begin");
-        await other.query(
-          `insert into "PARTITIONS" ("PART_ID", "CREATE_TIME", "LAST_ACCESS_TIME", "PART_NAME", "TBL_ID")
-           select -1, 0, 0, $2, "TBL_ID" from "TBLS" where "TBL_NAME" = $1`,
-          [table.name, name],
-        );
-        return await work(async () => void (await other.query("rollback")));
-      } finally {
-        await other.end();
-      }
-    }
     const waiting = (who: string) => async (): Promise<number> => {
       const { rowCount } = await pool.query(
         `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
@@ -270,7 +224,7 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
     it("wait for them, and are added when those give up", async () => {
       const table = await create(text("held"));
       const all = found(table, ODD);
-      await held(table, nameOf(table, all[3] ?? fail()), async (release) => {
+      await tables.held(table, nameOf(table, all[3] ?? fail()), async (release) => {
         const adding = bySql(table).add(all, never);
         await expect.poll(waiting("adder")).toBe(1);
         await release();
@@ -282,7 +236,7 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
     it("are called off at once, with nothing left behind", async () => {
       const table = await create(text("held_off"));
       const all = found(table, ODD);
-      await held(table, nameOf(table, all[3] ?? fail()), async () => {
+      await tables.held(table, nameOf(table, all[3] ?? fail()), async () => {
         const off = new AbortController();
         const adding = bySql(table).add(all, off.signal);
         await expect.poll(waiting("adder")).toBe(1);
@@ -298,7 +252,7 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
     it("are added again when PostgreSQL ends the connection", async () => {
       const table = await create(text("held_killed"));
       const all = found(table, ODD);
-      await held(table, nameOf(table, all[3] ?? fail()), async (release) => {
+      await tables.held(table, nameOf(table, all[3] ?? fail()), async (release) => {
         const adding = bySql(table).add(all, never);
         await expect.poll(waiting("adder")).toBe(1);
         await pool.query(
@@ -314,7 +268,7 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
     it("keep the table until they are there; whoever drops it drops them, too", { timeout: LONG_MS }, async () => {
       const table = await create(text("held_drop"));
       const all = found(table, ODD);
-      await held(table, nameOf(table, all[3] ?? fail()), async (release) => {
+      await tables.held(table, nameOf(table, all[3] ?? fail()), async (release) => {
         const adding = bySql(table).add(all, never);
         await expect.poll(waiting("adder")).toBe(1);
         const dropping = writer.dropTable("default", table.name);
@@ -323,32 +277,9 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
         await Promise.all([adding, dropping]);
       });
       expect(await names(table)).toEqual([]);
-      expect(await new OwnTables(reader).table("default", table.name)).toBeUndefined();
+      expect(await tables.find(table.name)).toBeUndefined();
     });
   });
-
-  async function create(table: HiveTable): Promise<CatalogTable> {
-    await writer.createTable(table);
-    const created = await new OwnTables(reader).table("default", table.tableName);
-    return created ?? fail();
-  }
-
-  /** Their folders are there, as those of a refresh are. */
-  function found(table: CatalogTable, all: readonly (readonly string[])[]): FoundPartition[] {
-    return all.map((values) => {
-      const folder = join(metastore.warehouse, table.name, nameOf(table, { values, location: "" }));
-      mkdirSync(folder, { recursive: true });
-      return { values, location: `file:${folder}` };
-    });
-  }
-
-  async function names(table: CatalogTable): Promise<string[]> {
-    const { rows } = await pool.query<{ name: string }>(
-      `select p."PART_NAME" as name from "PARTITIONS" p join "TBLS" t using ("TBL_ID") where t."TBL_NAME" = $1`,
-      [table.name],
-    );
-    return rows.map(({ name }) => name).toSorted();
-  }
 });
 
 function fail(): never {
