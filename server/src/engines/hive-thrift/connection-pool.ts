@@ -61,9 +61,10 @@ export class ConnectionPool {
     called: HiveFunction<A, T>,
     values: ParametersOf<A>,
     signal: AbortSignal,
-    budgetBytes = this.#options.budgetBytes,
+    mostBytes = this.#options.budgetBytes,
   ): Promise<ResultOf<T>> {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(this.#options.callTimeoutMs)]);
+    const budgetBytes = Math.min(mostBytes, this.#options.budgetBytes);
     try {
       const work = this.#inTurn(() => this.#callInTurn(called, values, { signal: deadline, budgetBytes }));
       return await unlessAborted(deadline, work);

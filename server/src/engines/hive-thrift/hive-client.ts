@@ -42,8 +42,8 @@ export interface NewPartition {
 const tablesAtOnce = 100;
 const partitionsAtOnce = 1000;
 const longestLimit = 2 ** 15 - 1;
-/** Means itself in any language of patterns. */
-const plainValue = /^[A-Za-z0-9-]*$/;
+/** Of an answer that is a list of names of databases or tables: some 200,000. */
+const namesBudgetBytes = 32 * 1024 * 1024;
 
 export class HiveClient {
   readonly #pool: ConnectionPool;
@@ -53,7 +53,7 @@ export class HiveClient {
   }
 
   databaseNames(signal: AbortSignal): Promise<readonly string[]> {
-    return this.#pool.call(getAllDatabases, {}, signal);
+    return this.#pool.call(getAllDatabases, {}, signal, namesBudgetBytes);
   }
 
   database(name: string, signal: AbortSignal): Promise<HiveDatabase> {
@@ -62,7 +62,7 @@ export class HiveClient {
 
   /** Views, too. None of a database that is not there: `database` tells. */
   tableNames(dbName: string, signal: AbortSignal): Promise<readonly string[]> {
-    return this.#pool.call(getAllTables, { dbName }, signal);
+    return this.#pool.call(getAllTables, { dbName }, signal, namesBudgetBytes);
   }
 
   async table(dbName: string, tblName: string, signal: AbortSignal): Promise<HiveTable> {
@@ -85,26 +85,32 @@ export class HiveClient {
   }
 
   /** Names as in `day=2026-01-31/hour=7` (`partition-name.ts`). */
-  async partitionNames(
+  partitionNames(
     dbName: string,
     tableName: string,
     choice: PartitionChoice,
     signal: AbortSignal,
   ): Promise<readonly string[]> {
-    const asked = { dbName, tableName, ...wireChoice(choice) };
-    const names = await this.#pool.call(getPartitionNames, asked, signal, choice.budgetBytes);
-    return chosen(names, choice, (name) => parsePartitionName(name)?.map(({ value }) => value) ?? []);
+    return chosen(
+      choice,
+      (name) => parsePartitionName(name)?.map(({ value }) => value) ?? [],
+      (values, limit) =>
+        this.#pool.call(getPartitionNames, { dbName, tableName, values, limit }, signal, choice.budgetBytes),
+    );
   }
 
-  async partitions(
+  partitions(
     dbName: string,
     tableName: string,
     choice: PartitionChoice,
     signal: AbortSignal,
   ): Promise<readonly HivePartition[]> {
-    const asked = { dbName, tableName, ...wireChoice(choice) };
-    const partitions = await this.#pool.call(getPartitions, asked, signal, choice.budgetBytes);
-    return chosen(partitions, choice, ({ values }) => values);
+    return chosen(
+      choice,
+      ({ values }) => values,
+      (values, limit) =>
+        this.#pool.call(getPartitions, { dbName, tableName, values, limit }, signal, choice.budgetBytes),
+    );
   }
 
   /** Those that are not there are left out. */
@@ -148,21 +154,19 @@ export class HiveClient {
 }
 
 /**
- * At least one value has to be given: any. To a metastore a value is a pattern whose `.` is any character, so what it
- * gives is checked again, and a limit is for us to keep unless nothing in the values can be a pattern.
+ * At least one value has to be given: any. To a metastore a value is a pattern, whose `.` (and in some `_`) is any
+ * character, so what it gives is checked again; where others have taken the place of those that are asked for, all are
+ * asked for.
  */
-function wireChoice({ values = [""], limit }: PartitionChoice): { values: readonly string[]; limit: number } {
-  if (limit !== undefined && (limit < 1 || limit > longestLimit)) throw new RangeError(`a limit of ${limit}`);
-  return { values, limit: values.every((value) => plainValue.test(value)) ? (limit ?? -1) : -1 };
-}
-
-function chosen<T>(
-  found: readonly T[],
-  { values = [], limit }: PartitionChoice,
+async function chosen<T>(
+  { values = [""], limit }: PartitionChoice,
   valuesOf: (each: T) => readonly string[],
-): readonly T[] {
-  if (values.every((value) => plainValue.test(value))) return found;
-  const isAsked = (has: readonly string[]): boolean =>
-    values.every((value, place) => value === "" || value === has[place]);
-  return found.filter((each) => isAsked(valuesOf(each))).slice(0, limit);
+  ask: (values: readonly string[], limit: number) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  if (limit !== undefined && (limit < 1 || limit > longestLimit)) throw new RangeError(`a limit of ${limit}`);
+  const isAsked = (each: T): boolean => values.every((value, place) => value === "" || value === valuesOf(each)[place]);
+  const found = await ask(values, limit ?? -1);
+  const right = found.filter(isAsked);
+  if (limit === undefined || right.length === found.length || found.length < limit) return right;
+  return (await ask(values, -1)).filter(isAsked).slice(0, limit);
 }

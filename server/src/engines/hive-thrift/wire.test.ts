@@ -5,7 +5,7 @@ import { startThriftServer, type AnswerCall, type ThriftServer } from "../../../
 import { addressRefusal } from "../../lib/network-policy.ts";
 import { renderReply, type CallHead } from "./codec/message.ts";
 import { HiveClient, type HiveClientOptions } from "./hive-client.ts";
-import { addPartitions, getAllDatabases, getAllTables, getTables } from "./hive-functions.ts";
+import { addPartitions, getAllDatabases, getAllTables, getPartitionNames, getTables } from "./hive-functions.ts";
 import type { HiveTable } from "./hive-structs.ts";
 
 const opened: { close(): unknown }[] = [];
@@ -280,3 +280,24 @@ describe("a long answer", () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
   });
 });
+
+test("a list of names has a smaller limit than other answers", async () => {
+  const names = Array.from({ length: 80_000 }, (_, at) => `${"n".repeat(500)}_${at}`);
+  const server = await serve((socket, call) =>
+    socket.write(renderReply(getAllTables, call.sequence, { success: names })),
+  );
+  await expect(connectTo(server).tableNames("default", soon())).rejects.toMatchObject({ code: "unavailable" });
+});
+
+test("partitions that a pattern finds besides do not take the place of the one that is asked for", async () => {
+  const limited = renderedNames(["day=axb"]);
+  const all = renderedNames(["day=axb", "day=a_b"]);
+  const server = await serve((socket, call) => socket.write((server.calls.length === 1 ? limited : all)(call)));
+  const asked = { values: ["a_b"], limit: 1 };
+  expect(await connectTo(server).partitionNames("default", "t", asked, soon())).toEqual(["day=a_b"]);
+  expect(server.calls).toHaveLength(2);
+});
+
+function renderedNames(success: string[]): (call: CallHead) => Buffer {
+  return ({ sequence }) => renderReply(getPartitionNames, sequence, { success });
+}
