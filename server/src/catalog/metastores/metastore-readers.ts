@@ -1,14 +1,22 @@
 import { LRUCache } from "lru-cache";
-import { Pool, type PoolConfig, type QueryConfig } from "pg";
+import type { PoolConfig, QueryConfig } from "pg";
 import type { Queryable } from "../../db/database.ts";
 import { StatementNames } from "../../db/statement-names.ts";
 import { isStoreAway, storeFault } from "../../db/store-fault.ts";
+import { Fault } from "../../lib/fault.ts";
 import type { AccountCatalogs } from "./account-catalogs.ts";
+import { DrainingPool } from "./draining-pool.ts";
 import { isLoginRefused, type MetastoreDatabases } from "./metastore-databases.ts";
 import { codeOf } from "./store/metastore-database.ts";
 
 /** Of one account; each costs PostgreSQL some megabytes, so idle ones do not stay. */
-const LIMITS: PoolConfig = { max: 2, idleTimeoutMillis: 10_000, connectionTimeoutMillis: 10_000 };
+const LIMITS: PoolConfig = {
+  max: 2,
+  idleTimeoutMillis: 10_000,
+  connectionTimeoutMillis: 10_000,
+  // The database ends statements sooner; this is for one that does not answer at all.
+  query_timeout: 60_000,
+};
 const ACCOUNTS_AT_ONCE = 16;
 
 /** No database yet, no tables in it: no Spark of the account has ever needed it. */
@@ -22,13 +30,14 @@ export interface MetastoreReadersOptions {
 /** Short reads in the databases of the metastores, each as its account's role and without a right to write. */
 export class MetastoreReaders {
   readonly #options: MetastoreReadersOptions;
-  readonly #pools = new LRUCache<number, Pool>({
+  readonly #pools = new LRUCache<number, DrainingPool>({
     max: ACCOUNTS_AT_ONCE,
     dispose: (pool) => void pool.end(),
   });
 
   readonly #mending = new Map<number, Promise<boolean>>();
   readonly #names = new StatementNames();
+  #isClosed = false;
 
   constructor(options: MetastoreReadersOptions) {
     this.#options = options;
@@ -50,7 +59,9 @@ export class MetastoreReaders {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     const pools = [...this.#pools.values()];
+    this.#pools.clear();
     await Promise.all(pools.map((pool) => pool.end()));
   }
 
@@ -84,18 +95,16 @@ export class MetastoreReaders {
     return mending;
   }
 
-  async #open(accountId: number): Promise<Pool | undefined> {
+  async #open(accountId: number): Promise<DrainingPool | undefined> {
     const { databases, catalogs } = this.#options;
     const password = await catalogs.findPassword(accountId);
     if (password === undefined) return undefined;
     const known = this.#pools.get(accountId); // by another query, meanwhile
     if (known !== undefined) return known;
+    if (this.#isClosed) throw new Fault("unavailable", "The server is about to stop. Try again.");
     // As it is at the time of a connection.
     const current = async (): Promise<string> => ((await catalogs.findPassword(accountId)) ?? password).reveal();
-    const pool = new Pool({ ...databases.readerOf(accountId, password), ...LIMITS, password: current });
-    // A connection that breaks fails its query; without these listeners it would end the process.
-    pool.on("error", () => undefined);
-    pool.on("connect", (client) => client.on("error", () => undefined));
+    const pool = new DrainingPool({ ...databases.readerOf(accountId, password), ...LIMITS, password: current });
     this.#pools.set(accountId, pool);
     return pool;
   }

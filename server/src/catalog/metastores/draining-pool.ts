@@ -1,0 +1,40 @@
+import { Pool, type PoolConfig, type QueryConfig, type QueryResult, type QueryResultRow } from "pg";
+
+/** A pool that ends with its last query: those that wait in it for a connection have been promised an answer. */
+export class DrainingPool {
+  readonly #pool: Pool;
+  #queries = 0;
+  #ended: PromiseWithResolvers<void> | undefined;
+
+  constructor(config: PoolConfig) {
+    this.#pool = new Pool(config);
+    // A connection that breaks fails its query; without these listeners it would end the process.
+    this.#pool.on("error", () => undefined);
+    this.#pool.on("connect", (client) => client.on("error", () => undefined));
+  }
+
+  async query<Row extends QueryResultRow>(query: QueryConfig): Promise<QueryResult<Row>> {
+    this.#queries += 1;
+    try {
+      return await this.#pool.query<Row>(query);
+    } finally {
+      this.#queries -= 1;
+      this.#endIfDrained();
+    }
+  }
+
+  /** However often it is asked for. */
+  end(): Promise<void> {
+    const isFirst = this.#ended === undefined;
+    this.#ended ??= Promise.withResolvers<void>();
+    if (isFirst) this.#endIfDrained();
+    return this.#ended.promise;
+  }
+
+  #endIfDrained(): void {
+    const ended = this.#ended;
+    if (ended === undefined || this.#queries > 0 || this.#pool.ending) return;
+    // Whatever keeps a connection from being ended in order, it is of no use any more.
+    this.#pool.end().then(ended.resolve, ended.resolve);
+  }
+}
