@@ -25,10 +25,11 @@ export const listSchemas = operation({
 
   async handle({ query, caller }, { accountTables }: WithAccountTables) {
     const tables = await accountTables.of(caller.accountId);
-    const schemas = await tables.schemas();
-    if (query.describe === undefined) return streamedArray(schemas.map(({ name }) => name));
+    const names = await tables.schemaNames();
+    if (query.describe === undefined) return streamedArray(names);
     const page = pageOf(query);
-    const rows = schemas.slice(page.offset, page.offset + page.limit);
-    return { paging_info: pagingInfo(page, rows), schemas: [...shownRows(page, rows)] };
+    const some = names.slice(page.offset, page.offset + page.limit);
+    const schemas = await tables.schemas([...shownRows(page, some)]);
+    return { paging_info: pagingInfo(page, some), schemas };
   },
 });

@@ -37,8 +37,10 @@ export const listTables = operation({
   reply: Type.Union([Type.Array(Type.String()), Type.Array(Type.Record(Type.String(), Columns))]),
   find: findSchema,
 
-  async handle({ found, params, query }) {
-    const names = query.filter === undefined ? found.names : await filterNames(found.names, query.filter);
+  async handle({ found, params, query, caller, endingSignal }, { accountTables }: WithAccountTables) {
+    const signal = endingSignal();
+    await accountTables.listings.take(caller.accountId, signal);
+    const names = query.filter === undefined ? found.names : await filterNames(found.names, query.filter, signal);
     if (query.describe === undefined) return streamedArray(names);
     return streamedArray(described(found.tables.describe(params.schema, names)));
   },

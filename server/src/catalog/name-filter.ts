@@ -1,20 +1,35 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { RE2JS } from "re2js";
-import { invalid } from "../lib/fault.ts";
+import { Fault, invalid } from "../lib/fault.ts";
 
 /** Steps that one character of a name may cost. */
-const LARGEST_PROGRAM = 5000;
+const LARGEST_PROGRAM = 1000;
 const TURN_MS = 5;
+/** Of work, in all turns together. */
+const WORK_MS = 2000;
 
-/** The names in which the expression is found, in any case. Its engine never backtracks, and others get their turn. */
-export async function filterNames(names: readonly string[], expression: string): Promise<string[]> {
+/**
+ * The names in which the expression is found, in any case. Its engine never backtracks, others get their turn, and
+ * nobody works on for who has gone.
+ */
+export async function filterNames(
+  names: readonly string[],
+  expression: string,
+  signal: AbortSignal,
+  workMs = WORK_MS,
+): Promise<string[]> {
   const compiled = await compile(expression);
   const matching: string[] = [];
   let began = performance.now();
+  let worked = 0;
   for (const name of names) {
     if (compiled.test(name)) matching.push(name);
-    if (performance.now() - began < TURN_MS) continue;
+    const turn = performance.now() - began;
+    if (turn < TURN_MS) continue;
+    worked += turn;
+    if (worked > workMs) throw invalid("filter", "takes too long with so many names: make it simpler");
     await nextTurn();
+    if (signal.aborted) throw new Fault("unavailable", "The server is about to stop. Try again.");
     began = performance.now();
   }
   return matching;

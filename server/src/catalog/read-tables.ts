@@ -7,7 +7,7 @@ import type { CatalogTable } from "./tables/table-catalog.ts";
 export const READ_TABLES = { groups: ["system-admin"], role: "object_storage:read" } as const;
 
 /** Hive's names have at most so many characters. */
-const Name = (description: string) => Type.String({ minLength: 1, maxLength: 256, description });
+export const Name = (description: string) => Type.String({ minLength: 1, maxLength: 256, description });
 
 export const SchemaParams = Type.Object({ schema: Name("Schema; its case does not matter") });
 export const TableParams = Type.Object({

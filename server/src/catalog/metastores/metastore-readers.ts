@@ -15,7 +15,7 @@ const LIMITS: PoolConfig = {
   idleTimeoutMillis: 10_000,
   connectionTimeoutMillis: 10_000,
   // The database ends statements sooner; this is for one that does not answer at all.
-  query_timeout: 60_000,
+  query_timeout: 70_000,
 };
 const ACCOUNTS_AT_ONCE = 16;
 

@@ -1,7 +1,8 @@
 import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { AccountTables } from "../tables/account-tables.ts";
-import { metastoreFailure, openRefreshed } from "./refreshed-table.ts";
+import { metastoreFailure } from "../tables/metastore-failure.ts";
+import { openRefreshed } from "./refreshed-table.ts";
 import { refreshTable, type RefreshJournal, type RefreshReport } from "./refresh-table.ts";
 import type { OpenTablePartitions } from "./table-partitions.ts";
 

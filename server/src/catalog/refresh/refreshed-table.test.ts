@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { HiveError } from "../../engines/hive-thrift/hive-error.ts";
 import { ObjectStoreError, type ObjectStoreErrorKind } from "../../engines/object-store/object-store-error.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
-import { listingFailure, metastoreFailure, openRefreshed, partitionColumns, withoutKeys } from "./refreshed-table.ts";
+import { listingFailure, openRefreshed, partitionColumns, withoutKeys } from "./refreshed-table.ts";
 
 const asked = { schema: "sales", table: "daily" };
 const everything = { hasKeys: true, hdfsHttpAddress: "http://h:9870" };
@@ -73,14 +72,5 @@ describe("a table is not refreshed, and it is said why", () => {
       code,
       publicMessage: expect.stringMatching(message),
     });
-  });
-
-  test("when its metastore says why, in its words and on one line", () => {
-    const said = new HiveError("failed", "add_partitions", "MetaException:\n no room");
-    expect(metastoreFailure(said)).toMatchObject({
-      publicMessage: "the metastore refuses: add_partitions: MetaException: no room",
-    });
-    const other = new Error("another");
-    expect(metastoreFailure(other)).toBe(other);
   });
 });

@@ -1,4 +1,3 @@
-import { HiveError } from "../../engines/hive-thrift/hive-error.ts";
 import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
 import { parseObjectUri } from "../../engines/object-store/object-uri.ts";
 import { Fault } from "../../lib/fault.ts";
@@ -83,15 +82,6 @@ export function listingFailure(error: unknown, location: string): unknown {
     default:
       return new Fault("unavailable", `the table's folders cannot be listed: ${error.message}`, { cause: error });
   }
-}
-
-const LONGEST_WORDS = 500;
-
-/** What the account's own metastore says; what is no word of a metastore's passes as it is. */
-export function metastoreFailure(error: unknown): unknown {
-  if (!(error instanceof HiveError)) return error;
-  const words = error.message.replaceAll(/\s+/g, " ").slice(0, LONGEST_WORDS);
-  return new Fault("unavailable", `the metastore refuses: ${words}`, { cause: error });
 }
 
 function refused(message: string, cause?: unknown): Fault {

@@ -1,12 +1,11 @@
 import { Type } from "typebox";
 import { operation } from "../../access/operation.ts";
+import { Name } from "../read-tables.ts";
 import type { WithAccountTables } from "../tables/account-tables.ts";
 import { lookForPartitions } from "./look-for-partitions.ts";
 import { sensorQuestion } from "./sensor-question.ts";
 import type { WithSensors } from "./open-sensors.ts";
 import { CREATE_SENSOR, SensorStatus, sensorStatus, WaitSeconds } from "./sensor-status.ts";
-
-const Name = (description: string) => Type.String({ minLength: 1, maxLength: 256, description });
 
 /** §4.9. */
 export const createPartitionSensor = operation({

@@ -6,6 +6,7 @@ import type { MetastoreReaders } from "../metastores/metastore-readers.ts";
 import { findCatalog } from "../metastores/store/metastore.ts";
 import type { KnownKeys } from "./ask-own-partitions.ts";
 import type { ExternalMetastores } from "./external-metastores.ts";
+import { ListingPlaces } from "./listing-places.ts";
 import { NO_TABLES } from "./no-tables.ts";
 import { OwnTables } from "./own-tables.ts";
 import type { PartitionAnswer, PartitionQuestion } from "./partition-question.ts";
@@ -26,6 +27,7 @@ const ACCOUNTS_REMEMBERED = 2000;
 
 /** Finds where an account's tables are known. Nothing of Java is started for it. */
 export class AccountTables {
+  readonly listings = new ListingPlaces();
   readonly #options: AccountTablesOptions;
   /** What tables are partitioned by, by account and name. */
   readonly #keys = new LRUCache<string, readonly TableColumn[]>({ max: KEYS_REMEMBERED });

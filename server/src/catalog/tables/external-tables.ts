@@ -4,7 +4,9 @@ import { HiveError } from "../../engines/hive-thrift/hive-error.ts";
 import type { HiveColumn, HiveStorage, HiveTable } from "../../engines/hive-thrift/hive-structs.ts";
 import { partitionName } from "../../engines/hive-thrift/partition-name.ts";
 import { atOnce } from "../../lib/at-once.ts";
+import { Fault } from "../../lib/fault.ts";
 import { askExternalPartitions } from "./ask-external-partitions.ts";
+import { metastoreFailure } from "./metastore-failure.ts";
 import type { PartitionAnswer, PartitionQuestion } from "./partition-question.ts";
 import type { CatalogPartition, CatalogSchema, CatalogTable, DescribedTable, TableCatalog } from "./table-catalog.ts";
 import { tableLocation } from "./table-location.ts";
@@ -21,33 +23,35 @@ export class ExternalTables implements TableCatalog {
     this.#client = client;
   }
 
-  async schemas(): Promise<CatalogSchema[]> {
-    const names = await this.#client.databaseNames(patience());
+  async schemaNames(): Promise<string[]> {
+    return (await told(this.#client.databaseNames(patience()))).toSorted();
+  }
+
+  async schemas(names: readonly string[]): Promise<CatalogSchema[]> {
     const schemas = await Promise.all(names.map((name) => there(this.#client.database(name, patience()))));
     const found = schemas.filter((schema) => schema !== undefined);
-    return found
-      .map(({ name, description, locationUri }) => ({
-        name,
-        description: description ?? null,
-        location: locationUri ?? null,
-      }))
-      .toSorted(byName);
+    return found.map(({ name, description, locationUri }) => ({
+      name,
+      description: description ?? null,
+      location: locationUri ?? null,
+    }));
   }
 
   async tableNames(schema: string): Promise<string[] | undefined> {
-    const names = await this.#client.tableNames(schema, patience());
+    const names = await told(this.#client.tableNames(schema, patience()));
     if (names.length > 0) return names.toSorted();
     return (await there(this.#client.database(schema, patience()))) === undefined ? undefined : [];
   }
 
   async *describe(schema: string, names: readonly string[]): AsyncGenerator<DescribedTable> {
-    for await (const table of this.#client.tables(schema, names, AbortSignal.timeout(10 * PATIENCE_MS))) {
+    const tables = this.#client.tables(schema, names, AbortSignal.timeout(10 * PATIENCE_MS));
+    for await (const table of eachTold(tables)) {
       yield { name: table.tableName, columns: tableColumns(hiveColumns(table)) };
     }
   }
 
-  async table(schema: string, name: string): Promise<CatalogTable | undefined> {
-    const table = await there(this.#client.table(schema, name, patience()));
+  async table(schema: string, name: string, signal = patience()): Promise<CatalogTable | undefined> {
+    const table = await there(this.#client.table(schema, name, signal));
     if (table === undefined) return undefined;
     const known = hiveColumns(table);
     return {
@@ -70,24 +74,30 @@ export class ExternalTables implements TableCatalog {
     const keys = table?.partitionKeys.map((key) => key.name) ?? [];
     // To a metastore it is a mistake to ask for those of a table that is not partitioned.
     if (keys.length === 0) return;
-    const names = await this.#client.partitionNames(schema, name, {}, patience());
+    const names = (await there(this.#client.partitionNames(schema, name, {}, patience()))) ?? [];
     const all = this.#client.partitionsByNames(schema, name, names.toSorted(), AbortSignal.timeout(10 * PATIENCE_MS));
-    for await (const { values, sd } of all) {
+    for await (const { values, sd } of eachTold(all)) {
       const parts = keys.map((column, index) => ({ column, value: values[index] ?? "" }));
       yield { name: partitionName(parts), location: sd?.location ?? null };
     }
   }
 
+  /** What the metastore says of one question is that one's answer; each table is looked up once. */
   async hasPartitions(questions: readonly PartitionQuestion[]): Promise<PartitionAnswer[]> {
     const inTurn = atOnce(QUESTIONS_AT_ONCE);
-    return Promise.all(
-      questions.map((question) =>
-        inTurn(async () => {
-          const table = await this.table(question.schema, question.table);
-          return table === undefined ? undefined : askExternalPartitions(this.#client, table, question, patience());
-        }),
-      ),
-    );
+    const signal = patience();
+    const tables = new Map<string, Promise<CatalogTable | undefined>>();
+    const tableOf = ({ schema, table }: PartitionQuestion): Promise<CatalogTable | undefined> => {
+      const key = JSON.stringify([schema, table]);
+      const asked = tables.get(key) ?? this.table(schema, table, signal);
+      tables.set(key, asked);
+      return asked;
+    };
+    const answer = async (question: PartitionQuestion): Promise<PartitionAnswer> => {
+      const table = await tableOf(question);
+      return table === undefined ? undefined : there(askExternalPartitions(this.#client, table, question, signal));
+    };
+    return Promise.all(questions.map((question) => inTurn(() => orFault(answer(question)))));
   }
 }
 
@@ -105,12 +115,33 @@ async function there<T>(asked: Promise<T>): Promise<T | undefined> {
     return await asked;
   } catch (error) {
     if (error instanceof HiveError && error.kind === "no-such-object") return undefined;
-    throw error;
+    throw metastoreFailure(error);
   }
 }
 
-function byName(one: { name: string }, other: { name: string }): number {
-  return one.name < other.name ? -1 : 1;
+async function told<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    throw metastoreFailure(error);
+  }
+}
+
+async function* eachTold<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* items;
+  } catch (error) {
+    throw metastoreFailure(error);
+  }
+}
+
+async function orFault<T>(asked: Promise<T>): Promise<T | Fault> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof Fault) return error;
+    throw error;
+  }
 }
 
 function hiveColumns({ sd, partitionKeys = [], parameters = new Map() }: HiveTable): HiveColumns & {

@@ -1,12 +1,14 @@
-import type { TableCatalog } from "./table-catalog.ts";
+import type { CatalogSchema, TableCatalog } from "./table-catalog.ts";
 
 const DEFAULT_SCHEMA = "default";
+const SCHEMA: CatalogSchema = { name: DEFAULT_SCHEMA, description: "Default Hive database", location: null };
 
 async function* none<T>(): AsyncGenerator<T> {}
 
 /** Of an account that has never used Spark: the schema that every metastore has, and nothing in it. */
 export const NO_TABLES: TableCatalog = {
-  schemas: () => Promise.resolve([{ name: DEFAULT_SCHEMA, description: "Default Hive database", location: null }]),
+  schemaNames: () => Promise.resolve([DEFAULT_SCHEMA]),
+  schemas: (names) => Promise.resolve(names.includes(DEFAULT_SCHEMA) ? [SCHEMA] : []),
   tableNames: (schema) => Promise.resolve(schema.toLowerCase() === DEFAULT_SCHEMA ? [] : undefined),
   describe: () => none(),
   table: () => Promise.resolve(undefined),

@@ -1,14 +1,16 @@
 import type { Queryable } from "../../db/database.ts";
 import { sparkColumns, tableColumns, type TableColumn } from "../../engines/hive-tables/table-columns.ts";
+import { Fault } from "../../lib/fault.ts";
 import { readAhead } from "../../lib/read-ahead.ts";
 import { askOwnPartitions, type KnownKeys } from "./ask-own-partitions.ts";
 import {
   findTable,
   listPartitions,
-  listSchemas,
+  listSchemaNames,
   listTableNames,
   readHiveColumns,
   readSchemaParameters,
+  readSchemas,
   type SchemaParameter,
 } from "./store.ts";
 import { NO_TABLES } from "./no-tables.ts";
@@ -20,33 +22,48 @@ const TABLES_AT_ONCE = 250;
 /** The next are read while the last are written. */
 const ANSWERS_AT_ONCE = 2;
 const PARTITIONS_AT_ONCE = 5000;
+/** Of the tables of one piece. Most have one or two, those with hundreds of columns a dozen. */
+const PARAMETERS_AT_ONCE = 2000;
 
 export interface OwnTablesOptions {
   /** The same metastore, for statements that are sent often. */
   readonly lookups?: Queryable;
   readonly knownKeys?: KnownKeys;
+  /** Schemas, or tables of one; where there are more they are not listed. */
+  readonly mostNames?: number;
 }
+
+const MOST_NAMES = 200_000;
 
 /** Those of a metastore of ours. */
 export class OwnTables implements TableCatalog {
   readonly #metastore: Queryable;
   readonly #lookups: Queryable;
   readonly #knownKeys: KnownKeys;
+  readonly #mostNames: number;
 
-  constructor(metastore: Queryable, { lookups = metastore, knownKeys = new Map() }: OwnTablesOptions = {}) {
+  constructor(metastore: Queryable, options: OwnTablesOptions = {}) {
     this.#metastore = metastore;
-    this.#lookups = lookups;
-    this.#knownKeys = knownKeys;
+    this.#lookups = options.lookups ?? metastore;
+    this.#knownKeys = options.knownKeys ?? new Map();
+    this.#mostNames = options.mostNames ?? MOST_NAMES;
   }
 
   /** Every metastore has one from its first start on. */
-  async schemas(): Promise<CatalogSchema[]> {
-    const schemas = await listSchemas(this.#metastore);
-    return schemas.length > 0 ? schemas : NO_TABLES.schemas();
+  async schemaNames(): Promise<string[]> {
+    const names = await listSchemaNames(this.#metastore, this.#mostNames + 1);
+    checkCount(names, this.#mostNames);
+    return names.length > 0 ? names : NO_TABLES.schemaNames();
+  }
+
+  async schemas(names: readonly string[]): Promise<CatalogSchema[]> {
+    const schemas = await readSchemas(this.#metastore, names);
+    return schemas.length > 0 ? schemas : NO_TABLES.schemas(names);
   }
 
   async tableNames(schema: string): Promise<string[] | undefined> {
-    const names = await listTableNames(this.#metastore, schema.toLowerCase());
+    const names = await listTableNames(this.#metastore, schema.toLowerCase(), this.#mostNames + 1);
+    if (names !== undefined) checkCount(names, this.#mostNames);
     return names ?? NO_TABLES.tableNames(schema);
   }
 
@@ -84,11 +101,20 @@ export class OwnTables implements TableCatalog {
 
   /** Hive's own columns are read of those tables alone of which Spark has not left the true ones. */
   async #describe(schema: string, names: readonly string[]): Promise<DescribedTable[]> {
-    const parameters = Map.groupBy(await readSchemaParameters(this.#metastore, schema, names), ({ name }) => name);
+    const rows = await readSchemaParameters(this.#metastore, schema, names, PARAMETERS_AT_ONCE + 1);
+    if (rows.length > PARAMETERS_AT_ONCE && names.length > 1) return this.#describeHalves(schema, names);
+    const parameters = Map.groupBy(rows, ({ name }) => name);
     const known = Array.from(parameters, ([name, some]) => ({ name, columns: sparkColumns(parametersOf(some)) }));
     const others = known.flatMap(({ name, columns }) => (columns === undefined ? [name] : []));
     const byHive = others.length === 0 ? undefined : await this.#hiveColumns(schema, others);
     return known.map(({ name, columns }) => ({ name, columns: columns ?? byHive?.get(name) ?? [] }));
+  }
+
+  /** One after the other: what is read at once stays bounded, whatever the tables hold. */
+  async #describeHalves(schema: string, names: readonly string[]): Promise<DescribedTable[]> {
+    const middle = Math.ceil(names.length / 2);
+    const first = await this.#describe(schema, names.slice(0, middle));
+    return [...first, ...(await this.#describe(schema, names.slice(middle)))];
   }
 
   async #hiveColumns(schema: string, names: readonly string[]): Promise<Map<string, TableColumn[]>> {
@@ -101,5 +127,10 @@ export class OwnTables implements TableCatalog {
 }
 
 function parametersOf(rows: readonly SchemaParameter[]): Map<string, string> {
-  return new Map(rows.flatMap(({ key, value }) => (key === null ? [] : [[key, value]])));
+  return new Map(rows.flatMap(({ key, value }) => (key === null || value === null ? [] : [[key, value]])));
+}
+
+function checkCount(names: readonly string[], most: number): void {
+  if (names.length > most)
+    throw new Fault("invalid", `There are more than ${most} names, which is more than are listed.`);
 }

@@ -18,3 +18,9 @@ test("many columns do not have more ways than can be looked for", () => {
   ]);
   expect(eachChoice(Array.from({ length: 64 }, () => both))).toHaveLength(2);
 });
+
+test("names that are longer than any partition's are not looked for", () => {
+  const long = "x".repeat(750);
+  expect(fullNames([[long], ["7", "00000007"]], keys)).toEqual([`day=${long}/hour=7`]);
+  expect(fullNames([["x".repeat(768)], ["7"]], keys)).toEqual([]);
+});

@@ -16,16 +16,19 @@ export type PartitionCombination = readonly (readonly string[] | undefined)[];
 /** Whether each of the combinations has a partition. Undefined: there is no such table. */
 export type PartitionAnswer = boolean | Fault | undefined;
 
-/** The names of the partitions that it can be, when it has a value for every column. */
+/** Hive keeps no longer ones. */
+const LONGEST_NAME = 767;
+
+/** The names of the partitions that it can be, when it has a value for every column; none when all are too long. */
 export function fullNames(
   combination: PartitionCombination,
   keys: readonly Pick<TableColumn, "name">[],
 ): readonly string[] | undefined {
   const wholes = combination.filter((values) => values !== undefined);
   if (wholes.length < keys.length) return undefined;
-  return eachChoice(wholes).map((values) =>
-    partitionName(keys.map(({ name: column }, at) => ({ column, value: values[at] ?? "" }))),
-  );
+  return eachChoice(wholes)
+    .map((values) => partitionName(keys.map(({ name: column }, at) => ({ column, value: values[at] ?? "" }))))
+    .filter(({ length }) => length <= LONGEST_NAME);
 }
 
 /** Each would be a lookup of its own. */

@@ -2,21 +2,36 @@ import type { Queryable } from "../../db/database.ts";
 import type { TableColumn } from "../../engines/hive-tables/table-columns.ts";
 import type { CatalogPartition, CatalogSchema } from "./table-catalog.ts";
 
+/** Of what Hive's own tables hold in columns of 4,000 characters. */
+const LONGEST_TEXT = 4000;
+
 /**
  * What a metastore of ours knows, by SQL on its own tables: forty to a hundred times as fast as through the metastore.
  * That schema is fixed by the pinned jar. Names in it are in lower case.
  */
-export function listSchemas(metastore: Queryable): Promise<CatalogSchema[]> {
+export async function listSchemaNames(metastore: Queryable, most: number): Promise<string[]> {
+  const rows = await metastore.query<{ name: string }>(`select "NAME" as name from "DBS" order by 1 limit $1`, [most]);
+  return rows.map(({ name }) => name);
+}
+
+export function readSchemas(metastore: Queryable, names: readonly string[]): Promise<CatalogSchema[]> {
   return metastore.query<CatalogSchema>(
-    `select "NAME" as name, "DESC" as description, "DB_LOCATION_URI" as location from "DBS" order by "NAME"`,
+    `select "NAME" as name, left("DESC", ${LONGEST_TEXT}) as description,
+            left("DB_LOCATION_URI", ${LONGEST_TEXT}) as location
+       from "DBS" where "NAME" = any ($1) order by "NAME"`,
+    [names],
   );
 }
 
 /** A row with null for a name: the schema is there, and empty. No row: there is none. */
-export async function listTableNames(metastore: Queryable, schema: string): Promise<string[] | undefined> {
+export async function listTableNames(
+  metastore: Queryable,
+  schema: string,
+  most: number,
+): Promise<string[] | undefined> {
   const rows = await metastore.query<{ name: string | null }>(
-    `select t."TBL_NAME" as name from "DBS" d left join "TBLS" t using ("DB_ID") where d."NAME" = $1 order by 1`,
-    [schema],
+    `select t."TBL_NAME" as name from "DBS" d left join "TBLS" t using ("DB_ID") where d."NAME" = $1 order by 1 limit $2`,
+    [schema, most],
   );
   if (rows.length === 0) return undefined;
   return rows.flatMap(({ name }) => (name === null ? [] : [name]));
@@ -24,32 +39,16 @@ export async function listTableNames(metastore: Queryable, schema: string): Prom
 
 type ColumnTuple = [name: string, type: string, comment: string | null];
 
-interface ColumnsRow {
-  name: string;
-  columns: ColumnTuple[] | null;
-  partitionKeys: ColumnTuple[] | null;
-  parameters: Record<string, string> | null;
-}
-
-export interface OwnColumns {
-  readonly name: string;
-  readonly columns: TableColumn[];
-  readonly partitionKeys: TableColumn[];
-  readonly parameters: ReadonlyMap<string, string>;
-}
-
-const COLUMNS = `
-  (select json_agg(json_build_array(c."COLUMN_NAME", c."TYPE_NAME", c."COMMENT") order by c."INTEGER_IDX")
-     from "COLUMNS_V2" c where c."CD_ID" = s."CD_ID") as columns,
-  (select json_agg(json_build_array(k."PKEY_NAME", k."PKEY_TYPE", k."PKEY_COMMENT") order by k."INTEGER_IDX")
-     from "PARTITION_KEYS" k where k."TBL_ID" = t."TBL_ID") as "partitionKeys"`;
-
 export interface SchemaParameter {
   readonly name: string;
   /** Null: the table has none. */
   readonly key: string | null;
-  readonly value: string;
+  /** Null: it is too long to be one of Spark's. */
+  readonly value: string | null;
 }
+
+/** Spark cuts what it writes there into parts of 4,000 characters. */
+const LONGEST_PARAMETER_BYTES = 32 * 1024;
 
 /**
  * What Spark has left of the columns of these tables: a row for each parameter, one at least for each table that is
@@ -59,14 +58,16 @@ export function readSchemaParameters(
   metastore: Queryable,
   schema: string,
   names: readonly string[],
+  most: number,
 ): Promise<SchemaParameter[]> {
   return metastore.query<SchemaParameter>(
-    `select t."TBL_NAME" as name, p."PARAM_KEY" as key, p."PARAM_VALUE" as value
+    `select t."TBL_NAME" as name, p."PARAM_KEY" as key,
+            case when octet_length(p."PARAM_VALUE") <= ${LONGEST_PARAMETER_BYTES} then p."PARAM_VALUE" end as value
        from "DBS" d join "TBLS" t using ("DB_ID") left join "TABLE_PARAMS" p
             on p."TBL_ID" = t."TBL_ID" and p."PARAM_KEY" like 'spark.sql.sources.schema%'
            and p."PARAM_KEY" not like 'spark.sql.sources.schema.partCol%'
-      where d."NAME" = $1 and t."TBL_NAME" = any ($2) order by t."TBL_NAME"`,
-    [schema, names],
+      where d."NAME" = $1 and t."TBL_NAME" = any ($2) order by t."TBL_NAME" limit $3`,
+    [schema, names, most],
   );
 }
 
@@ -94,9 +95,13 @@ export function readHiveColumns(
   );
 }
 
-export interface OwnTable extends OwnColumns {
+export interface OwnTable {
   /** Its `TBL_ID`. */
   readonly identity: string;
+  readonly name: string;
+  readonly columns: TableColumn[];
+  readonly partitionKeys: TableColumn[];
+  readonly parameters: ReadonlyMap<string, string>;
   readonly kind: string;
   readonly owner: string | null;
   /** Seconds since 1970. */
@@ -106,13 +111,23 @@ export interface OwnTable extends OwnColumns {
   readonly serdeParameters: ReadonlyMap<string, string>;
 }
 
-type TableRow = ColumnsRow &
-  Omit<OwnTable, keyof OwnColumns | "serdeParameters"> & { serdeParameters: Record<string, string> | null };
+type Gathered = "columns" | "partitionKeys" | "parameters" | "serdeParameters";
+
+interface TableRow extends Omit<OwnTable, Gathered> {
+  readonly columns: ColumnTuple[] | null;
+  readonly partitionKeys: ColumnTuple[] | null;
+  readonly parameters: Record<string, string> | null;
+  readonly serdeParameters: Record<string, string> | null;
+}
 
 export async function findTable(metastore: Queryable, schema: string, name: string): Promise<OwnTable | undefined> {
   const [row] = await metastore.query<TableRow>(
     `select t."TBL_ID"::text as identity, t."TBL_NAME" as name, t."TBL_TYPE" as kind, t."OWNER" as owner,
-            t."CREATE_TIME" as "createdAt", s."LOCATION" as location, s."INPUT_FORMAT" as "inputFormat", ${COLUMNS},
+            t."CREATE_TIME" as "createdAt", s."LOCATION" as location, s."INPUT_FORMAT" as "inputFormat",
+            (select json_agg(json_build_array(c."COLUMN_NAME", c."TYPE_NAME", c."COMMENT") order by c."INTEGER_IDX")
+               from "COLUMNS_V2" c where c."CD_ID" = s."CD_ID") as columns,
+            (select json_agg(json_build_array(k."PKEY_NAME", k."PKEY_TYPE", k."PKEY_COMMENT") order by k."INTEGER_IDX")
+               from "PARTITION_KEYS" k where k."TBL_ID" = t."TBL_ID") as "partitionKeys",
             (select json_object_agg(p."PARAM_KEY", p."PARAM_VALUE") from "TABLE_PARAMS" p
               where p."TBL_ID" = t."TBL_ID") as parameters,
             (select json_object_agg(p."PARAM_KEY", p."PARAM_VALUE") from "SERDE_PARAMS" p
@@ -122,9 +137,13 @@ export async function findTable(metastore: Queryable, schema: string, name: stri
     [schema, name],
   );
   if (row === undefined) return undefined;
-  const { identity, kind, owner, createdAt, location, inputFormat } = row;
-  const serdeParameters = mapOf(row.serdeParameters);
-  return { ...columnsOf(row), identity, kind, owner, createdAt, location, inputFormat, serdeParameters };
+  return {
+    ...row,
+    columns: (row.columns ?? []).map(columnOf),
+    partitionKeys: (row.partitionKeys ?? []).map(columnOf),
+    parameters: mapOf(row.parameters),
+    serdeParameters: mapOf(row.serdeParameters),
+  };
 }
 
 /** Behind that name, so many at most. */
@@ -142,15 +161,6 @@ export function listPartitions(
       order by p."PART_NAME" limit $4`,
     [table.schema, table.name, after, limit],
   );
-}
-
-function columnsOf({ name, columns, partitionKeys, parameters }: ColumnsRow): OwnColumns {
-  return {
-    name,
-    columns: (columns ?? []).map(columnOf),
-    partitionKeys: (partitionKeys ?? []).map(columnOf),
-    parameters: mapOf(parameters),
-  };
 }
 
 function columnOf([name, type, comment]: ColumnTuple): TableColumn {

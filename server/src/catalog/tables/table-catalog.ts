@@ -6,7 +6,10 @@ import type { PartitionAnswer, PartitionQuestion } from "./partition-question.ts
  * Java, somebody else's by Thrift.
  */
 export interface TableCatalog {
-  schemas(): Promise<CatalogSchema[]>;
+  /** In order. */
+  schemaNames(): Promise<string[]>;
+  /** Those of the names that are there, in the order of the names. */
+  schemas(names: readonly string[]): Promise<CatalogSchema[]>;
   /** In order. Undefined: there is no such schema. */
   tableNames(schema: string): Promise<string[] | undefined>;
   /** Those of the names that are there, in the order of the names. */

@@ -1,0 +1,97 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { useServer } from "../../test/support/given.ts";
+import { startThriftServer, type ThriftServer } from "../../test/thrift/thrift-server.ts";
+import { renderReply } from "../engines/hive-thrift/codec/message.ts";
+import { HiveClient } from "../engines/hive-thrift/hive-client.ts";
+import {
+  getAllDatabases,
+  getAllTables,
+  getDatabase,
+  getPartitionNames,
+  getPartitionsByNames,
+  getTable,
+} from "../engines/hive-thrift/hive-functions.ts";
+import { Fault } from "../lib/fault.ts";
+import { ExternalTables } from "./tables/external-tables.ts";
+
+const opened: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const each of opened.splice(0)) await each.close();
+});
+
+type Answer = (sequence: number) => Buffer;
+
+const WORDS = `MetaException:\n no ${"very ".repeat(1000)}`;
+const refusal = { failed: { message: WORDS } };
+const refusals: Record<string, Answer> = {
+  [getAllDatabases.name]: (sequence) => renderReply(getAllDatabases, sequence, refusal),
+  [getDatabase.name]: (sequence) => renderReply(getDatabase, sequence, refusal),
+  [getAllTables.name]: (sequence) => renderReply(getAllTables, sequence, refusal),
+  [getTable.name]: (sequence) => renderReply(getTable, sequence, refusal),
+  [getPartitionNames.name]: (sequence) => renderReply(getPartitionNames, sequence, refusal),
+};
+
+async function serve(answers: Record<string, Answer>): Promise<ThriftServer> {
+  const server = await startThriftServer((socket, { name, sequence }) => {
+    const answer = answers[name];
+    if (answer === undefined) socket.destroy();
+    else socket.write(answer(sequence));
+  });
+  opened.push({ close: () => server.stop() });
+  return server;
+}
+
+const table = { tableName: "t", dbName: "default", partitionKeys: [{ name: "day", type: "string" }] };
+const asked = { schema: "default", table: "t", columns: [{ column: "day", values: ["1"] }] };
+
+describe("of a metastore that an account has brought", () => {
+  const given = useServer();
+  const accountWith = async ({ port }: ThriftServer) => {
+    const account = await given.account();
+    await account.put("/api/v2/accounts", { account: { metastore_uri: `thrift://127.0.0.1:${port}` } });
+    return account;
+  };
+
+  test("whatever it says is told, in a few of its words", async () => {
+    const account = await accountWith(await serve(refusals));
+    const says = /^the metastore refuses: get_\w+: MetaException: no [very ]{100,500}$/;
+    for (const path of ["/hive", "/hive/default", "/hive/default/t", "/hive/default/t/partitions"]) {
+      await account.get(path).refused(503, says);
+    }
+    await account.post("/partition_sensor", asked).refused(503, says);
+    await account.post("/partition_sensor", { ...asked, wait_seconds: 1 }).refused(503, says);
+  });
+
+  test("names of schemas are asked for alone, and more of those of a page", async () => {
+    const names = Array.from({ length: 50 }, (_, at) => `s${100 + at}`);
+    const server = await serve({
+      [getAllDatabases.name]: (sequence) => renderReply(getAllDatabases, sequence, { success: names.toReversed() }),
+      [getDatabase.name]: (sequence) => renderReply(getDatabase, sequence, { success: { name: "one" } }),
+    });
+    const account = await accountWith(server);
+    expect(await account.get("/hive")).toEqual(names);
+    expect(server.calls).toEqual(["get_all_databases"]);
+    const page = await account.get("/hive?describe=true&per_page=3");
+    expect(page).toMatchObject({ schemas: [{ name: "one" }, { name: "one" }, { name: "one" }] });
+    expect(server.calls.filter((name) => name === "get_database")).toHaveLength(3);
+  });
+});
+
+test("what it says of one table is no answer for who asks for another, and each table is looked up once", async () => {
+  let tables = 0;
+  const server = await serve({
+    [getTable.name]: (sequence) =>
+      renderReply(getTable, sequence, (tables += 1) === 1 ? refusal : { success: { table } }),
+    [getPartitionsByNames.name]: (sequence) => renderReply(getPartitionsByNames, sequence, { success: [] }),
+  });
+  const client = new HiveClient({ host: "127.0.0.1", port: server.port, checkAddress: () => null, user: "us" });
+  opened.push(client);
+  const question = (name: string) => ({ schema: "default", table: name, combinations: () => [[["1"]]] });
+  const answers = await new ExternalTables(client).hasPartitions(["a", "b", "a", "b", "b"].map(question));
+  expect(server.calls.filter((name) => name === getTable.name)).toHaveLength(2);
+  // Which of the two came first is the network's to say.
+  const [one, other] = [answers[0], answers[1]];
+  expect([one instanceof Fault, other instanceof Fault].toSorted()).toEqual([false, true]);
+  expect(answers).toEqual([one, other, one, other, other]);
+  expect([one, other]).toContain(false);
+});

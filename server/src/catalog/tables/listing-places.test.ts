@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { ListingPlaces } from "./listing-places.ts";
+
+const client = (): AbortController => new AbortController();
+
+test("an account lists so much at once, the next when one has ended, and no more wait than may", async () => {
+  const places = new ListingPlaces({ running: 2, waiting: 1 });
+  const [one, two, three, four] = [client(), client(), client(), client()];
+  await places.take(1, one.signal);
+  await places.take(1, two.signal);
+  let hasBegun = false;
+  const third = places.take(1, three.signal).then(() => (hasBegun = true));
+  await expect(places.take(1, four.signal)).rejects.toMatchObject({ code: "rate-limited", retryAfterSeconds: 5 });
+  await places.take(2, four.signal);
+  expect(hasBegun).toBe(false);
+  one.abort();
+  await third;
+  const five = client();
+  const fifth = places.take(1, five.signal);
+  two.abort();
+  three.abort();
+  await fifth;
+});
+
+test("who goes while it waits takes no place from the others", async () => {
+  const places = new ListingPlaces({ running: 1, waiting: 2 });
+  const [one, gone, last] = [client(), client(), client()];
+  await places.take(1, one.signal);
+  const left = places.take(1, gone.signal);
+  const waiting = places.take(1, last.signal);
+  gone.abort();
+  await expect(left).rejects.toMatchObject({ code: "unavailable" });
+  one.abort();
+  await waiting;
+  await expect(places.take(1, gone.signal)).rejects.toMatchObject({ code: "unavailable" });
+});
