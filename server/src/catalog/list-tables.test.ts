@@ -18,6 +18,16 @@ describe("of an account that has never used Spark", () => {
     await account.get("/hive/default/t/table_properties").refused(404);
   });
 
+  test("as many are listed one after the other as anybody wants, refused ones among them", async () => {
+    const account = await given.account();
+    for (let time = 0; time < 12; time += 1) {
+      expect(await account.get("/hive/default")).toEqual([]);
+      await account.get("/hive/default?filter=(").refused(422);
+    }
+    const together = await Promise.all(Array.from({ length: 8 }, () => account.get("/hive/default?describe=true")));
+    expect(together.flat()).toEqual([]);
+  });
+
   test.each([
     ["describe=false", /^describe/],
     ["describe=", /^describe/],
