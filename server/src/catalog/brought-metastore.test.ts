@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { useServer } from "../../test/support/given.ts";
 import { startThriftServer, type ThriftServer } from "../../test/thrift/thrift-server.ts";
 import { renderReply } from "../engines/hive-thrift/codec/message.ts";
@@ -60,6 +60,33 @@ describe("of a metastore that an account has brought", () => {
     }
     await account.post("/partition_sensor", asked).refused(503, says);
     await account.post("/partition_sensor", { ...asked, wait_seconds: 1 }).refused(503, says);
+  });
+
+  test("partitions are listed for two at once, for some when those have ended, and for no more", async () => {
+    const held: (() => void)[] = [];
+    let isHolding = true;
+    const server = await startThriftServer((socket, { name, sequence }) => {
+      if (name === getTable.name) socket.write(renderReply(getTable, sequence, { success: { table } }));
+      else if (name === getPartitionsByNames.name)
+        socket.write(renderReply(getPartitionsByNames, sequence, { success: [] }));
+      else {
+        const answer = (): unknown => socket.write(renderReply(getPartitionNames, sequence, { success: ["day=1"] }));
+        if (isHolding) held.push(answer);
+        else answer();
+      }
+    });
+    opened.push({ close: () => server.stop() });
+    const account = await accountWith(server);
+    const list = () => account.get("/hive/default/t/partitions").reply();
+    const lists = Array.from({ length: 11 }, list);
+    const refused = await Promise.race(lists);
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "5"]);
+    isHolding = false;
+    await vi.waitFor(() => expect(held).toHaveLength(2));
+    for (const answer of held) answer();
+    const statuses = (await Promise.all(lists)).map(({ status }) => status);
+    expect(statuses.toSorted()).toEqual([...Array.from({ length: 10 }, () => 200), 429]);
+    expect((await list()).status).toBe(200);
   });
 
   test("names of schemas are asked for alone, and more of those of a page", async () => {

@@ -18,7 +18,8 @@ export const listPartitions = operation({
   reply: Type.Array(Type.Object({ PART_NAME: Type.String(), LOCATION: Nullable(Type.String()) })),
   find: findTableInPath,
 
-  async handle({ found, caller }, { accountTables }: WithAccountTables) {
+  async handle({ found, caller, endingSignal }, { accountTables }: WithAccountTables) {
+    await accountTables.listings.take(caller.accountId, endingSignal());
     const tables = await accountTables.of(caller.accountId);
     return streamedArray(shown(tables.partitions(found.schema, found.name)));
   },
