@@ -2,7 +2,11 @@ import type { Queryable } from "../../db/database.ts";
 import type { TableColumn } from "../../engines/hive-tables/table-columns.ts";
 import type { CatalogPartition, CatalogSchema } from "./table-catalog.ts";
 
-/** Of what Hive's own tables hold in columns of 4,000 characters. */
+/**
+ * As long as Hive's own columns are. An account may put what it wants in place of the tables of its metastore, so we do
+ * not take their word for it.
+ */
+const LONGEST_NAME = 256;
 const LONGEST_TEXT = 4000;
 
 /**
@@ -10,7 +14,10 @@ const LONGEST_TEXT = 4000;
  * That schema is fixed by the pinned jar. Names in it are in lower case.
  */
 export async function listSchemaNames(metastore: Queryable, most: number): Promise<string[]> {
-  const rows = await metastore.query<{ name: string }>(`select "NAME" as name from "DBS" order by 1 limit $1`, [most]);
+  const rows = await metastore.query<{ name: string }>(
+    `select left("NAME", ${LONGEST_NAME}) as name from "DBS" order by 1 limit $1`,
+    [most],
+  );
   return rows.map(({ name }) => name);
 }
 
@@ -30,7 +37,7 @@ export async function listTableNames(
   most: number,
 ): Promise<string[] | undefined> {
   const rows = await metastore.query<{ name: string | null }>(
-    `select t."TBL_NAME" as name from "DBS" d left join "TBLS" t using ("DB_ID") where d."NAME" = $1 order by 1 limit $2`,
+    `select left(t."TBL_NAME", ${LONGEST_NAME}) as name from "DBS" d left join "TBLS" t using ("DB_ID") where d."NAME" = $1 order by 1 limit $2`,
     [schema, most],
   );
   if (rows.length === 0) return undefined;
@@ -61,7 +68,7 @@ export function readSchemaParameters(
   most: number,
 ): Promise<SchemaParameter[]> {
   return metastore.query<SchemaParameter>(
-    `select t."TBL_NAME" as name, p."PARAM_KEY" as key,
+    `select left(t."TBL_NAME", ${LONGEST_NAME}) as name, left(p."PARAM_KEY", ${LONGEST_NAME}) as key,
             case when octet_length(p."PARAM_VALUE") <= ${LONGEST_PARAMETER_BYTES} then p."PARAM_VALUE" end as value
        from "DBS" d join "TBLS" t using ("DB_ID") left join "TABLE_PARAMS" p
             on p."TBL_ID" = t."TBL_ID" and p."PARAM_KEY" like 'spark.sql.sources.schema%'
