@@ -19,7 +19,7 @@ export async function metastoreRows(pool: Pool): Promise<MetastoreRows> {
 
 /**
  * What came to a metastore with the partitions of one table, each row as a text without ids and times of its own: rows
- * of a partition have its name instead, and the table is `T`.
+ * of a partition have its name instead, and the table and its columns are `T`. Those of any other table stay as they are.
  */
 export function addedRows(before: MetastoreRows, after: MetastoreRows, table: string): string[] {
   const names = new Map<string, unknown>();
@@ -31,6 +31,9 @@ export function addedRows(before: MetastoreRows, after: MetastoreRows, table: st
     names.set(`SD_ID ${String(partition["SD_ID"])}`, name);
     names.set(`SERDE_ID ${String(storages.get(partition["SD_ID"])?.["SERDE_ID"])}`, name);
   }
+  const own = (after.get("TBLS") ?? []).find((row) => row["TBL_NAME"] === table);
+  names.set(`TBL_ID ${String(own?.["TBL_ID"])}`, "T");
+  names.set(`CD_ID ${String(storages.get(own?.["SD_ID"])?.["CD_ID"])}`, "T");
   const known = new Set([...before].flatMap(([from, rows]) => rows.map((row) => `${from} ${JSON.stringify(row)}`)));
   return [...after]
     .flatMap(([from, rows]) => rows.map((row) => ({ from, row })))
@@ -42,7 +45,6 @@ export function addedRows(before: MetastoreRows, after: MetastoreRows, table: st
   function plain(row: Row, [column, value]: [string, unknown]): unknown {
     if (CLOCK.has(column)) return [column, Number(value) > 0];
     if (row["PARAM_KEY"] === "transient_lastDdlTime" && column === "PARAM_VALUE") return [column, Number(value) > 0];
-    if (column === "TBL_ID" || column === "CD_ID") return [column, "T"];
     return [column, names.get(`${column} ${String(value)}`) ?? value];
   }
 }
