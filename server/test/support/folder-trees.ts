@@ -11,7 +11,7 @@ export interface FolderTree {
 
 export interface TreeColumn {
   readonly name: string;
-  readonly type: string;
+  readonly type: TreeType;
 }
 
 interface Level {
@@ -37,17 +37,54 @@ const escaped = fc.constantFrom(
   "%2525",
   "a%3Db",
 );
-const integers = fc.constantFrom("1", "07", "7", "-3", "+5", "2147483647", "000");
-const dates = fc.constantFrom("2026-11-15", "2024-02-29", "2026-1-5", "1999-12-31");
-const notOfType = fc.constantFrom("abc", "2026-13-45", "99999999999");
-const VALUES: Readonly<Record<string, fc.Arbitrary<string>>> = {
-  string: fc.oneof(words, escaped, fc.constant(NONE)),
-  int: fc.oneof({ weight: 8, arbitrary: integers }, fc.constant(NONE), notOfType),
-  date: fc.oneof({ weight: 8, arbitrary: dates }, fc.constant(NONE), notOfType),
-};
+const integers = ["1", "07", "7", "-3", "+5", "2147483647", "2147483648", "000"];
+const dates = ["2026-11-15", "2024-02-29", "2026-1-5", "1999-12-31", "2026", "2026-02-29", "2026-11-15 x"];
+const numbers = ["1.5", "-0.5", ".5", "5.", "1e3", "1E-2", "99.99", "99.994", "99.995", "100", "NaN", ".", "1e", "0x1"];
+const notOfType = ["abc", "2026-13-45", "99999999999"];
+
+/** Texts that may be values of a type, as people and engines spell them, and some that look as if they were. */
+export const SPELLINGS = {
+  int: [...integers],
+  date: [...dates],
+  bigint: [...integers, "9223372036854775807", "-9223372036854775808", "9223372036854775808", "1.0"],
+  timestamp: [
+    ...dates,
+    "2026-11-15 10%3A00%3A00",
+    "2026-11-15T10%3A00%3A00.123456Z",
+    "2026-11-15 1%3A2%3A3 Europe%2FBerlin",
+    "2026-11-15 10%3A00%3A00+01%3A00",
+    "2026-11-15 10",
+    "2026-11-15 24%3A00%3A00",
+    "2026-11-15 10%3A60",
+    "2026-11-15 10%3A00%3A00 Nowhere",
+  ],
+  "decimal(4,2)": [...integers, ...numbers],
+  double: [...integers, ...numbers, "inf", "-Infinity", "1e400", "1.5d", "2f"],
+  boolean: ["true", "FALSE", "t", "n", "1", "0", "yes", "2", "truth"],
+} as const satisfies Record<string, readonly string[]>;
+export type SpelledType = keyof typeof SPELLINGS;
+type TreeType = SpelledType | "string";
+// As its own keys are.
+export const SPELLED_TYPES = Object.keys(SPELLINGS) as SpelledType[];
+
+/** The values of a type often, what is none sometimes, and no value at all. */
+function valuesOf(type: TreeType): fc.Arbitrary<string> {
+  if (type === "string") return fc.oneof(words, escaped, fc.constant(NONE));
+  const spelled = fc.constantFrom<string[]>(...SPELLINGS[type]);
+  return fc.oneof({ weight: 8, arbitrary: spelled }, fc.constant(NONE), fc.constantFrom(...notOfType));
+}
+
+/** One column, and a folder for each spelling. */
+export function spelledTree(type: SpelledType): FolderTree {
+  return {
+    columns: [{ name: "part", type }],
+    folders: [...new Set<string>([...SPELLINGS[type], ...notOfType])].map((value) => `part=${value}`),
+    files: [],
+  };
+}
 
 const columnsArbitrary = fc
-  .array(fc.constantFrom("string", "int", "date"), { minLength: 1, maxLength: 3 })
+  .array(fc.constantFrom<TreeType>("string", ...SPELLED_TYPES), { minLength: 1, maxLength: 3 })
   .map((types) => types.map((type, index): TreeColumn => ({ name: `${["part", "Mixed", "z_3"][index]}`, type })));
 
 const oddNames = fc.oneof(
@@ -57,7 +94,7 @@ const oddNames = fc.oneof(
 
 function partitionNames({ name, type }: TreeColumn): fc.Arbitrary<string> {
   const spelled = fc.constantFrom(name, name.toUpperCase(), name.toLowerCase(), name.replace("a", "%61"));
-  return fc.tuple(spelled, VALUES[type] ?? words).map(([column, value]) => `${column}=${value}`);
+  return fc.tuple(spelled, valuesOf(type)).map(([column, value]) => `${column}=${value}`);
 }
 
 /** Of two folders that mean the same partition Spark's statement fails, so there are no such two. */

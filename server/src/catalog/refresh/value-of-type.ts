@@ -41,18 +41,30 @@ function isInteger(text: string, bits: number): boolean {
 
 const NUMBER = /^[+-]?(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,5}))?$/i;
 
+/** As Java reads them, which has suffixes for its own two types. */
 function isFloat(text: string): boolean {
-  return (NUMBER.test(text) && /^[+-]?\.?\d/.test(text)) || /^(?:nan|[+-]?inf(?:inity)?)$/i.test(text);
+  const number = text.replace(/(?<=[\d.])[df]$/i, "");
+  return (NUMBER.test(number) && /^[+-]?\.?\d/.test(number)) || /^(?:nan|[+-]?inf(?:inity)?)$/i.test(text);
 }
 
 /** More digits behind the point than it has are rounded away; before the point there is no room for more. */
 function isDecimal(text: string, parameters: string): boolean {
   const [, whole = "", fraction = "", exponent = "0"] = NUMBER.exec(text) ?? [];
   if (whole === "" && fraction === "") return false;
-  const [precision, scale = 0] = (parameters || "10").split(",").map(Number);
-  const leading = whole.replace(/^0+/, "");
-  const isZero = leading === "" && /^0*$/.test(fraction);
-  return isZero || leading.length + Number(exponent) <= (precision ?? 0) - scale;
+  const [precision = 0, scale = 0] = (parameters || "10").split(",").map(Number);
+  const digits = (whole + fraction).replace(/^0+/, "");
+  // In units of its last digit it is so many digits long, before it is rounded.
+  const shift = Number(exponent) - fraction.length + scale;
+  const length = digits.length + shift;
+  if (digits === "" || length < precision) return true;
+  return length === precision && roundedUp(BigInt(digits), shift) < 10n ** BigInt(precision);
+}
+
+/** A half goes up. */
+function roundedUp(digits: bigint, shift: number): bigint {
+  if (shift >= 0) return digits * 10n ** BigInt(shift);
+  const unit = 10n ** BigInt(-shift);
+  return (digits + unit / 2n) / unit;
 }
 
 /** `2026`, `2026-11` and `2026-11-15`: what is left out is the first. */
@@ -76,7 +88,25 @@ function isTimestamp(text: string): boolean {
 
 /** A zone may stand behind it. */
 function isTimeOfDay(text: string): boolean {
-  const [, hour, minute = "0", second = "0"] =
-    /^(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.\d*)?)?)?\s*(?:[A-Za-z+-][A-Za-z0-9+:/_-]*)?$/.exec(text) ?? [];
-  return hour !== undefined && Number(hour) < 24 && Number(minute) < 60 && Number(second) < 60;
+  const [, hour, minute = "0", second = "0", zone = "Z"] =
+    /^(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.\d*)?)?)?\s*([A-Za-z+-][A-Za-z0-9+:/_-]*)?$/.exec(text) ?? [];
+  return hour !== undefined && Number(hour) < 24 && Number(minute) < 60 && Number(second) < 60 && isZone(zone);
+}
+
+const OFFSET = /^(?:Z|(?:UTC|GMT|UT)?[+-]\d{1,2}(?::?\d{1,2}(?::?\d{2})?)?)$/;
+/** Java's short names. */
+const SHORT_ZONES = new Set(
+  (
+    "ACT AET AGT ART AST BET BST CAT CNT CST CTT EAT ECT EST HST IET IST JST MIT MST NET NST PLT PNT PRT PST SST UT " +
+    "VST"
+  ).split(" "),
+);
+
+function isZone(name: string): boolean {
+  if (OFFSET.test(name) || SHORT_ZONES.has(name)) return true;
+  try {
+    return Intl.DateTimeFormat("en", { timeZone: name }) !== undefined;
+  } catch {
+    return false;
+  }
 }

@@ -1,6 +1,7 @@
-import { describe, test } from "vitest";
-import { expectBothEnginesAgree } from "../../../test/support/both-engines.ts";
+import { describe, expect, test } from "vitest";
+import { expectBothEnginesAgree, expectToAgree } from "../../../test/support/both-engines.ts";
 import { sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { SPELLED_TYPES, spelledTree } from "../../../test/support/folder-trees.ts";
 import { useSpark } from "../../../test/support/spark.ts";
 
 describe.skipIf(sparkIsMissing)("whatever lies in a table's folder", () => {
@@ -9,4 +10,8 @@ describe.skipIf(sparkIsMissing)("whatever lies in a table's folder", () => {
   test("a refresh by us and one by Spark leave the same partitions", { timeout: 120_000 }, () =>
     expectBothEnginesAgree(spark, 6, 20_261_115),
   );
+
+  test.each(SPELLED_TYPES)("of type %s, the values that Spark can read are partitions, and no others", async (type) => {
+    expect(await expectToAgree(spark, spelledTree(type), true)).toBeGreaterThan(4);
+  });
 });
