@@ -81,8 +81,8 @@ describe("of a metastore that an account has brought", () => {
     const lists = Array.from({ length: 11 }, list);
     const refused = await Promise.race(lists);
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "5"]);
+    await vi.waitFor(() => expect(held).toHaveLength(2), { timeout: 10_000 });
     isHolding = false;
-    await vi.waitFor(() => expect(held).toHaveLength(2));
     for (const answer of held) answer();
     const statuses = (await Promise.all(lists)).map(({ status }) => status);
     expect(statuses.filter((status) => status === 200)).toHaveLength(10);
