@@ -10,7 +10,7 @@ import { repeat } from "./repeat.ts";
 import { tableIsGone, type FoundPartition, type TablePartitions } from "./table-partitions.ts";
 
 /** Of one call at most, which is one transaction of the metastore's: a second or two. */
-const BATCH = 500;
+const BATCH = 250;
 /** Fewer are not worth a call of their own. */
 const SMALLEST_BATCH = 50;
 /** As many as the client has connections. */
@@ -26,6 +26,8 @@ const NAME_BYTES = 36;
  * held until the end: what grows with the table here, and so has a bound.
  */
 export class ExternalPartitions implements TablePartitions {
+  /** At the end of each, connections wait for the last call. */
+  readonly batch = 10_000;
   readonly #client: HiveClient;
   readonly #table: CatalogTable;
   #known: Promise<Set<string>> | undefined;

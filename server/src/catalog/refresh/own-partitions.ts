@@ -35,6 +35,8 @@ const TOO_LONG = "57014";
  * so a partition that anybody sees is complete.
  */
 export class OwnPartitions implements TablePartitions {
+  /** More would hold up other requests for longer. */
+  readonly batch = 2500;
   readonly #metastore: OwnMetastore;
   readonly #table: CatalogTable;
   readonly #writers: readonly PartitionWriter[];

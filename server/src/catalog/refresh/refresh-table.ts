@@ -77,7 +77,12 @@ async function addMissing(options: TableRefreshOptions, tally: RefreshTally): Pr
   const walked = walkPartitions(
     store,
     { location: table.location, columns: partitionColumns(table) },
-    { signal, withTimes: stableMinutes !== null, odd: (location, why) => tally.odd(location, why) },
+    {
+      signal,
+      batch: options.partitions.batch,
+      withTimes: stableMinutes !== null,
+      odd: (location, why) => tally.odd(location, why),
+    },
   );
   let adding: Adding = { partitions: [], over: Promise.resolve() };
   try {

@@ -7,6 +7,8 @@ import type { CatalogTable } from "../tables/table-catalog.ts";
  * Another table that has got the same name meanwhile is not touched.
  */
 export interface TablePartitions {
+  /** So many are best compared and added at a time. */
+  readonly batch: number;
   /** Those of the found that the metastore does not know, in their order. */
   missing(found: readonly FoundPartition[], signal: AbortSignal): Promise<FoundPartition[]>;
   /**

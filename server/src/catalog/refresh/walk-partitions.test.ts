@@ -30,6 +30,7 @@ async function walk(given: Partial<WalkOptions> = {}, from: ObjectStore = store)
   const options = {
     signal: new AbortController().signal,
     withTimes: false,
+    batch: 2500,
     odd: (location: string, why: string) => void odd.push(`${location.slice(table.length + 6)}: ${why}`),
     ...given,
   };
@@ -73,7 +74,7 @@ describe("the folders of a table", () => {
       },
     };
     const { signal } = new AbortController();
-    const options = { signal, withTimes: false, odd: () => undefined };
+    const options = { signal, withTimes: false, batch: 2500, odd: () => undefined };
     const found = await Array.fromAsync(walkPartitions(rooted, { location, columns }, options));
     const root = location.replace(/\/$/, "");
     expect(asked.at(-1)).toBe(`${root}/day=2026-11-15`);

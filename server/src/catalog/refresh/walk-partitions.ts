@@ -20,6 +20,8 @@ export interface WalkOptions {
   readonly signal: AbortSignal;
   /** Whether the times of the folders are wanted, too. */
   readonly withTimes: boolean;
+  /** So many partitions come at a time. */
+  readonly batch: number;
   /** A folder that is no partition and is left alone. */
   readonly odd: (location: string, why: string) => void;
 }
@@ -27,8 +29,6 @@ export interface WalkOptions {
 /** Of one level; the levels above it wait while theirs are read. */
 const FOLDERS_AT_ONCE = 16;
 const PIECE = 1000;
-/** As many are compared and added at a time. */
-const BATCH = 2500;
 
 /**
  * The partitions that a table's folders say there are, level by level, as they are found. What is held does not grow with
@@ -42,7 +42,7 @@ export async function* walkPartitions(
   const root: PartitionFolder = { values: [], location: hadoopPath(location), modifiedAt: null };
   const level = (folders: AsyncIterable<readonly PartitionFolder[]>, column: PartitionColumn) =>
     openAhead(folders, FOLDERS_AT_ONCE, (folder) => partitionsIn(store, folder, column, options));
-  yield* inPieces(columns.reduce(level, once([root])), BATCH);
+  yield* inPieces(columns.reduce(level, once([root])), options.batch);
 }
 
 async function* once<T>(piece: readonly T[]): AsyncGenerator<readonly T[]> {
