@@ -23,7 +23,10 @@ interface Level {
 const NONE = "__HIVE_DEFAULT_PARTITION__";
 /** As far as they may be in the name of a folder; on a colon Spark's statement fails. */
 const character = fc.constantFrom(...Array.from(`aZ09 %=#?+&'"^{}[]\\,;~*!$()<>|äß日é_-.`));
-const words = fc.string({ unit: character, minLength: 1, maxLength: 8 });
+/** So it does where a percent sign stands before a character that is not of ASCII, or the one before it. */
+// oxlint-disable-next-line no-control-regex
+const failing = /%.?[^\u0000-\u007f]/;
+const words = fc.string({ unit: character, minLength: 1, maxLength: 8 }).filter((text) => !failing.test(text));
 const escaped = fc.constantFrom(
   "%2F",
   "%3A",
