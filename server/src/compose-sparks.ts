@@ -22,7 +22,7 @@ import type { SharedMemory } from "./commands/queue/dispatcher.ts";
 import type { StandbyControl } from "./commands/queue/open-queue.ts";
 import { noDriver, type ProgramDriver } from "./commands/queue/program-driver.ts";
 import { sparkDriver } from "./commands/queue/spark-driver.ts";
-import { runsForAccount } from "./commands/store/queue.ts";
+import { runsForAccount } from "./commands/store/under-way.ts";
 import { endEndedPlaces } from "./commands/warm/end-ended-places.ts";
 import { openSql, type SqlService } from "./commands/warm/open-sql.ts";
 import type { ContributionsOf } from "./commands/warm/spark-place.ts";

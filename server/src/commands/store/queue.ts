@@ -18,8 +18,8 @@ import type { RunnableCommand } from "../queue/executor.ts";
  * was spawned and has not ended goes on, by whoever claims it. Every statement that looks for rows does so by one of the
  * partial indexes, whose size is that of what waits or runs, not that of the history.
  */
-const FREE = "(command.status = 'waiting' or (command.status = 'running' and command.node_id is null))";
-const HELD = "command.status in ('running', 'cancelling')";
+export const FREE = "(command.status = 'waiting' or (command.status = 'running' and command.node_id is null))";
+export const HELD = "command.status in ('running', 'cancelling')";
 /** It was spawned, and what it did is to be done by the next claim. */
 const ATTEMPT_GOES_ON = `exists (select from command_attempt
   where command_id = command.id and number = command.attempt and ended_at is null)`;
@@ -152,15 +152,7 @@ export function listHeld(db: Queryable, nodeId: string): Promise<ClaimedCommand[
   return db.query<ClaimedCommand>(`select ${CLAIMED} from command where command.node_id = $1 and ${HELD}`, [nodeId]);
 }
 
-export async function runsForAccount(db: Queryable, nodeId: string, accountId: number): Promise<boolean> {
-  const [row] = await db.query<{ runs: boolean }>(
-    `select exists (select from command where command.node_id = $1 and command.account_id = $2 and ${HELD}) as runs`,
-    [nodeId, accountId],
-  );
-  return row?.runs ?? false;
-}
-
-/** The same without what only an adoption needs; asked every second. The end of a cluster is that of what needs it. */
+/** Those without what only an adoption needs; asked every second. The end of a cluster is that of what needs it. */
 export function listHeldStates(
   db: Queryable,
   nodeId: string,
@@ -300,25 +292,6 @@ export function listAbandoned(
      where node.id <> $1 and node.heartbeat_at < now() - make_interval(secs => $2)`,
     [nodeId, silentSeconds],
   );
-}
-
-/** Whether something runs on the cluster that needs it, on whatever node. */
-export async function runsOnCluster(db: Queryable, clusterId: number): Promise<boolean> {
-  const [row] = await db.query<{ there: boolean }>(
-    `select exists (select from command where command.cluster_id = $1 and ${HELD} and command.node_id is not null
-       and command.needs_cluster) as there`,
-    [clusterId],
-  );
-  return row?.there ?? false;
-}
-
-/** Whether a command waits for the cluster. */
-export async function waitsForCluster(db: Queryable, clusterId: number): Promise<boolean> {
-  const [row] = await db.query<{ there: boolean }>(
-    `select exists (select from command where command.cluster_id = $1 and ${FREE}) as there`,
-    [clusterId],
-  );
-  return row?.there ?? false;
 }
 
 /** Ends what nobody runs, asks the node that runs it to end it otherwise. Undefined: it has ended already. */

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Queryable } from "../../db/database.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
-import { runsOnCluster, waitsForCluster } from "../store/queue.ts";
+import { runsOnCluster, waitsForCluster } from "../store/under-way.ts";
 import type { SparkPlace } from "./spark-place.ts";
 import type { WarmServers } from "./warm-servers.ts";
 

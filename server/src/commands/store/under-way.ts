@@ -1,0 +1,30 @@
+import type { Queryable } from "../../db/database.ts";
+import { FREE, HELD } from "./queue.ts";
+
+/** What others want to know of the queue: whether something of theirs is needed still. */
+export async function runsForAccount(db: Queryable, nodeId: string, accountId: number): Promise<boolean> {
+  const [row] = await db.query<{ runs: boolean }>(
+    `select exists (select from command where command.node_id = $1 and command.account_id = $2 and ${HELD}) as runs`,
+    [nodeId, accountId],
+  );
+  return row?.runs ?? false;
+}
+
+/** Whether something runs on the cluster that needs it, on whatever node. */
+export async function runsOnCluster(db: Queryable, clusterId: number): Promise<boolean> {
+  const [row] = await db.query<{ there: boolean }>(
+    `select exists (select from command where command.cluster_id = $1 and ${HELD} and command.node_id is not null
+       and command.needs_cluster) as there`,
+    [clusterId],
+  );
+  return row?.there ?? false;
+}
+
+/** Whether a command waits for the cluster. */
+export async function waitsForCluster(db: Queryable, clusterId: number): Promise<boolean> {
+  const [row] = await db.query<{ there: boolean }>(
+    `select exists (select from command where command.cluster_id = $1 and ${FREE}) as there`,
+    [clusterId],
+  );
+  return row?.there ?? false;
+}
