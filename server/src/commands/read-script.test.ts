@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
-import { useSeaweedFs } from "../../test/seaweedfs/seaweedfs.ts";
+import { storageSettings, useSeaweedFs } from "../../test/seaweedfs/seaweedfs.ts";
 import type { ObjectStore } from "../engines/object-store/object-store.ts";
 import { s3Store } from "../engines/object-store/s3/s3-store.ts";
 
@@ -152,14 +152,7 @@ describe("other places", () => {
 
 async function accountWithKeys(keys = seaweedFs.credentials, endpoint = seaweedFs.endpoint): Promise<AccountClient> {
   const account = await given.account();
-  await account.put("/api/v2/accounts", {
-    account: {
-      storage_access_key: keys.accessKeyId,
-      storage_secret_key: keys.secretAccessKey,
-      storage_endpoint: endpoint,
-      aws_region: seaweedFs.region,
-    },
-  });
+  await account.put("/api/v2/accounts", { account: storageSettings(keys, endpoint) });
   return account;
 }
 

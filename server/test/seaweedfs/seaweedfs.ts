@@ -23,6 +23,12 @@ export interface S3Keys {
   secretAccessKey: string;
 }
 
+/** Of an account that uses it, or is to fail at it. */
+export function storageSettings(keys: S3Keys, endpoint: string): Record<string, string> {
+  const { accessKeyId: storage_access_key, secretAccessKey: storage_secret_key } = keys;
+  return { storage_access_key, storage_secret_key, storage_endpoint: endpoint, aws_region: region };
+}
+
 export function useSeaweedFs(): SeaweedFs {
   let endpoint = "";
   beforeAll(async () => {

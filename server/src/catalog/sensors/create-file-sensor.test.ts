@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { useSeaweedFs } from "../../../test/seaweedfs/seaweedfs.ts";
+import { storageSettings, useSeaweedFs } from "../../../test/seaweedfs/seaweedfs.ts";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import { s3Store } from "../../engines/object-store/s3/s3-store.ts";
@@ -135,14 +135,7 @@ describe("files on S3", () => {
   const put = (key: string) => store.put(`s3://${bucket}/${key}`, Buffer.from("x"));
   const withKeys = async (keys = seaweedFs.credentials, endpoint = seaweedFs.endpoint): Promise<AccountClient> => {
     const account = await given.account();
-    await account.put("/api/v2/accounts", {
-      account: {
-        storage_access_key: keys.accessKeyId,
-        storage_secret_key: keys.secretAccessKey,
-        storage_endpoint: endpoint,
-        aws_region: seaweedFs.region,
-      },
-    });
+    await account.put("/api/v2/accounts", { account: storageSettings(keys, endpoint) });
     return account;
   };
 
