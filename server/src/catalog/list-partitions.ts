@@ -21,10 +21,10 @@ export const listPartitions = operation({
   async handle({ found, caller, endingSignal }, { accountTables }: WithAccountTables) {
     await accountTables.listings.take(caller.accountId, endingSignal());
     const tables = await accountTables.of(caller.accountId);
-    return streamedArray(shown(tables.partitions(found.schema, found.name)));
+    return streamedArray(tables.partitions(found.schema, found.name), shown);
   },
 });
 
-async function* shown(partitions: AsyncIterable<CatalogPartition>): AsyncGenerator<object> {
-  for await (const { name, location } of partitions) yield { PART_NAME: name, LOCATION: location };
+function shown({ name, location }: CatalogPartition): object {
+  return { PART_NAME: name, LOCATION: location };
 }

@@ -26,7 +26,7 @@ export const listSchemas = operation({
   async handle({ query, caller }, { accountTables }: WithAccountTables) {
     const tables = await accountTables.of(caller.accountId);
     const names = await tables.schemaNames();
-    if (query.describe === undefined) return streamedArray(names);
+    if (query.describe === undefined) return streamedArray([names]);
     const page = pageOf(query);
     const some = names.slice(page.offset, page.offset + page.limit);
     const schemas = await tables.schemas([...shownRows(page, some)]);

@@ -41,8 +41,8 @@ export const listTables = operation({
     const signal = endingSignal();
     await accountTables.listings.take(caller.accountId, signal);
     const names = query.filter === undefined ? found.names : await filterNames(found.names, query.filter, signal);
-    if (query.describe === undefined) return streamedArray(names);
-    return streamedArray(described(found.tables.describe(params.schema, names)));
+    if (query.describe === undefined) return streamedArray([names]);
+    return streamedArray(found.tables.describe(params.schema, names), described);
   },
 });
 
@@ -56,8 +56,6 @@ async function findSchema(
   return { tables, names };
 }
 
-async function* described(tables: AsyncIterable<DescribedTable>): AsyncGenerator<object> {
-  for await (const { name, columns } of tables) {
-    yield { [name]: { columns: columns.map((column) => ({ name: column.name, type: column.type })) } };
-  }
+function described({ name, columns }: DescribedTable): object {
+  return { [name]: { columns: columns.map((column) => ({ name: column.name, type: column.type })) } };
 }

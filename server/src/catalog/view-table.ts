@@ -16,6 +16,6 @@ export const viewTable = operation({
   find: findTableInPath,
 
   handle({ found }) {
-    return streamedArray(found.columns);
+    return streamedArray([found.columns]);
   },
 });

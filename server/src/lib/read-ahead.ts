@@ -4,7 +4,7 @@ export async function* readAhead<T, R>(
   pieceSize: number,
   ahead: number,
   ask: (piece: readonly T[]) => Promise<readonly R[]>,
-): AsyncGenerator<R> {
+): AsyncGenerator<readonly R[]> {
   const asked: Promise<readonly R[]>[] = [];
   for (let at = 0; at < items.length || asked.length > 0;) {
     while (asked.length < ahead && at < items.length) {
@@ -13,6 +13,6 @@ export async function* readAhead<T, R>(
       asked.push(answer);
       at += pieceSize;
     }
-    yield* (await asked.shift()) ?? [];
+    yield (await asked.shift()) ?? [];
   }
 }

@@ -19,8 +19,10 @@ export async function askExternalPartitions(
   const named = combinations.map((each) => fullNames(each, keys)).filter((names) => names !== undefined);
   if (named.length === combinations.length) {
     const there = new Set<string>();
-    for await (const { values } of client.partitionsByNames(schema, name, named.flat(), signal)) {
-      there.add(partitionName(keys.map(({ name: column }, at) => ({ column, value: values[at] ?? "" }))));
+    for await (const some of client.partitionsByNames(schema, name, named.flat(), signal)) {
+      for (const { values } of some) {
+        there.add(partitionName(keys.map(({ name: column }, at) => ({ column, value: values[at] ?? "" }))));
+      }
     }
     return named.every((names) => names.some((each) => there.has(each)));
   }

@@ -43,10 +43,10 @@ export class ExternalTables implements TableCatalog {
     return (await there(this.#client.database(schema, patience()))) === undefined ? undefined : [];
   }
 
-  async *describe(schema: string, names: readonly string[]): AsyncGenerator<DescribedTable> {
+  async *describe(schema: string, names: readonly string[]): AsyncGenerator<DescribedTable[]> {
     const tables = this.#client.tables(schema, names, AbortSignal.timeout(10 * PATIENCE_MS));
-    for await (const table of eachTold(tables)) {
-      yield { name: table.tableName, columns: tableColumns(hiveColumns(table)) };
+    for await (const some of eachTold(tables)) {
+      yield some.map((table) => ({ name: table.tableName, columns: tableColumns(hiveColumns(table)) }));
     }
   }
 
@@ -69,16 +69,18 @@ export class ExternalTables implements TableCatalog {
     };
   }
 
-  async *partitions(schema: string, name: string): AsyncGenerator<CatalogPartition> {
+  async *partitions(schema: string, name: string): AsyncGenerator<CatalogPartition[]> {
     const table = await this.table(schema, name);
     const keys = table?.partitionKeys.map((key) => key.name) ?? [];
     // To a metastore it is a mistake to ask for those of a table that is not partitioned.
     if (keys.length === 0) return;
     const names = (await there(this.#client.partitionNames(schema, name, {}, patience()))) ?? [];
     const all = this.#client.partitionsByNames(schema, name, names.toSorted(), AbortSignal.timeout(10 * PATIENCE_MS));
-    for await (const { values, sd } of eachTold(all)) {
-      const parts = keys.map((column, index) => ({ column, value: values[index] ?? "" }));
-      yield { name: partitionName(parts), location: sd?.location ?? null };
+    for await (const some of eachTold(all)) {
+      yield some.map(({ values, sd }) => {
+        const parts = keys.map((column, index) => ({ column, value: values[index] ?? "" }));
+        return { name: partitionName(parts), location: sd?.location ?? null };
+      });
     }
   }
 

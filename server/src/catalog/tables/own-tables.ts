@@ -67,7 +67,7 @@ export class OwnTables implements TableCatalog {
     return names ?? NO_TABLES.tableNames(schema);
   }
 
-  describe(schema: string, names: readonly string[]): AsyncGenerator<DescribedTable> {
+  describe(schema: string, names: readonly string[]): AsyncGenerator<readonly DescribedTable[]> {
     return readAhead(names, TABLES_AT_ONCE, ANSWERS_AT_ONCE, (some) => this.#describe(schema.toLowerCase(), some));
   }
 
@@ -84,11 +84,11 @@ export class OwnTables implements TableCatalog {
     };
   }
 
-  async *partitions(schema: string, name: string): AsyncGenerator<CatalogPartition> {
+  async *partitions(schema: string, name: string): AsyncGenerator<CatalogPartition[]> {
     const table = { schema: schema.toLowerCase(), name: name.toLowerCase() };
     for (let after = ""; ;) {
       const some = await listPartitions(this.#metastore, table, { after, limit: PARTITIONS_AT_ONCE });
-      yield* some;
+      yield some;
       const last = some.at(-1);
       if (last === undefined || some.length < PARTITIONS_AT_ONCE) return;
       after = last.name;

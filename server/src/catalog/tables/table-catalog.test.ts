@@ -58,7 +58,7 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
 
     it("describes those that are there, in the order of their names", async () => {
       const names = (await open().tableNames("sales")) ?? [];
-      const described = await Array.fromAsync(open().describe("sales", [...names, "zzz_gone"]));
+      const described = await gather(open().describe("sales", [...names, "zzz_gone"]));
       expect(described.map(({ name }) => name)).toEqual(names);
       expect(described.find(({ name }) => name === "orders")?.columns).toEqual([
         { name: "id", type: "bigint", comment: "of the order" },
@@ -66,6 +66,11 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
         { name: "day", type: "int", comment: null },
         { name: "region", type: "string", comment: null },
       ]);
+    });
+
+    it("describes none between those that it is asked for", async () => {
+      const described = await gather(open().describe("sales", ["big_orders", "t_7", "visits"]));
+      expect(described.map(({ name }) => name)).toEqual(["big_orders", "t_7", "visits"]);
     });
 
     it("knows a table", async () => {
@@ -98,15 +103,15 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
     });
 
     it("has the partitions of a table, in the order of their names", async () => {
-      const partitions = await Array.fromAsync(open().partitions("sales", "orders"));
+      const partitions = await gather(open().partitions("sales", "orders"));
       expect(partitions.map(({ name }) => name)).toEqual([
         "day=1/region=__HIVE_DEFAULT_PARTITION__",
         "day=1/region=a%2Fb",
         "day=2/region=Köln",
       ]);
       expect(partitions[1]?.location).toMatch(/^file:.*day=1\/region=a%252Fb$/);
-      expect(await Array.fromAsync(open().partitions("sales", "placed"))).toEqual([]);
-      expect(await Array.fromAsync(open().partitions("sales", "gone"))).toEqual([]);
+      expect(await gather(open().partitions("sales", "placed"))).toEqual([]);
+      expect(await gather(open().partitions("sales", "gone"))).toEqual([]);
     });
   });
 
@@ -298,7 +303,7 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
          select "TBL_ID", 'spark.sql.sources.schema', repeat('ä', 20000) from "TBLS" where "TBL_NAME" = 'orders'`,
       );
       const names = [...many.map(({ tableName }) => tableName), "orders"].toSorted();
-      const described = await Array.fromAsync(new OwnTables({ query }).describe("sales", names));
+      const described = await gather(new OwnTables({ query }).describe("sales", names));
       expect(described.map(({ name }) => name)).toEqual(names);
       expect(described.every(({ columns }) => columns[0]?.name === "id")).toBe(true);
       expect(largest).toBeLessThan(3_000_000);
@@ -343,6 +348,10 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
     return { ...orders, tableName: "placed", partitionKeys: [], sd, parameters: external, tableType: "EXTERNAL_TABLE" };
   }
 });
+
+async function gather<T>(pieces: AsyncIterable<readonly T[]>): Promise<T[]> {
+  return (await Array.fromAsync(pieces)).flat();
+}
 
 const PARTITIONS = [
   ["2", "Köln"],

@@ -3,7 +3,7 @@ import type { PartitionAnswer, PartitionQuestion } from "./partition-question.ts
 
 /**
  * What an account's metastore knows of its tables, whoever keeps it: ours is read by SQL on its database, which needs no
- * Java, somebody else's by Thrift.
+ * Java, somebody else's by Thrift. What can be long comes piece by piece.
  */
 export interface TableCatalog {
   /** In order. */
@@ -12,12 +12,12 @@ export interface TableCatalog {
   schemas(names: readonly string[]): Promise<CatalogSchema[]>;
   /** In order. Undefined: there is no such schema. */
   tableNames(schema: string): Promise<string[] | undefined>;
-  /** Those of the names that are there, in the order of the names. */
-  describe(schema: string, names: readonly string[]): AsyncIterable<DescribedTable>;
+  /** Those of the names, which are in order, that are there. */
+  describe(schema: string, names: readonly string[]): AsyncIterable<readonly DescribedTable[]>;
   /** Undefined: there is no such schema or table. */
   table(schema: string, name: string): Promise<CatalogTable | undefined>;
   /** In the order of their names; none where there is no such table. */
-  partitions(schema: string, name: string): AsyncIterable<CatalogPartition>;
+  partitions(schema: string, name: string): AsyncIterable<readonly CatalogPartition[]>;
   /** In the order of the questions. */
   hasPartitions(questions: readonly PartitionQuestion[]): Promise<PartitionAnswer[]>;
 }

@@ -137,8 +137,8 @@ describe.skipIf(sparkIsMissing)("a real metastore", () => {
   });
 });
 
-async function gather<T>(all: AsyncIterable<T>): Promise<T[]> {
-  return Array.fromAsync(all);
+async function gather<T>(pieces: AsyncIterable<readonly T[]>): Promise<T[]> {
+  return (await Array.fromAsync(pieces)).flat();
 }
 
 function soon(): AbortSignal {

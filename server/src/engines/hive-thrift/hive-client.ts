@@ -74,7 +74,7 @@ export class HiveClient {
    * In the order of the names; piece by piece, so that a long list is never in memory as a whole. Those that are not
    * there are left out.
    */
-  tables(dbName: string, names: readonly string[], signal: AbortSignal): AsyncGenerator<HiveTable> {
+  tables(dbName: string, names: readonly string[], signal: AbortSignal): AsyncGenerator<readonly HiveTable[]> {
     return readAhead(names, tablesAtOnce, this.#pool.maxConnections, async (tblNames) => {
       const request = { dbName, tblNames, capabilities: ours };
       const { tables } = await this.#pool.call(getTables, { request }, signal);
@@ -113,13 +113,13 @@ export class HiveClient {
     );
   }
 
-  /** Those that are not there are left out. */
+  /** Piece by piece, those that are not there left out. */
   partitionsByNames(
     dbName: string,
     tableName: string,
     names: readonly string[],
     signal: AbortSignal,
-  ): AsyncGenerator<HivePartition> {
+  ): AsyncGenerator<readonly HivePartition[]> {
     return readAhead(names, partitionsAtOnce, this.#pool.maxConnections, (names) =>
       this.#pool.call(getPartitionsByNames, { dbName, tableName, names }, signal),
     );

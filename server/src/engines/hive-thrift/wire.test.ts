@@ -252,9 +252,11 @@ describe("a long answer", () => {
       socket.write(renderReply(getTables, call.sequence, { success: { tables } }));
     });
     let next = 0;
-    for await (const { tableName } of connectTo(server, { maxConnections: 1 }).tables("d", names, soon())) {
-      expect(tableName).toBe(`t${next}`);
-      next += 1;
+    for await (const tables of connectTo(server, { maxConnections: 1 }).tables("d", names, soon())) {
+      for (const { tableName } of tables) {
+        expect(tableName).toBe(`t${next}`);
+        next += 1;
+      }
     }
     expect([next, server.calls.length]).toEqual([10_000, pieces]);
   });
