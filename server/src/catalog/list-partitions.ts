@@ -25,6 +25,6 @@ export const listPartitions = operation({
   },
 });
 
-function shown({ name, location }: CatalogPartition): object {
-  return { PART_NAME: name, LOCATION: location };
+function shown({ name, location }: CatalogPartition): string {
+  return JSON.stringify({ PART_NAME: name, LOCATION: location });
 }

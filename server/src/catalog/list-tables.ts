@@ -56,6 +56,6 @@ async function findSchema(
   return { tables, names };
 }
 
-function described({ name, columns }: DescribedTable): object {
-  return { [name]: { columns: columns.map((column) => ({ name: column.name, type: column.type })) } };
+function described({ name, columnsJson }: DescribedTable): string {
+  return `{${JSON.stringify(name)}:{"columns":${columnsJson}}}`;
 }

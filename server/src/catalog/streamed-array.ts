@@ -12,19 +12,19 @@ const PIECE_CHARS = 64 * 1024;
  */
 export async function streamedArray<T>(
   pieces: Pieces<T>,
-  shown: (item: T) => unknown = (item) => item,
+  textOf: (item: T) => string = JSON.stringify,
 ): Promise<StreamReply> {
-  const text = arrayText(pieces, shown);
+  const text = arrayText(pieces, textOf);
   const first = await text.next();
   return new StreamReply("application/json", framed(first.done === true ? [] : [first.value], text));
 }
 
-async function* arrayText<T>(pieces: Pieces<T>, shown: (item: T) => unknown): AsyncGenerator<string> {
+async function* arrayText<T>(pieces: Pieces<T>, textOf: (item: T) => string): AsyncGenerator<string> {
   let text = "[";
   let comma = "";
   for await (const items of pieces) {
     for (const item of items) {
-      text += comma + JSON.stringify(shown(item));
+      text += comma + textOf(item);
       comma = ",";
       if (text.length < PIECE_CHARS) continue;
       yield text;

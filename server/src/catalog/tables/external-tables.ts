@@ -1,3 +1,4 @@
+import { columnsJson } from "../../engines/hive-tables/columns-json.ts";
 import { tableColumns, type HiveColumns, type TableColumn } from "../../engines/hive-tables/table-columns.ts";
 import type { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
 import { HiveError } from "../../engines/hive-thrift/hive-error.ts";
@@ -46,7 +47,10 @@ export class ExternalTables implements TableCatalog {
   async *describe(schema: string, names: readonly string[]): AsyncGenerator<DescribedTable[]> {
     const tables = this.#client.tables(schema, names, AbortSignal.timeout(10 * PATIENCE_MS));
     for await (const some of eachTold(tables)) {
-      yield some.map((table) => ({ name: table.tableName, columns: tableColumns(hiveColumns(table)) }));
+      yield some.map((table) => ({
+        name: table.tableName,
+        columnsJson: columnsJson(tableColumns(hiveColumns(table))),
+      }));
     }
   }
 

@@ -1,5 +1,6 @@
 import type { Queryable } from "../../db/database.ts";
-import { sparkColumns, tableColumns, type TableColumn } from "../../engines/hive-tables/table-columns.ts";
+import { columnsJson, sparkColumnsJson } from "../../engines/hive-tables/columns-json.ts";
+import { tableColumns, type TableColumn } from "../../engines/hive-tables/table-columns.ts";
 import { Fault } from "../../lib/fault.ts";
 import { readAhead } from "../../lib/read-ahead.ts";
 import { askOwnPartitions, type KnownKeys } from "./ask-own-partitions.ts";
@@ -104,10 +105,10 @@ export class OwnTables implements TableCatalog {
     const rows = await readSchemaParameters(this.#metastore, schema, names, PARAMETERS_AT_ONCE + 1);
     if (rows.length > PARAMETERS_AT_ONCE && names.length > 1) return this.#describeHalves(schema, names);
     const parameters = Map.groupBy(rows, ({ name }) => name);
-    const known = Array.from(parameters, ([name, some]) => ({ name, columns: sparkColumns(parametersOf(some)) }));
-    const others = known.flatMap(({ name, columns }) => (columns === undefined ? [name] : []));
+    const known = Array.from(parameters, ([name, some]) => ({ name, bySpark: sparkColumnsJson(parametersOf(some)) }));
+    const others = known.flatMap(({ name, bySpark }) => (bySpark === undefined ? [name] : []));
     const byHive = others.length === 0 ? undefined : await this.#hiveColumns(schema, others);
-    return known.map(({ name, columns }) => ({ name, columns: columns ?? byHive?.get(name) ?? [] }));
+    return known.map(({ name, bySpark }) => ({ name, columnsJson: bySpark ?? columnsJson(byHive?.get(name) ?? []) }));
   }
 
   /** One after the other: what is read at once stays bounded, whatever the tables hold. */

@@ -60,11 +60,12 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
       const names = (await open().tableNames("sales")) ?? [];
       const described = await gather(open().describe("sales", [...names, "zzz_gone"]));
       expect(described.map(({ name }) => name)).toEqual(names);
-      expect(described.find(({ name }) => name === "orders")?.columns).toEqual([
-        { name: "id", type: "bigint", comment: "of the order" },
-        { name: "items", type: "array<struct<sku:string,count:int>>", comment: null },
-        { name: "day", type: "int", comment: null },
-        { name: "region", type: "string", comment: null },
+      const found = described.find(({ name }) => name === "orders");
+      expect(JSON.parse(found?.columnsJson ?? "")).toEqual([
+        { name: "id", type: "bigint" },
+        { name: "items", type: "array<struct<sku:string,count:int>>" },
+        { name: "day", type: "int" },
+        { name: "region", type: "string" },
       ]);
     });
 
@@ -305,7 +306,7 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
       const names = [...many.map(({ tableName }) => tableName), "orders"].toSorted();
       const described = await gather(new OwnTables({ query }).describe("sales", names));
       expect(described.map(({ name }) => name)).toEqual(names);
-      expect(described.every(({ columns }) => columns[0]?.name === "id")).toBe(true);
+      expect(described.every(({ columnsJson }) => columnsJson.startsWith('[{"name":"id",'))).toBe(true);
       expect(largest).toBeLessThan(3_000_000);
     } finally {
       await connection.query("rollback");

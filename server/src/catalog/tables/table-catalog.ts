@@ -30,11 +30,14 @@ export interface CatalogSchema {
 
 export interface DescribedTable {
   readonly name: string;
-  readonly columns: readonly TableColumn[];
+  /** Of each its name and type (`columns-json.ts`). */
+  readonly columnsJson: string;
 }
 
-export interface CatalogTable extends DescribedTable {
+export interface CatalogTable {
   readonly schema: string;
+  readonly name: string;
+  readonly columns: readonly TableColumn[];
   /** Of this table and of no other that has its name later on. */
   readonly identity: string;
   /** `MANAGED_TABLE`, `EXTERNAL_TABLE` or `VIRTUAL_VIEW`. */

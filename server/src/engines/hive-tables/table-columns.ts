@@ -24,13 +24,12 @@ const MANY_PARTS = 10_000;
 const TRUE_TYPE = "__CHAR_VARCHAR_TYPE_STRING";
 
 export function tableColumns({ columns, partitionKeys, parameters }: HiveColumns): readonly TableColumn[] {
-  return sparkColumns(parameters) ?? [...columns, ...partitionKeys];
+  const schema = schemaText(parameters);
+  return (schema === undefined ? undefined : sparkColumns(schema)) ?? [...columns, ...partitionKeys];
 }
 
-/** Undefined: Spark has written none, or none that can be read. */
-export function sparkColumns(parameters: ReadonlyMap<string, string>): TableColumn[] | undefined {
-  const text = schemaText(parameters);
-  if (text === undefined) return undefined;
+/** Of a schema as Spark writes it. Undefined: it cannot be read. */
+export function sparkColumns(text: string): TableColumn[] | undefined {
   try {
     const schema: unknown = JSON.parse(text);
     if (!isRecord(schema) || !Array.isArray(schema["fields"])) return undefined;
@@ -41,7 +40,8 @@ export function sparkColumns(parameters: ReadonlyMap<string, string>): TableColu
   }
 }
 
-function schemaText(parameters: ReadonlyMap<string, string>): string | undefined {
+/** Undefined: Spark has written none. */
+export function schemaText(parameters: ReadonlyMap<string, string>): string | undefined {
   const whole = parameters.get(SCHEMA);
   if (whole !== undefined) return whole;
   const count = Number(parameters.get(PART_COUNT) ?? 0);
@@ -76,8 +76,12 @@ const SQL_NAMES = new Map([
   ["null", "void"],
 ]);
 
+export function sqlTypeName(type: string): string {
+  return SQL_NAMES.get(type) ?? type;
+}
+
 function typeText(type: unknown, depth: number): string {
-  if (typeof type === "string") return SQL_NAMES.get(type) ?? type;
+  if (typeof type === "string") return sqlTypeName(type);
   if (!isRecord(type) || depth === DEEPEST_TYPE) throw new UnknownType();
   const inner = (of: unknown): string => typeText(of, depth + 1);
   switch (type["type"]) {
