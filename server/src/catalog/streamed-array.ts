@@ -8,7 +8,8 @@ const PIECE_CHARS = 64 * 1024;
 
 /**
  * An array written while its items are read. Names of tables are nobody's to change, so not even the reply schema
- * touches them. What keeps the first items from being read is told by a status, which stands before them.
+ * touches them; `textOf` makes each item JSON. What keeps the first items from being read is told by a status, which
+ * stands before them.
  */
 export async function streamedArray<T>(
   pieces: Pieces<T>,

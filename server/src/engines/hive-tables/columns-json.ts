@@ -1,4 +1,4 @@
-import { schemaText, sparkColumns, sqlTypeName, type TableColumn } from "./table-columns.ts";
+import { schemaText, sparkColumns, SQL_NAMES, type TableColumn } from "./table-columns.ts";
 
 /**
  * Names and types of columns as JSON text, `[{"name":"id","type":"bigint"},…]`, for listings of thousands of tables:
@@ -25,7 +25,7 @@ const FIELD = String.raw`\{"name":${TEXT},"type":${TEXT}${OTHER}\}`;
 const PLAIN_SCHEMA = new RegExp(String.raw`^\{"type":"struct","fields":\[${FIELD}(?:,${FIELD})*\]\}$`);
 const FIELDS_AT = '{"type":"struct","fields":'.length;
 const OTHERS = new RegExp(OTHER, "g");
-const TYPES = /"type":"(byte|short|integer|long|decimal|null)"/g;
+const RENAMED = new RegExp(`"type":"(${[...SQL_NAMES.keys()].join("|")})"`, "g");
 /** Expressions need room to go back; longer ones, of a thousand columns, are rare. */
 const LONGEST_PLAIN = 64 * 1024;
 
@@ -38,5 +38,5 @@ function plainColumnsJson(schema: string): string | undefined {
   return schema
     .slice(FIELDS_AT, -1)
     .replace(OTHERS, "")
-    .replace(TYPES, (_, type: string) => `"type":"${sqlTypeName(type)}"`);
+    .replace(RENAMED, (_, type: string) => `"type":"${SQL_NAMES.get(type) ?? type}"`);
 }

@@ -67,7 +67,7 @@ function sparkColumn(field: unknown, depth: number): TableColumn {
 }
 
 /** The names in Spark's JSON that are not those of its SQL. */
-const SQL_NAMES = new Map([
+export const SQL_NAMES: ReadonlyMap<string, string> = new Map([
   ["byte", "tinyint"],
   ["short", "smallint"],
   ["integer", "int"],
@@ -76,12 +76,8 @@ const SQL_NAMES = new Map([
   ["null", "void"],
 ]);
 
-export function sqlTypeName(type: string): string {
-  return SQL_NAMES.get(type) ?? type;
-}
-
 function typeText(type: unknown, depth: number): string {
-  if (typeof type === "string") return sqlTypeName(type);
+  if (typeof type === "string") return SQL_NAMES.get(type) ?? type;
   if (!isRecord(type) || depth === DEEPEST_TYPE) throw new UnknownType();
   const inner = (of: unknown): string => typeText(of, depth + 1);
   switch (type["type"]) {
