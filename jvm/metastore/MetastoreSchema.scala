@@ -8,6 +8,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.hive.conf.HiveConf
 import org.apache.hadoop.hive.metastore.ObjectStore
+import org.datanucleus.NucleusContext
 import org.datanucleus.api.jdo.JDOPersistenceManagerFactory
 import org.datanucleus.store.schema.SchemaAwareStoreManager
 import org.w3c.dom.Element
@@ -18,15 +19,25 @@ import org.w3c.dom.Element
  */
 object MetastoreSchema {
   private val mapping = "/package.jdo"
+  /** Each block is a transaction of its own. What is left of one when the process ends is never used. */
+  private val idsOfBlock = "500"
 
   def create(conf: HiveConf): Unit = {
     val store = new ObjectStore
     store.setConf(conf)
     try {
       val factory = store.getPersistenceManager.getPersistenceManagerFactory.asInstanceOf[JDOPersistenceManagerFactory]
-      val tables = factory.getNucleusContext.getStoreManager.asInstanceOf[SchemaAwareStoreManager]
-      tables.createSchemaForClasses(persistentClasses().asJava, new Properties)
+      val context = factory.getNucleusContext
+      val classes = persistentClasses()
+      context.getStoreManager.asInstanceOf[SchemaAwareStoreManager].createSchemaForClasses(classes.asJava, new Properties)
+      for (name <- classes) enlargeIdBlocks(context, name)
     } finally store.shutdown()
+  }
+
+  /** For ids of this kind there is no property: five are taken at once. */
+  private def enlargeIdBlocks(context: NucleusContext, name: String): Unit = {
+    val described = context.getMetaDataManager.getMetaDataForClass(name, context.getClassLoaderResolver(null))
+    Option(described.getIdentityMetaData).foreach(_.addExtension("key-cache-size", idsOfBlock))
   }
 
   private def persistentClasses(): Set[String] = {

@@ -3,8 +3,10 @@ import { ConnectionPool, type PoolOptions } from "../../src/engines/hive-thrift/
 import { hiveFunction } from "../../src/engines/hive-thrift/hive-function.ts";
 import {
   database,
+  partition,
   table,
   type HiveDatabase,
+  type HivePartition,
   type HiveStorage,
   type HiveTable,
 } from "../../src/engines/hive-thrift/hive-structs.ts";
@@ -19,6 +21,7 @@ const createTable = hiveFunction(
   { ...failures, 4: "no-such-object" },
   "write",
 );
+const addPartition = hiveFunction("add_partition", { partition: required(1, partition) }, partition, failures, "write");
 const dropDatabase = hiveFunction(
   "drop_database",
   { name: required(1, string), withFiles: required(2, bool), withTables: required(3, bool) },
@@ -47,6 +50,11 @@ export class HiveWriter {
 
   async createTable(table: HiveTable): Promise<void> {
     await this.#pool.call(createTable, { table }, soon());
+  }
+
+  /** By the call for one alone. */
+  async addPartition(partition: HivePartition): Promise<void> {
+    await this.#pool.call(addPartition, { partition }, soon());
   }
 
   async dropTable(dbName: string, name: string): Promise<void> {

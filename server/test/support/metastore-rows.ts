@@ -30,6 +30,7 @@ export function addedRows(before: MetastoreRows, after: MetastoreRows, table: st
     names.set(`PART_ID ${String(partition["PART_ID"])}`, name);
     names.set(`SD_ID ${String(partition["SD_ID"])}`, name);
     names.set(`SERDE_ID ${String(storages.get(partition["SD_ID"])?.["SERDE_ID"])}`, name);
+    names.set(`CD_ID ${String(storages.get(partition["SD_ID"])?.["CD_ID"])}`, name); // unless it has the table's, below
   }
   const own = (after.get("TBLS") ?? []).find((row) => row["TBL_NAME"] === table);
   names.set(`TBL_ID ${String(own?.["TBL_ID"])}`, "T");

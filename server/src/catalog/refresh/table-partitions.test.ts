@@ -5,8 +5,8 @@ import type { HiveWriter } from "../../../test/support/hive-writer.ts";
 import { addedRows, metastoreFlaws, metastoreRows, NO_FLAWS } from "../../../test/support/metastore-rows.ts";
 import { bucketed, days, ODD, placed, text } from "../../../test/support/partitioned-tables.ts";
 import { openWrittenTables, type WrittenTables } from "../../../test/support/written-tables.ts";
-import type { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
-import type { HiveTable } from "../../engines/hive-thrift/hive-structs.ts";
+import type { HiveClient, NewPartition } from "../../engines/hive-thrift/hive-client.ts";
+import type { HiveStorage, HiveTable } from "../../engines/hive-thrift/hive-structs.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
 import { nameOf } from "./named-partitions.ts";
 import type { FoundPartition, TablePartitions } from "./table-partitions.ts";
@@ -171,11 +171,13 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
     ["of text", text],
     ["sorted into buckets", bucketed],
     ["of Spark's own kind, elsewhere", (name: string) => placed(name, tables.warehouse)],
-  ])("leave the same rows both ways, for a table %s", async (_, make) => {
+  ])("leave the same rows both ways, and as Hive leaves one alone, for a table %s", async (_, make) => {
+    const byHive = (table: CatalogTable) => ({ add: (all: FoundPartition[]) => addOneByOne(table, all) });
     const rows: string[][] = [];
     for (const [name, open] of [
       ["one_way", bySql],
       ["other_way", byThrift],
+      ["hives_way", byHive],
     ] as const) {
       const table = await create(make(name));
       const before = await metastoreRows(pool);
@@ -183,7 +185,38 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
       rows.push(addedRows(before, await metastoreRows(pool), name));
       await writer.dropTable("default", name);
     }
-    expect(rows[0]?.length).toBeGreaterThan(ODD.length * 6);
+    const [sql = [], thrift, hive] = rows;
+    expect(sql.length).toBeGreaterThan(ODD.length * 6);
+    expect(sql).toEqual(hive);
+    expect(thrift).toEqual(hive);
+  });
+
+  async function addOneByOne(table: CatalogTable, all: readonly FoundPartition[]): Promise<void> {
+    const { sd } = await client.table("default", table.name, never);
+    const shared = { dbName: "default", tableName: table.name, parameters: new Map() };
+    for (const { values, location } of all) {
+      await writer.addPartition({ ...shared, values, sd: { ...sd, location } });
+    }
+  }
+
+  it.each<[string, (sd: HiveStorage) => Pick<NewPartition, "sd" | "parameters">]>([
+    ["parameters", (sd) => ({ sd, parameters: new Map([["a", "grüße 🎉"], ["b", ""]]) })], // prettier-ignore
+    ["columns", (sd) => ({ sd: { ...sd, cols: [{ name: "other", type: "int" }] }, parameters: new Map() })],
+    ["a serializer", (sd) => ({ sd: { ...sd, serdeInfo: { name: "own", parameters: new Map() } }, parameters: new Map() })], // prettier-ignore
+    ["no columns", ({ cols: _, ...sd }) => ({ sd, parameters: new Map() })],
+  ])("that bring %s of their own leave the rows that Hive leaves for one alone", async (_, make) => {
+    const rows: string[][] = [];
+    for (const name of ["together", "alone"]) {
+      const table = await create(text(name));
+      const { sd } = await client.table("default", name, never);
+      const all = found(table, days(3)).map(({ values, location }) => ({ values, ...make({ ...sd, location }) }));
+      const before = await metastoreRows(pool);
+      if (name === "together") await client.addPartitions("default", name, all, never);
+      else for (const each of all) await writer.addPartition({ ...each, dbName: "default", tableName: name });
+      rows.push(addedRows(before, await metastoreRows(pool), name));
+      await writer.dropTable("default", name);
+    }
+    expect(rows[0]?.length).toBeGreaterThan(3 * 4);
     expect(rows[0]).toEqual(rows[1]);
   });
 

@@ -105,17 +105,19 @@ function ownProperties(
     "hive.metastore.warehouse.dir": warehouse,
     "hive.metastore.schema.verification": "false",
     "hive.stats.autogather": "false",
+    "hive.metastore.rawstore.impl": "headgate.metastore.BatchingStore",
     // Everything is read within its transaction: to load it once more for afterwards took a quarter of adding partitions.
     "javax.jdo.option.DetachAllOnCommit": "false",
-    // Ids in larger blocks: each block is a transaction of its own.
-    "datanucleus.valuegeneration.increment.allocationSize": "100",
+    // Nothing is made and let go in one transaction, and no two objects point at each other: Hive needs neither search.
+    "datanucleus.persistenceByReachabilityAtCommit": "false",
+    "datanucleus.manageRelationships": "false",
     // The tables are all there before anybody is served; this lets them be made.
     "datanucleus.schema.autoCreateAll": "true",
     "datanucleus.rdbms.initializeColumnInfo": "NONE",
     // The pool that is among Spark's jars. One that is idle holds no connection, so that many accounts fit a server.
     "datanucleus.connectionPoolingType": "DBCP",
     "datanucleus.connectionPool.maxActive": "8",
-    "datanucleus.connectionPool.maxIdle": "2",
+    "datanucleus.connectionPool.maxIdle": "8",
     "datanucleus.connectionPool.minIdle": "0",
     "datanucleus.connectionPool.timeBetweenEvictionRunsMillis": "30000",
     "datanucleus.connectionPool.minEvictableIdleTimeMillis": "30000",

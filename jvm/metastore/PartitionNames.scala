@@ -1,0 +1,49 @@
+package headgate.metastore
+
+import java.sql.{Connection, PreparedStatement, ResultSet}
+import java.util.{List => JavaList}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.hive.metastore.Warehouse
+import org.apache.hadoop.hive.metastore.api.FieldSchema
+import org.apache.hive.common.util.HiveStringUtils.normalizeIdentifier
+import org.postgresql.PGStatement
+
+/** Looks for partitions by their names, of which there is an index. */
+final class PartitionNames(connection: Connection) {
+  def mayExist(database: String, table: String, values: JavaList[String]): Boolean = {
+    val (tableIds, keys) = keysOf(normalizeIdentifier(database), normalizeIdentifier(table)).unzip
+    tableIds.headOption.exists(isThere(_, Warehouse.makePartName(keys.asJava, values)))
+  }
+
+  private def keysOf(database: String, table: String): Seq[(Long, FieldSchema)] =
+    prepared(
+      """select t."TBL_ID", k."PKEY_NAME"
+        |  from "DBS" d join "TBLS" t using ("DB_ID") join "PARTITION_KEYS" k using ("TBL_ID")
+        | where d."NAME" = ? and t."TBL_NAME" = ? order by k."INTEGER_IDX"""".stripMargin) { statement =>
+      statement.setString(1, database)
+      statement.setString(2, table)
+      rowsOf(statement)(row => (row.getLong(1), new FieldSchema(row.getString(2), "string", null)))
+    }
+
+  private def isThere(tableId: Long, name: String): Boolean =
+    prepared("""select from "PARTITIONS" where "PART_NAME" = ? and "TBL_ID" = ?""") { statement =>
+      // Planned each time: a plan from when the table was empty would read all partitions of ours.
+      statement.unwrap(classOf[PGStatement]).setPrepareThreshold(0)
+      statement.setString(1, name)
+      statement.setLong(2, tableId)
+      rowsOf(statement)(_ => ()).nonEmpty
+    }
+
+  private def prepared[T](text: String)(work: PreparedStatement => T): T = {
+    val statement = connection.prepareStatement(text)
+    try work(statement)
+    finally statement.close()
+  }
+
+  private def rowsOf[T](statement: PreparedStatement)(read: ResultSet => T): Seq[T] = {
+    val rows = statement.executeQuery()
+    Iterator.continually(rows).takeWhile(_.next()).map(read).toList
+  }
+}
