@@ -25,12 +25,14 @@ export function addedRows(before: MetastoreRows, after: MetastoreRows, table: st
   const names = new Map<string, unknown>();
   const partitions = after.get("PARTITIONS") ?? [];
   const storages = new Map((after.get("SDS") ?? []).map((row) => [row["SD_ID"], row]));
+  const shared = new Set((after.get("TBLS") ?? []).map((row) => storages.get(row["SD_ID"])?.["CD_ID"]));
   for (const partition of partitions) {
     const name = `of ${String(partition["PART_NAME"])}`;
     names.set(`PART_ID ${String(partition["PART_ID"])}`, name);
     names.set(`SD_ID ${String(partition["SD_ID"])}`, name);
     names.set(`SERDE_ID ${String(storages.get(partition["SD_ID"])?.["SERDE_ID"])}`, name);
-    names.set(`CD_ID ${String(storages.get(partition["SD_ID"])?.["CD_ID"])}`, name); // unless it has the table's, below
+    const columns = storages.get(partition["SD_ID"])?.["CD_ID"];
+    if (!shared.has(columns)) names.set(`CD_ID ${String(columns)}`, name);
   }
   const own = (after.get("TBLS") ?? []).find((row) => row["TBL_NAME"] === table);
   names.set(`TBL_ID ${String(own?.["TBL_ID"])}`, "T");
