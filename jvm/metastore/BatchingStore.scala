@@ -1,5 +1,6 @@
 package headgate.metastore
 
+import java.lang.reflect.AccessibleObject
 import java.sql.{Connection, SQLException}
 import java.util.{List => JavaList}
 import javax.jdo.JDODataStoreException
@@ -7,7 +8,8 @@ import javax.jdo.JDODataStoreException
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.hive.metastore.ObjectStore
-import org.apache.hadoop.hive.metastore.api.Partition
+import org.apache.hadoop.hive.metastore.api.{MetaException, Partition}
+import org.apache.hadoop.hive.metastore.model.MTable
 import org.datanucleus.api.jdo.JDOPersistenceManager
 
 /**
@@ -16,15 +18,15 @@ import org.datanucleus.api.jdo.JDOPersistenceManager
  * have more than the ordinary are left to Hive.
  */
 class BatchingStore extends ObjectStore {
-  override def addPartitions(database: String, table: String, partitions: JavaList[Partition]): Boolean = {
-    val all = partitions.asScala.toSeq
-    Option(getTable(database, table)).filter(found => all.forall(OrdinaryPartition.is(_, found))) match {
+  import BatchingStore._
+
+  override def addPartitions(database: String, table: String, partitions: JavaList[Partition]): Boolean =
+    ordinary(database, table, partitions.asScala.toSeq) match {
       case None => super.addPartitions(database, table, partitions)
-      case Some(found) =>
-        inTransaction((manager, connection) => new PartitionRows(manager, connection, found).insert(all))
+      case Some(all) =>
+        inTransaction((manager, connection) => new PartitionRows(manager, connection).insert(all))
         true
     }
-  }
 
   /**
    * Asked of each partition before it is added. Hive reads the table and the partition, with all that belongs to them; to
@@ -35,11 +37,22 @@ class BatchingStore extends ObjectStore {
     inTransaction((_, connection) => new PartitionNames(connection).mayExist(database, table, values)) &&
       super.doesPartitionExist(database, table, values)
 
+  /**
+   * By the objects that Hive has read for this call: who changes or drops the table meanwhile breaks a foreign key, and
+   * the call is tried again.
+   */
+  private def ordinary(database: String, name: String, partitions: Seq[Partition]): Option[OrdinaryPartitions] =
+    for {
+      model <- Option(readTable.invoke(this, database, name).asInstanceOf[MTable])
+      table <- Option(getTable(database, name)) if partitions.forall(OrdinaryPartition.is(_, table))
+    } yield OrdinaryPartitions(model, table.getPartitionKeys, partitions)
+
   private def inTransaction[T](work: (JDOPersistenceManager, Connection) => T): T = {
     var isCommitted = false
     openTransaction()
     try {
-      val manager = ownManager
+      // `getPersistenceManager` makes another one, outside of the transaction.
+      val manager = ownManager.get(this).asInstanceOf[JDOPersistenceManager]
       manager.flush() // what Hive has not sent yet
       val opened = manager.getDataStoreConnection
       val result =
@@ -49,19 +62,22 @@ class BatchingStore extends ObjectStore {
       if (!isCommitted) throw new JDODataStoreException("the transaction was rolled back")
       result
     } catch {
+      case failure: SQLException if isOfValues(failure) => throw new MetaException(failure.getMessage)
       // What Hive's own way would throw, so that it is tried again: somebody else may have added one of them.
       case failure: SQLException => throw new JDODataStoreException(failure.getMessage, failure)
     } finally if (!isCommitted) rollbackTransaction()
   }
-
-  /** `getPersistenceManager` makes another one, outside of the transaction. */
-  private def ownManager: JDOPersistenceManager = BatchingStore.managerField.get(this).asInstanceOf[JDOPersistenceManager]
 }
 
 private object BatchingStore {
-  private val managerField = {
-    val field = classOf[ObjectStore].getDeclaredField("pm")
-    field.setAccessible(true)
-    field
+  private val ownManager = opened(classOf[ObjectStore].getDeclaredField("pm"))
+  private val readTable = opened(classOf[ObjectStore].getDeclaredMethod("getMTable", classOf[String], classOf[String]))
+
+  private def opened[T <: AccessibleObject](member: T): T = {
+    member.setAccessible(true)
+    member
   }
+
+  /** Too long, or not of the type: it would fail again. */
+  private def isOfValues(failure: SQLException): Boolean = Option(failure.getSQLState).exists(_.startsWith("22"))
 }

@@ -13,18 +13,23 @@ import org.postgresql.PGStatement
 /** Looks for partitions by their names, of which there is an index. */
 final class PartitionNames(connection: Connection) {
   def mayExist(database: String, table: String, values: JavaList[String]): Boolean = {
-    val (tableIds, keys) = keysOf(normalizeIdentifier(database), normalizeIdentifier(table)).unzip
-    tableIds.headOption.exists(isThere(_, Warehouse.makePartName(keys.asJava, values)))
+    val keys = keysOf(normalizeIdentifier(database), normalizeIdentifier(table))
+    keys.headOption.exists { first =>
+      val columns = keys.map(key => new FieldSchema(key.name, "string", null))
+      isThere(first.tableId, Warehouse.makePartName(columns.asJava, values))
+    }
   }
 
-  private def keysOf(database: String, table: String): Seq[(Long, FieldSchema)] =
+  private case class Key(tableId: Long, name: String)
+
+  private def keysOf(database: String, table: String): Seq[Key] =
     prepared(
       """select t."TBL_ID", k."PKEY_NAME"
         |  from "DBS" d join "TBLS" t using ("DB_ID") join "PARTITION_KEYS" k using ("TBL_ID")
         | where d."NAME" = ? and t."TBL_NAME" = ? order by k."INTEGER_IDX"""".stripMargin) { statement =>
       statement.setString(1, database)
       statement.setString(2, table)
-      rowsOf(statement)(row => (row.getLong(1), new FieldSchema(row.getString(2), "string", null)))
+      rowsOf(statement)(row => Key(row.getLong(1), row.getString(2)))
     }
 
   private def isThere(tableId: Long, name: String): Boolean =

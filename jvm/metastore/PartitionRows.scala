@@ -1,23 +1,30 @@
 package headgate.metastore
 
 import java.sql.Connection
-import java.util.{Map => JavaMap}
+import java.util.{List => JavaList, Map => JavaMap}
 
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.hive.metastore.Warehouse
-import org.apache.hadoop.hive.metastore.api.{Partition, Table}
-import org.apache.hadoop.hive.metastore.model.{MPartition, MSerDeInfo, MStorageDescriptor}
+import org.apache.hadoop.hive.metastore.api.{FieldSchema, Partition}
+import org.apache.hadoop.hive.metastore.model.{MPartition, MSerDeInfo, MStorageDescriptor, MTable}
 import org.datanucleus.api.jdo.JDOPersistenceManager
+import org.datanucleus.identity.DatastoreId
 
-/** Ordinary partitions of one table as rows of the metastore's database, within the manager's transaction. */
-final class PartitionRows(manager: JDOPersistenceManager, connection: Connection, table: Table) {
-  def insert(partitions: Seq[Partition]): Unit = {
-    val (tableId, columnsId) = findIds()
-    val all = partitions.map { each =>
-      Row(each, newId(classOf[MPartition]), newId(classOf[MStorageDescriptor]), newId(classOf[MSerDeInfo]))
+/** All of one table. */
+final case class OrdinaryPartitions(table: MTable, keys: JavaList[FieldSchema], partitions: Seq[Partition])
+
+/** Ordinary partitions as rows of the metastore's database, within the manager's transaction. */
+final class PartitionRows(manager: JDOPersistenceManager, connection: Connection) {
+  def insert(given: OrdinaryPartitions): Unit = {
+    val (tableId, columnsId) = (idOf(given.table), idOf(given.table.getSd.getCD))
+    // In the order of names: two who add the same never wait for each other.
+    val all = given.partitions.map(each => Warehouse.makePartName(given.keys, each.getValues) -> each).sortBy(_._1).map {
+      case (name, each) =>
+        Row(name, each, newId(classOf[MPartition]), newId(classOf[MStorageDescriptor]), newId(classOf[MSerDeInfo]))
     }
-    val storages = all.map(_.partition.getSd)
+    val partitions = all.map(_.partition)
+    val storages = partitions.map(_.getSd)
     val serdes = storages.map(_.getSerdeInfo)
     insertInto("SERDES")(
       Column("SERDE_ID", "int8", all.map(_.serdeId)),
@@ -39,7 +46,7 @@ final class PartitionRows(manager: JDOPersistenceManager, connection: Connection
       Column("PART_ID", "int8", all.map(_.id)),
       Column("TBL_ID", "int8", all.map(_ => tableId)),
       Column("SD_ID", "int8", all.map(_.storageId)),
-      Column("PART_NAME", "text", partitions.map(nameOf)),
+      Column("PART_NAME", "text", all.map(_.name)),
       Column("CREATE_TIME", "int4", partitions.map(_.getCreateTime)),
       Column("LAST_ACCESS_TIME", "int4", partitions.map(_.getLastAccessTime)))
     insertParameters("PARTITION_PARAMS", "PART_ID", all.map(_.id).zip(partitions.map(_.getParameters)))
@@ -50,9 +57,7 @@ final class PartitionRows(manager: JDOPersistenceManager, connection: Connection
       Column("INTEGER_IDX", "int4", values.map(_._3)))
   }
 
-  private def nameOf(partition: Partition): String = Warehouse.makePartName(table.getPartitionKeys, partition.getValues)
-
-  private case class Row(partition: Partition, id: Long, storageId: Long, serdeId: Long)
+  private case class Row(name: String, partition: Partition, id: Long, storageId: Long, serdeId: Long)
 
   private case class Column(name: String, kind: String, values: Seq[Any])
 
@@ -64,7 +69,7 @@ final class PartitionRows(manager: JDOPersistenceManager, connection: Connection
       Column("PARAM_VALUE", "text", all.map(_._3)))
   }
 
-  private def insertInto(into: String)(columns: Column*): Unit = {
+  private def insertInto(into: String)(columns: Column*): Unit = if (columns.head.values.nonEmpty) {
     val names = columns.map(column => s""""${column.name}"""").mkString(", ")
     val arrays = columns.map(column => s"?::${column.kind}[]").mkString(", ")
     val statement = connection.prepareStatement(s"""insert into "$into" ($names) select * from unnest($arrays)""")
@@ -77,19 +82,8 @@ final class PartitionRows(manager: JDOPersistenceManager, connection: Connection
     } finally statement.close()
   }
 
-  /** Of the table, and of its columns, which the partitions share. */
-  private def findIds(): (Long, Long) = {
-    val statement = connection.prepareStatement(
-      """select t."TBL_ID", s."CD_ID" from "DBS" d join "TBLS" t using ("DB_ID") join "SDS" s using ("SD_ID")
-        | where d."NAME" = ? and t."TBL_NAME" = ?""".stripMargin)
-    try {
-      statement.setString(1, table.getDbName)
-      statement.setString(2, table.getTableName)
-      val found = statement.executeQuery()
-      found.next()
-      (found.getLong(1), found.getLong(2))
-    } finally statement.close()
-  }
+  private def idOf(kept: AnyRef): Long =
+    manager.getObjectId(kept).asInstanceOf[DatastoreId].getKeyAsObject.asInstanceOf[Long]
 
   /** From where Hive takes its own. */
   private def newId(kind: Class[_]): Long = {

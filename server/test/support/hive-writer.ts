@@ -21,6 +21,13 @@ const createTable = hiveFunction(
   { ...failures, 4: "no-such-object" },
   "write",
 );
+const alterTable = hiveFunction(
+  "alter_table",
+  { dbName: required(1, string), name: required(2, string), table: required(3, table) },
+  null,
+  { 1: "invalid-operation", 2: "failed" },
+  "write",
+);
 const addPartition = hiveFunction("add_partition", { partition: required(1, partition) }, partition, failures, "write");
 const dropDatabase = hiveFunction(
   "drop_database",
@@ -50,6 +57,10 @@ export class HiveWriter {
 
   async createTable(table: HiveTable): Promise<void> {
     await this.#pool.call(createTable, { table }, soon());
+  }
+
+  async alterTable(table: HiveTable): Promise<void> {
+    await this.#pool.call(alterTable, { dbName: table.dbName, name: table.tableName, table }, soon());
   }
 
   /** By the call for one alone. */

@@ -32,6 +32,8 @@ export interface WrittenTables {
   names(table: CatalogTable): Promise<string[]>;
   /** Holds a name during the work, as one who adds it and has not come to an end. */
   held(table: CatalogTable, name: string, work: (release: () => Promise<void>) => Promise<void>): Promise<void>;
+  /** To its database; the caller ends it. It calls itself `adder`, too. */
+  connect(): Promise<Client>;
   /** What `bySql` has opened. */
   closeOpened(): Promise<void>;
   close(): Promise<void>;
@@ -61,6 +63,7 @@ export async function openWrittenTables(): Promise<WrittenTables> {
     client,
     writer,
     warehouse,
+    connect,
     find,
     bySql(table) {
       const partitions = new OwnPartitions({ reader, connect }, table);

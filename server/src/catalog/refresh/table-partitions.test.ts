@@ -40,6 +40,16 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
     tables.found(table, all);
   const names = (table: CatalogTable): Promise<string[]> => tables.names(table);
 
+  /** Those of the adders, or else of the metastore, that wait for somebody else. */
+  const waiting = (who: "adder" | "metastore") => async (): Promise<number> => {
+    const { rowCount } = await pool.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+          and (application_name = 'adder') = $1`,
+      [who === "adder"],
+    );
+    return rowCount ?? 0;
+  };
+
   it("are added by SQL where the metastore never made one, which goes on behind them", async () => {
     const table = await create(text("first"));
     const { rowCount } = await pool.query(`select from "SEQUENCE_TABLE" where "SEQUENCE_NAME" like '%.MPartition'`);
@@ -220,6 +230,47 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
     expect(rows[0]).toEqual(rows[1]);
   });
 
+  it("keep the columns that they came with, when those of the table change meanwhile", async () => {
+    const table = await create(text("changing"));
+    const described = await client.table("default", "changing", never);
+    const { sd } = described;
+    const all = found(table, days(2)).map(({ values, location }) => ({
+      values,
+      sd: { ...sd, location },
+      parameters: new Map(),
+    }));
+    const other = await tables.connect();
+    try {
+      await other.query("begin");
+      await other.query(`lock table "PARTITIONS" in access exclusive mode`);
+      const adding = client.addPartitions("default", "changing", all, never);
+      await expect.poll(waiting("metastore")).toBe(1);
+      await writer.alterTable({ ...described, sd: { ...sd, cols: [{ name: "id", type: "string" }] } });
+      await other.query("rollback");
+      await adding;
+    } finally {
+      await other.end();
+    }
+    const kept = await client.partitions("default", "changing", {}, never);
+    expect(kept.map((partition) => partition.sd?.cols)).toEqual([sd?.cols, sd?.cols]);
+  });
+
+  it("are refused as a whole by the metastore itself, which goes on", async () => {
+    const table = await create(text("refused"));
+    const { sd } = await client.table("default", "refused", never);
+    const [one, other] = found(table, days(2)).map(({ values, location }) => ({
+      values,
+      sd: { ...sd, location },
+      parameters: new Map<string, string>(),
+    }));
+    if (one === undefined || other === undefined) throw new Error("none");
+    const long = { ...other, values: ["2", "2026-11-15", "x".repeat(300)] };
+    await expect(client.addPartitions("default", "refused", [one, long], never)).rejects.toThrow(/too long/);
+    expect(await names(table)).toEqual([]);
+    await client.addPartitions("default", "refused", [one, other], never);
+    expect(await names(table)).toHaveLength(2);
+  });
+
   it("have ids that nobody else has, in whatever turns they are added", { timeout: LONG_MS }, async () => {
     const table = await create(text("in_turns"));
     for (let round = 0; round < 6; round += 1) {
@@ -246,15 +297,6 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
   });
 
   describe("while somebody else is at one of them", () => {
-    const waiting = (who: string) => async (): Promise<number> => {
-      const { rowCount } = await pool.query(
-        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-            and (application_name = 'adder') = $1`,
-        [who === "adder"],
-      );
-      return rowCount ?? 0;
-    };
-
     it("wait for them, and are added when those give up", async () => {
       const table = await create(text("held"));
       const all = found(table, ODD);
