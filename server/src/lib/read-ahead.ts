@@ -3,9 +3,9 @@ export async function* readAhead<T, R>(
   items: readonly T[],
   pieceSize: number,
   ahead: number,
-  ask: (piece: readonly T[]) => Promise<readonly R[]>,
-): AsyncGenerator<readonly R[]> {
-  const asked: Promise<readonly R[]>[] = [];
+  ask: (piece: readonly T[]) => Promise<R>,
+): AsyncGenerator<R> {
+  const asked: Promise<R>[] = [];
   for (let at = 0; at < items.length || asked.length > 0;) {
     while (asked.length < ahead && at < items.length) {
       const answer = ask(items.slice(at, at + pieceSize));
@@ -13,6 +13,7 @@ export async function* readAhead<T, R>(
       asked.push(answer);
       at += pieceSize;
     }
-    yield (await asked.shift()) ?? [];
+    const next = asked.shift();
+    if (next !== undefined) yield await next;
   }
 }

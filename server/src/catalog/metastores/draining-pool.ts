@@ -1,4 +1,4 @@
-import { Pool, type PoolConfig, type QueryConfig, type QueryResult, type QueryResultRow } from "pg";
+import { Pool, type PoolClient, type PoolConfig, type QueryConfig, type QueryResult, type QueryResultRow } from "pg";
 
 /** A pool that ends with its last query: those that wait in it for a connection have been promised an answer. */
 export class DrainingPool {
@@ -6,11 +6,14 @@ export class DrainingPool {
   #queries = 0;
   #ended: PromiseWithResolvers<void> | undefined;
 
-  constructor(config: PoolConfig) {
+  constructor(config: PoolConfig, onConnect?: (client: PoolClient) => void) {
     this.#pool = new Pool(config);
     // A connection that breaks fails its query; without these listeners it would end the process.
     this.#pool.on("error", () => undefined);
-    this.#pool.on("connect", (client) => client.on("error", () => undefined));
+    this.#pool.on("connect", (client) => {
+      client.on("error", () => undefined);
+      onConnect?.(client);
+    });
   }
 
   async query<Row extends QueryResultRow>(query: QueryConfig): Promise<QueryResult<Row>> {

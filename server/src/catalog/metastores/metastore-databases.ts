@@ -13,6 +13,7 @@ import { scramVerifier } from "../../db/scram-verifier.ts";
 import { isStoreAway, storeFault } from "../../db/store-fault.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Secret } from "../../lib/secret.ts";
+import { boundAnswers } from "./bounded-answers.ts";
 import { databaseAddress, type DatabaseAddress } from "./database-address.ts";
 import { metastoreName, metastorePrefix } from "./metastore-names.ts";
 import {
@@ -109,19 +110,19 @@ export class MetastoreDatabases {
     return true;
   }
 
-  /** Into it as its role. The caller ends the connection. No limit is for who reads all there is. */
+  /** Into it as its role. The caller ends the connection. No limit, nor one of answers, is for who reads all there is. */
   async connect(
     accountId: number,
     password: Secret,
     { limitMs = WRITE_LIMIT_MS }: { limitMs?: number | null } = {},
   ): Promise<Client> {
     const config = { ...this.#asRole(this.#loginOf(accountId, password)), ...limited(limitMs), options: SESSION };
-    try {
-      return await opened(config);
-    } catch (error) {
+    const client = await opened(config).catch(async (error: unknown) => {
       if (!isLoginRefused(error) || !(await this.mend(accountId, password))) throw error;
       return opened(config);
-    }
+    });
+    if (limitMs !== null) boundAnswers(client);
+    return client;
   }
 
   /** Into it as its role, and to read alone. */

@@ -5,6 +5,7 @@ import { StatementNames } from "../../db/statement-names.ts";
 import { isStoreAway, storeFault } from "../../db/store-fault.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { AccountCatalogs } from "./account-catalogs.ts";
+import { boundAnswers } from "./bounded-answers.ts";
 import { DrainingPool } from "./draining-pool.ts";
 import { isLoginRefused, type MetastoreDatabases } from "./metastore-databases.ts";
 import { codeOf } from "./store/metastore-database.ts";
@@ -104,7 +105,8 @@ export class MetastoreReaders {
     if (this.#isClosed) throw new Fault("unavailable", "The server is about to stop. Try again.");
     // As it is at the time of a connection.
     const current = async (): Promise<string> => ((await catalogs.findPassword(accountId)) ?? password).reveal();
-    const pool = new DrainingPool({ ...databases.readerOf(accountId, password), ...LIMITS, password: current });
+    const config = { ...databases.readerOf(accountId, password), ...LIMITS, password: current };
+    const pool = new DrainingPool(config, (client) => boundAnswers(client));
     this.#pools.set(accountId, pool);
     return pool;
   }

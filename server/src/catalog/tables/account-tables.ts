@@ -23,6 +23,8 @@ export interface AccountTablesOptions {
 }
 
 const KEYS_REMEMBERED = 2000;
+/** In characters; those of a table that have more are asked for each time. */
+const KEYS_SIZE = { maxSize: 8 * 1024 * 1024, maxEntrySize: 64 * 1024 };
 const ACCOUNTS_REMEMBERED = 2000;
 
 /** Finds where an account's tables are known. Nothing of Java is started for it. */
@@ -30,7 +32,11 @@ export class AccountTables {
   readonly listings = new ListingPlaces();
   readonly #options: AccountTablesOptions;
   /** What tables are partitioned by, by account and name. */
-  readonly #keys = new LRUCache<string, readonly TableColumn[]>({ max: KEYS_REMEMBERED });
+  readonly #keys = new LRUCache<string, readonly TableColumn[]>({
+    max: KEYS_REMEMBERED,
+    ...KEYS_SIZE,
+    sizeCalculation: (keys) => keys.reduce((size, { name, type }) => size + name.length + type.length, 1),
+  });
   /** Accounts whose tables were in a metastore of ours when somebody last asked. */
   readonly #ours = new LRUCache<number, true>({ max: ACCOUNTS_REMEMBERED });
 

@@ -25,6 +25,7 @@ const ANSWERS_AT_ONCE = 2;
 const PARTITIONS_AT_ONCE = 5000;
 /** Of the tables of one piece. Most have one or two, those with hundreds of columns a dozen. */
 const PARAMETERS_AT_ONCE = 2000;
+const COLUMNS_AT_ONCE = 50_000;
 
 export interface OwnTablesOptions {
   /** The same metastore, for statements that are sent often. */
@@ -68,8 +69,15 @@ export class OwnTables implements TableCatalog {
     return names ?? NO_TABLES.tableNames(schema);
   }
 
-  describe(schema: string, names: readonly string[]): AsyncGenerator<readonly DescribedTable[]> {
-    return readAhead(names, TABLES_AT_ONCE, ANSWERS_AT_ONCE, (some) => this.#describe(schema.toLowerCase(), some));
+  async *describe(schema: string, names: readonly string[]): AsyncGenerator<readonly DescribedTable[]> {
+    const inSchema = schema.toLowerCase();
+    const pieces = readAhead(names, TABLES_AT_ONCE, ANSWERS_AT_ONCE, async (some) => {
+      return { some, described: await this.#describe(inSchema, some) };
+    });
+    for await (const { some, described } of pieces) {
+      if (described === undefined) yield* this.#describeHalves(inSchema, some);
+      else yield described;
+    }
   }
 
   async table(schema: string, name: string): Promise<CatalogTable | undefined> {
@@ -100,29 +108,43 @@ export class OwnTables implements TableCatalog {
     return askOwnPartitions(this.#lookups, this.#knownKeys, questions);
   }
 
-  /** Hive's own columns are read of those tables alone of which Spark has not left the true ones. */
-  async #describe(schema: string, names: readonly string[]): Promise<DescribedTable[]> {
+  /**
+   * Hive's own columns are read of those tables alone of which Spark has not left the true ones. Undefined: there is
+   * more of these tables than is read at once. One table has no such limit, but that of all answers.
+   */
+  async #describe(schema: string, names: readonly string[]): Promise<DescribedTable[] | undefined> {
     const rows = await readSchemaParameters(this.#metastore, schema, names, PARAMETERS_AT_ONCE + 1);
-    if (rows.length > PARAMETERS_AT_ONCE && names.length > 1) return this.#describeHalves(schema, names);
+    if (rows.length > PARAMETERS_AT_ONCE && names.length > 1) return undefined;
     const parameters = Map.groupBy(rows, ({ name }) => name);
     const known = Array.from(parameters, ([name, some]) => ({ name, bySpark: sparkColumnsJson(parametersOf(some)) }));
     const others = known.flatMap(({ name, bySpark }) => (bySpark === undefined ? [name] : []));
-    const byHive = others.length === 0 ? undefined : await this.#hiveColumns(schema, others);
-    return known.map(({ name, bySpark }) => ({ name, columnsJson: bySpark ?? columnsJson(byHive?.get(name) ?? []) }));
+    const most = names.length > 1 ? COLUMNS_AT_ONCE : null;
+    const byHive =
+      others.length === 0 ? new Map<string, TableColumn[]>() : await this.#hiveColumns(schema, others, most);
+    if (byHive === undefined) return undefined;
+    return known.map(({ name, bySpark }) => ({ name, columnsJson: bySpark ?? columnsJson(byHive.get(name) ?? []) }));
   }
 
-  /** One after the other: what is read at once stays bounded, whatever the tables hold. */
-  async #describeHalves(schema: string, names: readonly string[]): Promise<DescribedTable[]> {
+  /** One after the other, each handed on before the next is read: what is held stays bounded, whatever they hold. */
+  async *#describeHalves(schema: string, names: readonly string[]): AsyncGenerator<readonly DescribedTable[]> {
     const middle = Math.ceil(names.length / 2);
-    const first = await this.#describe(schema, names.slice(0, middle));
-    return [...first, ...(await this.#describe(schema, names.slice(middle)))];
+    for (const half of [names.slice(0, middle), names.slice(middle)]) {
+      const described = await this.#describe(schema, half);
+      if (described === undefined) yield* this.#describeHalves(schema, half);
+      else yield described;
+    }
   }
 
-  async #hiveColumns(schema: string, names: readonly string[]): Promise<Map<string, TableColumn[]>> {
+  /** Undefined: there are more of them. */
+  async #hiveColumns(
+    schema: string,
+    names: readonly string[],
+    most: number | null,
+  ): Promise<ReadonlyMap<string, TableColumn[]> | undefined> {
+    const rows = await readHiveColumns(this.#metastore, schema, names, most === null ? null : most + 1);
+    if (most !== null && rows.length > most) return undefined;
     const byTable = new Map(names.map((name): [string, TableColumn[]] => [name, []]));
-    for (const { table, ...column } of await readHiveColumns(this.#metastore, schema, names)) {
-      byTable.get(table)?.push(column);
-    }
+    for (const { table, ...column } of rows) byTable.get(table)?.push(column);
     return byTable;
   }
 }

@@ -32,7 +32,7 @@ const MANY = 1000;
  * there yet none.
  */
 const ASK = `
-  select (select coalesce(json_agg(json_build_array(k."PKEY_NAME", k."PKEY_TYPE") order by k."INTEGER_IDX"), '[]')
+  select (select coalesce(json_agg(json_build_array(k."PKEY_NAME"::text, k."PKEY_TYPE"::text) order by k."INTEGER_IDX"), '[]')
             from "PARTITION_KEYS" k where k."TBL_ID" = q.id) as keys,
          q.id is not null as "isThere",
          exists (select from jsonb_array_elements(q.asked->'partitions') as asked (one)

@@ -4,7 +4,8 @@ import type { CatalogPartition, CatalogSchema } from "./table-catalog.ts";
 
 /**
  * As long as Hive's own columns are. An account may put what it wants in place of the tables of its metastore, so we do
- * not take their word for it.
+ * not take their word for it, nor for the types: the driver would make of others than text what nobody here expects.
+ * What has no limit here has that of all answers (`bounded-answers.ts`).
  */
 const LONGEST_NAME = 256;
 const LONGEST_TEXT = 4000;
@@ -15,7 +16,7 @@ const LONGEST_TEXT = 4000;
  */
 export async function listSchemaNames(metastore: Queryable, most: number): Promise<string[]> {
   const rows = await metastore.query<{ name: string }>(
-    `select left("NAME", ${LONGEST_NAME}) as name from "DBS" order by 1 limit $1`,
+    `select left("NAME"::text, ${LONGEST_NAME}) as name from "DBS" order by 1 limit $1`,
     [most],
   );
   return rows.map(({ name }) => name);
@@ -23,8 +24,8 @@ export async function listSchemaNames(metastore: Queryable, most: number): Promi
 
 export function readSchemas(metastore: Queryable, names: readonly string[]): Promise<CatalogSchema[]> {
   return metastore.query<CatalogSchema>(
-    `select "NAME" as name, left("DESC", ${LONGEST_TEXT}) as description,
-            left("DB_LOCATION_URI", ${LONGEST_TEXT}) as location
+    `select "NAME"::text as name, left("DESC"::text, ${LONGEST_TEXT}) as description,
+            left("DB_LOCATION_URI"::text, ${LONGEST_TEXT}) as location
        from "DBS" where "NAME" = any ($1) order by "NAME"`,
     [names],
   );
@@ -37,7 +38,7 @@ export async function listTableNames(
   most: number,
 ): Promise<string[] | undefined> {
   const rows = await metastore.query<{ name: string | null }>(
-    `select left(t."TBL_NAME", ${LONGEST_NAME}) as name from "DBS" d left join "TBLS" t using ("DB_ID") where d."NAME" = $1 order by 1 limit $2`,
+    `select left(t."TBL_NAME"::text, ${LONGEST_NAME}) as name from "DBS" d left join "TBLS" t using ("DB_ID") where d."NAME" = $1 order by 1 limit $2`,
     [schema, most],
   );
   if (rows.length === 0) return undefined;
@@ -59,9 +60,9 @@ const LONGEST_PARAMETER_BYTES = 32 * 1024;
 
 /**
  * What Spark has left of the columns of these tables: a row for each parameter, one at least for each table that is
- * there. Flat: to gather them in the database takes it five times as long as to find them. The names are in order: by the
- * first and the last of them the database finds them in its index, where else it would look at all tables for each piece
- * of a listing.
+ * there. Flat: to gather them in the database takes it five times as long as to find them. The names are in the order of
+ * the database, not of JavaScript: by the first and the last of them it finds them in its index, where else it would look
+ * at all tables for each piece of a listing.
  */
 export function readSchemaParameters(
   metastore: Queryable,
@@ -70,8 +71,9 @@ export function readSchemaParameters(
   most: number,
 ): Promise<SchemaParameter[]> {
   return metastore.query<SchemaParameter>(
-    `select left(t."TBL_NAME", ${LONGEST_NAME}) as name, left(p."PARAM_KEY", ${LONGEST_NAME}) as key,
-            case when octet_length(p."PARAM_VALUE") <= ${LONGEST_PARAMETER_BYTES} then p."PARAM_VALUE" end as value
+    `select left(t."TBL_NAME"::text, ${LONGEST_NAME}) as name, left(p."PARAM_KEY"::text, ${LONGEST_NAME}) as key,
+            case when octet_length(p."PARAM_VALUE"::text) <= ${LONGEST_PARAMETER_BYTES}
+                 then p."PARAM_VALUE"::text end as value
        from "DBS" d join "TBLS" t using ("DB_ID") left join "TABLE_PARAMS" p
             on p."TBL_ID" = t."TBL_ID" and p."PARAM_KEY" like 'spark.sql.sources.schema%'
            and p."PARAM_KEY" not like 'spark.sql.sources.schema.%Col%'
@@ -90,9 +92,10 @@ export function readHiveColumns(
   metastore: Queryable,
   schema: string,
   names: readonly string[],
+  most: number | null,
 ): Promise<TablesColumn[]> {
   return metastore.query<TablesColumn>(
-    `select t."TBL_NAME" as table, c.name, c.type, c.comment
+    `select t."TBL_NAME"::text as table, c.name::text, c.type::text, c.comment::text
        from "DBS" d join "TBLS" t using ("DB_ID") left join "SDS" s on s."SD_ID" = t."SD_ID" cross join lateral (
               select 0 as part, v."INTEGER_IDX" as place, v."COLUMN_NAME" as name, v."TYPE_NAME" as type,
                      v."COMMENT" as comment
@@ -101,8 +104,8 @@ export function readHiveColumns(
               select 1, k."INTEGER_IDX", k."PKEY_NAME", k."PKEY_TYPE", k."PKEY_COMMENT"
                 from "PARTITION_KEYS" k where k."TBL_ID" = t."TBL_ID") c
       where d."NAME" = $1 and t."TBL_NAME" = any ($2) and t."TBL_NAME" between $3 and $4
-      order by t."TBL_NAME", c.part, c.place`,
-    [schema, names, names[0], names.at(-1)],
+      order by t."TBL_NAME", c.part, c.place limit $5`,
+    [schema, names, names[0], names.at(-1), most],
   );
 }
 
@@ -133,15 +136,18 @@ interface TableRow extends Omit<OwnTable, Gathered> {
 
 export async function findTable(metastore: Queryable, schema: string, name: string): Promise<OwnTable | undefined> {
   const [row] = await metastore.query<TableRow>(
-    `select t."TBL_ID"::text as identity, t."TBL_NAME" as name, t."TBL_TYPE" as kind, t."OWNER" as owner,
-            t."CREATE_TIME" as "createdAt", s."LOCATION" as location, s."INPUT_FORMAT" as "inputFormat",
-            (select json_agg(json_build_array(c."COLUMN_NAME", c."TYPE_NAME", c."COMMENT") order by c."INTEGER_IDX")
+    `select t."TBL_ID"::text as identity, t."TBL_NAME"::text as name, t."TBL_TYPE"::text as kind,
+            t."OWNER"::text as owner,
+            t."CREATE_TIME" as "createdAt", s."LOCATION"::text as location, s."INPUT_FORMAT"::text as "inputFormat",
+            (select json_agg(json_build_array(c."COLUMN_NAME"::text, c."TYPE_NAME"::text, c."COMMENT"::text)
+                             order by c."INTEGER_IDX")
                from "COLUMNS_V2" c where c."CD_ID" = s."CD_ID") as columns,
-            (select json_agg(json_build_array(k."PKEY_NAME", k."PKEY_TYPE", k."PKEY_COMMENT") order by k."INTEGER_IDX")
+            (select json_agg(json_build_array(k."PKEY_NAME"::text, k."PKEY_TYPE"::text, k."PKEY_COMMENT"::text)
+                             order by k."INTEGER_IDX")
                from "PARTITION_KEYS" k where k."TBL_ID" = t."TBL_ID") as "partitionKeys",
-            (select json_object_agg(p."PARAM_KEY", p."PARAM_VALUE") from "TABLE_PARAMS" p
+            (select json_object_agg(p."PARAM_KEY"::text, p."PARAM_VALUE"::text) from "TABLE_PARAMS" p
               where p."TBL_ID" = t."TBL_ID") as parameters,
-            (select json_object_agg(p."PARAM_KEY", p."PARAM_VALUE") from "SERDE_PARAMS" p
+            (select json_object_agg(p."PARAM_KEY"::text, p."PARAM_VALUE"::text) from "SERDE_PARAMS" p
               where p."SERDE_ID" = s."SERDE_ID") as "serdeParameters"
        from "DBS" d join "TBLS" t using ("DB_ID") left join "SDS" s on s."SD_ID" = t."SD_ID"
       where d."NAME" = $1 and t."TBL_NAME" = $2`,
@@ -164,7 +170,7 @@ export function listPartitions(
   { after, limit }: { readonly after: string; readonly limit: number },
 ): Promise<CatalogPartition[]> {
   return metastore.query<CatalogPartition>(
-    `select p."PART_NAME" as name, s."LOCATION" as location
+    `select p."PART_NAME"::text as name, s."LOCATION"::text as location
        from "PARTITIONS" p left join "SDS" s on s."SD_ID" = p."SD_ID"
       where p."TBL_ID" = (select t."TBL_ID" from "DBS" d join "TBLS" t using ("DB_ID")
                            where d."NAME" = $1 and t."TBL_NAME" = $2)

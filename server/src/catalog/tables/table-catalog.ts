@@ -10,9 +10,9 @@ export interface TableCatalog {
   schemaNames(): Promise<string[]>;
   /** Those of the names that are there, in the order of the names. */
   schemas(names: readonly string[]): Promise<CatalogSchema[]>;
-  /** In order. Undefined: there is no such schema. */
+  /** In order; of a metastore of ours in that of its database. Undefined: there is no such schema. */
   tableNames(schema: string): Promise<string[] | undefined>;
-  /** Those of the names, which are in order, that are there. */
+  /** Those of the names that are there. They have to be in the order that `tableNames` has: the database counts on it. */
   describe(schema: string, names: readonly string[]): AsyncIterable<readonly DescribedTable[]>;
   /** Undefined: there is no such schema or table. */
   table(schema: string, name: string): Promise<CatalogTable | undefined>;

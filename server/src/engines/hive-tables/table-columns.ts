@@ -20,6 +20,8 @@ export interface HiveColumns {
 const SCHEMA = "spark.sql.sources.schema";
 const PART_COUNT = `${SCHEMA}.numParts`;
 const MANY_PARTS = 10_000;
+/** Of Spark's text for all columns together; thousands of them take some hundred KB. */
+const LONGEST_SCHEMA = 1024 * 1024;
 /** Of Spark's view of a string that is to have a length. */
 const TRUE_TYPE = "__CHAR_VARCHAR_TYPE_STRING";
 
@@ -40,8 +42,13 @@ export function sparkColumns(text: string): TableColumn[] | undefined {
   }
 }
 
-/** Undefined: Spark has written none. */
+/** Undefined: Spark has written none, or it is longer than any of its. */
 export function schemaText(parameters: ReadonlyMap<string, string>): string | undefined {
+  const text = keptText(parameters);
+  return text === undefined || text.length > LONGEST_SCHEMA ? undefined : text;
+}
+
+function keptText(parameters: ReadonlyMap<string, string>): string | undefined {
   const whole = parameters.get(SCHEMA);
   if (whole !== undefined) return whole;
   const count = Number(parameters.get(PART_COUNT) ?? 0);

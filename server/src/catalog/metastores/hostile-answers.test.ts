@@ -1,0 +1,148 @@
+import { join } from "node:path";
+import type { Client } from "pg";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { useServer, type AccountClient } from "../../../test/support/given.ts";
+import { openKeyRing } from "../../lib/key-file.ts";
+import type { Secret } from "../../lib/secret.ts";
+import { AccountCatalogs } from "./account-catalogs.ts";
+import { LONGEST_ANSWER_MIB } from "./bounded-answers.ts";
+import { MetastoreDatabases } from "./metastore-databases.ts";
+
+/** An account that has put views of any size, and of any type, in place of the tables of its metastore. */
+const given = useServer();
+let account: AccountClient;
+let databases: MetastoreDatabases;
+let password: Secret;
+let enemy: Client;
+
+beforeEach(async () => {
+  account = await given.account();
+  const { connection } = given.database;
+  databases = new MetastoreDatabases({ connection, isEmbedded: true });
+  const catalog = await new AccountCatalogs(
+    given.app.services.db.system,
+    openKeyRing(join(given.dataDir, "keys")),
+  ).find(account.accountId);
+  if (catalog.kind !== "own") throw new Error("the account has a metastore of its own");
+  ({ password } = catalog.secrets);
+  await databases.provide(account.accountId, password);
+  enemy = await databases.connect(account.accountId, password);
+  await enemy.query(SCHEMA);
+});
+afterEach(() => enemy.end());
+
+/** As much of a metastore as is read here. */
+const SCHEMA = `
+  create table "DBS" ("DB_ID" bigint, "NAME" varchar, "DESC" varchar, "DB_LOCATION_URI" varchar);
+  create table "TBLS" ("TBL_ID" bigint, "DB_ID" bigint, "SD_ID" bigint, "TBL_NAME" varchar, "TBL_TYPE" varchar,
+    "OWNER" varchar, "CREATE_TIME" bigint);
+  create table "SDS" ("SD_ID" bigint, "CD_ID" bigint, "SERDE_ID" bigint, "LOCATION" varchar, "INPUT_FORMAT" varchar);
+  create table "COLUMNS_V2" ("CD_ID" bigint, "COMMENT" varchar, "COLUMN_NAME" varchar, "TYPE_NAME" text,
+    "INTEGER_IDX" bigint);
+  create table "PARTITION_KEYS" ("TBL_ID" bigint, "PKEY_COMMENT" varchar, "PKEY_NAME" varchar, "PKEY_TYPE" varchar,
+    "INTEGER_IDX" bigint);
+  create table "TABLE_PARAMS" ("TBL_ID" bigint, "PARAM_KEY" varchar, "PARAM_VALUE" text);
+  create table "SERDE_PARAMS" ("SERDE_ID" bigint, "PARAM_KEY" varchar, "PARAM_VALUE" text);
+  create table "PARTITIONS" ("PART_ID" bigint, "PART_NAME" varchar, "SD_ID" bigint, "TBL_ID" bigint);
+  create table "PARTITION_KEY_VALS" ("PART_ID" bigint, "PART_KEY_VAL" varchar, "INTEGER_IDX" bigint);
+  insert into "DBS" values (1, 'default', null, 'file:/w');
+  insert into "TBLS" values (1, 1, 1, 't', 'MANAGED_TABLE', 'enemy', 0);
+  insert into "SDS" values (1, 1, 1, 'file:/w/t', 'in');
+  insert into "COLUMNS_V2" values (1, null, 'id', 'bigint', 0);`;
+
+const HIVES = { columns: [{ name: "id", type: "bigint" }] };
+const TOO_LONG = new RegExp(`answers with more than ${LONGEST_ANSWER_MIB} MB`);
+const ROWS = LONGEST_ANSWER_MIB + 2;
+const replaced = (table: string, rows: string): string => `drop table "${table}"; create view "${table}" as ${rows}`;
+/** A value of one MiB. */
+const LARGE = `repeat('x', 1024 * 1024)::varchar`;
+
+const COLUMNS = `select 1::bigint as "CD_ID", ${LARGE} as "COMMENT", n::text as "COLUMN_NAME", 'int' as "TYPE_NAME",
+  n as "INTEGER_IDX" from generate_series(1, ${ROWS}) as n`;
+const KEYS = `select 1::bigint as "TBL_ID", null::text as "PKEY_COMMENT", n::text as "PKEY_NAME", ${LARGE} as "PKEY_TYPE",
+  n as "INTEGER_IDX" from generate_series(1, ${ROWS}) as n`;
+
+describe("an answer longer than any of a metastore's own is refused, and no other", () => {
+  test.each([
+    ["Hive's columns in a listing", "COLUMNS_V2", COLUMNS, "/hive/default?describe=true"],
+    ["columns of a table, which are one value", "COLUMNS_V2", COLUMNS, "/hive/default/t"],
+    ["what a table is partitioned by", "PARTITION_KEYS", KEYS, "/hive/default/t/table_properties"],
+    [
+      "partitions",
+      "PARTITIONS",
+      `select n as "PART_ID", 'p=' || lpad(n::text, 9, '0') || ${LARGE} as "PART_NAME", 1::bigint as "SD_ID",
+         1::bigint as "TBL_ID" from generate_series(1, ${ROWS}) as n`,
+      "/hive/default/t/partitions",
+    ],
+  ])("%s", async (_, table, rows, path) => {
+    await account.get(path);
+    await enemy.query(replaced(table, rows));
+    await account.get(path).refused(422, TOO_LONG);
+    expect(await account.get("/hive/default")).toEqual(["t"]);
+  });
+
+  test("what is asked for a sensor", async () => {
+    await enemy.query(replaced("PARTITION_KEYS", KEYS));
+    const question = { schema: "default", table: "t", columns: [{ column: "1", values: ["2"] }] };
+    await account.post("/partition_sensor", question).refused(422, TOO_LONG);
+  });
+
+  test("what a refresh gets for what it writes, but nothing that an export reads", async () => {
+    const long = `select ${LARGE} as large from generate_series(1, ${ROWS})`;
+    const refresh = await databases.connect(account.accountId, password);
+    await expect(refresh.query(long)).rejects.toMatchObject({
+      code: "invalid",
+      publicMessage: expect.stringMatching(TOO_LONG),
+    });
+    await refresh.end();
+    const exported = await databases.connect(account.accountId, password, { limitMs: null });
+    expect((await exported.query(long)).rowCount).toBe(ROWS);
+    await exported.end();
+  });
+
+  test("however many answers a connection has given that are not", async () => {
+    const half = LONGEST_ANSWER_MIB / 2;
+    for (let time = 0; time < 3; time += 1) {
+      expect((await enemy.query(`select ${LARGE} as large from generate_series(1, ${half})`)).rowCount).toBe(half);
+    }
+  });
+});
+
+describe("what an account keeps in place of Spark's columns", () => {
+  test("is none of Spark's above one MiB: a table has Hive's columns then", async () => {
+    const fields = Array.from({ length: 20_000 }, (_, n) => ({
+      name: `c${n}`,
+      type: "long",
+      nullable: true,
+      metadata: {},
+    }));
+    const schema = schemaOf(fields);
+    await keepSchema(schema.match(/.{1,4000}/g) ?? []);
+    expect(schema.length).toBeGreaterThan(1024 * 1024);
+    expect(await account.get("/hive/default?describe=true")).toEqual([{ t: HIVES }]);
+    expect(await account.get("/hive/default/t")).toMatchObject(HIVES.columns);
+  });
+
+  test("is read as text whatever its type is", async () => {
+    const schema = schemaOf([{ name: "a", type: "long", nullable: true, metadata: {} }]);
+    await enemy.query(
+      replaced(
+        "TABLE_PARAMS",
+        `select 1::bigint as "TBL_ID", 'spark.sql.sources.schema' as "PARAM_KEY", '${schema}'::bytea as "PARAM_VALUE"`,
+      ),
+    );
+    expect(await account.get("/hive/default?describe=true")).toEqual([{ t: HIVES }]);
+    expect(await account.get("/hive/default/t")).toMatchObject(HIVES.columns);
+  });
+
+  const schemaOf = (fields: readonly object[]): string => JSON.stringify({ type: "struct", fields });
+
+  async function keepSchema(parts: readonly string[]): Promise<void> {
+    await enemy.query(
+      `insert into "TABLE_PARAMS" select 1, 'spark.sql.sources.schema.part.' || place - 1, part
+         from unnest($1::text[]) with ordinality as given (part, place)
+       union all select 1, 'spark.sql.sources.schema.numParts', $2`,
+      [parts, String(parts.length)],
+    );
+  }
+});
