@@ -26,7 +26,8 @@ const MANY = 1000;
 
 /**
  * Subqueries with a limit, where joins would do, are looked up one by one and can be no scan of all partitions: a full
- * name in the unique index of PARTITIONS; values for some of the columns in the index that `jvm/metastore` adds to
+ * name in the unique index of PARTITIONS (the sum keeps it from the index of the tables, all of whose partitions it would
+ * read); values for some of the columns in the index that `jvm/metastore` adds to
  * PARTITION_KEY_VALS, whose hits are those of all tables. Of several columns the one leads whose values the fewest
  * partitions have, and only those are read for the others: `country` has a value that all share, a `day` that is not
  * there yet none.
@@ -39,12 +40,12 @@ const ASK = `
                   where case when asked.one ? 'names'
                     then (select true from jsonb_array_elements_text(asked.one->'names') as each (name)
                            where (select true from "PARTITIONS" p
-                                   where p."PART_NAME" = each.name and p."TBL_ID" = q.id limit 1) limit 1)
+                                   where p."PART_NAME" = each.name and p."TBL_ID" + 0 = q.id limit 1) limit 1)
                     else (select (select true from "PARTITION_KEY_VALS" v
                            where v."PART_KEY_VAL" = any (array(select jsonb_array_elements_text(rarest.one->'values')))
                              and v."INTEGER_IDX" = (rarest.one->>'place')::int
                              and (select true from "PARTITIONS" p
-                                   where p."PART_ID" = v."PART_ID" and p."TBL_ID" = q.id limit 1)
+                                   where p."PART_ID" = v."PART_ID" and p."TBL_ID" + 0 = q.id limit 1)
                              and (select true from jsonb_array_elements(asked.one->'parts') as part (one)
                                    where (select true from "PARTITION_KEY_VALS" w
                                            where w."PART_ID" = v."PART_ID"
