@@ -1,4 +1,5 @@
 import { defineConfig, type TestUserConfig } from "vitest/config";
+import { SparkInTheMiddle } from "./server/test/support/test-order.ts";
 
 /** `npm test` runs the project `fast`; `npm run test:full` also what is too long for every run (`*.full.test.ts`). */
 const shared = {
@@ -11,6 +12,7 @@ const shared = {
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    sequence: { sequencer: SparkInTheMiddle },
     projects: [
       {
         test: {

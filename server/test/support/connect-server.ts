@@ -29,8 +29,10 @@ export interface TestConnectServer {
   stop(): Promise<void>;
 }
 
-export async function findSparkHome(cacheDir: string): Promise<SparkHome> {
-  const signal = new AbortController().signal;
+export async function findSparkHome(
+  cacheDir: string,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<SparkHome> {
   return ensureSparkHome({ cacheDir, signal, progress: () => undefined, warn: () => undefined });
 }
 

@@ -8,6 +8,7 @@ import { readConfig } from "../../src/config.ts";
 import { lockDataDir } from "../../src/db/embedded/data-dir-lock.ts";
 import { startEmbeddedPostgres } from "../../src/db/embedded/embedded-postgres.ts";
 import { migrate } from "../../src/db/migrate.ts";
+import { findSparkHome, sparkIsMissing } from "./connect-server.ts";
 import { repositoryDir } from "./repository-dir.ts";
 import { serveSpark } from "./spark-server.ts";
 import { serveSeaweedFs } from "../seaweedfs/seaweedfs-server.ts";
@@ -51,10 +52,15 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const seaweedFs = serveSeaweedFs(cacheDir);
   project.provide("seaweedFsSocket", seaweedFs.socket);
 
+  // Where it is not set up yet that takes minutes; files that need it wait for it, and are told when it cannot be done.
+  const end = new AbortController();
+  const settingUp = sparkIsMissing ? undefined : findSparkHome(cacheDir, end.signal).catch(() => undefined);
   const spark = serveSpark({ connection, template: TEMPLATE, cacheDir });
   project.provide("sparkSocket", spark.socket);
 
   return async () => {
+    end.abort();
+    await settingUp;
     await spark.stop();
     await seaweedFs.stop();
     await postgres.stop();

@@ -11,9 +11,9 @@ import { cloneDatabase, type TestDatabase } from "../../../test/support/test-dat
 import { newKey, writeKeys } from "../../lib/key-file.ts";
 
 const PATIENCE = { timeout: 60_000, interval: 50 };
-/** Fifteen seconds and more: each row takes 40 ms, on two cores. */
+/** Nine seconds and more: each row takes 25 ms, on two cores. */
 const SLOW = `set spark.connect.progress.reportInterval=100ms;
-  select id, java_method('java.lang.Thread', 'sleep', 40L) as slept, repeat('x', 20000) as filler
+  select id, java_method('java.lang.Thread', 'sleep', 25L) as slept, repeat('x', 20000) as filler
   from range(0, 750, 1, 50)`;
 
 /** What a crash does cannot be tried where others are at work: a Headgate of its own, with one warm server. */

@@ -1,0 +1,23 @@
+import { readFileSync } from "node:fs";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/**
+ * The files that need Spark come behind half of the others, so that a first run sets it up meanwhile; the smallest files
+ * come last, so that neither worker is left alone with a long one.
+ */
+export class SparkInTheMiddle extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const byProject = Map.groupBy(await super.sort(files), ({ project }) => project);
+    return [...byProject.values()].flatMap((sorted) => {
+      const needing = sorted.filter(needsSpark);
+      const others = sorted.filter((file) => !needing.includes(file));
+      const half = Math.ceil(others.length / 2);
+      return [...others.slice(0, half), ...needing, ...others.slice(half)];
+    });
+  }
+}
+
+/** Each of them has to say what becomes of it without. */
+function needsSpark({ moduleId }: TestSpecification): boolean {
+  return readFileSync(moduleId, "utf8").includes("sparkIsMissing");
+}
