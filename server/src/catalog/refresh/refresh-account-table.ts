@@ -44,7 +44,7 @@ export function accountRefresh({ accountTables, storage, openTablePartitions }: 
     const opened = await storage.open(accountId);
     try {
       const catalog = await accountTables.of(accountId);
-      const found = await unlessAborted(signal, catalog.table(request.schema, request.table));
+      const found = await unlessAborted(signal, catalog.table(request.schema, request.table, signal));
       const table = openRefreshed(found, request, opened);
       const partitions = await openTablePartitions(accountId, table);
       try {

@@ -54,8 +54,8 @@ export class ExternalTables implements TableCatalog {
     }
   }
 
-  async table(schema: string, name: string, signal = patience()): Promise<CatalogTable | undefined> {
-    const table = await there(this.#client.table(schema, name, signal));
+  async table(schema: string, name: string, signal?: AbortSignal): Promise<CatalogTable | undefined> {
+    const table = await there(this.#client.table(schema, name, patience(signal)));
     if (table === undefined) return undefined;
     const known = hiveColumns(table);
     return {
@@ -112,8 +112,9 @@ export function tableIdentity({ createTime = 0 }: Pick<HiveTable, "createTime">)
   return String(createTime);
 }
 
-function patience(): AbortSignal {
-  return AbortSignal.timeout(PATIENCE_MS);
+function patience(signal?: AbortSignal): AbortSignal {
+  const late = AbortSignal.timeout(PATIENCE_MS);
+  return signal === undefined ? late : AbortSignal.any([signal, late]);
 }
 
 async function there<T>(asked: Promise<T>): Promise<T | undefined> {

@@ -14,8 +14,8 @@ export interface TableCatalog {
   tableNames(schema: string): Promise<string[] | undefined>;
   /** Those of the names that are there. They have to be in the order that `tableNames` has: the database counts on it. */
   describe(schema: string, names: readonly string[]): AsyncIterable<readonly DescribedTable[]>;
-  /** Undefined: there is no such schema or table. */
-  table(schema: string, name: string): Promise<CatalogTable | undefined>;
+  /** Undefined: there is no such schema or table. The signal ends what is asked of somebody else's metastore. */
+  table(schema: string, name: string, signal?: AbortSignal): Promise<CatalogTable | undefined>;
   /** In the order of their names; none where there is no such table. */
   partitions(schema: string, name: string): AsyncIterable<readonly CatalogPartition[]>;
   /** In the order of the questions. */

@@ -25,7 +25,7 @@ export interface ObjectStore {
   /** What is not there is deleted already. */
   delete(uri: string, options?: CallOptions): Promise<void>;
   stat(uri: string, options?: CallOptions): Promise<ObjectStat>;
-  /** Ends idle connections and those in use when their bodies end. */
+  /** Ends connections that are idle or being made, and those in use when their bodies end. */
   close(): Promise<void>;
 }
 

@@ -56,7 +56,7 @@ interface Place extends CallOptions {
 /** Files of one HDFS, as far as its user may reach them, by WebHDFS. Simple authentication, no Kerberos. */
 export function hdfsStore(given: HdfsStoreOptions): ObjectStore {
   const options = { ...defaults, ...given };
-  const dispatcher = guardedAgent(options.checkAddress, options);
+  const { dispatcher, close } = guardedAgent(options.checkAddress, options);
   const client = new WebHdfsClient({ ...options, dispatcher, idleTimeoutMs: options.bodyIdleTimeoutMs });
   return {
     async get(text, { range, signal } = {}) {
@@ -76,7 +76,7 @@ export function hdfsStore(given: HdfsStoreOptions): ObjectStore {
       await client.document({ ...place, method: "DELETE", operation: "DELETE" });
     },
     stat: async (text, { signal } = {}) => stat(client, { ...fileOf(text), signal }),
-    close: () => dispatcher.close(),
+    close,
   };
 }
 

@@ -4,6 +4,7 @@ import type { Dispatcher } from "undici";
 import type { CheckAddress } from "../../../lib/guarded-lookup.ts";
 import { failureOfConnection, unreadable } from "../connection-failure.ts";
 import { readLimited } from "../read-limited.ts";
+import { sendRequest } from "../send-request.ts";
 import { sendBody } from "./send-body.ts";
 import { refusalOf } from "./webhdfs-failure.ts";
 
@@ -110,12 +111,8 @@ export class WebHdfsClient {
     call.signal?.throwIfAborted();
     let response: Response;
     try {
-      response = await this.#options.dispatcher.request({
-        origin: url.origin,
-        path: `${url.pathname}${url.search}`,
-        method: call.method,
-        signal: call.signal ?? null,
-      });
+      const request = { origin: url.origin, path: `${url.pathname}${url.search}`, method: call.method };
+      response = await sendRequest(this.#options.dispatcher, request, call.signal);
     } catch (error) {
       call.signal?.throwIfAborted();
       throw thrown(failureOfConnection(call.subject, error));

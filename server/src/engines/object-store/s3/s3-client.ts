@@ -5,6 +5,7 @@ import type { Dispatcher } from "undici";
 import type { Clock } from "../../../lib/clock.ts";
 import { failureOfConnection, type Failure } from "../connection-failure.ts";
 import { readLimited } from "../read-limited.ts";
+import { sendRequest } from "../send-request.ts";
 import { queryText, s3Address, type S3Place } from "./s3-address.ts";
 import { failureOfStatus } from "./s3-failure.ts";
 import { parseErrorCode } from "./s3-xml.ts";
@@ -84,12 +85,8 @@ export class S3Client {
 
   async #attempt(call: S3Call, sha256: string): Promise<S3Response | Failure> {
     try {
-      const response = await this.#options.dispatcher.request({
-        ...this.#signed(call, sha256),
-        method: call.method,
-        body: call.body ?? null,
-        signal: call.signal ?? null,
-      });
+      const request = { ...this.#signed(call, sha256), method: call.method, body: call.body ?? null };
+      const response = await sendRequest(this.#options.dispatcher, request, call.signal);
       if (response.statusCode >= 200 && response.statusCode < 300) return response;
       const code = parseErrorCode(await readLimited(response.body, errorLimitBytes).catch(() => ""));
       return failureOfStatus(call.subject, response.statusCode, code, regionOf(response));

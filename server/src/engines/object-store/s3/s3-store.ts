@@ -38,7 +38,7 @@ const defaults = {
 /** Objects of S3 and of what speaks like it, any bucket that the credentials open. */
 export function s3Store(given: S3StoreOptions): ObjectStore {
   const options = { ...defaults, ...given };
-  const dispatcher = guardedAgent(options.checkAddress, options);
+  const { dispatcher, close } = guardedAgent(options.checkAddress, options);
   const client = new S3Client({ ...options, dispatcher });
   return {
     async get(text, { range, signal } = {}) {
@@ -77,7 +77,7 @@ export function s3Store(given: S3StoreOptions): ObjectStore {
       await response.body.dump();
       return statOf(response, subject, undefined);
     },
-    close: () => dispatcher.close(),
+    close,
   };
 }
 

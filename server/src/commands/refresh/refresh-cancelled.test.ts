@@ -1,0 +1,132 @@
+import { once } from "node:events";
+import { mkdirSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { useServer, type AccountClient } from "../../../test/support/given.ts";
+import { textStorage } from "../../../test/support/hive-writer.ts";
+import { startThriftServer, type AnswerCall } from "../../../test/thrift/thrift-server.ts";
+import { storageFolder } from "../../accounts/account-storage.ts";
+import { renderReply } from "../../engines/hive-thrift/codec/message.ts";
+import { addPartitions, getPartitionNames, getTable } from "../../engines/hive-thrift/hive-functions.ts";
+
+const given = useServer();
+
+const PATIENCE = { timeout: 20_000, interval: 20 };
+/** Below every timeout of what it waits for. */
+const AT_ONCE_MS = 1500;
+
+interface Silent {
+  readonly port: number;
+  /** Somebody waits for its word. */
+  readonly isAsked: () => boolean;
+  /** Connections. */
+  readonly open: () => number;
+}
+
+/** Takes every connection, and never says a word. */
+async function startSilentServer(): Promise<Silent> {
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    open.add(socket);
+    socket.on("error", () => undefined);
+    socket.on("close", () => open.delete(socket));
+    socket.resume(); // to see the end of it
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    for (const socket of open) socket.destroy();
+    server.close();
+  });
+  const address = server.address();
+  return {
+    port: typeof address === "object" && address !== null ? address.port : 0,
+    isAsked: () => open.size > 0,
+    open: () => open.size,
+  };
+}
+
+/** A metastore with one table, whose silence begins with that call. */
+async function startMetastore(location: string, silentAt: string | null): Promise<Silent> {
+  const answer: AnswerCall = (socket, { name, sequence }) => {
+    if (name === silentAt) return;
+    if (name === getTable.name) {
+      const table = {
+        dbName: "default",
+        tableName: "orders",
+        sd: { ...textStorage([{ name: "id", type: "bigint" }]), location },
+        partitionKeys: [{ name: "n", type: "int" }],
+        parameters: new Map<string, string>(),
+        tableType: "EXTERNAL_TABLE",
+      };
+      socket.write(renderReply(getTable, sequence, { success: { table } }));
+    } else if (name === getPartitionNames.name) {
+      socket.write(renderReply(getPartitionNames, sequence, { success: [] }));
+    }
+  };
+  const server = await startThriftServer(answer);
+  onTestFinished(() => server.stop());
+  return {
+    port: server.port,
+    isAsked: () => silentAt !== null && server.calls.includes(silentAt),
+    open: () => server.connections().open,
+  };
+}
+
+async function expectCancelledAtOnce(account: AccountClient, silent: Silent): Promise<void> {
+  const { id } = await account.post("/commands", { template: "s3import", db_name: "default", hive_table: "orders" });
+  await vi.waitFor(() => expect(silent.isAsked()).toBe(true), PATIENCE);
+  const asked = performance.now();
+  await account.put(`/commands/${id}`, { status: "kill" });
+  expect(await account.get(`/commands/${id}?wait_seconds=20`)).toMatchObject({ status: "cancelled" });
+  expect(performance.now() - asked).toBeLessThan(AT_ONCE_MS);
+}
+
+async function bring(account: AccountClient, { port }: { port: number }): Promise<void> {
+  await account.put("/api/v2/accounts", { account: { metastore_uri: `thrift://127.0.0.1:${port}` } });
+}
+
+test("a refresh whose metastore takes the connection and says nothing is cancelled at once", async () => {
+  const silent = await startSilentServer();
+  const account = await given.account();
+  await bring(account, silent);
+  await expectCancelledAtOnce(account, silent);
+  await expect.poll(silent.open).toBe(0);
+});
+
+test.each([getTable.name, getPartitionNames.name, addPartitions.name])(
+  "so is one whose metastore falls silent at %s",
+  async (call) => {
+    const account = await given.account();
+    const folder = join(storageFolder(given.dataDir, account.accountId), "orders");
+    for (const n of [1, 2, 3]) mkdirSync(join(folder, `n=${n}`), { recursive: true });
+    const metastore = await startMetastore(`file:${folder}`, call);
+    await bring(account, metastore);
+    await expectCancelledAtOnce(account, metastore);
+    await expect.poll(metastore.open).toBe(0); // who comes next has all of them
+  },
+);
+
+test.each(["http", "https"])("so is one whose table lies on an HDFS that says nothing to %s", async (protocol) => {
+  const silent = await startSilentServer();
+  const account = await given.account();
+  await bring(account, await startMetastore("hdfs://far/orders", null));
+  const hdfs_http_address = `${protocol}://127.0.0.1:${silent.port}`;
+  await account.put("/api/v2/accounts", { account: { hdfs_http_address } });
+  await expectCancelledAtOnce(account, silent);
+});
+
+test.each(["http", "https"])("so is one whose table lies on an S3 that says nothing to %s", async (protocol) => {
+  const silent = await startSilentServer();
+  const account = await given.account();
+  await bring(account, await startMetastore("s3a://bucket/orders", null));
+  await account.put("/api/v2/accounts", {
+    account: {
+      storage_access_key: "key",
+      storage_secret_key: "secret",
+      storage_endpoint: `${protocol}://127.0.0.1:${silent.port}`,
+    },
+  });
+  await expectCancelledAtOnce(account, silent);
+});
