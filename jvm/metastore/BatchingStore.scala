@@ -44,8 +44,9 @@ class BatchingStore extends ObjectStore {
   private def ordinary(database: String, name: String, partitions: Seq[Partition]): Option[OrdinaryPartitions] =
     for {
       model <- Option(readTable.invoke(this, database, name).asInstanceOf[MTable])
-      table <- Option(getTable(database, name)) if partitions.forall(OrdinaryPartition.is(_, table))
-    } yield OrdinaryPartitions(model, table.getPartitionKeys, partitions)
+      table <- Option(getTable(database, name))
+      all <- OrdinaryPartitions.of(model, table, partitions)
+    } yield all
 
   private def inTransaction[T](work: (JDOPersistenceManager, Connection) => T): T = {
     var isCommitted = false

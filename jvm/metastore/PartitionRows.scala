@@ -1,18 +1,15 @@
 package headgate.metastore
 
 import java.sql.Connection
-import java.util.{List => JavaList, Map => JavaMap}
+import java.util.{Map => JavaMap}
 
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.hive.metastore.Warehouse
-import org.apache.hadoop.hive.metastore.api.{FieldSchema, Partition}
-import org.apache.hadoop.hive.metastore.model.{MPartition, MSerDeInfo, MStorageDescriptor, MTable}
+import org.apache.hadoop.hive.metastore.api.Partition
+import org.apache.hadoop.hive.metastore.model.{MPartition, MSerDeInfo, MStorageDescriptor}
 import org.datanucleus.api.jdo.JDOPersistenceManager
 import org.datanucleus.identity.DatastoreId
-
-/** All of one table. */
-final case class OrdinaryPartitions(table: MTable, keys: JavaList[FieldSchema], partitions: Seq[Partition])
 
 /** Ordinary partitions as rows of the metastore's database, within the manager's transaction. */
 final class PartitionRows(manager: JDOPersistenceManager, connection: Connection) {
