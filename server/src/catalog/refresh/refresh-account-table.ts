@@ -31,7 +31,8 @@ export interface RefreshRequest {
   readonly stableMinutes: number | null;
 }
 
-export interface RefreshWords {
+/** What whoever runs a refresh brings along. */
+export interface RefreshContext {
   readonly journal: RefreshJournal;
   readonly report: RefreshReport;
   readonly signal: AbortSignal;
@@ -39,7 +40,7 @@ export interface RefreshWords {
 
 /** Gives a table of an account the partitions that its folders say there are. Needs neither Spark nor Java. */
 export function accountRefresh({ accountTables, storage, openTablePartitions }: AccountRefreshOptions) {
-  return async (request: RefreshRequest, { journal, report, signal }: RefreshWords): Promise<void> => {
+  return async (request: RefreshRequest, { journal, report, signal }: RefreshContext): Promise<void> => {
     const { accountId, stableMinutes } = request;
     const opened = await storage.open(accountId);
     try {

@@ -1,5 +1,9 @@
-/** Gives a table the partitions that its folders say there are: the catalog's work, which `app` hands in. */
-export type RefreshTable = (request: RefreshRequest, words: RefreshWords) => Promise<void>;
+/**
+ * Gives a table the partitions that its folders say there are: the catalog's work, which `app` hands in. Slices do not
+ * import each other, so the two sides of it are declared apart: here by who runs a refresh and keeps its journal, in
+ * `catalog/refresh/` by who does the work and says what each part means. They must fit where `app` brings them together.
+ */
+export type RefreshTable = (request: RefreshRequest, context: RefreshContext) => Promise<void>;
 
 export interface RefreshRequest {
   readonly accountId: number;
@@ -8,7 +12,7 @@ export interface RefreshRequest {
   readonly stableMinutes: number | null;
 }
 
-export interface RefreshWords {
+export interface RefreshContext {
   readonly journal: {
     readonly unsure: readonly NotedPartitions[];
     note(partitions: readonly AddedPartition[]): Promise<NotedPartitions>;
