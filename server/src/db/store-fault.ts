@@ -1,4 +1,5 @@
 import { Fault } from "../lib/fault.ts";
+import { errorCode } from "./error-code.ts";
 
 const UNAVAILABLE_CLASSES = ["08", "53", "57"]; // connection, resources, operator intervention (shutdown, crash)
 const UNAVAILABLE_ERRNO = new Set([
@@ -35,12 +36,12 @@ export function storeFault(error: unknown): unknown {
 
 /** Done again, it may well succeed. */
 export function isCrossed(error: unknown): boolean {
-  return CROSSED.has(codeOf(error));
+  return CROSSED.has(errorCode(error));
 }
 
 export function isStoreAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const code = codeOf(error);
+  const code = errorCode(error);
   if (UNAVAILABLE_ERRNO.has(code)) return true;
   if (code.length === 5 && UNAVAILABLE_CLASSES.includes(code.slice(0, 2))) return true;
   return UNAVAILABLE_TEXT.test(error.message);
@@ -48,10 +49,6 @@ export function isStoreAway(error: unknown): boolean {
 
 export function isUniqueViolation(error: unknown, constraint: string): boolean {
   return (
-    codeOf(error) === "23505" && error instanceof Error && "constraint" in error && error.constraint === constraint
+    errorCode(error) === "23505" && error instanceof Error && "constraint" in error && error.constraint === constraint
   );
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }

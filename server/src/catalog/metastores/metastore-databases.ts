@@ -8,6 +8,7 @@
  * switched its role would not do: whatever runs in it can switch back.
  */
 import { Client, type ClientConfig } from "pg";
+import { errorCode } from "../../db/error-code.ts";
 import { cureOf } from "../../db/external-store.ts";
 import { scramVerifier } from "../../db/scram-verifier.ts";
 import { isStoreAway, storeFault } from "../../db/store-fault.ts";
@@ -18,7 +19,6 @@ import { databaseAddress, type DatabaseAddress } from "./database-address.ts";
 import { metastoreName, metastorePrefix } from "./metastore-names.ts";
 import {
   closeToPublic,
-  codeOf,
   dropDatabaseAndRole,
   isMade,
   letIn,
@@ -64,7 +64,7 @@ const LOGIN_REFUSED = ["28P01", "28000", "42501"];
 const NO_DATABASE = "3D000";
 
 export function isLoginRefused(error: unknown): boolean {
-  return LOGIN_REFUSED.includes(codeOf(error));
+  return LOGIN_REFUSED.includes(errorCode(error));
 }
 
 export class MetastoreDatabases {
@@ -158,7 +158,7 @@ export class MetastoreDatabases {
         return mayHold(client, login.user, CONNECTIONS_PER_ROLE);
       });
     } catch (error) {
-      if (isLoginRefused(error) || codeOf(error) === NO_DATABASE) return false;
+      if (isLoginRefused(error) || errorCode(error) === NO_DATABASE) return false;
       throw unreachable(login, error);
     }
   }

@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { PoolConfig, QueryConfig } from "pg";
 import type { Queryable } from "../../db/database.ts";
+import { errorCode } from "../../db/error-code.ts";
 import { StatementNames } from "../../db/statement-names.ts";
 import { isStoreAway, storeFault } from "../../db/store-fault.ts";
 import { Fault } from "../../lib/fault.ts";
@@ -8,7 +9,6 @@ import type { AccountCatalogs } from "./account-catalogs.ts";
 import { boundAnswers } from "./bounded-answers.ts";
 import { DrainingPool } from "./draining-pool.ts";
 import { isLoginRefused, type MetastoreDatabases } from "./metastore-databases.ts";
-import { codeOf } from "./store/metastore-database.ts";
 
 /** Of one account; each costs PostgreSQL some megabytes, so idle ones do not stay. */
 const LIMITS: PoolConfig = {
@@ -74,7 +74,7 @@ export class MetastoreReaders {
         return (await this.#mend(accountId)) ? this.#ask<Row>(accountId, query) : [];
       });
     } catch (error) {
-      if (NOT_MADE.has(codeOf(error))) return [];
+      if (NOT_MADE.has(errorCode(error))) return [];
       throw isStoreAway(error) ? storeFault(error) : error;
     }
   }

@@ -1,5 +1,6 @@
 import { Client } from "pg";
 import type { Secret } from "../../lib/secret.ts";
+import { errorCode } from "../error-code.ts";
 import type { Endpoint } from "./postgres-settings.ts";
 import { superuser } from "./role-passwords.ts";
 
@@ -34,12 +35,8 @@ export async function probe(endpoint: Endpoint, password: Secret): Promise<Probe
     );
     return { kind: "ready", fingerprint: rows[0]?.fingerprint ?? null };
   } catch (cause) {
-    return { kind: invalidAuthorization.test(codeOf(cause)) ? "refused" : "not-yet", cause };
+    return { kind: invalidAuthorization.test(errorCode(cause)) ? "refused" : "not-yet", cause };
   } finally {
     await client.end().catch(() => undefined);
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "pg";
+import { errorCode } from "../../../db/error-code.ts";
 
 /**
  * Statements that make and drop the database and the role of one metastore. Roles and databases are not part of any
@@ -121,7 +122,7 @@ export async function dropDatabaseAndRole(client: Client, name: string): Promise
       await client.query(`drop database if exists ${quoted}`);
       break;
     } catch (error) {
-      if (codeOf(error) !== IN_USE || tries === DROP_TRIES) throw error;
+      if (errorCode(error) !== IN_USE || tries === DROP_TRIES) throw error;
       await delay(TRY_AGAIN_MS);
     }
   }
@@ -157,8 +158,4 @@ export async function listOrphans(client: Client, prefix: string, limit: number)
     [prefix, limit],
   );
   return rows.map(({ name }) => name);
-}
-
-export function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }
