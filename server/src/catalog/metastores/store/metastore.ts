@@ -1,7 +1,8 @@
 import type { Queryable } from "../../../db/database.ts";
 import type { SealedSecrets } from "../metastore-secrets.ts";
 
-export interface AccountCatalog {
+/** What is stored of where an account keeps its tables. */
+export interface StoredCatalog {
   /** Of a metastore that the account has brought; null: it has ours. */
   readonly externalUri: string | null;
   /** Null: it has never needed one of ours. */
@@ -15,7 +16,7 @@ interface CatalogRow {
 }
 
 /** Undefined: there is no such account. */
-export async function findCatalog(system: Queryable, accountId: number): Promise<AccountCatalog | undefined> {
+export async function findCatalog(system: Queryable, accountId: number): Promise<StoredCatalog | undefined> {
   const [row] = await system.query<CatalogRow>(
     `select a.metastore_uri as "externalUri", m.password, m.secret
        from account a left join metastore m on m.account_id = a.id where a.id = $1`,
