@@ -1,5 +1,5 @@
 import { hadoopPath } from "../../engines/hive-tables/hadoop-path.ts";
-import { partitionName } from "../../engines/hive-thrift/partition-name.ts";
+import { longestPartitionName, partitionName } from "../../engines/hive-thrift/partition-name.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { FoundPartition } from "./table-partitions.ts";
@@ -10,12 +10,11 @@ export interface NamedPartition extends FoundPartition {
 }
 
 /** What the columns of a metastore's tables hold. */
-const LONGEST_NAME = 767;
 const LONGEST_VALUE = 255;
 const LONGEST_LOCATION = 4000;
 
 export function nameOf({ partitionKeys }: Pick<CatalogTable, "partitionKeys">, { values }: FoundPartition): string {
-  return partitionName(partitionKeys.map(({ name: column }, index) => ({ column, value: values[index] ?? "" })));
+  return partitionName(partitionKeys, values);
 }
 
 /** Each name once, in their order: of two folders that mean the same partition (`day=1`, `DAY=1`) the first. */
@@ -35,7 +34,8 @@ export function whyUnkept(table: Pick<CatalogTable, "partitionKeys">, partition:
   if (values.length !== table.partitionKeys.length) return `it needs ${table.partitionKeys.length} values`;
   if ([...values, location].some((text) => text.includes("\0"))) return "there is a zero character in it";
   if (values.some((value) => value.length > LONGEST_VALUE)) return `a value is longer than ${LONGEST_VALUE} characters`;
-  if (nameOf(table, partition).length > LONGEST_NAME) return `its name is longer than ${LONGEST_NAME} characters`;
+  if (nameOf(table, partition).length > longestPartitionName)
+    return `its name is longer than ${longestPartitionName} characters`;
   if (location.length > LONGEST_LOCATION) return `its location is longer than ${LONGEST_LOCATION} characters`;
   return undefined;
 }

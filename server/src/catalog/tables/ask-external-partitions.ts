@@ -20,9 +20,7 @@ export async function askExternalPartitions(
   if (named.length === combinations.length) {
     const there = new Set<string>();
     for await (const some of client.partitionsByNames(schema, name, named.flat(), signal)) {
-      for (const { values } of some) {
-        there.add(partitionName(keys.map(({ name: column }, at) => ({ column, value: values[at] ?? "" }))));
-      }
+      for (const { values } of some) there.add(partitionName(keys, values));
     }
     return named.every((names) => names.some((each) => there.has(each)));
   }

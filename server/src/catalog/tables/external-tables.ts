@@ -75,16 +75,13 @@ export class ExternalTables implements TableCatalog {
 
   async *partitions(schema: string, name: string): AsyncGenerator<CatalogPartition[]> {
     const table = await this.table(schema, name);
-    const keys = table?.partitionKeys.map((key) => key.name) ?? [];
+    const keys = table?.partitionKeys ?? [];
     // To a metastore it is a mistake to ask for those of a table that is not partitioned.
     if (keys.length === 0) return;
     const names = (await there(this.#client.partitionNames(schema, name, {}, patience()))) ?? [];
     const all = this.#client.partitionsByNames(schema, name, names.toSorted(), AbortSignal.timeout(10 * PATIENCE_MS));
     for await (const some of eachTold(all)) {
-      yield some.map(({ values, sd }) => {
-        const parts = keys.map((column, index) => ({ column, value: values[index] ?? "" }));
-        return { name: partitionName(parts), location: sd?.location ?? null };
-      });
+      yield some.map(({ values, sd }) => ({ name: partitionName(keys, values), location: sd?.location ?? null }));
     }
   }
 

@@ -1,5 +1,5 @@
 import type { TableColumn } from "../../engines/hive-tables/table-columns.ts";
-import { partitionName } from "../../engines/hive-thrift/partition-name.ts";
+import { longestPartitionName, partitionName } from "../../engines/hive-thrift/partition-name.ts";
 import type { Fault } from "../../lib/fault.ts";
 
 /** Whether a table has partitions with certain values. Names are in lower case. */
@@ -16,9 +16,6 @@ export type PartitionCombination = readonly (readonly string[] | undefined)[];
 /** Whether each of the combinations has a partition. Undefined: there is no such table. */
 export type PartitionAnswer = boolean | Fault | undefined;
 
-/** Hive keeps no longer ones. */
-const LONGEST_NAME = 767;
-
 /** The names of the partitions that it can be, when it has a value for every column; none when all are too long. */
 export function fullNames(
   combination: PartitionCombination,
@@ -27,8 +24,8 @@ export function fullNames(
   const wholes = combination.filter((values) => values !== undefined);
   if (wholes.length < keys.length) return undefined;
   return eachChoice(wholes)
-    .map((values) => partitionName(keys.map(({ name: column }, at) => ({ column, value: values[at] ?? "" }))))
-    .filter(({ length }) => length <= LONGEST_NAME);
+    .map((values) => partitionName(keys, values))
+    .filter(({ length }) => length <= longestPartitionName);
 }
 
 /** Each would be a lookup of its own. */

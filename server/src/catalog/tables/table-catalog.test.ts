@@ -25,7 +25,7 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
     for (const table of [orders, placed(), bigOrders, visits, ...many]) await writer.createTable(table);
     const sd = { ...orders.sd, location: "" };
     const partitions = PARTITIONS.map((values) => {
-      const name = partitionName(values.map((value, index) => ({ column: ["day", "region"][index] ?? "", value })));
+      const name = partitionName(orders.partitionKeys ?? [], values);
       const location = pathToFileURL(join(warehouse, name)).href;
       return { values, sd: { ...sd, location }, parameters: new Map<string, string>() };
     });

@@ -10,13 +10,15 @@ test("a name is read as what it was made of", () => {
   });
   fc.assert(
     fc.property(parts, (given) => {
-      expect(parsePartitionName(partitionName(given))).toEqual(given);
+      const keys = given.map(({ column }) => ({ name: column }));
+      const values = given.map(({ value }) => value);
+      expect(parsePartitionName(partitionName(keys, values))).toEqual(given);
     }),
   );
 });
 
-test("an empty value is none; columns are in lower case", () => {
-  expect(partitionName([{ column: "Day", value: "" }])).toBe(`day=${noValue}`);
+test("an empty value is none, as one that is left out; columns are in lower case", () => {
+  expect(partitionName([{ name: "Day" }, { name: "hour" }], [""])).toBe(`day=${noValue}/hour=${noValue}`);
 });
 
 test.each(["", "day", "day=", "=1", "day=1/", "day=1//hour=2", "/day=1"])("%j is no name", (name) => {

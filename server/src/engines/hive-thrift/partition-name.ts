@@ -4,6 +4,9 @@
  */
 export const noValue = "__HIVE_DEFAULT_PARTITION__";
 
+/** In characters: a metastore keeps no longer ones. */
+export const longestPartitionName = 767;
+
 export interface PartitionPart {
   readonly column: string;
   readonly value: string;
@@ -14,10 +17,12 @@ export interface PartitionPart {
 const escaped = /[\u0001-\u001f"#%'*/:=?\\\u007f{[\]^]/g;
 
 /** A value that is empty is no value. Columns are in lower case, as all of Hive's are. */
-export function partitionName(parts: readonly PartitionPart[]): string {
-  return parts
-    .map(({ column, value }) => `${escapePart(column.toLowerCase())}=${value === "" ? noValue : escapePart(value)}`)
-    .join("/");
+export function partitionName(keys: readonly { readonly name: string }[], values: readonly string[]): string {
+  return keys.map(({ name }, index) => `${escapePart(name.toLowerCase())}=${escapedValue(values[index])}`).join("/");
+}
+
+function escapedValue(value = ""): string {
+  return value === "" ? noValue : escapePart(value);
 }
 
 /** Undefined when the text is no such name: a part without `=`, or an empty one. */
