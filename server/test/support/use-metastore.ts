@@ -13,10 +13,12 @@ export interface UsedMetastore extends TestMetastore {
   /** To its database. */
   readonly pool: Pool;
   readonly reader: Queryable;
-  /** A connection to its database that is the caller's to end, and known by its `application_name`. */
+  /** A connection to its database that is the caller's to end, and calls itself `adder`. */
   connect(): Promise<Client>;
   readonly client: HiveClient;
   readonly writer: HiveWriter;
+  /** How many wait for somebody else's lock: of the connections that were made here, or of the metastore's own. */
+  waiting(whose: "ours" | "its own"): Promise<number>;
   /** For more clients of it. */
   clientOptions(changes?: Partial<HiveClientOptions>): HiveClientOptions;
 }
@@ -63,6 +65,7 @@ export function useMetastore(database?: () => Promise<TestDatabase>): UsedMetast
     },
     reader: { query: (text, values) => up().reader.query(text, values) },
     connect: () => up().connect(),
+    waiting: (whose) => up().waiting(whose),
     clientOptions: (changes) => up().clientOptions(changes),
     kill: () => up().kill(),
     startAgain: () => up().startAgain(),
@@ -96,6 +99,14 @@ function open(metastore: TestMetastore): UsedMetastore {
       own.on("error", () => undefined);
       await own.connect();
       return own;
+    },
+    async waiting(whose) {
+      const { rowCount } = await pool.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+            and (application_name = 'adder') = $1`,
+        [whose === "ours"],
+      );
+      return rowCount ?? 0;
     },
     client: new HiveClient(clientOptions()),
     writer: new HiveWriter(clientOptions()),

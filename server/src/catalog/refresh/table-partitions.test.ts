@@ -1,10 +1,11 @@
 import type { Pool } from "pg";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { sparkIsMissing } from "../../../test/support/connect-server.ts";
 import type { HiveWriter } from "../../../test/support/hive-writer.ts";
 import { addedRows, metastoreFlaws, metastoreRows, NO_FLAWS } from "../../../test/support/metastore-rows.ts";
 import { bucketed, days, ODD, placed, text } from "../../../test/support/partitioned-tables.ts";
-import { openWrittenTables, type WrittenTables } from "../../../test/support/written-tables.ts";
+import { useMetastore } from "../../../test/support/use-metastore.ts";
+import { WrittenTables } from "../../../test/support/written-tables.ts";
 import type { HiveClient, NewPartition } from "../../engines/hive-thrift/hive-client.ts";
 import type { HiveStorage, HiveTable } from "../../engines/hive-thrift/hive-structs.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
@@ -16,22 +17,20 @@ const never = new AbortController().signal;
 
 /** One metastore, written to both ways: whoever keeps an account's tables, a refresh leaves the same in it. */
 describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
-  let tables: WrittenTables;
+  const metastore = useMetastore();
+  const tables = new WrittenTables(metastore);
   let pool: Pool;
   let client: HiveClient;
   let writer: HiveWriter;
 
-  beforeAll(async () => {
-    tables = await openWrittenTables();
-    ({ pool, client, writer } = tables);
-  }, SET_UP_MS);
-
-  afterEach(async () => {
-    await tables.closeOpened();
-    expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
+  beforeAll(() => {
+    ({ pool, client, writer } = metastore);
   });
 
-  afterAll(() => tables?.close());
+  afterEach(async () => {
+    await tables.close();
+    expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
+  });
 
   const bySql = (table: CatalogTable): TablePartitions => tables.bySql(table);
   const byThrift = (table: CatalogTable): TablePartitions => tables.byThrift(table);
@@ -40,15 +39,7 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
     tables.found(table, all);
   const names = (table: CatalogTable): Promise<string[]> => tables.names(table);
 
-  /** Those of the adders, or else of the metastore, that wait for somebody else. */
-  const waiting = (who: "adder" | "metastore") => async (): Promise<number> => {
-    const { rowCount } = await pool.query(
-      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-          and (application_name = 'adder') = $1`,
-      [who === "adder"],
-    );
-    return rowCount ?? 0;
-  };
+  const waiting = (whose: "ours" | "its own") => (): Promise<number> => metastore.waiting(whose);
 
   it("are added by SQL where the metastore never made one, which goes on behind them", async () => {
     const table = await create(text("first"));
@@ -180,7 +171,7 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
   it.each([
     ["of text", text],
     ["sorted into buckets", bucketed],
-    ["of Spark's own kind, elsewhere", (name: string) => placed(name, tables.warehouse)],
+    ["of Spark's own kind, elsewhere", (name: string) => placed(name, metastore.warehouse)],
   ])("leave the same rows both ways, and as Hive leaves one alone, for a table %s", async (_, make) => {
     const byHive = (table: CatalogTable) => ({ add: (all: FoundPartition[]) => addOneByOne(table, all) });
     const rows: string[][] = [];
@@ -239,12 +230,12 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
       sd: { ...sd, location },
       parameters: new Map(),
     }));
-    const other = await tables.connect();
+    const other = await metastore.connect();
     try {
       await other.query("begin");
       await other.query(`lock table "PARTITIONS" in access exclusive mode`);
       const adding = client.addPartitions("default", "changing", all, never);
-      await expect.poll(waiting("metastore")).toBe(1);
+      await expect.poll(waiting("its own")).toBe(1);
       await writer.alterTable({ ...described, sd: { ...sd, cols: [{ name: "id", type: "string" }] } });
       await other.query("rollback");
       await adding;
@@ -302,7 +293,7 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
       const all = found(table, ODD);
       await tables.held(table, nameOf(table, all[3] ?? fail()), async (release) => {
         const adding = bySql(table).add(all, never);
-        await expect.poll(waiting("adder")).toBe(1);
+        await expect.poll(waiting("ours")).toBe(1);
         await release();
         await adding;
       });
@@ -315,11 +306,11 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
       await tables.held(table, nameOf(table, all[3] ?? fail()), async () => {
         const off = new AbortController();
         const adding = bySql(table).add(all, off.signal);
-        await expect.poll(waiting("adder")).toBe(1);
+        await expect.poll(waiting("ours")).toBe(1);
         off.abort(new Error("called off"));
         await expect(adding).rejects.toThrow("called off");
       });
-      await expect.poll(waiting("adder")).toBe(0);
+      await expect.poll(waiting("ours")).toBe(0);
       expect(await names(table)).toEqual([]);
       await bySql(table).add(all, never);
       expect(await names(table)).toHaveLength(ODD.length);
@@ -330,7 +321,7 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
       const all = found(table, ODD);
       await tables.held(table, nameOf(table, all[3] ?? fail()), async (release) => {
         const adding = bySql(table).add(all, never);
-        await expect.poll(waiting("adder")).toBe(1);
+        await expect.poll(waiting("ours")).toBe(1);
         await pool.query(
           `select pg_terminate_backend(pid) from pg_stat_activity
             where datname = current_database() and application_name = 'adder' and wait_event_type = 'Lock'`,
@@ -346,9 +337,9 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
       const all = found(table, ODD);
       await tables.held(table, nameOf(table, all[3] ?? fail()), async (release) => {
         const adding = bySql(table).add(all, never);
-        await expect.poll(waiting("adder")).toBe(1);
+        await expect.poll(waiting("ours")).toBe(1);
         const dropping = writer.dropTable("default", table.name);
-        await expect.poll(waiting("metastore")).toBe(1);
+        await expect.poll(waiting("its own")).toBe(1);
         await release();
         await Promise.all([adding, dropping]);
       });
