@@ -6,8 +6,8 @@ import { addedRows, metastoreFlaws, metastoreRows, NO_FLAWS } from "../../../tes
 import { bucketed, days, ODD, placed, text } from "../../../test/support/partitioned-tables.ts";
 import { useMetastore } from "../../../test/support/use-metastore.ts";
 import { WrittenTables } from "../../../test/support/written-tables.ts";
-import type { HiveClient, NewPartition } from "../../engines/hive-thrift/hive-client.ts";
-import type { HiveStorage, HiveTable } from "../../engines/hive-thrift/hive-structs.ts";
+import type { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
+import type { HiveTable } from "../../engines/hive-thrift/hive-structs.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
 import { nameOf } from "./named-partitions.ts";
 import type { FoundPartition, TablePartitions } from "./table-partitions.ts";
@@ -199,68 +199,6 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
       await writer.addPartition({ ...shared, values, sd: { ...sd, location } });
     }
   }
-
-  it.each<[string, (sd: HiveStorage) => Pick<NewPartition, "sd" | "parameters">]>([
-    ["parameters", (sd) => ({ sd, parameters: new Map([["a", "grüße 🎉"], ["b", ""]]) })], // prettier-ignore
-    ["columns", (sd) => ({ sd: { ...sd, cols: [{ name: "other", type: "int" }] }, parameters: new Map() })],
-    ["a serializer", (sd) => ({ sd: { ...sd, serdeInfo: { name: "own", parameters: new Map() } }, parameters: new Map() })], // prettier-ignore
-    ["no columns", ({ cols: _, ...sd }) => ({ sd, parameters: new Map() })],
-  ])("that bring %s of their own leave the rows that Hive leaves for one alone", async (_, make) => {
-    const rows: string[][] = [];
-    for (const name of ["together", "alone"]) {
-      const table = await create(text(name));
-      const { sd } = await client.table("default", name, never);
-      const all = found(table, days(3)).map(({ values, location }) => ({ values, ...make({ ...sd, location }) }));
-      const before = await metastoreRows(pool);
-      if (name === "together") await client.addPartitions("default", name, all, never);
-      else for (const each of all) await writer.addPartition({ ...each, dbName: "default", tableName: name });
-      rows.push(addedRows(before, await metastoreRows(pool), name));
-      await writer.dropTable("default", name);
-    }
-    expect(rows[0]?.length).toBeGreaterThan(3 * 4);
-    expect(rows[0]).toEqual(rows[1]);
-  });
-
-  it("keep the columns that they came with, when those of the table change meanwhile", async () => {
-    const table = await create(text("changing"));
-    const described = await client.table("default", "changing", never);
-    const { sd } = described;
-    const all = found(table, days(2)).map(({ values, location }) => ({
-      values,
-      sd: { ...sd, location },
-      parameters: new Map(),
-    }));
-    const other = await metastore.connect();
-    try {
-      await other.query("begin");
-      await other.query(`lock table "PARTITIONS" in access exclusive mode`);
-      const adding = client.addPartitions("default", "changing", all, never);
-      await expect.poll(waiting("its own")).toBe(1);
-      await writer.alterTable({ ...described, sd: { ...sd, cols: [{ name: "id", type: "string" }] } });
-      await other.query("rollback");
-      await adding;
-    } finally {
-      await other.end();
-    }
-    const kept = await client.partitions("default", "changing", {}, never);
-    expect(kept.map((partition) => partition.sd?.cols)).toEqual([sd?.cols, sd?.cols]);
-  });
-
-  it("are refused as a whole by the metastore itself, which goes on", async () => {
-    const table = await create(text("refused"));
-    const { sd } = await client.table("default", "refused", never);
-    const [one, other] = found(table, days(2)).map(({ values, location }) => ({
-      values,
-      sd: { ...sd, location },
-      parameters: new Map<string, string>(),
-    }));
-    if (one === undefined || other === undefined) throw new Error("none");
-    const long = { ...other, values: ["2", "2026-11-15", "x".repeat(300)] };
-    await expect(client.addPartitions("default", "refused", [one, long], never)).rejects.toThrow(/too long/);
-    expect(await names(table)).toEqual([]);
-    await client.addPartitions("default", "refused", [one, other], never);
-    expect(await names(table)).toHaveLength(2);
-  });
 
   it("have ids that nobody else has, in whatever turns they are added", { timeout: LONG_MS }, async () => {
     const table = await create(text("in_turns"));

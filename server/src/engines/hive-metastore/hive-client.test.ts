@@ -1,14 +1,16 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
 import type { HiveWriter } from "../../../test/support/hive-writer.ts";
+import { addedRows, metastoreFlaws, metastoreRows, NO_FLAWS } from "../../../test/support/metastore-rows.ts";
 import { bigOrders, orders } from "../../../test/support/sales-tables.ts";
 import { useMetastore } from "../../../test/support/use-metastore.ts";
 import { Fault } from "../../lib/fault.ts";
 import { Secret } from "../../lib/secret.ts";
 import { HiveClient, type NewPartition } from "../hive-thrift/hive-client.ts";
 import { HiveError } from "../hive-thrift/hive-error.ts";
+import type { HiveStorage } from "../hive-thrift/hive-structs.ts";
 import { noValue, parsePartitionName, partitionName } from "../hive-thrift/partition-name.ts";
 
 // Says so when it is left out: Java or Python is not on this machine.
@@ -115,6 +117,68 @@ describe.skipIf(sparkIsMissing)("a real metastore", () => {
     }
     const again = await gather(client.partitionsByNames("sales", "odd", expected, soon()));
     expect(again).toHaveLength(values.length);
+  });
+
+  describe("partitions that are added together", () => {
+    afterEach(async () => expect(await metastoreFlaws(metastore.pool)).toEqual(NO_FLAWS));
+
+    /** Two in a new table, each with the table's storage. */
+    async function twoOf(tableName: string): Promise<[NewPartition, NewPartition]> {
+      await writer.createTable({ ...orders, tableName });
+      const { sd } = await client.table("sales", tableName, soon());
+      const of = (day: string): NewPartition => {
+        const { location } = partition(day, "a").sd;
+        return { values: [day, "a"], sd: { ...sd, location }, parameters: new Map() };
+      };
+      return [of("1"), of("2")];
+    }
+
+    it.each<[string, (sd: HiveStorage) => Pick<NewPartition, "sd" | "parameters">]>([
+      ["parameters", (sd) => ({ sd, parameters: new Map([["a", "grüße 🎉"], ["b", ""]]) })], // prettier-ignore
+      ["columns", (sd) => ({ sd: { ...sd, cols: [{ name: "other", type: "int" }] }, parameters: new Map() })],
+      ["a serializer", (sd) => ({ sd: { ...sd, serdeInfo: { name: "own", parameters: new Map() } }, parameters: new Map() })], // prettier-ignore
+      ["no columns", ({ cols: _, ...sd }) => ({ sd, parameters: new Map() })],
+    ])("and bring %s of their own leave the rows that Hive leaves for one alone", async (_, make) => {
+      const rows: string[][] = [];
+      for (const name of ["together", "alone"]) {
+        const all = (await twoOf(name)).map(({ values, sd }) => ({ values, ...make(sd) }));
+        const before = await metastoreRows(metastore.pool);
+        if (name === "together") await client.addPartitions("sales", name, all, soon());
+        else for (const each of all) await writer.addPartition({ ...each, dbName: "sales", tableName: name });
+        rows.push(addedRows(before, await metastoreRows(metastore.pool), name));
+        await writer.dropTable("sales", name);
+      }
+      expect(rows[0]?.length).toBeGreaterThan(2 * 4);
+      expect(rows[0]).toEqual(rows[1]);
+    });
+
+    it("keep the columns that they came with, when those of the table change meanwhile", async () => {
+      const all = await twoOf("changing");
+      const table = await client.table("sales", "changing", soon());
+      const other = await metastore.connect();
+      try {
+        await other.query("begin");
+        await other.query(`lock table "PARTITIONS" in access exclusive mode`);
+        const adding = client.addPartitions("sales", "changing", all, soon());
+        await expect.poll(() => metastore.waiting("its own")).toBe(1);
+        await writer.alterTable({ ...table, sd: { ...table.sd, cols: [{ name: "id", type: "string" }] } });
+        await other.query("rollback");
+        await adding;
+      } finally {
+        await other.end();
+      }
+      const kept = await client.partitions("sales", "changing", {}, soon());
+      expect(kept.map(({ sd }) => sd?.cols)).toEqual([table.sd?.cols, table.sd?.cols]);
+    });
+
+    it("are refused as a whole when one is too long, and the metastore goes on", async () => {
+      const [one, other] = await twoOf("refused");
+      const long = { ...other, values: ["2", "x".repeat(300)] };
+      await expect(client.addPartitions("sales", "refused", [one, long], soon())).rejects.toThrow(/too long/);
+      expect(await client.partitionCount("sales", "refused", soon())).toBe(0);
+      await client.addPartitions("sales", "refused", [one, other], soon());
+      expect(await client.partitionCount("sales", "refused", soon())).toBe(2);
+    });
   });
 
   it("serves nobody with another secret, and we say so", async () => {
