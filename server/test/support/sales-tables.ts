@@ -27,3 +27,9 @@ export const bigOrders: HiveTable = {
   viewOriginalText: "select 1",
   viewExpandedText: "select 1",
 };
+
+export const visits: HiveTable = {
+  ...orders,
+  tableName: "visits",
+  partitionKeys: ["country", "day", "hour"].map((name) => ({ name, type: "string" })),
+};

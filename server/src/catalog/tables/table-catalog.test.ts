@@ -3,7 +3,9 @@ import { pathToFileURL } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import { SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
 import { textStorage } from "../../../test/support/hive-writer.ts";
-import { bigOrders, orders } from "../../../test/support/sales-tables.ts";
+import { rolledBack } from "../../../test/support/rolled-back.ts";
+import { bigOrders, orders, visits } from "../../../test/support/sales-tables.ts";
+import { partitionRowsRead, seedOrders, seedVisits } from "../../../test/support/seeded-partitions.ts";
 import { useMetastore } from "../../../test/support/use-metastore.ts";
 import type { Queryable } from "../../db/database.ts";
 import type { HiveTable } from "../../engines/hive-thrift/hive-structs.ts";
@@ -198,113 +200,83 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
     expect(await tables.hasPartitions([{ schema: "sales", table: "orders", combinations }])).toEqual([true]);
   });
 
-  it("by SQL reads no more of 5,000 partitions than it asks for, by any of the columns", async () => {
-    const connection = await metastore.pool.connect();
-    const query: Queryable["query"] = async (text, values = []) => (await connection.query(text, [...values])).rows;
-    const tables = new OwnTables({ query });
-    const asks: [PartitionCombination, boolean][] = [
-      [[["4711"], ["r1"]], true],
-      [[["4711"], ["r2"]], false],
-      [[["4711"], undefined], true],
-      [[["9999"], undefined], false],
-      [[undefined, ["r4711"]], true],
-      [[undefined, ["none"]], false],
-    ];
-    try {
-      await connection.query("begin");
-      await seedPartitions(query);
+  const crowded: {
+    what: string;
+    table: string;
+    seed: (tx: Queryable) => Promise<void>;
+    rowsAtMost: number;
+    asks: [PartitionCombination, boolean][];
+  }[] = [
+    {
+      what: "no more of 5,000 partitions than it asks for, by any of the columns",
+      table: "orders",
+      seed: seedOrders,
+      rowsAtMost: 20,
+      asks: [
+        [[["4711"], ["r1"]], true],
+        [[["4711"], ["r2"]], false],
+        [[["4711"], undefined], true],
+        [[["9999"], undefined], false],
+        [[undefined, ["r4711"]], true],
+        [[undefined, ["none"]], false],
+      ],
+    },
+    {
+      what: "of 12,000 partitions those that have the rarest of the values",
+      table: "visits",
+      seed: seedVisits,
+      // A thousand to see that a value is no rare one.
+      rowsAtMost: 1100,
+      asks: [
+        [[["US"], ["nope"], undefined], false],
+        [[["US"], ["d7"], undefined], true],
+        [[["US"], undefined, ["99"]], false],
+        [[undefined, ["d7"], ["7"]], true],
+        [[undefined, ["nope"], ["7"]], false],
+      ],
+    },
+  ];
+
+  it.each(crowded)("by SQL reads $what", async ({ table, seed, rowsAtMost, asks }) => {
+    await rolledBack(metastore.pool, async (tx) => {
+      await seed(tx);
+      const tables = new OwnTables(tx);
       for (const [combination, expected] of asks) {
-        const before = await rowsRead(query);
-        const question = { schema: "sales", table: "orders", combinations: () => [combination] };
+        const before = await partitionRowsRead(tx);
+        const question = { schema: "sales", table, combinations: () => [combination] };
         expect(await tables.hasPartitions([question])).toEqual([expected]);
-        expect((await rowsRead(query)) - before, JSON.stringify(combination)).toBeLessThan(20);
+        expect((await partitionRowsRead(tx)) - before, JSON.stringify(combination)).toBeLessThan(rowsAtMost);
       }
-    } finally {
-      await connection.query("rollback");
-      connection.release();
-    }
+    });
   });
-
-  it("by SQL reads of 12,000 partitions those that have the rarest of the values", async () => {
-    const connection = await metastore.pool.connect();
-    const query: Queryable["query"] = async (text, values = []) => (await connection.query(text, [...values])).rows;
-    const tables = new OwnTables({ query });
-    const asks: [PartitionCombination, boolean][] = [
-      [[["US"], ["nope"], undefined], false],
-      [[["US"], ["d7"], undefined], true],
-      [[["US"], undefined, ["99"]], false],
-      [[undefined, ["d7"], ["7"]], true],
-      [[undefined, ["nope"], ["7"]], false],
-    ];
-    try {
-      await connection.query("begin");
-      await seedVisits(query);
-      for (const [combination, expected] of asks) {
-        const before = await rowsRead(query);
-        const question = { schema: "sales", table: "visits", combinations: () => [combination] };
-        expect(await tables.hasPartitions([question])).toEqual([expected]);
-        // A thousand to see that a value is no rare one.
-        expect((await rowsRead(query)) - before, JSON.stringify(combination)).toBeLessThan(1100);
-      }
-    } finally {
-      await connection.query("rollback");
-      connection.release();
-    }
-  });
-
-  /** One country, 500 days of 24 hours. */
-  async function seedVisits(query: Queryable["query"]): Promise<void> {
-    const all = `generate_series(0, 499) as day, generate_series(0, 23) as hour`;
-    await query(
-      `insert into "PARTITIONS" ("PART_ID", "CREATE_TIME", "LAST_ACCESS_TIME", "PART_NAME", "TBL_ID")
-       select 2000000 + day * 24 + hour, 0, 0, 'country=US/day=d' || day || '/hour=' || hour, "TBL_ID"
-         from ${all}, "TBLS" where "TBL_NAME" = 'visits'`,
-    );
-    await query(
-      `insert into "PARTITION_KEY_VALS" ("PART_ID", "PART_KEY_VAL", "INTEGER_IDX")
-       select 2000000 + day * 24 + hour, value, place
-         from ${all}, lateral (values ('US', 0), ('d' || day, 1), (hour::text, 2)) as v (value, place)`,
-    );
-    await query(`analyze "PARTITIONS", "PARTITION_KEY_VALS"`);
-  }
-
-  const rowsRead = async (query: Queryable["query"]): Promise<number> => {
-    const [row] = await query<{ rows: number }>(
-      `select sum(seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables
-        where relname in ('PARTITIONS', 'PARTITION_KEY_VALS')`,
-    );
-    return row?.rows ?? Number.NaN;
-  };
 
   it("by SQL lists no more names than can be held", async () => {
-    const query: Queryable["query"] = async (text, values = []) => (await metastore.pool.query(text, [...values])).rows;
     const refused = { code: "invalid", publicMessage: expect.stringMatching(/^There are more than 2 names/) };
-    const few = new OwnTables({ query }, { mostNames: 2 });
+    const few = new OwnTables(metastore.reader, { mostNames: 2 });
     await expect(few.schemaNames()).rejects.toMatchObject(refused);
     await expect(few.tableNames("sales")).rejects.toMatchObject(refused);
     expect(await few.tableNames("empty")).toEqual([]);
-    const enough = new OwnTables({ query }, { mostNames: 3 });
+    const enough = new OwnTables(metastore.reader, { mostNames: 3 });
     expect(await enough.schemaNames()).toHaveLength(3);
   });
 
   it("by SQL reads in pieces, and not at all, what tables hold in place of Spark's columns", async () => {
-    const connection = await metastore.pool.connect();
-    let largest = 0;
-    const query: Queryable["query"] = async (text, values = []) => {
-      const { rows } = await connection.query(text, [...values]);
-      largest = Math.max(largest, JSON.stringify(rows).length);
-      return rows;
-    };
-    try {
-      await connection.query("begin");
-      await connection.query(
+    await rolledBack(metastore.pool, async (tx) => {
+      await tx.query(
         `insert into "TABLE_PARAMS" ("TBL_ID", "PARAM_KEY", "PARAM_VALUE")
          select "TBL_ID", 'spark.sql.sources.schema.part.' || n, repeat('x', 1000)
            from "TBLS", generate_series(0, 99) as n where "TBL_NAME" like 't\\_%'
          union all
          select "TBL_ID", 'spark.sql.sources.schema', repeat('ä', 20000) from "TBLS" where "TBL_NAME" = 'orders'`,
       );
-      const tables = new OwnTables({ query });
+      let largest = 0;
+      const tables = new OwnTables({
+        async query<Row extends object>(text: string, values?: readonly unknown[]) {
+          const rows = await tx.query<Row>(text, values);
+          largest = Math.max(largest, JSON.stringify(rows).length);
+          return rows;
+        },
+      });
       const names = ((await tables.tableNames("sales")) ?? []).filter((name) => /^(?:t_\d+|orders)$/.test(name));
       const pieces = await Array.fromAsync(tables.describe("sales", names));
       // 2,000 parameters at once.
@@ -313,48 +285,22 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
       expect(described.map(({ name }) => name)).toEqual(names);
       expect(described.every(({ columnsJson }) => columnsJson.startsWith('[{"name":"id",'))).toBe(true);
       expect(largest).toBeLessThan(3_000_000);
-    } finally {
-      await connection.query("rollback");
-      connection.release();
-    }
+    });
   });
 
   it("by SQL reads tables of many columns one after the other, and all columns of each", async () => {
-    const connection = await metastore.pool.connect();
-    const query: Queryable["query"] = async (text, values = []) => (await connection.query(text, [...values])).rows;
-    try {
-      await connection.query("begin");
-      await connection.query(
+    await rolledBack(metastore.pool, async (tx) => {
+      await tx.query(
         `insert into "COLUMNS_V2" ("CD_ID", "COLUMN_NAME", "TYPE_NAME", "INTEGER_IDX")
          select s."CD_ID", 'c' || n, 'int', 10 + n from "TBLS" t join "SDS" s using ("SD_ID"), generate_series(1, 30000) as n
           where t."TBL_NAME" in ('t_0', 't_1')`,
       );
-      const pieces = await Array.fromAsync(new OwnTables({ query }).describe("sales", ["t_0", "t_1"]));
+      const pieces = await Array.fromAsync(new OwnTables(tx).describe("sales", ["t_0", "t_1"]));
       expect(pieces.map((piece) => piece.map(({ name }) => name))).toEqual([["t_0"], ["t_1"]]);
       const last = { name: "c30000", type: "int" };
       for (const { columnsJson } of pieces.flat()) expect(JSON.parse(columnsJson)).toContainEqual(last);
-    } finally {
-      await connection.query("rollback");
-      connection.release();
-    }
+    });
   });
-
-  /** Every day has a region of its own, and one that all days have. */
-  async function seedPartitions(query: Queryable["query"]): Promise<void> {
-    const days = `generate_series(1, 5000) as day,
-      lateral (values (day * 10, 'r' || day), (day * 10 + 1, 'r1')) as each (id, region)`;
-    await query(
-      `insert into "PARTITIONS" ("PART_ID", "CREATE_TIME", "LAST_ACCESS_TIME", "PART_NAME", "TBL_ID")
-       select 1000000 + id, 0, 0, 'day=' || day || '/region=' || region, "TBL_ID"
-         from ${days}, "TBLS" where "TBL_NAME" = 'orders' and (id % 10 = 0 or day > 1)`,
-    );
-    await query(
-      `insert into "PARTITION_KEY_VALS" ("PART_ID", "PART_KEY_VAL", "INTEGER_IDX")
-       select 1000000 + id, value, place from ${days}, lateral (values (day::text, 0), (region, 1)) as v (value, place)
-        where id % 10 = 0 or day > 1`,
-    );
-    await query(`analyze "PARTITIONS", "PARTITION_KEY_VALS"`);
-  }
 
   it("by SQL looks values up in an index", async () => {
     const rows = await metastore.reader.query<{ indexdef: string }>(
@@ -384,12 +330,6 @@ const PARTITIONS = [
   ["1", "a/b"],
   ["1", "__HIVE_DEFAULT_PARTITION__"],
 ];
-
-const visits: HiveTable = {
-  ...orders,
-  tableName: "visits",
-  partitionKeys: ["country", "day", "hour"].map((name) => ({ name, type: "string" })),
-};
 
 /** More than one piece of an answer. */
 const many: HiveTable[] = Array.from({ length: 120 }, (_, index) => ({
