@@ -72,14 +72,6 @@ export function makeScratchCluster(cacheDir: string, below = ""): ScratchCluster
   };
 }
 
-/** One to clone from. */
-export async function makeStoppedCluster(cacheDir: string): Promise<ScratchCluster> {
-  const scratch = makeScratchCluster(cacheDir);
-  await scratch.start();
-  await scratch.stop();
-  return scratch;
-}
-
 /** Prints `ready` and then waits to be killed. */
 function startElsewhere(dataDir: string, cacheDir: string): ChildProcess {
   const code = `

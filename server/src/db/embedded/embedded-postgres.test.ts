@@ -2,17 +2,17 @@ import { once } from "node:events";
 import { chmod, chown, lstat, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } from "vitest";
 import type { EmbeddedPostgres } from "./embedded-postgres.ts";
 import { listProcesses, findProcess } from "../../lib/process-table.ts";
 import { readPasswords } from "./role-passwords.ts";
 import {
   connectAndQuery,
   makeScratchCluster,
-  makeStoppedCluster,
   query,
   type ScratchCluster,
 } from "../../../test/support/scratch-cluster.ts";
+import { useStoppedClusters } from "../../../test/support/use-stopped-clusters.ts";
 
 const isRoot = process.getuid?.() === 0;
 const { cacheDir } = inject("postgres");
@@ -128,17 +128,10 @@ describe("a start without a usable cluster", () => {
 });
 
 describe("a later start", () => {
-  let template: ScratchCluster;
   let scratch: ScratchCluster;
-
-  beforeAll(async () => {
-    template = await makeStoppedCluster(cacheDir);
+  useStoppedClusters(cacheDir, (own) => {
+    scratch = own;
   });
-  beforeEach(async () => {
-    scratch = await template.clone();
-  });
-  afterEach(() => scratch.dispose());
-  afterAll(() => template.dispose());
 
   test("finds data, port and password as they were", async () => {
     const first = await scratch.start();

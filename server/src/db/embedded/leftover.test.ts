@@ -2,23 +2,17 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from "vitest";
+import { describe, expect, inject, test, vi } from "vitest";
 import { findProcess } from "../../lib/process-table.ts";
-import { makeStoppedCluster, query, type ScratchCluster } from "../../../test/support/scratch-cluster.ts";
+import { query, type ScratchCluster } from "../../../test/support/scratch-cluster.ts";
+import { useStoppedClusters } from "../../../test/support/use-stopped-clusters.ts";
 import { spawnIdentity } from "./unprivileged-user.ts";
 
 const { cacheDir } = inject("postgres");
-let template: ScratchCluster;
 let scratch: ScratchCluster;
-
-beforeAll(async () => {
-  template = await makeStoppedCluster(cacheDir);
+useStoppedClusters(cacheDir, (own) => {
+  scratch = own;
 });
-beforeEach(async () => {
-  scratch = await template.clone();
-});
-afterEach(() => scratch.dispose());
-afterAll(() => template.dispose());
 
 async function startAndKillSupervisor(): Promise<number> {
   const supervisor = scratch.startElsewhere();

@@ -1,20 +1,14 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from "vitest";
+import { describe, expect, inject, test, vi } from "vitest";
 import { isServerChild } from "./cluster.ts";
 import { findProcess, listProcesses } from "../../lib/process-table.ts";
-import { makeStoppedCluster, query, type ScratchCluster } from "../../../test/support/scratch-cluster.ts";
+import { query, type ScratchCluster } from "../../../test/support/scratch-cluster.ts";
+import { useStoppedClusters } from "../../../test/support/use-stopped-clusters.ts";
 
 const { cacheDir } = inject("postgres");
-let template: ScratchCluster;
 let scratch: ScratchCluster;
-
-beforeAll(async () => {
-  template = await makeStoppedCluster(cacheDir);
+useStoppedClusters(cacheDir, (own) => {
+  scratch = own;
 });
-beforeEach(async () => {
-  scratch = await template.clone();
-});
-afterEach(() => scratch.dispose());
-afterAll(() => template.dispose());
 
 describe("after kill -9 of the server", () => {
   test("it is started again at the same place, with what was committed", async () => {
