@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test, vi } from "vitest";
 import { adminCli, urlOf, type AdminCli } from "../../test/support/admin-cli.ts";
 import { Client } from "../../test/support/client.ts";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { byOperator, operatorAudit } from "../../test/support/operator-audit.ts";
 import { cloneDatabase } from "../../test/support/test-database.ts";
 import { MetastoreDatabases } from "../catalog/metastores/metastore-databases.ts";
 import { openRunnerClient } from "../engines/runner/runner-client.ts";
@@ -22,17 +23,7 @@ beforeAll(async () => {
   first = await given.operator();
 });
 
-async function auditOf(accountId: number): Promise<object[]> {
-  return given.app.services.db.system.query(
-    `select operation, object, email, user_id, address, outcome from audit_event
-      where account_id = $1 and email like 'operator%' order by id`,
-    [accountId],
-  );
-}
-
-function byOperator(operation: string, object: string): object {
-  return { operation, object, email: "operator (command line)", user_id: null, address: null, outcome: "done" };
-}
+const auditOf = (accountId: number): Promise<object[]> => operatorAudit(given.app.services.db.system, accountId);
 
 /** As a metastore or a warm server does, it runs under a runner that outlives the server. */
 async function startSleeper(folder: string): Promise<number> {

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { adminCli, urlOf, type AdminCli } from "../../test/support/admin-cli.ts";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { byOperator, operatorAudit } from "../../test/support/operator-audit.ts";
 
 const given = useServer();
 let admin: AdminCli;
@@ -11,17 +12,7 @@ beforeAll(async () => {
   first = await given.operator();
 });
 
-async function auditOf(accountId: number): Promise<object[]> {
-  return given.app.services.db.system.query(
-    `select operation, object, email, user_id, address, outcome from audit_event
-      where account_id = $1 and email like 'operator%' order by id`,
-    [accountId],
-  );
-}
-
-function byOperator(operation: string, object: string): object {
-  return { operation, object, email: "operator (command line)", user_id: null, address: null, outcome: "done" };
-}
+const auditOf = (accountId: number): Promise<object[]> => operatorAudit(given.app.services.db.system, accountId);
 
 describe("nodes", () => {
   test("are paused, drained and resumed by id, with an audit row each, and status shows their state", async () => {

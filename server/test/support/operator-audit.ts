@@ -1,0 +1,14 @@
+import type { Queryable } from "../../src/db/database.ts";
+
+/** What the operator's command line has left in an account's audit log, in order. */
+export async function operatorAudit(system: Queryable, accountId: number): Promise<object[]> {
+  return system.query(
+    `select operation, object, email, user_id, address, outcome from audit_event
+      where account_id = $1 and email like 'operator%' order by id`,
+    [accountId],
+  );
+}
+
+export function byOperator(operation: string, object: string): object {
+  return { operation, object, email: "operator (command line)", user_id: null, address: null, outcome: "done" };
+}
