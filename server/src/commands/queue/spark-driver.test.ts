@@ -3,26 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { useServer } from "../../../test/support/given.ts";
+import { stubSparkHome } from "../../../test/support/stub-spark-home.ts";
 import { sparkCluster, type SparkClusterRules } from "../../clusters/spark-cluster.ts";
 import { mergeContributions, NOTHING_CONTRIBUTED } from "../../engines/spark-home/contribution.ts";
 import { findR } from "../../engines/spark-home/find-r.ts";
 import { commandFiles } from "../command-files.ts";
 import { sparkDriver } from "./spark-driver.ts";
 
-const home = {
-  folder: "/spark",
-  version: "4.1.3",
-  java: { path: "/java/bin/java", home: "/java", build: "17" },
-  python: { path: "/usr/bin/python3", version: "3.11" },
-  javaArguments: "/launch/java.args",
-  classPath: [],
-  ownJars: { jvm: "/jvm.jar", extra: [] },
-  driverPython: "/launch/wrappers/python",
-  driverR: "/launch/wrappers/R",
-  archive: undefined,
-  readOnlyFolders: [],
-};
-
+const home = stubSparkHome();
 const hadoopConf = mkdtempSync(join(tmpdir(), "headgate-hadoop-"));
 afterAll(() => rmSync(hadoopConf, { recursive: true }));
 

@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { stubSparkHome } from "../../../test/support/stub-spark-home.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
 import { NOTHING_CONTRIBUTED } from "../spark-home/contribution.ts";
 import { ConnectServer } from "./connect-server.ts";
@@ -34,7 +35,7 @@ describe("a server that takes its time to start", () => {
     chmodSync(java, 0o755);
     await server.start({
       ...plan,
-      home: homeWith(java),
+      home: stubSparkHome(java),
       contribution: { ...NOTHING_CONTRIBUTED, properties: { "spark.master": master } },
     });
     await expect.poll(() => server.pid(), { timeout: 20_000 }).not.toBeNull();
@@ -59,19 +60,3 @@ describe("a server that takes its time to start", () => {
     await expect(new ConnectServer(server.folder).ready(signal)).rejects.toThrow("did not come up in time");
   });
 });
-
-function homeWith(java: string) {
-  return {
-    folder: "/spark",
-    version: "4.1.3",
-    java: { path: java, home: "/java", build: "17" },
-    python: { path: "/usr/bin/python3", version: "3.11" },
-    javaArguments: "/launch/java.args",
-    classPath: [],
-    ownJars: { jvm: "/jvm.jar", extra: [] },
-    driverPython: "/launch/wrappers/python",
-    driverR: "/launch/wrappers/R",
-    archive: undefined,
-    readOnlyFolders: [],
-  };
-}
