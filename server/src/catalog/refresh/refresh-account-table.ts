@@ -1,25 +1,14 @@
-import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
+import type { AccountStorage } from "../account-storage.ts";
 import type { AccountTables } from "../tables/account-tables.ts";
 import { metastoreFailure } from "../tables/metastore-failure.ts";
 import { openRefreshed } from "./refreshed-table.ts";
 import { refreshTable, type RefreshJournal, type RefreshReport } from "./refresh-table.ts";
 import type { OpenTablePartitions } from "./table-partitions.ts";
 
-/** The storage of an account, opened with its own credentials; `app` hands it in. */
-export interface RefreshStorage {
-  open(accountId: number): Promise<OpenRefreshStorage>;
-}
-
-export interface OpenRefreshStorage {
-  readonly store: ObjectStore;
-  readonly hasKeys: boolean;
-  readonly hdfsHttpAddress: string | null;
-}
-
 export interface AccountRefreshOptions {
   readonly accountTables: Pick<AccountTables, "of">;
-  readonly storage: RefreshStorage;
+  readonly storage: AccountStorage;
   readonly openTablePartitions: OpenTablePartitions;
 }
 

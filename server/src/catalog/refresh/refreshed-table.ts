@@ -1,6 +1,7 @@
 import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
 import { parseObjectUri } from "../../engines/object-store/object-uri.ts";
 import { Fault } from "../../lib/fault.ts";
+import type { OpenStorage } from "../account-storage.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
 import type { PartitionColumn } from "./partition-folder.ts";
 
@@ -14,10 +15,7 @@ interface Asked {
   readonly table: string;
 }
 
-interface Storage {
-  readonly hasKeys: boolean;
-  readonly hdfsHttpAddress: string | null;
-}
+type Storage = Pick<OpenStorage, "hasKeys" | "hdfsHttpAddress">;
 
 /** Says what keeps a table from being refreshed, and what would help. Pure. */
 export function openRefreshed(table: CatalogTable | undefined, asked: Asked, storage: Storage): RefreshedTable {

@@ -1,7 +1,8 @@
 import { Type } from "typebox";
 import { operation } from "../../access/operation.ts";
+import type { AccountStorage } from "../account-storage.ts";
 import { fileQuestion } from "./file-question.ts";
-import { lookForFiles, type SensorStorage } from "./look-for-files.ts";
+import { lookForFiles } from "./look-for-files.ts";
 import type { WithSensors } from "./open-sensors.ts";
 import { CREATE_SENSOR, SensorStatus, sensorStatus, WaitSeconds } from "./sensor-status.ts";
 
@@ -28,7 +29,7 @@ export const createFileSensor = operation({
 
   async handle(
     { body, caller, endingSignal },
-    { accountStorage, sensors }: WithSensors & { accountStorage: SensorStorage },
+    { accountStorage, sensors }: WithSensors & { accountStorage: AccountStorage },
   ) {
     const question = fileQuestion(body.files);
     const { wait_seconds: waitSeconds = 0 } = body;

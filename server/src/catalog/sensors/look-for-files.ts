@@ -3,26 +3,15 @@ import { ObjectStoreError, passingKinds } from "../../engines/object-store/objec
 import { formatObjectUri, type ObjectUri } from "../../engines/object-store/object-uri.ts";
 import { atOnce } from "../../lib/at-once.ts";
 import { Fault, invalid } from "../../lib/fault.ts";
+import type { AccountStorage, OpenStorage } from "../account-storage.ts";
 import type { AskedFile, FileQuestion } from "./file-question.ts";
-
-/** The storage of an account, opened with its own credentials; `app` hands it in. */
-export interface SensorStorage {
-  open(accountId: number): Promise<OpenSensorStorage>;
-}
-
-export interface OpenSensorStorage {
-  readonly store: ObjectStore;
-  /** Whether there are keys for S3. */
-  readonly hasKeys: boolean;
-  readonly hdfsHttpAddress: string | null;
-}
 
 const LOOK_LIMIT_MS = 20_000;
 const CALLS_AT_ONCE = 8;
 
 /** In the order of the questions: the answer, or why there can be none. */
 export async function lookForFiles(
-  storage: SensorStorage,
+  storage: AccountStorage,
   accountId: number,
   questions: readonly FileQuestion[],
 ): Promise<(boolean | Fault)[]> {
@@ -58,7 +47,7 @@ async function lookForAll(
 }
 
 async function lookForFile(
-  { store, hasKeys, hdfsHttpAddress }: OpenSensorStorage,
+  { store, hasKeys, hdfsHttpAddress }: OpenStorage,
   { field, text, uri }: AskedFile,
   signal: AbortSignal,
 ): Promise<boolean | Fault> {

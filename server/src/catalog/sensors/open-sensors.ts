@@ -1,6 +1,7 @@
+import type { AccountStorage } from "../account-storage.ts";
 import type { AccountTables } from "../tables/account-tables.ts";
 import type { FileQuestion } from "./file-question.ts";
-import { lookForFiles, type SensorStorage } from "./look-for-files.ts";
+import { lookForFiles } from "./look-for-files.ts";
 import { lookForPartitions } from "./look-for-partitions.ts";
 import type { SensorQuestion } from "./sensor-question.ts";
 import { SensorWaits } from "./sensor-waits.ts";
@@ -21,7 +22,7 @@ const FILES_EVERY_MS = 5000;
 /** Of each look at the files of one account. */
 const MOST_FILES = 2000;
 
-export function openSensors(accountTables: AccountTables, storage: SensorStorage): Sensors {
+export function openSensors(accountTables: AccountTables, storage: AccountStorage): Sensors {
   return {
     partitions: new SensorWaits({
       look: (accountId, questions) => lookForPartitions(accountTables, accountId, questions),
