@@ -29,9 +29,9 @@ describe("of an account that has never used Spark", () => {
   });
 
   test.each([
-    ["describe=false", /^describe/],
+    ["describe=false", /^describe must be true$/],
     ["describe=", /^describe/],
-    ["filter=(", /^filter must be a regular expression in RE2 syntax/],
+    ["filter=(", /^filter must be a regular expression in RE2 syntax: .*: `\(`$/],
     [`filter=${"a".repeat(513)}`, /^filter/],
     [
       `filter=${encodeURIComponent(String.raw`(\pL{1000})(\pL{1000})(\pL{1000})(\pL{1000})(\pL{1000})(\pL{1000})`)}`,

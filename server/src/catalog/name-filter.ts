@@ -43,7 +43,8 @@ async function compile(expression: string): Promise<RE2JS> {
     if (compiled.programSize() <= LARGEST_PROGRAM) return compiled;
   } catch (error) {
     if (!(error instanceof RE2JSException)) throw error;
-    throw invalid("filter", `must be a regular expression in RE2 syntax: ${error.message}`);
+    // It shows the expression with a flag for any case before it, which nobody has sent.
+    throw invalid("filter", `must be a regular expression in RE2 syntax: ${error.message.replace("`(?i)", "`")}`);
   }
   throw invalid("filter", "is too large once its repetitions are written out");
 }

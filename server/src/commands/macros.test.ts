@@ -64,7 +64,7 @@ describe("POST commands with macros", () => {
     [{ a: "1" }, /^macros must be an array/],
     ['{"a":"1"}', /^macros must be an array/],
     ["[", /^macros must be JSON/],
-    [["a"], /^macros.0 must be an object/],
+    [["a"], /^macros\[0\] must be an object/],
     ['["a"]', /^macros must be an array of objects/],
     [[{ "a b": "1" }], /^macros must have identifiers/],
     [[{ a: {} }], /^macros must have a text/],

@@ -134,9 +134,9 @@ describe("POST commands with a Spark command", () => {
     [{ name: "a\u0007b" }, /^name must not contain control/],
     [{ name: "a\u0000b" }, /^name must not contain U\+0000/],
     [{ name: "a\ud800" }, /^name must be well-formed/],
-    [{ tags: ["x".repeat(256)] }, /^tags\.0 must have at most 255/],
+    [{ tags: ["x".repeat(256)] }, /^tags\[0\] must have at most 255/],
     [{ tags: ["a\nb"] }, /^tags must not contain control/],
-    [{ tags: [""] }, /^tags\.0 must not be empty/],
+    [{ tags: [""] }, /^tags\[0\] must not be empty/],
     [{ tags: "a" }, /^tags must be an array/],
     [{ tags: Array.from({ length: 101 }, (_, at) => `t${at}`) }, /^tags must have at most 100/],
   ];

@@ -45,7 +45,7 @@ export function paramsReader(schema: TObject | undefined): InputReader {
 function describe(errors: readonly TLocalizedValidationError[]): string {
   const [first] = errors;
   if (first === undefined) return "The request breaks a rule.";
-  const field = first.instancePath.slice(1).replaceAll("/", ".");
+  const field = fieldAt(first.instancePath);
   if (first.keyword === "required") {
     const [missing] = first.params.requiredProperties;
     return `${field === "" ? "" : `${field}.`}${missing ?? "a field"} is required`;
@@ -53,10 +53,20 @@ function describe(errors: readonly TLocalizedValidationError[]): string {
   return `${field === "" ? "The body" : field} ${rule(first)}`;
 }
 
+/** `/columns/0/values` is `columns[0].values`, as rules that no schema can tell name it. */
+function fieldAt(pointer: string): string {
+  return pointer
+    .slice(1)
+    .replaceAll(/\/(\d+)(?=\/|$)/g, "[$1]")
+    .replaceAll("/", ".");
+}
+
 function rule(error: TLocalizedValidationError): string {
   switch (error.keyword) {
     case "type":
-      return `must be ${article(String(error.params.type))}`;
+      return `must be ${[error.params.type].flat().map(article).join(" or ")}`;
+    case "const":
+      return `must be ${String(error.params.allowedValue)}`;
     case "minimum":
       return `must be at least ${String(error.params.limit)}`;
     case "maximum":
@@ -66,7 +76,7 @@ function rule(error: TLocalizedValidationError): string {
     case "maxLength":
       return `must have at most ${error.params.limit} characters`;
     case "minItems":
-      return `must have at least ${error.params.limit} entries`;
+      return error.params.limit === 1 ? "must not be empty" : `must have at least ${error.params.limit} entries`;
     case "maxItems":
       return `must have at most ${error.params.limit} entries`;
     case "enum":
@@ -77,5 +87,6 @@ function rule(error: TLocalizedValidationError): string {
 }
 
 function article(type: string): string {
+  if (type === "null") return type;
   return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`;
 }

@@ -102,8 +102,8 @@ describe("a body", () => {
     [{ text: "\ud800" }, /^text must be well-formed/],
     [{ kind: "c" }, /^kind must be one of a, b/],
     [{ list: [1, 2, 3, 4] }, /^list must have at most 3/],
-    [{ list: ["x"] }, /^list.0 must be an integer/],
-    [{ list: [null] }, /^list.0 must be an integer/],
+    [{ list: ["x"] }, /^list\[0\] must be an integer/],
+    [{ list: [null] }, /^list\[0\] must be an integer/],
     [{ inner: {} }, /^inner.flag is required/],
     [{ inner: [] }, /^inner must be an object/],
   ])("%j is 422 and names the field and the rule", async (sent, message) => {
