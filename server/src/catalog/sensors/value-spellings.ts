@@ -93,7 +93,8 @@ function char(given: string, { size = 0 }: Sizes): readonly string[] {
 
 /** Spark prints all digits of the scale, Hive none that are zeros at the end. */
 function decimal(given: string, { scale = 0 }: Sizes): readonly string[] | undefined {
-  const [all, sign, leading, fraction = ""] = /^([+-]?)(?=\.?\d)0*(\d{0,40})(?:\.(\d{0,40}))?$/.exec(given) ?? [];
+  const [all, sign, leading, fraction = ""] =
+    /^([+-]?)(?=\.?\d)0*(\d{0,40})(?:\.(\d{0,40}))?$/.exec(withoutExponent(given)) ?? [];
   if (all === undefined) return undefined;
   if (scale > LARGEST_SCALE) return [];
   const whole = leading === undefined || leading === "" ? "0" : leading;
@@ -101,6 +102,16 @@ function decimal(given: string, { scale = 0 }: Sizes): readonly string[] | undef
   const minus = sign === "-" && /[1-9]/.test(whole + digits) ? "-" : "";
   const withPoint = (behind: string): string => `${minus}${whole}${behind === "" ? "" : `.${behind}`}`;
   return [withPoint(digits.padEnd(scale, "0")), withPoint(digits)];
+}
+
+/** A number of JSON has one as soon as it is small: `0.0000001` comes as `1e-7`. */
+function withoutExponent(given: string): string {
+  const [, sign = "", whole = "", fraction = "", exponent] =
+    /^([+-]?)(?=\.?\d)(\d{0,40})(?:\.(\d{0,40}))?e([+-]?\d{1,2})$/i.exec(given) ?? [];
+  if (exponent === undefined) return given;
+  const point = whole.length + Number(exponent);
+  const digits = "0".repeat(Math.max(0, -point)) + whole + fraction;
+  return `${sign}${digits.slice(0, Math.max(0, point)).padEnd(point, "0")}.${digits.slice(Math.max(0, point))}`;
 }
 
 const FLOATING = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
