@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
@@ -46,6 +46,7 @@ describe("the folders of a table", () => {
     make("day=2026-11-17", "day=2026-13-45/n=1", "day=2026-11-15/n=abc", "day=2026-11-15/day=2026-11-15", "old/n=1");
     make("_temporary/day=2026-11-15/n=9", ".staging/n=1", "n=1/day=2026-11-15");
     writeFileSync(join(table, "day=2026-11-18"), "a file");
+    for (const name of ["day=2026-11-19", "linked"]) symlinkSync(join(table, "day=2026-11-15"), join(table, name));
     writeFileSync(join(table, "day=2026-11-15/n=3"), "a file");
     const { found, odd } = await walk();
     expect(valuesOf(found)).toEqual(["2026-11-15|02", "2026-11-15|1", "2026-11-16|__HIVE_DEFAULT_PARTITION__"]);
@@ -57,6 +58,7 @@ describe("the folders of a table", () => {
     expect(odd).toEqual([
       "day=2026-11-15/day=2026-11-15: n=value is expected there",
       "day=2026-11-15/n=abc: its value is no int",
+      "day=2026-11-19: it is a symbolic link, which is not followed",
       "day=2026-13-45: its value is no date",
       "n=1: day=value is expected there",
       "old: its name is not day=value",

@@ -66,8 +66,12 @@ async function* partitionsIn(
     if (kind === "file") continue;
     const location = hadoopChild(folder.location, name);
     const reading = readFolderName(name, column);
-    if (reading.kind === "odd") odd(location, reading.why);
+    if (reading.kind === "odd" && kind === "folder") odd(location, reading.why);
     if (reading.kind !== "partition") continue;
+    if (kind === "link") {
+      odd(location, "it is a symbolic link, which is not followed");
+      continue;
+    }
     piece.push({ values: [...folder.values, reading.value], location, modifiedAt });
     if (piece.length < PIECE) continue;
     yield piece;

@@ -70,9 +70,12 @@ async function lookForFile(
 /** Of S3 the folder itself may be an object; that alone is an empty one. */
 async function hasSomeBelow(store: ObjectStore, place: ObjectUri, signal: AbortSignal): Promise<boolean> {
   const folder = formatObjectUri(place);
-  const found = place.scheme === "s3" ? store.list(folder, { maxKeys: 2, signal }) : store.folder(folder, { signal });
   try {
-    for await (const { uri } of found) if (uri !== folder) return true;
+    if (place.scheme === "s3") {
+      for await (const { uri } of store.list(folder, { maxKeys: 2, signal })) if (uri !== folder) return true;
+      return false;
+    }
+    for await (const { kind } of store.folder(folder, { signal })) if (kind !== "link") return true;
     return false;
   } catch (error) {
     if (error instanceof ObjectStoreError && error.kind === "missing") return false;

@@ -76,7 +76,8 @@ export interface ObjectEntry extends ObjectStat {
 }
 
 export interface FolderEntry {
-  kind: "file" | "folder";
+  /** A link is a symbolic one: it is never followed. */
+  kind: "file" | "folder" | "link";
   /** Without slashes. */
   name: string;
   uri: string;

@@ -141,7 +141,7 @@ describe("a listing", () => {
 });
 
 describe("a folder", () => {
-  test("has the plain files and folders directly in it, and nothing when it is not there", async () => {
+  test("has the plain files, folders and links directly in it, and nothing when it is not there", async () => {
     for (const name of ["d=1/x", "d=1/y/z", "_SUCCESS"]) await store.put(at(`folder/${name}`), Buffer.from(name));
     mkdirSync(join(root, "folder/empty"));
     symlinkSync(outside, join(root, "folder/out"));
@@ -152,6 +152,7 @@ describe("a folder", () => {
         { kind: "file", name: "_SUCCESS", uri: at("folder/_SUCCESS"), modifiedAt: null },
         { kind: "folder", name: "d=1", uri: at("folder/d=1"), modifiedAt: null },
         { kind: "folder", name: "empty", uri: at("folder/empty"), modifiedAt: null },
+        { kind: "link", name: "out", uri: at("folder/out"), modifiedAt: null },
       ]);
     }
     expect(await Array.fromAsync(store.folder(at("fold")))).toEqual([]);

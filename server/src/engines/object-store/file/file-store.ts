@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { constants, type Stats } from "node:fs";
+import { constants, type Dirent, type Stats } from "node:fs";
 import { lstat, open, readdir, rename, unlink, type FileHandle } from "node:fs/promises";
 import { resolve } from "node:path";
 import { addAbortSignal, Readable } from "node:stream";
@@ -172,14 +172,20 @@ async function* readFolder(
   if (folder === undefined) return;
   try {
     for (const entry of await readdir(folder.path, { withFileTypes: true }).catch(rethrow(place))) {
-      const kind = entry.isDirectory() ? "folder" : "file";
-      if (kind === "file" && (!entry.isFile() || unfinishedName.test(entry.name))) continue;
+      const kind = kindOf(entry);
+      if (kind === undefined || unfinishedName.test(entry.name)) continue;
       const modifiedAt = withTimes ? await modificationOf(folder.entry(entry.name)).catch(rethrow(place)) : null;
       yield { kind, name: entry.name, uri: uriOf(`${base}/${entry.name}`), modifiedAt };
     }
   } finally {
     await folder.close();
   }
+}
+
+function kindOf(entry: Dirent): FolderEntry["kind"] | undefined {
+  if (entry.isDirectory()) return "folder";
+  if (entry.isSymbolicLink()) return "link";
+  return entry.isFile() ? "file" : undefined;
 }
 
 function noneWhereMissing(error: unknown): undefined {
@@ -257,7 +263,7 @@ function belowRoot(root: string, { scheme, key }: Pick<ObjectUri, "scheme" | "ke
   const path = key.replaceAll(/\/{2,}/g, "/");
   if (path === root) return "";
   const base = root === "/" ? "/" : `${root}/`;
-  if (!path.startsWith(base)) throw badUri("must lie below the folder of this store");
+  if (!path.startsWith(base)) throw badUri(`must lie below ${uriOf(root)}`);
   const below = path.slice(base.length);
   // Of a prefix, the last name is only the beginning of one.
   if (
