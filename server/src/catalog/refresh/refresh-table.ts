@@ -1,7 +1,7 @@
 import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import { parsePartitionName } from "../../engines/hive-thrift/partition-name.ts";
 import { nameOf, whyUnkept } from "./named-partitions.ts";
-import { listingFailure, partitionColumns, withoutKeys, type RefreshedTable } from "./refreshed-table.ts";
+import { listingFailure, partitionColumns, whyUnread, withoutKeys, type RefreshedTable } from "./refreshed-table.ts";
 import { RefreshTally } from "./refresh-tally.ts";
 import { settledFolders } from "./settled-folders.ts";
 import type { TablePartitions } from "./table-partitions.ts";
@@ -144,7 +144,7 @@ async function findMissing(
   tally: RefreshTally,
 ): Promise<PartitionFolder[]> {
   const kept = batch.filter((folder) => {
-    const why = whyUnkept(table, folder);
+    const why = whyUnkept(table, folder) ?? whyUnread(table, folder);
     if (why !== undefined) tally.odd(folder.location, why);
     return why === undefined;
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ObjectStoreError, type ObjectStoreErrorKind } from "../../engines/object-store/object-store-error.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
-import { listingFailure, openRefreshed, partitionColumns, withoutKeys } from "./refreshed-table.ts";
+import { listingFailure, openRefreshed, partitionColumns, whyUnread, withoutKeys } from "./refreshed-table.ts";
 
 const asked = { schema: "sales", table: "daily" };
 const everything = { hasKeys: true, hdfsHttpAddress: "http://h:9870" };
@@ -35,6 +35,22 @@ describe("a table is refreshed", () => {
   });
 });
 
+describe("a partition with a colon in the names of its folders", () => {
+  const text = tableAt("s3a://b/a:b", { inputFormat: "org.apache.hadoop.mapred.TextInputFormat" });
+  const spark = { ...text, parameters: new Map([["spark.sql.sources.provider", "csv"]]) };
+  const parquet = { ...text, inputFormat: "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat" };
+
+  test.each([
+    [text, "at=10:00/n=1", expect.stringMatching(/would fail on the colon in its name: write it as %3A$/)],
+    [text, "at=10%3A00/n=1", undefined],
+    [spark, "at=10:00/n=1", undefined],
+    [parquet, "at=10:00/n=1", undefined],
+  ])("%# is left where it would spoil the table's queries, and nowhere else", (table, below, why) => {
+    const opened = openRefreshed(table, asked, everything);
+    expect(whyUnread(opened, { location: `s3a://b/a:b/${below}` })).toEqual(why);
+  });
+});
+
 describe("a table is not refreshed, and it is said why", () => {
   test.each([
     [undefined, everything, /sales\.daily is not in the metastore: create it/],
@@ -59,6 +75,13 @@ describe("a table is not refreshed, and it is said why", () => {
     expect(withoutKeys(location)).toBe(told);
     if (location === told) return;
     expect(() => openRefreshed(tableAt(location), asked, everything)).toThrow(`the table lies at ${told}, where`);
+  });
+
+  test("when its folders lie behind a symbolic link", () => {
+    const error = new ObjectStoreError("denied", "words");
+    expect(listingFailure(error, "file:/data/t")).toMatchObject({
+      publicMessage: expect.stringMatching(/words\. Let the table's location name the folder itself/),
+    });
   });
 
   test.each<[ObjectStoreErrorKind, string, RegExp]>([

@@ -1,9 +1,11 @@
+import { hadoopPath } from "../../engines/hive-tables/hadoop-path.ts";
 import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
 import { parseObjectUri } from "../../engines/object-store/object-uri.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { OpenStorage } from "../account-storage.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
 import type { PartitionColumn } from "./partition-folder.ts";
+import type { FoundPartition } from "./table-partitions.ts";
 
 /** A table that has partitions, and a place for them. */
 export interface RefreshedTable extends CatalogTable {
@@ -70,11 +72,7 @@ export function listingFailure(error: unknown, location: string): unknown {
           "account's own storage folder can be refreshed",
       );
     case "denied":
-      return refused(
-        `the table's folders cannot be listed: ${error.message}. Let the account's storage keys, or its user of ` +
-          "HDFS, list them",
-        error,
-      );
+      return refused(`the table's folders cannot be listed: ${error.message}. ${remedy(location)}`, error);
     case "refused-address":
       return refused(`the table's folders cannot be listed: ${error.message}`, error);
     default:
@@ -82,8 +80,26 @@ export function listingFailure(error: unknown, location: string): unknown {
   }
 }
 
+function remedy(location: string): string {
+  return /^file:/i.test(location)
+    ? "Let the table's location name the folder itself, and the server read it"
+    : "Let the account's storage keys, or its user of HDFS, list them";
+}
+
 function refused(message: string, cause?: unknown): Fault {
   return new Fault("invalid", message, { cause });
+}
+
+const SPARK_READS = /parquet|orc/i;
+
+/**
+ * Why a partition would spoil each query of its table. Hadoop takes a colon in the name of a folder for the end of a
+ * scheme, and fails; Spark's own readers do not ask it.
+ */
+export function whyUnread(table: RefreshedTable, { location }: Pick<FoundPartition, "location">): string | undefined {
+  const isReadBySpark = table.parameters.has("spark.sql.sources.provider") || SPARK_READS.test(table.inputFormat ?? "");
+  if (isReadBySpark || !location.slice(hadoopPath(table.location).length).includes(":")) return undefined;
+  return "queries of this table would fail on the colon in its name: write it as %3A";
 }
 
 /** In the order of the levels of folders. Spark knows types that Hive cannot express. */

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { cpSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { sparkIsMissing } from "../../../test/support/connect-server.ts";
@@ -141,11 +141,13 @@ describe.skipIf(sparkIsMissing)("a table refresh", { timeout: 90_000 }, () => {
       mkdirSync(join(folder, `day=${day}`));
       writeFileSync(join(folder, `day=${day}`, "rows"), "a,1\nb,2\n");
     }
-    expect(Object.keys((await refresh(spark.account, name)).added).sort()).toEqual([
-      "day=2026-11-15",
-      "day=2026-11-16",
-    ]);
-    expect(await rows(`select day, v, w from ${name} where day = date'2026-11-16' order by v`)).toEqual([
+    mkdirSync(join(folder, "day=2026-11-17 10:30:00"));
+    symlinkSync(join(folder, "day=2026-11-15"), join(folder, "day=2026-11-18"));
+    const { added, log } = await refresh(spark.account, name);
+    expect(Object.keys(added).sort()).toEqual(["day=2026-11-15", "day=2026-11-16"]);
+    expect(log).toContain(`left alone: file:${folder}/day=2026-11-17 10:30:00: queries of this table would fail`);
+    expect(log).toContain(`left alone: file:${folder}/day=2026-11-18: it is a symbolic link, which is not followed`);
+    expect(await rows(`select day, v, w from ${name} where day > date'2026-11-15' order by v`)).toEqual([
       "2026-11-16\ta\t1",
       "2026-11-16\tb\t2",
     ]);
