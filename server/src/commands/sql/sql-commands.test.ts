@@ -85,6 +85,14 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", { timeout: 60_000 },
     expect((await spark.account.get(`/commands/${id}/results?format=json`).reply()).text).toBe("[]\n");
   });
 
+  test.each([" ", ";", "-- nothing"])("without a statement, %j, says so in its log", async (sql) => {
+    const { id } = await runSql(spark.account, sql);
+    expect([await resultsOf(id), await logOf(id)]).toEqual([
+      "",
+      expect.stringMatching(/ there is no statement in it\n$/),
+    ]);
+  });
+
   test("that fails names the class and the state, in the log and as its error", async () => {
     const { id, progress } = await runSql(spark.account, "select 1; select *\nfrom nowhere; select 2", {}, "error");
     expect(progress).toBeLessThan(100);
