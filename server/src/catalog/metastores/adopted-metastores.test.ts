@@ -1,0 +1,90 @@
+import { cpSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { useStubMetastores, type StubMetastores } from "../../../test/support/stub-metastores.ts";
+
+let given: StubMetastores;
+useStubMetastores((own) => {
+  given = own;
+});
+
+const AT_ONCE = { goodForMs: 0, everyMs: 0 };
+
+describe("the metastore of an earlier Headgate", () => {
+  test("that does not answer is replaced under a live Spark, before any command", async () => {
+    await given.open().contributionOf(given.accountId);
+    const silent = given.only();
+    silent.isSilent = true;
+    const next = given.reopen({ looks: AT_ONCE });
+    await next.adopt();
+    await expect
+      .poll(() => {
+        next.replaceSilent();
+        return given.running().filter((each) => each !== silent).length;
+      })
+      .toBe(1);
+    expect(given.only().port).toBe(silent.launch?.port);
+  });
+
+  test("is found again by the next Headgate, with nothing started", async () => {
+    const before = await given.open().contributionOf(given.accountId);
+    const found = given.only();
+    const next = given.reopen();
+    await next.adopt();
+    expect(await next.contributionOf(given.accountId)).toEqual(before);
+    expect(given.only()).toBe(found);
+    await found.die();
+    await expect.poll(() => given.running().length).toBe(1);
+    expect(await next.contributionOf(given.accountId)).toEqual(before);
+  });
+
+  test("that ended while nobody looked is started again as it was", async () => {
+    const before = await given.open().contributionOf(given.accountId);
+    given.close();
+    await given.only().die();
+    given.inUse = false;
+    const next = given.open();
+    await next.adopt();
+    expect(next.reservedMiB()).toBe(0);
+    expect(await next.contributionOf(given.accountId)).toEqual(before);
+  });
+
+  test("that ended while nobody looked is started for Sparks that have outlived it", async () => {
+    await given.open().contributionOf(given.accountId);
+    given.close();
+    const { port } = given.only();
+    await given.only().die();
+    const next = given.open();
+    await next.adopt();
+    next.reviveLost();
+    await expect.poll(() => given.running().map((each) => each.port)).toEqual([port]);
+  });
+
+  test("that never comes to serve is ended, and started again for live Sparks", async () => {
+    await given.open().contributionOf(given.accountId);
+    const stuck = given.only();
+    const { port } = stuck;
+    const failing = Promise.withResolvers<void>();
+    given.served = failing.promise;
+    const next = given.reopen();
+    await next.adopt();
+    given.served = Promise.resolve();
+    failing.reject(new Error("did not come up in time"));
+    await expect.poll(() => next.reservedMiB()).toBe(0);
+    expect(stuck.isStopped).toBe(true);
+    next.reviveLost();
+    await expect.poll(() => given.running().map((each) => each.port)).toEqual([port]);
+  });
+
+  test("is one of the two that a crash has left, and the other goes", async () => {
+    await given.open().contributionOf(given.accountId);
+    given.close();
+    const kept = given.only();
+    const folder = kept.folder.replace(/process-.*/, "process-zz");
+    const second = given.processOf(folder);
+    cpSync(kept.folder, folder, { recursive: true });
+    const next = given.open();
+    await next.adopt();
+    expect(second.isStopped).toBe(true);
+    expect(given.only()).toBe(kept);
+  });
+});

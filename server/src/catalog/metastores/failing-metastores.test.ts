@@ -1,0 +1,101 @@
+import { existsSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { useStubMetastores, type StubMetastores } from "../../../test/support/stub-metastores.ts";
+
+let given: StubMetastores;
+useStubMetastores((own) => {
+  given = own;
+});
+
+const AT_ONCE = { goodForMs: 0, everyMs: 0 };
+
+describe("a metastore", () => {
+  test("that dies under a live Spark is there again by itself, with the same port and secret", async () => {
+    const metastores = given.open();
+    const before = await metastores.contributionOf(given.accountId);
+    const dead = given.only();
+    await dead.die();
+    await expect.poll(() => given.running().length).toBe(1);
+    expect(await metastores.contributionOf(given.accountId)).toEqual(before);
+    expect(existsSync(dead.folder)).toBe(false);
+  });
+
+  test("that does not answer is replaced before anybody gets it, with the same port and secret", async () => {
+    const metastores = given.open({ looks: AT_ONCE });
+    const before = await metastores.contributionOf(given.accountId);
+    expect(await metastores.contributionOf(given.accountId)).toEqual(before);
+    const silent = given.only();
+    silent.isSilent = true;
+    const told = await Promise.all([1, 2].map(() => metastores.contributionOf(given.accountId)));
+    expect(told).toEqual([before, before]);
+    expect(given.only()).not.toBe(silent);
+  });
+
+  test("that does not answer is replaced under a live Spark, which nobody starts", async () => {
+    const metastores = given.open({ looks: AT_ONCE });
+    await metastores.contributionOf(given.accountId);
+    await metastores.contributionOf(given.accountId);
+    const silent = given.only();
+    silent.isSilent = true;
+    metastores.replaceSilent();
+    await expect.poll(() => given.running().filter((each) => each !== silent).length).toBe(1);
+    expect(given.only().port).toBe(silent.launch?.port);
+    expect(existsSync(silent.folder)).toBe(false);
+  });
+
+  test("that cannot be asked is left alone: what fails on our side tells nothing of it", async () => {
+    const metastores = given.open({ looks: AT_ONCE });
+    await metastores.contributionOf(given.accountId);
+    await metastores.contributionOf(given.accountId);
+    const unasked = given.only();
+    unasked.trouble = Object.assign(new Error("too many open files"), { code: "EMFILE" });
+    await metastores.contributionOf(given.accountId);
+    expect(unasked.asked).toBeGreaterThan(0);
+    expect(given.only()).toBe(unasked);
+  });
+
+  test("that listens and never comes to serve is replaced, and the next is waited for until it serves", async () => {
+    const metastores = given.open();
+    await metastores.contributionOf(given.accountId);
+    await metastores.stop();
+    const failing = Promise.withResolvers<void>();
+    given.served = failing.promise;
+    await metastores.contributionOf(given.accountId);
+    const stuck = given.only();
+    const serving = Promise.withResolvers<void>();
+    given.served = serving.promise;
+    failing.reject(new Error("did not come up in time"));
+    await expect.poll(() => given.running().filter((each) => each !== stuck).length).toBe(1);
+    expect(stuck.isStopped).toBe(true);
+    const told = metastores.contributionOf(given.accountId).then(() => "told");
+    const looked = given.db.system.query("select 1").then(() => "waits");
+    expect(await Promise.race([told, looked])).toBe("waits");
+    serving.resolve();
+    expect(await told).toBe("told");
+  });
+
+  test("that has not begun to serve is waited for", async () => {
+    const metastores = given.open({ looks: AT_ONCE });
+    await metastores.contributionOf(given.accountId);
+    await metastores.stop();
+    const serving = Promise.withResolvers<void>();
+    given.served = serving.promise;
+    await metastores.contributionOf(given.accountId);
+    const slow = given.only();
+    slow.isSilent = true;
+    await metastores.contributionOf(given.accountId);
+    expect(given.only()).toBe(slow);
+    serving.resolve();
+    await expect.poll(() => metastores.contributionOf(given.accountId).then(() => given.only() === slow)).toBe(false);
+  });
+
+  test("that dies unused stays so until it is needed, and is then told as before", async () => {
+    const metastores = given.open();
+    const before = await metastores.contributionOf(given.accountId);
+    given.inUse = false;
+    await given.only().die();
+    await expect.poll(() => metastores.reservedMiB()).toBe(0);
+    expect(given.running()).toEqual([]);
+    expect(await metastores.contributionOf(given.accountId)).toEqual(before);
+  });
+});
