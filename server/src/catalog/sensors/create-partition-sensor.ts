@@ -3,7 +3,7 @@ import { operation } from "../../access/operation.ts";
 import { Name } from "../read-tables.ts";
 import type { WithAccountTables } from "../tables/account-tables.ts";
 import { lookForPartitions } from "./look-for-partitions.ts";
-import { sensorQuestion } from "./sensor-question.ts";
+import { partitionSensorQuestion } from "./partition-sensor-question.ts";
 import type { WithSensors } from "./open-sensors.ts";
 import { CREATE_SENSOR, SensorStatus, sensorStatus, WaitSeconds } from "./sensor-status.ts";
 
@@ -42,7 +42,7 @@ export const createPartitionSensor = operation({
   reply: SensorStatus,
 
   async handle({ body, caller, endingSignal }, { accountTables, sensors }: WithAccountTables & WithSensors) {
-    const question = sensorQuestion(body.schema, body.table, body.columns);
+    const question = partitionSensorQuestion(body.schema, body.table, body.columns);
     const { wait_seconds: waitSeconds = 0 } = body;
     if (waitSeconds === 0) {
       const [answer = false] = await lookForPartitions(accountTables, caller.accountId, [question]);

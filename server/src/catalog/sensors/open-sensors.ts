@@ -3,7 +3,7 @@ import type { AccountTables } from "../tables/account-tables.ts";
 import type { FileQuestion } from "./file-question.ts";
 import { lookForFiles } from "./look-for-files.ts";
 import { lookForPartitions } from "./look-for-partitions.ts";
-import type { SensorQuestion } from "./sensor-question.ts";
+import type { PartitionSensorQuestion } from "./partition-sensor-question.ts";
 import { SensorWaits } from "./sensor-waits.ts";
 
 /** What waits on this node. For handlers: their services have it under this name. */
@@ -12,7 +12,7 @@ export interface WithSensors {
 }
 
 export interface Sensors {
-  readonly partitions: SensorWaits<SensorQuestion>;
+  readonly partitions: SensorWaits<PartitionSensorQuestion>;
   readonly files: SensorWaits<FileQuestion>;
 }
 

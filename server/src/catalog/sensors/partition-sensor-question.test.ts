@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { sensorQuestion } from "./sensor-question.ts";
+import { partitionSensorQuestion } from "./partition-sensor-question.ts";
 
 const hour = { name: "hour", type: "int", comment: null };
 
 test("a value that cannot be is named by its place among those given, equal ones included", () => {
-  const question = sensorQuestion("s", "t", [{ column: "hour", values: [7, "7", 7, "x"] }]);
+  const question = partitionSensorQuestion("s", "t", [{ column: "hour", values: [7, "7", 7, "x"] }]);
   expect(question.size).toBe(2);
   expect(question.combinations([hour])).toMatchObject({
     publicMessage: "columns[0].values[3] must be a whole number: hour is of type int",
@@ -12,7 +12,7 @@ test("a value that cannot be is named by its place among those given, equal ones
 });
 
 test("equal values are asked for once, however they are given", () => {
-  const question = sensorQuestion("S", "T", [{ column: "Hour", values: ["07", 8, "8"] }]);
+  const question = partitionSensorQuestion("S", "T", [{ column: "Hour", values: ["07", 8, "8"] }]);
   expect(question.combinations([hour])).toEqual([[["7", "07"]], [["8"]]]);
-  expect(question.key).toBe(sensorQuestion("s", "t", [{ column: "hour", values: [8, "07"] }]).key);
+  expect(question.key).toBe(partitionSensorQuestion("s", "t", [{ column: "hour", values: [8, "07"] }]).key);
 });

@@ -4,7 +4,6 @@ import type { PartitionCombination, PartitionQuestion } from "../tables/partitio
 import { givenValues } from "./given-values.ts";
 import { exampleOf, spellings, type GivenValue } from "./value-spellings.ts";
 
-/** What a sensor is asked, judged as far as it can be without the table. Pure. */
 export interface GivenColumn {
   readonly column: string;
   readonly values: unknown;
@@ -24,14 +23,19 @@ interface AskedValue {
 
 const MOST_COMBINATIONS = 1000;
 
-export interface SensorQuestion extends PartitionQuestion {
+export interface PartitionSensorQuestion extends PartitionQuestion {
   /** The same for the same question, however it is put. */
   readonly key: string;
   /** How many combinations are asked. */
   readonly size: number;
 }
 
-export function sensorQuestion(schema: string, table: string, given: readonly GivenColumn[]): SensorQuestion {
+/** What a partition sensor is asked, judged as far as it can be without the table. Pure. */
+export function partitionSensorQuestion(
+  schema: string,
+  table: string,
+  given: readonly GivenColumn[],
+): PartitionSensorQuestion {
   const columns = given.map(({ column, values }, at): AskedColumn => {
     const field = `columns[${at}]`;
     const unlike = new Map<string, AskedValue>();
