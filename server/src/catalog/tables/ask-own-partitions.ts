@@ -7,7 +7,7 @@ import {
   type PartitionCombination,
   type PartitionQuestion,
 } from "./partition-question.ts";
-import { askPartitions, type AskedPartition, type AskedTable } from "./partition-store.ts";
+import { askPartitions, type AskedPartition, type AskedTable } from "./store/ask-partitions.ts";
 
 /** What tables are partitioned by, as far as somebody has asked; may be out of date, but never trusted. */
 export interface KnownKeys {

@@ -13,7 +13,7 @@ import {
   readSchemaParameters,
   readSchemas,
   type SchemaParameter,
-} from "./store.ts";
+} from "./store/table.ts";
 import { NO_TABLES } from "./no-tables.ts";
 import type { PartitionAnswer, PartitionQuestion } from "./partition-question.ts";
 import type { CatalogPartition, CatalogSchema, CatalogTable, DescribedTable, TableCatalog } from "./table-catalog.ts";

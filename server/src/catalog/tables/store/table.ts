@@ -1,6 +1,6 @@
-import type { Queryable } from "../../db/database.ts";
-import type { TableColumn } from "../../engines/hive-tables/table-columns.ts";
-import type { CatalogPartition, CatalogSchema } from "./table-catalog.ts";
+import type { Queryable } from "../../../db/database.ts";
+import type { TableColumn } from "../../../engines/hive-tables/table-columns.ts";
+import type { CatalogPartition, CatalogSchema } from "../table-catalog.ts";
 
 /**
  * As long as Hive's own columns are. An account may put what it wants in place of the tables of its metastore, so we do

@@ -1,5 +1,5 @@
-import type { Queryable } from "../../db/database.ts";
-import type { TableColumn } from "../../engines/hive-tables/table-columns.ts";
+import type { Queryable } from "../../../db/database.ts";
+import type { TableColumn } from "../../../engines/hive-tables/table-columns.ts";
 
 /** Names of which one has to be there, or values for some of the columns, by the column's place. */
 export type AskedPartition = { readonly names: readonly string[] } | { readonly parts: readonly AskedPart[] };
