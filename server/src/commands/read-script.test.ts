@@ -55,7 +55,7 @@ describe("a script on S3", () => {
     const account = await accountWithKeys(undefined, "http://127.0.0.1:9");
     await account
       .post("/commands", script(`s3://${bucket}/job.py`))
-      .refused(503, /^script_location cannot be read now/);
+      .refused(503, /^script_location cannot be read now: .* does not answer/);
   });
 
   test("has 1 MiB, and 10 MiB with the feature, but never a command line", async () => {

@@ -38,9 +38,9 @@ export async function readScript(
     checkScheme(uri, opened);
     return storable(await getText(opened.store, uri, limit.bytes, { signal }));
   } catch (error) {
-    if (signal.aborted) throw unreachable(error);
+    if (signal.aborted) throw unreachable("the store does not answer in time", error);
     if (!(error instanceof ObjectStoreError)) throw error;
-    if (passingKinds.has(error.kind)) throw unreachable(error);
+    if (passingKinds.has(error.kind)) throw unreachable(error.message, error);
     if (error.kind !== "too-large") throw invalid(FIELD, `cannot be read: ${error.message}`);
     if (limit.feature !== null) requireFeature(submitter, limit.feature, FIELD);
     throw tooLong(FIELD, limit.feature === null ? limit.bytes : LONGEST_TEXT_BYTES);
@@ -62,8 +62,8 @@ function storable(text: string): string {
   return text;
 }
 
-function unreachable(cause: unknown): Fault {
-  return new Fault("unavailable", "script_location cannot be read now: the store does not answer. Try again later.", {
+function unreachable(why: string, cause: unknown): Fault {
+  return new Fault("unavailable", `${FIELD} cannot be read now: ${why}. Try again later.`, {
     cause,
     retryAfterSeconds: 10,
   });

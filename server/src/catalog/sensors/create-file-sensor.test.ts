@@ -165,7 +165,9 @@ describe("files on S3", () => {
     const wrong = await withKeys({ accessKeyId: "AKIAWRONGWRONG", secretAccessKey: "wrong" });
     await wrong.post(SENSOR, { files }).refused(422, /^files\[0\] cannot be looked for/);
     const away = await withKeys(undefined, "http://127.0.0.1:9");
-    await away.post(SENSOR, { files }).refused(503, /^files\[0\] cannot be looked for now/);
+    await away
+      .post(SENSOR, { files })
+      .refused(503, /^files\[0\] cannot be looked for now: .* does not answer \(ECONNREFUSED\)/);
     await away.post(SENSOR, { files, wait_seconds: 1 }).refused(503, /^files\[0\] cannot be looked for now/);
   });
 });
@@ -177,7 +179,9 @@ describe("files on HDFS", () => {
     const path = pathname.replace("/webhdfs/v1", "");
     const status = (pathSuffix: string, type: string) => ({ pathSuffix, type, length: 1, modificationTime: 1 });
     const isFolder = path === "/data" || path === "/empty";
-    if (path === "/denied") {
+    if (path === "/page") {
+      response.end("<html>");
+    } else if (path === "/denied") {
       const RemoteException = { exception: "AccessControlException", message: "no" };
       response.writeHead(403).end(JSON.stringify({ RemoteException }));
     } else if (searchParams.get("op") === "GETFILESTATUS" && (isFolder || path === "/data/part")) {
@@ -207,6 +211,7 @@ describe("files on HDFS", () => {
     expect(await ask("/empty")).toEqual({ status: "false" });
     expect(await ask("/none/")).toEqual({ status: "false" });
     await ask("/data/part", "/denied").refused(422, /^files\[1\] cannot be looked for/);
+    await ask("/page").refused(503, /^files\[0\] .* now: hdfs:\/\/nn:8020\/page: .* answer cannot be read\. Try again/);
   });
 });
 

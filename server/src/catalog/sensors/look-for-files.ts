@@ -60,9 +60,9 @@ async function lookForFile(
     if (folder !== uri && (await isFile(store, text, signal))) return true;
     return await hasSomeBelow(store, folder, signal);
   } catch (error) {
-    if (signal.aborted) return unreachable(field, error);
+    if (signal.aborted) return unreachable(field, "the store does not answer in time", error);
     if (!(error instanceof ObjectStoreError)) throw error;
-    if (passingKinds.has(error.kind)) return unreachable(field, error);
+    if (passingKinds.has(error.kind)) return unreachable(field, error.message, error);
     return invalid(field, `cannot be looked for: ${error.message}`);
   }
 }
@@ -94,8 +94,8 @@ async function isFile(store: ObjectStore, uri: string, signal: AbortSignal): Pro
   }
 }
 
-function unreachable(field: string, cause: unknown): Fault {
-  return new Fault("unavailable", `${field} cannot be looked for now: the store does not answer. Try again later.`, {
+function unreachable(field: string, why: string, cause: unknown): Fault {
+  return new Fault("unavailable", `${field} cannot be looked for now: ${why}. Try again later.`, {
     cause,
     retryAfterSeconds: 10,
   });
