@@ -14,6 +14,10 @@ const UNAVAILABLE_ERRNO = new Set([
 const UNAVAILABLE_TEXT =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable|cannot use a pool after/i;
 
+// A shutdown, a crash, or somebody who ends it; what the socket says; what the driver says of a connection that is over.
+const LOST = new Set(["57P01", "57P02", "08003", "08006", "ECONNRESET", "EPIPE"]);
+const LOST_TEXT = /connection terminated unexpectedly|not queryable/i;
+
 // Deadlock, serialisation, and a row that went away between a look at it and a reference to it: of two crossing
 // changes PostgreSQL undid this one.
 const CROSSED = new Set(["40P01", "40001", "23503"]);
@@ -45,6 +49,12 @@ export function isStoreAway(error: unknown): boolean {
   if (UNAVAILABLE_ERRNO.has(code)) return true;
   if (code.length === 5 && UNAVAILABLE_CLASSES.includes(code.slice(0, 2))) return true;
   return UNAVAILABLE_TEXT.test(error.message);
+}
+
+/** It was there and has ended, at the latest under this statement, which may have been done or not. */
+export function isConnectionLost(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return LOST.has(errorCode(error)) || LOST_TEXT.test(error.message);
 }
 
 export function isUniqueViolation(error: unknown, constraint: string): boolean {

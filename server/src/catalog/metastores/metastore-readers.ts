@@ -3,7 +3,7 @@ import type { PoolConfig, QueryConfig } from "pg";
 import type { Queryable } from "../../db/database.ts";
 import { errorCode } from "../../db/error-code.ts";
 import { StatementNames } from "../../db/statement-names.ts";
-import { isStoreAway, storeFault } from "../../db/store-fault.ts";
+import { isConnectionLost, isStoreAway, storeFault } from "../../db/store-fault.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { AccountCatalogs } from "./account-catalogs.ts";
 import { boundAnswers } from "./bounded-answers.ts";
@@ -11,8 +11,9 @@ import { DrainingPool } from "./draining-pool.ts";
 import { isLoginRefused, type MetastoreDatabases } from "./metastore-databases.ts";
 
 /** Of one account; each costs PostgreSQL some megabytes, so idle ones do not stay. */
+const CONNECTIONS = 2;
 const LIMITS: PoolConfig = {
-  max: 2,
+  max: CONNECTIONS,
   idleTimeoutMillis: 10_000,
   connectionTimeoutMillis: 10_000,
   // The database ends statements sooner; this is for one that does not answer at all.
@@ -79,9 +80,16 @@ export class MetastoreReaders {
     }
   }
 
+  /** Once more for each idle connection that may have died unnoticed: two reads are as good as one. */
   async #ask<Row extends object>(accountId: number, query: QueryConfig): Promise<Row[]> {
-    const pool = this.#pools.get(accountId) ?? (await this.#open(accountId));
-    return pool === undefined ? [] : (await pool.query<Row>(query)).rows;
+    for (let lost = 0; ; lost += 1) {
+      const pool = this.#pools.get(accountId) ?? (await this.#open(accountId));
+      try {
+        return pool === undefined ? [] : (await pool.query<Row>(query)).rows;
+      } catch (error) {
+        if (lost >= CONNECTIONS || !isConnectionLost(error)) throw error;
+      }
+    }
   }
 
   /** Once for all who have found it refused. */
