@@ -37,6 +37,7 @@ object MetastoreMain {
     MetastoreDatabase.whileLocked(settings) { connection =>
       MetastoreSchema.create(settings.hiveConf)
       MetastoreDatabase.addIndex(connection)
+      HiveTransactions.leaveUnpooled(settings.hiveConf)
     }
     val handler = HiveMetaStore.newRetryingHMSHandler("metastore", settings.hiveConf, false)
     report(settings.reportFile, s"READY ${server.port}")

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { databaseAddress, jdbcUrl } from "./database-address.ts";
 
-const COMMON = "ApplicationName=headgate-metastore&tcpKeepAlive=true";
+const COMMON =
+  "ApplicationName=headgate-metastore&tcpKeepAlive=true&options=-c+default_transaction_isolation%3Dread%5C+committed";
 
 function urlFor(connectionString: string): string {
   return jdbcUrl(databaseAddress({ connectionString }, false), "a_metastore_1", "/ca.pem");

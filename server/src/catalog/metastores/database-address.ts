@@ -26,12 +26,16 @@ export function databaseAddress(connection: ClientConfig, isEmbedded: boolean): 
   return { host, port, ssl: options === true ? {} : options };
 }
 
+/** The metastore counts on it, whatever the server, the database or the role has for others. */
+const SESSION = String.raw`-c default_transaction_isolation=read\ committed`;
+
 /** As the Node driver would connect: with the same trust in the server, and no more. `caFile` holds what `ssl.ca` says. */
 export function jdbcUrl({ host, port, ssl }: DatabaseAddress, database: string, caFile: string): string {
   const parameters = new URLSearchParams({
     ...tlsParameters(ssl, caFile),
     ApplicationName: "headgate-metastore",
     tcpKeepAlive: "true",
+    options: SESSION,
   });
   const name = host.includes(":") ? `[${host}]` : host;
   return `jdbc:postgresql://${name}:${port}/${encodeURIComponent(database)}?${parameters.toString()}`;

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { connectMetastore } from "../../../test/support/account-metastore.ts";
 import { adminCli, urlOf } from "../../../test/support/admin-cli.ts";
 import { findSparkHome, SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
 import { AccountClient } from "../../../test/support/given.ts";
@@ -86,6 +87,35 @@ describe.skipIf(sparkIsMissing)("a table is there for the next command", () => {
     expect(await run("select n from kept")).toBe("7\r\n");
     expect(await serverPid()).toBe(server);
     expect(await metastorePid()).not.toBe(metastore);
+  });
+
+  it("behind the end of all connections of the metastore, at the very next statement", async () => {
+    const statements = [
+      "create table cut (n int, day string) using parquet partitioned by (day)",
+      "insert into cut values (7, 'a')",
+      "alter table cut add partition (day = 'b')",
+      "show partitions cut",
+      "drop table cut",
+      "create database cut",
+      "drop database cut",
+    ];
+    const pid = await metastorePid();
+    const metastore = await connectMetastore({ ...database, dataDir, accountId: founded.accountId });
+    try {
+      // What others of the role get must not be what the metastore gets.
+      await metastore.query("alter role current_user set default_transaction_isolation = 'serializable'");
+      for (const sql of statements) {
+        const { rowCount } = await metastore.query(
+          `select pg_terminate_backend(pid, 10000) from pg_stat_activity
+            where datname = current_database() and application_name = 'headgate-metastore'`,
+        );
+        expect(rowCount).toBeGreaterThan(0);
+        await run(sql);
+      }
+    } finally {
+      await metastore.end();
+    }
+    expect(await metastorePid()).toBe(pid);
   });
 
   it("behind the death of the warm server, on the same metastore", async () => {

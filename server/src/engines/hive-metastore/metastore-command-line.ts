@@ -122,5 +122,8 @@ function ownProperties(
     // At each it looks at a quarter of them.
     "datanucleus.connectionPool.timeBetweenEvictionRunsMillis": "7500",
     "datanucleus.connectionPool.minEvictableIdleTimeMillis": "30000",
+    // Asked before each use: one that has died with PostgreSQL is replaced, and fails nobody's call.
+    "datanucleus.connectionPool.testSQL": "select 1",
+    "datanucleus.rdbms.datastoreAdapterClassName": "headgate.metastore.PostgresAdapter",
   };
 }

@@ -163,6 +163,50 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     writer.close();
   });
 
+  it("answers the very next call when PostgreSQL has ended its connections, whatever is asked", async () => {
+    const [client, writer] = [new HiveClient(known()), new HiveWriter(known())];
+    const sd = textStorage([{ name: "n", type: "int" }]);
+    const createTable = (name: string): Promise<void> =>
+      writer.createTable({
+        tableName: name,
+        dbName: "cut",
+        sd,
+        partitionKeys: [{ name: "day", type: "string" }],
+        parameters: new Map(),
+        tableType: "MANAGED_TABLE",
+      });
+    const add = (day: string): Promise<void> => {
+      const location = pathToFileURL(join(warehouse, "cut.db/t", `day=${day}`)).href;
+      return client.addPartitions(
+        "cut",
+        "t",
+        [{ values: [day], sd: { ...sd, location }, parameters: new Map() }],
+        soon(),
+      );
+    };
+    await writer.createDatabase({ name: "dropped" });
+    await writer.dropDatabase("dropped"); // so that also what only this uses is connected
+    await writer.createDatabase({ name: "cut" });
+    await createTable("t");
+    await add("1");
+    const calls: (() => Promise<unknown>)[] = [
+      () => client.databaseNames(soon()),
+      () => client.partitionCount("cut", "t", soon()),
+      () => client.partitionNames("cut", "t", {}, soon()),
+      () => add("2"),
+      () => createTable("other"),
+      () => writer.dropTable("cut", "other"),
+      () => writer.dropDatabase("cut"),
+    ];
+    for (const call of calls) {
+      await Promise.all([1, 2, 3, 4].map(() => client.databaseNames(soon())));
+      expect((await rows(endConnections)).length).toBeGreaterThan(0);
+      await call();
+    }
+    writer.close();
+    client.close();
+  });
+
   it("goes on when its PostgreSQL was away", async () => {
     const client = new HiveClient(known());
     await client.databaseNames(soon());
@@ -230,6 +274,10 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     }
   }
 });
+
+/** And waits until they are gone. */
+const endConnections = `select pg_terminate_backend(pid, 10000) from pg_stat_activity
+  where datname = current_database() and pid <> pg_backend_pid()`;
 
 function soon(): AbortSignal {
   return AbortSignal.timeout(20_000);
