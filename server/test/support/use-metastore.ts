@@ -1,6 +1,7 @@
 import { Client, Pool } from "pg";
 import { afterAll, beforeAll } from "vitest";
 import type { Queryable } from "../../src/db/database.ts";
+import { queryableOf } from "../../src/db/queryable-of.ts";
 import { HiveClient, type HiveClientOptions } from "../../src/engines/hive-thrift/hive-client.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { SET_UP_MS } from "./connect-server.ts";
@@ -90,10 +91,7 @@ function open(metastore: TestMetastore): UsedMetastore {
   return {
     ...metastore,
     pool,
-    reader: {
-      query: async <Row extends object>(text: string, values: readonly unknown[] = []) =>
-        (await pool.query<Row>(text, [...values])).rows,
-    },
+    reader: queryableOf(pool),
     async connect() {
       const own = new Client({ ...connection, application_name: "adder" });
       own.on("error", () => undefined);

@@ -10,6 +10,7 @@ import { asBrought } from "../../../test/support/partitioned-tables.ts";
 import { runSql, useSpark } from "../../../test/support/spark.ts";
 import { NO_VALUES, VALUES } from "../../../test/support/values-of-types.ts";
 import type { Queryable } from "../../db/database.ts";
+import { queryableOf } from "../../db/queryable-of.ts";
 import { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
 import { Secret } from "../../lib/secret.ts";
 import { OwnTables } from "../tables/own-tables.ts";
@@ -25,12 +26,14 @@ describe.skipIf(sparkIsMissing)("partitions that were added behind Spark's back"
   const spark = useSpark();
   const schema = `p_${randomBytes(4).toString("hex")}`;
   let pool: Pool;
+  let reader: Queryable;
   let client: HiveClient;
 
   beforeAll(async () => {
     const { account, connection, accountId, dataDir } = spark;
     await runSql(account, `create schema ${schema}`);
     pool = new Pool({ ...connection, database: `${connection.database}_metastore_${accountId}`, max: 2 });
+    reader = queryableOf(pool);
     const metastore = metastoreOf(dataDir, accountId);
     const properties = readFileSync(join(metastore.folder, "input/metastore.properties"), "utf8");
     const secret = new Secret(/^headgate\.secret=(\S+)$/m.exec(properties)?.[1] ?? "");
@@ -43,10 +46,6 @@ describe.skipIf(sparkIsMissing)("partitions that were added behind Spark's back"
     await pool?.end();
   });
 
-  const reader: Queryable = {
-    query: async <Row extends object>(text: string, values: readonly unknown[] = []) =>
-      (await pool.query<Row>(text, [...values])).rows,
-  };
   const connect = async (): Promise<Client> => {
     const { connection, accountId } = spark;
     const own = new Client({ ...connection, database: `${connection.database}_metastore_${accountId}` });

@@ -1,5 +1,6 @@
 import type { Client } from "pg";
 import type { Queryable } from "../../db/database.ts";
+import { queryableOf } from "../../db/queryable-of.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
 import type { NamedPartition } from "./named-partitions.ts";
@@ -46,12 +47,8 @@ export class PartitionWriter {
 
   async #connected<T>(signal: AbortSignal, work: (tx: Queryable) => Promise<T>): Promise<T> {
     const client = (this.#client ??= await unlessAborted(signal, this.#connect(), (late) => void late.end()));
-    const tx: Queryable = {
-      query: async <Row extends object>(text: string, values: readonly unknown[] = []) =>
-        (await client.query<Row>(text, [...values])).rows,
-    };
     try {
-      return await unlessAborted(signal, work(tx));
+      return await unlessAborted(signal, work(queryableOf(client)));
     } catch (error) {
       await this.close(); // also one that is at work: PostgreSQL then undoes the transaction
       throw error;
