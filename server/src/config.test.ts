@@ -1,7 +1,8 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { exampleFile } from "./config/example-file.ts";
-import { describeDefault, settingList } from "./config/settings.ts";
+import { describeDefault } from "./config/setting.ts";
+import { settingList } from "./config/settings.ts";
 import { exposureWarning, isLoopback, readConfig, type Config, type Environment } from "./config.ts";
 import { Fault } from "./lib/fault.ts";
 

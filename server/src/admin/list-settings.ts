@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import type { Config } from "../config.ts";
-import { describeDefault, settings } from "../config/settings.ts";
+import { describeDefault } from "../config/setting.ts";
+import { settings } from "../config/settings.ts";
 import { Secret } from "../lib/secret.ts";
 import { jsonOption } from "./arguments.ts";
 import { printList, type Cli, type OutputOptions } from "./cli.ts";

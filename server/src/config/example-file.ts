@@ -1,4 +1,5 @@
-import { describeDefault, settingList, type DerivedSetting, type FixedSetting } from "./settings.ts";
+import { describeDefault, type DerivedSetting, type FixedSetting } from "./setting.ts";
+import { settingList } from "./settings.ts";
 
 const head = `# Settings of Headgate. Copy this file, take the # off what you change, and name the copy in HEADGATE_CONFIG.
 # KEY=value lines; a value may stand in quotes, an empty one counts as not set. The environment wins over the file.

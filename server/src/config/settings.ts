@@ -11,32 +11,8 @@ import {
   oneOf,
   path,
   sizeMiB,
-  type ParseValue,
 } from "./parse-value.ts";
-
-/**
- * Every setting of the product as data: the reader, the operator's listing, `headgate.env.example` and the docs are all
- * made from this table. `DATABASE_URL` keeps the name that hosting platforms give it.
- */
-export interface Setting<T> {
-  readonly name: string;
-  readonly description: string;
-  /** Completes "NAME must be …". */
-  readonly allowed: string;
-  readonly parse: ParseValue<T>;
-  /** A setting whose value is never shown, not even when it is wrong. */
-  readonly secret?: true;
-}
-
-/** The default is a text like any other and goes through `parse`: what is documented is what happens. */
-export interface FixedSetting<T> extends Setting<T> {
-  readonly default: string;
-}
-
-/** Without a value the reader derives one from other settings or leaves it out; `derived` tells how. */
-export interface DerivedSetting<T> extends Setting<T> {
-  readonly derived: string;
-}
+import { derived, fixed, type DerivedSetting, type FixedSetting } from "./setting.ts";
 
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -47,14 +23,10 @@ export const isolations = ["auto", "bubblewrap", "none"] as const;
 const aPath = "a path (a relative one counts from the repository; ~ is not expanded)";
 const networks = "a comma list of IP addresses or CIDR blocks without host bits, or none";
 
-function fixed<T>(setting: FixedSetting<T>): FixedSetting<T> {
-  return setting;
-}
-
-function derived<T>(setting: DerivedSetting<T>): DerivedSetting<T> {
-  return setting;
-}
-
+/**
+ * Every setting of the product as data: the reader, the operator's listing, `headgate.env.example` and the docs are all
+ * made from this table. `DATABASE_URL` keeps the name that hosting platforms give it.
+ */
 export const settings = {
   host: fixed({
     name: "HEADGATE_HOST",
@@ -308,8 +280,3 @@ export const settings = {
 
 /** The table as a list, for whoever only shows it. */
 export const settingList: readonly (FixedSetting<unknown> | DerivedSetting<unknown>)[] = Object.values(settings);
-
-/** The default as a person reads it. */
-export function describeDefault(setting: FixedSetting<unknown> | DerivedSetting<unknown>): string {
-  return "default" in setting ? setting.default : setting.derived;
-}
