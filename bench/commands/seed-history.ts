@@ -3,7 +3,7 @@ import type { BenchNode } from "./bench-node.ts";
 export const COMMON_TAG = "nightly";
 export const SPARSE_TAG = "rare";
 /** On so many commands, however many there are. */
-export const SPARSE_COUNT = 40;
+const SPARSE_COUNT = 40;
 const USERS = 10;
 const WINDOW = "interval '29 days'";
 

@@ -31,7 +31,7 @@ export interface Terminal {
 const barWidth = 30;
 
 /** A bar that redraws itself on a terminal; elsewhere a line at each step and each tenth of it. */
-export function progressBar(
+function progressBar(
   terminal: Terminal,
   say: (line: string) => void,
 ): {

@@ -46,7 +46,7 @@ export async function withSession<T>(
   }
 }
 
-export function hasCluster(dataDir: string): boolean {
+function hasCluster(dataDir: string): boolean {
   return existsSync(join(dataDir, "postgres", "data", "PG_VERSION"));
 }
 

@@ -1,7 +1,7 @@
 import type { Queryable, Tx } from "../db/database.ts";
 
 /** Statements of the command line alone; what the API does as well is asked of its slice. */
-export const OPERATOR = "operator (command line)";
+const OPERATOR = "operator (command line)";
 
 /** Nobody is logged in on a command line: whoever may read the data directory or DATABASE_URL is the operator. */
 export function sendAudit(tx: Tx, accountId: number, operation: string, object: string | null): void {

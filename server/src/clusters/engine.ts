@@ -12,7 +12,7 @@ export type ClusterEngine =
   | { readonly type: "kubernetes"; readonly apiServer: string; readonly image: string; readonly namespace: string }
   | { readonly type: "connect"; readonly url: string };
 
-export const ENGINE_TYPES = ["local", "standalone", "yarn", "kubernetes", "connect"] as const;
+const ENGINE_TYPES = ["local", "standalone", "yarn", "kubernetes", "connect"] as const;
 type EngineType = ClusterEngine["type"];
 
 const address = (description: string, example: string) =>

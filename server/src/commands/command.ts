@@ -59,7 +59,7 @@ export const Command = Type.Object(commandFields, { title: "Command" });
 export const CommandFields = commandFields;
 
 /** How `start_time` and `end_time` are written: HEADGATE_COMMAND_TIMES. */
-export const COMMAND_TIMES = ["iso", "epoch"] as const;
+const COMMAND_TIMES = ["iso", "epoch"] as const;
 export type CommandTimes = (typeof COMMAND_TIMES)[number];
 
 /** Why a command waits, for people; the queue knows best. */

@@ -14,11 +14,11 @@ import {
 } from "./parse-value.ts";
 import { derived, fixed, type DerivedSetting, type FixedSetting } from "./setting.ts";
 
-export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
 export const commandTimes = ["iso", "epoch"] as const;
-export const isolations = ["auto", "bubblewrap", "none"] as const;
+const isolations = ["auto", "bubblewrap", "none"] as const;
 
 const aPath = "a path (a relative one counts from the repository; ~ is not expanded)";
 const networks = "a comma list of IP addresses or CIDR blocks without host bits, or none";

@@ -46,7 +46,7 @@ const numbers = ["1.5", "-0.5", ".5", "5.", "1e3", "1E-2", "99.99", "99.994", "9
 const notOfType = ["abc", "2026-13-45", "99999999999"];
 
 /** Texts that may be values of a type, as people and engines spell them, and some that look as if they were. */
-export const SPELLINGS = {
+const SPELLINGS = {
   int: [...integers],
   date: [...dates],
   bigint: [...integers, "9223372036854775807", "-9223372036854775808", "9223372036854775808", "1.0"],

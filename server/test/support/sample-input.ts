@@ -7,7 +7,7 @@ export function sampleObject(schema: TObject | undefined): Record<string, unknow
   return isRecord(value) ? value : {};
 }
 
-export function sampleValue(schema: unknown): unknown {
+function sampleValue(schema: unknown): unknown {
   if (!isRecord(schema)) return null;
   const { examples, enum: values, type } = schema;
   if (Array.isArray(examples) && examples.length > 0) return examples[0];

@@ -6,8 +6,8 @@ import { measureRoles } from "./store.ts";
  * Every request reads the policies of its caller's roles, so an account that could pile them up without end would slow
  * the whole installation down. Asked after the change that may break it, in its transaction.
  */
-export const MAX_ROLES = 1000;
-export const MAX_POLICY_BYTES = 1024 * 1024;
+const MAX_ROLES = 1000;
+const MAX_POLICY_BYTES = 1024 * 1024;
 
 export async function checkRolesOfAccount(tx: Tx): Promise<void> {
   const { bytes, roles } = await measureRoles(tx);

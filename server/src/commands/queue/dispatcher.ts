@@ -47,7 +47,7 @@ export interface SharedMemory {
   evict(neededMiB: number): void;
 }
 
-export const NOTHING_PLANNED: ClaimPlan = { claims: [], shortOfMemory: [], missingMiB: 0 };
+const NOTHING_PLANNED: ClaimPlan = { claims: [], shortOfMemory: [], missingMiB: 0 };
 
 /** As of the last look. */
 export interface QueueSituation {

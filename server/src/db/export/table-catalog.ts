@@ -31,7 +31,7 @@ export async function listTables(client: Client): Promise<Table[]> {
 }
 
 /** Referred-to tables first; by name where nothing else decides, so that two exports of one schema look alike. */
-export function inLoadOrder<T extends { name: string; refersTo: readonly string[] }>(tables: readonly T[]): T[] {
+function inLoadOrder<T extends { name: string; refersTo: readonly string[] }>(tables: readonly T[]): T[] {
   const ordered: T[] = [];
   const left = new Map(tables.map((table) => [table.name, table]));
   while (left.size > 0) {

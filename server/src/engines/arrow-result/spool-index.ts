@@ -28,7 +28,7 @@ export interface SpoolRecord {
 export const RECORD_BYTES = 64;
 const POSITION_AT = 20;
 const OWN_CRC_AT = 60;
-export const LONGEST_POSITION = OWN_CRC_AT - POSITION_AT;
+const LONGEST_POSITION = OWN_CRC_AT - POSITION_AT;
 
 export function encodeRecord({ end, rows, crc, position }: SpoolRecord): Buffer {
   if (!/^[\x21-\x7e]*$/.test(position) || position.length > LONGEST_POSITION) {

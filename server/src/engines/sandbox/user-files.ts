@@ -25,7 +25,7 @@ export async function writeUserFiles(folder: string, user: SandboxUser): Promise
   }
 }
 
-export function renderUserFiles({ uid, gid, name, home }: SandboxUser): Record<(typeof userFiles)[number], string> {
+function renderUserFiles({ uid, gid, name, home }: SandboxUser): Record<(typeof userFiles)[number], string> {
   return {
     passwd: `${name}:x:${uid}:${gid}:${name}:${home}:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/bin/false\n`,
     group: `${name}:x:${gid}:\nnogroup:x:65534:\n`,

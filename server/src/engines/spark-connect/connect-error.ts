@@ -75,7 +75,7 @@ const kindOfCode: Partial<Record<status, ConnectErrorKind>> = {
   [status.CANCELLED]: "unavailable",
 };
 
-export function connectErrorOf(failure: GrpcFailure): ConnectError {
+function connectErrorOf(failure: GrpcFailure): ConnectError {
   const { code, message } = failure;
   const info = errorInfoOf(failure);
   if (info === undefined) return new ConnectError({ kind: kindOfCode[code] ?? "failed", message, code });

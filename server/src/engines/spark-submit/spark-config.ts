@@ -7,7 +7,7 @@ import { checkProperties, isProtected } from "./submit-rules.ts";
  */
 export type SparkConfig = Readonly<Record<string, string>>;
 
-export const SPARK_CONFIG_KEYS = 200;
+const SPARK_CONFIG_KEYS = 200;
 export const SPARK_CONFIG_VALUE_LENGTH = 8192;
 const KEY_LENGTH = 255;
 const TOTAL_BYTES = 64 * 1024;

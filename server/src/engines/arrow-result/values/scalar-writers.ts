@@ -53,7 +53,7 @@ export class IntegerWriter implements ValueWriter {
 }
 
 /** Doubles, floats and days: what is a number as it stands. */
-export class NumberWriter implements ValueWriter {
+class NumberWriter implements ValueWriter {
   readonly #write: (sink: ByteSink, value: number) => void;
   #values: ArrayLike<number> = [];
 
@@ -71,7 +71,7 @@ export class NumberWriter implements ValueWriter {
 }
 
 /** What has 64 bits and is written by its halves. */
-export class WideWriter implements ValueWriter {
+class WideWriter implements ValueWriter {
   readonly #write: (sink: ByteSink, low: number, high: number) => void;
   #words: Int32Array = new Int32Array(0);
 
