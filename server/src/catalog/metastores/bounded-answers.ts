@@ -9,19 +9,20 @@ export const LONGEST_ANSWER_MIB = 64;
  * tables of its metastore: the connection is given up with what arrives beyond the limit, and its statement fails. What
  * has arrived is counted before the driver gets it, whatever it is: rows, a single value, notices.
  */
-export function boundAnswers({ connection }: Pick<Client, "connection">, mostMiB = LONGEST_ANSWER_MIB): void {
+export function boundAnswers({ connection }: Pick<Client, "connection">): void {
   const { stream } = connection;
   let arrived = 0;
   connection.on("readyForQuery", () => (arrived = 0));
   stream.prependListener("data", (chunk: Buffer) => {
     arrived += chunk.length;
-    if (arrived > mostMiB * 1024 * 1024) stream.destroy(tooLong(mostMiB));
+    if (arrived > LONGEST_ANSWER_MIB * 1024 * 1024) stream.destroy(tooLong());
   });
 }
 
-function tooLong(mostMiB: number): Fault {
+function tooLong(): Fault {
   return new Fault(
     "invalid",
-    `The database of the account's metastore answers with more than ${mostMiB} MB, which is more than is read of it.`,
+    `The database of the account's metastore answers with more than ${LONGEST_ANSWER_MIB} MB, which is more than is read ` +
+      "of it.",
   );
 }
