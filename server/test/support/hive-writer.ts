@@ -1,4 +1,4 @@
-import { bool, required, string } from "../../src/engines/hive-thrift/codec/thrift-type.ts";
+import { bool, i32, required, string } from "../../src/engines/hive-thrift/codec/thrift-type.ts";
 import { ConnectionPool, type PoolOptions } from "../../src/engines/hive-thrift/connection-pool.ts";
 import { hiveFunction } from "../../src/engines/hive-thrift/hive-function.ts";
 import {
@@ -44,6 +44,13 @@ const dropTable = hiveFunction(
   "write",
 );
 
+const countPartitions = hiveFunction(
+  "get_num_partitions_by_filter",
+  { dbName: required(1, string), name: required(2, string), filter: required(3, string) },
+  i32,
+  { 1: "failed", 2: "no-such-object" },
+);
+
 export class HiveWriter {
   readonly #pool: ConnectionPool;
 
@@ -66,6 +73,11 @@ export class HiveWriter {
   /** By the call for one alone. */
   async addPartition(partition: HivePartition): Promise<void> {
     await this.#pool.call(addPartition, { partition }, soon());
+  }
+
+  /** Engines ask it; it takes a way of its own through the metastore. */
+  async partitionCount(dbName: string, name: string): Promise<number> {
+    return this.#pool.call(countPartitions, { dbName, name, filter: "" }, soon());
   }
 
   async dropTable(dbName: string, name: string): Promise<void> {

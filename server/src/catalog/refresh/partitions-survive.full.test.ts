@@ -80,7 +80,7 @@ describe.skipIf(sparkIsMissing)("partitions that are being added", () => {
     expect(await partitions.add(all, never)).toHaveLength(1000);
     await partitions.close();
     await metastore.startAgain();
-    expect(await client.partitionCount("default", table.name, never)).toBe(1000);
+    expect(await client.partitionNames("default", table.name, {}, never)).toHaveLength(1000);
     expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
   });
 
@@ -98,7 +98,7 @@ describe.skipIf(sparkIsMissing)("partitions that are being added", () => {
     await partitions.close();
     expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
     // The metastore's own connections have died, too.
-    expect(await client.partitionCount("default", table.name, never)).toBe(25_000);
+    expect(await client.partitionNames("default", table.name, {}, never)).toHaveLength(25_000);
   });
 
   it("are compared with what is there when PostgreSQL comes back", async () => {

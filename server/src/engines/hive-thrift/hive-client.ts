@@ -6,12 +6,10 @@
 import { ConnectionPool, type PoolOptions } from "./connection-pool.ts";
 import {
   addPartitions,
-  countPartitions,
   getAllDatabases,
   getAllTables,
   getDatabase,
   getPartitionNames,
-  getPartitions,
   getPartitionsByNames,
   getTable,
   getTables,
@@ -91,25 +89,8 @@ export class HiveClient {
     choice: PartitionChoice,
     signal: AbortSignal,
   ): Promise<readonly string[]> {
-    return chosen(
-      choice,
-      (name) => parsePartitionName(name)?.map(({ value }) => value) ?? [],
-      (values, limit) =>
-        this.#pool.call(getPartitionNames, { dbName, tableName, values, limit }, signal, choice.budgetBytes),
-    );
-  }
-
-  partitions(
-    dbName: string,
-    tableName: string,
-    choice: PartitionChoice,
-    signal: AbortSignal,
-  ): Promise<readonly HivePartition[]> {
-    return chosen(
-      choice,
-      ({ values }) => values,
-      (values, limit) =>
-        this.#pool.call(getPartitions, { dbName, tableName, values, limit }, signal, choice.budgetBytes),
+    return chosenNames(choice, (values, limit) =>
+      this.#pool.call(getPartitionNames, { dbName, tableName, values, limit }, signal, choice.budgetBytes),
     );
   }
 
@@ -123,10 +104,6 @@ export class HiveClient {
     return readAhead(names, partitionsAtOnce, this.#pool.maxConnections, (names) =>
       this.#pool.call(getPartitionsByNames, { dbName, tableName, names }, signal),
     );
-  }
-
-  partitionCount(dbName: string, tableName: string, signal: AbortSignal): Promise<number> {
-    return this.#pool.call(countPartitions, { dbName, tableName, filter: "" }, signal);
   }
 
   /**
@@ -158,13 +135,13 @@ export class HiveClient {
  * character, so what it gives is checked again; where others have taken the place of those that are asked for, all are
  * asked for.
  */
-async function chosen<T>(
+async function chosenNames(
   { values = [""], limit }: PartitionChoice,
-  valuesOf: (each: T) => readonly string[],
-  ask: (values: readonly string[], limit: number) => Promise<readonly T[]>,
-): Promise<readonly T[]> {
+  ask: (values: readonly string[], limit: number) => Promise<readonly string[]>,
+): Promise<readonly string[]> {
   if (limit !== undefined && (limit < 1 || limit > longestLimit)) throw new RangeError(`a limit of ${limit}`);
-  const isAsked = (each: T): boolean => values.every((value, place) => value === "" || value === valuesOf(each)[place]);
+  const isAsked = (name: string): boolean =>
+    values.every((value, place) => value === "" || value === parsePartitionName(name)?.[place]?.value);
   const found = await ask(values, limit ?? -1);
   const right = found.filter(isAsked);
   if (limit === undefined || right.length === found.length || found.length < limit) return right;

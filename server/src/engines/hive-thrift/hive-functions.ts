@@ -1,4 +1,4 @@
-import { i16, i32, list, optional, required, string, struct } from "./codec/thrift-type.ts";
+import { i16, list, optional, required, string, struct } from "./codec/thrift-type.ts";
 import { hiveFunction } from "./hive-function.ts";
 import { addPartitionsRequest, database, partition, table, tableRequest, tablesRequest } from "./hive-structs.ts";
 
@@ -7,7 +7,6 @@ import { addPartitionsRequest, database, partition, table, tableRequest, tablesR
  * `get_table` nor `get_table_objects_by_name`, and numbers the exceptions of `get_partition_names` otherwise.
  */
 const ofTable = { dbName: required(1, string), tableName: required(2, string) };
-const someOfTable = { ...ofTable, values: required(3, list(string)), limit: required(4, i16) };
 const readsTable = { 1: "failed", 2: "no-such-object" } as const;
 
 /** The first words of every connection. */
@@ -45,9 +44,12 @@ export const getTables = hiveFunction(
   { 1: "failed", 2: "invalid-operation", 3: "no-such-object" },
 );
 
-export const getPartitionNames = hiveFunction("get_partition_names_ps", someOfTable, list(string), readsTable);
-
-export const getPartitions = hiveFunction("get_partitions_ps", someOfTable, list(partition), readsTable);
+export const getPartitionNames = hiveFunction(
+  "get_partition_names_ps",
+  { ...ofTable, values: required(3, list(string)), limit: required(4, i16) },
+  list(string),
+  readsTable,
+);
 
 /** Those that are not there are left out. */
 export const getPartitionsByNames = hiveFunction(
@@ -55,13 +57,6 @@ export const getPartitionsByNames = hiveFunction(
   { ...ofTable, names: required(3, list(string)) },
   list(partition),
   { ...readsTable, 3: "invalid-object" },
-);
-
-export const countPartitions = hiveFunction(
-  "get_num_partitions_by_filter",
-  { ...ofTable, filter: required(3, string) },
-  i32,
-  readsTable,
 );
 
 export const addPartitions = hiveFunction(
