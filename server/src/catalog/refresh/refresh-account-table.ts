@@ -3,28 +3,14 @@ import type { AccountStorage } from "../account-storage.ts";
 import type { AccountTables } from "../tables/account-tables.ts";
 import { metastoreFailure } from "../tables/metastore-failure.ts";
 import { openRefreshed } from "./refreshed-table.ts";
-import { refreshTable, type RefreshJournal, type RefreshReport } from "./refresh-table.ts";
+import type { RefreshContext, RefreshRequest } from "./refresh-context.ts";
+import { refreshTable } from "./refresh-table.ts";
 import type { OpenTablePartitions } from "./table-partitions.ts";
 
 export interface AccountRefreshOptions {
   readonly accountTables: Pick<AccountTables, "of">;
   readonly storage: AccountStorage;
   readonly openTablePartitions: OpenTablePartitions;
-}
-
-export interface RefreshRequest {
-  readonly accountId: number;
-  readonly schema: string;
-  readonly table: string;
-  /** Only what has not changed for so long counts; null: everything does. */
-  readonly stableMinutes: number | null;
-}
-
-/** What whoever runs a refresh brings along. */
-export interface RefreshContext {
-  readonly journal: RefreshJournal;
-  readonly report: RefreshReport;
-  readonly signal: AbortSignal;
 }
 
 /** Gives a table of an account the partitions that its folders say there are. Needs neither Spark nor Java. */

@@ -2,52 +2,16 @@ import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import { parsePartitionName } from "../../engines/hive-thrift/partition-name.ts";
 import { nameOf, whyUnkept } from "./named-partitions.ts";
 import { listingFailure, partitionColumns, whyUnread, withoutKeys, type RefreshedTable } from "./refreshed-table.ts";
+import type { RefreshContext, RefreshedPartition, RefreshRequest } from "./refresh-context.ts";
 import { RefreshTally } from "./refresh-tally.ts";
 import { settledFolders } from "./settled-folders.ts";
 import type { TablePartitions } from "./table-partitions.ts";
 import { walkPartitions, type PartitionFolder } from "./walk-partitions.ts";
 
-/** A partition as people are told of it. */
-export interface RefreshedPartition {
-  /** `day=2026-01-31/city=a%3Ab` */
-  readonly name: string;
-  readonly location: string;
-}
-
-/**
- * What a refresh has added, kept by whoever runs it, so that another one that goes on behind a crash knows: partitions are
- * noted before they are added and settled afterwards.
- */
-export interface RefreshJournal {
-  /** Noted before a crash and not settled. */
-  readonly unsure: readonly NotedPartitions[];
-  /** They are about to be added. Outlives a crash once it has settled. */
-  note(partitions: readonly RefreshedPartition[]): Promise<NotedPartitions>;
-}
-
-export interface NotedPartitions {
-  readonly partitions: readonly RefreshedPartition[];
-  /** Only these of them have been added. */
-  settle(added: readonly RefreshedPartition[]): Promise<void>;
-}
-
-export interface RefreshReport {
-  say(lines: readonly string[]): Promise<void>;
-  /** What it has come to: said however long the log is already. */
-  conclude(line: string): Promise<void>;
-  /** Percent. */
-  progress(percent: number): void;
-}
-
-export interface TableRefreshOptions {
+export interface TableRefreshOptions extends RefreshContext, Pick<RefreshRequest, "stableMinutes"> {
   readonly table: RefreshedTable;
   readonly store: ObjectStore;
   readonly partitions: TablePartitions;
-  readonly journal: RefreshJournal;
-  readonly report: RefreshReport;
-  /** Only what has not changed for so long counts; null: everything does. */
-  readonly stableMinutes: number | null;
-  readonly signal: AbortSignal;
 }
 
 /** At so many folders progress stands at one half: how many there are is known only in the end. */

@@ -1,7 +1,8 @@
 /**
  * Gives a table the partitions that its folders say there are: the catalog's work, which `app` hands in. Slices do not
  * import each other, so the two sides of it are declared apart: here by who runs a refresh and keeps its journal, in
- * `catalog/refresh/` by who does the work and says what each part means. They must fit where `app` brings them together.
+ * `catalog/refresh/refresh-context.ts` by who does the work and says what each part means. They must fit where `app`
+ * brings them together.
  */
 export type RefreshTable = (request: RefreshRequest, context: RefreshContext) => Promise<void>;
 
