@@ -30,13 +30,13 @@ export function serveSpark(options: SparkServerOptions): OnDemand {
   return serveOnDemand("spark", (folder) => start(options, folder));
 }
 
-/** An account of its own, whose warm server every test file shares. */
 export const SPARK_SETTINGS = {
   TEST_SPARK: "1",
   HEADGATE_TIMEOUT_CHECK_SECONDS: "1",
   HEADGATE_ALLOWED_NETWORKS: "127.0.0.0/8",
 };
 
+/** An account of its own, whose warm server every test file shares. */
 async function start(
   { connection, template, cacheDir }: SparkServerOptions,
   folder: string,
