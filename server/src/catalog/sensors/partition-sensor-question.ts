@@ -2,6 +2,7 @@ import type { TableColumn } from "../../engines/hive-tables/table-columns.ts";
 import { Fault, invalid } from "../../lib/fault.ts";
 import type { PartitionCombination, PartitionQuestion } from "../tables/partition-question.ts";
 import { givenValues } from "./given-values.ts";
+import type { WaitedQuestion } from "./sensor-waits.ts";
 import { exampleOf, spellings, type GivenValue } from "./value-spellings.ts";
 
 export interface GivenColumn {
@@ -23,12 +24,8 @@ interface AskedValue {
 
 const MOST_COMBINATIONS = 1000;
 
-export interface PartitionSensorQuestion extends PartitionQuestion {
-  /** The same for the same question, however it is put. */
-  readonly key: string;
-  /** How many combinations are asked. */
-  readonly size: number;
-}
+/** Its key is the same however it is put, its size how many combinations are asked. */
+export interface PartitionSensorQuestion extends PartitionQuestion, WaitedQuestion {}
 
 /** What a partition sensor is asked, judged as far as it can be without the table. Pure. */
 export function partitionSensorQuestion(
