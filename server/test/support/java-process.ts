@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ConnectServer } from "../../src/engines/connect-server/connect-server.ts";
 import { Metastore } from "../../src/engines/hive-metastore/metastore.ts";
@@ -19,6 +19,14 @@ export async function javaBelow(first: number | null): Promise<number> {
 /** The one process of an account's metastore. */
 export function metastoreOf(dataDir: string, accountId: number): Metastore {
   return new Metastore(only(join(dataDir, "accounts", String(accountId), "metastore"), /^process-/));
+}
+
+/** Where the account's metastore listens, and what it wants to be shown. */
+export async function metastoreEntry(dataDir: string, accountId: number): Promise<{ port: number; secret: string }> {
+  const metastore = metastoreOf(dataDir, accountId);
+  const properties = readFileSync(join(metastore.folder, "input/metastore.properties"), "utf8");
+  const [, secret = ""] = /^headgate\.secret=(\S+)$/m.exec(properties) ?? [];
+  return { port: (await metastore.port()) ?? 0, secret };
 }
 
 /** The one warm server of an account. */

@@ -1,10 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { sparkIsMissing } from "../../../test/support/connect-server.ts";
 import { AccountClient } from "../../../test/support/given.ts";
-import { metastoreOf } from "../../../test/support/java-process.ts";
+import { metastoreEntry, metastoreOf } from "../../../test/support/java-process.ts";
 import { foundSparkAccount } from "../../../test/support/spark-server.ts";
 import { runSql, useSpark } from "../../../test/support/spark.ts";
 import { isGreeted } from "../../engines/hive-metastore/greeting.ts";
@@ -44,33 +42,25 @@ spark.range(3).write.saveAsTable("${name}_back")`,
       const email = `${name}@example.test`;
       const { accountId, token } = await foundSparkAccount(spark.connection, email);
       const other = new AccountClient(spark.url, token, accountId, email);
-      const [ours, folder] = [await portOf(spark.accountId), metastoreOf(spark.dataDir, spark.accountId).folder];
+      const ours = await metastoreEntry(spark.dataDir, spark.accountId);
+      const { folder } = metastoreOf(spark.dataDir, spark.accountId);
       const report = JSON.parse(
-        await runProgram(other, intruder, { user_program_arguments: `${name} ${ours} ${folder}` }),
+        await runProgram(other, intruder, { user_program_arguments: `${name} ${ours.port} ${folder}` }),
       );
       expect(report).toEqual({ tables: [], isThere: false, count: 1, answers: ["", "", ""], files: [] });
       expect(await rows(spark.account, `select n from ${name}`)).toBe("7\r\n");
 
-      const theirs = await portOf(accountId);
-      const greets = (port: number, owner: number): Promise<boolean> =>
-        isGreeted(port, secretOf(owner), AbortSignal.timeout(10_000));
-      expect(theirs).not.toBe(ours);
-      expect(await greets(theirs, spark.accountId)).toBe(false);
-      expect(await greets(ours, accountId)).toBe(false);
-      expect(await greets(theirs, accountId)).toBe(true);
-      expect(await greets(ours, spark.accountId)).toBe(true);
+      const theirs = await metastoreEntry(spark.dataDir, accountId);
+      const greets = (port: number, secret: string): Promise<boolean> =>
+        isGreeted(port, secret, AbortSignal.timeout(10_000));
+      expect(theirs.port).not.toBe(ours.port);
+      expect(await greets(theirs.port, ours.secret)).toBe(false);
+      expect(await greets(ours.port, theirs.secret)).toBe(false);
+      expect(await greets(theirs.port, theirs.secret)).toBe(true);
+      expect(await greets(ours.port, ours.secret)).toBe(true);
     },
     DRIVER_MS,
   );
-
-  const portOf = async (accountId: number): Promise<number> =>
-    (await metastoreOf(spark.dataDir, accountId).port()) ?? 0;
-
-  function secretOf(accountId: number): string {
-    const { folder } = metastoreOf(spark.dataDir, accountId);
-    const properties = readFileSync(join(folder, "input/metastore.properties"), "utf8");
-    return /^headgate\.secret=(\S+)$/m.exec(properties)?.[1] ?? "";
-  }
 });
 
 /** With a table of the same name in its own account; prints what it got of the other's. */

@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client, Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
-import { metastoreOf } from "../../../test/support/java-process.ts";
+import { metastoreEntry } from "../../../test/support/java-process.ts";
 import { addedRows, metastoreFlaws, metastoreRows, NO_FLAWS } from "../../../test/support/metastore-rows.ts";
 import { asBrought } from "../../../test/support/partitioned-tables.ts";
 import { runSql, useSpark } from "../../../test/support/spark.ts";
@@ -34,11 +33,9 @@ describe.skipIf(sparkIsMissing)("partitions that were added behind Spark's back"
     await runSql(account, `create schema ${schema}`);
     pool = new Pool({ ...connection, database: `${connection.database}_metastore_${accountId}`, max: 2 });
     reader = queryableOf(pool);
-    const metastore = metastoreOf(dataDir, accountId);
-    const properties = readFileSync(join(metastore.folder, "input/metastore.properties"), "utf8");
-    const secret = new Secret(/^headgate\.secret=(\S+)$/m.exec(properties)?.[1] ?? "");
-    const port = (await metastore.port()) ?? 0;
-    client = new HiveClient({ host: "127.0.0.1", port, user: "us", secret, checkAddress: () => null });
+    const { port, secret } = await metastoreEntry(dataDir, accountId);
+    const known = { user: "us", secret: new Secret(secret) };
+    client = new HiveClient({ host: "127.0.0.1", port, ...known, checkAddress: () => null });
   }, SET_UP_MS);
 
   afterAll(async () => {

@@ -1,11 +1,11 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { findSparkHome, SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
 import { AccountClient } from "../../../test/support/given.ts";
-import { javaBelow, metastoreOf } from "../../../test/support/java-process.ts";
+import { javaBelow, metastoreEntry, metastoreOf } from "../../../test/support/java-process.ts";
 import { metastoreFlaws, NO_FLAWS } from "../../../test/support/metastore-rows.ts";
 import { startNode, type NodeProcess } from "../../../test/support/node-process.ts";
 import { openToAll, type OpenMetastore } from "../../../test/support/open-metastore.ts";
@@ -97,13 +97,9 @@ describe.skipIf(sparkIsMissing)("a refresh whose metastore is killed", () => {
     await runSql(account, `create table ${table} (one int, n int) using csv partitioned by (n) location '${place}'`);
   }
 
-  const metastore = () => metastoreOf(dataDir, account.accountId);
-
   /** As if it were another's: without its secret. */
   async function brought(): Promise<OpenMetastore> {
-    const properties = readFileSync(join(metastore().folder, "input/metastore.properties"), "utf8");
-    const secret = /^headgate\.secret=(\S+)$/m.exec(properties)?.[1] ?? "";
-    const relay = await openToAll({ port: (await metastore().port()) ?? 0, secret });
+    const relay = await openToAll(await metastoreEntry(dataDir, account.accountId));
     await useMetastore(relay.uri);
     return relay;
   }
@@ -113,7 +109,7 @@ describe.skipIf(sparkIsMissing)("a refresh whose metastore is killed", () => {
   }
 
   async function killMetastore(): Promise<void> {
-    const pid = await javaBelow(await metastore().pid());
+    const pid = await javaBelow(await metastoreOf(dataDir, account.accountId).pid());
     process.kill(pid, "SIGKILL");
     await vi.waitFor(async () => expect(await findProcess(pid)).toBeUndefined());
   }
