@@ -1,4 +1,4 @@
-import { isIP } from "node:net";
+import { isIP, type Socket } from "node:net";
 import { Agent, buildConnector } from "undici";
 import { guardedLookup, type CheckAddress } from "../../lib/guarded-lookup.ts";
 import { ObjectStoreError } from "./object-store-error.ts";
@@ -22,9 +22,8 @@ export interface GuardedAgent {
  * very connection, so a name that changes between check and use gains nothing; one refused address refuses the name.
  */
 export function guardedAgent(checkAddress: CheckAddress, limits: AgentLimits): GuardedAgent {
-  const pending = new PendingConnections();
   const lookup = guardedLookup(checkAddress, refusedAddress);
-  const connectTo = buildConnector({ timeout: limits.connectTimeoutMs, lookup, allowH2: false });
+  const pending = new PendingConnections(buildConnector({ timeout: limits.connectTimeoutMs, lookup, allowH2: false }));
   const dispatcher = new Agent({
     allowH2: false, // one slow body shall not hold up the others of its connection
     connections: limits.maxConnections,
@@ -34,7 +33,7 @@ export function guardedAgent(checkAddress: CheckAddress, limits: AgentLimits): G
       // A literal address is connected to without any lookup.
       const host = options.hostname.replace(/^\[(.*)\]$/, "$1");
       const refusal = isIP(host) === 0 ? null : checkAddress(host);
-      if (refusal === null) connectTo(options, pending.add(callback));
+      if (refusal === null) pending.make(options, callback);
       else callback(refusedAddress(refusal), null);
     },
   });
@@ -52,22 +51,39 @@ export function guardedAgent(checkAddress: CheckAddress, limits: AgentLimits): G
  * for them, up to their whole timeout: a store that takes the connection and says nothing to TLS would hold it up.
  */
 class PendingConnections {
+  readonly #connectTo: buildConnector.connector;
   readonly #ends = new Set<() => void>();
+  #areGivenUp = false;
 
-  /** To be called in place of the given one. */
-  add(callback: buildConnector.Callback): buildConnector.Callback {
+  constructor(connectTo: buildConnector.connector) {
+    this.#connectTo = connectTo;
+  }
+
+  make(options: buildConnector.Options, callback: buildConnector.Callback): void {
+    // Each end of one lets undici try the next for a request that waited, though that is called off, too.
+    if (this.#areGivenUp) {
+      callback(closed(), null);
+      return;
+    }
     const settle: buildConnector.Callback = (...result) => {
       if (this.#ends.delete(end)) callback(...result);
-      else result[1]?.destroy(); // nobody wants it any more
     };
-    const end = (): void => settle(new Error("the object store is closed"), null);
+    const end = (): void => {
+      settle(closed(), null);
+      socket.destroy();
+    };
     this.#ends.add(end);
-    return settle;
+    const socket = this.#connectTo(options, settle) as unknown as Socket; // undici does not tell that it returns it
   }
 
   giveUp(): void {
+    this.#areGivenUp = true;
     for (const end of this.#ends) end();
   }
+}
+
+function closed(): Error {
+  return new Error("the object store is closed");
 }
 
 export function refusedAddress(refusal: string): ObjectStoreError {

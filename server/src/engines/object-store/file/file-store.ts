@@ -173,7 +173,7 @@ async function* readFolder(
   try {
     for (const entry of await readdir(folder.path, { withFileTypes: true }).catch(rethrow(place))) {
       const kind = kindOf(entry);
-      if (kind === undefined || unfinishedName.test(entry.name)) continue;
+      if (kind === undefined || (kind === "file" && unfinishedName.test(entry.name))) continue;
       const modifiedAt = withTimes ? await modificationOf(folder.entry(entry.name)).catch(rethrow(place)) : null;
       yield { kind, name: entry.name, uri: uriOf(`${base}/${entry.name}`), modifiedAt };
     }

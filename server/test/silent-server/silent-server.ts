@@ -1,0 +1,33 @@
+import { once } from "node:events";
+import { createServer, type Socket } from "node:net";
+import { onTestFinished } from "vitest";
+
+export interface SilentServer {
+  readonly port: number;
+  /** Connections that it has at the moment. */
+  readonly open: () => number;
+  /** Connections that it ever had. */
+  readonly accepted: () => number;
+}
+
+/** For one test: takes every connection, and never says a word. */
+export async function startSilentServer(): Promise<SilentServer> {
+  const open = new Set<Socket>();
+  let accepted = 0;
+  const server = createServer((socket) => {
+    accepted += 1;
+    open.add(socket);
+    socket.on("error", () => undefined);
+    socket.on("close", () => open.delete(socket));
+    socket.resume(); // to see the end of it
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    for (const socket of open) socket.destroy();
+    server.close();
+  });
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  return { port, open: () => open.size, accepted: () => accepted };
+}
