@@ -14,8 +14,8 @@ const UNAVAILABLE_ERRNO = new Set([
 const UNAVAILABLE_TEXT =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable|cannot use a pool after/i;
 
-// A shutdown, a crash, or somebody who ends it; what the socket says; what the driver says of a connection that is over.
-const LOST = new Set(["57P01", "57P02", "08003", "08006", "ECONNRESET", "EPIPE"]);
+// A shutdown, a crash, somebody or a time that ends it; what the socket says; what the driver says of one that is over.
+const LOST = new Set(["57P01", "57P02", "57P05", "08003", "08006", "ECONNRESET", "EPIPE"]);
 const LOST_TEXT = /connection terminated unexpectedly|not queryable/i;
 
 // Deadlock, serialisation, and a row that went away between a look at it and a reference to it: of two crossing

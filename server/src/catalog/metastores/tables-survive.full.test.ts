@@ -113,6 +113,7 @@ describe.skipIf(sparkIsMissing)("a table is there for the next command", () => {
         await run(sql);
       }
     } finally {
+      await metastore.query("alter role current_user reset default_transaction_isolation");
       await metastore.end();
     }
     expect(await metastorePid()).toBe(pid);

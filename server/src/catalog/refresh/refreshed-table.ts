@@ -90,7 +90,7 @@ function refused(message: string, cause?: unknown): Fault {
   return new Fault("invalid", message, { cause });
 }
 
-const SPARK_READS = /parquet|orc/i;
+const SPARK_READS = /parquet|\borc/i;
 
 /**
  * Why a partition would spoil each query of its table. Hadoop takes a colon in the name of a folder for the end of a

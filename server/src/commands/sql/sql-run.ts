@@ -203,9 +203,11 @@ export class SqlRun implements LiveRun {
     });
     const write = (now: ScriptState): Promise<void> => this.#stateFile.write(now, { survivesMachine: server.isRemote });
     let current = found ?? state(0);
-    if (found === undefined) await write(current);
-    // An empty log would look as if it were not kept.
-    if (statements.length === 0) await this.#log.say("there is no statement in it");
+    if (found === undefined) {
+      // An empty log would look as if it were not kept.
+      if (statements.length === 0) await this.#log.say("there is no statement in it");
+      await write(current);
+    }
     for (const [index, statement] of statements.entries()) {
       if (index < current.statement) continue;
       const { operationId } = current;
