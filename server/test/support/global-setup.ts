@@ -11,6 +11,7 @@ import { migrate } from "../../src/db/migrate.ts";
 import { findSparkHome, sparkIsMissing } from "./connect-server.ts";
 import { repositoryDir } from "./repository-dir.ts";
 import { serveSpark } from "./spark-server.ts";
+import { needsSpark } from "./test-order.ts";
 import { serveSeaweedFs } from "../seaweedfs/seaweedfs-server.ts";
 
 /** One real PostgreSQL for the whole run, and a migrated template that every test file clones its own database from. */
@@ -54,7 +55,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
   // Where it is not set up yet that takes minutes; files that need it wait for it, and are told when it cannot be done.
   const end = new AbortController();
-  const settingUp = sparkIsMissing ? undefined : findSparkHome(cacheDir, end.signal).catch(() => undefined);
+  const isNeeded = !sparkIsMissing && project.vitest.state.getPaths().some(needsSpark);
+  const settingUp = isNeeded ? findSparkHome(cacheDir, end.signal).catch(() => undefined) : undefined;
   const spark = serveSpark({ connection, template: TEMPLATE, cacheDir });
   project.provide("sparkSocket", spark.socket);
 

@@ -9,7 +9,7 @@ export class SparkInTheMiddle extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const byProject = Map.groupBy(await super.sort(files), ({ project }) => project);
     return [...byProject.values()].flatMap((sorted) => {
-      const needing = sorted.filter(needsSpark);
+      const needing = sorted.filter(({ moduleId }) => needsSpark(moduleId));
       const others = sorted.filter((file) => !needing.includes(file));
       const half = Math.ceil(others.length / 2);
       return [...others.slice(0, half), ...needing, ...others.slice(half)];
@@ -17,7 +17,7 @@ export class SparkInTheMiddle extends BaseSequencer {
   }
 }
 
-/** Each of them has to say what becomes of it without. */
-function needsSpark({ moduleId }: TestSpecification): boolean {
-  return readFileSync(moduleId, "utf8").includes("sparkIsMissing");
+/** Each file that does has to say what becomes of it without. */
+export function needsSpark(path: string): boolean {
+  return readFileSync(path, "utf8").includes("sparkIsMissing");
 }
