@@ -63,6 +63,7 @@ test("nothing set gives the documented defaults", () => {
     isolation: "auto",
     passphrase: null,
     logLevel: "info",
+    warnings: [],
   } satisfies Config);
 });
 
@@ -163,16 +164,32 @@ describe("values", () => {
   });
 
   test("all wrong settings are reported together, one a line", () => {
-    expect(problems({ HEADGATE_PORT: "abc", HEADGATE_LOG_LEVEL: "loud", HEADGATE_POTR: "1" })).toEqual([
-      "HEADGATE_POTR is not a setting; did you mean HEADGATE_PORT?",
+    expect(problems({ HEADGATE_PORT: "abc", HEADGATE_LOG_LEVEL: "loud" })).toEqual([
       'HEADGATE_PORT must be an integer from 0 to 65535, not "abc"',
       'HEADGATE_LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, not "loud"',
     ]);
   });
 
-  test("an unknown name that resembles none gets no suggestion; names of other programs are not ours", () => {
-    expect(problems({ HEADGATE_QQQQQQQQQQQQQQQQQQ: "1" })).toEqual(["HEADGATE_QQQQQQQQQQQQQQQQQQ is not a setting"]);
-    expect(problems({ PGHOST: "x", HEADGATER: "1" })).toEqual([]);
+  test("an unknown variable is warned of with the nearest name, and stops nothing", () => {
+    const { warnings, port } = read({ HEADGATE_POTR: "1", HEADGATE_PORT: "99" });
+    expect(warnings).toEqual([
+      "the variable HEADGATE_POTR is not a setting and has no effect; did you mean HEADGATE_PORT?",
+    ]);
+    expect(port).toBe(99);
+  });
+
+  test("an unknown variable that resembles no setting gets no suggestion", () => {
+    expect(read({ HEADGATE_QQQQQQQQQQQQQQQQQQ: "1" }).warnings).toEqual([
+      "the variable HEADGATE_QQQQQQQQQQQQQQQQQQ is not a setting and has no effect",
+    ]);
+  });
+
+  test("variables of other programs are not ours", () => {
+    expect(read({ PGHOST: "x", HEADGATER: "1", HEADGATE_CONFIG: "" }).warnings).toEqual([]);
+  });
+
+  test("no terminal obeys the name of an unknown variable", () => {
+    expect(read({ "HEADGATE_\u001b[2J\n": "1" }).warnings.join()).toContain("HEADGATE_\\u001b[2J\\u000a ");
   });
 });
 

@@ -6,6 +6,7 @@ import type { FixedSetting, Setting } from "./config/setting.ts";
 import { settingList, settings, type LogLevel } from "./config/settings.ts";
 import { Fault } from "./lib/fault.ts";
 import type { Feature } from "./lib/features.ts";
+import { oneLine } from "./lib/one-line.ts";
 import type { Secret } from "./lib/secret.ts";
 
 /**
@@ -60,6 +61,8 @@ export interface Config {
   /** Of exports; null: asked for. */
   readonly passphrase: Secret | null;
   readonly logLevel: LogLevel;
+  /** Whatever about the environment deserves a word but does not stop the start. */
+  readonly warnings: readonly string[];
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -75,7 +78,8 @@ const burstSeconds = 5;
 
 export function readConfig(env: Environment, options: ReadConfigOptions): Config {
   const problems: string[] = [];
-  const given = collect(env, options, problems);
+  const warnings: string[] = [];
+  const given = collect(env, options, problems, warnings);
 
   const optional = <T>(setting: Setting<T>): T | null => {
     const text = given.get(setting.name);
@@ -133,35 +137,50 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
     isolation: value(settings.isolation),
     passphrase: optional(settings.passphrase),
     logLevel: value(settings.logLevel),
+    warnings: Object.freeze(warnings),
   };
   if (problems.length > 0) throw new Fault("invalid", problems.join("\n"));
   return Object.freeze(config);
 }
 
-/** The texts that count, by name: the environment over the file, empty ones left out. */
-function collect(env: Environment, options: ReadConfigOptions, problems: string[]): ReadonlyMap<string, string> {
+/**
+ * The texts that count, by name: the environment over the file, empty ones left out. An unknown name in the file is a
+ * mistake. In the environment it may belong to a client or to a later version, so it is only warned of.
+ */
+function collect(
+  env: Environment,
+  options: ReadConfigOptions,
+  problems: string[],
+  warnings: string[],
+): ReadonlyMap<string, string> {
   const known = settingList.map((setting) => setting.name);
   const given = new Map<string, string>();
-  const add = (name: string, text: string, from: string): void => {
-    if (known.includes(name)) {
-      if (text.trim() !== "") given.set(name, text.trim());
-      return;
-    }
-    const nearest = nearestName(name, known);
-    problems.push(`${name}${from} is not a setting${nearest === null ? "" : `; did you mean ${nearest}?`}`);
+  const add = (name: string, text: string): void => {
+    if (text.trim() !== "") given.set(name, text.trim());
   };
 
   const path = configFileOf(env, options.repositoryDir);
   if (path !== null) {
     const { values, problems: wrongLines } = parseConfigFile(readText(path, options.readFile, problems));
     problems.push(...wrongLines.map((problem) => `${path}: ${problem}`));
-    for (const [name, text] of values) add(name, text, ` in ${path}`);
+    for (const [name, text] of values) {
+      if (known.includes(name)) add(name, text);
+      else problems.push(`${name} in ${path} is not a setting${suggestion(name, known)}`);
+    }
   }
-  for (const [name, text] of Object.entries(env)) {
-    const ours = name.startsWith("HEADGATE_") || known.includes(name);
-    if (ours && name !== "HEADGATE_CONFIG" && text !== undefined) add(name, text, "");
+  for (const [name, text = ""] of Object.entries(env)) {
+    if (known.includes(name)) add(name, text);
+    else if (name.startsWith("HEADGATE_") && name !== "HEADGATE_CONFIG") {
+      const shown = oneLine(name); // an environment may hold any characters
+      warnings.push(`the variable ${shown} is not a setting and has no effect${suggestion(name, known)}`);
+    }
   }
   return given;
+}
+
+function suggestion(name: string, known: readonly string[]): string {
+  const nearest = nearestName(name, known);
+  return nearest === null ? "" : `; did you mean ${nearest}?`;
 }
 
 function configFileOf(env: Environment, repositoryDir: string): string | null {

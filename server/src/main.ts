@@ -29,10 +29,10 @@ async function main([command, ...rest]: readonly string[]): Promise<void> {
     }
     case "setup": {
       const { setUpAll } = await import("./set-up.ts");
-      return setUpAll(await loadConfig(), say, process.stdout);
+      return setUpAll(await loadConfigAndWarn(), say, process.stdout);
     }
     case "migrate":
-      return runMigrations(await loadConfig());
+      return runMigrations(await loadConfigAndWarn());
     case "openapi": {
       const { openApiText } = await import("./openapi-document.ts");
       process.stdout.write(openApiText());
@@ -58,9 +58,17 @@ async function loadConfig(): Promise<Config> {
   return readConfig(process.env, { repositoryDir, isRoot, readFile: (path) => readFileSync(path, "utf8") });
 }
 
+/** For commands that have no log. */
+async function loadConfigAndWarn(): Promise<Config> {
+  const config = await loadConfig();
+  for (const warning of config.warnings) process.stderr.write(`Warning: ${warning}\n`);
+  return config;
+}
+
 async function runServer(config: Config): Promise<void> {
   const [{ start }, { createLog }] = await Promise.all([import("./start.ts"), import("./lib/log.ts")]);
   const log = createLog(config.logLevel);
+  for (const warning of config.warnings) log.warn(warning);
   const signals = stopSignals(log);
   try {
     const headgate = await start(config, log, say, signals);

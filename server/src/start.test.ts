@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer, connect, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -83,5 +83,23 @@ describe("a first start that cannot listen", () => {
     headgate = await startHeadgate(dataDir.path);
     await operatorClient(headgate, dataDir.path).get("/account");
     expect(headgate.stdout()).not.toContain(token);
+  });
+});
+
+describe("an unknown HEADGATE_ variable", () => {
+  test("is a warning in the log with the nearest name, and the server starts", async () => {
+    headgate = await startHeadgate(dataDir.path, { HEADGATE_LOG_LEVL: "debug" });
+    const warning =
+      "the variable HEADGATE_LOG_LEVL is not a setting and has no effect; did you mean HEADGATE_LOG_LEVEL?";
+    await vi.waitFor(() => expect(headgate?.stderr()).toContain(`"level":40`), { timeout: 5_000 });
+    expect(headgate.stderr()).toContain(warning);
+  });
+
+  test("is still an error in the settings file", async () => {
+    const file = join(dataDir.path, "settings");
+    writeFileSync(file, "HEADGATE_LOG_LEVL=debug\n");
+    await expect(startHeadgate(dataDir.path, { HEADGATE_CONFIG: file })).rejects.toThrow(
+      `HEADGATE_LOG_LEVL in ${file} is not a setting; did you mean HEADGATE_LOG_LEVEL?`,
+    );
   });
 });

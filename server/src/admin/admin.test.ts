@@ -67,6 +67,13 @@ describe("the command line", () => {
     expect(existsSync(join(given.dataDir, "nothing-here"))).toBe(false);
   });
 
+  test("warns of an unknown variable with the nearest name", async () => {
+    const misspelt = { HEADGATE_DATA_DIR: join(given.dataDir, "nothing-here"), HEADGATE_DATADIR: given.dataDir };
+    expect(await adminCli(misspelt).refused("accounts")).toMatch(
+      /^Warning: the variable HEADGATE_DATADIR is not a setting and has no effect; did you mean HEADGATE_DATA_DIR\?\n/,
+    );
+  });
+
   test("works only on a database of its own version", async () => {
     const { system } = given.app.services.db;
     await system.query("insert into schema_migration (number, name) values (9999, 'from_the_future')");

@@ -35,10 +35,15 @@ const COMMANDS: Readonly<Record<string, () => Promise<(cli: Cli) => Command>>> =
 };
 
 export async function runAdmin(args: readonly string[], loadConfig: () => Promise<Config>): Promise<void> {
+  const note = (line: string): void => void process.stderr.write(`${line}\n`);
   const cli: Cli = {
-    loadConfig,
+    async loadConfig() {
+      const config = await loadConfig();
+      for (const warning of config.warnings) note(`Warning: ${warning}`);
+      return config;
+    },
     out: (text) => void process.stdout.write(text),
-    note: (line) => void process.stderr.write(`${line}\n`),
+    note,
   };
   const program = new Command("npm run admin --")
     .description("Operator commands of Headgate. Settings come from the environment and the file of HEADGATE_CONFIG.")
