@@ -1,23 +1,37 @@
+import { ObjectStoreError } from "../engines/object-store/object-store-error.ts";
+import { parseObjectUri } from "../engines/object-store/object-uri.ts";
 import { invalid } from "../lib/fault.ts";
 import { hostRefusal } from "../lib/network-policy.ts";
 
 /** The addresses an account may name; literal hosts are judged here, names again whenever they are resolved. */
-const S3_LOCATION = /^s3[an]?:\/\/[A-Za-z0-9][A-Za-z0-9._-]{1,254}(\/\P{Cc}*)?$/u;
+const LOCATION = /^(s3[an]?|hdfs):\/\/\P{Cc}*$/u;
 const HDFS_LOCATION = /^hdfs:\/\/([^/\s?#]*)\/[^\p{Cc}?#]*$/u;
 const METASTORE = /^thrift:\/\/([^/\s?#,]+)\/?$/;
+const LOCATION_FORM = "must be a location such as s3://bucket/prefix (s3, s3a, s3n) or hdfs://host:port/path";
 
 /** `defloc`: an S3 location is reached by the account's keys, an HDFS one by its host, which may be left out. */
 export function checkLocation(location: string, allowedNetworks: readonly string[]): string {
-  if (S3_LOCATION.test(location)) return location;
-  const authority = HDFS_LOCATION.exec(location)?.[1];
-  if (authority === undefined) {
-    throw invalid("defloc", "must be a location such as s3://bucket/prefix (s3, s3a, s3n) or hdfs://host:port/path");
+  if (!LOCATION.test(location)) throw invalid("defloc", LOCATION_FORM);
+  if (location.startsWith("hdfs:")) {
+    const authority = HDFS_LOCATION.exec(location)?.[1];
+    if (authority === undefined) throw invalid("defloc", LOCATION_FORM);
+    if (authority !== "") checkHost("defloc", authority, allowedNetworks);
   }
-  if (authority !== "") checkHost("defloc", authority, allowedNetworks);
+  checkObjectUri("defloc", location);
   return location;
 }
 
-/** `storage_endpoint`, `hdfs_http_address`; given back without a trailing slash, so that a path can be put behind it. */
+/** By the rules of the stores themselves: a location that they refuse later would lose results. */
+function checkObjectUri(field: string, location: string): void {
+  try {
+    parseObjectUri(location);
+  } catch (error) {
+    if (error instanceof ObjectStoreError) throw invalid(field, error.message.replace(/^the URI /, ""));
+    throw error;
+  }
+}
+
+/** `storage_endpoint`, `hdfs_http_address`; given back without a trailing slash, so that a path can be put after it. */
 export function checkHttpAddress(field: string, text: string, allowedNetworks: readonly string[]): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || !isPlain(url)) {

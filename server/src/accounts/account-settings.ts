@@ -1,6 +1,5 @@
-import type { Caller } from "../access/caller.ts";
-import { requireFeature } from "../access/require-feature.ts";
 import { invalid } from "../lib/fault.ts";
+import type { Feature } from "../lib/features.ts";
 import { checkHttpAddress, checkLocation, checkMetastoreUri } from "./account-address.ts";
 import { MIN_IDLE_SECONDS, type AccountInput, type RefreshEngine } from "./account-fields.ts";
 
@@ -36,7 +35,8 @@ export const DEFAULT_SETTINGS: AccountSettings = {
 };
 
 export interface SettingRules {
-  caller: Pick<Caller, "accountId" | "features">;
+  /** Refuses a field whose feature the account does not have. */
+  requireFeature: (feature: Feature, field: string) => void;
   allowedNetworks: readonly string[];
 }
 
@@ -86,12 +86,12 @@ function merged(input: AccountInput, current: AccountSettings, { allowedNetworks
 }
 
 /** The last word counts: hours given without seconds put the hours in force again. */
-function newTimeouts(input: AccountInput, current: AccountSettings, { caller }: SettingRules) {
+function newTimeouts(input: AccountInput, current: AccountSettings, { requireFeature }: SettingRules) {
   const { idle_cluster_timeout: hours, idle_cluster_timeout_in_secs: seconds } = input;
   if (seconds !== undefined) {
     if (seconds < MIN_IDLE_SECONDS)
       throw invalid("idle_cluster_timeout_in_secs", `must be at least ${MIN_IDLE_SECONDS}`);
-    requireFeature(caller, "aggressive_downscaling", "idle_cluster_timeout_in_secs");
+    requireFeature("aggressive_downscaling", "idle_cluster_timeout_in_secs");
   }
   return {
     idleClusterTimeoutHours: hours ?? current.idleClusterTimeoutHours,

@@ -4,6 +4,8 @@ import { useServer } from "../../test/support/given.ts";
 import { AWS_REGIONS } from "./account-fields.ts";
 
 const given = useServer();
+/** Where every new account has the feature that seconds of idle time need. */
+const quick = useServer({ settings: { HEADGATE_FEATURES: "aggressive_downscaling" } });
 
 const V2 = "/api/v2/accounts";
 
@@ -97,7 +99,7 @@ describe("POST account: defaults and limits", () => {
   });
 
   test("every parameter is kept, scalars in any spelling, null as absent and unknown keys ignored", async () => {
-    const creator = await given.account({ features: ["aggressive_downscaling"] });
+    const creator = await quick.account();
     const { authentication_token: token } = await creator.post("/account", {
       account: {
         name: 42,
@@ -119,7 +121,7 @@ describe("POST account: defaults and limits", () => {
         colour: "blue",
       },
     });
-    expect(await new Client(given.base, token).get(V2)).toMatchObject({
+    expect(await new Client(quick.base, token).get(V2)).toMatchObject({
       name: "42",
       CacheQuotaSizeInGB: 9007199254740991,
       storage_location: "s3://example-bucket/prefix",
@@ -138,7 +140,8 @@ describe("POST account: defaults and limits", () => {
   });
 
   test.each([
-    "s3://b0/p",
+    "s3://b0c/p",
+    `s3://${"b".repeat(63)}/p`,
     "s3a://bucket",
     "s3n://bucket.name/a b/c",
     "hdfs:///logs",
@@ -176,7 +179,14 @@ describe("POST account: defaults and limits", () => {
     [{ defloc: "bucket/prefix" }, /defloc must be a location/],
     [{ defloc: "gs://bucket/prefix" }, /defloc must be a location/],
     [{ defloc: "file:///etc" }, /defloc must be a location/],
-    [{ defloc: "s3://" }, /defloc must be a location/],
+    [{ defloc: "s3://" }, /^defloc must name a bucket of 3 to 63 characters/],
+    [{ defloc: "s3://b/p" }, /^defloc must name a bucket of 3 to 63 characters/],
+    [{ defloc: "s3a://b0" }, /^defloc must name a bucket of 3 to 63 characters/],
+    [{ defloc: `s3://${"b".repeat(64)}/p` }, /^defloc must name a bucket of 3 to 63 characters/],
+    [{ defloc: "s3://bucket-/p" }, /^defloc must name a bucket that begins and ends with/],
+    [{ defloc: "s3://key:secret@bucket/p" }, /^defloc must name a bucket of letters, digits/],
+    [{ defloc: `s3://bucket/${"\u00fc".repeat(600)}` }, /^defloc must have a key of at most 1024 bytes/],
+    [{ defloc: "hdfs://[::1]:8020/x" }, /^defloc must name a host and port/],
     [{ defloc: "s3://bucket/a\nb" }, /defloc must be a location/],
     [{ defloc: "hdfs://user:pw@host/x" }, /defloc must name a host/],
     [{ defloc: "hdfs://169.254.169.254/x" }, /defloc must not be a link-local/],
@@ -205,16 +215,24 @@ describe("POST account: defaults and limits", () => {
     await creator.post("/account", { account: "x" }).refused(422, /^account must be an object/);
   });
 
-  test("seconds need the feature of the caller's account, and the refusal tells how to turn it on", async () => {
-    const creator = await given.account();
+  test("seconds of idle time need the feature in the new account, whatever the caller's has", async () => {
+    const creator = await given.account({ features: ["aggressive_downscaling"] });
+    const before = await accountCount();
     await creator
       .post(V2, { account: { name: "Quick", idle_cluster_timeout_in_secs: 7200 } })
       .refused(
         422,
-        new RegExp(
-          `^idle_cluster_timeout_in_secs needs the feature aggressive_downscaling.*npm run admin -- feature-set ${creator.accountId} aggressive_downscaling on$`,
-        ),
+        /^idle_cluster_timeout_in_secs needs the feature aggressive_downscaling, which new accounts do not/,
       );
+    expect(await accountCount()).toBe(before);
+  });
+
+  test("seconds of idle time are taken where new accounts have the feature, whatever the caller's has", async () => {
+    const creator = await quick.account();
+    const { authentication_token: token } = await creator.post(V2, {
+      account: { name: "Quick", idle_cluster_timeout_in_secs: 7200 },
+    });
+    expect(await new Client(quick.base, token).get(V2)).toMatchObject({ idle_cluster_timeout_in_secs: 7200 });
   });
 
   test("loopback endpoints are taken where the server itself listens on loopback only", async () => {

@@ -2,6 +2,7 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { Id } from "../http/schema.ts";
 import { invalid } from "../lib/fault.ts";
+import type { Feature } from "../lib/features.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import { AccountFields, AccountName } from "./account-fields.ts";
 import type { AccountServices } from "./account-services.ts";
@@ -44,7 +45,10 @@ export const createAccount = operation({
       throw invalid("role_arn", "cannot be set through the API: an operator sets it for an account that exists");
     }
     const name = checkAccountName(account.name);
-    const settings = newSettings(account, { caller, allowedNetworks });
+    const settings = newSettings(account, {
+      requireFeature: (feature, field) => requireFeatureOfNewAccounts(defaultFeatures, feature, field),
+      allowedNetworks,
+    });
     const credentials = givenCredentials(account);
     const isSubAccount = account.sub_account_creation ?? false;
 
@@ -77,6 +81,17 @@ export const createAccount = operation({
     }, "system");
   },
 });
+
+/** The new account's features count, which are the deployment's: the caller's say nothing about it. */
+function requireFeatureOfNewAccounts(defaultFeatures: readonly Feature[], feature: Feature, field: string): void {
+  if (defaultFeatures.includes(feature)) return;
+  throw invalid(
+    field,
+    `needs the feature ${feature}, which new accounts do not have. Create the account without it, ` +
+      "have an operator turn the feature on (npm run admin -- feature-set), and then edit the account; " +
+      "HEADGATE_FEATURES turns it on in every new account.",
+  );
+}
 
 function hasKeyPair(given: GivenCredentials): boolean {
   return (

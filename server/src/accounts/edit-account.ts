@@ -1,5 +1,6 @@
 import { Type, type Static } from "typebox";
 import { operation } from "../access/operation.ts";
+import { requireFeature } from "../access/require-feature.ts";
 import { invalid } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import { AccountFields, AccountName, EditOnlyFields } from "./account-fields.ts";
@@ -28,7 +29,10 @@ export const editAccount = operation({
 
   async handle({ body, caller, change }, { keys, accountSettings }: { keys: KeyRing } & AccountServices) {
     const input = body.account ?? body;
-    const rules = { caller, allowedNetworks: accountSettings.allowedNetworks };
+    const rules: SettingRules = {
+      requireFeature: (feature, field) => requireFeature(caller, feature, field),
+      allowedNetworks: accountSettings.allowedNetworks,
+    };
     return change(async (tx, audit) => {
       const current = await lockAccount(tx);
       const row = await updateAccount(tx, edited(current, input, keys, rules));

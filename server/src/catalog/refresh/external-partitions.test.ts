@@ -28,7 +28,7 @@ const TABLE: Pick<CatalogTable, "schema" | "name" | "partitionKeys"> = {
 };
 // Nothing else of it is looked at.
 const partitionsIn = (client: HiveClient) => new ExternalPartitions(client, TABLE as CatalogTable);
-const found = (value: string) => ({ values: [value], location: `s3a://b/t/n=${value}` });
+const found = (value: string) => ({ values: [value], location: `s3a://bucket/t/n=${value}` });
 const soon = (): AbortSignal => AbortSignal.timeout(30_000);
 
 test("a brought metastore is asked once for the names that it knows", async () => {

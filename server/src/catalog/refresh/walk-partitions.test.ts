@@ -65,23 +65,26 @@ describe("the folders of a table", () => {
     ]);
   });
 
-  test.each(["s3a://b/", "s3a://b", "hdfs://h/", "file:/"])("are found at the root of %s", async (location) => {
-    const asked: string[] = [];
-    const rooted: ObjectStore = {
-      ...store,
-      async *folder(uri) {
-        asked.push(uri);
-        const name = asked.length === 1 ? "day=2026-11-15" : "n=1";
-        yield { kind: "folder", name, uri: `${uri}/${name}`, modifiedAt: null };
-      },
-    };
-    const { signal } = new AbortController();
-    const options = { signal, withTimes: false, batch: 2500, odd: () => undefined };
-    const found = await Array.fromAsync(walkPartitions(rooted, { location, columns }, options));
-    const root = location.replace(/\/$/, "");
-    expect(asked.at(-1)).toBe(`${root}/day=2026-11-15`);
-    expect(found.flat().map((folder) => folder.location)).toEqual([`${root}/day=2026-11-15/n=1`]);
-  });
+  test.each(["s3a://bucket/", "s3a://bucket", "hdfs://h/", "file:/"])(
+    "are found at the root of %s",
+    async (location) => {
+      const asked: string[] = [];
+      const rooted: ObjectStore = {
+        ...store,
+        async *folder(uri) {
+          asked.push(uri);
+          const name = asked.length === 1 ? "day=2026-11-15" : "n=1";
+          yield { kind: "folder", name, uri: `${uri}/${name}`, modifiedAt: null };
+        },
+      };
+      const { signal } = new AbortController();
+      const options = { signal, withTimes: false, batch: 2500, odd: () => undefined };
+      const found = await Array.fromAsync(walkPartitions(rooted, { location, columns }, options));
+      const root = location.replace(/\/$/, "");
+      expect(asked.at(-1)).toBe(`${root}/day=2026-11-15`);
+      expect(found.flat().map((folder) => folder.location)).toEqual([`${root}/day=2026-11-15/n=1`]);
+    },
+  );
 
   test("are none where there is no such place", async () => {
     expect(await walk()).toEqual({ found: [], odd: [] });

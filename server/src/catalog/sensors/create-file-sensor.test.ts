@@ -17,8 +17,8 @@ describe("a list of files", () => {
     [{}],
     [{ files: null }],
     [{ files: [] }],
-    [{ files: "s3://b/f" }],
-    [{ files: { "0": "s3://b/f" } }],
+    [{ files: "s3://bucket/f" }],
+    [{ files: { "0": "s3://bucket/f" } }],
     [{ files: 7 }],
   ])("%j is none", async (body) => {
     const account = await given.account();
@@ -35,9 +35,9 @@ describe("a list of files", () => {
     [["f"], /^files\[0\] cannot be looked for: the URI must begin with/],
     [["https://example.test/f"], /^files\[0\] cannot be looked for: the URI must begin with/],
     [["s3://"], /^files\[0\] cannot be looked for: the URI must name a bucket/],
-    [["s3://b/\u0000"], /^files\[0\] cannot be looked for/],
+    [["s3://bucket/\u0000"], /^files\[0\] cannot be looked for/],
     [[`s3://bucket/${"x".repeat(9000)}`], /^files\[0\] must have at most 8192 characters/],
-    [Array.from({ length: 1001 }, () => "s3://b/f"), /^files must have at most 1000 entries/],
+    [Array.from({ length: 1001 }, () => "s3://bucket/f"), /^files must have at most 1000 entries/],
     [["s3://bucket/f"], /^files\[0\] cannot be looked for: the account has no storage keys/],
     [["hdfs://host/f"], /^files\[0\] on hdfs needs the account's hdfs_http_address, which is not set/],
     [["file:/etc/passwd"], /^files\[0\] cannot be looked for: the URI must lie below file:\/\/\/.*\/storage$/],

@@ -46,6 +46,23 @@ describe("parseObjectUri", () => {
     expect(refusal.message).not.toContain("secret");
   });
 
+  test.each([
+    ["s3://b/key", "the URI must name a bucket of 3 to 63 characters"],
+    ["s3a://ab/key", "the URI must name a bucket of 3 to 63 characters"],
+    [`s3n://${"b".repeat(64)}/key`, "the URI must name a bucket of 3 to 63 characters"],
+    ["s3://buck et/key", "the URI must name a bucket of letters, digits, '.', '_' and '-'"],
+    ["s3://-bucket/key", "the URI must name a bucket that begins and ends with a letter or a digit"],
+    ["s3://bucket./key", "the URI must name a bucket that begins and ends with a letter or a digit"],
+    ["s3://buc..ket/key", "the URI must name a bucket without two dots in a row"],
+    ["s3://192.168.5.4/key", "the URI must name a bucket that is no IP address"],
+  ])("of %s it says what is wrong with the bucket", (text, message) => {
+    expect(refusalOf(text).message).toBe(message);
+  });
+
+  test("a bucket may have 3 or 63 characters", () => {
+    for (const bucket of ["b0c", "b".repeat(63)]) expect(parseObjectUri(`s3://${bucket}/key`).bucket).toBe(bucket);
+  });
+
   test("what is formatted is read as the same", () => {
     for (const text of ["s3://bucket/a//b", "s3://bucket/", "file:///data/x", "hdfs://host:1/x"]) {
       expect(formatObjectUri(parseObjectUri(text))).toBe(text);

@@ -1,3 +1,4 @@
+import { bucketNameRule } from "./bucket-name.ts";
 import { ObjectStoreError } from "./object-store-error.ts";
 
 export type ObjectScheme = "s3" | "file" | "hdfs";
@@ -22,7 +23,6 @@ const schemes: ReadonlyMap<string, ObjectScheme> = new Map([
   ["hdfs", "hdfs"],
   ["file", "file"],
 ]);
-const bucketName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/;
 const hdfsAuthority = /^([A-Za-z0-9]([A-Za-z0-9._-]{0,252})?(:[0-9]{1,5})?)?$/;
 const longestKeyBytes = { s3: 1024, hdfs: 8000, file: 4095 } satisfies Record<ObjectScheme, number>;
 
@@ -48,7 +48,7 @@ export function formatObjectUri({ scheme, bucket, key }: ObjectUri): string {
 function split(rest: string, scheme: ObjectScheme): { authority: string; path: string } {
   if (!rest.startsWith("//")) {
     if (scheme === "file" && rest.startsWith("/")) return { authority: "", path: rest };
-    throw badUri(`must have // behind ${scheme}:`);
+    throw badUri(`must have // after ${scheme}:`);
   }
   const slash = rest.indexOf("/", 2);
   return slash === -1
@@ -57,9 +57,10 @@ function split(rest: string, scheme: ObjectScheme): { authority: string; path: s
 }
 
 function checkBucket({ scheme, bucket }: ObjectUri): void {
-  if (scheme === "s3" && !bucketName.test(bucket)) throw badUri("must name a bucket of letters, digits, '.', '_', '-'");
-  if (scheme === "hdfs" && !hdfsAuthority.test(bucket)) throw badUri("must name a host and port behind hdfs://");
-  if (scheme === "file" && bucket !== "") throw badUri("must name no host behind file://");
+  const bucketRule = scheme === "s3" ? bucketNameRule(bucket) : undefined;
+  if (bucketRule !== undefined) throw badUri(bucketRule);
+  if (scheme === "hdfs" && !hdfsAuthority.test(bucket)) throw badUri("must name a host and port after hdfs://");
+  if (scheme === "file" && bucket !== "") throw badUri("must name no host after file://");
 }
 
 function checkKey({ scheme, key }: ObjectUri): void {

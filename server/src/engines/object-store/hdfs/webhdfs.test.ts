@@ -211,7 +211,7 @@ describe("a body on its way", () => {
   });
 });
 
-test.each(["hdfs:///", "hdfs:///a/", "hdfs:///a/../b", "hdfs:///..", "hdfs:///.put-0123456789abcdef", "s3://b/k"])(
+test.each(["hdfs:///", "hdfs:///a/", "hdfs:///a/../b", "hdfs:///..", "hdfs:///.put-0123456789abcdef", "s3://bucket/k"])(
   "%s names no file",
   async (uri) => {
     await expect(storeAt("http://127.0.0.1:1").stat(uri)).rejects.toMatchObject({ kind: "bad-uri" });

@@ -106,11 +106,11 @@ describe("an answer in time", () => {
     const { port, store } = await oddServer(object);
     await store.close();
     await closers.pop()?.();
-    await expect(storeAt(`http://127.0.0.1:${port}`).stat("s3://b/k")).rejects.toMatchObject({
+    await expect(storeAt(`http://127.0.0.1:${port}`).stat("s3://bucket/k")).rejects.toMatchObject({
       kind: "unreachable",
       code: "ECONNREFUSED",
     });
-    await expect(storeAt("http://no-such-name.invalid", { retries: 0 }).stat("s3://b/k")).rejects.toMatchObject({
+    await expect(storeAt("http://no-such-name.invalid", { retries: 0 }).stat("s3://bucket/k")).rejects.toMatchObject({
       kind: "unreachable",
     });
   });
@@ -140,7 +140,7 @@ describe("an address", () => {
       return "must not be";
     };
     for (const host of ["[::1]", "0x7f.1"]) {
-      await expect(storeAt(`http://${host}:9`, { checkAddress }).get("s3://b/k")).rejects.toMatchObject({
+      await expect(storeAt(`http://${host}:9`, { checkAddress }).get("s3://bucket/k")).rejects.toMatchObject({
         kind: "refused-address",
       });
     }
