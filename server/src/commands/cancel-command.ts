@@ -28,22 +28,34 @@ export const cancelCommand = operation({
   find: async ({ params, reader }) => (await findCommand(reader, params.command_id)) ?? Promise.reject(notFound()),
 
   async handle({ found, change }, { commandView, commandEvents }: WithCommandView & WithCommandEvents) {
-    const reply = (row: CommandRow, status: CommandRow["status"] | undefined): Static<typeof CancelledCommand> => ({
+    const reply = (row: CommandRow, cancelled: Cancelled): Static<typeof CancelledCommand> => ({
       ...commandObject(row, commandView),
-      kill_succeeded: status !== undefined,
-      result: RESULTS[status ?? row.status] ?? `the command has ended already: ${row.status}`,
+      kill_succeeded: cancelled !== undefined,
+      result: describeCancel(row, cancelled),
     });
     if (found.endTime !== null) return reply(found, undefined);
     const answer = await change(async (tx, audit) => {
       audit.object = `command/${found.id}`;
-      const status = await cancel(tx, found.id);
-      return reply((await findCommand(tx, found.id)) ?? found, status);
+      const cancelled = await cancel(tx, found.id);
+      return reply((await findCommand(tx, found.id)) ?? found, cancelled);
     });
     commandEvents.cancelled(found.id);
     return answer;
   },
 });
 
-const RESULTS: Partial<Record<CommandRow["status"], string>> = {
-  cancelling: "the command is being cancelled",
-};
+/** What this request has changed the status to; undefined: the command ended before. */
+type Cancelled = Awaited<ReturnType<typeof cancel>>;
+
+function describeCancel({ status, startTime }: CommandRow, cancelled: Cancelled): string {
+  switch (cancelled) {
+    case "cancelled":
+      return startTime === null
+        ? "the command was cancelled before it began"
+        : "the command was cancelled while it waited for its next attempt";
+    case "cancelling":
+      return "the command is being cancelled";
+    case undefined:
+      return `the command has ended already: ${status}`;
+  }
+}
