@@ -132,6 +132,7 @@ function storedCommand(userId: number): NewCommand {
     template: "generic",
     pool: null,
     appId: null,
+    lane: "program",
     timeoutSeconds: null,
     macros: null,
     resolvedMacros: null,

@@ -5,6 +5,7 @@ import { Command, commandObject, type WithCommandView } from "./command.ts";
 import type { WithCommandEvents } from "./command-events.ts";
 import { checkMayRunPrograms, type WithProgramIsolation } from "./program-isolation.ts";
 import { runsUsersCode } from "./queue/choose-executor.ts";
+import { laneOf } from "./queue/lane.ts";
 import { findCommand, hasLabel, insertRerun } from "./store/submission.ts";
 import { checkPlace } from "./submission/check-place.ts";
 import { unknownApp } from "./submission/spark.ts";
@@ -35,7 +36,7 @@ export const rerunCommand = operation({
     if (runsUsersCode(found)) await checkMayRunPrograms(services.isolation, caller.accountId, found.commandType);
     const reply = await change(async (tx, audit) => {
       const { id: commandId, label } = found;
-      const row = await insertRerun(tx, { commandId, label, userId: caller.userId, requestId });
+      const row = await insertRerun(tx, { commandId, label, userId: caller.userId, requestId, lane: laneOf(found) });
       if (row === undefined) {
         throw (await hasLabel(tx, label))
           ? unknownApp()

@@ -11,6 +11,7 @@ import { sealSecrets } from "./command-secrets.ts";
 import { fillMacros, namesMacro, resolvedMacrosOf, type MacroValues } from "./macros.ts";
 import { checkMayRunPrograms, type WithProgramIsolation } from "./program-isolation.ts";
 import { runsUsersCode } from "./queue/choose-executor.ts";
+import { laneOf } from "./queue/lane.ts";
 import { readScript, type AccountStorage } from "./read-script.ts";
 import { hasLabel, insertCommand, type NewCommand } from "./store/submission.ts";
 import { SubmissionBody, type SubmissionInput } from "./submission/body.ts";
@@ -94,6 +95,7 @@ async function newCommand(body: SubmissionInput, caller: Who, services: Submissi
     template: plan.template,
     pool: body.pool ?? null,
     appId: plan.appId,
+    lane: laneOf(plan),
     timeoutSeconds: body.timeout ?? null,
     macros: macros.length === 0 ? null : JSON.stringify(macros.map((macro) => ({ [macro.name]: macro.expression }))),
     resolvedMacros: resolvedMacrosOf(values),

@@ -173,7 +173,8 @@ create table command (
   memory_mib integer default 0 not null,
   result_bytes bigint,
   log_bytes bigint,
-  needs_cluster boolean default true not null
+  needs_cluster boolean default true not null,
+  lane text default 'other'::text not null
 );
 
 create table command_attempt (
@@ -429,7 +430,7 @@ CREATE INDEX command_history ON public.command USING btree (account_id, created_
 CREATE INDEX command_history_of_user ON public.command USING btree (account_id, user_id, created_at DESC, id DESC);
 CREATE INDEX command_of_app ON public.command USING btree (app_id) WHERE ((app_id IS NOT NULL) AND (end_time IS NULL));
 CREATE INDEX command_sealed ON public.command USING btree (id) WHERE (secrets IS NOT NULL);
-CREATE INDEX command_waiting ON public.command USING btree (cluster_id, due_at, id) WHERE ((status = 'waiting'::text) OR ((status = 'running'::text) AND (node_id IS NULL)));
+CREATE INDEX command_waiting ON public.command USING btree (cluster_id, lane, due_at, id) WHERE ((status = 'waiting'::text) OR ((status = 'running'::text) AND (node_id IS NULL)));
 
 CREATE INDEX command_publishing_due ON public.command_publishing USING btree (node_id, account_id, due_at);
 

@@ -55,6 +55,25 @@ test("a cluster's commands keep their order", () => {
   expect(claims.map(({ candidate }) => candidate.id)).toEqual(queue.map(({ id }) => id));
 });
 
+const refresh = { commandType: "HiveCommand", options: { engine: "native" } };
+const query = (appId: number | null) => ({ commandType: "SparkCommand", command: { language: "sql" }, appId });
+
+test("commands of different kinds are taken in the order they are due", () => {
+  const queue = [waiting(1), waiting(1, refresh), waiting(1, query(null)), waiting(1), waiting(1, query(7))];
+  const { claims } = planClaims(queue, caps, plenty, () => 1, now);
+  expect(claims.map(({ candidate }) => candidate.id)).toEqual(queue.map(({ id }) => id));
+});
+
+test("a command that is short of memory holds up its own kind on its cluster, and queries of its own app", () => {
+  const large = waiting(1);
+  const queue = [large, waiting(1), waiting(1, refresh), waiting(1, query(null)), waiting(1, query(7))];
+  const isLarge = ({ id, appId }: Candidate): boolean => id === large.id || appId === 7;
+  const memoryOf = (each: Candidate): number => (isLarge(each) ? 900 : 50);
+  const plan = planClaims(queue, caps, { budgetMiB: 1000, usedMiB: 200 }, memoryOf, now);
+  expect(plan.claims.map(({ candidate }) => candidate.id)).toEqual([queue[2]?.id, queue[3]?.id]);
+  expect(plan.shortOfMemory).toEqual([large.id, queue[4]?.id]);
+});
+
 test("what needs no memory runs on a node whose memory is taken, and more than that", () => {
   expect(accountsOf([waiting(1)], { budgetMiB: 1000, usedMiB: 1200 }, 0)).toEqual([1]);
   expect(accountsOf([waiting(1)], { budgetMiB: 1000, usedMiB: 1200 }, 1)).toEqual([]);
@@ -79,6 +98,27 @@ test("a command that has waited long is not passed by smaller ones", () => {
     now,
   );
   expect(plan.claims).toEqual([]);
+});
+
+test("a command that has waited long is passed by those that need no memory", () => {
+  const large = waiting(1, { dueAt: new Date(now.getTime() - 120_000) });
+  const free = [waiting(1, query(null)), waiting(2, query(null))];
+  const plan = planClaims(
+    [large, ...free, waiting(2)],
+    caps,
+    { budgetMiB: 1000, usedMiB: 200 },
+    (each) => (each.id === large.id ? 900 : free.includes(each) ? 0 : 50),
+    now,
+  );
+  expect(plan.claims.map(({ candidate }) => candidate.id)).toEqual(free.map(({ id }) => id));
+  expect(plan.shortOfMemory).toEqual([large.id]);
+});
+
+test("a thousand lanes are planned within a moment", () => {
+  const queue = Array.from({ length: 16_000 }, (_, each) => waiting(each % 40, query(each % 1000)));
+  const began = performance.now();
+  planClaims(queue, caps, { budgetMiB: 1000, usedMiB: 1000 }, () => 100, now);
+  expect(performance.now() - began).toBeLessThan(1000);
 });
 
 test("what is larger than the node runs alone", () => {

@@ -1,4 +1,5 @@
 import type { Candidate, Caps } from "../store/queue.ts";
+import { laneOf } from "./lane.ts";
 
 /** What a node could claim now, in the order in which it should try. Pure. */
 export interface ClaimPlan {
@@ -25,13 +26,13 @@ export interface SharedNeed {
   readonly sharedBy: string;
 }
 
-/** After so long nothing else is taken before it, so that small commands cannot keep a large one out for ever. */
+/** After so long nothing that needs memory is taken before it: small commands must not keep a large one out for ever. */
 const PATIENCE_MS = 60_000;
 
 /**
  * Fair between accounts: the next place goes to the account with the fewest running commands, then to the command that
- * is due longest. A cluster's commands keep their order. A command larger than the whole budget counts as the budget:
- * it runs alone.
+ * is due longest. Commands of a lane keep their order; one that has to wait for memory holds up its lane alone. A command
+ * larger than the whole budget counts as the budget: it runs alone.
  */
 export function planClaims(
   candidates: readonly Candidate[],
@@ -40,24 +41,24 @@ export function planClaims(
   memoryOf: (candidate: Candidate) => number | SharedNeed,
   now: Date,
 ): ClaimPlan {
-  const queues = [...Map.groupBy(candidates, ({ clusterId }) => clusterId).values()].map((queue) => [...queue]);
+  const lanes = new Set([...Map.groupBy(candidates, laneKey).values()].map((lane) => [...lane]));
   const accounts = new Map(candidates.map((each) => [each.accountId, each.accountRunning]));
   const clusters = new Map(candidates.map((each) => [each.clusterId, each.clusterRunning]));
   const claims: PlannedClaim[] = [];
   const shortOfMemory: number[] = [];
   const shared = new Set<string>();
-  let usedMiB = room.usedMiB;
+  let { usedMiB } = room;
   let missingMiB = 0;
+  let isMemoryKept = false;
 
   for (;;) {
-    const heads = queues.flatMap((queue) => queue.slice(0, 1));
-    const next = heads.toSorted((one, other) => compareHeads(one, other, accounts))[0];
-    if (next === undefined) return { claims, shortOfMemory, missingMiB };
-    const queue = queues.find(([head]) => head === next) ?? [];
+    const lane = firstLane(lanes, accounts);
+    const next = lane?.[0];
+    if (lane === undefined || next === undefined) return { claims, shortOfMemory, missingMiB };
     const ofAccount = accounts.get(next.accountId) ?? 0;
     const ofCluster = clusters.get(next.clusterId) ?? 0;
     if (ofAccount >= caps.perAccount || ofCluster >= (next.clusterCap ?? caps.perCluster)) {
-      queue.length = 0;
+      lanes.delete(lane);
       continue;
     }
     const need = memoryOf(next);
@@ -65,11 +66,12 @@ export function planClaims(
     const fullMiB = typeof need === "number" ? need : need.memoryMiB;
     const isThere = sharedBy !== undefined && shared.has(sharedBy);
     const memoryMiB = isThere ? 0 : Math.min(fullMiB, room.budgetMiB);
-    if (memoryMiB > 0 && usedMiB + memoryMiB > room.budgetMiB) {
+    if (memoryMiB > 0 && (isMemoryKept || usedMiB + memoryMiB > room.budgetMiB)) {
+      lanes.delete(lane);
+      if (isMemoryKept) continue;
       if (shortOfMemory.length === 0) missingMiB = usedMiB + memoryMiB - room.budgetMiB;
       shortOfMemory.push(next.id);
-      if (now.getTime() - next.dueAt.getTime() > PATIENCE_MS) return { claims, shortOfMemory, missingMiB };
-      queue.length = 0;
+      isMemoryKept = now.getTime() - next.dueAt.getTime() > PATIENCE_MS;
       continue;
     }
     claims.push({ candidate: next, memoryMiB });
@@ -77,8 +79,23 @@ export function planClaims(
     usedMiB += memoryMiB;
     accounts.set(next.accountId, ofAccount + 1);
     clusters.set(next.clusterId, ofCluster + 1);
-    queue.shift();
+    lane.shift();
+    if (lane.length === 0) lanes.delete(lane);
   }
+}
+
+function laneKey(candidate: Candidate): string {
+  return `${candidate.clusterId}/${laneOf(candidate)}`;
+}
+
+function firstLane(lanes: ReadonlySet<Candidate[]>, accounts: ReadonlyMap<number, number>): Candidate[] | undefined {
+  let first: { lane: Candidate[]; head: Candidate } | undefined;
+  for (const lane of lanes) {
+    const [head] = lane;
+    if (head === undefined) continue;
+    if (first === undefined || compareHeads(head, first.head, accounts) < 0) first = { lane, head };
+  }
+  return first?.lane;
 }
 
 function compareHeads(one: Candidate, other: Candidate, accounts: ReadonlyMap<number, number>): number {

@@ -72,7 +72,7 @@ const HEARTBEATS_PER_LEASE = 20;
 /** It also brings the state that an operator gave the node. */
 const HEARTBEAT_AT_LEAST_MS = 5000;
 const ABANDONED_EVERY_MS = 5000;
-const CANDIDATES_PER_CLUSTER = 16;
+const CANDIDATES_PER_LANE = 16;
 
 /**
  * The node's part of the queue. Every second, and at once when somebody pokes it, it looks at the rows: what it holds
@@ -182,7 +182,7 @@ export class Dispatcher {
       standbys?.keepWithin({ freeMiB: 0, spareMiB: 0 });
       return;
     }
-    const candidates = await listCandidates(db.system, CANDIDATES_PER_CLUSTER);
+    const candidates = await listCandidates(db.system, CANDIDATES_PER_LANE);
     const waitsForCluster = (each: Candidate): boolean => !each.isClusterUp && executorOf(each).needsNoCluster !== true;
     const clusterReasons = await this.#useClusters(candidates.filter(waitsForCluster));
     const ready = candidates.filter(

@@ -4,6 +4,7 @@ import type { NodeState } from "../store/nodes.ts";
 import type { Caps } from "../store/queue.ts";
 import type { QueueSituation } from "./dispatcher.ts";
 import type { CommandKind, Executor } from "./executor.ts";
+import { laneOf } from "./lane.ts";
 
 export interface WaitingFacts {
   readonly situation: () => QueueSituation;
@@ -34,14 +35,18 @@ export function waitingReasons({ situation, caps, clock, executorOf }: WaitingFa
     if (clusterReason !== undefined) return clusterReason;
     const inCluster = candidates.filter(({ clusterId }) => clusterId === row.clusterId);
     const [first] = inCluster;
-    if (first === undefined) return "it is about to start";
+    if (first === undefined || plan.claims.some(({ candidate }) => candidate.id === row.id)) {
+      return "it is about to start";
+    }
     const clusterCap = first.clusterCap ?? caps.perCluster;
     if (first.clusterRunning >= clusterCap) return `its cluster runs as many commands as it may (${clusterCap})`;
     if (first.accountRunning >= caps.perAccount) {
       return `the account runs as many commands as it may (${caps.perAccount})`;
     }
-    const shortOfMemory = new Set(plan.shortOfMemory);
-    if (inCluster.some(({ id }) => shortOfMemory.has(id))) return "the memory of the node is taken by other commands";
+    const lane = laneOf(row);
+    if (inCluster.some((each) => plan.shortOfMemory.includes(each.id) && laneOf(each) === lane)) {
+      return "the memory of the node is taken by other commands";
+    }
     return "others are before it";
   };
 }

@@ -84,17 +84,17 @@ async function fill(): Promise<void> {
   held = { id: first, fence: 1, nodeId: own };
 }
 
-async function insertCommands(count: number, status: string, nodeId: string | null): Promise<void> {
+async function insertCommands(count: number, status: string, nodeId: string | null, lane = "program"): Promise<void> {
   await client.query(
     `insert into command (account_id, user_id, label, cluster_id, command_type, command, template, request_id, status,
-       created_at, start_time, end_time, fence, attempt, node_id, handle)
+       created_at, start_time, end_time, fence, attempt, node_id, handle, lane)
      select c.account_id, m.user_id, 'default', c.id, 'SparkCommand', '{"language":"python"}', 'generic', 'r', $3,
        now() - n * interval '1 second', now() - n * interval '1 second',
        case when $3 = 'done' then now() - n * interval '1 second' end, 1, 1, $4,
-       case when $4::uuid is not null then '{"kind":"runner"}'::jsonb end
+       case when $4::uuid is not null then '{"kind":"runner"}'::jsonb end, $5
      from cluster c join membership m on m.account_id = c.account_id, generate_series(1, $2) n
      where c.account_id = $1`,
-    [accountId, count, status, nodeId],
+    [accountId, count, status, nodeId, lane],
   );
 }
 
@@ -150,6 +150,17 @@ test.each(Object.keys(statements))("%s reads no more than what waits and runs", 
   }
 });
 
+test("listCandidates reads no more of a deep queue than of a short one", async () => {
+  for (const lane of ["program", "refresh", "sql of app 7"]) await insertCommands(10_000, "waiting", null, lane);
+  await client.query("vacuum analyze command");
+  for (const mode of ["force_custom_plan", "force_generic_plan"]) {
+    const [plan] = await explain(mode, (tx) => listCandidates(tx, 16));
+    if (plan === undefined) throw new Error("no plan");
+    expect(plan["Actual Rows"], mode).toBe(3 * 16);
+    expect(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"], mode).toBeLessThan(3 * FEW_BUFFERS);
+  }
+});
+
 function fail(): never {
   throw new Error("no such statement");
 }
@@ -157,6 +168,7 @@ function fail(): never {
 interface PlanNode {
   readonly "Node Type": string;
   readonly "Relation Name"?: string;
+  readonly "Actual Rows": number;
   readonly "Shared Hit Blocks": number;
   readonly "Shared Read Blocks": number;
   readonly Plans?: readonly PlanNode[];

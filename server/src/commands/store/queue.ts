@@ -51,15 +51,21 @@ export interface Candidate extends RunnableCommand {
   readonly isClusterUp: boolean;
 }
 
-/** The first few due commands of each cluster that has any: clusters are found by hopping from one to the next. */
-export function listCandidates(db: Queryable, perCluster: number): Promise<Candidate[]> {
+/**
+ * The first few due commands of each lane of each cluster that has any. Lanes are found by hopping from one to the next,
+ * so the work grows with their number and not with that of the commands in them.
+ */
+export function listCandidates(db: Queryable, perLane: number): Promise<Candidate[]> {
   return db.query<Candidate>(
     `with recursive busy as (
-       (select cluster_id from command where ${FREE} order by cluster_id limit 1)
+       (select cluster_id, lane from command where ${FREE} order by cluster_id, lane limit 1)
        union all
-       select (select command.cluster_id from command where ${FREE} and command.cluster_id > busy.cluster_id
-               order by command.cluster_id limit 1)
-       from busy where busy.cluster_id is not null
+       select next.cluster_id, next.lane
+       from busy cross join lateral (
+         select command.cluster_id, command.lane from command
+         where ${FREE} and (command.cluster_id, command.lane) > (busy.cluster_id, busy.lane)
+         order by command.cluster_id, command.lane limit 1
+       ) next
      )
      select head.id, head.command_type as "commandType", head.command, head.options, head.due_at as "dueAt",
             head.resolved_macros as "resolvedMacros", head.app_id as "appId", head.pool,
@@ -70,7 +76,7 @@ export function listCandidates(db: Queryable, perCluster: number): Promise<Candi
      join cluster on cluster.id = busy.cluster_id
      cross join lateral (
        select id, command_type, command, options, resolved_macros, app_id, pool, due_at from command
-       where command.cluster_id = busy.cluster_id and ${FREE} and due_at <= now()
+       where command.cluster_id = busy.cluster_id and command.lane = busy.lane and ${FREE} and due_at <= now()
        order by due_at, id limit $1
      ) head
      cross join lateral (
@@ -78,7 +84,7 @@ export function listCandidates(db: Queryable, perCluster: number): Promise<Candi
        from command where command.account_id = cluster.account_id and ${HELD} and command.node_id is not null
      ) running
      order by head.due_at, head.id`,
-    [perCluster],
+    [perLane],
   );
 }
 

@@ -12,6 +12,7 @@ export interface NewCommand {
   template: string;
   pool: string | null;
   appId: number | null;
+  lane: string;
   timeoutSeconds: number | null;
   macros: string | null;
   resolvedMacros: string | null;
@@ -45,8 +46,8 @@ export async function insertCommand(tx: Tx, given: NewCommand): Promise<Inserted
      used_app as (select id from app where id = $20 for key share),
      made as (
        insert into command (user_id, label, cluster_id, command_type, command, secrets, options, name, template, pool,
-         timeout_seconds, macros, resolved_macros, can_notify, request_id, retry, retry_delay_minutes, app_id)
-       select $1, $2, cluster_id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $20 from target
+         timeout_seconds, macros, resolved_macros, can_notify, request_id, retry, retry_delay_minutes, app_id, lane)
+       select $1, $2, cluster_id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $20, $21 from target
         where $20::bigint is null or exists (select from used_app)
        returning id, cluster_id, created_at),
      tagged as (
@@ -77,6 +78,7 @@ export async function insertCommand(tx: Tx, given: NewCommand): Promise<Inserted
       given.source?.original ?? null,
       given.source?.resolved ?? null,
       given.appId,
+      given.lane,
     ],
   );
   return row;
@@ -114,7 +116,7 @@ export async function hasLabel(tx: Tx, label: string): Promise<boolean> {
  */
 export async function insertRerun(
   tx: Tx,
-  rerun: { commandId: number; userId: number; requestId: string; label: string },
+  rerun: { commandId: number; userId: number; requestId: string; label: string; lane: string },
 ): Promise<(CommandRow & Pick<InsertedCommand, "engineType">) | undefined> {
   const [row] = await tx.query<CommandRow & Pick<InsertedCommand, "engineType">>(
     `with target as (${TARGET}),
@@ -122,10 +124,11 @@ export async function insertRerun(
      used_app as (select id from app where id = (select app_id from earlier) for key share),
      c as (
        insert into command (user_id, label, cluster_id, command_type, command, secrets, options, name, template, pool,
-         app_id, timeout_seconds, macros, resolved_macros, can_notify, request_id, retry, retry_delay_minutes)
+         app_id, timeout_seconds, macros, resolved_macros, can_notify, request_id, retry, retry_delay_minutes,
+         lane)
        select $3, e.label, target.cluster_id, e.command_type, e.command, e.secrets, e.options, e.name, e.template, e.pool,
               e.app_id, e.timeout_seconds, e.macros, e.resolved_macros, e.can_notify, $4, e.retry,
-              e.retry_delay_minutes
+              e.retry_delay_minutes, $5
          from earlier e, target where e.app_id is null or exists (select from used_app)
        returning *),
      tagged as (
@@ -135,7 +138,7 @@ export async function insertRerun(
        insert into command_source_text (command_id, original, resolved)
        select c.id, s.original, s.resolved from c, command_source_text s where s.command_id = $1)
      select ${COMMAND_COLUMNS}, engine_type as "engineType" from c, target`,
-    [rerun.commandId, rerun.label, rerun.userId, rerun.requestId],
+    [rerun.commandId, rerun.label, rerun.userId, rerun.requestId, rerun.lane],
   );
   return row;
 }
