@@ -1,5 +1,12 @@
 import type { Database } from "../../db/database.ts";
-import { nodeHeartbeat, registerNode, type NodeRegistration, type NodeState } from "../store/nodes.ts";
+import {
+  groupNodes,
+  nodeHeartbeat,
+  registerNode,
+  type NodeGroup,
+  type NodeRegistration,
+  type NodeState,
+} from "../store/nodes.ts";
 import {
   claim,
   listAbandoned,
@@ -52,18 +59,13 @@ const NOTHING_PLANNED: ClaimPlan = { claims: [], shortOfMemory: [], missingMiB: 
 /** As of the last look. */
 export interface QueueSituation {
   readonly nodeState: NodeState;
+  /** All nodes, this one included. */
+  readonly nodes: readonly NodeGroup[];
   readonly candidates: readonly Candidate[];
   /** Why commands of a cluster wait for it, by its id. */
   readonly clusterReasons: ReadonlyMap<number, string>;
   readonly plan: ClaimPlan;
 }
-
-export const NOTHING_SEEN: QueueSituation = {
-  nodeState: "active",
-  candidates: [],
-  clusterReasons: new Map(),
-  plan: NOTHING_PLANNED,
-};
 
 const LOOK_EVERY_MS = 1000;
 /** Beyond the lease, for runners to end their programs; of a short lease as long as that. */
@@ -88,7 +90,9 @@ export class Dispatcher {
   readonly #settled = new Map<number, number>();
   readonly #releases = new Map<number, number>();
   readonly #looks: Repetition;
-  #situation = NOTHING_SEEN;
+  #situation: QueueSituation | undefined;
+  #nodeState: NodeState = "active";
+  #nodes: readonly NodeGroup[] = [];
   #heartbeatAt = -Infinity;
   #isEnding = false;
   #abandonedAt = -Infinity;
@@ -103,7 +107,8 @@ export class Dispatcher {
     this.#looks.poke();
   }
 
-  situation(): QueueSituation {
+  /** Undefined before the first look. */
+  situation(): QueueSituation | undefined {
     return this.#situation;
   }
 
@@ -136,8 +141,8 @@ export class Dispatcher {
     await this.#claimMore();
     await this.#settleAbandoned();
     // Of a full node the next submission changes nothing; of an empty one it should start at once.
-    const { candidates, plan } = this.#situation;
-    return candidates.length > 0 && plan.claims.length === 0 ? "idle" : "busy";
+    const isIdle = this.#situation?.plan.claims.length === 0 && this.#situation.candidates.length > 0;
+    return isIdle ? "idle" : "busy";
   }
 
   async #beat(): Promise<void> {
@@ -148,13 +153,14 @@ export class Dispatcher {
     try {
       const known = await nodeHeartbeat(db.system, node.id);
       if (known === undefined || this.#heartbeatAt === -Infinity) await registerNode(db.system, node);
-      this.#situation = { ...this.#situation, nodeState: known ?? "active" };
+      this.#nodeState = known ?? "active";
       renewLease(askedAt);
       this.#heartbeatAt = askedAt;
     } catch (error) {
       metrics.lostHeartbeat();
       throw error;
     }
+    this.#nodes = await groupNodes(db.system);
   }
 
   async #reconcile(): Promise<void> {
@@ -178,11 +184,13 @@ export class Dispatcher {
 
   async #claimMore(): Promise<void> {
     const { db, node, caps, executorOf, sharedMemory, standbys } = this.#options;
-    if (this.#situation.nodeState !== "active" || this.#isEnding) {
+    const seen = { nodeState: this.#nodeState, nodes: this.#nodes };
+    const candidates = await listCandidates(db.system, CANDIDATES_PER_LANE);
+    if (this.#nodeState !== "active" || this.#isEnding) {
       standbys?.keepWithin({ freeMiB: 0, spareMiB: 0 });
+      this.#situation = { ...seen, candidates, clusterReasons: new Map(), plan: NOTHING_PLANNED };
       return;
     }
-    const candidates = await listCandidates(db.system, CANDIDATES_PER_LANE);
     const waitsForCluster = (each: Candidate): boolean => !each.isClusterUp && executorOf(each).needsNoCluster !== true;
     const clusterReasons = await this.#useClusters(candidates.filter(waitsForCluster));
     const ready = candidates.filter(
@@ -192,7 +200,7 @@ export class Dispatcher {
     const usedMiB = ofRuns + sharedMemory.reservedMiB();
     const room = { budgetMiB: node.memoryBudgetMiB, usedMiB };
     const plan = planClaims(ready, caps, room, (each) => needOf(executorOf(each), each), new Date());
-    this.#situation = { ...this.#situation, candidates, clusterReasons, plan };
+    this.#situation = { ...seen, candidates, clusterReasons, plan };
     standbys?.keepWithin(roomForStandbys(plan, node.memoryBudgetMiB - usedMiB));
     if (plan.missingMiB > 0) sharedMemory.evict(plan.missingMiB);
     for (const { candidate, memoryMiB } of plan.claims) {

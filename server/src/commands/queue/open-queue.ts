@@ -17,7 +17,7 @@ import type { NodeRegistration } from "../store/nodes.ts";
 import type { PlaceProcesses } from "../warm/end-ended-places.ts";
 import { findEnded } from "../store/queue-depth.ts";
 import { chooseExecutor, type Executors } from "./choose-executor.ts";
-import { Dispatcher, NOTHING_SEEN, type UseClusters, type SharedMemory } from "./dispatcher.ts";
+import { Dispatcher, type UseClusters, type SharedMemory } from "./dispatcher.ts";
 import type { Executor } from "./executor.ts";
 import type { ProgramDriver } from "./program-driver.ts";
 import { GRACE_SECONDS, programExecutor } from "./program-executor.ts";
@@ -100,7 +100,7 @@ export function openQueue(options: QueueOptions): Queue {
   return {
     events,
     waitingReason: waitingReasons({
-      situation: () => dispatcher?.situation() ?? NOTHING_SEEN,
+      situation: () => dispatcher?.situation(),
       caps,
       clock: systemClock, // the rows' times are real ones
       executorOf,

@@ -1,52 +1,57 @@
 import { isoSeconds, type Clock } from "../../lib/clock.ts";
 import type { WaitingReason } from "../command.ts";
-import type { NodeState } from "../store/nodes.ts";
+import type { CommandRow } from "../store/command-row.ts";
 import type { Caps } from "../store/queue.ts";
+import { noNodeReason, otherNodeReason } from "./closed-nodes.ts";
 import type { QueueSituation } from "./dispatcher.ts";
 import type { CommandKind, Executor } from "./executor.ts";
 import { laneOf } from "./lane.ts";
 
 export interface WaitingFacts {
-  readonly situation: () => QueueSituation;
+  /** Undefined: this node has not looked at the queue yet. */
+  readonly situation: () => QueueSituation | undefined;
   readonly caps: Caps;
   readonly clock: Clock;
   readonly executorOf: (command: CommandKind) => Executor;
 }
 
-const CLOSED: Record<Exclude<NodeState, "active">, string> = {
-  paused: "the node is paused by its operator",
-  draining: "the node is being drained by its operator",
-  drained: "the node was drained by its operator",
-};
-
-/** Why a command waits, as this node saw it at its last look at the queue. Of several reasons the first to go. */
+/**
+ * Why a command waits, as this node saw it at its last look at the queue. A node that takes no commands itself tells what
+ * holds for every node: its own memory and Spark say nothing about the others.
+ */
 export function waitingReasons({ situation, caps, clock, executorOf }: WaitingFacts): WaitingReason {
   return (row) => {
     const { nextAttemptAt = null } = row;
     if (nextAttemptAt !== null && nextAttemptAt > clock.now()) {
       return `next attempt due at ${isoSeconds(nextAttemptAt)}`;
     }
-    const { nodeState, candidates, clusterReasons, plan } = situation();
-    if (nodeState !== "active") return CLOSED[nodeState];
+    const seen = situation();
+    if (seen === undefined) return "the node is starting";
+    const noNode = noNodeReason(seen.nodes);
+    if (noNode !== null) return noNode;
     const executor = executorOf(row);
-    const unready = executor.unready(row);
+    const unready = seen.nodeState === "active" ? executor.unready(row) : null;
     if (unready !== null) return unready;
-    const clusterReason = executor.needsNoCluster === true ? undefined : clusterReasons.get(row.clusterId);
+    const clusterReason = executor.needsNoCluster === true ? undefined : seen.clusterReasons.get(row.clusterId);
     if (clusterReason !== undefined) return clusterReason;
-    const inCluster = candidates.filter(({ clusterId }) => clusterId === row.clusterId);
-    const [first] = inCluster;
-    if (first === undefined || plan.claims.some(({ candidate }) => candidate.id === row.id)) {
-      return "it is about to start";
+    const first = seen.candidates.find(({ clusterId }) => clusterId === row.clusterId);
+    if (first !== undefined) {
+      const clusterCap = first.clusterCap ?? caps.perCluster;
+      if (first.clusterRunning >= clusterCap) return `its cluster runs as many commands as it may (${clusterCap})`;
+      if (first.accountRunning >= caps.perAccount) {
+        return `the account runs as many commands as it may (${caps.perAccount})`;
+      }
     }
-    const clusterCap = first.clusterCap ?? caps.perCluster;
-    if (first.clusterRunning >= clusterCap) return `its cluster runs as many commands as it may (${clusterCap})`;
-    if (first.accountRunning >= caps.perAccount) {
-      return `the account runs as many commands as it may (${caps.perAccount})`;
-    }
-    const lane = laneOf(row);
-    if (inCluster.some((each) => plan.shortOfMemory.includes(each.id) && laneOf(each) === lane)) {
-      return "the memory of the node is taken by other commands";
-    }
-    return "others are before it";
+    if (seen.nodeState !== "active") return otherNodeReason(seen.nodeState);
+    return placeInQueue(row, seen);
   };
+}
+
+function placeInQueue(row: CommandRow, { candidates, plan }: QueueSituation): string {
+  const lane = laneOf(row);
+  const inLane = candidates.filter((each) => each.clusterId === row.clusterId && laneOf(each) === lane);
+  const isClaimed = plan.claims.some(({ candidate }) => candidate.id === row.id);
+  if (inLane.length === 0 || isClaimed) return "it is about to start";
+  const isShort = inLane.some(({ id }) => plan.shortOfMemory.includes(id));
+  return isShort ? "the memory of the node is taken by other commands" : "others are before it";
 }

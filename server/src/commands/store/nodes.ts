@@ -56,17 +56,36 @@ export async function announceAddress(db: Queryable, nodeId: string, address: st
   await db.query("update node set address = $2 where id = $1 and address is distinct from $2", [nodeId, address]);
 }
 
+/** A node writes every five seconds at least: one that has not for so long is taken for dead until it does. */
+export const IS_LIVE = "node.heartbeat_at > now() - interval '30 seconds'";
+
 /** Undefined: it has no address, or has not been heard of lately. */
 export async function findAddress(
   db: Queryable,
   nodeId: string,
 ): Promise<{ address: string; host: string } | undefined> {
   const [row] = await db.query<{ address: string; host: string }>(
-    `select address, host from node
-     where id = $1 and address is not null and heartbeat_at > now() - interval '30 seconds'`,
+    `select address, host from node where id = $1 and address is not null and ${IS_LIVE}`,
     [nodeId],
   );
   return row;
+}
+
+/** The nodes of one state, as all nodes together are seen. */
+export interface NodeGroup {
+  readonly state: NodeState;
+  /** Not heard of lately. */
+  readonly isSilent: boolean;
+  readonly count: number;
+  /** When the last of them was heard of. */
+  readonly heartbeatAt: Date;
+}
+
+export function groupNodes(db: Queryable): Promise<NodeGroup[]> {
+  return db.query<NodeGroup>(
+    `select state, not ${IS_LIVE} as "isSilent", count(*), max(heartbeat_at) as "heartbeatAt"
+     from node group by 1, 2 order by 1, 2`,
+  );
 }
 
 export interface NodeRow {

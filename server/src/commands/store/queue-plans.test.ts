@@ -5,7 +5,7 @@ import { cloneDatabase, type TestDatabase } from "../../../test/support/test-dat
 import { foundAccount } from "../../accounts/found-account.ts";
 import { addDefaultCluster } from "../../clusters/default-cluster.ts";
 import { openDatabase, type Tx } from "../../db/database.ts";
-import { listNodes, nodeHeartbeat } from "./nodes.ts";
+import { groupNodes, listNodes, nodeHeartbeat } from "./nodes.ts";
 import { listUnpublished } from "./publishing.ts";
 import { findEnded, readQueueDepth } from "./queue-depth.ts";
 import {
@@ -132,6 +132,7 @@ const statements: Record<string, (tx: Tx) => Promise<unknown>> = {
   listAbandoned: (tx) => listAbandoned(tx, own, 20),
   nodeHeartbeat: (tx) => nodeHeartbeat(tx, own),
   listNodes: (tx) => listNodes(tx),
+  groupNodes: (tx) => groupNodes(tx),
   readQueueDepth: (tx) => readQueueDepth(tx),
   findEnded: (tx) => findEnded(tx, [...waitingIds, ...endedIds]),
   listUnpublished: (tx) => listUnpublished(tx, own, { leaveAlone: [], after: 0, accounts: 4, each: 5 }),

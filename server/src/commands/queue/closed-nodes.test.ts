@@ -1,0 +1,98 @@
+import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { useServer } from "../../../test/support/given.ts";
+import { queuedCommands } from "../../../test/support/queued-commands.ts";
+import { stubDriver } from "../../../test/support/stub-driver.ts";
+
+/** Looks at the nodes four times a second. */
+const given = useServer({ driver: stubDriver, settings: { HEADGATE_LEASE_SECONDS: "5" } });
+const PATIENCE = { timeout: 20_000, interval: 50 };
+const { submit, cancelAll } = queuedCommands(given);
+
+type State = "active" | "paused" | "draining" | "drained";
+type Life = "live" | "silent";
+
+const SILENT_SINCE = "2026-01-02T03:04:05Z";
+/** One that stays young for as long as the test runs, and one of long ago. */
+const HEARTBEATS: Record<Life, string> = { live: "now() + interval '1 hour'", silent: `'${SILENT_SINCE}'` };
+
+beforeAll(async () => {
+  const known = (): Promise<object[]> => given.app.services.db.system.query("select from node");
+  await vi.waitFor(async () => expect(await known()).toHaveLength(1), PATIENCE);
+});
+
+afterEach(async () => {
+  await setNodes("active", []);
+  await cancelAll();
+});
+
+/** The state of the node that is asked, and the other nodes of its installation. */
+async function setNodes(own: State, others: readonly (readonly [State, Life])[]): Promise<void> {
+  const { system } = given.app.services.db;
+  await system.query("delete from node where host = 'other'");
+  await system.query("update node set state = $1", [own]);
+  for (const [state, life] of others) {
+    await system.query(
+      `insert into node (id, host, boot_id, state, memory_budget_mib, version, heartbeat_at)
+       values (gen_random_uuid(), 'other', 'boot', $1, 1000, '1', ${HEARTBEATS[life]})`,
+      [state],
+    );
+  }
+}
+
+const THE_NODE_IS_PAUSED = "the node is paused by its operator";
+const NONE = "no node takes commands:";
+const SILENT = `1 silent since ${SILENT_SINCE}`;
+const ELSEWHERE = "another node is to take it: this one is";
+
+/** A drained node with nothing to run stays drained, a draining one becomes it at once. */
+test.each<[own: State, others: [State, Life][], reason: string]>([
+  ["paused", [], THE_NODE_IS_PAUSED],
+  ["draining", [], "the node was drained by its operator"],
+  ["drained", [], "the node was drained by its operator"],
+  ["paused", [["active", "silent"]], `${NONE} 1 paused by the operator, ${SILENT}`],
+  ["paused", [["paused", "silent"]], `${NONE} 1 paused by the operator, ${SILENT}`],
+  ["paused", [["drained", "silent"]], THE_NODE_IS_PAUSED],
+  ["drained", [["active", "silent"]], `${NONE} 1 drained by the operator, ${SILENT}`],
+  ["paused", [["paused", "live"]], `${NONE} 2 paused by the operator`],
+  ["paused", [["draining", "live"]], `${NONE} 1 being drained by the operator, 1 paused by the operator`],
+  ["paused", [["drained", "live"]], `${NONE} 1 drained by the operator, 1 paused by the operator`],
+  [
+    "paused",
+    [
+      ["active", "silent"],
+      ["draining", "silent"],
+      ["draining", "live"],
+    ],
+    `${NONE} 1 being drained by the operator, 1 paused by the operator, 2 silent, the last of them since ${SILENT_SINCE}`,
+  ],
+  ["paused", [["active", "live"]], `${ELSEWHERE} paused by the operator`],
+  [
+    "drained",
+    [
+      ["active", "live"],
+      ["active", "silent"],
+      ["paused", "live"],
+    ],
+    `${ELSEWHERE} drained by the operator`,
+  ],
+])("asked of a node that is %s, with others %j, a command waits because %s", async (own, others, reason) => {
+  await setNodes(own, others);
+  const account = await given.account();
+  // Until the node has seen the rows it takes commands as before: then the next one is asked.
+  await expect
+    .poll(async () => {
+      const id = await submit(account, "true");
+      return (await account.get(`/commands/${id}`)).waiting_reason;
+    }, PATIENCE)
+    .toBe(reason);
+});
+
+test("a node that takes commands tells its own reasons, whatever the others are", async () => {
+  await setNodes("active", [
+    ["active", "silent"],
+    ["paused", "live"],
+  ]);
+  const account = await given.account();
+  const id = await submit(account, "true");
+  expect(await account.get(`/commands/${id}?wait_seconds=20`)).toMatchObject({ status: "done" });
+});
