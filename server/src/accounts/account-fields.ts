@@ -2,7 +2,7 @@ import { Type, type Static } from "typebox";
 import { MAX_INTEGER, OneOf } from "../http/schema.ts";
 
 /** §4.12: what may be said of an account, in create and in edit, by the names of the wire. */
-export const AWS_REGIONS = [
+const AWS_REGIONS = [
   "us-east-1",
   "us-east-2",
   "us-west-1",

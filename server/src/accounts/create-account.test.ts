@@ -1,13 +1,28 @@
 import { describe, expect, test } from "vitest";
 import { Client } from "../../test/support/client.ts";
 import { useServer } from "../../test/support/given.ts";
-import { AWS_REGIONS } from "./account-fields.ts";
 
 const given = useServer();
 /** Where every new account has the feature that seconds of idle time need. */
 const quick = useServer({ settings: { HEADGATE_FEATURES: "aggressive_downscaling" } });
 
 const V2 = "/api/v2/accounts";
+
+/** §4.12, by hand: a region that is missing from the product's own list must fail here. */
+const REGIONS = [
+  "us-east-1",
+  "us-east-2",
+  "us-west-1",
+  "us-west-2",
+  "eu-west-1",
+  "eu-west-2",
+  "sa-east-1",
+  "ap-south-1",
+  "ap-southeast-1",
+  "ap-northeast-1",
+  "ap-northeast-2",
+  "ca-central-1",
+];
 
 async function accountCount(): Promise<number> {
   const [row] = await given.app.services.db.system.query<{ count: number }>("select count(*) from account");
@@ -134,9 +149,20 @@ describe("POST account: defaults and limits", () => {
     });
   });
 
-  test.each(AWS_REGIONS)("takes the region %s", async (region) => {
+  test.each(REGIONS)("takes the region %s", async (region) => {
     const creator = await given.account();
-    await creator.post(V2, { account: { name: "Regional", aws_region: region } });
+    const { authentication_token: token } = await creator.post(V2, {
+      account: { name: "Regional", aws_region: region },
+    });
+    expect(await new Client(given.base, token).get(V2)).toMatchObject({ aws_region: region });
+  });
+
+  test("refuses any other region and names those of the specification", async () => {
+    const creator = await given.account();
+    const { body } = await creator
+      .post(V2, { account: { name: "Elsewhere", aws_region: "eu-central-1" } })
+      .refused(422, /aws_region/);
+    expect(body.error.error_message.match(/[a-z]{2}-[a-z]+-\d/g)).toEqual(REGIONS);
   });
 
   test.each([
