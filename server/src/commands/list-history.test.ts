@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { rawRequest } from "../../test/support/raw-request.ts";
 
-const given = useServer({ isIsolated: true });
+const given = useServer();
 
 describe("GET commands", () => {
   test("lists one's own newest first, by page, with both versions", async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { useServer } from "../../test/support/given.ts";
 import { fillMacros } from "./macros.ts";
 
-const given = useServer({ isIsolated: true });
+const given = useServer();
 const python = { command_type: "SparkCommand", language: "python" };
 
 describe("$name$", () => {

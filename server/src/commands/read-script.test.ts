@@ -6,7 +6,7 @@ import { storageSettings, useSeaweedFs } from "../../test/seaweedfs/seaweedfs.ts
 import type { ObjectStore } from "../engines/object-store/object-store.ts";
 import { s3Store } from "../engines/object-store/s3/s3-store.ts";
 
-const given = useServer({ isIsolated: true });
+const given = useServer();
 const seaweedFs = useSeaweedFs();
 const MIB = 1024 * 1024;
 let bucket = "";

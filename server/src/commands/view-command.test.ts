@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { useServer } from "../../test/support/given.ts";
 
-const given = useServer({ isIsolated: true });
+const given = useServer();
 const hive = { command_type: "HiveCommand", query: "show tables", tags: ["t"] };
 
 describe("GET commands/<id>", () => {

@@ -68,6 +68,10 @@ export class MemberClient extends AccountClient {
 export interface ServerOptions {
   settings?: Record<string, string>;
   clock?: Clock;
+  /**
+   * Whether the server believes that programs of different accounts are kept apart. True by default, on machines without
+   * user namespaces as well: the API's own separation of accounts needs none.
+   */
   isIsolated?: boolean;
   driver?: ProgramDriver;
   /** One that is there already; its content is removed in the end. */
@@ -95,7 +99,7 @@ export function useServer(options: ServerOptions = {}): Given {
       connection: database.connection,
       log: pino({ level: process.env.TEST_LOG ?? "silent" }),
       ...(options.clock === undefined ? {} : { clock: options.clock }),
-      ...(options.isIsolated === undefined ? {} : { isIsolated: options.isIsolated }),
+      isIsolated: options.isIsolated ?? true,
       ...(options.driver === undefined ? {} : { driver: options.driver }),
       ...(options.appControl === undefined ? {} : { appControl: options.appControl }),
       ...(options.clusterControl === undefined ? {} : { clusterControl: options.clusterControl }),

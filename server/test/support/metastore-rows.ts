@@ -6,7 +6,7 @@ export type MetastoreRows = ReadonlyMap<string, readonly Row[]>;
 
 const CLOCK = new Set(["CREATE_TIME", "LAST_ACCESS_TIME"]);
 
-export async function metastoreRows(pool: Pool): Promise<MetastoreRows> {
+export async function metastoreRows(pool: Pick<Pool, "query">): Promise<MetastoreRows> {
   const { rows: tables } = await pool.query<{ name: string }>(
     "select tablename as name from pg_tables where schemaname = 'public' order by 1",
   );

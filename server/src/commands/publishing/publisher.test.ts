@@ -14,7 +14,7 @@ import { s3Store } from "../../engines/object-store/s3/s3-store.ts";
 import { commandFiles } from "../command-files.ts";
 import { fileKeeper } from "../queue/keep-files.ts";
 
-const given = useServer({ driver: stubDriver, isIsolated: true });
+const given = useServer({ driver: stubDriver });
 const seaweedFs = useSeaweedFs();
 const PATIENCE = { timeout: 20_000 };
 let bucket = "";

@@ -1,0 +1,192 @@
+import { isRecord } from "../../src/http/lenient.ts";
+import type { endpoints } from "../../src/routes.ts";
+import { pathParameters } from "./sample-input.ts";
+import type { Tenant } from "./tenants.ts";
+
+export type Endpoint = (typeof endpoints)[number];
+
+/** Something of the other account, and what never was, of the same kind and length. */
+export interface Probe {
+  kind: string;
+  foreign: string;
+  unknown: string;
+}
+
+/** Where a probe can stand in a request. */
+export interface Place {
+  name: string;
+  accepts(probe: Probe): boolean;
+  params: (value: string) => Record<string, string>;
+  query: (value: string) => Record<string, string>;
+  /** `works` is the body of a request that works. */
+  body: (value: string, works: Record<string, unknown>) => Record<string, unknown>;
+}
+
+/** `after` is a cursor, not a name of something. */
+const NAMING =
+  /(^|_)(ids?|users?|members?|groups?|roles?|emails?|account|cluster|labels?|tags|name|schema|table|code)$/;
+
+/** Path parameters, and the fields of query and body that name things. */
+export function placesOf(endpoint: Endpoint): Place[] {
+  const none = (): Record<string, never> => ({});
+  const inPath = pathParameters(endpoint).map((name): Place => {
+    const isInteger = propertyOf(endpoint.params, name).type === "integer";
+    return {
+      name: `path ${name}`,
+      accepts: ({ kind, foreign }) => kind !== "location" && (!isInteger || isId(foreign)),
+      params: (value) => ({ [name]: value }),
+      query: none,
+      body: (_value, works) => works,
+    };
+  });
+  const inFields = (["query", "body"] as const).flatMap((part) =>
+    namingFields(endpoint[part]).map((name): Place => {
+      const { type } = propertyOf(endpoint[part], name);
+      return {
+        name: `${part} ${name}`,
+        accepts: ({ kind, foreign }) => kind !== "location" && (type !== "integer" || isId(foreign)),
+        params: none,
+        query: (value) => (part === "query" ? { [name]: value } : {}),
+        body: (value, works) => (part === "query" ? works : { ...works, [name]: type === "array" ? [value] : value }),
+      };
+    }),
+  );
+  return [...inPath, ...inFields, ...(FORMS[endpoint.id] ?? []).map(placeOf)];
+}
+
+function isId(value: string): boolean {
+  return /^\d+$/.test(value);
+}
+
+function namingFields(schema: Endpoint["body"]): string[] {
+  return Object.keys(schema?.properties ?? {}).filter(
+    (name) => NAMING.test(name) && propertyOf(schema, name).type !== "object",
+  );
+}
+
+function propertyOf(schema: Endpoint["body"], name: string): Record<string, unknown> {
+  const property: unknown = schema?.properties[name];
+  return isRecord(property) ? property : {};
+}
+
+/** Bodies whose other fields depend on the one that is probed, or that hold it inside of something else. */
+export interface Form {
+  name: string;
+  takes: "location" | "name";
+  body: (value: string) => Record<string, unknown>;
+  /** The caller's own object that this works with; otherwise no file of the caller's own is taken here either. */
+  works?: keyof Tenant["objects"];
+}
+
+const COPY = { command_type: "HadoopCommand", sub_command: "s3distcp" };
+const REFRESH = { command_type: "HiveCommand", template: "s3import" };
+const SPARK = { command_type: "SparkCommand", language: "python" };
+const ELSEWHERE = "s3://bucket/folder";
+
+export const FORMS: Record<string, readonly Form[]> = {
+  command_submit: [
+    { name: "a script", takes: "location", works: "object", body: (uri) => ({ ...SPARK, script_location: uri }) },
+    {
+      name: "a Hive script",
+      takes: "location",
+      works: "object",
+      body: (uri) => ({ command_type: "HiveCommand", script_location: uri }),
+    },
+    { name: "a source", takes: "location", works: "object", body: (uri) => ({ ...COPY, src: uri, dest: ELSEWHERE }) },
+    {
+      name: "a destination",
+      takes: "location",
+      works: "object",
+      body: (uri) => ({ ...COPY, src: ELSEWHERE, dest: uri }),
+    },
+    {
+      name: "copy arguments",
+      takes: "location",
+      works: "object",
+      body: (uri) => ({ ...COPY, sub_command_args: `--src ${uri} --dest ${ELSEWHERE}` }),
+    },
+    {
+      name: "a Python file",
+      takes: "location",
+      works: "object",
+      body: (uri) => ({ ...SPARK, program: "true", arguments: `--py-files ${uri}` }),
+    },
+    {
+      name: "a command line",
+      takes: "location",
+      works: "object",
+      body: (uri) => ({ command_type: "SparkCommand", cmdline: `spark-submit ${uri}` }),
+    },
+    { name: "an app", takes: "name", works: "app_id", body: (id) => ({ ...SPARK, program: "true", app_id: id }) },
+    { name: "a cluster", takes: "name", works: "label", body: (label) => ({ ...SPARK, program: "true", label }) },
+    {
+      name: "a schema",
+      takes: "name",
+      works: "schema",
+      body: (schema) => ({ ...REFRESH, db_name: schema, hive_table: "own_table" }),
+    },
+    {
+      name: "a table",
+      takes: "name",
+      works: "table",
+      body: (table) => ({ ...REFRESH, db_name: "own_schema", hive_table: table }),
+    },
+  ],
+  partition_sensor_create: [
+    { name: "a schema", takes: "name", body: (schema) => sensor(schema, "victim_table") },
+    { name: "a table", takes: "name", body: (table) => sensor("victim_schema", table) },
+  ],
+  file_sensor_create: [{ name: "a file", takes: "location", works: "object", body: (uri) => ({ files: [uri] }) }],
+  account_create: [
+    { name: "a location", takes: "location", body: (uri) => ({ account: { name: "x", defloc: uri } }) },
+    { name: "an endpoint", takes: "location", body: (uri) => ({ account: { name: "x", storage_endpoint: uri } }) },
+  ],
+  account_edit: [
+    { name: "a location", takes: "location", body: (uri) => ({ defloc: uri }) },
+    { name: "an HDFS", takes: "location", body: (uri) => ({ hdfs_http_address: uri }) },
+    { name: "a metastore", takes: "location", body: (uri) => ({ metastore_uri: uri }) },
+  ],
+  app_create: [
+    { name: "jars", takes: "location", works: "object", body: (uri) => ({ name: "x", config: { "spark.jars": uri } }) },
+  ],
+  cluster_create: [
+    {
+      name: "jars",
+      takes: "location",
+      works: "object",
+      body: (uri) => ({ labels: ["x"], engine: { type: "local" }, spark_config: { "spark.jars": uri } }),
+    },
+  ],
+};
+
+function sensor(schema: string, table: string): Record<string, unknown> {
+  return { schema, table, columns: [{ column: "day", values: ["1"] }] };
+}
+
+function placeOf({ name, takes, body }: Form): Place {
+  return {
+    name,
+    accepts: ({ kind }) => (kind === "location") === (takes === "location"),
+    params: () => ({}),
+    query: () => ({}),
+    body,
+  };
+}
+
+/** Every way to write where something of the other's storage is. The unknown one differs in the file's name only. */
+export function locationProbes(own: Tenant, other: Tenant): Probe[] {
+  const up = `${own.storage}/../../${other.account.accountId}/storage`;
+  const ways = (file: string): string[] => [
+    `file://${other.storage}/${file}`,
+    `file:${other.storage}/${file}`,
+    `file://localhost${other.storage}/${file}`,
+    `file://${up}/${file}`,
+    `file://${up.replaceAll("..", "%2e%2e")}/${file}`,
+    `file://${own.storage}//${"../".repeat(2)}${other.account.accountId}/storage/${file}`,
+    `${other.storage}/${file}`,
+    `file://${own.storage}/linked-folder/${file}`,
+    `file://${own.storage}/link-to-${file}`,
+  ];
+  const unknown = ways("absent-object.py");
+  return ways("victim-object.py").map((foreign, at) => ({ kind: "location", foreign, unknown: unknown[at] ?? "" }));
+}
