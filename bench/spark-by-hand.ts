@@ -35,7 +35,7 @@ export async function byHand(
       SPARK_HOME: home.folder,
       JAVA_HOME: home.java.home,
       SPARK_LOCAL_IP: "127.0.0.1",
-      PYSPARK_PYTHON: home.python.path,
+      ...(home.python === undefined ? {} : { PYSPARK_PYTHON: home.python.path }),
     },
   });
   return stdout;

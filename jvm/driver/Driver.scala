@@ -3,9 +3,8 @@ package headgate.driver
 import java.nio.file.{Files, Path}
 import java.util.Properties
 
-import com.sun.security.auth.module.UnixSystem
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.security.{Groups, UserGroupInformation}
+import org.apache.hadoop.security.Groups
 import org.apache.spark.deploy.SparkSubmit
 
 /**
@@ -22,12 +21,8 @@ object Driver {
 
   def prepare(propertiesFile: Path): Unit = {
     val properties = readProperties(propertiesFile)
-    val system = new UnixSystem
-    val givenName = Option(system.getUsername)
-    val name = givenName.orElse(sys.env.get("HADOOP_USER_NAME")).getOrElse(s"user${system.getUid}")
-    Option(properties.getProperty(secretProperty)).foreach(showSecret(name, _))
-    // Java's own login fails for a uid without a name.
-    if (givenName.isEmpty) UserGroupInformation.setLoginUser(UserGroupInformation.createRemoteUser(name))
+    Option(properties.getProperty(secretProperty)).foreach(showSecret(ProcessUser.name, _))
+    ProcessUser.logIn()
     if (YarnCluster.isMaster(properties)) YarnCluster.prepare(properties)
   }
 

@@ -86,6 +86,8 @@ export interface AppOptions {
   isIsolated?: boolean;
   /** Whether the embedded PostgreSQL is up, where there is one. */
   storeHealthy?: () => boolean;
+  /** Ends a start that is under way. */
+  signal?: AbortSignal;
 }
 
 export async function startApp(options: AppOptions): Promise<App> {

@@ -28,8 +28,9 @@ import { openSql, type SqlService } from "./commands/warm/open-sql.ts";
 import type { ContributionsOf } from "./commands/warm/spark-place.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
-import { findBubblewrap } from "./engines/sandbox/find-bubblewrap.ts";
+import { ensureBubblewrap, findBubblewrap } from "./engines/sandbox/find-bubblewrap.ts";
 import { openSandbox, type Sandbox } from "./engines/sandbox/sandbox.ts";
+import type { SetUpStep } from "./engines/set-up/set-up-step.ts";
 import { mergeContributions } from "./engines/spark-home/contribution.ts";
 import { ensureSparkHome } from "./engines/spark-home/spark-home.ts";
 import { startSparkSetUp, type SparkSetUp } from "./engines/spark-home/spark-set-up.ts";
@@ -67,13 +68,15 @@ export interface SparksOptions {
   readonly driver?: ProgramDriver;
   readonly setsUpSpark: boolean;
   readonly isIsolated?: boolean;
+  /** Ends the start. */
+  readonly signal?: AbortSignal;
   /** The queue's: it is made behind this. */
   readonly standbys: () => StandbyControl;
 }
 
 export async function composeSparks(options: SparksOptions, held: AsyncDisposableStack): Promise<Sparks> {
   const { config, connection, db, keys, log, standbys } = options;
-  const sandbox = await composeSandbox(config, log);
+  const sandbox = await composeSandbox(config, log, options.signal);
   const isolated = options.isIsolated ?? (sandbox.kind === "bubblewrap" || config.isolation === "none");
   const isolation = { isolated, firstAccountId: () => firstAccountId(db.system) };
   const setUp = options.setsUpSpark ? setUpSpark(config, log) : undefined;
@@ -184,15 +187,22 @@ async function dropCatalogs(databases: MetastoreDatabases): Promise<void> {
 }
 
 function setUpSpark({ cacheDir, sparkHome, javaHome }: Config, log: Log): SparkSetUp {
-  mkdirSync(cacheDir, { recursive: true, mode: 0o755 });
   const places = { cacheDir, sparkHome: sparkHome ?? undefined, javaHome: javaHome ?? undefined };
   const warn = (message: string): void => log.warn(message);
   return startSparkSetUp((signal, progress) => ensureSparkHome({ ...places, signal, progress, warn }), log);
 }
 
-async function composeSandbox({ isolation, dataDir, keyFile, configFile }: Config, log: Log): Promise<Sandbox> {
+async function composeSandbox(config: Config, log: Log, signal = new AbortController().signal): Promise<Sandbox> {
+  const { isolation, cacheDir, dataDir, keyFile, configFile } = config;
+  const identity = accountIdentity(1);
+  mkdirSync(cacheDir, { recursive: true, mode: 0o755 });
+  const progress = ({ text }: SetUpStep): void => log.info({ step: text }, "setting up the isolation of programs");
+  const found =
+    isolation === "none"
+      ? await findBubblewrap(identity, cacheDir)
+      : await ensureBubblewrap(identity, { cacheDir, signal, progress });
   const ours = [dataDir, keyFile, configFile].filter((path) => path !== null);
-  const sandbox = openSandbox(isolation, await findBubblewrap(accountIdentity(1)), process.getuid?.() ?? 0, ours);
+  const sandbox = openSandbox(isolation, found, process.getuid?.() ?? 0, ours);
   if (sandbox.warning !== undefined) log.warn(sandbox.warning);
   return sandbox;
 }

@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import type { Config } from "./config.ts";
-import { describeStep, type SetUpStep } from "./engines/spark-home/set-up-step.ts";
+import { ensureBubblewrap } from "./engines/sandbox/find-bubblewrap.ts";
+import { describeStep, type SetUpStep } from "./engines/set-up/set-up-step.ts";
 import { ensureSparkHome } from "./engines/spark-home/spark-home.ts";
 
 /** `npm run setup`: fetches and builds everything a later start would, for images and machines without a network. */
@@ -12,8 +13,11 @@ export async function setUpAll(config: Config, say: (line: string) => void, term
   const places = { cacheDir, sparkHome: sparkHome ?? undefined, javaHome: javaHome ?? undefined };
   const { signal } = new AbortController();
   try {
+    // Tried as ourselves: whether programs can use it is told at the start.
+    const bubblewrap = await ensureBubblewrap(undefined, { cacheDir, signal, progress });
     const { version, archive } = await ensureSparkHome({ ...places, signal, progress, warn: say });
     end();
+    if (bubblewrap.kind !== "usable") say(bubblewrap.reason);
     say(`Spark ${version} is set up in ${cacheDir}${archive === undefined ? ", without fast starts" : ""}.`);
   } catch (error) {
     end();

@@ -52,7 +52,7 @@ export async function start(
     const first = await prepareFirstRun(config, store);
     mustHaveKeys(config.keyFile);
     if (first !== undefined) sayOperator(first, config, say); // now: what follows may fail, and comes without it again
-    const app = await listen(config, store, log, programs);
+    const app = await listen(config, store, log, { ...programs, signal: stop });
     let everything = false;
     undo.defer(() => app.stop(hurry, { everything }));
     announce(app, first, config, say);
@@ -112,7 +112,7 @@ async function listen(
   config: Config,
   store: Store,
   log: Log,
-  programs: Pick<AppOptions, "driver" | "setsUpSpark">,
+  programs: Pick<AppOptions, "driver" | "setsUpSpark" | "signal">,
 ): Promise<App> {
   try {
     return await startApp({

@@ -1,10 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { basename, join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } from "vitest";
 import { commandFiles } from "../src/commands/command-files.ts";
 import { findUnprivilegedUser } from "../src/db/embedded/unprivileged-user.ts";
-import { findBubblewrap } from "../src/engines/sandbox/find-bubblewrap.ts";
+import { fetchedBubblewrap } from "../src/engines/sandbox/fetched-bubblewrap.ts";
+import { systemFolders } from "../src/engines/sandbox/find-bubblewrap.ts";
+import { findTestBubblewrap } from "./bubblewrap/find-test-bubblewrap.ts";
 import { listProcesses } from "../src/lib/process-table.ts";
 import type { Client } from "./support/client.ts";
 import type { Manner } from "./support/headgate-process.ts";
@@ -22,11 +24,9 @@ const intruder = readFileSync(new URL("support/intruder.py", import.meta.url), "
 const python = ["/usr/bin/python3", "/usr/local/bin/python3"].find((path) => existsSync(path));
 const nobody = findUnprivilegedUser();
 
-const bubblewrap = await findBubblewrap(nobody);
-const reason =
-  bubblewrap.kind === "usable" ? (python === undefined ? "no Python below /usr" : undefined) : bubblewrap.reason;
-// eslint-disable-next-line no-console -- a test that is left out says why
-if (reason !== undefined) console.warn(`isolation is not tested: ${reason}`);
+const bubblewrap = await findTestBubblewrap(nobody);
+// eslint-disable-next-line no-console -- a test that is skipped says why
+if (python === undefined) console.warn("isolation cannot be tested here: no Python below /usr");
 
 /** A checkout below a closed home cannot be run by others. */
 const canRunAsNobody =
@@ -59,7 +59,7 @@ interface Report {
   readonly user: number;
 }
 
-describe.skipIf(reason !== undefined).each(cases)("a program, $name,", ({ manner }) => {
+describe.skipIf(bubblewrap.kind !== "usable" || python === undefined).each(cases)("a program, $name,", ({ manner }) => {
   const marker = `run-off-${process.pid}-${Math.trunc(performance.now())}`;
   const victimMarker = `3${Math.trunc(performance.now())}.25`;
   let installation: Installation;
@@ -183,12 +183,17 @@ describe.skipIf(reason !== undefined).each(cases)("a program, $name,", ({ manner
 });
 
 describe("without isolation", () => {
-  /** What the search finds of bubblewrap is covered, for this server alone. */
-  const cover = (path: string): string[] => ["--dev-bind", "/", "/", "--ro-bind", "/dev/null", path];
+  /** What the search finds of bubblewrap is covered, for this server alone, and pip has nothing to fetch it from. */
+  const known = [
+    ...systemFolders.map((folder) => join(folder, "bwrap")),
+    fetchedBubblewrap(inject("postgres").cacheDir),
+  ];
+  const covers = known.flatMap((path) => (existsSync(path) ? ["--ro-bind", "/dev/null", realpathSync(path)] : []));
   const hiding: Manner =
     bubblewrap.kind === "usable"
-      ? { wrapper: [bubblewrap.path, "--cap-add", "ALL", ...cover(bubblewrap.path), "--"] }
+      ? { wrapper: [bubblewrap.path, "--cap-add", "ALL", "--dev-bind", "/", "/", ...covers, "--"] }
       : {};
+  const withoutIndex = { PIP_NO_INDEX: "1" };
 
   const body = { command_type: "SparkCommand", language: "python", program: "echo ran" };
   let installation: Installation | undefined;
@@ -202,7 +207,7 @@ describe("without isolation", () => {
   }
 
   test("only the first account runs programs, and others learn what an operator can do", async () => {
-    installation = await install(hiding);
+    installation = await install(hiding, withoutIndex);
     const { account } = await secondAccount(installation);
     await account.post("/commands", body).refused(422, /HEADGATE_ISOLATION=none/);
     expect(await account.get("/commands")).toMatchObject({ commands: [] });
@@ -211,7 +216,7 @@ describe("without isolation", () => {
   });
 
   test("every account runs programs where an operator says so", async () => {
-    installation = await install(hiding, { HEADGATE_ISOLATION: "none" });
+    installation = await install(hiding, { ...withoutIndex, HEADGATE_ISOLATION: "none" });
     expect(await whenEnded((await secondAccount(installation)).account)).toMatchObject({ status: "done" });
     expect(installation.headgate.stderr()).not.toMatch(/bubblewrap/);
   });

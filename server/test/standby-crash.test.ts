@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { LiveRun, RunState } from "../src/commands/queue/executor.ts";
 import { accountIdentity } from "../src/commands/queue/attempt-folders.ts";
-import { findBubblewrap } from "../src/engines/sandbox/find-bubblewrap.ts";
+import { findTestBubblewrap } from "./bubblewrap/find-test-bubblewrap.ts";
 import { listProcesses } from "../src/lib/process-table.ts";
 import { journalOf, place, standbyParts, type Step } from "./support/standby-steps.ts";
 
@@ -15,7 +15,7 @@ import { journalOf, place, standbyParts, type Step } from "./support/standby-ste
  */
 const PATIENCE = { timeout: 20_000 };
 const program = "echo ran >> $JOURNAL; echo $MANNER";
-const { kind } = await findBubblewrap(accountIdentity(place.accountId));
+const { kind } = await findTestBubblewrap(accountIdentity(place.accountId));
 
 let dataDir: string;
 beforeEach(() => {

@@ -68,7 +68,7 @@ export const settings = {
     description: "The Java, 17 or newer, that runs Spark.",
     allowed: aPath,
     parse: path,
-    derived: "java on the PATH, else the first that fits in /usr/lib/jvm",
+    derived: "java on the PATH, else the first that fits in /usr/lib/jvm, else one fetched by pip",
   }),
   adminEmail: fixed({
     name: "HEADGATE_ADMIN_EMAIL",

@@ -43,7 +43,14 @@ export async function runDriver(home: SparkHome, what: ProgramToTry, manner: Man
     const file = path(fileNames[what.kind]);
     writeFileSync(file, what.text);
     const { arguments: words = [], programArguments = [], properties = {} } = what;
-    const shared = { home, properties, classPath: [], defaultMemoryMiB: 1024, scratchFolder: path("scratch") };
+    const shared = {
+      home,
+      properties,
+      classPath: [],
+      defaultMemoryMiB: 1024,
+      scratchFolder: path("scratch"),
+      userHome: folder,
+    };
     const line = driverCommandLine({
       ...shared,
       program: { kind: what.kind, file, arguments: words, programArguments },

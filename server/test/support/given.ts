@@ -15,6 +15,7 @@ import type { Clock } from "../../src/lib/clock.ts";
 import type { Feature } from "../../src/lib/features.ts";
 import { newKey, writeKeys } from "../../src/lib/key-file.ts";
 import { Client } from "./client.ts";
+import { testCacheDir } from "./cache-dir.ts";
 import { repositoryDir } from "./repository-dir.ts";
 import { cloneDatabase, type TestDatabase } from "./test-database.ts";
 
@@ -155,8 +156,9 @@ export function useServer(options: ServerOptions = {}): Given {
 }
 
 export function testConfig(dataDir: string, settings: Record<string, string> = {}): Config {
+  const own = { HEADGATE_PORT: "0", HEADGATE_DATA_DIR: dataDir, HEADGATE_LOW_DISK: "0", HOME: dataDir };
   return readConfig(
-    { HEADGATE_PORT: "0", HEADGATE_DATA_DIR: dataDir, HEADGATE_LOW_DISK: "0", HOME: dataDir, ...settings },
+    { ...own, HEADGATE_CACHE_DIR: testCacheDir(), ...settings },
     { repositoryDir, isRoot: false, readFile: () => "" },
   );
 }

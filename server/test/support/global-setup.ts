@@ -1,15 +1,15 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, type ClientConfig } from "pg";
 import { pino } from "pino";
 import type { TestProject } from "vitest/node";
-import { readConfig } from "../../src/config.ts";
 import { lockDataDir } from "../../src/db/embedded/data-dir-lock.ts";
 import { startEmbeddedPostgres } from "../../src/db/embedded/embedded-postgres.ts";
 import { migrate } from "../../src/db/migrate.ts";
+import { ensureBubblewrap } from "../../src/engines/sandbox/find-bubblewrap.ts";
+import { testCacheDir } from "./cache-dir.ts";
 import { findSparkHome, sparkIsMissing } from "./connect-server.ts";
-import { repositoryDir } from "./repository-dir.ts";
 import { serveSpark } from "./spark-server.ts";
 import { needsSpark } from "./test-order.ts";
 import { serveSeaweedFs } from "../seaweedfs/seaweedfs-server.ts";
@@ -21,10 +21,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const dataDir = mkdtempSync(join(tmpdir(), "headgate-test-"));
   chmodSync(dataDir, 0o755);
   const lock = lockDataDir(dataDir);
-  const { cacheDir } = readConfig(
-    { HEADGATE_CACHE_DIR: process.env.HEADGATE_CACHE_DIR, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME, HOME: homedir() },
-    { repositoryDir, isRoot: process.getuid?.() === 0, readFile: () => "" },
-  );
+  const cacheDir = testCacheDir();
   const postgres = await startEmbeddedPostgres({
     lock,
     cacheDir,
@@ -53,8 +50,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const seaweedFs = serveSeaweedFs(cacheDir);
   project.provide("seaweedFsSocket", seaweedFs.socket);
 
-  // Where it is not set up yet that takes minutes; files that need it wait for it, and are told when it cannot be done.
+  // Before the first test file looks for it; those that need isolation say why they are skipped when this fails.
   const end = new AbortController();
+  await ensureBubblewrap(undefined, { cacheDir, signal: end.signal, progress: () => undefined });
+  // Where it is not set up yet that takes minutes; files that need it wait for it, and are told when it cannot be done.
   const isNeeded = !sparkIsMissing && project.vitest.state.getPaths().some(needsSpark);
   const settingUp = isNeeded ? findSparkHome(cacheDir, end.signal).catch(() => undefined) : undefined;
   const spark = serveSpark({ connection, template: TEMPLATE, cacheDir });

@@ -10,6 +10,7 @@ const app = await startApp({
   config: readConfig(env, { repositoryDir, isRoot: false, readFile: () => "" }),
   connection: JSON.parse(CONNECTION) as object, // written by `startNode`
   log: pino({ level: TEST_LOG }),
+  isIsolated: true, // the programs are ours: what keeps accounts apart is for tests of its own
   ...(TEST_SPARK === "1" ? { setsUpSpark: true } : { driver: stubDriver }),
 });
 process.stdout.write(`ready ${app.url}\n`);

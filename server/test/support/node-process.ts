@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { ClientConfig } from "pg";
+import { testCacheDir } from "./cache-dir.ts";
 
 /** A node with the stub driver, or with Spark where `TEST_SPARK` says so, that can be killed. */
 export interface NodeProcess {
@@ -29,6 +30,7 @@ export async function startNode(
     env: {
       PATH: process.env.PATH ?? "",
       HOME: dataDir,
+      HEADGATE_CACHE_DIR: testCacheDir(),
       CONNECTION: JSON.stringify(connection),
       HEADGATE_PORT: "0",
       HEADGATE_DATA_DIR: dataDir,

@@ -1,12 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { homedir } from "node:os";
 import { Client, type ClientConfig } from "pg";
 import { foundAccount } from "../../src/accounts/found-account.ts";
 import { addDefaultCluster } from "../../src/clusters/default-cluster.ts";
-import { readConfig } from "../../src/config.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { migrate } from "../../src/db/migrate.ts";
-import { repositoryDir } from "./repository-dir.ts";
+import { testCacheDir } from "./cache-dir.ts";
 import { makeScratchCluster } from "./scratch-cluster.ts";
 
 /** A PostgreSQL of one's own, for what would disturb others or be disturbed by them. Needs no test runner. */
@@ -20,7 +18,7 @@ export interface ScratchStore {
 export type StoreConnection = ClientConfig & { readonly host: string; readonly port: number };
 
 export async function makeScratchStore(): Promise<ScratchStore> {
-  const scratch = makeScratchCluster(cacheDir());
+  const scratch = makeScratchCluster(testCacheDir());
   try {
     const { socketDir: host, port, user, password } = await scratch.start({ max_connections: "200" });
     const server = { host, port, user, password };
@@ -61,12 +59,6 @@ export async function foundScratchAccount(connection: ClientConfig, name: string
   } finally {
     await db.close();
   }
-}
-
-function cacheDir(): string {
-  const { HEADGATE_CACHE_DIR, XDG_CACHE_HOME } = process.env;
-  const env = { HEADGATE_CACHE_DIR, XDG_CACHE_HOME, HOME: homedir() };
-  return readConfig(env, { repositoryDir, isRoot: process.getuid?.() === 0, readFile: () => "" }).cacheDir;
 }
 
 async function maintain(connection: ClientConfig, sql: string): Promise<void> {

@@ -7,6 +7,7 @@ import { programExecutor } from "../../src/commands/queue/program-executor.ts";
 import { StandbyDrivers } from "../../src/commands/queue/standby-drivers.ts";
 import { monotonicMs } from "../../src/engines/runner/monotonic.ts";
 import { findBubblewrap } from "../../src/engines/sandbox/find-bubblewrap.ts";
+import { testCacheDir } from "./cache-dir.ts";
 import { openSandbox } from "../../src/engines/sandbox/sandbox.ts";
 import { stubStandby } from "./stub-standby.ts";
 
@@ -23,7 +24,7 @@ export const place = { accountId: 7, clusterId: 1, appId: null };
 export type Step = "waiting" | "taken" | "prepared" | "spawned" | "ordered";
 
 export async function standbyParts(dataDir: string, programText: string): Promise<StandbyParts> {
-  const sandbox = openSandbox("bubblewrap", await findBubblewrap(accountIdentity(place.accountId)));
+  const sandbox = openSandbox("bubblewrap", await findBubblewrap(accountIdentity(place.accountId), testCacheDir()));
   const driver = stubStandby();
   const limits = { leaseFile: null, leaseSeconds: 600, logLimitBytes: 1_000_000, checkSeconds: 1 };
   const log = pino({ level: "silent" });

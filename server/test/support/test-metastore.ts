@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import type { ClientConfig } from "pg";
 import { inject } from "vitest";
 import { Metastore } from "../../src/engines/hive-metastore/metastore.ts";
-import { findBubblewrap } from "../../src/engines/sandbox/find-bubblewrap.ts";
+import { findTestBubblewrap } from "../bubblewrap/find-test-bubblewrap.ts";
 import { openSandbox } from "../../src/engines/sandbox/sandbox.ts";
 import { findSparkHome } from "./connect-server.ts";
 import { javaBelow } from "./java-process.ts";
@@ -83,7 +83,7 @@ async function planOf(
     },
     readOnly: [],
     writable: [settings.warehouse],
-    sandbox: openSandbox("auto", await findBubblewrap(identity)),
+    sandbox: openSandbox("auto", await findTestBubblewrap(identity)),
     identity,
     userName: "account78",
     levels: 1,

@@ -6,11 +6,11 @@ import { metastoreEntry, metastoreOf } from "../../../test/support/java-process.
 import { foundSparkAccount } from "../../../test/support/spark-server.ts";
 import { runSql, useSpark } from "../../../test/support/spark.ts";
 import { isGreeted } from "../../engines/hive-metastore/greeting.ts";
-import { findBubblewrap } from "../../engines/sandbox/find-bubblewrap.ts";
+import { findTestBubblewrap } from "../../../test/bubblewrap/find-test-bubblewrap.ts";
 
 const DRIVER_MS = 120_000;
 const identity = process.getuid?.() === 0 ? { uid: 200_001, gid: 200_001 } : undefined;
-const isIsolated = (await findBubblewrap(identity)).kind === "usable";
+const isIsolated = (await findTestBubblewrap(identity)).kind === "usable";
 
 // Says so when it is left out: Java or Python is not on this machine.
 describe.skipIf(sparkIsMissing)("the tables of an account", () => {

@@ -13,6 +13,11 @@ export function accountIdentity(accountId: number, ownUid = process.getuid?.() ?
   return ownUid === 0 ? { uid: FIRST_UID + accountId, gid: FIRST_UID + accountId } : undefined;
 }
 
+/** What a program of the account calls itself. */
+export function accountUserName(accountId: number): string {
+  return `account${accountId}`;
+}
+
 /** What of an attempt the program sees. */
 export interface ProgramFolders {
   readonly work: string;
@@ -85,7 +90,7 @@ async function makeFolders(
     await makeOwned(each, identity);
   }
   const self = identity ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-  await writeUserFiles(folders.user, { ...self, name: `account${accountId}`, home });
+  await writeUserFiles(folders.user, { ...self, name: accountUserName(accountId), home });
   return folders;
 }
 

@@ -10,6 +10,7 @@ import { waitsIdly } from "../../engines/spark-submit/standby-rules.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { ContributionsOf } from "../warm/spark-place.ts";
 import type { ProgramDriver } from "./program-driver.ts";
+import { accountUserName } from "./attempt-folders.ts";
 import { heapOf, sparkProgram } from "./spark-program.ts";
 
 /** Spark's own default for `spark.driver.memory`. */
@@ -52,10 +53,11 @@ export function sparkDriver(
         tags: { command: String(command.id), request: requestId },
         eventLogFolder,
         scratchFolder: join(work, ".spark"),
+        userHome: work,
       });
       return {
         argv: line.argv,
-        env: { ...ownEnvironment(work), ...line.env, ...env },
+        env: { ...ownEnvironment(work, command.accountId), ...line.env, ...env },
         files: { ...files, "spark.properties": line.propertiesText },
         readOnly: [...spark.home.readOnlyFolders, ...readOnly],
         handOver:
@@ -77,13 +79,14 @@ export function sparkDriver(
         propertiesFile: join(input, "standby.properties"),
         defaultMemoryMiB: DEFAULT_MEMORY_MIB,
         scratchFolder: join(work, ".spark"),
+        userHome: work,
       });
       return {
         digest: contributionDigest(contribution),
         greeting: standbyReady,
         memoryMiB: withOverhead(line.memoryMiB),
         argv: line.argv,
-        env: { ...ownEnvironment(work), ...line.env, ...env },
+        env: { ...ownEnvironment(work, place.accountId), ...line.env, ...env },
         files: { "standby.properties": line.propertiesText },
         readOnly: [...spark.home.readOnlyFolders, ...readOnly],
       };
@@ -100,8 +103,10 @@ function withOverhead(heapMiB: number): number {
   return heapMiB + Math.max(LEAST_OVERHEAD_MIB, Math.ceil(heapMiB * OVERHEAD_SHARE));
 }
 
-function ownEnvironment(work: string): Record<string, string> {
-  return { PATH: "/usr/bin:/bin", HOME: work, LANG: "C.UTF-8" };
+/** Where nothing isolates the program, its uid may have no line in passwd: name and home are then found here alone. */
+function ownEnvironment(work: string, accountId: number): Record<string, string> {
+  const name = accountUserName(accountId);
+  return { PATH: "/usr/bin:/bin", HOME: work, USER: name, LOGNAME: name, LANG: "C.UTF-8" };
 }
 
 /** A driver that waits has its session thrown away on this machine: with clusters elsewhere that is not tried. */

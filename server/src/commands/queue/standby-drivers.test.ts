@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { stubStandby } from "../../../test/support/stub-standby.ts";
 import { listProcesses } from "../../lib/process-table.ts";
-import { findBubblewrap } from "../../engines/sandbox/find-bubblewrap.ts";
+import { findTestBubblewrap } from "../../../test/bubblewrap/find-test-bubblewrap.ts";
 import { accountIdentity } from "./attempt-folders.ts";
 import { commandFiles } from "../command-files.ts";
 
@@ -13,7 +13,7 @@ const given = useServer({
   driver: stubStandby(() => digest),
   settings: { HEADGATE_TIMEOUT_CHECK_SECONDS: "1", HEADGATE_MEMORY_BUDGET: "300M" },
 });
-const { kind } = await findBubblewrap(accountIdentity(1));
+const { kind } = await findTestBubblewrap(accountIdentity(1));
 
 const PATIENCE = { timeout: 20_000 };
 

@@ -57,6 +57,7 @@ export function connectCommandLine(
       "-XX:+UseSerialGC",
       // Spark keeps a folder there that belongs to whoever made it first.
       `-Djava.io.tmpdir=${work}`,
+      `-Duser.home=${work}`,
       // One that has lost a thread this way answers no more, and holds its commands for ever.
       "-XX:+ExitOnOutOfMemoryError",
       `-Dlog4j2.configurationFile=${pathToFileURL(`${input}/log4j2.properties`).href}`,
@@ -77,7 +78,7 @@ export function connectCommandLine(
       SPARK_LOCAL_IP: "127.0.0.1",
       SPARK_SCALA_VERSION: "2.13",
       JAVA_HOME: home.java.home,
-      PYSPARK_PYTHON: home.python.path,
+      ...(home.python === undefined ? {} : { PYSPARK_PYTHON: home.python.path }),
       ...env,
       // Not a setting: those go to executors.
       SPARK_CONNECT_AUTHENTICATE_TOKEN: token,

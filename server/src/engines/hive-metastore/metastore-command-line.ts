@@ -67,6 +67,7 @@ export function metastoreCommandLine(
       "-XX:+UseSerialGC",
       "-XX:TieredStopAtLevel=1",
       "-XX:+ExitOnOutOfMemoryError",
+      `-Duser.home=${work}`,
       ...(extra.length === 0 ? [] : ["-cp", [...home.classPath, ...extra].join(":")]),
       ...(archive === undefined ? [] : [`-XX:SharedArchiveFile=${archive}`, "-Xshare:auto", "-Xlog:cds=off"]),
       "headgate.metastore.MetastoreMain",

@@ -17,7 +17,7 @@ import { Secret } from "../../lib/secret.ts";
 import { renderCall } from "../hive-thrift/codec/message.ts";
 import { HiveClient } from "../hive-thrift/hive-client.ts";
 import { getAllDatabases, setUgi } from "../hive-thrift/hive-functions.ts";
-import { findBubblewrap } from "../sandbox/find-bubblewrap.ts";
+import { findTestBubblewrap } from "../../../test/bubblewrap/find-test-bubblewrap.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
 import type { SparkHome } from "../spark-home/spark-home.ts";
 import { Metastore } from "./metastore.ts";
@@ -74,7 +74,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
       },
       readOnly: [],
       writable: [warehouse],
-      sandbox: openSandbox("auto", await findBubblewrap(identity)),
+      sandbox: openSandbox("auto", await findTestBubblewrap(identity)),
       identity,
       userName: "account77",
       levels: 1,

@@ -82,7 +82,7 @@ export class LastingProcess {
     await writeInput(folders.input, files, identity);
     const program = sandbox.confine({
       argv,
-      env,
+      env: { USER: name, LOGNAME: name, ...env },
       cwd: folders.work,
       readOnly: [...readOnly, folders.input],
       writable: [folders.work, ...writable],

@@ -7,7 +7,7 @@ import { readBootId, type ProcessLinks } from "../../lib/process-table.ts";
 import { findProcess, type ProcessHandle } from "../detached-process/process-handle.ts";
 import { startDetached } from "../detached-process/start-detached.ts";
 import { listSession } from "../detached-process/stop-session.ts";
-import { findBubblewrap } from "../sandbox/find-bubblewrap.ts";
+import { findTestBubblewrap } from "../../../test/bubblewrap/find-test-bubblewrap.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
 import { writeUserFiles } from "../sandbox/user-files.ts";
 import { writeLease } from "./lease.ts";
@@ -251,7 +251,7 @@ function makeTmp({ uid, gid }: { uid: number; gid: number }): string {
 }
 
 const identity = process.getuid?.() === 0 ? { uid: 200_017, gid: 200_017 } : undefined;
-const bubblewrap = await findBubblewrap(identity);
+const bubblewrap = await findTestBubblewrap(identity);
 
 describe.skipIf(bubblewrap.kind !== "usable")("in a sandbox", () => {
   const confined = async (script: string): Promise<ReturnType<ReturnType<typeof openSandbox>["confine"]>> => {

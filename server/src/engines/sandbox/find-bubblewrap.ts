@@ -1,9 +1,12 @@
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { installLineHere } from "../../lib/install-line.ts";
 import { isExecutable } from "../../lib/is-executable.ts";
+import type { SetUpContext } from "../set-up/set-up-step.ts";
 import type { Identity } from "./confined-program.ts";
+import { fetchBubblewrap, fetchedBubblewrap } from "./fetched-bubblewrap.ts";
 import { readSystemFolders } from "./system-folders.ts";
 
 export type BubblewrapSearch =
@@ -19,18 +22,59 @@ export type BubblewrapSearch =
   | { readonly kind: "missing" | "too-old" | "blocked"; readonly reason: string };
 
 const run = promisify(execFile);
-const searchPath = ["/usr/bin", "/bin", "/usr/local/bin"];
+export const systemFolders: readonly string[] = ["/usr/bin", "/bin", "/usr/local/bin"];
 
-/** Tries it once, as the user that programs will run as: many systems and containers forbid user namespaces. */
-export async function findBubblewrap(identity: Identity | undefined): Promise<BubblewrapSearch> {
-  const path = searchPath.map((folder) => join(folder, "bwrap")).find(isExecutable);
-  if (process.platform !== "linux" || path === undefined) return { kind: "missing", reason: missingReason() };
-  const version = parseVersion((await run(path, ["--version"])).stdout);
-  if (!isAtLeast(version, 0, 5)) {
-    return { kind: "too-old", reason: `bubblewrap ${version} is too old to isolate programs: 0.5 or later is needed` };
+/**
+ * The system's own where it is good, else the one in the cache. It is tried once, as the user that programs will run as:
+ * many systems and containers forbid user namespaces.
+ */
+export async function findBubblewrap(
+  identity: Identity | undefined,
+  cacheDir: string,
+  folders = systemFolders,
+): Promise<BubblewrapSearch> {
+  if (process.platform !== "linux") {
+    return { kind: "missing", reason: "programs are not isolated: bubblewrap runs on Linux only" };
   }
+  const fetched = fetchedBubblewrap(cacheDir);
+  let tooOld: string | undefined;
+  for (const path of [...folders.map((folder) => join(folder, "bwrap")), fetched].filter(isExecutable)) {
+    const version = await versionOf(path);
+    if (isAtLeast(version, 0, 5)) return tryBubblewrap(path, version, identity, path === fetched);
+    tooOld = version;
+  }
+  if (tooOld === undefined) return { kind: "missing", reason: `bubblewrap is not installed: ${howToInstall()}` };
+  const reason = `bubblewrap ${tooOld} is too old to isolate programs: install 0.5 or later`;
+  return { kind: "too-old", reason };
+}
+
+/** The same, and what the system lacks is fetched into the cache. Where that fails the reason says so. */
+export async function ensureBubblewrap(
+  identity: Identity | undefined,
+  context: SetUpContext,
+  folders = systemFolders,
+): Promise<BubblewrapSearch> {
+  const found = await findBubblewrap(identity, context.cacheDir, folders);
+  const isLacking = found.kind === "missing" || found.kind === "too-old";
+  if (!isLacking || process.platform !== "linux") return found;
+  try {
+    await fetchBubblewrap(context);
+  } catch (error) {
+    context.signal.throwIfAborted();
+    const message = error instanceof Error ? error.message : String(error);
+    return { kind: found.kind, reason: `${found.reason} (it could not be fetched: ${message})` };
+  }
+  return findBubblewrap(identity, context.cacheDir, folders);
+}
+
+async function tryBubblewrap(
+  path: string,
+  version: string,
+  identity: Identity | undefined,
+  isFetched: boolean,
+): Promise<BubblewrapSearch> {
   const refusal = await tryOnce(path, identity);
-  if (refusal !== undefined) return { kind: "blocked", reason: blockedReason(refusal) };
+  if (refusal !== undefined) return { kind: "blocked", reason: blockedReason(refusal, isFetched) };
   return {
     kind: "usable",
     path,
@@ -52,42 +96,31 @@ async function tryOnce(path: string, identity: Identity | undefined): Promise<st
   }
 }
 
-function missingReason(): string {
-  if (process.platform !== "linux") return "programs are not isolated: bubblewrap runs on Linux only";
-  const release = existsSync("/etc/os-release") ? readFileSync("/etc/os-release", "utf8") : "";
-  return `bubblewrap is not installed: run ${installLine(release, process.getuid?.() === 0)}`;
-}
-
-function blockedReason(said: string): string {
+function blockedReason(said: string, isFetched: boolean): string {
+  // Some systems let their own one do what they forbid to others.
+  const own = isFetched ? `, or use the system's bubblewrap: ${howToInstall()}` : "";
   return (
     `bubblewrap does not work here (${said}): let plain users make user namespaces ` +
     "(sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone=1, " +
-    "kernel.apparmor_restrict_unprivileged_userns=0; in a container its seccomp profile)"
+    `kernel.apparmor_restrict_unprivileged_userns=0; in a container its seccomp profile)${own}`
   );
 }
 
-const installers: Readonly<Record<string, string>> = {
-  debian: "apt-get install -y bubblewrap",
-  ubuntu: "apt-get install -y bubblewrap",
-  fedora: "dnf install -y bubblewrap",
-  rhel: "dnf install -y bubblewrap",
-  centos: "dnf install -y bubblewrap",
-  suse: "zypper install -y bubblewrap",
-  opensuse: "zypper install -y bubblewrap",
-  arch: "pacman -S --noconfirm bubblewrap",
-  alpine: "apk add bubblewrap",
-};
-
-/** From os-release(5): the system's own name first, then those it is like. */
-export function installLine(osRelease: string, asRoot: boolean): string {
-  const value = (key: string): string => new RegExp(`^${key}="?([^"\n]*)"?$`, "m").exec(osRelease)?.[1] ?? "";
-  const names = [value("ID"), ...value("ID_LIKE").split(" ")];
-  const line = names.map((name) => installers[name]).find((found) => found !== undefined);
-  if (line === undefined) return "the package manager of this system to install bubblewrap";
-  return asRoot ? line : `sudo ${line}`;
+function howToInstall(): string {
+  const name = "bubblewrap";
+  const line = installLineHere({ apt: name, dnf: name, zypper: name, pacman: name, apk: name, brew: name });
+  return line === undefined ? "install it with the package manager of this system" : `run ${line}`;
 }
 
-export function parseVersion(said: string): string {
+/** One that does not even say its version counts as older than any. */
+async function versionOf(path: string): Promise<string> {
+  return run(path, ["--version"]).then(
+    ({ stdout }) => parseVersion(stdout),
+    () => "0",
+  );
+}
+
+function parseVersion(said: string): string {
   return /\d+(\.\d+)+/.exec(said)?.[0] ?? "0";
 }
 

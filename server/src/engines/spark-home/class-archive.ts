@@ -2,11 +2,13 @@ import { existsSync } from "node:fs";
 import { chmod, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Fault } from "../../lib/fault.ts";
+import { howToInstallPython, pythonNeeded, type Python } from "../set-up/find-python.ts";
+import { mustRun } from "../set-up/run-tool.ts";
+import type { SetUpContext } from "../set-up/set-up-step.ts";
+import type { Java } from "./find-java.ts";
 import type { LaunchFolder } from "./launch-folder.ts";
 import { scalaVersion } from "./pinned-spark.ts";
-import type { Java, Python } from "./prerequisites.ts";
-import { mustRun } from "./run-tool.ts";
-import type { SetUpContext } from "./set-up-step.ts";
 
 /**
  * Touches what short programs touch: SQL, the catalog, the Python gateway and worker, shuffles, JSON and Parquet, the
@@ -41,10 +43,14 @@ training.touchRest(context._jsc.sc(), folder)
  */
 export async function makeClassArchive(
   launch: LaunchFolder,
-  { java, python, sparkHome }: { java: Java; python: Python; sparkHome: string },
+  { java, python, sparkHome }: { java: Java; python: Python | undefined; sparkHome: string },
   { signal, progress }: SetUpContext,
 ): Promise<void> {
   if (existsSync(launch.archive)) return;
+  if (python === undefined) {
+    const message = `fast starts are prepared by a program in Python, and ${pythonNeeded()} is missing`;
+    throw new Fault("unavailable", `${message}: ${howToInstallPython()}`);
+  }
   progress({ text: "Preparing fast starts of Spark" });
   const work = await mkdtemp(join(tmpdir(), "headgate-archive-"));
   const unfinished = `${launch.archive}.partial`;

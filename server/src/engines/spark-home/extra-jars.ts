@@ -4,11 +4,11 @@ import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { Fault } from "../../lib/fault.ts";
-import { makeFinishedFolder } from "./finished-folder.ts";
+import { makeFinishedFolder } from "../set-up/finished-folder.ts";
 import { pinnedHadoop } from "./pinned-spark.ts";
-import type { Java } from "./prerequisites.ts";
-import { mustRun } from "./run-tool.ts";
-import type { SetUpContext } from "./set-up-step.ts";
+import type { Java } from "./find-java.ts";
+import { mustRun } from "../set-up/run-tool.ts";
+import type { SetUpContext } from "../set-up/set-up-step.ts";
 
 export interface PinnedJar {
   readonly group: string;

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { installLineHere } from "../../lib/install-line.ts";
 import { isExecutable } from "../../lib/is-executable.ts";
-import { runTool } from "./run-tool.ts";
+import { runTool } from "../set-up/run-tool.ts";
 
 /** Where R may be: where a sandbox shows it, in the order in which it is taken. */
 export const rscripts = ["/usr/bin/Rscript", "/usr/local/bin/Rscript", "/opt/homebrew/bin/Rscript"];

@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { makeFinishedFolder } from "./finished-folder.ts";
-import type { Java } from "./prerequisites.ts";
-import { mustRun } from "./run-tool.ts";
-import type { SetUpContext } from "./set-up-step.ts";
+import { makeFinishedFolder } from "../set-up/finished-folder.ts";
+import type { Java } from "./find-java.ts";
+import { mustRun } from "../set-up/run-tool.ts";
+import type { SetUpContext } from "../set-up/set-up-step.ts";
 
 const sourceFolder = fileURLToPath(new URL("../../../../jvm/", import.meta.url));
 /** The oldest Java that Spark runs on, so that one jar fits them all; without the check a Java without a compiler lacks. */

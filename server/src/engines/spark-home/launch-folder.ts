@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { mkdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "../../lib/fault.ts";
-import { makeFinishedFolder } from "./finished-folder.ts";
+import { makeFinishedFolder } from "../set-up/finished-folder.ts";
 import { scalaVersion } from "./pinned-spark.ts";
-import type { Java } from "./prerequisites.ts";
+import type { Java } from "./find-java.ts";
 import { rscripts } from "./find-r.ts";
-import { mustRun } from "./run-tool.ts";
+import { mustRun } from "../set-up/run-tool.ts";
 
 /**
  * What a direct start of Spark's JVM needs, kept apart per build of Java and set of jars:
@@ -79,7 +79,21 @@ async function askLauncher(java: Java, sparkHome: string): Promise<string[]> {
   const launcher = ["-cp", join(sparkHome, "jars/*"), "org.apache.spark.launcher.Main"];
   const submit = ["org.apache.spark.deploy.SparkSubmit", "program.py"];
   const { stdout } = await mustRun("Spark's launcher", [java.path, ...launcher, ...submit], { env });
-  return parseLauncherOptions(stdout);
+  const { stdout: modules } = await mustRun("the list of Java's modules", [java.path, "--list-modules"]);
+  return withoutMissingModules(parseLauncherOptions(stdout), modules);
+}
+
+/** Spark adds a module that speeds up some of its arithmetic; a Java without it would not start. */
+export function withoutMissingModules(options: readonly string[], modules: string): string[] {
+  const names = new Set(modules.split("\n").map((line) => line.replace(/@.*$/, "").trim()));
+  const option = "--add-modules=";
+  return options.filter((word) => {
+    if (!word.startsWith(option)) return true;
+    return word
+      .slice(option.length)
+      .split(",")
+      .every((name) => names.has(name));
+  });
 }
 
 export function parseLauncherOptions(stdout: string): string[] {

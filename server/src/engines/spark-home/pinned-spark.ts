@@ -1,7 +1,8 @@
 /** The Spark that is installed. PyPI has it as a source package only, which holds the finished jars. */
 export const pinnedSpark = {
+  name: "pyspark",
   version: "4.1.4",
-  sha256: "bcbd5e18690cf79d438e97210ad06fb8d451a251bb77becc2b0418868d2acd73",
+  sha256: ["bcbd5e18690cf79d438e97210ad06fb8d451a251bb77becc2b0418868d2acd73"],
   bytes: 455_589_214,
 } as const;
 
@@ -11,4 +12,3 @@ export const pinnedHadoop = "3.4.2";
 export const scalaVersion = "2.13";
 
 export const oldestJava = 17;
-export const oldestPython: readonly [number, number] = [3, 10];

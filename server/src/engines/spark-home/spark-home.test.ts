@@ -6,12 +6,13 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Fault } from "../../lib/fault.ts";
 import { installLine } from "../../lib/install-line.ts";
 import { jarsFor, parsePinnedJars } from "./extra-jars.ts";
-import { makeFinishedFolder } from "./finished-folder.ts";
+import { makeFinishedFolder } from "../set-up/finished-folder.ts";
 import { jvmPartsFor } from "./jvm-parts.ts";
-import { argumentFile, parseLauncherOptions } from "./launch-folder.ts";
-import { parseJavaSettings, parsePython } from "./prerequisites.ts";
-import { runTool } from "./run-tool.ts";
-import { withSetUpLock } from "./set-up-lock.ts";
+import { argumentFile, parseLauncherOptions, withoutMissingModules } from "./launch-folder.ts";
+import { parsePython } from "../set-up/find-python.ts";
+import { parseJavaSettings } from "./find-java.ts";
+import { runTool } from "../set-up/run-tool.ts";
+import { withSetUpLock } from "../set-up/set-up-lock.ts";
 import type { SparkHome } from "./spark-home.ts";
 import { startSparkSetUp } from "./spark-set-up.ts";
 
@@ -121,6 +122,12 @@ it("takes the options of Spark's launcher and leaves out its class path and heap
     "\n\0/java\0-cp\0/spark/conf:/spark/jars/*\0-Xmx1g\0--add-opens=a/b=C\0-Dx=y\0org.apache.spark.deploy.SparkSubmit\0p.py\0";
   expect(parseLauncherOptions(said)).toEqual(["--add-opens=a/b=C", "-Dx=y"]);
   expect(argumentFile(["-cp", String.raw`/a b/"c\d`])).toBe('"-cp"\n"/a b/\\"c\\\\d"\n');
+});
+
+it("starts a Java that lacks a module without it", () => {
+  const options = ["--add-modules=jdk.incubator.vector", "--add-opens=a/b=C"];
+  expect(withoutMissingModules(options, "java.base@21\njdk.incubator.vector@21\n")).toEqual(options);
+  expect(withoutMissingModules(options, "java.base@21\njava.sql@21\n")).toEqual(["--add-opens=a/b=C"]);
 });
 
 it("has parts of ours for each Spark and Java, wherever they are installed", () => {

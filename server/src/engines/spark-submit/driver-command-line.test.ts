@@ -24,6 +24,7 @@ const run: DriverRun = {
   tags: { command: "7", request: "req-1" },
   eventLogFolder: "/attempt/events",
   scratchFolder: "/attempt/tmp",
+  userHome: "/attempt/work",
 };
 
 const withArguments = (...words: string[]): DriverRun => ({
@@ -48,6 +49,33 @@ describe("a driver's command line", () => {
       "two words",
     ]);
     expect(env).toMatchObject({ SPARK_HOME: "/spark", SPARK_LOCAL_IP: "127.0.0.1", SPARK_SCALA_VERSION: "2.13" });
+  });
+
+  it("has a home whatever Java knows of its user, unless its own options name another", () => {
+    const { argv } = driverCommandLine(withArguments("--driver-java-options", "-Duser.home=/elsewhere"));
+    const own = argv.indexOf("-Duser.home=/attempt/work");
+    expect(own).toBeGreaterThan(0);
+    expect(argv.indexOf("-Duser.home=/elsewhere")).toBeGreaterThan(own);
+  });
+
+  it("runs Scala on a machine without Python, and refuses what needs it with the way to get it", () => {
+    const bare = { ...run, home: { ...run.home, python: undefined } };
+    const source = { file: "/input/p", arguments: [], programArguments: [] };
+    const { env } = driverCommandLine({ ...bare, program: { kind: "scala", ...source } });
+    expect(env).not.toHaveProperty("PYSPARK_PYTHON");
+    expect(env).not.toHaveProperty("HEADGATE_DRIVER_PYTHON");
+    const needing: DriverRun["program"][] = [
+      { kind: "python", ...source },
+      { kind: "R-by-python", ...source },
+      { kind: "command_line", words: ["spark-submit", "s3://bucket/job.py"] },
+    ];
+    for (const program of needing) {
+      expect(() => driverCommandLine({ ...bare, program })).toThrow(
+        /needs Python 3\.10 or newer, .* lacks: (run|install) /,
+      );
+    }
+    const properties = { "spark.pyspark.python": "/env/bin/python" };
+    expect(driverCommandLine({ ...bare, properties }).env["HEADGATE_DRIVER_PYTHON"]).toBe("/env/bin/python");
   });
 
   it("shows no secret to whoever lists processes", () => {

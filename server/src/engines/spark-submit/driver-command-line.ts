@@ -1,5 +1,7 @@
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
+import { Fault } from "../../lib/fault.ts";
+import { howToInstallPython, pythonNeeded } from "../set-up/find-python.ts";
 import { driverEnvironment, jvmWords, pythonOf, type DriverHome } from "./driver-jvm.ts";
 import { executorWords } from "./executor-jars.ts";
 import { parseMemoryMiB } from "./memory-size.ts";
@@ -29,6 +31,7 @@ export interface DriverRun {
   readonly eventLogFolder: string;
   /** For shuffles and spills. */
   readonly scratchFolder: string;
+  readonly userHome: string;
 }
 
 export type DriverProgram = SourceProgram | { readonly kind: "command_line"; readonly words: readonly string[] };
@@ -64,6 +67,8 @@ export function driverCommandLine(run: DriverRun): DriverCommandLine {
   const { home, program } = run;
   const options = checkProgram(program);
   const properties = { ...run.properties, ...Object.fromEntries(options.properties) };
+  const python = pythonOf(properties) ?? home.python?.path;
+  if (python === undefined && isPython(program, options)) throw pythonIsMissing();
   const memoryMiB = options.memoryMiB ?? memoryOf(run.properties) ?? run.defaultMemoryMiB;
   const jvm = {
     home,
@@ -71,6 +76,7 @@ export function driverCommandLine(run: DriverRun): DriverCommandLine {
     javaOptions: options.javaOptions.length > 0 ? options.javaOptions : javaOptionsOf(run.properties, "spark_config"),
     classPathBefore: options.classPath,
     classPathBehind: run.classPath,
+    userHome: run.userHome,
     mainClass: driverMainClass,
   };
   const ownWords = programWords(program, home, options);
@@ -80,7 +86,7 @@ export function driverCommandLine(run: DriverRun): DriverCommandLine {
     argv: [...jvmWords(jvm), ...submission],
     submission,
     fitsStandby: fitsStandby(options),
-    env: { ...driverEnvironment(home, pythonOf(properties)), ...libraryPath(options) },
+    env: { ...driverEnvironment(home, python), ...libraryPath(options) },
     propertiesText: renderProperties(driverProperties({ ...run, properties })),
     memoryMiB,
   };
@@ -119,6 +125,17 @@ function programWords(program: DriverProgram, home: DriverHome, options: Checked
       return ["--class", scalaMainClass, "spark-internal", program.file, wanted ?? "-", ...program.programArguments];
     }
   }
+}
+
+/** R reaches Spark through Python where Spark has no SparkR. */
+function isPython({ kind }: DriverProgram, { rest }: CheckedOptions): boolean {
+  if (kind === "command_line") return rest[0]?.endsWith(".py") ?? false;
+  return kind === "python" || kind === "R-by-python";
+}
+
+function pythonIsMissing(): Fault {
+  const cure = `${howToInstallPython()}, then start Headgate again`;
+  return new Fault("invalid", `the program needs ${pythonNeeded()}, which this machine lacks: ${cure}`);
 }
 
 function jarsOf({ given, properties }: CheckedOptions): string | undefined {

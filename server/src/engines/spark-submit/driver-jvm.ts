@@ -6,6 +6,8 @@ export interface DriverJvm {
   /** The heap. */
   readonly memoryMiB: number;
   readonly javaOptions: readonly string[];
+  /** Java itself knows none for a uid without a line in passwd. */
+  readonly userHome: string;
   /** Before Spark's own jars: costs the archive. */
   readonly classPathBefore: readonly string[];
   /** Behind them. */
@@ -17,7 +19,7 @@ export interface DriverJvm {
 export interface DriverHome {
   readonly folder: string;
   readonly java: { readonly path: string; readonly home: string };
-  readonly python: { readonly path: string };
+  readonly python: { readonly path: string } | undefined;
   readonly javaArguments: string;
   readonly classPath: readonly string[];
   readonly ownJars: OwnJars;
@@ -41,9 +43,9 @@ const patientCompiler = [
 
 /** Up to the main class. */
 export function jvmWords(jvm: DriverJvm): string[] {
-  const { home, memoryMiB, javaOptions, mainClass } = jvm;
-  const memory = `-Xmx${memoryMiB}m`;
-  const words = [home.java.path, `@${home.javaArguments}`, memory, ...patientCompiler, ...classData(jvm)];
+  const { home, memoryMiB, javaOptions, userHome, mainClass } = jvm;
+  const own = [`-Xmx${memoryMiB}m`, `-Duser.home=${userHome}`];
+  const words = [home.java.path, `@${home.javaArguments}`, ...own, ...patientCompiler, ...classData(jvm)];
   return [...words, ...javaOptions, mainClass];
 }
 
@@ -61,13 +63,13 @@ export function pythonOf(properties: Readonly<Record<string, string>>): string |
 }
 
 /** Only what Spark needs. `python`: runs the program, if it is one of Python's. */
-export function driverEnvironment(home: DriverHome, python = home.python.path): Record<string, string> {
+export function driverEnvironment(home: DriverHome, python = home.python?.path): Record<string, string> {
   return {
     SPARK_HOME: home.folder,
     SPARK_LOCAL_IP: "127.0.0.1",
     SPARK_SCALA_VERSION: "2.13",
     JAVA_HOME: home.java.home,
-    PYSPARK_PYTHON: home.python.path,
-    HEADGATE_DRIVER_PYTHON: python,
+    ...(home.python === undefined ? {} : { PYSPARK_PYTHON: home.python.path }),
+    ...(python === undefined ? {} : { HEADGATE_DRIVER_PYTHON: python }),
   };
 }

@@ -20,6 +20,7 @@ export interface StandbyRun {
   readonly defaultMemoryMiB: number;
   /** The same that the program will be told: a JVM keeps to the first. */
   readonly scratchFolder: string;
+  readonly userHome: string;
 }
 
 export interface StandbyCommandLine {
@@ -42,6 +43,7 @@ export function standbyCommandLine(run: StandbyRun): StandbyCommandLine {
     javaOptions: javaOptionsOf(properties, "spark_config"),
     classPathBefore: [],
     classPathBehind: run.classPath,
+    userHome: run.userHome,
     mainClass: "headgate.standby.StandbyDriver",
   };
   const settings = {

@@ -100,6 +100,7 @@ it("a driver that waits has what shapes a JVM from its cluster, and its secrets 
     propertiesFile: "/input/standby.properties",
     defaultMemoryMiB: 1024,
     scratchFolder: "/scratch/.spark",
+    userHome: "/work",
   });
   expect(memoryMiB).toBe(2048);
   expect(argv).toEqual(expect.arrayContaining(["-Xmx2048m", "-Da=b", "/spark/jars/a.jar:/more.jar"]));

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chmod, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { chmod, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 const partial = ".partial-";
@@ -37,6 +37,11 @@ async function openToReaders(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) await openToReaders(path);
-    else if (entry.isFile()) await chmod(path, /\/s?bin$|\/wrappers$/.test(folder) ? 0o755 : 0o644);
+    else if (entry.isFile()) await chmod(path, (await isProgram(folder, path)) ? 0o755 : 0o644);
   }
+}
+
+/** Source packages lose the mode of their files, wheels keep it. */
+async function isProgram(folder: string, path: string): Promise<boolean> {
+  return /\/s?bin$|\/wrappers$/.test(folder) || ((await stat(path)).mode & 0o100) !== 0;
 }

@@ -1,0 +1,69 @@
+import { Fault } from "../../lib/fault.ts";
+import { installLineHere } from "../../lib/install-line.ts";
+import { answerOf, othersMayRun } from "./ask-program.ts";
+
+export interface Python {
+  readonly path: string;
+  readonly version: string;
+}
+
+const oldestPython: readonly [number, number] = [3, 10];
+
+/** The Python of programs. As root it is one that other users can run. */
+export async function findPython(): Promise<Python | undefined> {
+  for (const candidate of pythonCandidates()) {
+    const found = await answerOf(
+      [candidate, "-c", "import sys; print(sys.executable, *sys.version_info[:3])"],
+      parsePython,
+    );
+    if (found !== undefined && (await othersMayRun([found.path, "-c", "import ssl, ctypes"]))) return found;
+  }
+  return undefined;
+}
+
+/** Any Python will do to fetch with, also one that only we can run. Undefined: there is no pip. */
+export async function findPip(candidates = pythonCandidates()): Promise<readonly string[] | undefined> {
+  for (const candidate of candidates) {
+    const pip = [candidate, "-m", "pip"];
+    if ((await answerOf([...pip, "--version"], (said) => said)) !== undefined) return pip;
+  }
+  return undefined;
+}
+
+/** `what`: the subject of a sentence about something that pip would fetch. */
+export async function mustFindPip(what: string, candidates?: string[]): Promise<readonly string[]> {
+  const pip = await findPip(candidates);
+  if (pip !== undefined) return pip;
+  throw new Fault("unavailable", `${what} is fetched by pip, which is missing: ${howToInstallPython()}`);
+}
+
+export function parsePython(said: string): Python | undefined {
+  const match = /^(\/.*) (\d+) (\d+) (\d+)$/.exec(said.trim());
+  if (match === null) return undefined;
+  const [major, minor] = [Number(match[2]), Number(match[3])];
+  const [oldestMajor, oldestMinor] = oldestPython;
+  if (major !== oldestMajor || minor < oldestMinor) return undefined;
+  return { path: match[1] ?? "", version: match.slice(2).join(".") };
+}
+
+/** For a message that says what is missing. */
+export function pythonNeeded(): string {
+  return `Python ${oldestPython.join(".")} or newer`;
+}
+
+export function howToInstallPython(): string {
+  const line = installLineHere({
+    apt: "python3 python3-pip",
+    dnf: "python3 python3-pip",
+    zypper: "python311 python311-pip",
+    pacman: "python python-pip",
+    apk: "python3 py3-pip",
+    brew: "python@3.12",
+  });
+  return line === undefined ? "install Python 3 and pip with the package manager of this system" : `run ${line}`;
+}
+
+function pythonCandidates(): string[] {
+  const newer = [14, 13, 12, 11, 10].map((minor) => `python3.${minor}`);
+  return ["python3", "/usr/bin/python3", "/usr/local/bin/python3", ...newer];
+}

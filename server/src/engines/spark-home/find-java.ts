@@ -1,0 +1,53 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { answerOf, forOthers, othersMayRun } from "../set-up/ask-program.ts";
+import { oldestJava } from "./pinned-spark.ts";
+
+export interface Java {
+  readonly path: string;
+  readonly home: string;
+  /** Exact, with vendor and build: class-data archives fit one build only. */
+  readonly build: string;
+}
+
+/** The one of `JAVA_HOME`, else that of the PATH, else an installed one. */
+export async function findJava(javaHome: string | undefined): Promise<Java | undefined> {
+  const named = javaHome === undefined ? [] : [javaHome];
+  return (await findJavaIn(named)) ?? (await tryJava("java")) ?? findJavaIn(installedJavas());
+}
+
+export async function findJavaIn(homes: readonly string[]): Promise<Java | undefined> {
+  for (const home of homes) {
+    const found = await tryJava(join(home, "bin/java"));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+async function tryJava(program: string): Promise<Java | undefined> {
+  const found = await answerOf([program, "-XshowSettings:properties", "-version"], parseJavaSettings);
+  return found !== undefined && (await othersMayRun([found.path, "-version"])) ? found : undefined;
+}
+
+export function parseJavaSettings(said: string): Java | undefined {
+  const value = (key: string): string => new RegExp(`^\\s*${key} = (.*)$`, "m").exec(said)?.[1]?.trim() ?? "";
+  const [major = 0] = value("java.specification.version").split(".").map(Number);
+  const home = value("java.home");
+  if (home === "" || major < oldestJava) return undefined;
+  const build = ["java.vm.vendor", "java.vm.version", "os.arch"].map(value).join(" ");
+  return { path: join(home, "bin/java"), home, build };
+}
+
+/** For a message that says what is missing. */
+export function javaNeeded(): string {
+  return `Java ${oldestJava} or newer${forOthers}`;
+}
+
+function installedJavas(): string[] {
+  const folder = "/usr/lib/jvm";
+  try {
+    return readdirSync(folder).map((name) => join(folder, name));
+  } catch {
+    return []; // another system keeps them elsewhere
+  }
+}

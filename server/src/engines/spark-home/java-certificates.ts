@@ -1,0 +1,66 @@
+import { createHash, X509Certificate } from "node:crypto";
+import { existsSync } from "node:fs";
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/** Where systems keep the certificates that all programs trust, as PEM. */
+const systemBundles = [
+  "/etc/ssl/certs/ca-certificates.crt", // Debian, Arch
+  "/etc/pki/tls/certs/ca-bundle.crt", // Fedora
+  "/etc/ssl/ca-bundle.pem", // SUSE
+  "/etc/ssl/cert.pem", // macOS
+];
+
+/**
+ * A fetched Java trusts what the system trusts, as a distribution's own Java does: behind the certificates of an
+ * organisation it could reach nothing else. Written again whenever the system's list has changed.
+ */
+export async function trustSystemCertificates(javaHome: string, bundles = systemBundles): Promise<void> {
+  const bundle = bundles.find((path) => existsSync(path));
+  if (bundle === undefined) return;
+  const store = renderTrustStore(readCertificates(await readFile(bundle, "utf8")));
+  const path = join(javaHome, "lib/security/cacerts");
+  if ((await readFile(path)).equals(store)) return;
+  await writeFile(`${path}.new`, store, { mode: 0o644 });
+  await rename(`${path}.new`, path);
+}
+
+function readCertificates(pem: string): Buffer[] {
+  const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  return found.flatMap((text) => {
+    try {
+      return [new X509Certificate(text).raw];
+    } catch {
+      return []; // one that nobody can read would keep Java from reading the others
+    }
+  });
+}
+
+const magic = 0xfeedfeed;
+const version = 2;
+const trustedCertificate = 2;
+/** As in every Java: the list is public, and the password shows only that it is whole. */
+const password = "changeit";
+
+/** Java's own format for a list of certificates (JKS); no tool of Java's writes many of them in one run. */
+export function renderTrustStore(certificates: readonly Buffer[]): Buffer {
+  const int = (value: number): Buffer => {
+    const bytes = Buffer.alloc(4);
+    bytes.writeUInt32BE(value);
+    return bytes;
+  };
+  const text = (value: string): Buffer => Buffer.concat([int(value.length).subarray(2), Buffer.from(value)]);
+  const noTime = Buffer.alloc(8);
+  const entries = certificates.flatMap((certificate, index) => [
+    int(trustedCertificate),
+    text(`system-${index}`),
+    noTime,
+    text("X.509"),
+    int(certificate.length),
+    certificate,
+  ]);
+  const content = Buffer.concat([int(magic), int(version), int(certificates.length), ...entries]);
+  const key = Buffer.from(password, "utf16le").swap16();
+  const digest = createHash("sha1").update(key).update("Mighty Aphrodite").update(content).digest();
+  return Buffer.concat([content, digest]);
+}
