@@ -41,7 +41,8 @@ final class BatchSender(holder: ExecuteHolder) {
   }
 
   /** Fails when the statement is interrupted. */
-  private def waitForReader(): Unit = while (stream.unread > Ahead) Thread.sleep(1)
+  private def waitForReader(): Unit =
+    if (stream.unread > Ahead) Activity.whileWaiting { while (stream.unread > Ahead) Thread.sleep(1) }
 
   private def response: proto.ExecutePlanResponse.Builder =
     proto.ExecutePlanResponse

@@ -6,6 +6,7 @@ import java.util.Properties
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.security.Groups
 import org.apache.spark.deploy.SparkSubmit
+import org.apache.spark.sql.connect.headgate.Activity
 
 /**
  * Spark's own submission, after what has to be settled in a JVM before anything of Hadoop is used in it. The arguments are
@@ -13,6 +14,8 @@ import org.apache.spark.deploy.SparkSubmit
  */
 object Driver {
   private val secretProperty = "spark.headgate.metastore.secret"
+  /** Of Spark Connect servers. */
+  private val busyFileProperty = "spark.headgate.busyFile"
 
   def main(arguments: Array[String]): Unit = {
     arguments.sliding(2).collectFirst { case Array("--properties-file", file) => prepare(Path.of(file)) }
@@ -23,6 +26,7 @@ object Driver {
     val properties = readProperties(propertiesFile)
     Option(properties.getProperty(secretProperty)).foreach(showSecret(ProcessUser.name, _))
     ProcessUser.logIn()
+    Option(properties.getProperty(busyFileProperty)).foreach(file => Activity.report(Path.of(file)))
     if (YarnCluster.isMaster(properties)) YarnCluster.prepare(properties)
   }
 

@@ -84,6 +84,8 @@ export interface AppOptions {
   setsUpSpark?: boolean;
   /** Whether something keeps programs of different accounts apart. */
   isIsolated?: boolean;
+  /** In place of the setting's minutes. */
+  orphanSeconds?: number;
   /** Whether the embedded PostgreSQL is up, where there is one. */
   storeHealthy?: () => boolean;
   /** Ends a start that is under way. */
@@ -115,7 +117,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const standbys = (): Queue["standbys"] => queue.standbys;
   const store = { connection, db, keys, nodeId: node.id, accountSettings };
   const sparks = await composeSparks({ ...options, ...store, setsUpSpark, standbys }, held);
-  const { sql, sandbox, isolation } = sparks;
+  const { sql, sandbox, isolation, orphan } = sparks;
   const diskGuard = guardDisk(config.dataDir, config.lowDiskPercent);
   await diskGuard.check();
   const wake = (): void => queue.events.wake();
@@ -125,7 +127,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const clusters = clusterServices(config, { db, keys, control, clock, log, settled: wake });
   held.defer(() => clusters.clusterLifecycle.stop());
   const storage = accountStorage(db, keys, accountSettings);
-  const parts = { connection, db, log, registry, node, driver: sparks.driver, sandbox, isolation };
+  const parts = { connection, db, log, registry, node, driver: sparks.driver, sandbox, isolation, orphan };
   const queue = composeQueue(config, {
     ...parts,
     sql: sql.executor,

@@ -17,7 +17,7 @@ import { AccountTables } from "./catalog/tables/account-tables.ts";
 import { ExternalMetastores } from "./catalog/tables/external-metastores.ts";
 import { sparkCluster } from "./clusters/spark-cluster.ts";
 import type { ProgramIsolation } from "./commands/program-isolation.ts";
-import { accountIdentity } from "./commands/queue/attempt-folders.ts";
+import { accountIdentity, accountRoster } from "./commands/queue/attempt-folders.ts";
 import type { SharedMemory } from "./commands/queue/dispatcher.ts";
 import type { StandbyControl } from "./commands/queue/open-queue.ts";
 import { noDriver, type ProgramDriver } from "./commands/queue/program-driver.ts";
@@ -28,6 +28,9 @@ import { openSql, type SqlService } from "./commands/warm/open-sql.ts";
 import type { ContributionsOf } from "./commands/warm/spark-place.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
+import { postgresRoster } from "./db/embedded/cluster.ts";
+import { keepPresence } from "./engines/runner/presence.ts";
+import type { OrphanTerms } from "./engines/runner/protocol.ts";
 import { ensureBubblewrap, findBubblewrap } from "./engines/sandbox/find-bubblewrap.ts";
 import { openSandbox, type Sandbox } from "./engines/sandbox/sandbox.ts";
 import type { SetUpStep } from "./engines/set-up/set-up-step.ts";
@@ -36,6 +39,7 @@ import { ensureSparkHome } from "./engines/spark-home/spark-home.ts";
 import { startSparkSetUp, type SparkSetUp } from "./engines/spark-home/spark-set-up.ts";
 import type { KeyRing } from "./lib/key-ring.ts";
 import type { Log } from "./lib/log.ts";
+import { readBootId } from "./lib/process-table.ts";
 import type { TaskServices } from "./tasks.ts";
 
 export type SparkTasks = Pick<TaskServices, "tendMetastores" | "endSilent" | "dropCatalogs" | "endEndedPlaces">;
@@ -49,6 +53,7 @@ export interface Sparks {
   readonly driver: ProgramDriver;
   readonly sql: SqlService;
   readonly sharedMemory: SharedMemory;
+  readonly orphan: OrphanTerms;
   readonly accountTables: AccountTables;
   readonly openTablePartitions: OpenTablePartitions;
   readonly tasks: SparkTasks;
@@ -70,6 +75,8 @@ export interface SparksOptions {
   readonly isIsolated?: boolean;
   /** Ends the start. */
   readonly signal?: AbortSignal;
+  /** In place of the setting's minutes. */
+  readonly orphanSeconds?: number;
   /** The queue's: it is made behind this. */
   readonly standbys: () => StandbyControl;
 }
@@ -87,12 +94,14 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
   const isInUse = async (accountId: number): Promise<boolean> =>
     [...sql.servers.accounts(), ...standbys().accounts()].includes(accountId) ||
     runsForAccount(db.system, options.nodeId, accountId);
-  const metastores = composeMetastores(config, { catalogs, spark: setUp, databases, sandbox, storageOf, isInUse, log });
+  const orphan = await announcePresence(options, held);
+  const engine = { spark: setUp, sandbox, orphan, log };
+  const metastores = composeMetastores(config, { ...engine, catalogs, databases, storageOf, isInUse });
   held.defer(() => metastores.close());
   const clusterOf = sparkCluster(db, keys, config);
   const contributionsOf = sparkContributions({ db, clusterOf, storageOf, metastores });
   const contributions = { contributionsOf, clusterOf };
-  const sql = await openSql({ ...leaseOf(config), ...config, ...contributions, spark: setUp, sandbox, isolation, log });
+  const sql = await openSql({ ...leaseOf(config), ...config, ...contributions, ...engine, isolation });
   held.defer(() => sql.servers.close());
   await metastores.adopt();
   const readers = held.adopt(new MetastoreReaders({ databases, catalogs }), (pools) => pools.close());
@@ -103,6 +112,7 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
   return {
     accountTables,
     openTablePartitions,
+    orphan,
     sandbox,
     isolation,
     setUp,
@@ -167,7 +177,7 @@ function sparkContributions({ db, clusterOf, storageOf, metastores }: Contributi
 
 type MetastoreParts = Pick<
   OpenMetastoresOptions,
-  "catalogs" | "spark" | "databases" | "sandbox" | "storageOf" | "isInUse" | "log"
+  "catalogs" | "spark" | "databases" | "sandbox" | "storageOf" | "isInUse" | "orphan" | "log"
 >;
 
 function composeMetastores(config: Config, parts: MetastoreParts): Metastores {
@@ -177,6 +187,8 @@ function composeMetastores(config: Config, parts: MetastoreParts): Metastores {
     leaseSeconds: config.leaseSeconds,
     dataDir: config.dataDir,
     identityOf: accountIdentity,
+    rosterOf: (accountId) => accountRoster(config.dataDir, accountId),
+    databaseRoster: config.databaseUrl === null ? postgresRoster(config.dataDir) : null,
   });
 }
 
@@ -205,6 +217,17 @@ async function composeSandbox(config: Config, log: Log, signal = new AbortContro
   const sandbox = openSandbox(isolation, found, process.getuid?.() ?? 0, ours);
   if (sandbox.warning !== undefined) log.warn(sandbox.warning);
   return sandbox;
+}
+
+/** From now on runners see that this server lives. By the answer they know when to end without one. */
+async function announcePresence(
+  { config: { dataDir, orphanMinutes }, orphanSeconds = orphanMinutes * 60 }: SparksOptions,
+  held: AsyncDisposableStack,
+): Promise<OrphanTerms> {
+  const presenceFile = join(dataDir, "presence");
+  const presence = keepPresence(presenceFile, await readBootId());
+  held.defer(() => presence.stop());
+  return { presenceFile, afterSeconds: orphanSeconds };
 }
 
 /** What the node keeps fresh while the database knows it, for runners to see. */

@@ -56,6 +56,7 @@ test("nothing set gives the documented defaults", () => {
     commandsPerCluster: 8,
     timeoutCheckSeconds: 60,
     leaseSeconds: 600,
+    orphanMinutes: 10,
     logLimitMiB: 100,
     retainResultsDays: 30,
     retainLogsDays: 30,

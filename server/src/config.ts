@@ -53,6 +53,7 @@ export interface Config {
   readonly commandsPerCluster: number;
   readonly timeoutCheckSeconds: number;
   readonly leaseSeconds: number;
+  readonly orphanMinutes: number;
   readonly logLimitMiB: number;
   readonly retainResultsDays: number;
   readonly retainLogsDays: number;
@@ -130,6 +131,7 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
     commandsPerCluster: value(settings.commandsPerCluster),
     timeoutCheckSeconds: value(settings.timeoutCheckSeconds),
     leaseSeconds: value(settings.leaseSeconds),
+    orphanMinutes: value(settings.orphanMinutes),
     logLimitMiB: value(settings.logLimitMiB),
     retainResultsDays: value(settings.retainResultsDays),
     retainLogsDays: value(settings.retainLogsDays),

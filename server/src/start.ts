@@ -32,12 +32,14 @@ export interface StopSignals {
   everything: AbortSignal;
 }
 
+type Programs = Pick<AppOptions, "driver" | "setsUpSpark" | "orphanSeconds">;
+
 export async function start(
   config: Config,
   log: Log,
   say: (line: string) => void,
   { stop, hurry }: StopSignals,
-  programs: Pick<AppOptions, "driver" | "setsUpSpark"> = { setsUpSpark: true },
+  programs: Programs = { setsUpSpark: true },
 ): Promise<Headgate> {
   // Takes every step back, whatever becomes of the others: a failed drain must not leave the database running.
   const undo = new AsyncDisposableStack();
@@ -112,7 +114,7 @@ async function listen(
   config: Config,
   store: Store,
   log: Log,
-  programs: Pick<AppOptions, "driver" | "setsUpSpark" | "signal">,
+  programs: Programs & Pick<AppOptions, "signal">,
 ): Promise<App> {
   try {
     return await startApp({

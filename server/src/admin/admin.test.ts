@@ -30,7 +30,15 @@ async function startSleeper(folder: string): Promise<number> {
   const client = openRunnerClient(folder);
   const program = { argv: ["/bin/sleep", "600"], cwd: "/", env: {}, identity: undefined, descriptor3: undefined };
   const forever = { timeoutSeconds: null, checkSeconds: 60, elapsedSeconds: 0, leaseFile: null, leaseSeconds: 600 };
-  await client.start(program, { ...forever, outputFile: null, logFile: null, logLimitBytes: 1000, graceSeconds: 5 });
+  const alone = { rosterFolder: null, orphan: null };
+  await client.start(program, {
+    ...forever,
+    ...alone,
+    outputFile: null,
+    logFile: null,
+    logLimitBytes: 1000,
+    graceSeconds: 5,
+  });
   return vi.waitFor(async () => {
     const view = await client.observe();
     if (view.state !== "running" || view.status.driver === null) throw new Error(view.state);

@@ -223,6 +223,15 @@ export const settings = {
     parse: integer(5, 86_400),
     default: "600",
   }),
+  orphanMinutes: fixed({
+    name: "HEADGATE_ORPHAN_MINUTES",
+    description:
+      "Minutes after which an idle warm server, metastore or standby driver ends by itself when its server has not " +
+      "come back.",
+    allowed: "an integer from 1 to 10080",
+    parse: integer(1, 10_080),
+    default: "10",
+  }),
   logLimitMiB: fixed({
     name: "HEADGATE_LOG_LIMIT",
     description: "How much of a command's log is kept; what comes after it is dropped.",

@@ -5,12 +5,13 @@ import { repositoryDir } from "./repository-dir.ts";
 import { stubDriver } from "./stub-driver.ts";
 
 /** A node as a process of its own, over a database that exists already; see `node-process.ts`. */
-const { CONNECTION = "{}", TEST_LOG = "silent", TEST_SPARK = "0", ...env } = process.env;
+const { CONNECTION = "{}", TEST_LOG = "silent", TEST_SPARK = "0", TEST_ORPHAN_SECONDS, ...env } = process.env;
 const app = await startApp({
   config: readConfig(env, { repositoryDir, isRoot: false, readFile: () => "" }),
   connection: JSON.parse(CONNECTION) as object, // written by `startNode`
   log: pino({ level: TEST_LOG }),
   isIsolated: true, // the programs are ours: what keeps accounts apart is for tests of its own
+  ...(TEST_ORPHAN_SECONDS === undefined ? {} : { orphanSeconds: Number(TEST_ORPHAN_SECONDS) }),
   ...(TEST_SPARK === "1" ? { setsUpSpark: true } : { driver: stubDriver }),
 });
 process.stdout.write(`ready ${app.url}\n`);

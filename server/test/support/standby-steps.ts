@@ -33,6 +33,7 @@ export async function standbyParts(dataDir: string, programText: string): Promis
     driver,
     sandbox,
     limits: { ...limits, graceSeconds: 5 },
+    orphan: null,
     log,
     now: monotonicMs,
   });
@@ -56,7 +57,7 @@ export async function standbyParts(dataDir: string, programText: string): Promis
     elapsedSeconds: 0,
     files: commandFiles(dataDir, place.accountId, command.id).attempt(1),
   };
-  return { standbys, executor: programExecutor({ driver, sandbox, isolation, standbys, ...limits }), run };
+  return { standbys, executor: programExecutor({ dataDir, driver, sandbox, isolation, standbys, ...limits }), run };
 }
 
 export const journalOf = (dataDir: string): string =>

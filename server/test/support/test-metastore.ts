@@ -89,5 +89,8 @@ async function planOf(
     levels: 1,
     leaseFile: null,
     leaseSeconds: 600,
+    orphan: null,
+    rosterFolder: null,
+    usersFolder: null,
   };
 }

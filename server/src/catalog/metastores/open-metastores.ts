@@ -11,12 +11,16 @@ import { Metastores, type MetastoresOptions } from "./metastores.ts";
 export interface OpenMetastoresOptions
   extends
     Omit<MetastoresOptions, "openProcess" | "memoryMiB">,
-    Pick<MetastorePlan, "sandbox" | "leaseFile" | "leaseSeconds"> {
+    Pick<MetastorePlan, "sandbox" | "leaseFile" | "leaseSeconds" | "orphan"> {
   /** Undefined: none is started. */
   readonly spark: Pick<SparkSetUp, "current"> | undefined;
   readonly databases: Pick<MetastoreDatabases, "provide">;
   /** As whom the account's processes run. */
   readonly identityOf: (accountId: number) => MetastorePlan["identity"];
+  /** The roster of the account's programs and queries on this node. */
+  readonly rosterOf: (accountId: number) => string;
+  /** The roster of those who need the embedded PostgreSQL; null: there is none. */
+  readonly databaseRoster: string | null;
 }
 
 /** <data>/accounts/<account>/metastore/<process>: what the account's user has to pass. */
@@ -40,7 +44,7 @@ function processIn(folder: string, options: OpenMetastoresOptions): MetastorePro
       if (spark?.state !== "ready") throw new Fault("unavailable", "Spark is not set up on this node");
       const { accountId, secrets } = launch;
       const login = await options.databases.provide(accountId, secrets.password);
-      const { sandbox, leaseFile, leaseSeconds, identityOf } = options;
+      const { sandbox, leaseFile, leaseSeconds, orphan, identityOf } = options;
       await metastore.start({
         home: spark.home,
         settings: settingsOf(folder, launch, login),
@@ -52,6 +56,9 @@ function processIn(folder: string, options: OpenMetastoresOptions): MetastorePro
         levels: LEVELS,
         leaseFile,
         leaseSeconds,
+        orphan,
+        rosterFolder: options.databaseRoster,
+        usersFolder: options.rosterOf(accountId),
       });
     },
     ready: (signal) => metastore.ready(signal),
@@ -84,7 +91,13 @@ function settingsOf(folder: string, launch: MetastoreLaunch, login: MetastoreLog
   };
 }
 
-/** Of an account, also from outside of the server that has started it: it sees that it is gone. */
-export async function endMetastoresOf(dataDir: string, accountId: number): Promise<void> {
-  for (const folder of await new MetastoreFolder(dataDir, accountId).processes()) await new Metastore(folder).stop();
+/** Of an account, also from outside of the server that has started it: it sees that it is gone. Returns how many ran. */
+export async function endMetastoresOf(dataDir: string, accountId: number): Promise<number> {
+  let ended = 0;
+  for (const folder of await new MetastoreFolder(dataDir, accountId).processes()) {
+    const metastore = new Metastore(folder);
+    if (await metastore.isAlive()) ended += 1;
+    await metastore.stop();
+  }
+  return ended;
 }

@@ -18,6 +18,11 @@ export function accountUserName(accountId: number): string {
   return `account${accountId}`;
 }
 
+/** The roster of the account's programs and queries on this node. */
+export function accountRoster(dataDir: string, accountId: number): string {
+  return join(dataDir, "accounts", String(accountId), "running");
+}
+
 /** What of an attempt the program sees. */
 export interface ProgramFolders {
   readonly work: string;

@@ -4,6 +4,7 @@ import type { Database } from "../../db/database.ts";
 import { openNotifications, ownNotifications } from "../../db/notifications.ts";
 import { writeLease } from "../../engines/runner/lease.ts";
 import { monotonicMs } from "../../engines/runner/monotonic.ts";
+import type { OrphanTerms } from "../../engines/runner/protocol.ts";
 import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -44,6 +45,8 @@ export interface QueueOptions {
   /** Other nodes may have the same database: then runs end with the lease of their node. */
   readonly isShared: boolean;
   readonly leaseFile: string;
+  /** When a driver that waits ends without its server. */
+  readonly orphan: OrphanTerms;
   readonly driver: ProgramDriver;
   readonly sandbox: Sandbox;
   readonly isolation: ProgramIsolation;
@@ -151,7 +154,8 @@ function whileThereIsRoom({ program, sql, refresh }: Executors, isDiskLow: () =>
 
 function programs(options: QueueOptions, standbys: StandbyDrivers | undefined) {
   const { driver, sandbox, isolation } = options;
-  return programExecutor({ driver, sandbox, isolation, standbys, ...runLimits(options) });
+  const { dataDir } = options.settings;
+  return programExecutor({ dataDir, driver, sandbox, isolation, standbys, ...runLimits(options) });
 }
 
 function refreshes(options: QueueOptions): Executor {
@@ -170,8 +174,8 @@ function runLimits({ isShared, leaseFile, settings }: QueueOptions) {
 
 /** A running process can only be given to an attempt where a sandbox hides which folder that is. */
 function openStandbys(options: QueueOptions): StandbyDrivers | undefined {
-  const { driver, sandbox, settings, log } = options;
+  const { driver, sandbox, settings, orphan, log } = options;
   if (driver.standby === undefined || sandbox.kind !== "bubblewrap") return undefined;
   const limits = { ...runLimits(options), graceSeconds: GRACE_SECONDS };
-  return new StandbyDrivers({ dataDir: settings.dataDir, driver, sandbox, limits, log, now: monotonicMs });
+  return new StandbyDrivers({ dataDir: settings.dataDir, driver, sandbox, limits, orphan, log, now: monotonicMs });
 }

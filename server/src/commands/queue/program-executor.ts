@@ -14,7 +14,7 @@ import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { AttemptFiles } from "../command-files.ts";
 import { checkMayRunPrograms, type ProgramIsolation } from "../program-isolation.ts";
-import { accountIdentity, makeAttempt, programFolders, tidyAttempt } from "./attempt-folders.ts";
+import { accountIdentity, accountRoster, makeAttempt, programFolders, tidyAttempt } from "./attempt-folders.ts";
 import { confineProgram, placeInside } from "./confine-program.ts";
 import type { Executor, LiveRun, PreparedRun, Run, RunOutcome, RunState } from "./executor.ts";
 import type { ProgramDriver } from "./program-driver.ts";
@@ -22,6 +22,7 @@ import { notStartedForDisk, sizeOf } from "./run-log.ts";
 import type { StandbyDrivers } from "./standby-drivers.ts";
 
 export interface ProgramExecutorOptions {
+  readonly dataDir: string;
   readonly driver: ProgramDriver;
   readonly sandbox: Sandbox;
   /** Undefined: every program starts cold. */
@@ -103,6 +104,8 @@ function limitsOf(run: Run, options: ProgramExecutorOptions): RunLimits {
     graceSeconds: GRACE_SECONDS,
     leaseFile: options.leaseFile,
     leaseSeconds: options.leaseSeconds,
+    rosterFolder: accountRoster(options.dataDir, run.command.accountId),
+    orphan: null,
   };
 }
 

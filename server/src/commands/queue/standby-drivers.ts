@@ -8,11 +8,12 @@
  *     │            └────────────┴── ended: memory, other contributions, end of the cluster, its time
  *     └──────────────────────────────────────────────┘
  *
- * None outlives us: its order can only come from here. What a crash has left is ended at the next start, and after
- * `WAIT_SECONDS` by its own runner.
+ * None is of use to the next server: its order can only come from here. What a crash has left is ended at the next
+ * start, or by its own runner when no server comes back.
  */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import type { OrphanTerms } from "../../engines/runner/protocol.ts";
 import { openRunnerClient, type RunLimits, type RunnerClient } from "../../engines/runner/runner-client.ts";
 import { writeInput } from "../../engines/sandbox/confined-folders.ts";
 import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
@@ -20,7 +21,7 @@ import { listFolder } from "../../lib/list-folder.ts";
 import type { Log } from "../../lib/log.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { placeKey, type SparkPlace } from "../warm/spark-place.ts";
-import { accountIdentity, makeStandby, moveStandby } from "./attempt-folders.ts";
+import { accountIdentity, accountRoster, makeStandby, moveStandby } from "./attempt-folders.ts";
 import { confineProgram, placeInside } from "./confine-program.ts";
 import { endStandby, standbysFolder } from "./end-standbys.ts";
 import type { ProgramDriver, StandbyProgram } from "./program-driver.ts";
@@ -30,6 +31,8 @@ export interface StandbyOptions {
   readonly driver: ProgramDriver;
   readonly sandbox: Sandbox;
   readonly limits: Pick<RunLimits, "leaseFile" | "leaseSeconds" | "logLimitBytes" | "graceSeconds" | "checkSeconds">;
+  /** Null: one stays without a server until its time is over. */
+  readonly orphan: OrphanTerms | null;
   readonly log: Log;
   /** Monotonic milliseconds. */
   readonly now: () => number;
@@ -202,7 +205,7 @@ export class StandbyDrivers {
   }
 
   async #run(place: SparkPlace, folder: string, program: StandbyProgram): Promise<void> {
-    const { sandbox, limits, now } = this.#options;
+    const { dataDir, sandbox, limits, now } = this.#options;
     const { digest, memoryMiB, greeting } = program;
     const client = openRunnerClient(folder);
     const standby = { place, digest, memoryMiB, folder, client, startedAt: now(), gone: new AbortController() };
@@ -215,9 +218,12 @@ export class StandbyDrivers {
       await writeInput(folders.input, program.files, identity);
       const files = { outputFile: null, logFile: null };
       const untimed = { timeoutSeconds: null, elapsedSeconds: 0 };
+      const orphan =
+        this.#options.orphan === null ? null : { ...this.#options.orphan, busyFile: null, usersFolder: null };
+      const rosterFolder = accountRoster(dataDir, accountId);
       await client.start(
         confineProgram(sandbox, program, { folders, inside, identity }),
-        { ...limits, ...files, ...untimed },
+        { ...limits, ...files, ...untimed, orphan, rosterFolder },
         { greeting, waitSeconds: WAIT_SECONDS },
       );
     } catch (error) {

@@ -14,6 +14,7 @@ function openStandbys(standby: NonNullable<ProgramDriver["standby"]>): StandbyDr
     driver: { ...stubDriver, standby },
     sandbox: openSandbox("none", { kind: "missing", reason: "" }),
     limits: { leaseFile: null, leaseSeconds: 1, logLimitBytes: 1, graceSeconds: 1, checkSeconds: 1 },
+    orphan: null,
     log: pino({ enabled: false }),
     now: () => 0,
   });

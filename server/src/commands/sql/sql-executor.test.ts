@@ -40,6 +40,7 @@ describe("a node without Spark", () => {
       isolation: { isolated: true, firstAccountId: () => Promise.resolve(1) },
       leaseFile: null,
       leaseSeconds: 60,
+      orphan: null,
       timeoutCheckSeconds: 60,
       logLimitMiB: 1,
       log: pino({ level: "silent" }),

@@ -66,6 +66,7 @@ describe("a warm server that lives", () => {
       sandbox: openSandbox("none", { kind: "missing", reason: "" }),
       leaseFile: null,
       leaseSeconds: 60,
+      orphan: null,
       log: pino({ level: "silent" }),
       openProcess: () => process,
       looks: { goodForMs: 0, everyMs },

@@ -20,7 +20,7 @@ import type { LookTimes } from "../../lib/answering.ts";
 import { Fault } from "../../lib/fault.ts";
 import { listFolder } from "../../lib/list-folder.ts";
 import type { Log } from "../../lib/log.ts";
-import { accountIdentity } from "../queue/attempt-folders.ts";
+import { accountIdentity, accountRoster } from "../queue/attempt-folders.ts";
 import { RemoteClusters, type ClusterOf } from "./remote-clusters.ts";
 import { DEFAULT_MEMORY_MIB, serverMemoryMiB } from "./server-memory.ts";
 import {
@@ -43,6 +43,7 @@ export interface WarmServersOptions {
   readonly sandbox: ConnectServerPlan["sandbox"];
   readonly leaseFile: string | null;
   readonly leaseSeconds: number;
+  readonly orphan: ConnectServerPlan["orphan"];
   readonly log: Log;
   readonly openProcess?: (folder: string) => ServerProcess;
   readonly looks?: LookTimes;
@@ -218,7 +219,7 @@ export class WarmServers {
     const record: ServerRecord = { version: 1, place, digest, memoryMiB: serverMemoryMiB(contribution) };
     writeServerRecord(folder, record);
     const process = this.#process(folder);
-    const { sandbox, leaseFile, leaseSeconds } = this.#options;
+    const { dataDir, sandbox, leaseFile, leaseSeconds, orphan } = this.#options;
     const started = process.start({
       home: spark.home,
       contribution,
@@ -228,6 +229,8 @@ export class WarmServers {
       levels: LEVELS,
       leaseFile,
       leaseSeconds,
+      orphan,
+      rosterFolder: accountRoster(dataDir, place.accountId),
     });
     return this.#add(name, record, process, started);
   }

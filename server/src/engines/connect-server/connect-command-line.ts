@@ -27,6 +27,9 @@ export interface ConnectCommandLine {
   readonly files: Readonly<Record<string, string>>;
 }
 
+/** Inside of the server's own folder; it is there while a statement is at work. */
+export const busyFile = (work: string): string => `${work}/busy`;
+
 export function heapMiB({ properties }: Contribution): number {
   const memory = properties["spark.driver.memory"];
   return memory === undefined ? DEFAULT_HEAP_MIB : parseMemoryMiB(memory, "spark.driver.memory");
@@ -89,7 +92,7 @@ export function connectCommandLine(
         ...(runsHere(properties) ? {} : sharedCluster),
         ...properties,
         ...executorJars(properties, home.ownJars),
-        ...serverRules(),
+        ...serverRules(work),
         ...(pools === undefined ? {} : { "spark.scheduler.allocation.file": pathToFileURL(poolsFile).href }),
       }),
       "log4j2.properties": logging,
@@ -123,13 +126,15 @@ const sharedCluster: Readonly<Record<string, string>> = {
 };
 
 /** What nobody may say otherwise: the port answers to the token alone, and nothing else listens. */
-function serverRules(): Record<string, string> {
+function serverRules(work: string): Record<string, string> {
   return {
     "spark.app.name": "headgate-sql",
     "spark.connect.grpc.binding.address": "127.0.0.1",
     "spark.connect.grpc.binding.port": "0",
     // Ours: the scheduler's pool of a statement comes by a header.
     "spark.connect.grpc.interceptor.classes": "headgate.connect.PoolInterceptor",
+    // Read by `jvm/driver`.
+    "spark.headgate.busyFile": busyFile(work),
     "spark.connect.extensions.command.classes": "org.apache.spark.sql.connect.headgate.StoredResults",
     "spark.connect.execute.manager.detachedTimeout": DETACHED,
     "spark.connect.execute.reattachable.enabled": "true",

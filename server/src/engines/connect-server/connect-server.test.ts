@@ -14,6 +14,8 @@ const plan = {
   levels: 0,
   leaseFile: null,
   leaseSeconds: 60,
+  orphan: null,
+  rosterFolder: null,
 };
 
 describe("a server that takes its time to start", () => {

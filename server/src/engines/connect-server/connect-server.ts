@@ -11,9 +11,10 @@ import { readHead, readTail } from "../../lib/plain-file.ts";
 import { LastingProcess, type LastingPlan } from "../lasting-process/lasting-process.ts";
 import type { Contribution } from "../spark-home/contribution.ts";
 import type { SparkHome } from "../spark-home/spark-home.ts";
-import { connectCommandLine, readPort } from "./connect-command-line.ts";
+import { busyFile, connectCommandLine, readPort } from "./connect-command-line.ts";
 
-export interface ConnectServerPlan extends LastingPlan {
+/** It knows itself what runs in it. */
+export interface ConnectServerPlan extends Omit<LastingPlan, "usersFolder"> {
   readonly home: SparkHome;
   readonly contribution: Contribution;
 }
@@ -82,7 +83,7 @@ export class ConnectServer implements RunningServer {
   async start(plan: ConnectServerPlan): Promise<void> {
     const { home, contribution } = plan;
     const token = randomBytes(32).toString("hex");
-    await this.#process.start(plan, (folders) => {
+    await this.#process.start({ ...plan, usersFolder: null }, (folders) => {
       const isOnYarn = contribution.properties["spark.master"] === "yarn";
       this.#write({ version: 1, token, port: null, startLimitMs: isOnYarn ? YARN_START_LIMIT_MS : undefined });
       return {
@@ -90,6 +91,7 @@ export class ConnectServer implements RunningServer {
         readOnly: [...home.readOnlyFolders, ...contribution.readOnly],
         writable: contribution.writable,
         logLimitBytes: LOG_LIMIT_BYTES,
+        busyFile: busyFile(folders.work),
       };
     });
   }

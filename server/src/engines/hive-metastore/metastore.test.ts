@@ -80,6 +80,9 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
       levels: 1,
       leaseFile: null,
       leaseSeconds: 600,
+      orphan: null,
+      rosterFolder: null,
+      usersFolder: null,
     });
     return metastore;
   }

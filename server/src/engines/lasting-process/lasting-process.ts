@@ -13,6 +13,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Fault } from "../../lib/fault.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
 import { findProcess } from "../detached-process/process-handle.ts";
+import type { OrphanTerms } from "../runner/protocol.ts";
 import { openRunnerClient, type RunnerClient } from "../runner/runner-client.ts";
 import { makeConfinedFolders, makeOwned, writeInput, type ConfinedFolders } from "../sandbox/confined-folders.ts";
 import type { Identity } from "../sandbox/confined-program.ts";
@@ -28,6 +29,12 @@ export interface LastingPlan {
   /** Null: it may run on whatever becomes of the database. */
   readonly leaseFile: string | null;
   readonly leaseSeconds: number;
+  /** Null: it stays without a server. */
+  readonly orphan: OrphanTerms | null;
+  /** A roster (`runner/roster.ts`) that names it while it is at work. */
+  readonly rosterFolder: string | null;
+  /** The roster of those who need it, as far as it does not tell by itself. */
+  readonly usersFolder: string | null;
 }
 
 export interface LastingProgram {
@@ -39,6 +46,8 @@ export interface LastingProgram {
   readonly readOnly: readonly string[];
   readonly writable: readonly string[];
   readonly logLimitBytes: number;
+  /** The program keeps this file while it is at work; undefined: it does not tell. */
+  readonly busyFile?: string;
 }
 
 const GRACE_SECONDS = 5;
@@ -74,10 +83,10 @@ export class LastingProcess {
 
   /** Once per folder. Settles when the process is on its way; `untilUp` tells when it answers. */
   async start(plan: LastingPlan, programIn: (folders: ConfinedFolders) => LastingProgram): Promise<void> {
-    const { sandbox, identity, userName: name, levels, leaseFile, leaseSeconds } = plan;
+    const { sandbox, identity, userName: name, levels, leaseFile, leaseSeconds, rosterFolder, usersFolder } = plan;
     this.#isStartedHere = true;
     const folders = await makeConfinedFolders(this.#folder, { name, identity, levels });
-    const { argv, env, files, readOnly, writable, logLimitBytes } = programIn(folders);
+    const { argv, env, files, readOnly, writable, logLimitBytes, busyFile = null } = programIn(folders);
     for (const folder of writable) await makeOwned(folder, identity);
     await writeInput(folders.input, files, identity);
     const program = sandbox.confine({
@@ -91,7 +100,8 @@ export class LastingProcess {
       identity,
     });
     const forever = { timeoutSeconds: null, checkSeconds: 60, elapsedSeconds: 0 };
-    const limits = { logLimitBytes, graceSeconds: GRACE_SECONDS, leaseFile, leaseSeconds };
+    const orphan = plan.orphan === null ? null : { ...plan.orphan, busyFile, usersFolder };
+    const limits = { logLimitBytes, graceSeconds: GRACE_SECONDS, leaseFile, leaseSeconds, rosterFolder, orphan };
     await this.#client.start(program, { ...forever, ...limits, outputFile: null, logFile: null });
   }
 

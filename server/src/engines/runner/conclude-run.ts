@@ -3,6 +3,7 @@ import type { Driver } from "./driver.ts";
 import { isFull } from "./free-room.ts";
 import type { RunSpec, RunStatus } from "./protocol.ts";
 import type { Greeting, ResultFiles } from "./result-files.ts";
+import type { RosterEntry } from "./roster.ts";
 import type { StatusFile } from "./status-file.ts";
 import type { Exit, Supervision } from "./supervise-driver.ts";
 
@@ -12,6 +13,7 @@ export interface Run {
   readonly spec: RunSpec;
   readonly results: ResultFiles;
   readonly driver: Driver;
+  readonly roster: RosterEntry;
 }
 
 /** From now on what the program writes is kept; where that fails it is ended. */

@@ -8,6 +8,7 @@ import { startDriver } from "./driver.ts";
 import { markOf } from "./mark.ts";
 import { fileNames, parseSpec, type RunSpec, type RunStatus } from "./protocol.ts";
 import { isDiskFull, isFull } from "./free-room.ts";
+import { rosterEntry } from "./roster.ts";
 import { openResultFiles, type ResultFiles } from "./result-files.ts";
 import { openStatusFile, type StatusFile } from "./status-file.ts";
 import { superviseDriver } from "./supervise-driver.ts";
@@ -54,15 +55,18 @@ async function start(folder: string, file: StatusFile, status: RunStatus): Promi
   } catch (error) {
     return { ...status, ...failure(folder, error) };
   }
+  const roster = rosterEntry(spec, status.runner);
   try {
     const driver = await startDriver(folder, spec, status.runner);
-    const run = { file, spec, results, driver };
+    const run = { file, spec, results, driver, roster };
     return await (spec.standby === null
       ? supervise(folder, run, status)
       : superviseStandby(folder, run, spec.standby, status));
   } catch (error) {
     results.close([messageOf(error)]);
     return { ...status, ...failure(folder, error) };
+  } finally {
+    roster.leave();
   }
 }
 
@@ -75,9 +79,13 @@ function messageOf(error: unknown): string {
 }
 
 async function supervise(folder: string, run: Run, status: RunStatus): Promise<RunStatus> {
-  const { file, spec, driver } = run;
+  const { file, spec, driver, roster } = run;
   const check = watchForEnd(folder, spec, status.runner.bootId);
-  const supervision = superviseDriver(driver, markOf(status.runner), check, () => file.touch());
+  const beat = (): void => {
+    file.touch();
+    roster.update();
+  };
+  const supervision = superviseDriver(driver, markOf(status.runner), check, beat);
   const collected = collect(run, supervision);
   const running: RunStatus = {
     ...status,
@@ -88,6 +96,7 @@ async function supervise(folder: string, run: Run, status: RunStatus): Promise<R
   const tooLate = check();
   if (tooLate === undefined) {
     file.write(running);
+    roster.update();
     driver.release();
   } else {
     supervision.end({ ...tooLate, graceMs: 0 });

@@ -40,7 +40,7 @@
 import { parseProcessHandle, type ProcessHandle } from "../detached-process/process-handle.ts";
 import { readFields, type Fields } from "./fields.ts";
 
-export const protocolVersion = 2;
+export const protocolVersion = 3;
 
 export const fileNames = {
   spec: "spec.json",
@@ -80,6 +80,26 @@ export interface RunSpec {
   readonly leaseSeconds: number;
   /** Since version 2. The program is started at once and waits for its order; null: it is run. */
   readonly standby: Standby | null;
+  /** Since version 3. A roster (`roster.ts`) that names the runner while its program is at work; null: none. */
+  readonly rosterFolder: string | null;
+  /** Since version 3. Ends a program whose server does not come back; null: it goes on without one. */
+  readonly orphan: OrphanRule | null;
+}
+
+/** The same for all runners of a server. */
+export interface OrphanTerms {
+  /** In the data directory. The server renews it while it lives (`presence.ts`). */
+  readonly presenceFile: string;
+  /** The program ends when the server has been silent and the program idle for so long. */
+  readonly afterSeconds: number;
+}
+
+/** A standby obeys it while it waits; its order makes it a program like any other. */
+export interface OrphanRule extends OrphanTerms {
+  /** The program keeps this file while it is at work; null: it does not tell. */
+  readonly busyFile: string | null;
+  /** A roster: the program is needed while another runner is named there; null: by none. */
+  readonly usersFolder: string | null;
 }
 
 export interface Standby {
@@ -96,7 +116,7 @@ export interface Order extends Pick<RunSpec, "timeoutSeconds" | "checkSeconds" |
 }
 
 /**
- * `stopped`: the runner got a signal to end, or its folder was removed. `unused` (since version 2): it ended in any way
+ * `stopped`: the runner got a signal to end, its folder was removed, or its server did not come back. `unused` (since version 2): it ended in any way
  * before it had an order.
  */
 export type EndCause = (typeof causes)[number];
@@ -156,6 +176,18 @@ export function parseSpec(text: string): RunSpec {
     leaseFile: fields.optionalString("leaseFile"),
     leaseSeconds: fields.number("leaseSeconds", 600),
     standby: parseStandby(fields.optionalObject("standby")),
+    rosterFolder: fields.optionalString("rosterFolder"),
+    orphan: parseOrphanRule(fields.optionalObject("orphan")),
+  };
+}
+
+function parseOrphanRule(fields: Fields | null): OrphanRule | null {
+  if (fields === null) return null;
+  return {
+    presenceFile: fields.string("presenceFile"),
+    afterSeconds: fields.number("afterSeconds"),
+    busyFile: fields.optionalString("busyFile"),
+    usersFolder: fields.optionalString("usersFolder"),
   };
 }
 

@@ -22,12 +22,16 @@ const limits: RunLimits = {
   graceSeconds: 5,
   leaseFile: null,
   leaseSeconds: 600,
+  rosterFolder: null,
+  orphan: null,
 };
 
 /** Test support: real runs of shell scripts, ended and removed afterwards whatever the test did. */
 export interface StubRuns {
   readonly base: string;
   make(folder?: string): StubRun;
+  /** One that has been moved. */
+  open(folder: string): StubRun;
   dispose(): Promise<void>;
 }
 
@@ -45,13 +49,15 @@ export interface StubRun {
 export function makeStubRuns(): StubRuns {
   const base = mkdtempSync(join(tmpdir(), "headgate-runner-"));
   const runs: StubRun[] = [];
+  const open = (folder: string): StubRun => {
+    const run = makeStubRun(folder);
+    runs.push(run);
+    return run;
+  };
   return {
     base,
-    make(folder = base) {
-      const run = makeStubRun(join(folder, `run-${runs.length}`));
-      runs.push(run);
-      return run;
-    },
+    open,
+    make: (folder = base) => open(join(folder, `run-${runs.length}`)),
     async dispose() {
       await Promise.all(runs.map(async ({ client }) => client.kill()));
       rmSync(base, { recursive: true });

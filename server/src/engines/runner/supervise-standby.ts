@@ -17,19 +17,20 @@ export async function superviseStandby(
   { greeting, waitSeconds }: Standby,
   status: RunStatus,
 ): Promise<RunStatus> {
-  const { file, spec, driver } = run;
+  const { file, spec, driver, roster } = run;
   const { bootId } = status.runner;
   const whileWaiting = { timeoutSeconds: waitSeconds, checkSeconds: 1, elapsedSeconds: 0 };
   let check = watchForEnd(folder, { ...spec, ...whileWaiting }, bootId);
   let current: RunStatus = { ...status, driver: driver.handle };
   const begin = (order: Order): void => {
-    const checkOrder = watchForEnd(folder, { ...spec, ...order }, bootId);
+    const checkOrder = watchForEnd(folder, { ...spec, ...order, orphan: null }, bootId);
     const tooLate = checkOrder();
     if (tooLate !== undefined) return supervision.end({ ...tooLate, graceMs: 0 });
     const running: RunStatus = { ...current, state: "running", startedAt: new Date().toISOString() };
     file.write(running);
     check = checkOrder;
     current = running;
+    roster.update();
     driver.handOver(order.input);
   };
   const attempt = (work: () => void): void => {
@@ -51,7 +52,11 @@ export async function superviseStandby(
     look();
     return check();
   };
-  const supervision = superviseDriver(driver, markOf(status.runner), tick, () => file.touch());
+  const beat = (): void => {
+    file.touch();
+    if (current.state === "running") roster.update();
+  };
+  const supervision = superviseDriver(driver, markOf(status.runner), tick, beat);
   const collected = collect(run, supervision, {
     text: greeting,
     onGreeting(isRight) {

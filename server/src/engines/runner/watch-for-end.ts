@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { followLease } from "./lease.ts";
 import { monotonicMs } from "./monotonic.ts";
+import { watchForOrphan } from "./orphan.ts";
 import { fileNames, type EndCause, type RunSpec } from "./protocol.ts";
 import { timeoutAfterMs } from "./timeout.ts";
 
@@ -17,6 +18,7 @@ export function watchForEnd(folder: string, spec: RunSpec, bootId: string): () =
   const begin = monotonicMs();
   const limitMs = timeoutAfterMs(spec);
   const lease = spec.leaseFile === null ? undefined : followLease(spec.leaseFile, bootId);
+  const orphan = spec.orphan === null ? undefined : watchForOrphan(spec.orphan, bootId);
   const cancelFile = join(folder, fileNames.cancel);
   const graceMs = spec.graceSeconds * 1000;
   return () => {
@@ -25,6 +27,8 @@ export function watchForEnd(folder: string, spec: RunSpec, bootId: string): () =
       return { cause: "lease-lost", message, graceMs: 0 };
     }
     if (existsSync(cancelFile)) return { cause: "cancelled", message: "cancelled", graceMs };
+    const orphaned = orphan?.();
+    if (orphaned !== undefined) return { cause: "stopped", message: orphaned, graceMs };
     if (limitMs === undefined || monotonicMs() - begin < limitMs) return undefined;
     const after = Math.round(limitMs / 1000 + spec.elapsedSeconds);
     const message = `timed out: the timeout is ${spec.timeoutSeconds} s, ended at the check after ${after} s`;
