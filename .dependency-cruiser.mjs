@@ -47,7 +47,8 @@ const mayImport = {
     "config.ts",
     "config/",
   ],
-  "admin/": [...leaves, ...everySlice, "routes.ts", "tasks.ts", "config.ts", "config/", "app.ts"],
+  "end-everything.ts": [...leaves, ...everySlice, "config.ts"],
+  "admin/": [...leaves, ...everySlice, "routes.ts", "tasks.ts", "config.ts", "config/", "app.ts", "end-everything.ts"],
   "start.ts": ["lib/", "db/", "accounts/", "clusters/", "config.ts", "app.ts"],
   "main.ts": [
     ...leaves,
@@ -57,6 +58,7 @@ const mayImport = {
     "config.ts",
     "config/",
     "app.ts",
+    "end-everything.ts",
     "start.ts",
     "set-up.ts",
     "openapi-document.ts",

@@ -78,7 +78,14 @@ async function runServer(config: Config): Promise<void> {
     // Stopped before it was ready: what had been started is ended again.
     if (error !== signals.stop.reason) throw error;
   }
+  if (signals.everything.aborted) await endLeft(config, log);
   process.exit(0);
+}
+
+/** What an earlier process has left counts too, and what was being started when the stop came. */
+async function endLeft(config: Config, log: Log): Promise<void> {
+  const { endEverything } = await import("./end-everything.ts");
+  await endEverything(config, log).catch((error: unknown) => log.warn({ err: error }, "some processes may be left"));
 }
 
 /** npm passes on a signal that the terminal has sent to us already: one that comes so soon is the same one. */

@@ -1,46 +1,97 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { findProcess } from "../src/engines/detached-process/process-handle.ts";
+import { findProcess, type ProcessHandle } from "../src/engines/detached-process/process-handle.ts";
 import { readBootId, startTimeOfChild } from "../src/lib/process-table.ts";
-import { adminCli } from "./support/admin-cli.ts";
+import { adminCli, urlOf } from "./support/admin-cli.ts";
+import type { Client } from "./support/client.ts";
 import { operatorClient, startHeadgate } from "./support/headgate-process.ts";
 import { install, stubEntry } from "./support/stub-installation.ts";
+import { cloneDatabase } from "./support/test-database.ts";
 import { startThriftServer } from "./thrift/thrift-server.ts";
 
 const PATIENCE = { timeout: 20_000 };
 /** Whole installations are started and stopped. */
 const SLOW = { timeout: 90_000 };
 
+const program = { command_type: "SparkCommand", language: "python", program: "echo up; sleep 600" };
+
+/** Submits it and waits until it has begun. */
+async function runProgram(operator: Client, text = program.program): Promise<{ id: number; driver: ProcessHandle }> {
+  const { id } = await operator.post("/commands", { ...program, program: text });
+  const pidOf = async (): Promise<number | null> => (await operator.get(`/commands/${id}`)).pid;
+  await expect.poll(pidOf, PATIENCE).toEqual(expect.any(Number));
+  const pid = (await pidOf()) ?? 0;
+  return { id, driver: { bootId: await readBootId(), pid, startTime: (await startTimeOfChild(pid)) ?? "" } };
+}
+
+/** What a user sees of a command that has ended. */
+async function endOf(operator: Client, id: number): Promise<unknown> {
+  const ended = async (): Promise<string> => (await operator.get(`/commands/${id}`)).status;
+  await expect.poll(ended, PATIENCE).not.toBe("running");
+  const { status, error } = await operator.get(`/commands/${id}/status_with_results`);
+  const { text: log } = await operator.get(`/commands/${id}/logs`).reply();
+  return { status, error, log };
+}
+
+const STOPPED = {
+  status: "error",
+  error: "Headgate was stopped together with all that it ran",
+  log: "headgate: cancelled\nheadgate: Headgate was stopped together with all that it ran\n",
+};
+
 test(
-  "admin stop leaves a running command alone, stop --all ends it, and the next start tells what became of it",
+  "stop --all ends what a server runs and what a killed one has left, and the next start tells the same of both",
   SLOW,
   async () => {
     const { operator, dataDir, settings, remove } = await install({});
+    onTestFinished(remove);
     const cli = adminCli(settings);
-    const program = { command_type: "SparkCommand", language: "python", program: "sleep 600" };
-    const { id } = await operator.post("/commands", program);
-    const pidOf = async (): Promise<number | null> => (await operator.get(`/commands/${id}`)).pid;
-    await expect.poll(pidOf, PATIENCE).toEqual(expect.any(Number));
-    const pid = (await pidOf()) ?? 0;
-    const driver = { bootId: await readBootId(), pid, startTime: (await startTimeOfChild(pid)) ?? "" };
-
-    expect(await cli.run("stop")).toBe("Headgate has stopped.\n");
-    expect(await findProcess(driver)).toBe("running");
-
-    await startHeadgate(dataDir, settings, { entry: stubEntry });
+    const alive = await runProgram(operator);
     expect(await cli.run("stop", "--all")).toBe("Headgate has stopped, and all that it ran.\n");
-    expect(await findProcess(driver)).toBe("gone");
-    expect(await cli.refused("stop", "--all")).toMatch(/No Headgate runs/);
+    expect(await findProcess(alive.driver)).toBe("gone");
 
-    const last = await startHeadgate(dataDir, settings, { entry: stubEntry });
-    const found = operatorClient(last, dataDir);
-    expect(await found.get(`/commands/${id}`)).toMatchObject({ status: "error" });
-    expect(await found.get(`/commands/${id}/status_with_results`)).toMatchObject({
-      error: "Headgate was stopped together with all that it ran",
-    });
-    await last.stop();
-    remove();
+    const second = await startHeadgate(dataDir, settings, { entry: stubEntry });
+    const killed = operatorClient(second, dataDir);
+    const left = await runProgram(killed);
+    const go = join(dataDir, "accounts/1/storage/go");
+    const ends = (code: number): string => `while ! [ -e ${go} ]; do sleep 0.05; done; exit ${code}`;
+    const failing = await runProgram(killed, ends(7));
+    const succeeding = await runProgram(killed, ends(0));
+    await second.crash();
+    writeFileSync(go, "");
+    for (const { driver } of [failing, succeeding]) await expect.poll(() => findProcess(driver), PATIENCE).toBe("gone");
+    expect(await findProcess(left.driver)).toBe("running");
+    expect(await cli.refused("stop")).toContain(`No Headgate runs on ${dataDir}. \`stop --all\` ends what`);
+    expect(await cli.run("stop", "--all")).toMatch(/^Ended what an earlier Headgate on .* had left: 1 program/);
+    expect(await findProcess(left.driver)).toBe("gone");
+    expect(await cli.run("stop", "--all")).toMatch(/^No Headgate runs on .*, and none has left anything running/);
+
+    const third = await startHeadgate(dataDir, settings, { entry: stubEntry });
+    const client = operatorClient(third, dataDir);
+    for (const { id } of [alive, left]) expect(await endOf(client, id)).toEqual(STOPPED);
+    expect(await endOf(client, failing.id)).toMatchObject({ status: "error", error: "exit code 7" });
+    expect(await endOf(client, succeeding.id)).toMatchObject({ status: "done" });
+    const later = await runProgram(client);
+    expect(await cli.run("stop")).toBe("Headgate has stopped.\n");
+    expect(await findProcess(later.driver)).toBe("running");
+    expect(await cli.run("stop", "--all")).toContain("had left: 1 program");
   },
 );
+
+test("stop --all without a server ends the processes of this node on a shared database, too", SLOW, async () => {
+  const database = await cloneDatabase();
+  onTestFinished(() => database.drop());
+  const { operator, headgate, dataDir, settings, remove } = await install({}, { DATABASE_URL: urlOf(database) });
+  onTestFinished(remove);
+  const { id, driver } = await runProgram(operator);
+  await headgate.crash();
+  expect(await adminCli(settings).run("stop", "--all")).toContain("had left: 1 program.\n");
+  expect(await findProcess(driver)).toBe("gone");
+  const next = await startHeadgate(dataDir, settings, { entry: stubEntry });
+  expect(await endOf(operatorClient(next, dataDir), id)).toEqual(STOPPED);
+  await next.stop();
+});
 
 test("a table refresh, which may be begun twice, goes on in its attempt after stop --all", SLOW, async () => {
   const metastore = await startThriftServer(() => undefined); // which never answers, so the refresh goes on

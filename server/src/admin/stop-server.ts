@@ -1,7 +1,11 @@
+import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { Command } from "commander";
+import type { Config } from "../config.ts";
 import { findDataDirHolder } from "../db/embedded/data-dir-lock.ts";
+import { endEverything, type EndedProcesses } from "../end-everything.ts";
 import { Fault } from "../lib/fault.ts";
+import { createLog } from "../lib/log.ts";
 import type { Cli } from "./cli.ts";
 
 const LOOK_EVERY_MS = 100;
@@ -9,19 +13,44 @@ const PATIENCE_MS = 120_000;
 
 export function stopCommand(cli: Cli): Command {
   return new Command("stop")
-    .description("stop the server of the data directory; running commands go on unless --all is said")
-    .option("--all", "end running commands, warm servers and metastores too")
+    .description("stop the server of the data directory; running commands go on unless --all is given")
+    .option("--all", "end programs, warm servers, metastores and standby drivers too, also when no server runs")
     .action(async ({ all }: { all?: true }) => {
-      const { dataDir } = await cli.loadConfig();
-      const pid = Number(findDataDirHolder(dataDir));
-      if (!Number.isSafeInteger(pid)) {
-        throw new Fault("not-found", `No Headgate runs on ${dataDir}. Start one to end what an earlier one has left.`);
+      const config = await cli.loadConfig();
+      const pid = Number(findDataDirHolder(config.dataDir));
+      const isRunning = Number.isSafeInteger(pid);
+      if (!isRunning && all !== true) {
+        const hint = "`stop --all` ends what an earlier one has left running.";
+        throw new Fault("not-found", `No Headgate runs on ${config.dataDir}. ${hint}`);
       }
-      process.kill(pid, all === true ? "SIGUSR2" : "SIGTERM");
-      cli.note(`Asked Headgate (pid ${pid}) to stop.`);
-      await ended(dataDir, pid);
-      cli.out(all === true ? "Headgate has stopped, and all that it ran.\n" : "Headgate has stopped.\n");
+      if (isRunning) {
+        process.kill(pid, all === true ? "SIGUSR2" : "SIGTERM");
+        cli.note(`Asked Headgate (pid ${pid}) to stop.`);
+        await ended(config.dataDir, pid);
+        cli.out(all === true ? "Headgate has stopped, and all that it ran.\n" : "Headgate has stopped.\n");
+      }
+      if (all === true) await endLeft(cli, config, isRunning);
     });
+}
+
+/** After a server has ended everything itself, nothing is left; then nothing is said either. */
+async function endLeft(cli: Cli, config: Config, hasStopped: boolean): Promise<void> {
+  if (!existsSync(config.dataDir)) throw new Fault("not-found", `There is no data directory ${config.dataDir}.`);
+  const left = describe(await endEverything(config, createLog("warn")));
+  if (left !== "") cli.out(`Ended what an earlier Headgate on ${config.dataDir} had left: ${left}.\n`);
+  else if (!hasStopped) cli.out(`No Headgate runs on ${config.dataDir}, and none has left anything running.\n`);
+}
+
+function describe({ programs, warmServers, metastores, standbyDrivers, postgresPid }: EndedProcesses): string {
+  const some = (count: number, name: string): string[] =>
+    count === 0 ? [] : [`${count} ${name}${count === 1 ? "" : "s"}`];
+  return [
+    ...some(programs, "program"),
+    ...some(warmServers, "warm server"),
+    ...some(metastores, "metastore"),
+    ...some(standbyDrivers, "standby driver"),
+    ...(postgresPid === undefined ? [] : [`PostgreSQL (pid ${postgresPid})`]),
+  ].join(", ");
 }
 
 async function ended(dataDir: string, pid: number): Promise<void> {

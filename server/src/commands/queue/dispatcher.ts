@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "../../db/database.ts";
 import {
   groupNodes,
@@ -26,6 +27,7 @@ import type { Executor, RunnableCommand } from "./executor.ts";
 import { repeat, type Repetition, type Worked } from "./repeat.ts";
 import { settlementOf } from "./settlement.ts";
 import type { StandbyDrivers, StandbyRoom } from "./standby-drivers.ts";
+import { STOPPED_WITH_ALL, type StopMark } from "./stop-mark.ts";
 
 export interface DispatcherOptions extends Omit<ConductServices, "db" | "stopping"> {
   readonly db: Database;
@@ -38,6 +40,7 @@ export interface DispatcherOptions extends Omit<ConductServices, "db" | "stoppin
   readonly standbys: Pick<StandbyDrivers, "keepWithin"> | undefined;
   /** Monotonic milliseconds. */
   readonly now: () => number;
+  readonly stopMark: StopMark;
   /** The database knew this node when it was asked at that time. */
   readonly renewLease: (askedAt: number) => void;
 }
@@ -74,6 +77,8 @@ const HEARTBEATS_PER_LEASE = 20;
 /** It also brings the state that an operator gave the node. */
 const HEARTBEAT_AT_LEAST_MS = 5000;
 const ABANDONED_EVERY_MS = 5000;
+/** At a stop of everything; longer than a runner that does not answer takes to be killed. */
+const STORE_PATIENCE_MS = 30_000;
 const CANDIDATES_PER_LANE = 16;
 
 /**
@@ -126,17 +131,33 @@ export class Dispatcher {
     await this.#reconcile().catch((error: unknown) =>
       this.#options.log.warn({ err: error }, "what was left by an earlier process may go on running"),
     );
-    // A claim that was under way may still add one. What may be begun again is left to the next start.
+    // Their programs end in time; a store that is away may keep their rows from being settled for long.
+    const late = delay(STORE_PATIENCE_MS, "late" as const, { ref: false });
+    if ((await Promise.race([this.#endKnownRuns(), late])) === "late") this.#options.stopMark.leave();
+  }
+
+  /** A claim that was under way may still add one. What may be begun again is left alone, for the next start. */
+  async #endKnownRuns(): Promise<void> {
     for (;;) {
       const runs = [...this.#runs.values()].filter(({ isRestartable }) => !isRestartable);
       if (runs.length === 0) return;
-      for (const run of runs) run.end("Headgate was stopped together with all that it ran");
+      for (const run of runs) run.end(STOPPED_WITH_ALL);
       await Promise.all(runs.map(({ finished }) => finished));
     }
   }
 
+  /** What was ended while no server was there. The mark stays until all of it is settled. */
+  async #settleStopped(): Promise<void> {
+    const { stopMark } = this.#options;
+    if (!stopMark.isThere) return;
+    await this.#reconcile();
+    await this.#endKnownRuns();
+    if (!this.#stopping.signal.aborted) stopMark.remove();
+  }
+
   async #look(): Promise<Worked> {
     await this.#beat();
+    await this.#settleStopped();
     await this.#reconcile();
     await this.#claimMore();
     await this.#settleAbandoned();

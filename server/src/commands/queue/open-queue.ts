@@ -24,6 +24,7 @@ import type { ProgramDriver } from "./program-driver.ts";
 import { GRACE_SECONDS, programExecutor } from "./program-executor.ts";
 import { queueMetrics } from "./queue-metrics.ts";
 import { StandbyDrivers } from "./standby-drivers.ts";
+import { StopMark } from "./stop-mark.ts";
 import { waitingReasons } from "./waiting-reason.ts";
 
 export interface QueueSettings {
@@ -130,6 +131,7 @@ export function openQueue(options: QueueOptions): Queue {
         filesOf: ({ accountId, id }) => commandFiles(settings.dataDir, accountId, id),
         onEnd: (commandId) => events.noteEnd(commandId),
         now: monotonicMs,
+        stopMark: new StopMark(settings.dataDir),
         renewLease: (askedAt) => writeLease(options.leaseFile, { bootId: node.bootId, renewedAtMs: askedAt }),
       });
     },

@@ -142,7 +142,10 @@ export class SqlRun implements LiveRun {
     if (state !== undefined) this.#result = await findResult(this.#run.files.folder);
     if (state !== undefined && state.statement >= this.#statements.length) return SUCCEEDED;
     const held = await this.#held(state);
-    if (held === undefined) return failed("the Spark server that ran it is gone");
+    if (held === undefined) {
+      this.#ending.signal.throwIfAborted();
+      return failed("the Spark server that ran it is gone");
+    }
     try {
       await this.#unlessEnding(held.server.ready);
       this.#server = held.server;

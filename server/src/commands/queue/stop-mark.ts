@@ -1,0 +1,29 @@
+import { existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { writePrivateFile } from "../../lib/private-file.ts";
+
+export const STOPPED_WITH_ALL = "Headgate was stopped together with all that it ran";
+
+/**
+ * A file that tells the next server of this node: the runs that it finds held were ended together with Headgate. It
+ * settles them as a stop of everything does, before it claims anything.
+ */
+export class StopMark {
+  readonly #path: string;
+
+  constructor(dataDir: string) {
+    this.#path = join(dataDir, "stopped-with-all");
+  }
+
+  get isThere(): boolean {
+    return existsSync(this.#path);
+  }
+
+  leave(): void {
+    writePrivateFile(this.#path, "");
+  }
+
+  remove(): void {
+    rmSync(this.#path, { force: true });
+  }
+}

@@ -1,0 +1,62 @@
+import { join } from "node:path";
+import { endMetastoresOf } from "./catalog/metastores/open-metastores.ts";
+import { endProgramsBelow } from "./commands/queue/end-programs.ts";
+import { endStandbysOf } from "./commands/queue/end-standbys.ts";
+import { StopMark } from "./commands/queue/stop-mark.ts";
+import { endServersOf } from "./commands/warm/servers-folder.ts";
+import type { Config } from "./config.ts";
+import { lockDataDir, type DataDirLock } from "./db/embedded/data-dir-lock.ts";
+import { stopLeftover } from "./db/embedded/leftover.ts";
+import { listFolder } from "./lib/list-folder.ts";
+import type { Log } from "./lib/log.ts";
+
+/** What was ended. */
+export interface EndedProcesses {
+  readonly programs: number;
+  readonly warmServers: number;
+  readonly metastores: number;
+  readonly standbyDrivers: number;
+  /** Undefined: none ran, or it is not ours. */
+  readonly postgresPid: number | undefined;
+}
+
+/**
+ * Ends what a Headgate that is gone has left running on this node. It asks no database: the next start settles the rows
+ * (`stop-mark.ts`). Fails while a Headgate holds the data directory.
+ */
+export async function endEverything(
+  config: Pick<Config, "dataDir" | "databaseUrl">,
+  log: Log,
+): Promise<EndedProcesses> {
+  const lock = lockDataDir(config.dataDir);
+  try {
+    return await endUnderLock(config, lock, log);
+  } finally {
+    lock.release();
+  }
+}
+
+async function endUnderLock(
+  { dataDir, databaseUrl }: Pick<Config, "dataDir" | "databaseUrl">,
+  lock: DataDirLock,
+  log: Log,
+): Promise<EndedProcesses> {
+  const mark = new StopMark(dataDir);
+  const wasThere = mark.isThere;
+  mark.leave(); // first: whatever is ended from here on is settled so
+  const ids = await accountIds(dataDir);
+  const count = async (end: (dataDir: string, accountId: number) => Promise<number>): Promise<number> =>
+    (await Promise.all(ids.map((id) => end(dataDir, id)))).reduce((sum, ended) => sum + ended, 0);
+  const standbyDrivers = await count(endStandbysOf);
+  const warmServers = await count(endServersOf);
+  const metastores = await count(endMetastoresOf);
+  const programs = await endProgramsBelow(dataDir);
+  const postgresPid = databaseUrl === null ? await stopLeftover(lock, log) : undefined;
+  if (programs + warmServers === 0 && !wasThere) mark.remove();
+  return { programs, warmServers, metastores, standbyDrivers, postgresPid };
+}
+
+async function accountIds(dataDir: string): Promise<number[]> {
+  const names = await listFolder(join(dataDir, "accounts"));
+  return names.map(Number).filter((id) => Number.isSafeInteger(id) && id > 0);
+}
