@@ -10,6 +10,7 @@ import { migrate } from "../../src/db/migrate.ts";
 import { ensureBubblewrap } from "../../src/engines/sandbox/find-bubblewrap.ts";
 import { testCacheDir } from "./cache-dir.ts";
 import { findSparkHome, sparkIsMissing } from "./connect-server.ts";
+import { makeRunFolders } from "./run-folders.ts";
 import { serveSpark } from "./spark-server.ts";
 import { needsSpark } from "./test-order.ts";
 import { serveSeaweedFs } from "../seaweedfs/seaweedfs-server.ts";
@@ -18,6 +19,7 @@ import { serveSeaweedFs } from "../seaweedfs/seaweedfs-server.ts";
 export const TEMPLATE = "headgate_template";
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const folders = makeRunFolders();
   const dataDir = mkdtempSync(join(tmpdir(), "headgate-test-"));
   chmodSync(dataDir, 0o755);
   const lock = lockDataDir(dataDir);
@@ -47,6 +49,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     password: postgres.password,
     cacheDir,
   });
+  project.provide("outsideTmp", folders.outsideTmp);
   const seaweedFs = serveSeaweedFs(cacheDir);
   project.provide("seaweedFsSocket", seaweedFs.socket);
 
@@ -67,11 +70,14 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await postgres.stop();
     lock.release();
     rmSync(dataDir, { recursive: true, force: true });
+    folders.remove();
   };
 }
 
 declare module "vitest" {
   interface ProvidedContext {
+    /** Not in the machine's temporary folder, which programs in a sandbox do not see. */
+    outsideTmp: string;
     postgres: { host: string; port: number; user: string; password: string; cacheDir: string };
   }
 }

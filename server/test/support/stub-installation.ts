@@ -20,12 +20,11 @@ export interface Installation {
 
 export const stubEntry = fileURLToPath(new URL("stub-headgate.ts", import.meta.url));
 
-/** Not in the temporary folder: programs have one of their own in its place. */
 export async function install(
   { identity, ...manner }: Manner,
   settings: Record<string, string> = {},
 ): Promise<Installation> {
-  const base = mkdtempSync("/var/tmp/headgate-isolation-");
+  const base = mkdtempSync(join(inject("outsideTmp"), "installation-"));
   chmodSync(base, 0o711);
   const config = join(base, "headgate.env");
   writeFileSync(config, "HEADGATE_RATE_LIMIT=0\nHEADGATE_LOW_DISK=0\n", { mode: 0o600 });
