@@ -12,7 +12,7 @@ import { startThriftServer } from "./thrift/thrift-server.ts";
 
 const PATIENCE = { timeout: 20_000 };
 /** Whole installations are started and stopped. */
-const SLOW = { timeout: 90_000 };
+const SLOW = { timeout: 180_000 };
 
 const program = { command_type: "SparkCommand", language: "python", program: "echo up; sleep 600" };
 

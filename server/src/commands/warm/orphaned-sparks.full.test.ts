@@ -16,7 +16,7 @@ const ORPHAN_SECONDS = 8;
 const PATIENCE = { timeout: 240_000, interval: 250 };
 const email = "orphans@example.test";
 const sleeping = (seconds: number): string =>
-  `select max(reflect('java.lang.Thread', 'sleep', bigint(id + ${seconds * 1000}))) from range(0, 1, 1, 1)`;
+  `select max(java_method('java.lang.Thread', 'sleep', id + ${seconds * 1000}L)) from range(0, 1, 1, 1)`;
 
 describe.skipIf(sparkIsMissing)("after kill -9 of the server", () => {
   test("metastore and warm server stay while a query runs, give its result to a server that comes back, and end idle", async () => {
