@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
 import { findSparkHome, sparkIsMissing } from "../../test/support/connect-server.ts";
 import { useSpark } from "../../test/support/spark.ts";
@@ -110,11 +110,15 @@ describe.skipIf(sparkIsMissing)("a program", () => {
   );
 
   it(
-    "by a driver that waited sees, says and leaves what it would in one of its own",
+    "by a driver that waited sees, says and leaves what it would in one of its own, by a command line of another platform, too",
     async () => {
-      const cold = await run({ language: "python", program: selfPortrait, arguments: "--driver-memory 1g" });
+      const file = stored("program.py", selfPortrait);
+      const line = `/usr/lib/spark/bin/spark-submit ${otherPlatform} --driver-memory 1g ${file}`;
+      const cold = await run({ cmdline: line });
       await untilOneWaits();
-      const warm = await run({ language: "python", program: selfPortrait });
+      const warm = await run({ language: "python", program: selfPortrait, arguments: otherPlatform });
+      for (const { log } of [cold, warm])
+        expect(log.match(/^headgate: .* is set by the server: ignored$/gm)).toHaveLength(5);
       expect([wasHandedOver(cold.id), wasHandedOver(warm.id)]).toEqual([false, true]);
       expect(cold.status, cold.log).toBe("done");
       expect(outcomeOf(warm)).toEqual(outcomeOf(cold));
@@ -134,7 +138,15 @@ describe.skipIf(sparkIsMissing)("a program", () => {
 
   const accountFolder = (): string => join(spark.dataDir, "accounts", String(spark.accountId));
 
-  /** Behind a program that has ended. */
+  /** Where the account's programs can read it. */
+  function stored(name: string, text: string): string {
+    const path = join(accountFolder(), "storage", name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+    return path;
+  }
+
+  /** After a program that has ended. */
   async function untilOneWaits(): Promise<void> {
     const folder = join(accountFolder(), "standby");
     const states = (): string[] =>
@@ -179,6 +191,12 @@ function loggersIn(log: string): Set<string> {
 /** Names of settings that are of one run, not of its kind. */
 const ofOneRun =
   "app.id app.startTime app.submitTime driver.memory driver.port headgate.command headgate.request log.callerContext test.appId yarn.tags";
+
+/** Settings that scripts bring along, and that none of our drivers follows. */
+const otherPlatform = [
+  "--master yarn --deploy-mode client --conf spark.ui.enabled=true --conf spark.eventLog.enabled=false",
+  "--conf spark.driver.bindAddress=0.0.0.0",
+].join(" ");
 
 const selfPortrait = `
 import getpass, os, sys

@@ -5,13 +5,18 @@ import { Command, commandObject, type WithCommandView } from "./command.ts";
 import type { WithCommandEvents } from "./command-events.ts";
 import { checkMayRunPrograms, type WithProgramIsolation } from "./program-isolation.ts";
 import { runsUsersCode } from "./queue/choose-executor.ts";
+import { macroValues } from "./macros.ts";
 import { laneOf } from "./queue/lane.ts";
-import { findCommand, hasLabel, insertRerun } from "./store/submission.ts";
+import { findCommand, findProgramText, hasLabel, insertRerun } from "./store/submission.ts";
 import { checkPlace } from "./submission/check-place.ts";
 import { unknownApp } from "./submission/spark.ts";
+import { checkSparkWords, commandLineField } from "./submission/spark-words.ts";
 import { CommandParams } from "./view-command.ts";
 
-/** Submits the same again, as the caller's: with the script that was read and the macros' values of the first time. */
+/**
+ * Submits the same again, as the caller's: with the script that was read and the macros' values of the first time. An
+ * earlier version may have accepted what is refused now, so its command lines are judged again.
+ */
 export const rerunCommand = operation({
   id: "command_rerun",
   summary: "Run a command again",
@@ -26,7 +31,8 @@ export const rerunCommand = operation({
   async find({ params, reader }) {
     const row = await findCommand(reader, params.command_id);
     if (row === undefined) throw notFound();
-    return row;
+    const isCommandLine = row.commandType === "SparkCommand" && commandLineField(row.command) !== undefined;
+    return { ...row, programText: isCommandLine ? await findProgramText(reader, row.id) : null };
   },
 
   async handle(
@@ -34,6 +40,9 @@ export const rerunCommand = operation({
     services: WithCommandView & WithCommandEvents & WithProgramIsolation,
   ) {
     if (runsUsersCode(found)) await checkMayRunPrograms(services.isolation, caller.accountId, found.commandType);
+    if (found.commandType === "SparkCommand") {
+      checkSparkWords(found.command, macroValues(found.resolvedMacros), found.programText);
+    }
     const reply = await change(async (tx, audit) => {
       const { id: commandId, label } = found;
       const row = await insertRerun(tx, { commandId, label, userId: caller.userId, requestId, lane: laneOf(found) });

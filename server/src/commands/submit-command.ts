@@ -23,13 +23,12 @@ import { isRefresh, withEngine, type RefreshEngine } from "./submission/hive.ts"
 import type { Source, SubmissionPlan, Submitter } from "./submission/plan.ts";
 import { unknownApp } from "./submission/spark.ts";
 import { planSubmission } from "./submission/plan-submission.ts";
-import { checkLength, inlineLimit, scriptLimit } from "./submission/text-limits.ts";
+import { checkSparkWords } from "./submission/spark-words.ts";
+import { ARGUMENTS_BYTES, checkLength, inlineLimit, scriptLimit } from "./submission/text-limits.ts";
 
 /** JSON escapes make text grow; the text itself has its own limits. */
 const BODY_LIMIT_BYTES = 32 * 1024 * 1024;
 const DEFAULT_LABEL = "default";
-/** Of arguments with their macros filled in. */
-const ARGUMENTS_BYTES = 256 * 1024;
 
 export interface SubmissionServices extends WithCommandView, WithCommandEvents, WithProgramIsolation {
   keys: KeyRing;
@@ -84,6 +83,8 @@ async function newCommand(body: SubmissionInput, caller: Who, services: Submissi
 
   const values = await evaluateMacros(services.macroSandbox, caller.accountId, macros);
   for (const [field, text] of Object.entries(plan.macroTexts)) fillMacros(text, values, field, ARGUMENTS_BYTES);
+  const source = plan.source === null ? null : await sourceText(plan.source, values, caller, services.accountStorage);
+  if (plan.commandType === "SparkCommand") checkSparkWords(plan.command, values, source?.resolved ?? null);
   return {
     userId: caller.userId,
     label: body.label ?? DEFAULT_LABEL,
@@ -104,7 +105,7 @@ async function newCommand(body: SubmissionInput, caller: Who, services: Submissi
     retry: plan.retry,
     retryDelayMinutes: plan.retryDelayMinutes,
     tags,
-    source: plan.source === null ? null : await sourceText(plan.source, values, caller, services.accountStorage),
+    source,
   };
 }
 

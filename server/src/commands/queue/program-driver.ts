@@ -35,6 +35,8 @@ export interface DriverProgram {
   readonly files: Readonly<Record<string, string>>;
   /** What it must see besides its own folders and the system's programs. */
   readonly readOnly: readonly string[];
+  /** Lines for the log, before what the program writes. */
+  readonly notes?: readonly string[];
   /** How a driver that waits does exactly the same; undefined: none does. */
   readonly handOver?: HandOver | undefined;
 }
@@ -46,7 +48,7 @@ export interface HandOver {
   readonly input: string;
 }
 
-export interface StandbyProgram extends Omit<DriverProgram, "handOver"> {
+export interface StandbyProgram extends Omit<DriverProgram, "handOver" | "notes"> {
   readonly digest: string;
   /** What it writes first, when it waits. */
   readonly greeting: string;

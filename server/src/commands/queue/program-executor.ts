@@ -18,7 +18,7 @@ import { accountIdentity, accountRoster, makeAttempt, programFolders, tidyAttemp
 import { confineProgram, placeInside } from "./confine-program.ts";
 import type { Executor, LiveRun, PreparedRun, Run, RunOutcome, RunState } from "./executor.ts";
 import type { ProgramDriver } from "./program-driver.ts";
-import { notStartedForDisk, sizeOf } from "./run-log.ts";
+import { notStartedForDisk, sizeOf, writeNotes } from "./run-log.ts";
 import type { StandbyDrivers } from "./standby-drivers.ts";
 
 export interface ProgramExecutorOptions {
@@ -84,12 +84,14 @@ async function prepareProgram(run: Run, options: ProgramExecutorOptions, signal:
   const limits = limitsOf(run, options);
   if (program.handOver !== undefined && (await standbys?.take(run.command, program.handOver.digest, folder)) === true) {
     await writeInput(programFolders(folder).input, program.files, identity);
+    await writeNotes(run.files, program.notes);
     const { timeoutSeconds, checkSeconds, elapsedSeconds } = limits;
     const { input } = program.handOver;
     return { kind: "order", order: { input, timeoutSeconds, checkSeconds, elapsedSeconds } };
   }
   const folders = await makeAttempt(folder, { accountId, identity, home: inside.work });
   await writeInput(folders.input, program.files, identity);
+  await writeNotes(run.files, program.notes);
   return { kind: "program", program: confineProgram(sandbox, program, { folders, inside, identity }), limits };
 }
 

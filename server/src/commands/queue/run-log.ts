@@ -6,6 +6,11 @@ import { Fault } from "../../lib/fault.ts";
 import type { Settlement } from "../store/queue.ts";
 import type { RunOutcome } from "./executor.ts";
 
+/** What the log says before the program does; its runner appends. */
+export async function writeNotes({ log }: AttemptFiles, notes: readonly string[] = []): Promise<void> {
+  if (notes.length > 0) await appendFile(log, notes.map((note) => `headgate: ${note}\n`).join(""), { mode: 0o600 });
+}
+
 /** The log of a command says why it did not succeed, also where nothing of it ran. Best effort: the row says it too. */
 export async function writeToLog(files: AttemptFiles, { cause, next }: Settlement): Promise<void> {
   if (cause === null) return;

@@ -18,6 +18,7 @@ const DEFAULT_MEMORY_MIB = 1024;
 /** What a driver takes besides its heap: the JVM itself and the interpreter of the program. */
 const OVERHEAD_SHARE = 0.1;
 const LEAST_OVERHEAD_MIB = 384;
+const NAMED_AT_MOST = 100;
 
 /** Programs and command lines, on the Spark of this node. */
 export function sparkDriver(
@@ -60,6 +61,7 @@ export function sparkDriver(
         env: { ...ownEnvironment(work, command.accountId), ...line.env, ...env },
         files: { ...files, "spark.properties": line.propertiesText },
         readOnly: [...spark.home.readOnlyFolders, ...readOnly],
+        notes: notesOn(line.ignored),
         handOver:
           line.fitsStandby && mayWait(contribution)
             ? { digest: contributionDigest(contribution), input: renderHandOver(line.submission) }
@@ -97,6 +99,17 @@ export function sparkDriver(
       return async () => (await reader.read()).progress;
     },
   };
+}
+
+/** Names come from users, and nobody reads hundreds of lines of them. */
+function notesOn(ignored: readonly string[]): string[] {
+  const named = ignored.slice(0, NAMED_AT_MOST).map((name) => `${printable(name)} is set by the server: ignored`);
+  const others = ignored.length - named.length;
+  return others === 0 ? named : [...named, `${others} more settings are set by the server: ignored`];
+}
+
+function printable(name: string): string {
+  return /^[!-~]{1,255}$/.test(name) ? name : JSON.stringify(name.slice(0, 100));
 }
 
 function withOverhead(heapMiB: number): number {

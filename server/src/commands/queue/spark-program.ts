@@ -7,12 +7,10 @@ import {
 } from "../../engines/spark-submit/driver-command-line.ts";
 import { Fault } from "../../lib/fault.ts";
 import { splitWords } from "../../lib/shell-words.ts";
-import { fillMacros, macroValues } from "../macros.ts";
+import { macroValues } from "../macros.ts";
 import { languageOf } from "../submission/language.ts";
+import { commandLineField, wordsIn } from "../submission/spark-words.ts";
 import type { RunnableCommand } from "./executor.ts";
-
-/** Submission has held the same limit. */
-const ARGUMENTS_BYTES = 256 * 1024;
 
 /** What a Spark command runs, and the file that its text goes into, by name. */
 export interface SparkProgram {
@@ -37,8 +35,10 @@ export async function sparkProgram(
     files: { [name]: text },
   });
   switch (languageOf(command.command)) {
-    case "command_line":
-      return { program: { kind: "command_line", words: splitWords(text, "program") }, files: {} };
+    case "command_line": {
+      const field = commandLineField(command.command) ?? "cmdline";
+      return { program: { kind: "command_line", field, words: splitWords(text, field) }, files: {} };
+    }
     case "python":
       return inFile("python", "program.py");
     case "scala":
@@ -53,7 +53,10 @@ export async function sparkProgram(
   }
 }
 
-/** What cannot be understood fails when it is started, and says so there; the text of a script is not looked at. */
+/**
+ * A command that an earlier version has taken may break a rule: it fails when it is started, and says why. The text of a
+ * script is not read.
+ */
 export function heapOf(command: RunnableCommand, defaultMiB: number): number {
   try {
     if (languageOf(command.command) !== "command_line") {
@@ -61,14 +64,12 @@ export function heapOf(command: RunnableCommand, defaultMiB: number): number {
       return driverMemoryMiB({ kind: "python", file: "", ...words }, defaultMiB);
     }
     const words = [...wordsOf(command, "cmdline"), ...wordsOf(command, "program")];
-    return words.length === 0 ? defaultMiB : driverMemoryMiB({ kind: "command_line", words }, defaultMiB);
+    return words.length === 0 ? defaultMiB : driverMemoryMiB({ kind: "command_line", field: "", words }, defaultMiB);
   } catch {
     return defaultMiB;
   }
 }
 
 function wordsOf({ command, resolvedMacros }: RunnableCommand, field: string): string[] {
-  const text = command[field];
-  if (typeof text !== "string") return [];
-  return splitWords(fillMacros(text, macroValues(resolvedMacros), field, ARGUMENTS_BYTES), field);
+  return wordsIn(command, field, macroValues(resolvedMacros));
 }

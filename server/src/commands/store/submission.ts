@@ -89,6 +89,15 @@ export async function findCommand(reader: Queryable, id: number): Promise<Comman
   return row;
 }
 
+/** What runs, with its macros filled in; null: the command has no text. */
+export async function findProgramText(reader: Queryable, id: number): Promise<string | null> {
+  const [row] = await reader.query<{ resolved: string }>(
+    "select resolved from command_source_text where command_id = $1",
+    [id],
+  );
+  return row?.resolved ?? null;
+}
+
 export interface ViewedCommand extends CommandRow {
   tags: string[];
   /** Why its results or logs are not in the account's storage; null when they are, or it was not tried yet. */

@@ -45,13 +45,16 @@ const commonFields = {
   retry_delay: count(0, 525_600, "Minutes between two attempts"),
 };
 
+const SPARK_ARGUMENTS =
+  "Options of spark-submit. Those that the server decides (--master, spark.ui.*, …) are ignored and named in the log";
+
 const sparkFields = {
   program: text(LONGEST_TEXT_BYTES, "The program's text; needs language", { examples: ["print('hello')"] }),
   sql: text(LONGEST_TEXT_BYTES, "The query's text"),
-  cmdline: text(LONGEST_TEXT_BYTES, "The whole spark-submit command line"),
+  cmdline: text(LONGEST_TEXT_BYTES, "The whole spark-submit command line, split as a shell would"),
   script_location: text(8192, "A stored script: s3://…, or file:/… below the account's storage folder"),
   language: word("scala, python (py), sql, R or command_line", "python"),
-  arguments: text(65_536, "Arguments of spark-submit"),
+  arguments: text(65_536, SPARK_ARGUMENTS),
   user_program_arguments: text(65_536, "Arguments of the program"),
   app_id: word("An app of the account"),
   note_id: word("A notebook of the account"),

@@ -31,7 +31,10 @@ const withArguments = (...words: string[]): DriverRun => ({
   ...run,
   program: { kind: "python", file: "/input/program.py", arguments: words, programArguments: [] },
 });
-const withCommandLine = (...words: string[]): DriverRun => ({ ...run, program: { kind: "command_line", words } });
+const withCommandLine = (...words: string[]): DriverRun => ({
+  ...run,
+  program: { kind: "command_line", field: "cmdline", words },
+});
 
 describe("a driver's command line", () => {
   it("starts Spark's main class directly, with the archive, and hands words on one by one", () => {
@@ -67,7 +70,7 @@ describe("a driver's command line", () => {
     const needing: DriverRun["program"][] = [
       { kind: "python", ...source },
       { kind: "R-by-python", ...source },
-      { kind: "command_line", words: ["spark-submit", "s3://bucket/job.py"] },
+      { kind: "command_line", field: "cmdline", words: ["spark-submit", "s3://bucket/job.py"] },
     ];
     for (const program of needing) {
       expect(() => driverCommandLine({ ...bare, program })).toThrow(
@@ -142,20 +145,17 @@ describe("a driver's command line", () => {
     expect(jarsOf(driverCommandLine(kept))).toEqual(["/the-clusters.jar,/extra/s3.jar,/extra/sdk.jar"]);
     expect(jarsOf(driverCommandLine({ ...run, properties: { "spark.master": "yarn" } }))).toEqual([]);
     expect(jarsOf(driverCommandLine(run))).toEqual([]);
-    const backHere = { ...withArguments("--master", "local[2]"), properties: elsewhere };
-    expect(jarsOf(driverCommandLine(backHere))).toEqual([]);
     const withKeys = withArguments("--conf", "spark.hadoop.fs.s3a.endpoint=http://s3.example.com");
     const asItself = driverCommandLine({ ...withKeys, properties: { "spark.master": "yarn" } });
     expect(jarsOf(asItself)).toEqual(["/extra/s3.jar,/extra/sdk.jar"]);
   });
 
   it("has what the program's options set in its file, too, where our main settles what they ask for", () => {
-    const words = ["--conf", "spark.yarn.jars=local:/opt/spark/jars/*", "--master", "local[2]", "--name", "mine"];
+    const words = ["--conf", "spark.yarn.jars=local:/opt/spark/jars/*", "--name", "mine"];
     const properties = { "spark.master": "yarn", "spark.yarn.jars": "local:/there/*", "spark.yarn.queue": "etl" };
     const lines = driverCommandLine({ ...withArguments(...words), properties }).propertiesText.split("\n");
-    const wanted = ["spark.app.name=mine", "spark.master=local[2]", "spark.yarn.jars=local:/opt/spark/jars/*"];
+    const wanted = ["spark.app.name=mine", "spark.master=yarn", "spark.yarn.jars=local:/opt/spark/jars/*"];
     expect(lines).toEqual(expect.arrayContaining([...wanted, "spark.yarn.queue=etl"]));
-    expect(lines).not.toContain("spark.master=yarn");
   });
 
   it("puts jars of the server behind Spark's own, where the archive still fits", () => {
@@ -206,26 +206,40 @@ describe("a driver's command line", () => {
     expect(own.slice(4)).toEqual(["s3://bucket/job.py", "--name", "y"]);
   });
 
-  it.each<[string[], string]>([
-    [["--conf", "spark.authenticate=false"], "arguments may not set spark.authenticate: the server sets it"],
-    [["-c", "spark.eventLog.dir=/tmp"], "arguments may not set spark.eventLog.dir"],
-    [["--conf=spark.ui.port=4040"], "arguments may not set spark.ui.port"],
-    [["--conf", " spark.driver.bindAddress=0.0.0.0"], "arguments may not set spark.driver.bindAddress"],
-    [["--conf", "spark.master"], 'arguments has --conf "spark.master", which is not key=value'],
-    [["--properties-file", "x"], "arguments may not have --properties-file"],
-    [["--master", "yarn"], "arguments may not set spark.master: the cluster's label decides where a program runs"],
-    [["--remote", "sc://x"], "arguments may not set spark.remote"],
-    [["--deploy-mode", "cluster"], "arguments may not set the deploy mode"],
-    [["--version"], "arguments may not have --version: it does not run a program"],
-    [["--jars"], "arguments ends with --jars, which needs a value"],
-    [["--jarz", "x"], "arguments has --jarz, which is no option of spark-submit"],
-    [["other.py"], 'arguments has "other.py", which is no option of spark-submit nor the value of one'],
-    [["--driver-memory", "lots"], 'arguments has the memory size "lots"'],
-    [["--driver-java-options", "-Xmx9g"], "arguments may not have -Xmx: use --driver-memory"],
-    [["--driver-java-options", "-cp /x"], "arguments may not have the Java option -cp"],
-    [["--driver-java-options", "evil.Main"], 'arguments has the Java option "evil.Main"'],
-  ])("refuses %j", (words, message) => {
-    expect(() => driverCommandLine(withArguments(...words))).toThrow(message);
+  it("leaves out what the server decides, in its words and in its file", () => {
+    const words = ["--deploy-mode", "cluster", "--conf", "spark.ui.enabled=true", "-c", "spark.local.dir=/mnt"];
+    const { submission, propertiesText, ignored } = driverCommandLine(withArguments(...words));
+    expect(ignored).toEqual(["--deploy-mode", "spark.ui.enabled", "spark.local.dir"]);
+    expect(submission).toEqual(driverCommandLine(withArguments()).submission);
+    expect(propertiesText).toBe(driverCommandLine(withArguments()).propertiesText);
+  });
+
+  it("takes the cores of a local master where the cluster is local, and else the cluster's master", () => {
+    const asking = withArguments("--master", "local[2]");
+    const onYarn = { ...asking, properties: { "spark.master": "yarn" } };
+    expect(driverCommandLine(asking).propertiesText).toContain("spark.master=local[2]\n");
+    expect(driverCommandLine(asking).ignored).toEqual([]);
+    expect(driverCommandLine(onYarn).propertiesText).toContain("spark.master=yarn\n");
+    expect(driverCommandLine(onYarn).submission).not.toContain("--master");
+    expect(driverCommandLine(onYarn).ignored).toEqual(["--master"]);
+  });
+
+  it("keeps files of the program that are named by a property", () => {
+    const { submission, ignored } = driverCommandLine(withArguments("--conf", "spark.submit.pyFiles=a.zip"));
+    expect(submission).toContain("spark.submit.pyFiles=a.zip");
+    expect(ignored).toEqual([]);
+  });
+
+  it("refuses what submission has refused, and names the field", () => {
+    expect(() => driverCommandLine(withArguments("--proxy-user", "root"))).toThrow(
+      /^arguments may not have --proxy-user/,
+    );
+    const program = {
+      kind: "command_line",
+      field: "script_location",
+      words: ["--proxy-user", "root", "a.py"],
+    } as const;
+    expect(() => driverCommandLine({ ...run, program })).toThrow(/^script_location may not have --proxy-user/);
   });
 
   it("refuses a command line without a program", () => {

@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import { Fault } from "../../lib/fault.ts";
 import { howToInstallPython, pythonNeeded } from "../set-up/find-python.ts";
 import { driverEnvironment, jvmWords, pythonOf, type DriverHome } from "./driver-jvm.ts";
-import { executorWords } from "./executor-jars.ts";
+import { executorWords, runsHere } from "./executor-jars.ts";
 import { parseMemoryMiB } from "./memory-size.ts";
 import { renderProperties } from "./properties-file.ts";
 import { fitsStandby } from "./standby-rules.ts";
@@ -34,7 +34,14 @@ export interface DriverRun {
   readonly userHome: string;
 }
 
-export type DriverProgram = SourceProgram | { readonly kind: "command_line"; readonly words: readonly string[] };
+export type DriverProgram = SourceProgram | CommandLineProgram;
+
+export interface CommandLineProgram {
+  readonly kind: "command_line";
+  /** For messages: where the words come from. */
+  readonly field: string;
+  readonly words: readonly string[];
+}
 
 export interface SourceProgram {
   /** `R` through SparkR, `R-by-python` where Spark has none. */
@@ -57,6 +64,8 @@ export interface DriverCommandLine {
   readonly propertiesText: string;
   /** The heap. */
   readonly memoryMiB: number;
+  /** What the program's options ask for and the server decides. */
+  readonly ignored: readonly string[];
 }
 
 /** Of `jvm/`: hands its arguments to Spark's own SparkSubmit. */
@@ -65,7 +74,7 @@ const scalaMainClass = "headgate.program.ScalaProgram";
 
 export function driverCommandLine(run: DriverRun): DriverCommandLine {
   const { home, program } = run;
-  const options = checkProgram(program);
+  const options = checkProgram(program, runsHere(run.properties));
   const properties = { ...run.properties, ...Object.fromEntries(options.properties) };
   const python = pythonOf(properties) ?? home.python?.path;
   if (python === undefined && isPython(program, options)) throw pythonIsMissing();
@@ -89,6 +98,7 @@ export function driverCommandLine(run: DriverRun): DriverCommandLine {
     env: { ...driverEnvironment(home, python), ...libraryPath(options) },
     propertiesText: renderProperties(driverProperties({ ...run, properties })),
     memoryMiB,
+    ignored: options.ignored,
   };
 }
 
@@ -101,10 +111,10 @@ function memoryOf({ "spark.driver.memory": memory }: DriverRun["properties"]): n
   return memory === undefined ? undefined : parseMemoryMiB(memory, "spark.driver.memory");
 }
 
-function checkProgram(program: DriverProgram): CheckedOptions {
+function checkProgram(program: DriverProgram, isLocal = true): CheckedOptions {
   return program.kind === "command_line"
-    ? checkCommandLine(program.words, "cmdline")
-    : checkArguments(program.arguments, "arguments");
+    ? checkCommandLine(program.words, { field: program.field, runsHere: isLocal })
+    : checkArguments(program.arguments, { field: "arguments", runsHere: isLocal });
 }
 
 /** What runs, behind the program's own options: of a repeated option Spark takes the last. */

@@ -16,6 +16,8 @@ describe("a kept configuration", () => {
   test.each([
     ["spark.authenticate", "false", /may not set spark\.authenticate: the server sets it/],
     ["spark.authenticate.secret", "x", /may not set spark\.authenticate\.secret/],
+    ["spark.kerberos.keytab", "/x", /may not set spark\.kerberos\.keytab/],
+    ["spark.launcher.port", "1", /may not set spark\.launcher\.port/],
     ["spark.ui.port", "0", /may not set spark\.ui\.port/],
     ["spark.eventLog.dir", "/tmp", /may not set spark\.eventLog\.dir/],
     ["spark.headgate.command", "1", /may not set spark\.headgate\.command/],
@@ -29,7 +31,8 @@ describe("a kept configuration", () => {
     ["spark.hadoop.fs.s3a.secret.key", "x", /may not set .*s3a\.secret\.key: a configuration is shown/],
     ["spark.hadoop.fs.s3a.bucket.b.access.key", "x", /may not set .*access\.key/],
     ["spark.executorEnv.DB_PASSWORD", "x", /may not set spark\.executorEnv\.DB_PASSWORD/],
-    ["spark.driver.memory", "lots", /memory size "lots"/],
+    ["spark.driver.memory", "lots", /has spark\.driver\.memory "lots", which is not a size/],
+    ["spark.executor.cores", "two", /has spark\.executor\.cores "two", which is not a whole number/],
     ["spark.driver.extraJavaOptions", "-Xmx9g", /may not have -Xmx/],
     ["spark.driver.extraJavaOptions", "-cp /tmp", /may not have the Java option -cp/],
     ["my.key", "x", /has the key "my\.key"/],

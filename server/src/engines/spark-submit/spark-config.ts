@@ -1,9 +1,10 @@
 import { invalid } from "../../lib/fault.ts";
-import { checkProperties, isProtected } from "./submit-rules.ts";
+import { isProtected, reasonIn } from "./setting-rules.ts";
+import { checkProperties } from "./submit-rules.ts";
 
 /**
- * A configuration that is kept and applies to many runs, as clusters and apps have one. What the arguments of one
- * command may not set, it may not set either, and besides nothing that the cluster, the catalog or the account decides.
+ * A configuration that is kept and applies to many runs, as clusters and apps have one. It may not set what the server
+ * sets for every command, nor what the cluster, the catalog or the account decides.
  */
 export type SparkConfig = Readonly<Record<string, string>>;
 
@@ -43,7 +44,7 @@ const decidedElsewhere: Readonly<Record<string, string>> = {
   "spark.submit.deployMode": engine,
 };
 
-/** Of what is protected from tenants: how the machines of a cluster reach this one is its operator's to say. */
+/** Protected from tenants only: an operator decides how the machines of a cluster reach this one. */
 const operatorsNetwork =
   /^spark\.(blockManager\.port|driver\.(bindAddress|blockManager\.port|host|port)|io\.encryption\..*|network\.crypto\..*)$/;
 /** The catalog is the account's, whichever the cluster has for others. */
@@ -56,7 +57,7 @@ const catalogs = /^spark\.(hadoop\.hive|hive|sql\.hive)\.metastore\./;
 export function operatorsPart(settings: SparkConfig): SparkConfig {
   const counts = (key: string): boolean =>
     KEY.test(key) &&
-    decidingRule(key) === undefined &&
+    reasonIn(decidedElsewhere, key) === undefined &&
     !catalogs.test(key) &&
     (operatorsNetwork.test(key) || !isProtected(key));
   return Object.fromEntries(Object.entries(settings).filter(([key]) => counts(key)));
@@ -77,11 +78,7 @@ function checkKey(key: string, field: string): void {
     const shown = JSON.stringify(key.slice(0, KEY_LENGTH));
     throw invalid(field, `has the key ${shown}, which is no name such as spark.sql.shuffle.partitions`);
   }
-  const rule = decidingRule(key);
-  if (rule !== undefined) throw invalid(field, `may not set ${key}: ${decidedElsewhere[rule]}`);
+  const reason = reasonIn(decidedElsewhere, key);
+  if (reason !== undefined) throw invalid(field, `may not set ${key}: ${reason}`);
   if (SECRET.test(key)) throw invalid(field, `may not set ${key}: a configuration is shown and not encrypted`);
-}
-
-function decidingRule(key: string): string | undefined {
-  return Object.keys(decidedElsewhere).find((name) => (name.endsWith(".") ? key.startsWith(name) : key === name));
 }

@@ -3,7 +3,7 @@ import { javaOptionsOf, type CheckedOptions } from "./submit-rules.ts";
 /** Options that say nothing of the JVM itself, of its user or of its interpreter. */
 const options = new Set(
   [
-    "--archives --class --conf --deploy-mode --exclude-packages --executor-cores --executor-memory --files --jars",
+    "--archives --class --conf --exclude-packages --executor-cores --executor-memory --files --jars",
     "--master --name --num-executors --packages --py-files --queue --repositories --total-executor-cores --verbose",
   ].flatMap((names) => names.split(" ")),
 );

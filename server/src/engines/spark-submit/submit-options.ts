@@ -1,6 +1,7 @@
 import { invalid } from "../../lib/fault.ts";
+import { quoted } from "./setting-values.ts";
 
-/** Options as spark-submit takes them, read from words. Pure; what they may say is decided in `submit-rules.ts`. */
+/** Options as spark-submit takes them, read from words. Pure; `submit-rules.ts` decides what they may say. */
 export interface SubmitOptions {
   readonly given: readonly SubmitOption[];
   /** The program and its arguments, which follow the options. */
@@ -13,12 +14,13 @@ export interface SubmitOption {
   readonly value: string | undefined;
 }
 
+/** As in `SparkSubmitOptionParser` of Spark 4.1. */
 const withValue = new Set(
   [
-    "--archives --class --conf --deploy-mode --driver-class-path --driver-cores --driver-java-options",
-    "--driver-library-path --driver-memory --exclude-packages --executor-cores --executor-memory --files --jars",
-    "--keytab --kill --master --name --num-executors --packages --principal --properties-file --proxy-user --py-files",
-    "--queue --remote --repositories --status --total-executor-cores",
+    "--archives --class --conf --deploy-mode --driver-class-path --driver-cores --driver-default-class-path",
+    "--driver-java-options --driver-library-path --driver-memory --exclude-packages --executor-cores --executor-memory",
+    "--files --jars --keytab --kill --master --name --num-executors --packages --principal --properties-file",
+    "--proxy-user --py-files --queue --remote --repositories --status --total-executor-cores",
   ].flatMap((names) => names.split(" ")),
 );
 const switches = new Set("--help --load-spark-defaults --supervise --usage-error --verbose --version".split(" "));
@@ -31,45 +33,52 @@ export function readSubmitOptions(words: readonly string[], field: string): Subm
     if (!word.startsWith("-")) return { given, rest: words.slice(at) };
     const [, long, attached] = /^(--[^=]+)=(.+)$/s.exec(word) ?? [];
     const name = long ?? shortNames[word] ?? word;
-    if (switches.has(name) && attached === undefined) {
+    if (switches.has(name)) {
       given.push({ name, value: undefined });
       at += 1;
     } else if (withValue.has(name)) {
       const value = attached ?? words[at + 1];
       if (value === undefined) throw invalid(field, `ends with ${name}, which needs a value`);
+      if (name === "--conf") checkProperty(value, field);
       given.push({ name, value });
       at += attached === undefined ? 2 : 1;
     } else {
-      throw invalid(field, `has ${name}, which is no option of spark-submit`);
+      throw invalid(field, `has ${quoted(name)}, which is no option of spark-submit`);
     }
   }
   return { given, rest: [] };
 }
 
+const PROPERTY = /^([^=]+)=(.*)$/s;
+
+function checkProperty(text: string, field: string): void {
+  if (!PROPERTY.test(text)) throw invalid(field, `has --conf ${quoted(text)}, which is not key=value`);
+}
+
+/** The name that rules know it by: its own or, for `--conf`, that of the property. */
+export function settingOf({ name, value = "" }: SubmitOption): { name: string; value: string } {
+  if (name !== "--conf") return { name, value };
+  const [, key = "", text = ""] = PROPERTY.exec(value) ?? [];
+  return { name: key.trim(), value: text };
+}
+
+export function wordsOf(given: readonly SubmitOption[]): string[] {
+  return given.flatMap(({ name, value }) => (value === undefined ? [name] : [name, value]));
+}
+
 /** Options that are another way to write a property. An option counts more than the property. */
 const propertyOf: Readonly<Record<string, string>> = {
-  "--deploy-mode": "spark.submit.deployMode",
   "--driver-class-path": "spark.driver.extraClassPath",
   "--driver-java-options": "spark.driver.extraJavaOptions",
   "--driver-library-path": "spark.driver.extraLibraryPath",
   "--driver-memory": "spark.driver.memory",
   "--master": "spark.master",
   "--name": "spark.app.name",
-  "--remote": "spark.remote",
 };
 
 /** What the options set, by property; of several the last counts, as in Spark. */
-export function propertiesOf(given: readonly SubmitOption[], field: string): Map<string, string> {
-  const properties = new Map<string, string>();
-  for (const { name, value = "" } of given) {
-    if (name !== "--conf") continue;
-    const [, key, text] = /^([^=]+)=(.*)$/s.exec(value) ?? [];
-    if (key === undefined) throw invalid(field, `has --conf ${JSON.stringify(value)}, which is not key=value`);
-    properties.set(key.trim(), text ?? "");
-  }
-  for (const { name, value = "" } of given) {
-    const key = propertyOf[name];
-    if (key !== undefined) properties.set(key, value);
-  }
-  return properties;
+export function propertiesOf(given: readonly SubmitOption[]): Map<string, string> {
+  const byConf = given.filter(({ name }) => name === "--conf").map(settingOf);
+  const byOption = given.map(({ name, value = "" }) => ({ name: propertyOf[name] ?? "", value }));
+  return new Map([...byConf, ...byOption].filter(({ name }) => name !== "").map(({ name, value }) => [name, value]));
 }

@@ -1,12 +1,20 @@
 import { invalid } from "../../lib/fault.ts";
 import { splitWords } from "../../lib/shell-words.ts";
 import { parseMemoryMiB } from "./memory-size.ts";
-import { propertiesOf, readSubmitOptions, type SubmitOptions } from "./submit-options.ts";
+import { isOwned, isProtected, refusalOf } from "./setting-rules.ts";
+import { checkValue, quoted } from "./setting-values.ts";
+import { propertiesOf, readSubmitOptions, settingOf, wordsOf, type SubmitOptions } from "./submit-options.ts";
 
-/** Options that are read and found allowed. */
+/**
+ * Options that are read and found allowed. The same rules hold when a command is submitted and when its driver's line is
+ * built, so the two cannot disagree. `given` has what is left for Spark.
+ */
 export interface CheckedOptions extends SubmitOptions, CheckedProperties {
+  /** Those of `given`. */
   readonly words: readonly string[];
   readonly properties: ReadonlyMap<string, string>;
+  /** Options and properties that the server decides, and that were left out; each once. */
+  readonly ignored: readonly string[];
 }
 
 /** What allowed properties say of the driver's JVM. */
@@ -17,95 +25,84 @@ export interface CheckedProperties {
   readonly memoryMiB: number | undefined;
 }
 
+export interface CheckedPlace {
+  /** For messages. */
+  readonly field: string;
+  /** Whether tasks run in the driver's own JVM. It decides what is left out, never what is refused. */
+  readonly runsHere?: boolean;
+}
+
 /** `arguments` of a program: options only. */
-export function checkArguments(words: readonly string[], field: string): CheckedOptions {
-  const checked = check(words, field);
+export function checkArguments(words: readonly string[], place: CheckedPlace): CheckedOptions {
+  const checked = check(words, place);
   const [stray] = checked.rest;
   if (stray !== undefined) {
-    throw invalid(field, `has ${JSON.stringify(stray)}, which is no option of spark-submit nor the value of one`);
+    throw invalid(place.field, `has ${quoted(stray)}, which is no option of spark-submit nor the value of one`);
   }
   return checked;
 }
 
 /** A full command line; the word `spark-submit` in front may be left out. */
-export function checkCommandLine(words: readonly string[], field: string): CheckedOptions {
+export function checkCommandLine(words: readonly string[], place: CheckedPlace): CheckedOptions {
   const [first = ""] = words;
-  const checked = check(/(^|\/)spark-submit$/.test(first) ? words.slice(1) : words, field);
-  if (checked.rest.length === 0) throw invalid(field, "names no program to run");
+  const checked = check(SPARK_SUBMIT.test(first) ? words.slice(1) : words, place);
+  const [application, ...others] = checked.rest;
+  if (application === undefined) throw invalid(place.field, "names no program to run");
+  const intended = others.find((word) => SPARK_SUBMIT.test(word) || APPLICATION.test(word));
+  if (NO_APPLICATION.test(application) && intended !== undefined) {
+    throw invalid(place.field, `has ${quoted(application)} before ${quoted(intended)}: only options may stand there`);
+  }
   return checked;
 }
 
-function check(words: readonly string[], field: string): CheckedOptions {
-  const options = readSubmitOptions(words, field);
-  for (const { name } of options.given) {
-    const reason = refusedOptions[name];
-    if (reason !== undefined) throw invalid(field, `may not have ${name}: ${reason}`);
-  }
-  const properties = propertiesOf(options.given, field);
-  return {
-    ...options,
-    ...checkProperties(properties, field),
-    words: words.slice(0, words.length - options.rest.length),
-    properties,
-  };
+const SPARK_SUBMIT = /(^|\/)spark-submit$/;
+const APPLICATION = /\.(py|jar|R)$/i;
+/** A word such as `sudo`, half of a value that lacks its quotes, or a variable for a shell. */
+const NO_APPLICATION = /^((?!spark-internal$)[\w-]+|[A-Za-z_]\w*=.*)$/s;
+
+function check(words: readonly string[], { field, runsHere = true }: CheckedPlace): CheckedOptions {
+  const { given: all, rest } = readSubmitOptions(words, field);
+  const ignored = new Set<string>();
+  const given = all.filter((option) => {
+    const { name, value } = settingOf(option);
+    const reason = refusalOf(name);
+    if (reason !== undefined)
+      throw invalid(field, `may not ${name.startsWith("-") ? "have" : "set"} ${name}: ${reason}`);
+    if (!isOwned(name, value, runsHere)) return true;
+    ignored.add(name);
+    return false;
+  });
+  for (const { name, value } of given.map(settingOf)) checkValue(name, value, field);
+  const properties = propertiesOf(given);
+  const ofJvm = checkedProperties(properties, field);
+  for (const word of ofJvm.javaOptions) checkSystemProperty(word, field);
+  return { given, rest, ...ofJvm, words: wordsOf(given), properties, ignored: [...ignored] };
 }
 
-/** Properties from wherever a tenant may set some: `field` says where, and the message names the key. */
+/** Spark takes its settings from those of Java, too. */
+function checkSystemProperty(word: string, field: string): void {
+  const [, name = ""] = /^-D(spark\.[^=]*)/.exec(word) ?? [];
+  const reason = refusalOf(name);
+  if (reason !== undefined) throw invalid(field, `may not have the Java option -D${name}: ${reason}`);
+}
+
+/** Those of a kept configuration: `field` says which, and the message names the key. */
 export function checkProperties(properties: ReadonlyMap<string, string>, field: string): CheckedProperties {
-  for (const [key, value] of properties) checkProperty(key, value, field);
+  for (const [key, value] of properties) {
+    const reason = isProtected(key) ? "the server sets it" : refusalOf(key);
+    if (reason !== undefined) throw invalid(field, `may not set ${key}: ${reason}`);
+    checkValue(key, value, field);
+  }
+  return checkedProperties(properties, field);
+}
+
+function checkedProperties(properties: ReadonlyMap<string, string>, field: string): CheckedProperties {
   const memory = properties.get("spark.driver.memory");
   return {
     javaOptions: javaOptionsOf(Object.fromEntries(properties), field),
     classPath: properties.get("spark.driver.extraClassPath")?.split(":").filter(Boolean) ?? [],
     memoryMiB: memory === undefined ? undefined : parseMemoryMiB(memory, field),
   };
-}
-
-const notARun = "it does not run a program";
-
-const refusedOptions: Readonly<Record<string, string>> = {
-  "--help": notARun,
-  "--kill": notARun,
-  "--load-spark-defaults": "the server gives the properties; use --conf",
-  "--properties-file": "the server gives the properties; use --conf",
-  "--status": notARun,
-  "--supervise": "use retry",
-  "--usage-error": notARun,
-  "--version": notARun,
-};
-
-/** Isolation, the ports and what progress is read from. A trailing dot stands for all below it. */
-const protectedProperties = [
-  "spark.app.id",
-  "spark.authenticate",
-  "spark.authenticate.",
-  "spark.blockManager.port",
-  "spark.driver.bindAddress",
-  "spark.driver.blockManager.port",
-  "spark.driver.host",
-  "spark.driver.port",
-  "spark.eventLog.",
-  "spark.headgate.",
-  "spark.io.encryption.",
-  "spark.log.callerContext",
-  "spark.network.crypto.",
-  "spark.test.appId",
-  "spark.ui.",
-  "spark.yarn.tags",
-];
-
-export function isProtected(key: string): boolean {
-  return protectedProperties.some((name) => (name.endsWith(".") ? key.startsWith(name) : key === name));
-}
-
-function checkProperty(key: string, value: string, field: string): void {
-  if (isProtected(key)) throw invalid(field, `may not set ${key}: the server sets it`);
-  if (key === "spark.submit.deployMode" && value !== "client") {
-    throw invalid(field, "may not set the deploy mode: the cluster's label decides where a program runs");
-  }
-  if (key === "spark.remote" || (key === "spark.master" && !value.startsWith("local"))) {
-    throw invalid(field, `may not set ${key}: the cluster's label decides where a program runs`);
-  }
 }
 
 export function javaOptionsOf(properties: Readonly<Record<string, string>>, field: string): string[] {
@@ -117,8 +114,7 @@ export function javaOptionsOf(properties: Readonly<Record<string, string>>, fiel
 function javaOptions(text: string | undefined, field: string): string[] {
   const words = splitWords(text ?? "", field);
   for (const word of words) {
-    if (!word.startsWith("-"))
-      throw invalid(field, `has the Java option ${JSON.stringify(word)}; write it as -name=value`);
+    if (!word.startsWith("-")) throw invalid(field, `has the Java option ${quoted(word)}; write it as -name=value`);
     if (word.startsWith("-Xmx")) throw invalid(field, "may not have -Xmx: use --driver-memory");
     if (/^(-cp|-classpath|--class-path.*|-jar|-m|--module|-p|--module-path|--source)$/.test(word)) {
       throw invalid(field, `may not have the Java option ${word}: use --driver-class-path or --jars`);

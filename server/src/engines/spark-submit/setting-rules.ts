@@ -1,0 +1,112 @@
+/**
+ * Who decides a setting. A setting is an option of spark-submit (`--master`) or a property (`spark.master`). A trailing
+ * dot stands for every property below it.
+ *
+ * | table   | on a command line             | in `spark_config` | in an operator's own file |
+ * |---------|-------------------------------|-------------------|---------------------------|
+ * | guarded | refused                       | refused           | left out                  |
+ * | refused | refused                       | refused           | counts                    |
+ * | owned   | left out and named in the log | refused           | left out                  |
+ */
+const server = "the server sets it";
+const identity = "the server decides which user a program runs as";
+const place = "the cluster's label decides where a program runs";
+const notARun = "it does not run a program";
+
+/** They keep accounts apart. */
+const guarded: Reasons = {
+  "spark.authenticate": server,
+  "spark.authenticate.": server,
+  "spark.headgate.metastore.": server,
+  "spark.io.encryption.": server,
+  "spark.network.crypto.": server,
+};
+
+const refused: Reasons = {
+  "--driver-default-class-path": "only Spark's own shells have it; use --driver-class-path",
+  "--help": notARun,
+  "--keytab": identity,
+  "--kill": notARun,
+  "--principal": identity,
+  "--properties-file": "the server gives the properties; use --conf",
+  "--proxy-user": identity,
+  "--remote": place,
+  "--status": notARun,
+  "--usage-error": notARun,
+  "--version": notARun,
+  // The metastore's secret is shown by it.
+  "spark.hadoop.hadoop.user.group.static.mapping.overrides": server,
+  "spark.kerberos.keytab": identity,
+  "spark.kerberos.principal": identity,
+  "spark.launcher.": server,
+  "spark.network.sasl.": server,
+  "spark.remote": place,
+  "spark.yarn.keytab": identity,
+  "spark.yarn.principal": identity,
+};
+
+/** Scripts written for other platforms set them. Some are of earlier versions of Spark. */
+const owned = [
+  "--deploy-mode",
+  "--load-spark-defaults",
+  "--supervise",
+  "spark.app.id",
+  "spark.blockManager.port",
+  "spark.broadcast.port",
+  "spark.driver.bindAddress",
+  "spark.driver.blockManager.port",
+  "spark.driver.host",
+  "spark.driver.port",
+  "spark.driver.supervise",
+  "spark.eventLog.",
+  "spark.executor.port",
+  "spark.fileserver.port",
+  "spark.headgate.",
+  "spark.local.dir",
+  "spark.log.callerContext",
+  "spark.replClassServer.port",
+  "spark.submit.",
+  "spark.test.appId",
+  "spark.ui.",
+  "spark.yarn.tags",
+];
+
+type Reasons = Readonly<Record<string, string>>;
+
+/** Another way to write `--py-files`, although it stands among what the server owns. */
+const FILES_OF_THE_PROGRAM = "spark.submit.pyFiles";
+
+/** Why no tenant may set it; undefined: one may. */
+export function refusalOf(name: string): string | undefined {
+  return reasonIn(guarded, name) ?? reasonIn(refused, name);
+}
+
+/**
+ * Whether it is left out of a command line. `runsHere`: tasks run in the driver's own JVM, where a local master says on how
+ * many cores.
+ */
+export function isOwned(name: string, value: string, runsHere: boolean): boolean {
+  if (name === "--master" || name === "spark.master") return !(runsHere && LOCAL_MASTER.test(value.trim()));
+  return isAmongOwned(name);
+}
+
+/** `local`, `local[2]`, `local[*]`, `local[2,3]`: cores, and how often a task may fail. */
+const LOCAL_MASTER = /^local(\[\s*(\d{1,6}|\*)\s*(,\s*\d{1,6}\s*)?\])?$/;
+
+/** Whether it is left out of an operator's file. */
+export function isProtected(key: string): boolean {
+  return reasonIn(guarded, key) !== undefined || isAmongOwned(key);
+}
+
+function isAmongOwned(name: string): boolean {
+  return name !== FILES_OF_THE_PROGRAM && ruleIn(owned, name) !== undefined;
+}
+
+/** From a table whose names may end in a dot. */
+export function reasonIn(reasons: Reasons, name: string): string | undefined {
+  return reasons[ruleIn(Object.keys(reasons), name) ?? ""];
+}
+
+function ruleIn(names: readonly string[], name: string): string | undefined {
+  return names.find((each) => (each.endsWith(".") ? name.startsWith(each) : name === each));
+}

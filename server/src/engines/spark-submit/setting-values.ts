@@ -1,0 +1,59 @@
+import { invalid } from "../../lib/fault.ts";
+
+/**
+ * Values that Spark itself would refuse only when the program starts, by the option's name or the property's. The number
+ * is the least that Spark takes.
+ */
+const sizes: ReadonlyMap<string, number> = new Map([
+  ["--driver-memory", 1],
+  ["--executor-memory", 1],
+  ["spark.driver.maxResultSize", 0],
+  ["spark.driver.memory", 1],
+  ["spark.driver.memoryOverhead", 0],
+  ["spark.executor.memory", 1],
+  ["spark.executor.memoryOverhead", 0],
+  ["spark.executor.pyspark.memory", 0],
+  ["spark.kryoserializer.buffer", 0],
+  ["spark.kryoserializer.buffer.max", 0],
+  ["spark.memory.offHeap.size", 0],
+  ["spark.yarn.am.memory", 1],
+]);
+
+/** With dynamic allocation a program may begin without executors. */
+const counts: ReadonlyMap<string, number> = new Map([
+  ["--driver-cores", 1],
+  ["--executor-cores", 1],
+  ["--num-executors", 0],
+  ["--total-executor-cores", 1],
+  ["spark.cores.max", 1],
+  ["spark.driver.cores", 1],
+  ["spark.executor.cores", 1],
+  ["spark.executor.instances", 0],
+  ["spark.task.cpus", 1],
+]);
+
+const SIZE = /^(\d{1,15})([kmgtp]?b|[kmgtp])?$/i;
+const COUNT = /^(\d{1,10})$/;
+const LARGEST_COUNT = 2_147_483_647;
+
+export function checkValue(name: string, value: string, field: string): void {
+  const [leastSize, leastCount] = [sizes.get(name), counts.get(name)];
+  if (leastSize !== undefined && !(numberIn(value, SIZE) >= leastSize)) {
+    throw invalid(field, `has ${name} ${quoted(value)}, which is not a size such as 512m or 2g`);
+  }
+  const count = numberIn(value, COUNT);
+  if (leastCount !== undefined && !(count >= leastCount && count <= LARGEST_COUNT)) {
+    throw invalid(field, `has ${name} ${quoted(value)}, which is not a whole number of at least ${leastCount}`);
+  }
+}
+
+function numberIn(value: string, pattern: RegExp): number {
+  return Number(pattern.exec(value.trim())?.[1] ?? Number.NaN);
+}
+
+const SHOWN_LENGTH = 100;
+
+/** For messages, which need not repeat a whole program. */
+export function quoted(text: string): string {
+  return JSON.stringify(text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text);
+}
