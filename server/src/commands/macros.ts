@@ -5,6 +5,23 @@ export type MacroValues = ReadonlyMap<string, string>;
 
 export const NO_MACROS: MacroValues = new Map();
 
+/** As submitted. */
+export interface GivenMacro {
+  name: string;
+  expression: string;
+}
+
+/** As stored in `macros`: an array of one object a macro. */
+export function givenMacros(macros: string | null): GivenMacro[] {
+  if (macros === null) return [];
+  const given = JSON.parse(macros) as Record<string, string>[]; // written by `givenMacrosJson`
+  return given.flatMap((entry) => Object.entries(entry).map(([name, expression]) => ({ name, expression })));
+}
+
+export function givenMacrosJson(macros: readonly GivenMacro[]): string | null {
+  return macros.length === 0 ? null : JSON.stringify(macros.map(({ name, expression }) => ({ [name]: expression })));
+}
+
 /** As stored in `resolved_macros`: an array of one object a macro. */
 export function macroValues(resolvedMacros: string | null): MacroValues {
   if (resolvedMacros === null) return NO_MACROS;
@@ -33,6 +50,27 @@ export function fillMacros(text: string, values: MacroValues, field: string, lim
   }
   if (bytes > limitBytes) throw invalid(field, `is over ${limitBytes} bytes with its macros filled in`);
   return text.replaceAll(pattern, (_match, name: string) => values.get(name) ?? "");
+}
+
+/** A part of a text: as it was written, and as it runs. */
+export interface TextPiece {
+  written: string;
+  filled: string;
+  /** The macro that it names. Null: it is ordinary text. */
+  macro: string | null;
+}
+
+/** The text cut at its macros. */
+export function macroPieces(text: string, values: MacroValues): TextPiece[] {
+  const ordinary = (part: string): TextPiece[] => (part === "" ? [] : [{ written: part, filled: part, macro: null }]);
+  if (!namesMacro(text, values)) return ordinary(text);
+  const pieces: TextPiece[] = [];
+  let at = 0;
+  for (const { 0: written, 1: macro = "", index } of text.matchAll(patternOf(values, "g"))) {
+    pieces.push(...ordinary(text.slice(at, index)), { written, filled: values.get(macro) ?? "", macro });
+    at = index + written.length;
+  }
+  return [...pieces, ...ordinary(text.slice(at))];
 }
 
 /** Names are identifiers, so they stand in a pattern as they are. */

@@ -8,7 +8,8 @@ import type { KeyRing } from "../lib/key-ring.ts";
 import { Command, commandObject, type WithCommandView } from "./command.ts";
 import type { WithCommandEvents } from "./command-events.ts";
 import { sealSecrets } from "./command-secrets.ts";
-import { fillMacros, namesMacro, resolvedMacrosOf, type MacroValues } from "./macros.ts";
+import { maskSubmission } from "./copy-secrets/mask-submission.ts";
+import { fillMacros, givenMacrosJson, namesMacro, resolvedMacrosOf, type MacroValues } from "./macros.ts";
 import { checkMayRunPrograms, type WithProgramIsolation } from "./program-isolation.ts";
 import { runsUsersCode } from "./queue/choose-executor.ts";
 import { laneOf } from "./queue/lane.ts";
@@ -81,16 +82,18 @@ async function newCommand(body: SubmissionInput, caller: Who, services: Submissi
   if (plan.source?.kind === "inline") checkInline(caller, plan.source);
   if (runsUsersCode(plan)) await checkMayRunPrograms(services.isolation, caller.accountId, plan.commandType);
 
-  const values = await evaluateMacros(services.macroSandbox, caller.accountId, macros);
+  const mayHoldSecrets = plan.secretField !== null;
+  const values = await evaluateMacros(services.macroSandbox, caller.accountId, macros, mayHoldSecrets);
   for (const [field, text] of Object.entries(plan.macroTexts)) fillMacros(text, values, field, ARGUMENTS_BYTES);
   const source = plan.source === null ? null : await sourceText(plan.source, values, caller, services.accountStorage);
   if (plan.commandType === "SparkCommand") checkSparkWords(plan.command, values, source?.resolved ?? null);
+  const masked = maskSubmission(plan.command, plan.secretField, { given: macros, values });
   return {
     userId: caller.userId,
     label: body.label ?? DEFAULT_LABEL,
     commandType: plan.commandType,
-    command: plan.command,
-    secrets: plan.secrets === null ? null : sealSecrets(services.keys, caller.accountId, plan.secrets, values),
+    command: masked.command,
+    secrets: masked.secrets === null ? null : sealSecrets(services.keys, caller.accountId, masked.secrets),
     options: plan.options,
     name,
     template: plan.template,
@@ -98,8 +101,8 @@ async function newCommand(body: SubmissionInput, caller: Who, services: Submissi
     appId: plan.appId,
     lane: laneOf(plan),
     timeoutSeconds: body.timeout ?? null,
-    macros: macros.length === 0 ? null : JSON.stringify(macros.map((macro) => ({ [macro.name]: macro.expression }))),
-    resolvedMacros: resolvedMacrosOf(values),
+    macros: givenMacrosJson(masked.macros),
+    resolvedMacros: resolvedMacrosOf(masked.values),
     canNotify: body.can_notify ?? false,
     requestId: caller.requestId,
     retry: plan.retry,

@@ -59,7 +59,7 @@ describe("POST commands with an S3DistCp copy", () => {
     expect(reply.command.sub_command_args).toBe(shown);
     const { text, secrets } = await storedText(reply.id);
     expect(text).not.toContain("hunt");
-    expect(openSecrets(given.app.services.keys, account.accountId, secrets)).toEqual({ encryptionKey: ["hunter2"] });
+    expect(openSecrets(given.app.services.keys, account.accountId, secrets)).toEqual({ sub_command_args: args });
   });
 
   test("masks the key given as a field, too", async () => {

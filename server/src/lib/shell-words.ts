@@ -9,7 +9,23 @@ import { Fault } from "./fault.ts";
  *   "…"              \ counts before $ ` " \ and newline only
  */
 export function splitWords(text: string, field: string): string[] {
-  const words: string[] = [];
+  return readWords(text, field).map((word) => word.text);
+}
+
+/** As one word, whatever is in it. */
+export function quoteWord(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** A word, and where it stands in the text that it was read from, quotes included. */
+export interface Word {
+  text: string;
+  start: number;
+  end: number;
+}
+
+export function readWords(text: string, field: string): Word[] {
+  const words: Word[] = [];
   let at = 0;
   while (at < text.length) {
     if (isBlank(text, at)) {
@@ -17,65 +33,85 @@ export function splitWords(text: string, field: string): string[] {
     } else if (text.startsWith("\\\n", at)) {
       at += 2;
     } else {
-      const { word, end } = readWord(text, at, field);
+      const word = readWord(text, at, field);
       words.push(word);
-      at = end;
+      at = word.end;
     }
   }
   return words;
 }
 
+/** Where a character (UTF-16 code unit) of a word comes from. */
+export interface Origin {
+  start: number;
+  end: number;
+  /** Where the quotes around it open. Undefined: it is not quoted. */
+  quote: number | undefined;
+}
+
+/** Of each character of a word that was read from `text`. */
+export function originsOf(text: string, word: Word): Origin[] {
+  const origins: Origin[] = [];
+  readWord(text, word.start, "", origins);
+  return origins;
+}
+
+function readWord(text: string, start: number, field: string, origins?: Origin[]): Word {
+  let word = "";
+  let end = start;
+  while (end < text.length && !isBlank(text, end)) {
+    const piece = readPiece(text, end, field, origins);
+    word += piece.text;
+    end = piece.end;
+  }
+  return { text: word, start, end };
+}
+
 interface Piece {
-  word: string;
-  /** The place behind it. */
+  text: string;
   end: number;
 }
 
-function readWord(text: string, start: number, field: string): Piece {
-  let word = "";
-  let at = start;
-  while (at < text.length && !isBlank(text, at)) {
-    const piece = readPiece(text, at, field);
-    word += piece.word;
-    at = piece.end;
-  }
-  return { word, end: at };
-}
-
-function readPiece(text: string, at: number, field: string): Piece {
+function readPiece(text: string, at: number, field: string, origins: Origin[] | undefined): Piece {
   switch (text[at]) {
     case "'": {
       const end = text.indexOf("'", at + 1);
       if (end === -1) throw unbalanced(field, "single quote", at);
-      return { word: text.slice(at + 1, end), end: end + 1 };
+      if (origins !== undefined) {
+        for (let each = at + 1; each < end; each += 1) origins.push({ start: each, end: each + 1, quote: at });
+      }
+      return { text: text.slice(at + 1, end), end: end + 1 };
     }
     case '"':
-      return readDoubleQuoted(text, at, field);
+      return readDoubleQuoted(text, at, field, origins);
     case "\\": {
       if (at + 1 === text.length) throw unbalanced(field, "backslash", at);
       const escaped = text.charAt(at + 1);
-      return { word: escaped === "\n" ? "" : escaped, end: at + 2 };
+      if (escaped === "\n") return { text: "", end: at + 2 };
+      origins?.push({ start: at, end: at + 2, quote: undefined });
+      return { text: escaped, end: at + 2 };
     }
     default:
-      return { word: text.charAt(at), end: at + 1 };
+      origins?.push({ start: at, end: at + 1, quote: undefined });
+      return { text: text.charAt(at), end: at + 1 };
   }
 }
 
-function readDoubleQuoted(text: string, start: number, field: string): Piece {
+function readDoubleQuoted(text: string, quote: number, field: string, origins: Origin[] | undefined): Piece {
   let word = "";
-  let at = start + 1;
+  let at = quote + 1;
   for (;;) {
     const character = text[at];
-    if (character === undefined) throw unbalanced(field, "double quote", start);
-    if (character === '"') return { word, end: at + 1 };
+    if (character === undefined) throw unbalanced(field, "double quote", quote);
+    if (character === '"') return { text: word, end: at + 1 };
     const escaped = text[at + 1];
-    if (character === "\\" && escaped !== undefined && '$`"\\\n'.includes(escaped)) {
-      if (escaped !== "\n") word += escaped;
-      at += 2;
-    } else {
-      word += character;
-      at += 1;
+    const isEscape = character === "\\" && escaped !== undefined && '$`"\\\n'.includes(escaped);
+    const end = at + (isEscape ? 2 : 1);
+    if (!isEscape || escaped !== "\n") {
+      word += text.charAt(end - 1);
+      origins?.push({ start: at, end, quote });
     }
+    at = end;
   }
 }
 

@@ -62,7 +62,10 @@ const sparkFields = {
 
 const hadoopFields = {
   sub_command: word("s3distcp"),
-  sub_command_args: text(65_536, "Options of s3distcp, split as a shell would"),
+  sub_command_args: text(
+    65_536,
+    "Options of s3distcp, split as a shell would; keys in it are stored encrypted, shown as ********",
+  ),
 };
 
 const hiveFields = {

@@ -1,12 +1,13 @@
 import type { MacroSandbox } from "../../engines/macro-sandbox/macro-sandbox.ts";
 import { Fault, invalid } from "../../lib/fault.ts";
-import { NO_MACROS, type MacroValues } from "../macros.ts";
-import type { GivenMacro } from "./macro-list.ts";
+import { NO_MACROS, type GivenMacro, type MacroValues } from "../macros.ts";
 
+/** `mayHoldSecrets`: why one does not evaluate stays unsaid, because the interpreter quotes the expression. */
 export async function evaluateMacros(
   sandbox: MacroSandbox,
   accountId: number,
   macros: readonly GivenMacro[],
+  mayHoldSecrets: boolean,
 ): Promise<MacroValues> {
   if (macros.length === 0) return NO_MACROS;
   const outcome = await sandbox.evaluate(macros, String(accountId));
@@ -15,9 +16,15 @@ export async function evaluateMacros(
       retryAfterSeconds: 1,
     });
   }
-  if (outcome.kind === "failed") throw invalid("macros", `${outcome.name} does not evaluate: ${outcome.reason}`);
+  if (outcome.kind === "failed") {
+    const reason = mayHoldSecrets ? REASON_UNSAID : outcome.reason;
+    throw invalid("macros", `${outcome.name} does not evaluate: ${reason}`);
+  }
   return new Map(macros.map(({ name }, at) => [name, storable(name, outcome.values[at] ?? "")]));
 }
+
+const REASON_UNSAID =
+  "the reason is not shown, because macros of a copy may hold keys. A text needs its own quotes: 'text'";
 
 function storable(name: string, value: string): string {
   if (value.includes("\u0000") || !value.isWellFormed()) {

@@ -1,10 +1,6 @@
 import { invalid } from "../../lib/fault.ts";
 import { isRecord } from "../../http/lenient.ts";
-
-export interface GivenMacro {
-  name: string;
-  expression: string;
-}
+import type { GivenMacro } from "../macros.ts";
 
 const MAX_MACROS = 100;
 const MAX_EXPRESSION_LENGTH = 10_000;
@@ -45,7 +41,8 @@ function parseJson(text: string): unknown {
   if (text.trim() === "") return [];
   try {
     return JSON.parse(text);
-  } catch (error) {
-    throw invalid("macros", `must be JSON: ${error instanceof Error ? error.message.slice(0, 100) : "it is not"}`);
+  } catch {
+    // The parser's own message quotes the text, which may hold a key.
+    throw invalid("macros", `must be JSON, such as [{"name": "expression"}]`);
   }
 }

@@ -12,8 +12,8 @@ export interface SubmissionPlan {
   source: Source | null;
   /** Other texts that macros are filled into when the command runs. */
   macroTexts: Readonly<Record<string, string>>;
-  /** Values that stay sealed, by name; in `command` their mask stands for them. */
-  secrets: Readonly<Record<string, readonly string[]>> | null;
+  /** The text of `command` that may hold credentials: those are masked before anything is stored. Null: none. */
+  secretField: "sub_command_args" | null;
   /** For the run, but not part of the interface's object. */
   options: Readonly<Record<string, unknown>> | null;
   appId: number | null;
@@ -28,4 +28,4 @@ export type Source =
 export type Submitter = Pick<Caller, "accountId" | "features">;
 
 /** What most plans do not need. */
-export const NOTHING_ELSE = { source: null, macroTexts: {}, secrets: null, options: null, appId: null } as const;
+export const NOTHING_ELSE = { source: null, macroTexts: {}, secretField: null, options: null, appId: null } as const;

@@ -1,0 +1,108 @@
+import { originsOf, readWords, type Origin, type Word } from "../../lib/shell-words.ts";
+import { Fault } from "../../lib/fault.ts";
+import { copyOptionFields } from "../submission/body.ts";
+import { addressSpans } from "./address-spans.ts";
+import { isSecretName } from "./secret-name.ts";
+import { mergedSpans, type Span } from "./span.ts";
+
+/**
+ * Which parts of a copy's arguments are credentials, once macros are filled in. The arguments may be quoted as a whole
+ * (§4.4), so a word with blanks or quotes of its own is read as arguments again. Where that leaves a doubt, more is
+ * secret rather than less. Cutting the parts out leaves quotes balanced.
+ */
+export function secretSpans(args: string, field: string): Span[] {
+  return mergedSpans(scan(args, readWords(args, field), "any", 0).spans);
+}
+
+/**
+ * What the next word may be:
+ *
+ * | | |
+ * |---|---|
+ * | any | anything |
+ * | plain | the value of an option that is no secret: may have addresses, but is no `name=value` |
+ * | secret | the value of a secret option, whatever it looks like |
+ * | stray | what is left of such a value where its quotes were forgotten, until an option comes |
+ */
+type Next = "any" | "plain" | "secret" | "stray";
+
+interface Scanned {
+  spans: Span[];
+  next: Next;
+}
+
+/** Deeper quoting is not taken apart. */
+const DEEPEST = 8;
+/** People paste typographic dashes from documents. */
+const DASHES = String.raw`[-\u2010-\u2015\u2212]`;
+const OPTION = new RegExp(`^${DASHES}{1,2}[A-Za-z]`);
+const NAME = new RegExp(`^(${DASHES}*)([A-Za-z0-9_][A-Za-z0-9_.-]*)(\\s*[=:])?`);
+const PLAIN_OPTIONS = new Set(Object.keys(copyOptionFields).filter((name) => !isSecretName(name)));
+
+/** `words`: those of the text, which the spans are of. */
+function scan(text: string, words: readonly Word[], first: Next, depth: number): Scanned {
+  const spans: Span[] = [];
+  let next = first;
+  for (const word of words) {
+    if (next === "secret" || (next === "stray" && !OPTION.test(word.text))) {
+      spans.push({ start: word.start, end: word.end });
+      next = "stray";
+    } else {
+      const found = scanWord(word, next === "plain" && !OPTION.test(word.text), depth);
+      if (found.spans.length > 0) {
+        const origins = originsOf(text, word);
+        for (const span of found.spans) spans.push(sourceOf(word, origins, span));
+      }
+      next = found.next;
+    }
+  }
+  return { spans, next };
+}
+
+/** The spans are those of the word's own text. */
+function scanWord({ text }: Word, isPlain: boolean, depth: number): Scanned {
+  const [all = "", dashes = "", name = "", sign] = NAME.exec(text) ?? [];
+  const isSecret = !isPlain && isSecretName(name);
+  if (isSecret && sign !== undefined) return { spans: spanOf(all.length, text.length), next: "stray" };
+  const addresses = addressSpans(text);
+  if (/[\s'"\\]/.test(text)) {
+    const inner = scanQuoted(text, isPlain, depth);
+    return { spans: [...addresses, ...inner.spans], next: inner.next };
+  }
+  if (all !== text || isPlain) return { spans: addresses, next: "any" };
+  if (isSecret) return { spans: [], next: dashes === "" ? "stray" : "secret" };
+  return { spans: [], next: dashes !== "" && PLAIN_OPTIONS.has(name) ? "plain" : "any" };
+}
+
+function scanQuoted(text: string, isPlain: boolean, depth: number): Scanned {
+  const words = depth === DEEPEST ? undefined : wordsOf(text);
+  if (words !== undefined) return scan(text, words, isPlain ? "plain" : "any", depth + 1);
+  return mentionsSecret(text) ? { spans: spanOf(0, text.length), next: "stray" } : { spans: [], next: "any" };
+}
+
+function wordsOf(text: string): Word[] | undefined {
+  try {
+    return readWords(text, "");
+  } catch (error) {
+    if (error instanceof Fault) return undefined; // its quotes are no quotes
+    throw error;
+  }
+}
+
+function mentionsSecret(text: string): boolean {
+  const names = text.replaceAll(/['"\\]/g, "").split(/[\s=]+/);
+  return names.some(isSecretName);
+}
+
+function spanOf(start: number, end: number): Span[] {
+  return start === end ? [] : [{ start, end }];
+}
+
+/** Where a part of a word stands in the text around it: with all of its quotes, inside of them, or else the whole word. */
+function sourceOf({ text, start, end }: Word, origins: readonly Origin[], span: Span): Span {
+  if (span.start === 0 && span.end === text.length) return { start, end };
+  const [before, first, last] = [origins[span.start - 1], origins[span.start], origins[span.end - 1]];
+  if (span.end === text.length && before !== undefined && before.quote === undefined) return { start: before.end, end };
+  if (first === undefined || last === undefined || first.quote !== last.quote) return { start, end };
+  return { start: first.start, end: last.end };
+}
