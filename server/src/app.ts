@@ -241,6 +241,7 @@ function startTasks(config: Config, parts: TaskParts, log: Log): RunningTasks {
   return runPeriodically(
     periodicTasks({
       ...parts,
+      log,
       retention,
       keepFiles,
       publish: () => publisher.look(),

@@ -3,17 +3,20 @@ import { resealSecrets } from "./accounts/reseal-secrets.ts";
 import { resealMetastoreSecrets } from "./catalog/metastores/reseal-secrets.ts";
 import type { ClusterLifecycle } from "./clusters/lifecycle.ts";
 import { resealClusterTokens } from "./clusters/reseal-tokens.ts";
+import { maskStoredCopies } from "./commands/copy-secrets/mask-stored-copies.ts";
 import { resealCommandSecrets } from "./commands/reseal-secrets.ts";
 import type { Database } from "./db/database.ts";
 import type { Clock } from "./lib/clock.ts";
 import type { DiskGuard } from "./lib/disk-guard.ts";
 import type { KeyRing } from "./lib/key-ring.ts";
+import type { Log } from "./lib/log.ts";
 import type { PeriodicTask } from "./lib/periodic.ts";
 
 export interface TaskServices {
   db: Database;
   keys: KeyRing;
   clock: Clock;
+  log: Log;
   diskGuard: DiskGuard;
   retention: Retention;
   clusterLifecycle: ClusterLifecycle;
@@ -40,6 +43,7 @@ export function periodicTasks({
   db,
   keys,
   clock,
+  log,
   diskGuard,
   retention,
   clusterLifecycle,
@@ -59,6 +63,7 @@ export function periodicTasks({
     { name: "reseal-commands", everySeconds: 60, run: () => resealCommandSecrets(db.system, keys, RESEAL_BATCH) },
     { name: "reseal-clusters", everySeconds: 60, run: () => resealClusterTokens(db, keys, RESEAL_BATCH) },
     { name: "reseal-metastores", everySeconds: 60, run: () => resealMetastoreSecrets(db.system, keys, RESEAL_BATCH) },
+    { name: "mask-copies", everySeconds: 60, run: (stopped) => maskStoredCopies({ db, keys, log }, stopped) },
     { name: "clusters", everySeconds: 5, run: () => clusterLifecycle.tend() },
     { name: "metastores", everySeconds: 5, run: tendMetastores },
     { name: "silent servers", everySeconds: 5, run: endSilent },

@@ -174,7 +174,8 @@ create table command (
   result_bytes bigint,
   log_bytes bigint,
   needs_cluster boolean default true not null,
-  lane text default 'other'::text not null
+  lane text default 'other'::text not null,
+  is_masked boolean default false not null
 );
 
 create table command_attempt (
@@ -430,6 +431,7 @@ CREATE INDEX command_history ON public.command USING btree (account_id, created_
 CREATE INDEX command_history_of_user ON public.command USING btree (account_id, user_id, created_at DESC, id DESC);
 CREATE INDEX command_of_app ON public.command USING btree (app_id) WHERE ((app_id IS NOT NULL) AND (end_time IS NULL));
 CREATE INDEX command_sealed ON public.command USING btree (id) WHERE (secrets IS NOT NULL);
+CREATE INDEX command_unmasked ON public.command USING btree (id) WHERE ((command_type = 'HadoopCommand'::text) AND (NOT is_masked));
 CREATE INDEX command_waiting ON public.command USING btree (cluster_id, lane, due_at, id) WHERE ((status = 'waiting'::text) OR ((status = 'running'::text) AND (node_id IS NULL)));
 
 CREATE INDEX command_publishing_due ON public.command_publishing USING btree (node_id, account_id, due_at);

@@ -4,7 +4,8 @@ import type { Log } from "./log.ts";
 export interface PeriodicTask {
   name: string;
   everySeconds: number;
-  run: () => Promise<unknown>;
+  /** `stopped`: for work of many steps, which should end between two of them. */
+  run: (stopped: AbortSignal) => Promise<unknown>;
 }
 
 export interface RunningTasks {
@@ -35,7 +36,7 @@ async function loop(
 ): Promise<void> {
   for (let part = firstPause; !stopped.aborted; part = 1) {
     try {
-      await run();
+      await run(stopped);
     } catch (error) {
       log.error({ err: error, task: name }, "a periodic task failed; it will run again");
     }

@@ -21,13 +21,16 @@ export async function countSecretsNotUnder(system: Queryable, keyId: number): Pr
   return row?.count ?? 0;
 }
 
+/** Leaves alone what has changed since it was read: the task that masks stored copies writes secrets, too. */
 export async function replaceSecrets(
   system: Queryable,
-  sealed: readonly { id: number; secrets: Buffer }[],
+  sealed: readonly { id: number; before: Buffer; secrets: Buffer }[],
 ): Promise<void> {
   await system.query(
-    "update command c set secrets = n.secrets from unnest($1::bigint[], $2::bytea[]) n (id, secrets) where c.id = n.id",
-    [sealed.map(({ id }) => id), sealed.map(({ secrets }) => secrets)],
+    `update command c set secrets = n.secrets
+       from unnest($1::bigint[], $2::bytea[], $3::bytea[]) n (id, before, secrets)
+      where c.id = n.id and c.secrets = n.before`,
+    [sealed.map(({ id }) => id), sealed.map(({ before }) => before), sealed.map(({ secrets }) => secrets)],
   );
 }
 

@@ -46,8 +46,9 @@ export async function insertCommand(tx: Tx, given: NewCommand): Promise<Inserted
      used_app as (select id from app where id = $20 for key share),
      made as (
        insert into command (user_id, label, cluster_id, command_type, command, secrets, options, name, template, pool,
-         timeout_seconds, macros, resolved_macros, can_notify, request_id, retry, retry_delay_minutes, app_id, lane)
-       select $1, $2, cluster_id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $20, $21 from target
+         timeout_seconds, macros, resolved_macros, can_notify, request_id, retry, retry_delay_minutes, app_id, lane,
+         is_masked)
+       select $1, $2, cluster_id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $20, $21, true from target
         where $20::bigint is null or exists (select from used_app)
        returning id, cluster_id, created_at),
      tagged as (
@@ -134,10 +135,10 @@ export async function insertRerun(
      c as (
        insert into command (user_id, label, cluster_id, command_type, command, secrets, options, name, template, pool,
          app_id, timeout_seconds, macros, resolved_macros, can_notify, request_id, retry, retry_delay_minutes,
-         lane)
+         lane, is_masked)
        select $3, e.label, target.cluster_id, e.command_type, e.command, e.secrets, e.options, e.name, e.template, e.pool,
               e.app_id, e.timeout_seconds, e.macros, e.resolved_macros, e.can_notify, $4, e.retry,
-              e.retry_delay_minutes, $5
+              e.retry_delay_minutes, $5, e.is_masked
          from earlier e, target where e.app_id is null or exists (select from used_app)
        returning *),
      tagged as (
