@@ -29,6 +29,7 @@ import { openDatabase, type Database } from "./db/database.ts";
 import { databaseMetrics } from "./db/metrics.ts";
 import { migrationState } from "./db/migrate.ts";
 import { macroSandbox } from "./engines/macro-sandbox/macro-sandbox.ts";
+import type { ShowProgress } from "./engines/set-up/set-up-step.ts";
 import { type SparkSetUp } from "./engines/spark-home/spark-set-up.ts";
 import { drain, listen } from "./http/listen.ts";
 import { httpMetrics } from "./http/metrics.ts";
@@ -80,6 +81,8 @@ export interface AppOptions {
   clusterControl?: ClusterControl;
   /** The warm servers of apps. */
   appControl?: AppControl;
+  /** Shows how the set-up of Spark goes on, on a terminal; without it its steps are logged. */
+  showProgress?: ShowProgress | undefined;
   /** Whether Spark is found or installed, in the background; without it and without a driver programs wait. */
   setsUpSpark?: boolean;
   /** Whether something keeps programs of different accounts apart. */

@@ -33,7 +33,7 @@ import { keepPresence } from "./engines/runner/presence.ts";
 import type { OrphanTerms } from "./engines/runner/protocol.ts";
 import { ensureBubblewrap, findBubblewrap } from "./engines/sandbox/find-bubblewrap.ts";
 import { openSandbox, type Sandbox } from "./engines/sandbox/sandbox.ts";
-import type { SetUpStep } from "./engines/set-up/set-up-step.ts";
+import type { SetUpStep, ShowProgress } from "./engines/set-up/set-up-step.ts";
 import { mergeContributions } from "./engines/spark-home/contribution.ts";
 import { ensureSparkHome } from "./engines/spark-home/spark-home.ts";
 import { startSparkSetUp, type SparkSetUp } from "./engines/spark-home/spark-set-up.ts";
@@ -72,6 +72,7 @@ export interface SparksOptions {
   /** What runs programs instead of Spark. */
   readonly driver?: ProgramDriver;
   readonly setsUpSpark: boolean;
+  readonly showProgress?: ShowProgress | undefined;
   readonly isIsolated?: boolean;
   /** Ends the start. */
   readonly signal?: AbortSignal;
@@ -83,10 +84,10 @@ export interface SparksOptions {
 
 export async function composeSparks(options: SparksOptions, held: AsyncDisposableStack): Promise<Sparks> {
   const { config, connection, db, keys, log, standbys } = options;
-  const sandbox = await composeSandbox(config, log, options.signal);
+  const sandbox = await composeSandbox(options);
   const isolated = options.isIsolated ?? (sandbox.kind === "bubblewrap" || config.isolation === "none");
   const isolation = { isolated, firstAccountId: () => firstAccountId(db.system) };
-  const setUp = options.setsUpSpark ? setUpSpark(config, log) : undefined;
+  const setUp = options.setsUpSpark ? setUpSpark(config, log, options.showProgress) : undefined;
   held.defer(() => setUp?.stop());
   const storageOf = sparkStorage(db, keys, options.accountSettings);
   const databases = new MetastoreDatabases({ connection, isEmbedded: config.databaseUrl === null });
@@ -198,21 +199,35 @@ async function dropCatalogs(databases: MetastoreDatabases): Promise<void> {
   while ((await databases.dropOrphans(CATALOGS_AT_ONCE)) === CATALOGS_AT_ONCE);
 }
 
-function setUpSpark({ cacheDir, sparkHome, javaHome }: Config, log: Log): SparkSetUp {
+function setUpSpark(
+  { cacheDir, sparkHome, javaHome }: Config,
+  log: Log,
+  showProgress: ShowProgress | undefined,
+): SparkSetUp {
   const places = { cacheDir, sparkHome: sparkHome ?? undefined, javaHome: javaHome ?? undefined };
   const warn = (message: string): void => log.warn(message);
-  return startSparkSetUp((signal, progress) => ensureSparkHome({ ...places, signal, progress, warn }), log);
+  return startSparkSetUp((signal, progress) => ensureSparkHome({ ...places, signal, progress, warn }), {
+    log,
+    showProgress,
+  });
 }
 
-async function composeSandbox(config: Config, log: Log, signal = new AbortController().signal): Promise<Sandbox> {
+async function composeSandbox({
+  config,
+  log,
+  showProgress,
+  signal = new AbortController().signal,
+}: Pick<SparksOptions, "config" | "log" | "showProgress" | "signal">): Promise<Sandbox> {
   const { isolation, cacheDir, dataDir, keyFile, configFile } = config;
   const identity = accountIdentity(1);
   mkdirSync(cacheDir, { recursive: true, mode: 0o755 });
-  const progress = ({ text }: SetUpStep): void => log.info({ step: text }, "setting up the isolation of programs");
+  const logStep = ({ text }: SetUpStep): void => log.info({ step: text }, "setting up the isolation of programs");
+  const progress = showProgress ?? logStep;
   const found =
     isolation === "none"
       ? await findBubblewrap(identity, cacheDir)
       : await ensureBubblewrap(identity, { cacheDir, signal, progress });
+  showProgress?.(undefined);
   const ours = [dataDir, keyFile, configFile].filter((path) => path !== null);
   const sandbox = openSandbox(isolation, found, process.getuid?.() ?? 0, ours);
   if (sandbox.warning !== undefined) log.warn(sandbox.warning);

@@ -64,6 +64,7 @@ test("nothing set gives the documented defaults", () => {
     isolation: "auto",
     passphrase: null,
     logLevel: "info",
+    logFormat: "auto",
     warnings: [],
   } satisfies Config);
 });
@@ -120,6 +121,7 @@ describe("values", () => {
     ["HEADGATE_S3_ENDPOINT", "https://key@s3.example", "must be an http:// or https:// address"],
     ["HEADGATE_FEATURES", "macros", "must be a comma list of ip_whitelisting"],
     ["HEADGATE_LOG_LEVEL", "loud", "must be one of trace, debug, info"],
+    ["HEADGATE_LOG_FORMAT", "pretty", "must be one of auto, text, json"],
     ["HEADGATE_RETAIN_AUDIT", "0", "must be an integer from 1 to 36500"],
     ["HEADGATE_RETAIN_IDEMPOTENCY", "x", "must be an integer from 1 to 8760"],
     ["HEADGATE_LOW_DISK", "100", "must be an integer from 0 to 99"],
@@ -180,8 +182,8 @@ describe("values", () => {
   });
 
   test("an unknown variable that resembles no setting gets no suggestion", () => {
-    expect(read({ HEADGATE_QQQQQQQQQQQQQQQQQQ: "1" }).warnings).toEqual([
-      "the variable HEADGATE_QQQQQQQQQQQQQQQQQQ is not a setting and has no effect",
+    expect(read({ HEADGATE_FOO_BAR: "1" }).warnings).toEqual([
+      "the variable HEADGATE_FOO_BAR is not a setting and has no effect",
     ]);
   });
 
@@ -240,7 +242,7 @@ describe("the file", () => {
     expect(problems(env, { "/repo/hg.env": text })).toEqual([
       "/repo/hg.env: line 1 is not KEY=value",
       "/repo/hg.env: line 3 sets HEADGATE_PORT a second time",
-      "PORT in /repo/hg.env is not a setting",
+      "PORT in /repo/hg.env is not a setting; did you mean HEADGATE_PORT?",
     ]);
   });
 });

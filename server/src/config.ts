@@ -3,7 +3,7 @@ import ipaddr from "ipaddr.js";
 import { parseConfigFile } from "./config/config-file.ts";
 import { nearestName } from "./config/nearest-name.ts";
 import type { FixedSetting, Setting } from "./config/setting.ts";
-import { settingList, settings, type LogLevel } from "./config/settings.ts";
+import { settingList, settings, type LogFormat, type LogLevel } from "./config/settings.ts";
 import { Fault } from "./lib/fault.ts";
 import type { Feature } from "./lib/features.ts";
 import { oneLine } from "./lib/one-line.ts";
@@ -62,6 +62,7 @@ export interface Config {
   /** Of exports; null: asked for. */
   readonly passphrase: Secret | null;
   readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
   /** Whatever about the environment deserves a word but does not stop the start. */
   readonly warnings: readonly string[];
 }
@@ -139,6 +140,7 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
     isolation: value(settings.isolation),
     passphrase: optional(settings.passphrase),
     logLevel: value(settings.logLevel),
+    logFormat: value(settings.logFormat),
     warnings: Object.freeze(warnings),
   };
   if (problems.length > 0) throw new Fault("invalid", problems.join("\n"));
@@ -172,7 +174,7 @@ function collect(
   }
   for (const [name, text = ""] of Object.entries(env)) {
     if (known.includes(name)) add(name, text);
-    else if (name.startsWith("HEADGATE_") && name !== "HEADGATE_CONFIG") {
+    else if (name.startsWith(OUR_PREFIX) && name !== "HEADGATE_CONFIG") {
       const shown = oneLine(name); // an environment may hold any characters
       warnings.push(`the variable ${shown} is not a setting and has no effect${suggestion(name, known)}`);
     }
@@ -180,9 +182,17 @@ function collect(
   return given;
 }
 
+const OUR_PREFIX = "HEADGATE_";
+
+/** Compared without the prefix, which would make any two of our names alike. */
 function suggestion(name: string, known: readonly string[]): string {
-  const nearest = nearestName(name, known);
-  return nearest === null ? "" : `; did you mean ${nearest}?`;
+  const byTail = new Map(known.map((each) => [tailOf(each), each]));
+  const nearest = byTail.get(nearestName(tailOf(name), [...byTail.keys()]) ?? "");
+  return nearest === undefined ? "" : `; did you mean ${nearest}?`;
+}
+
+function tailOf(name: string): string {
+  return name.startsWith(OUR_PREFIX) ? name.slice(OUR_PREFIX.length) : name;
 }
 
 function configFileOf(env: Environment, repositoryDir: string): string | null {

@@ -29,7 +29,7 @@ async function main([command, ...rest]: readonly string[]): Promise<void> {
     }
     case "setup": {
       const { setUpAll } = await import("./set-up.ts");
-      return setUpAll(await loadConfigAndWarn(), say, process.stdout);
+      return setUpAll(await loadConfigAndWarn(), process.stdout);
     }
     case "migrate":
       return runMigrations(await loadConfigAndWarn());
@@ -66,17 +66,19 @@ async function loadConfigAndWarn(): Promise<Config> {
 }
 
 async function runServer(config: Config): Promise<void> {
-  const [{ start }, { createLog }] = await Promise.all([import("./start.ts"), import("./lib/log.ts")]);
-  const log = createLog(config.logLevel);
+  const [{ start }, { openLog }] = await Promise.all([import("./start.ts"), import("./open-log.ts")]);
+  const { log, say, showProgress } = openLog(config);
   for (const warning of config.warnings) log.warn(warning);
   const signals = stopSignals(log);
   try {
-    const headgate = await start(config, log, say, signals);
+    const headgate = await start(config, log, say, signals, { setsUpSpark: true, showProgress });
     if (!signals.stop.aborted) await once(signals.stop, "abort");
     await headgate.stop({ everything: signals.everything.aborted });
   } catch (error) {
     // Stopped before it was ready: what had been started is ended again.
     if (error !== signals.stop.reason) throw error;
+  } finally {
+    showProgress?.(undefined);
   }
   if (signals.everything.aborted) await endLeft(config, log);
   process.exit(0);
@@ -112,8 +114,9 @@ function stopSignals(log: Log): StopSignals {
 async function runMigrations(config: Config): Promise<void> {
   const { attachStore } = await import("./db/open-store.ts");
   const { migrate } = await import("./db/migrate.ts");
-  const { createLog } = await import("./lib/log.ts");
-  const store = await attachStore({ ...config, log: createLog("warn"), progress: say });
+  const { openLog } = await import("./open-log.ts");
+  const { log } = openLog({ ...config, logLevel: "warn" });
+  const store = await attachStore({ ...config, log, progress: say });
   try {
     const applied = await migrate(store.connection);
     say(

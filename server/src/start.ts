@@ -32,7 +32,8 @@ export interface StopSignals {
   everything: AbortSignal;
 }
 
-type Programs = Pick<AppOptions, "driver" | "setsUpSpark" | "orphanSeconds">;
+/** What runs programs, how long it outlives us, and where the progress of its set-up is shown. */
+type Programs = Pick<AppOptions, "driver" | "setsUpSpark" | "showProgress" | "orphanSeconds">;
 
 export async function start(
   config: Config,

@@ -11,7 +11,7 @@ import { readMigrations } from "../db/migrate.ts";
 import { openStore, type Store } from "../db/open-store.ts";
 import { Fault } from "../lib/fault.ts";
 import { KeyRing } from "../lib/key-ring.ts";
-import { createLog } from "../lib/log.ts";
+import { openLog } from "../open-log.ts";
 import { jsonOption } from "./arguments.ts";
 import { printObject, type Cli, type OutputOptions } from "./cli.ts";
 import { metastoreDatabases } from "./metastore-databases.ts";
@@ -57,7 +57,8 @@ export function importCommand(cli: Cli): Command {
 async function withIdleStore(cli: Cli, config: Config, work: (store: Store) => Promise<void>): Promise<void> {
   const lock = lockDataDir(config.dataDir);
   try {
-    const store = await openStore({ ...config, lock, log: createLog("warn"), progress: (line) => cli.note(line) });
+    const { log } = openLog({ ...config, logLevel: "warn" });
+    const store = await openStore({ ...config, lock, log, progress: (line) => cli.note(line) });
     try {
       await work(store);
     } finally {

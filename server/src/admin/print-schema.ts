@@ -6,7 +6,7 @@ import { lockDataDir } from "../db/embedded/data-dir-lock.ts";
 import { migrate } from "../db/migrate.ts";
 import { openStore } from "../db/open-store.ts";
 import { dumpSchema } from "../db/schema-dump.ts";
-import { createLog } from "../lib/log.ts";
+import { createJsonLog } from "../lib/log.ts";
 
 /**
  * `npm run generate`: the schema of a database made for it and thrown away, so that the text depends on the migrations
@@ -17,7 +17,7 @@ export async function printSchema({ cacheDir }: { cacheDir: string }): Promise<v
   chmodSync(dataDir, 0o711); // as root, PostgreSQL runs as another user
   const lock = lockDataDir(dataDir);
   try {
-    const options = { lock, cacheDir, databaseUrl: null, log: createLog("warn"), progress: () => undefined };
+    const options = { lock, cacheDir, databaseUrl: null, log: createJsonLog("warn"), progress: () => undefined };
     const store = await openStore(options);
     try {
       await migrate(store.connection);

@@ -6,7 +6,7 @@ import { openDatabase, type Database } from "../db/database.ts";
 import { migrate, migrationState } from "../db/migrate.ts";
 import { attachStore, type Store } from "../db/open-store.ts";
 import { Fault } from "../lib/fault.ts";
-import { createLog } from "../lib/log.ts";
+import { openLog } from "../open-log.ts";
 import type { Cli } from "./cli.ts";
 import { findAccount, hasSchema, type AccountName } from "./store.ts";
 
@@ -29,7 +29,8 @@ export async function withSession<T>(
 ): Promise<T> {
   const config = await cli.loadConfig();
   if (mayCreate !== true && config.databaseUrl === null && !hasCluster(config.dataDir)) throw noInstallation(config);
-  const store = await attachStore({ ...config, log: createLog("warn"), progress: (line) => cli.note(line) });
+  const { log } = openLog({ ...config, logLevel: "warn" });
+  const store = await attachStore({ ...config, log, progress: (line) => cli.note(line) });
   const unguard = stopOnSignal(store);
   const db = openDatabase({ ...store.connection, max: 2, application_name: "headgate-admin" });
   try {

@@ -5,7 +5,7 @@ import type { Config } from "../config.ts";
 import { findDataDirHolder } from "../db/embedded/data-dir-lock.ts";
 import { endEverything, type EndedProcesses } from "../end-everything.ts";
 import { Fault } from "../lib/fault.ts";
-import { createLog } from "../lib/log.ts";
+import { openLog } from "../open-log.ts";
 import type { Cli } from "./cli.ts";
 
 const LOOK_EVERY_MS = 100;
@@ -36,7 +36,7 @@ export function stopCommand(cli: Cli): Command {
 /** After a server has ended everything itself, nothing is left; then nothing is said either. */
 async function endLeft(cli: Cli, config: Config, hasStopped: boolean): Promise<void> {
   if (!existsSync(config.dataDir)) throw new Fault("not-found", `There is no data directory ${config.dataDir}.`);
-  const left = describe(await endEverything(config, createLog("warn")));
+  const left = describe(await endEverything(config, openLog({ ...config, logLevel: "warn" }).log));
   if (left !== "") cli.out(`Ended what an earlier Headgate on ${config.dataDir} had left: ${left}.\n`);
   else if (!hasStopped) cli.out(`No Headgate runs on ${config.dataDir}, and none has left anything running.\n`);
 }

@@ -1,4 +1,4 @@
-/** The name that the fewest inserted, removed or replaced letters turn `wrong` into; null when none resembles it. */
+/** The name that the fewest edits of single letters turn `wrong` into; null when none resembles it. */
 export function nearestName(wrong: string, names: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = Math.ceil(wrong.length / 2);
@@ -9,15 +9,23 @@ export function nearestName(wrong: string, names: readonly string[]): string | n
   return best;
 }
 
+/** Inserted, removed and replaced letters, and neighbours that have changed places. */
 function editDistance(from: string, to: string): number {
+  let beforePrevious: number[] = [];
   let previous = Array.from({ length: to.length + 1 }, (_, column) => column);
-  for (const [row, letter] of [...from].entries()) {
-    const current = [row + 1];
-    for (const [column, other] of [...to].entries()) {
-      const replaced = (previous[column] ?? 0) + (letter === other ? 0 : 1);
-      current.push(Math.min(replaced, (previous[column + 1] ?? 0) + 1, (current[column] ?? 0) + 1));
+  for (let row = 1; row <= from.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= to.length; column += 1) {
+      const isSame = from[row - 1] === to[column - 1];
+      const isSwapped = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
+      current[column] = Math.min(
+        (previous[column - 1] ?? 0) + (isSame ? 0 : 1),
+        (previous[column] ?? 0) + 1,
+        (current[column - 1] ?? 0) + 1,
+        isSwapped ? (beforePrevious[column - 2] ?? Infinity) + 1 : Infinity,
+      );
     }
-    previous = current;
+    [beforePrevious, previous] = [previous, current];
   }
   return previous[to.length] ?? 0;
 }

@@ -17,6 +17,9 @@ import { derived, fixed, type DerivedSetting, type FixedSetting } from "./settin
 const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
+const logFormats = ["auto", "text", "json"] as const;
+export type LogFormat = (typeof logFormats)[number];
+
 export const commandTimes = ["iso", "epoch"] as const;
 const isolations = ["auto", "bubblewrap", "none"] as const;
 
@@ -280,10 +283,19 @@ export const settings = {
   }),
   logLevel: fixed({
     name: "HEADGATE_LOG_LEVEL",
-    description: "How much is logged, as JSON lines on standard error.",
+    description: "How much is logged, on standard error.",
     allowed: `one of ${logLevels.join(", ")}`,
     parse: oneOf(logLevels),
     default: "info",
+  }),
+  logFormat: fixed({
+    name: "HEADGATE_LOG_FORMAT",
+    description:
+      "How the log reads: text, lines for people; json, lines for programs; auto, text where standard error is a " +
+      "terminal and json elsewhere.",
+    allowed: `one of ${logFormats.join(", ")}`,
+    parse: oneOf(logFormats),
+    default: "auto",
   }),
 } as const;
 

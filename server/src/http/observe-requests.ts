@@ -13,6 +13,7 @@ export function observeRequests(server: FastifyInstance, log: Log, metrics: Http
       requestId: request.id,
       operation,
       method: request.method,
+      path: pathOf(request.originalUrl),
       status: reply.statusCode,
       milliseconds,
       address: request.ip,
@@ -20,4 +21,11 @@ export function observeRequests(server: FastifyInstance, log: Log, metrics: Http
     });
     done();
   });
+}
+
+const LONGEST_PATH = 500;
+
+function pathOf(url: string): string {
+  const [path = ""] = url.split("?", 1);
+  return path.slice(0, LONGEST_PATH);
 }

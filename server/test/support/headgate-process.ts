@@ -61,8 +61,11 @@ export async function startHeadgate(
   });
   const pid = manner.wrapper === undefined ? child.pid : await onlyChildOf(child.pid);
   if (pid === undefined) throw new Error("Headgate has no pid");
-  const signal = (name: NodeJS.Signals): boolean =>
-    manner.wrapper === undefined ? child.kill(name) : process.kill(pid, name);
+  const signal = (name: NodeJS.Signals): boolean => {
+    const isWrapped = manner.wrapper !== undefined;
+    if (isWrapped && child.exitCode !== null) return false; // a wrapper ends after the program
+    return isWrapped ? process.kill(pid, name) : child.kill(name);
+  };
   return {
     url,
     pid,

@@ -15,6 +15,7 @@ import {
 import type { Executor, LiveRun, PreparedRun, Run, RunnableCommand, RunOutcome } from "./executor.ts";
 import type { QueueMetrics } from "./queue-metrics.ts";
 import { timedOut } from "./run-end.ts";
+import { logEnd, logStart } from "./run-line.ts";
 import { explainFailure, writeToLog } from "./run-log.ts";
 import { DEFAULT_TIMEOUT_SECONDS, settlementOf, timeoutCheckAt, type Ended } from "./settlement.ts";
 
@@ -141,6 +142,7 @@ export class ConductedRun {
     const isOurs = await this.#untilStored(() => markSpawned(this.#services.db, this.claim, live.handle));
     if (!isOurs) return { state: "never-began" };
     await live.begin();
+    logStart(this.#services.log, this.#command);
     return undefined;
   }
 
@@ -197,9 +199,12 @@ export class ConductedRun {
   async #finish(outcome: RunOutcome): Promise<RunEnd> {
     const ended = this.#endOf(outcome);
     if (outcome.state === "never-began") await this.#live?.stop();
-    const status = ended === undefined ? await this.#release() : await this.#settle(ended);
-    if (status === undefined) this.#services.metrics.fenceRejected();
-    else if (status !== "running") this.#services.onEnd(this.claim.id);
+    const { log, metrics, onEnd } = this.#services;
+    const finish = ended === undefined ? await this.#release() : await this.#settle(ended);
+    if (finish === undefined) metrics.fenceRejected();
+    else if (finish.status !== "running") onEnd(this.claim.id);
+    const waitsAgain = ended === undefined && finish?.status === "running";
+    if (finish !== undefined && !waitsAgain) logEnd(log, this.#command, finish);
     return ended === undefined ? "released" : "settled";
   }
 
@@ -217,18 +222,19 @@ export class ConductedRun {
     return cause === undefined ? outcome : { state: "lost", cause };
   }
 
-  async #release(): Promise<"running" | "cancelled" | undefined> {
+  async #release(): Promise<Finish | undefined> {
     const pause = this.#order === "run" ? RELEASE_DELAY_SECONDS : 0;
-    return this.#untilStored(() => release(this.#services.db, this.claim, pause));
+    const status = await this.#untilStored(() => release(this.#services.db, this.claim, pause));
+    return status === undefined ? undefined : { status, seconds: null };
   }
 
-  async #settle(ended: Ended): Promise<SettledCommand["status"] | undefined> {
+  async #settle(ended: Ended): Promise<Finish | undefined> {
     const { db, metrics } = this.#services;
     const settlement = settlementOf(this.#command, ended, this.#secondsLeft());
     await writeToLog(this.#run.files, settlement);
     const settled = await this.#untilStored(() => settle(db, this.claim, settlement));
     if (settled !== undefined) metrics.settled(this.#command.commandType, settled);
-    return settled?.status;
+    return settled;
   }
 
   /** What never begins is no reason to try for ever. */
@@ -266,6 +272,8 @@ export class ConductedRun {
     }
   }
 }
+
+type Finish = Pick<SettledCommand, "status" | "seconds">;
 
 const NOTHING_DONE = { exitCode: null, outputBytes: 0, logBytes: 0 };
 

@@ -25,6 +25,7 @@ import { planClaims, type ClaimPlan, type SharedNeed } from "./claim-plan.ts";
 import { ConductedRun, type ConductServices } from "./conduct-run.ts";
 import type { Executor, RunnableCommand } from "./executor.ts";
 import { repeat, type Repetition, type Worked } from "./repeat.ts";
+import { logEnd } from "./run-line.ts";
 import { settlementOf } from "./settlement.ts";
 import type { StandbyDrivers, StandbyRoom } from "./standby-drivers.ts";
 import { STOPPED_WITH_ALL, type StopMark } from "./stop-mark.ts";
@@ -269,14 +270,17 @@ export class Dispatcher {
 
   /** Undefined: another node was quicker, or its own is back. */
   async #settleLost(command: ClaimedCommand & { nodeId: string }): Promise<SettledCommand["status"] | undefined> {
-    const { db, metrics, executorOf } = this.#options;
+    const { db, log, metrics, executorOf } = this.#options;
     const isWanted = command.status !== "cancelling";
     if (command.handle === null || (isWanted && executorOf(command).isRestartable === true)) {
       return release(db.system, command);
     }
     const lost = { state: "lost", cause: "the node that ran it has fallen silent" } as const;
     const settled = await settle(db.system, command, settlementOf(command, lost, Infinity));
-    if (settled !== undefined) metrics.settled(command.commandType, settled);
+    if (settled !== undefined) {
+      metrics.settled(command.commandType, settled);
+      logEnd(log, command, settled);
+    }
     return settled?.status;
   }
 }

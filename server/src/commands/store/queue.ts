@@ -96,6 +96,9 @@ export interface Caps {
 export interface ClaimedCommand extends RunnableCommand {
   readonly fence: number;
   readonly attempt: number;
+  /** Whose it is, and what they call it. */
+  readonly email: string;
+  readonly name: string | null;
   readonly requestId: string;
   readonly timeoutSeconds: number | null;
   readonly retry: number;
@@ -113,6 +116,7 @@ const CLAIMED = `
   command.id, command.account_id as "accountId", command.cluster_id as "clusterId", command.app_id as "appId",
   command.pool,
   command.command_type as "commandType", command.command, command.options, command.fence, command.attempt,
+  command.name, (select email from app_user where app_user.id = command.user_id) as email,
   command.resolved_macros as "resolvedMacros", command.request_id as "requestId", command.timeout_seconds as "timeoutSeconds", command.retry,
   command.retry_delay_minutes as "retryDelayMinutes", command.memory_mib as "memoryMiB",
   command.created_at as "createdAt", command.status, command.handle,

@@ -1,9 +1,10 @@
-/** What the set-up is doing, for a progress bar, a log line or somebody whose command waits for it. */
-export interface SetUpStep {
-  readonly text: string;
-  /** 0–100, where the length of the step is known. */
-  readonly percent?: number;
-}
+import type { ProgressStep } from "../../lib/terminal/step-line.ts";
+
+/** What the set-up is doing, for a progress bar, a log line or a user whose command waits for it. */
+export type SetUpStep = ProgressStep;
+
+/** Shows a step on a terminal; undefined: there is nothing more to show. */
+export type ShowProgress = (step: SetUpStep | undefined) => void;
 
 export interface SetUpContext {
   readonly cacheDir: string;

@@ -167,8 +167,7 @@ describe("the set-up in the background", () => {
         states.push(setUp.current().detail);
         return Promise.resolve(home);
       },
-      log,
-      1,
+      { log, retryMs: 1 },
     );
     expect(await setUp.ready).toBe(home);
     expect(states).toEqual(["Spark needs Java 17 or newer: run apt-get …", "Downloading Spark (12 %)"]);
@@ -179,7 +178,7 @@ describe("the set-up in the background", () => {
   it("ends at once when the server stops", async () => {
     const setUp = startSparkSetUp(
       (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error))),
-      log,
+      { log },
     );
     await setUp.stop();
     expect(setUp.current().state).toBe("installing");

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../../lib/log.ts";
-import { describeStep, type SetUpStep } from "../set-up/set-up-step.ts";
+import { describeStep, type SetUpStep, type ShowProgress } from "../set-up/set-up-step.ts";
 import type { SparkHome } from "./spark-home.ts";
 
 /**
@@ -26,26 +26,39 @@ export interface SparkSetUp {
 
 export type SetUpSpark = (signal: AbortSignal, progress: (step: SetUpStep) => void) => Promise<SparkHome>;
 
+export interface SparkSetUpOptions {
+  readonly log: Log;
+  /** Instead of a log line for each step. */
+  readonly showProgress?: ShowProgress | undefined;
+  readonly retryMs?: number;
+}
+
 const tryAgainAfterMs = 60_000;
 
-export function startSparkSetUp(setUp: SetUpSpark, log: Log, retryMs = tryAgainAfterMs): SparkSetUp {
+export function startSparkSetUp(
+  setUp: SetUpSpark,
+  { log, showProgress, retryMs = tryAgainAfterMs }: SparkSetUpOptions,
+): SparkSetUp {
   const stopping = new AbortController();
   const { promise: ready, resolve } = Promise.withResolvers<SparkHome>();
   let state: SparkState = { state: "installing", detail: "Looking for Spark" };
   let lastText = "";
   const progress = (step: SetUpStep): void => {
     state = { state: "installing", detail: describeStep(step) };
-    if (step.text !== lastText) log.info({ step: step.text }, "setting up Spark");
+    if (showProgress !== undefined) showProgress({ ...step, text: `Setting up Spark: ${step.text}` });
+    else if (step.text !== lastText) log.info({ step: step.text }, "setting up Spark");
     lastText = step.text;
   };
   const attempt = async (): Promise<boolean> => {
     try {
       const home = await setUp(stopping.signal, progress);
+      showProgress?.(undefined);
       state = { state: "ready", detail: `Spark ${home.version}`, home };
       log.info({ version: home.version, folder: home.folder }, "Spark is ready");
       resolve(home);
       return true;
     } catch (error) {
+      showProgress?.(undefined);
       if (stopping.signal.aborted) return true;
       const detail = error instanceof Error && error.name === "Fault" ? error.message : "Spark cannot be set up";
       if (state.state !== "failed" || state.detail !== detail) log.error({ err: error }, "Spark cannot be set up");

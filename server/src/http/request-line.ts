@@ -1,0 +1,20 @@
+import type { LineForm } from "../lib/terminal/log-line.ts";
+import { shortened } from "../lib/terminal/printable.ts";
+
+const LONGEST_PATH = 100;
+
+/** A request for a person: `POST  /api/v1.2/commands  200  12 ms`. */
+export const requestLine: LineForm = ({ method, path, status, milliseconds }) => {
+  if (typeof method !== "string" || typeof path !== "string" || typeof status !== "number") return undefined;
+  return [
+    { text: method.padEnd(6) },
+    { text: shortened(path, LONGEST_PATH) },
+    { text: String(status), tone: toneOf(status) },
+    { text: `${typeof milliseconds === "number" ? Math.round(milliseconds) : "?"} ms`, tone: "dim" },
+  ];
+};
+
+function toneOf(status: number): "green" | "yellow" | "red" {
+  if (status < 400) return "green";
+  return status < 500 ? "yellow" : "red";
+}

@@ -1,0 +1,14 @@
+import { oneLine } from "../one-line.ts";
+
+/** Marks that turn the direction of what follows: a name with one could make a line read as another. */
+const DIRECTION_MARKS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** A text that a user may have chosen, as it may stand on a terminal: it moves no cursor and begins no line. */
+export function printable(text: string): string {
+  return oneLine(text).replaceAll(DIRECTION_MARKS, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+export function shortened(text: string, length: number): string {
+  const characters = [...text];
+  return characters.length <= length ? text : `${characters.slice(0, length - 1).join("")}…`;
+}

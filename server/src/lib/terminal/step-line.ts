@@ -1,0 +1,20 @@
+/** A part of something long. */
+export interface ProgressStep {
+  readonly text: string;
+  /** 0–100, where the length of the step is known. */
+  readonly percent?: number;
+}
+
+const WIDEST_BAR = 30;
+const NARROWEST_BAR = 8;
+
+/** `Downloading Spark [#########---------------------] 30 % 0:42`; the bar takes the room that the columns leave. */
+export function stepLine({ text, percent }: ProgressStep, seconds: number, columns: number): string {
+  const elapsed = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+  if (percent === undefined) return `${text} ${elapsed}`.slice(0, columns);
+  const tail = `${percent} % ${elapsed}`;
+  const width = Math.min(WIDEST_BAR, columns - text.length - tail.length - " [] ".length);
+  if (width < NARROWEST_BAR) return `${text} ${tail}`.slice(0, columns);
+  const filled = Math.round((width * percent) / 100);
+  return `${text} [${"#".repeat(filled)}${"-".repeat(width - filled)}] ${tail}`;
+}

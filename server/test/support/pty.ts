@@ -1,0 +1,25 @@
+/**
+ * Runs a program on a terminal of so many columns, and copies to stdout what comes to its screen. A `wrapper` for
+ * `startHeadgate`; Python has the calls for it that Node lacks.
+ */
+export function onTerminal(columns: number): string[] {
+  return ["python3", "-c", RUN_ON_TERMINAL, String(columns)];
+}
+
+const RUN_ON_TERMINAL = `
+import fcntl, os, pty, struct, sys, termios
+pid, screen = pty.fork()
+if pid == 0:
+    os.environ.pop("FORCE_COLOR", None)
+    fcntl.ioctl(2, termios.TIOCSWINSZ, struct.pack("HHHH", 40, int(sys.argv[1]), 0, 0))
+    os.execvp(sys.argv[2], sys.argv[2:])
+while True:
+    try:
+        shown = os.read(screen, 65536)
+    except OSError:
+        break
+    if not shown:
+        break
+    os.write(1, shown)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+`;

@@ -1,0 +1,86 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, afterEach, expect, test, vi } from "vitest";
+import { operatorClient, startHeadgate, temporaryDataDir, type HeadgateProcess } from "./support/headgate-process.ts";
+import { onTerminal } from "./support/pty.ts";
+import { Screen } from "./support/screen.ts";
+
+const dataDir = temporaryDataDir(); // of both tests: making a database takes longer than they do
+let headgate: HeadgateProcess | undefined;
+
+afterEach(async () => {
+  await headgate?.stop();
+  headgate = undefined;
+});
+afterAll(() => dataDir.remove());
+
+const REFRESH = { template: "s3import", db_name: "default", hive_table: "orders", name: "nightly" };
+const ON_TERMINAL = { TERM: "xterm-256color" };
+
+function screen(): string[] {
+  const seen = new Screen();
+  seen.write(headgate?.stdout() ?? "");
+  return seen.lines;
+}
+
+/** Spark's set-up waits for as long as the lock of this cache is held. */
+function cacheBeingSetUp(): { path: string; release(): void } {
+  const path = join(dataDir.path, "cache");
+  mkdirSync(path, { mode: 0o755 });
+  const lock = new DatabaseSync(join(path, "spark-set-up.lock"));
+  lock.exec("PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE");
+  return { path, release: () => lock.close() };
+}
+
+test("on a terminal every event is one short line for people, and the progress of Spark's set-up tears none", async () => {
+  const cache = cacheBeingSetUp();
+  const settings = { ...ON_TERMINAL, NO_COLOR: "", HEADGATE_CACHE_DIR: cache.path, HEADGATE_DATADIR: "x" };
+  headgate = await startHeadgate(dataDir.path, settings, { wrapper: onTerminal(100) });
+  await vi.waitFor(() => expect(screen().at(-1)).toMatch(/^Setting up Spark: \S.* \d:\d\d$/), { timeout: 20_000 });
+  const operator = operatorClient(headgate, dataDir.path);
+  await operator.get("/account");
+  await operator.get("/no-such-thing?secret=hunter2").refused(404, /./);
+  await operator.post("/commands", REFRESH);
+  await vi.waitFor(() => expect(screen().join("\n")).toContain("error"), { timeout: 20_000 });
+  await headgate.stop();
+  cache.release();
+
+  const lines = screen();
+  expect(lines).toContainEqual(expect.stringMatching(/^\d\d:\d\d:\d\d {2}WARNING {2}the variable HEADGATE_DATADIR is/));
+  expect(lines).toContainEqual(
+    expect.stringMatching(/^\d\d:\d\d:\d\d {2}GET {5}\/api\/v1.2\/account {2}200 {2}\d+ ms$/),
+  );
+  expect(lines).toContainEqual(
+    expect.stringMatching(/^\d\d:\d\d:\d\d {2}GET {5}\/api\/v1.2\/no-such-thing {2}404 {2}\d+ ms$/),
+  );
+  const run = String.raw`^\d\d:\d\d:\d\d {2}command \d+ {2}admin@localhost {2}HiveCommand "nightly" {2}`;
+  expect(lines).toContainEqual(expect.stringMatching(new RegExp(`${run}started$`)));
+  expect(lines).toContainEqual(expect.stringMatching(new RegExp(`${run}error {2}[0-9.]+ s$`)));
+  expect(lines.at(-1)).toMatch(/ stopping \(signal SIGTERM\)$/);
+  // Every line is whole: an event, or what is said on the first run.
+  const event = /^\d\d:\d\d:\d\d {2}\S/;
+  const said =
+    /^(Copying PostgreSQL|Creating the database|First run:|Try: curl|Headgate is ready|Adding|Making|Listening)/;
+  expect(lines.filter((line) => !event.test(line) && !said.test(line))).toEqual([]);
+  expect(headgate.stdout()).not.toContain('{"level"');
+  expect(headgate.stdout()).not.toContain("hunter2");
+  expect(headgate.stdout()).toContain("\u001b[32m200\u001b[39m");
+});
+
+test("where stderr is no terminal, the log is JSON lines, of commands too", async () => {
+  headgate = await startHeadgate(dataDir.path);
+  await operatorClient(headgate, dataDir.path).post("/commands", REFRESH);
+  await vi.waitFor(() => expect(headgate?.stderr()).toContain('"command ended"'), { timeout: 20_000 });
+  const records = headgate
+    .stderr()
+    .trim()
+    .split("\n")
+    .map((line): unknown => JSON.parse(line));
+  const run = { accountId: 1, email: "admin@localhost", type: "HiveCommand", name: "nightly", attempt: 1 };
+  expect(records).toContainEqual(expect.objectContaining({ ...run, msg: "command started" }));
+  expect(records).toContainEqual(
+    expect.objectContaining({ ...run, msg: "command ended", status: "error", seconds: expect.any(Number) }),
+  );
+  expect(records).toContainEqual(expect.objectContaining({ method: "POST", path: "/api/v1.2/commands", status: 200 }));
+});
