@@ -216,7 +216,7 @@ function openServer(config: Config, parts: ServerParts): Promise<FastifyInstance
     trustedProxies: config.trustedProxies,
     metrics: httpMetrics(registry),
     writesRefused: () => diskGuard.refusal(),
-    system: { registry, openApi: headgateOpenApi, readiness },
+    system: { registry, openApi: headgateOpenApi, readingOrder: endpoints.map(({ id }) => id), readiness },
   });
 }
 

@@ -138,8 +138,9 @@ function fail(message: string): never {
   process.exit(1);
 }
 
-// Whoever read our output may be gone (`npm start | head`); that is no reason to end.
+// The reader of our output may be gone (`npm start | head`, a terminal that was closed); that is no reason to crash.
 process.stdout.on("error", () => undefined);
+process.stderr.on("error", () => undefined);
 
 main(process.argv.slice(2)).catch((error: unknown) => {
   // What a person can act on is told in a sentence; anything else is a defect and shows where it happened.

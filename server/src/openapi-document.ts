@@ -44,6 +44,16 @@ export function describeAccess({ permission, alternatives }: OperationAccess): A
 
 const DESCRIPTION = `Management interface of a self-hosted control plane for Spark.
 
+**Begin here.** The first start prints a token; other users get theirs from an administrator of the account. A query, start to result:
+
+\`\`\`sh
+TOKEN=hg_yours
+COMMAND_ID=$(curl -s -X POST -H "X-AUTH-TOKEN: $TOKEN" "{server}/api/v1.2/commands" -d '{"command_type":"SparkCommand","sql":"select 1 as one"}' | sed 's/^{"id":\\([0-9]*\\).*/\\1/')
+curl -H "X-AUTH-TOKEN: $TOKEN" "{server}/api/v1.2/commands/$COMMAND_ID/status_with_results?wait_seconds=60"
+\`\`\`
+
+Every operation below has such a line. \`$TOKEN\` is yours, other variables such as \`$COMMAND_ID\` are ids that earlier answers hold, and \`{server}\` is the address of this server.
+
 **Paths.** The version is part of the path. Each operation is listed at the path its version gives it; what a newer version replaces is marked deprecated. Besides, every v1.2 path also answers under \`/api/v2\` (\`account\` also as \`accounts\`), and \`/api/latest/<path>\` is the newest version that has the path. Every path works with and without a trailing slash and with the suffix \`.json\`.
 
 **Input.** Bodies are JSON whatever their Content-Type. Unknown keys are ignored and \`null\` is the same as absent. Integers and booleans may come as text (\`"25"\`, \`"True"\`), text may come as a number. On GET a JSON body is read as well; the query string wins.

@@ -73,14 +73,64 @@ import { inviteUser } from "./users/invite-user.ts";
 import { listUsers } from "./users/list-users.ts";
 import { resetTokens } from "./users/reset-tokens.ts";
 
-/** The whole list of operations: what is here is routed, checked, documented and in the permission matrix. */
+/**
+ * The whole list of operations: what is here is routed, checked, documented and in the permission matrix. The reference
+ * shows them in this order, so it begins with what most people come for.
+ */
 export const endpoints = [
-  // access: IP whitelist (§4.1)
-  addWhitelistedIp,
-  listWhitelist,
-  removeWhitelistedIps,
-  // access: audit
-  listAuditEvents,
+  // commands (§4.2–4.6)
+  submitCommand,
+  viewCommand,
+  viewStatusWithResults,
+  viewResults,
+  viewLogs,
+  viewErrorLog,
+  listHistory,
+  cancelCommand,
+  rerunCommand,
+  listJobs,
+  listCommandAttempts,
+  // the catalog of tables (§4.8)
+  listSchemas,
+  listTables,
+  viewTable,
+  viewTableProperties,
+  listPartitions,
+  // sensors (§4.9)
+  createPartitionSensor,
+  createFileSensor,
+  // clusters
+  listClusters,
+  viewCluster,
+  createCluster,
+  editCluster,
+  deleteCluster,
+  cloneCluster,
+  reassignLabel,
+  viewClusterState,
+  changeClusterState,
+  // apps (§4.3)
+  createApp,
+  listApps,
+  viewApp,
+  stopApp,
+  deleteApp,
+  // accounts (§4.12)
+  viewAccountV2,
+  viewAccount,
+  createAccount,
+  editAccount,
+  getCredentials,
+  // users (§4.12)
+  getUsers,
+  getPendingUsers,
+  getUserEmails,
+  listUsers,
+  inviteUser,
+  acceptInvitation,
+  enableUser,
+  disableUser,
+  resetTokens,
   // access: groups and their roles (§4.13)
   listGroups,
   viewGroup,
@@ -102,63 +152,16 @@ export const endpoints = [
   editRole,
   duplicateRole,
   deleteRole,
-  // users (§4.12)
-  getUsers,
-  getPendingUsers,
-  getUserEmails,
-  listUsers,
-  enableUser,
-  disableUser,
-  inviteUser,
-  acceptInvitation,
-  resetTokens,
-  // accounts (§4.12)
-  createAccount,
-  viewAccount,
-  viewAccountV2,
-  editAccount,
-  getCredentials,
+  // access: IP whitelist (§4.1)
+  addWhitelistedIp,
+  listWhitelist,
+  removeWhitelistedIps,
+  // access: audit
+  listAuditEvents,
   // the operator's view of accounts
   listAllAccounts,
   viewFeatures,
   editFeatures,
-  // clusters
-  listClusters,
-  viewCluster,
-  createCluster,
-  editCluster,
-  deleteCluster,
-  cloneCluster,
-  reassignLabel,
-  viewClusterState,
-  changeClusterState,
-  // apps (§4.3)
-  createApp,
-  listApps,
-  viewApp,
-  stopApp,
-  deleteApp,
-  // commands (§4.2–4.6)
-  submitCommand,
-  listHistory,
-  viewCommand,
-  viewResults,
-  viewStatusWithResults,
-  viewLogs,
-  viewErrorLog,
-  listJobs,
-  listCommandAttempts,
-  rerunCommand,
-  cancelCommand,
-  // the catalog of tables (§4.8)
-  listSchemas,
-  listTables,
-  viewTable,
-  viewTableProperties,
-  listPartitions,
-  // sensors (§4.9)
-  createPartitionSensor,
-  createFileSensor,
   // the operator's view of nodes
   listNodes,
   editNode,

@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
+import { listProcesses, listProcessLinks } from "../src/lib/process-table.ts";
 import { operatorClient, startHeadgate, temporaryDataDir, type HeadgateProcess } from "./support/headgate-process.ts";
 import { onTerminal } from "./support/pty.ts";
 import { Screen } from "./support/screen.ts";
@@ -35,7 +36,13 @@ function cacheBeingSetUp(): { path: string; release(): void } {
 
 test("on a terminal every event is one short line for people, and the progress of Spark's set-up tears none", async () => {
   const cache = cacheBeingSetUp();
-  const settings = { ...ON_TERMINAL, NO_COLOR: "", HEADGATE_CACHE_DIR: cache.path, HEADGATE_DATADIR: "x" };
+  const settings = {
+    ...ON_TERMINAL,
+    NO_COLOR: "",
+    HEADGATE_CACHE_DIR: cache.path,
+    HEADGATE_ISOLATION: "none", // fetches nothing into the empty cache
+    HEADGATE_DATADIR: "x",
+  };
   headgate = await startHeadgate(dataDir.path, settings, { wrapper: onTerminal(100) });
   await vi.waitFor(() => expect(screen().at(-1)).toMatch(/^Setting up Spark: \S.* \d:\d\d$/), { timeout: 20_000 });
   const operator = operatorClient(headgate, dataDir.path);
@@ -66,6 +73,20 @@ test("on a terminal every event is one short line for people, and the progress o
   expect(headgate.stdout()).not.toContain('{"level"');
   expect(headgate.stdout()).not.toContain("hunter2");
   expect(headgate.stdout()).toContain("\u001b[32m200\u001b[39m");
+});
+
+test("a terminal that is closed stops the server in good order, the database included", async () => {
+  headgate = await startHeadgate(dataDir.path, ON_TERMINAL, { wrapper: onTerminal(100) });
+  const { pid } = headgate;
+  const ours = async (): Promise<string[]> =>
+    (await listProcesses())
+      .filter((each) => each.pid === pid || each.commandLine.includes(`-D ${dataDir.path}/postgres/data `))
+      .map(({ commandLine }) => commandLine);
+  expect(await ours()).toHaveLength(2);
+  const terminal = (await listProcessLinks()).find((each) => each.pid === pid)?.parentPid ?? 0;
+  process.kill(terminal, "SIGKILL");
+  await vi.waitFor(async () => expect(await ours()).toEqual([]), { timeout: 25_000, interval: 100 });
+  headgate = undefined;
 });
 
 test("where stderr is no terminal, the log is JSON lines, of commands too", async () => {

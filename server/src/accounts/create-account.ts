@@ -29,6 +29,7 @@ export const createAccount = operation({
       ),
     }),
   }),
+  example: { body: { account: { name: "Analytics" } } },
   reply: Type.Object({
     name: Type.String(),
     state: Type.String({ examples: ["success_create"] }),

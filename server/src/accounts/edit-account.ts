@@ -25,6 +25,7 @@ export const editAccount = operation({
   aliases: { v2: ["/account"] },
   access: { permission: { groups: ["system-user", "system-admin"], role: "account:update" } },
   body: Type.Object({ account: Type.Optional(EditFields), ...EditFields.properties }),
+  example: { body: { idle_cluster_timeout: 1 } },
   reply: AccountViewV2,
 
   async handle({ body, caller, change }, { keys, accountSettings }: { keys: KeyRing } & AccountServices) {

@@ -23,6 +23,7 @@ export const editFeatures = operation({
       examples: [{ aggressive_downscaling: true }],
     }),
   }),
+  example: { body: { features: { aggressive_downscaling: true } } },
   reply: FeatureList,
   find: ({ params }, { db }: { db: Database }) => readFeatures(db.system, params.account_id),
 

@@ -32,6 +32,7 @@ export const createApp = operation({
     ),
     kind: Type.Optional(OneOf(["spark"])),
   }),
+  example: { body: { name: "reports", config: { "spark.sql.shuffle.partitions": "8" } } },
   reply: App,
 
   async handle({ body, change }) {

@@ -15,6 +15,7 @@ export const listPartitions = operation({
   paths: { "v1.2": "/hive/:schema/:table/partitions" },
   access: { permission: READ_TABLES },
   params: TableParams,
+  example: { params: { schema: "default" } },
   reply: Type.Array(Type.Object({ PART_NAME: Type.String(), LOCATION: Nullable(Type.String()) })),
   find: findTableInPath,
 

@@ -34,6 +34,7 @@ export const listTables = operation({
     ),
     describe: Type.Optional(Type.Literal(true, { description: "Adds the columns" })),
   }),
+  example: { params: { schema: "default" } },
   reply: Type.Union([Type.Array(Type.String()), Type.Array(Type.Record(Type.String(), Columns))]),
   find: findSchema,
 

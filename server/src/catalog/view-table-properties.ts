@@ -12,6 +12,7 @@ export const viewTableProperties = operation({
   paths: { "v1.2": "/hive/:schema/:table/table_properties" },
   access: { permission: READ_TABLES },
   params: TableParams,
+  example: { params: { schema: "default" } },
   reply: Type.Object({
     table_type: Type.String({ description: "MANAGED_TABLE, EXTERNAL_TABLE or VIRTUAL_VIEW" }),
     owner: Nullable(Type.String()),

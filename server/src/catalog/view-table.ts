@@ -12,6 +12,7 @@ export const viewTable = operation({
   paths: { "v1.2": "/hive/:schema/:table" },
   access: { permission: READ_TABLES },
   params: TableParams,
+  example: { params: { schema: "default" } },
   reply: Type.Array(Type.Object({ name: Type.String(), type: Type.String(), comment: Nullable(Type.String()) })),
   find: findTableInPath,
 

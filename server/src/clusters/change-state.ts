@@ -36,6 +36,7 @@ export const changeClusterState = operation({
     state: OneOf(["start", "terminate"]),
     force: Type.Optional(Type.Boolean({ default: false, description: "Terminate although commands run there" })),
   }),
+  example: { params: { cluster_id: "default" }, body: { state: "start" } },
   reply: Type.Object({ message: Type.String() }),
   find: clusterInPath,
 

@@ -23,6 +23,7 @@ export const cloneCluster = operation({
   },
   params: ClusterParams,
   body: CloneBody,
+  example: { params: { cluster_id: "default" }, body: { labels: ["nightly"] } },
   reply: Cluster,
   find: clusterInPath,
 

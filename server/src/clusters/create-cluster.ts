@@ -17,6 +17,7 @@ export const createCluster = operation({
   paths: { "v1.2": "/clusters" },
   access: { permission: { groups: ["system-admin"], role: "cluster:create" } },
   body: ClusterBody,
+  example: { body: { labels: ["etl"], engine: { type: "local" }, max_concurrent_commands: 4 } },
   reply: Cluster,
 
   async handle({ body, caller, change }, { keys, clusterRules }: Pick<ClusterServices, "keys" | "clusterRules">) {

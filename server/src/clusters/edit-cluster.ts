@@ -29,6 +29,7 @@ export const editCluster = operation({
   },
   params: ClusterParams,
   body: EditBody,
+  example: { params: { cluster_id: "default" }, body: { max_concurrent_commands: 4 } },
   reply: Cluster,
   find: clusterInPath,
 

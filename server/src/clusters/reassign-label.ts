@@ -19,6 +19,7 @@ export const reassignLabel = operation({
   paths: { "v1.2": "/clusters/reassign-label" },
   access: { permission: { groups: ["system-admin"], role: "cluster:update" } },
   body: Type.Object({ destination_cluster: PathReference, label: Label }),
+  example: { body: { destination_cluster: "default", label: "nightly" } },
   reply: Cluster,
 
   async handle({ body, change }) {

@@ -14,6 +14,7 @@ export const viewCluster = operation({
     object: { type: "cluster", idFrom: { params: "cluster_id" } },
   },
   params: ClusterParams,
+  example: { params: { cluster_id: "default" } },
   reply: Cluster,
   find: clusterInPath,
 

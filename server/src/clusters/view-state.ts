@@ -16,6 +16,7 @@ export const viewClusterState = operation({
     object: { type: "cluster", idFrom: { params: "cluster_id" } },
   },
   params: ClusterParams,
+  example: { params: { cluster_id: "default" } },
   reply: Type.Object({
     state: OneOf(CLUSTER_STATES),
     since: Timestamp,

@@ -24,6 +24,7 @@ export const cancelCommand = operation({
   access: { permission: { groups: ["system-user", "system-admin"], role: "command:create" } },
   params: Type.Object({ command_id: Id }),
   body: Type.Object({ status: Type.Optional(OneOf(["kill"], { description: "An empty body means the same" })) }),
+  example: { body: { status: "kill" } },
   reply: CancelledCommand,
   find: async ({ params, reader }) => (await findCommand(reader, params.command_id)) ?? Promise.reject(notFound()),
 

@@ -18,6 +18,7 @@ export const editNode = operation({
     node_id: Type.String({ pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", maxLength: 36 }),
   }),
   body: Type.Object({ state: OneOf(ORDERED_STATES) }),
+  example: { body: { state: "active" } },
   reply: NodeObject,
   find: async ({ params }, { db }: WithDatabase & WithCommandEvents) => {
     const [found] = await listNodes(db.system, params.node_id);

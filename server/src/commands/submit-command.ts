@@ -28,7 +28,7 @@ import { checkSparkWords } from "./submission/spark-words.ts";
 import { ARGUMENTS_BYTES, checkLength, inlineLimit, scriptLimit } from "./submission/text-limits.ts";
 
 /** JSON escapes make text grow; the text itself has its own limits. */
-const BODY_LIMIT_BYTES = 32 * 1024 * 1024;
+export const SUBMISSION_BODY_BYTES = 32 * 1024 * 1024;
 const DEFAULT_LABEL = "default";
 
 export interface SubmissionServices extends WithCommandView, WithCommandEvents, WithProgramIsolation {
@@ -49,7 +49,8 @@ export const submitCommand = operation({
   paths: { "v1.2": "/commands" },
   access: { permission: { groups: ["system-user", "system-admin"], role: "command:create" } },
   body: SubmissionBody,
-  bodyLimitBytes: BODY_LIMIT_BYTES,
+  bodyLimitBytes: SUBMISSION_BODY_BYTES,
+  example: { body: { command_type: "SparkCommand", sql: "select 1 as one", name: "first" } },
   reply: Command,
 
   async handle({ body, caller, requestId, change }, services: SubmissionServices) {

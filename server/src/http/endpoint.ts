@@ -35,6 +35,11 @@ export interface RequestLife {
   forward: ((base: string) => Promise<ForwardedReply>) | undefined;
 }
 
+export interface EndpointExample {
+  params?: Readonly<Record<string, string>>;
+  body?: Readonly<Record<string, unknown>>;
+}
+
 export interface Endpoint<Access, Admitted, Services> {
   /** Reads as a CLI command: `whitelist_ip_add`. */
   id: string;
@@ -49,6 +54,8 @@ export interface Endpoint<Access, Admitted, Services> {
   /** §9.3: this version has a newer one, of this endpoint or (a path) of another. */
   supersededBy?: Partial<Record<Version, Version | ApiPath>>;
   access: Access;
+  /** For the reference: a body that works as it stands, and path parameters that every account has. */
+  example?: EndpointExample;
   params?: TObject;
   query?: TObject;
   body?: TObject;

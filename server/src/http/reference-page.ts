@@ -1,23 +1,40 @@
 import { createHash } from "node:crypto";
 import { Html, escapeHtml, html } from "./html.ts";
 import type { OpenApiDocument } from "./openapi/document.ts";
-import { operationSection, type ListedOperation } from "./reference/operation-section.ts";
+import { SERVER_ADDRESS } from "./reference/curl-line.ts";
+import type { ListedOperation } from "./reference/listed-operation.ts";
+import { operationSection } from "./reference/operation-section.ts";
+import { inReadingOrder } from "./reference/reading-order.ts";
+import { STYLE } from "./reference/style.ts";
 
 /**
  * The OpenAPI document for a reader: one page, made once, without script and without anything fetched from elsewhere,
  * so that it works offline and its content security policy can forbid all but its own style.
  */
 export interface ReferencePage {
-  html: string;
+  /** With the address of this server in the lines for a shell. */
+  htmlFor: (serverAddress: string) => string;
   contentSecurityPolicy: string;
 }
 
-export function referencePage(document: OpenApiDocument): ReferencePage {
-  const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+export interface ReferenceOptions {
+  /** Ids of endpoints: operations are shown in this order, older versions of one after it. */
+  readingOrder: readonly string[];
+  /** Of the paths and keys in lines for a shell. */
+  identifierPrefix: string;
+}
+
+export function referencePage(
+  document: OpenApiDocument,
+  { readingOrder, identifierPrefix }: ReferenceOptions,
+): ReferencePage {
+  const listed = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]): ListedOperation => ({ method, path, operation })),
   );
+  const operations = inReadingOrder(listed, readingOrder);
   const chapters = document.tags.map(({ name }) => ({
     name,
+    anchor: `chapter-${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`,
     operations: operations.filter(({ operation }) => operation.tags.includes(name)),
   }));
   const { title, version, description } = document.info;
@@ -32,8 +49,8 @@ export function referencePage(document: OpenApiDocument): ReferencePage {
       <body>
         <nav>
           ${chapters.map(
-            ({ name, operations: listed }) =>
-              html`<h2>${name}</h2>
+            ({ name, anchor, operations: listed }) =>
+              html`<h2><a href="#${anchor}">${name}</a></h2>
                 <ul>
                   ${listed.map(navigationEntry)}
                 </ul>`,
@@ -44,10 +61,10 @@ export function referencePage(document: OpenApiDocument): ReferencePage {
           <p>As a document: <a href="/openapi.json">/openapi.json</a></p>
           ${prose(description)}
           ${chapters.map(
-            ({ name, operations: listed }) =>
-              html`<section>
+            ({ name, anchor, operations: listed }) =>
+              html`<section id="${anchor}">
                 <h2>${name}</h2>
-                ${listed.map((each) => operationSection(each, document))}
+                ${listed.map((each) => operationSection(each, document, identifierPrefix))}
               </section>`,
           )}
         </main>
@@ -55,7 +72,7 @@ export function referencePage(document: OpenApiDocument): ReferencePage {
     </html>`;
   const styleHash = createHash("sha256").update(STYLE).digest("base64");
   return {
-    html: page.text,
+    htmlFor: (serverAddress) => page.text.replaceAll(SERVER_ADDRESS, escapeHtml(serverAddress)),
     contentSecurityPolicy: `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   };
 }
@@ -68,35 +85,24 @@ function navigationEntry({ method, path, operation }: ListedOperation): Html {
   return html`<li class="old"><a href="#${operationId}" title="${call}">${summary} (${version})</a></li>`;
 }
 
-/** Paragraphs with the two marks of Markdown that descriptions use. */
+/** Paragraphs with the marks of Markdown that descriptions use: bold, code, and blocks of code between fences. */
 function prose(text: string): Html {
-  const paragraphs = escapeHtml(text).split("\n\n");
-  const marked = paragraphs.map((paragraph) =>
-    paragraph.replaceAll(/\*\*(.+?)\*\*/g, "<b>$1</b>").replaceAll(/`(.+?)`/g, "<code>$1</code>"),
-  );
-  return new Html(marked.map((paragraph) => `<p>${paragraph}</p>`).join("\n"));
+  const blocks = text
+    .split(/^```\w*\n([^]*?)^```$/m)
+    .map((block, index) => (index % 2 === 1 ? codeBlock(block) : paragraphs(block)));
+  return html`${blocks}`;
 }
 
-const STYLE = `
-body { margin: 0; font: 16px/1.5 system-ui, sans-serif; color: #1d2229; background: #fff; display: flex; }
-nav { width: 19rem; flex: none; height: 100vh; overflow: auto; position: sticky; top: 0; padding: 1rem; background: #f4f6f8; box-sizing: border-box; }
-nav h2 { font-size: 1rem; margin: 1rem 0 0.25rem; }
-nav ul { margin: 0; padding: 0; list-style: none; }
-nav .old a { color: #7a828c; }
-main { padding: 1rem 2rem 4rem; min-width: 0; max-width: 60rem; }
-article { border-top: 1px solid #d8dde3; padding: 0.5rem 0 1rem; }
-a { color: #0a58a6; }
-code { background: #f0f2f4; padding: 0 0.25em; border-radius: 3px; overflow-wrap: anywhere; }
-mark { font-size: 0.75rem; padding: 0 0.4em; border-radius: 3px; }
-table { border-collapse: collapse; width: 100%; }
-td { border-top: 1px solid #e6e9ed; padding: 0.25rem 0.75rem 0.25rem 0; vertical-align: top; overflow-wrap: anywhere; }
-h4 { margin: 1rem 0 0.25rem; }
-@media (max-width: 50rem) { body { display: block; } nav { position: static; width: auto; height: auto; } main { padding: 1rem; } }
-@media (prefers-color-scheme: dark) {
-  body { color: #dfe4ea; background: #14181d; }
-  nav { background: #1b2027; }
-  code { background: #262c34; }
-  a { color: #7db8f0; }
-  article, td { border-color: #303741; }
+function codeBlock(text: string): Html {
+  return html`${text
+    .trimEnd()
+    .split("\n")
+    .map((line) => html`<pre>${line}</pre>`)}`;
 }
-`;
+
+function paragraphs(text: string): Html {
+  const marked = escapeHtml(text.trim())
+    .split("\n\n")
+    .map((paragraph) => paragraph.replaceAll(/\*\*(.+?)\*\*/g, "<b>$1</b>").replaceAll(/`(.+?)`/g, "<code>$1</code>"));
+  return new Html(marked.map((paragraph) => `<p>${paragraph}</p>`).join("\n"));
+}

@@ -103,7 +103,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   // An expectation that nobody knows is ignored; Node's own refusal has no body.
   server.server.on("checkExpectation", (request, response) => server.server.emit("request", request, response));
   observeRequests(server, log, metrics);
-  registerSystemRoutes(server, options.system);
+  registerSystemRoutes(server, options.system, identifierPrefix);
   registerRoutes(server, options);
   await server.ready();
   return server;

@@ -79,6 +79,28 @@ describe("what the server says of itself", () => {
   );
 });
 
+describe("GET /", () => {
+  test("leads a browser to the reference", async () => {
+    const accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    const response = await get("/", { headers: { accept }, redirect: "manual" });
+    expect(response.status).toBe(302);
+    expect(response.headers.get("location")).toBe("/docs");
+    expect(response.headers.get("vary")).toBe("Accept");
+    const followed = await get("/", { headers: { accept } });
+    expect(followed.headers.get("content-type")).toBe("text/html; charset=utf-8");
+  });
+
+  test.each(["*/*", "application/json", "text/html;q=0, application/json"])(
+    "is an unknown path to a client that accepts %s",
+    async (accept) => {
+      const response = await get("/", { headers: { accept } });
+      expect(response.status).toBe(404);
+      const unknown = await get("/no-such-path", { headers: { accept } });
+      expect(await response.text()).toBe(await unknown.text());
+    },
+  );
+});
+
 describe("readiness", () => {
   test("a part that fails or does not answer in time is not ready, and the others are told all the same", async () => {
     const parts = await askParts(
@@ -105,9 +127,12 @@ describe("the reference page", () => {
     const item = document.paths[path] ?? {};
     for (const operation of Object.values(item))
       Object.assign(operation, { summary: evil, description: evil, "x-also-at": [evil] });
-    const page = referencePage({ ...document, info: { title: evil, version: evil, description: evil } });
-    expect(page.html).not.toContain("<script>");
-    expect(page.html).toContain(escapeHtml(evil));
+    const page = referencePage(
+      { ...document, info: { title: evil, version: evil, description: `${evil}\n\n\`\`\`sh\n${evil}\n\`\`\`` } },
+      { readingOrder: [], identifierPrefix: "svc" },
+    ).htmlFor(`http://${evil}`);
+    expect(page).not.toContain("<script>");
+    expect(page).toContain(escapeHtml(evil));
   });
 
   test("keeps HTML that is HTML already, once", () => {

@@ -1,11 +1,14 @@
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Registry } from "prom-client";
 import { Fault } from "../lib/fault.ts";
 import { lazy } from "../lib/lazy.ts";
+import { acceptsHtml } from "./accepts-html.ts";
 import { errorReply } from "./error-body.ts";
+import { notFound } from "./input.ts";
 import type { OpenApiDocument } from "./openapi/document.ts";
 import { askParts, type ReadinessParts } from "./readiness.ts";
 import { referencePage } from "./reference-page.ts";
+import { serverAddress } from "./server-address.ts";
 
 /**
  * What an operator, a probe or a reader asks the server itself. None of it needs a token or touches an account; keep
@@ -16,19 +19,26 @@ export interface SystemOptions {
   registry: Registry;
   /** Asked for once, when somebody first reads it. */
   openApi: () => OpenApiDocument;
+  /** Ids of endpoints, in the order in which the reference shows them. */
+  readingOrder: readonly string[];
 }
 
-type Answer = (reply: FastifyReply) => Promise<unknown> | FastifyReply;
+type Answer = (reply: FastifyReply, request: FastifyRequest) => Promise<unknown> | FastifyReply;
 
-export function registerSystemRoutes(server: FastifyInstance, { readiness, registry, openApi }: SystemOptions): void {
+export function registerSystemRoutes(
+  server: FastifyInstance,
+  { readiness, registry, openApi, readingOrder }: SystemOptions,
+  identifierPrefix: string,
+): void {
   const documentText = lazy(() => JSON.stringify(openApi()));
-  const page = lazy(() => referencePage(openApi()));
+  const page = lazy(() => referencePage(openApi(), { readingOrder, identifierPrefix }));
   const answers: Record<string, Answer> = {
+    "/": (reply, request) => welcome(reply, request),
     "/healthz": (reply) => reply.send({ status: "ok" }),
     "/readyz": (reply) => sendReadiness(reply, readiness),
     "/metrics": async (reply) => reply.type(registry.contentType).send(await registry.metrics()),
     "/openapi.json": (reply) => reply.type("application/json; charset=utf-8").send(documentText()),
-    "/docs": (reply) =>
+    "/docs": (reply, request) =>
       reply
         .headers({
           "Content-Security-Policy": page().contentSecurityPolicy,
@@ -36,16 +46,23 @@ export function registerSystemRoutes(server: FastifyInstance, { readiness, regis
           "Referrer-Policy": "no-referrer",
         })
         .type("text/html; charset=utf-8")
-        .send(page().html),
+        .send(page().htmlFor(serverAddress(request))),
   };
   for (const [url, answer] of Object.entries(answers)) {
     server.route({
       method: "GET",
       url,
-      config: { operation: url.slice(1) },
-      handler: async (_request, reply) => answer(reply),
+      config: { operation: url.slice(1) || "welcome" },
+      handler: async (request, reply) => answer(reply, request),
     });
   }
+}
+
+/** A browser is led to the reference; to a program there is nothing here, as at any unknown path. */
+function welcome(reply: FastifyReply, { headers }: FastifyRequest): FastifyReply {
+  reply.header("Vary", "Accept");
+  if (!acceptsHtml(headers.accept)) throw notFound();
+  return reply.redirect("/docs", 302);
 }
 
 async function sendReadiness(reply: FastifyReply, readiness: ReadinessParts): Promise<FastifyReply> {

@@ -31,6 +31,7 @@ export const acceptInvitation = publicOperation({
       }),
     ),
   }),
+  example: { body: { code: "the-code-of-the-invitation", name: "Ada Lovelace" } },
   reply: Type.Object({
     status: OneOf(["success"]),
     id: Id,

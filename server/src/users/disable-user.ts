@@ -16,6 +16,7 @@ export const disableUser = operation({
   paths: { "v1.2": "/accounts/disable_svc_user" },
   access: { permission: { groups: ["system-user", "system-admin"], role: "svc_user:update" } },
   body: UserStatusBody,
+  example: { body: { svc_user_id: "ada@example.com" } },
   reply: UserStatusReply,
 
   async handle({ body, caller, change, deny }) {

@@ -13,6 +13,7 @@ export const enableUser = operation({
   paths: { "v1.2": "/accounts/enable_svc_user" },
   access: { permission: { groups: ["system-user", "system-admin"], role: "svc_user:update" } },
   body: UserStatusBody,
+  example: { body: { svc_user_id: "ada@example.com" } },
   reply: UserStatusReply,
 
   async handle({ body, change }) {

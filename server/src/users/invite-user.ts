@@ -40,6 +40,7 @@ export const inviteUser = operation({
     groups: Type.Optional(ReferenceList),
     user_type: Type.Optional(OneOf(USER_TYPES, { default: "regular" })),
   }),
+  example: { body: { invitee_email: "ada@example.com", groups: "system-user" } },
   reply: Type.Object({
     status: OneOf(["success"]),
     id: Id,

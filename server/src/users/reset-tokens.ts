@@ -45,6 +45,7 @@ export const resetTokens = operation({
       }),
     ),
   }),
+  example: { body: { overlap_minutes: 60 } },
   reply: Type.Object({
     status: OneOf(["success"]),
     tokens: Type.Array(Type.Object({ email: Type.String(), authentication_token: Type.String() })),

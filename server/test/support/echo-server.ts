@@ -34,6 +34,7 @@ export async function serverOf(
     system: {
       registry,
       readiness: {},
+      readingOrder: [],
       openApi: () =>
         openApiDocument(endpoints, {
           title: "Test",

@@ -21,6 +21,7 @@ export const createGroup = operation({
     members: Type.Optional(ReferenceList),
     roles: Type.Optional(ReferenceList),
   }),
+  example: { body: { name: "analysts" } },
   reply: GroupReply,
 
   async handle({ body, caller, deny, change }) {

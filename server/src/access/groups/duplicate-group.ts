@@ -20,6 +20,7 @@ export const duplicateGroup = operation({
   access: { permission: { groups: ["system-admin"], role: "group:create" } },
   params: GroupIdParam,
   body: Type.Object({ name: UniqueName }),
+  example: { body: { name: "more-analysts" } },
   reply: GroupReply,
   find: groupNamedInPath,
 

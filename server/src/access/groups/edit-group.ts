@@ -28,6 +28,7 @@ export const editGroup = operation({
     removed_members: Type.Optional(ReferenceList),
     removed_roles: Type.Optional(ReferenceList),
   }),
+  example: { body: { name: "data-analysts" } },
   reply: GroupReply,
   find: groupNamedInPath,
 

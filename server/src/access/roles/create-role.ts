@@ -16,6 +16,9 @@ export const createRole = operation({
   paths: { "v1.2": "/roles" },
   access: { permission: { groups: ["system-admin"], role: "role:create" } },
   body: Type.Object({ name: UniqueName, policies: Type.Optional(Policies) }),
+  example: {
+    body: { name: "command-reader", policies: '[{"resource":"command","action":["read"],"access":"allow"}]' },
+  },
   reply: RoleReply,
 
   async handle({ body, caller, change, deny }) {

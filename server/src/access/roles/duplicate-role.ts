@@ -19,6 +19,7 @@ export const duplicateRole = operation({
   access: { permission: { groups: ["system-admin"], role: "role:create" } },
   params: RoleIdParam,
   body: Type.Object({ name: UniqueName }),
+  example: { body: { name: "another-reader" } },
   reply: RoleReply,
 
   async find({ params, reader }) {

@@ -20,6 +20,7 @@ export const editRole = operation({
   access: { permission: { groups: ["system-admin"], role: "role:update" } },
   params: RoleIdParam,
   body: Type.Object({ name: Type.Optional(UniqueName), policies: Type.Optional(Policies) }),
+  example: { body: { name: "reader-of-commands" } },
   reply: RoleReply,
   find: roleNamedInPath,
 

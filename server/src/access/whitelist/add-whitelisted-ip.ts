@@ -20,6 +20,7 @@ export const addWhitelistedIp = operation({
       examples: ["203.0.113.7"],
     }),
   }),
+  example: { body: { ip_cidr: "203.0.113.0/24" } },
   reply: StatusReply,
 
   async handle({ body, change }) {

@@ -25,6 +25,7 @@ export const createFileSensor = operation({
     ),
     wait_seconds: WaitSeconds,
   }),
+  example: { body: { files: ["s3://example-bucket/folder/_SUCCESS"] } },
   reply: SensorStatus,
 
   async handle(

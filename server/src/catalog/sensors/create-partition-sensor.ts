@@ -39,6 +39,7 @@ export const createPartitionSensor = operation({
     ),
     wait_seconds: WaitSeconds,
   }),
+  example: { body: { schema: "default", table: "orders", columns: [{ column: "dt", values: ["2026-11-15"] }] } },
   reply: SensorStatus,
 
   async handle({ body, caller, endingSignal }, { accountTables, sensors }: WithAccountTables & WithSensors) {

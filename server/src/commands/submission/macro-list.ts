@@ -2,8 +2,8 @@ import { invalid } from "../../lib/fault.ts";
 import { isRecord } from "../../http/lenient.ts";
 import type { GivenMacro } from "../macros.ts";
 
-const MAX_MACROS = 100;
-const MAX_EXPRESSION_LENGTH = 10_000;
+export const MAX_MACROS = 100;
+export const MAX_EXPRESSION_LENGTH = 10_000;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 
 /** §4.2: an array of objects, each with one variable or several, or the same as JSON text. */

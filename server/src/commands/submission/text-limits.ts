@@ -6,8 +6,8 @@ import type { Language } from "./language.ts";
 import type { Submitter } from "./plan.ts";
 
 /** How long a program may be: more with a feature, but never a command line. */
-const INLINE_BYTES = 256 * 1024;
-const SCRIPT_BYTES = 1024 * 1024;
+export const INLINE_BYTES = 256 * 1024;
+export const SCRIPT_BYTES = 1024 * 1024;
 /** Of arguments with their macros filled in. */
 export const ARGUMENTS_BYTES = 256 * 1024;
 

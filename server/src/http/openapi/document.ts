@@ -42,6 +42,7 @@ export interface Parameter {
   required: boolean;
   description?: string;
   schema: JsonSchema;
+  example?: string;
 }
 
 export interface Response {
@@ -63,7 +64,7 @@ export interface Reference {
 export type Content = Record<string, { schema: JsonSchema }>;
 
 export interface JsonContent {
-  "application/json": { schema: JsonSchema };
+  "application/json": { schema: JsonSchema; example?: Readonly<Record<string, unknown>> };
 }
 
 export function isReference(value: object): value is Reference {

@@ -1,5 +1,5 @@
 import type { TObject } from "typebox";
-import type { Endpoint } from "../endpoint.ts";
+import type { Endpoint, EndpointExample } from "../endpoint.ts";
 import { deprecationHeaders } from "../deprecation.ts";
 import { isRecord } from "../lenient.ts";
 import type { Content, Header, JsonSchema, Operation, Parameter, Reference } from "./document.ts";
@@ -33,7 +33,7 @@ export function operationEntry(
     ...(endpoint.supersededBy?.[version] === undefined ? {} : { deprecated: true }),
     ...(access.needsToken ? {} : { security: [] }),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(endpoint.body === undefined ? {} : { requestBody: requestBody(endpoint.body, schemas) }),
+    ...(endpoint.body === undefined ? {} : { requestBody: requestBody(endpoint.body, endpoint.example, schemas) }),
     responses: {
       "200": {
         description: "Done.",
@@ -51,7 +51,8 @@ function pathParameters({ endpoint, parameterNames }: DocumentedPath<Endpoint<un
   return [...parameterNames].map(([ours, name]) => {
     const property = propertiesOf(endpoint.params).find(([key]) => key === ours);
     if (property === undefined) throw new Error(`${endpoint.id} has no schema for its path parameter ${ours}`);
-    return parameter(name, "path", true, property[1]);
+    const example = endpoint.example?.params?.[ours];
+    return { ...parameter(name, "path", true, property[1]), ...(example === undefined ? {} : { example }) };
   });
 }
 
@@ -74,10 +75,15 @@ function parameter(name: string, place: Parameter["in"], required: boolean, sche
   };
 }
 
-function requestBody(body: TObject, schemas: NamedSchemas): NonNullable<Operation["requestBody"]> {
+function requestBody(
+  body: TObject,
+  example: EndpointExample | undefined,
+  schemas: NamedSchemas,
+): NonNullable<Operation["requestBody"]> {
+  const shown = example?.body === undefined ? {} : { example: example.body };
   return {
     required: (body.required ?? []).length > 0,
-    content: { "application/json": { schema: schemas.place(body) } },
+    content: { "application/json": { schema: schemas.place(body), ...shown } },
   };
 }
 

@@ -7,16 +7,16 @@ import {
   type Parameter,
   type Response,
 } from "../openapi/document.ts";
+import { curlLine } from "./curl-line.ts";
+import type { ListedOperation } from "./listed-operation.ts";
 import { notesOf, schemaRows, typeText, type Resolve } from "./schema-rows.ts";
 
 /** Everything the reference says of one operation. */
-export interface ListedOperation {
-  method: string;
-  path: string;
-  operation: Operation;
-}
-
-export function operationSection({ method, path, operation }: ListedOperation, document: OpenApiDocument): Html {
+export function operationSection(
+  { method, path, operation }: ListedOperation,
+  document: OpenApiDocument,
+  identifierPrefix: string,
+): Html {
   const resolve = schemaResolver(document);
   const { operationId, summary, description = "", requestBody, responses, "x-also-at": alsoAt = [] } = operation;
   const reply = responses["200"];
@@ -25,6 +25,7 @@ export function operationSection({ method, path, operation }: ListedOperation, d
     <p class="call"><b>${method.toUpperCase()}</b> <code>${path}</code></p>
     ${alsoAt.length === 0 ? undefined : html`<p>Also at ${alsoAt.map((each) => html`<code>${each}</code> `)}</p>`}
     ${description.split("\n\n").map((paragraph) => html`<p>${paragraph}</p>`)}
+    <pre>${curlLine({ method, path, operation }, identifierPrefix)}</pre>
     <p>Permission: <code>${JSON.stringify(operation["x-permission"])}</code></p>
     ${parameterTable(operation, document, resolve)}
     ${
@@ -56,9 +57,7 @@ function parameterTable({ parameters = [] }: Operation, document: OpenApiDocumen
       </tr>`;
     });
   return html`<h4>Parameters</h4>
-    <table>
-      ${rows}
-    </table>`;
+    ${table(rows)}`;
 }
 
 function replyTables({ content = {} }: Response, resolve: Resolve): Html[] {
@@ -75,8 +74,8 @@ function replyTables({ content = {} }: Response, resolve: Resolve): Html[] {
 function fieldTable(schema: JsonSchema, resolve: Resolve): Html {
   const rows = schemaRows(schema, resolve);
   if (rows.length === 0) return html`<p>${typeText(schema, resolve)}</p>`;
-  return html`<table>
-    ${rows.map(
+  return table(
+    rows.map(
       ({ name, type, isRequired, notes }) =>
         html`<tr>
           <td><code>${name}</code></td>
@@ -84,8 +83,17 @@ function fieldTable(schema: JsonSchema, resolve: Resolve): Html {
           <td>${isRequired ? "required" : ""}</td>
           <td>${notes}</td>
         </tr>`,
-    )}
-  </table>`;
+    ),
+  );
+}
+
+/** In a box of its own, which scrolls where the table is too wide. */
+function table(rows: readonly Html[]): Html {
+  return html`<div class="scroll">
+    <table>
+      ${rows}
+    </table>
+  </div>`;
 }
 
 function refusalTable(responses: Operation["responses"], document: OpenApiDocument): Html {
@@ -97,15 +105,15 @@ function refusalTable(responses: Operation["responses"], document: OpenApiDocume
     ]);
   return html`<details>
     <summary>Refusals</summary>
-    <table>
-      ${rows.map(
+    ${table(
+      rows.map(
         ([status, response]) =>
           html`<tr>
             <td>${status}</td>
             <td>${response?.description}</td>
           </tr>`,
-      )}
-    </table>
+      ),
+    )}
   </details>`;
 }
 

@@ -11,6 +11,8 @@ export interface TerminalStream {
 
 const FALLBACK_COLUMNS = 80;
 const REDRAW_MS = 1_000;
+/** Of `^C`, which the terminal shows after the progress line. */
+const ECHO_LENGTH = 2;
 
 /**
  * Lines for people, and below them one line that shows the progress of something long. The progress line is taken away
@@ -84,7 +86,8 @@ export class Terminal {
 
   #erase(): void {
     if (this.#drawn === "") return;
-    this.#stream.write(`\r${" ".repeat(Math.min(this.#drawn.length, this.#columns))}\r`);
+    const length = Math.min(this.#drawn.length + ECHO_LENGTH, this.#columns);
+    this.#stream.write(`\r${" ".repeat(length)}\r`);
     this.#drawn = "";
   }
 }

@@ -1,0 +1,68 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { SUBMISSION_BODY_BYTES } from "../src/commands/submit-command.ts";
+import { LONGEST_TEXT_BYTES, SubmissionBody } from "../src/commands/submission/body.ts";
+import { MAX_EXPRESSION_LENGTH, MAX_MACROS } from "../src/commands/submission/macro-list.ts";
+import { ARGUMENTS_BYTES, INLINE_BYTES, SCRIPT_BYTES } from "../src/commands/submission/text-limits.ts";
+import { defaultLimits } from "../src/engines/macro-sandbox/macro-sandbox.ts";
+import { repositoryDir } from "./support/repository-dir.ts";
+
+/** One blank between words, however the tables are aligned. */
+const page = readFileSync(join(repositoryDir, "docs/commands.md"), "utf8").replaceAll(/[ \n]+/g, " ");
+
+interface Rules {
+  maxItems?: number;
+  minimum?: number;
+  maximum?: number;
+  maxLength?: number;
+  items?: { minLength?: number; maxLength?: number };
+}
+
+function limitOf({ maxItems, minimum, maximum, maxLength, items }: Rules): string {
+  const rules = [
+    maxItems === undefined ? "" : `at most ${maxItems} entries`,
+    items?.maxLength === undefined ? "" : `of ${items.minLength ?? 0} to ${items.maxLength} characters each`,
+    minimum === undefined ? "" : `${minimum} to ${maximum}`,
+    maxLength === undefined ? "" : `at most ${maxLength} characters`,
+  ];
+  return rules.filter((rule) => rule !== "").join(", ") || "true or false";
+}
+
+const fields = Object.entries(SubmissionBody.properties).map(([name, schema]): [string, Rules] => [
+  name,
+  schema as Rules,
+]);
+
+describe("docs/commands.md", () => {
+  test.each(fields)("has the limit of %s that the interface has", (name, rules) => {
+    expect(page).toContain(`| \`${name}\` | ${limitOf(rules)} |`);
+  });
+
+  test("lists no field that the interface does not have", () => {
+    const [, table = ""] = page.split("Limits of every field");
+    const listed = [...table.matchAll(/\| `(\w+)` \|/g)].map(([, name]) => name);
+    expect(listed).toEqual(fields.map(([name]) => name));
+  });
+
+  test("has the limits of texts that are enforced", () => {
+    const [inline, script, longest] = [`${INLINE_BYTES / 1024} KiB`, mib(SCRIPT_BYTES), mib(LONGEST_TEXT_BYTES)];
+    expect(page).toContain(
+      `| \`program\`, \`sql\`, \`query\` | ${inline} | ${longest} with \`large_inline_content\` |`,
+    );
+    expect(page).toContain(`| the script at \`script_location\` | ${script} | ${longest} with \`large_scripts\` |`);
+    expect(page).toContain(`| arguments, each with its macros filled in | ${ARGUMENTS_BYTES / 1024} KiB |`);
+    expect(page).toContain(`| the whole body, as JSON | ${mib(SUBMISSION_BODY_BYTES)} |`);
+  });
+
+  test("has the limits of macros that are enforced", () => {
+    expect(page).toContain(`At most ${MAX_MACROS} variables.`);
+    expect(page).toContain(`An expression has at most ${MAX_EXPRESSION_LENGTH} characters.`);
+    expect(page).toContain(`A value has at most ${defaultLimits.textLength} characters.`);
+    expect(page).toContain(`${defaultLimits.timeMs / 1000} second and ${mib(defaultLimits.memoryBytes)} of memory.`);
+  });
+});
+
+function mib(bytes: number): string {
+  return `${bytes / 1024 / 1024} MiB`;
+}
