@@ -181,6 +181,7 @@ async function removeNamesakes({ id, method }: Endpoint): Promise<void> {
   if (method === "GET") return;
   if (id === "cluster_edit") await own.account.put(`/clusters/${own.objects.cluster_id}`, { labels: ["own-label"] });
   if (id === "group_edit") await own.account.put(`/groups/${own.objects.group_id}`, { name: "own-group" });
+  if (id === "account_edit") await own.account.put("/api/v2/accounts", { name: "own-account" });
   if (id === "role_edit") await own.account.put(`/roles/${own.objects.role_id}`, { name: "own-role" });
   const names = probes.flatMap(({ foreign, unknown }) => [foreign, unknown]);
   const made = await given.app.services.db.system.query<{ path: string }>(
@@ -231,6 +232,7 @@ function comparable({ status, text }: Reply, asked: string): { status: number; t
       .replaceAll(/probe-\d{6}/g, "<name>")
       .replaceAll(/"(id|created_at|updated_at|invitation_code|authentication_token)":("[^"]*"|\d+)/g, '"$1":"<new>"')
       .replaceAll(/"submit_time":\d+/g, '"submit_time":"<new>"')
+      .replaceAll(/"waiting_reason":"[^"]*"/g, '"waiting_reason":"<of the moment>"')
       .replaceAll(/commands\/\d+\//g, "commands/<new>/")
       .replaceAll(/\/tmp\/[\d-]+\/\d+\/\d+/g, "/tmp/<new>"),
   };
