@@ -1,5 +1,9 @@
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, test } from "vitest";
+import { escapeHtml } from "../src/http/html.ts";
 import { endpoints } from "../src/routes.ts";
 import { useServer, type AccountClient } from "./support/given.ts";
 import { runProgram } from "./support/programs.ts";
@@ -191,12 +195,19 @@ describe("the reference", () => {
     expect(answer.status, answer.text).toBe(200);
   });
 
-  test("repeats no address that is more than one", async () => {
-    for (const host of ["$(reboot)", "a b", 'x"><script>', "h`id`"]) {
-      const page = await fetch(`${given.base}/docs`, { headers: { "X-Forwarded-Host": host } }).then((each) =>
-        each.text(),
-      );
-      expect(page).not.toContain(host);
+  test("repeats no Host that a shell or a page would take for more than an address", async () => {
+    const { hostname, port } = new URL(given.base);
+    const askAs = async (host: string): Promise<string> => {
+      const [response] = (await once(get({ hostname, port, path: "/docs", headers: { host } }), "response")) as [
+        IncomingMessage,
+      ];
+      return text(response);
+    };
+    expect(await askAs("headgate.example:99")).toContain("http://headgate.example:99/api/v1.2/commands");
+    for (const host of ["$(reboot)", "a;b", "h`id`", 'x"><script>']) {
+      const page = await askAs(host);
+      expect(page).not.toContain(escapeHtml(host));
+      expect(page).toContain(`${given.base}/api/v1.2/commands`);
     }
   });
 
