@@ -22,7 +22,9 @@ import { announceAddress } from "./commands/store/nodes.ts";
 import { openQueue, type Queue, type QueueOptions } from "./commands/queue/open-queue.ts";
 import { type ProgramDriver } from "./commands/queue/program-driver.ts";
 import type { SubmissionServices } from "./commands/submit-command.ts";
-import { appServers, clusterControl, type StopStandbys } from "./commands/warm/cluster-control.ts";
+import { AppServers } from "./commands/warm/app-servers.ts";
+import { clusterControl, type StopStandbys } from "./commands/warm/cluster-control.ts";
+import type { WarmServers } from "./commands/warm/warm-servers.ts";
 import { composeSparks, leaseFile, type SparkTasks } from "./compose-sparks.ts";
 import type { Config } from "./config.ts";
 import { openDatabase, type Database } from "./db/database.ts";
@@ -137,14 +139,18 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
     refreshTable: accountRefresh({ ...sparks, storage }),
     sharedMemory: sparks.sharedMemory,
     useClusters: (ids) => clusters.clusterLifecycle.use(ids),
+    lookAtApps: () => tendApps(),
     isDiskLow: () => diskGuard.refusal() !== undefined,
   });
   held.defer(() => queue.stop());
+  const appServers = composeAppServers({ db, nodeId: node.id, servers: sql.servers, queue });
+  const tendApps = (): Promise<void> =>
+    appServers.look().catch((error: unknown) => log.warn({ err: error }, "the servers of apps were not looked at"));
   const macros = held.adopt(macroSandbox(), (sandbox) => sandbox.stop());
   const services: Services = {
     ...outcomeServices({ dataDir, db, nodeId: node.id, log, storage, diskGuard }),
     ...clusters,
-    appControl: options.appControl ?? appServers(sql.servers, stopStandbys),
+    appControl: options.appControl ?? appServers,
     db,
     keys,
     limits,
@@ -168,7 +174,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const server = await openServer(config, { services, denials, log, registry, diskGuard, readiness });
   const url = await listen(server, config);
   queue.start();
-  const tasks = startTasks(config, { ...services, ...sparks.tasks, diskGuard, nodeId: node.id, url }, log);
+  const tasks = startTasks(config, { ...services, ...sparks.tasks, tendApps, diskGuard, nodeId: node.id, url }, log);
   held.defer(() => tasks.stop());
   const release = held.move();
 
@@ -183,6 +189,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
       if (everything) {
         await queue.stop({ endsRuns: true });
         await sparks.stop();
+        await tendApps(); // the other nodes get to know that none is left
       }
       await release.disposeAsync();
     },
@@ -225,7 +232,7 @@ const EVERY_ADDRESS = new Set(["0.0.0.0", "::"]);
 
 interface TaskParts
   extends
-    Pick<TaskServices, "db" | "keys" | "clock" | "diskGuard" | "clusterLifecycle">,
+    Pick<TaskServices, "db" | "keys" | "clock" | "diskGuard" | "clusterLifecycle" | "tendApps">,
     SparkTasks,
     Pick<OutcomeServices, "publisher"> {
   nodeId: string;
@@ -252,6 +259,12 @@ function startTasks(config: Config, parts: TaskParts, log: Log): RunningTasks {
     }),
     log,
   );
+}
+
+function composeAppServers(parts: { db: Database; nodeId: string; servers: WarmServers; queue: Queue }): AppServers {
+  const { db, nodeId, servers, queue } = parts;
+  const wakeNodes = (): void => queue.events.appStopped();
+  return new AppServers({ db: db.system, nodeId, servers, standbys: queue.standbys, wakeNodes });
 }
 
 type QueueParts = Omit<QueueOptions, "settings" | "isShared" | "leaseFile">;

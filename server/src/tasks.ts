@@ -30,6 +30,8 @@ export interface TaskServices {
   endSilent: () => Promise<void>;
   /** Of clusters and apps, on this node. */
   endEndedPlaces: () => Promise<void>;
+  /** Ends the servers of apps that were stopped, on this node, and reports those that run. */
+  tendApps: () => Promise<void>;
   /** Of accounts that are gone. */
   dropCatalogs: () => Promise<void>;
   /** Tells the other nodes where this one is. */
@@ -53,6 +55,7 @@ export function periodicTasks({
   tendMetastores,
   endSilent,
   endEndedPlaces,
+  tendApps,
   dropCatalogs,
 }: TaskServices): PeriodicTask[] {
   return [
@@ -68,6 +71,7 @@ export function periodicTasks({
     { name: "metastores", everySeconds: 5, run: tendMetastores },
     { name: "silent servers", everySeconds: 5, run: endSilent },
     { name: "ended places", everySeconds: 5, run: endEndedPlaces },
+    { name: "app servers", everySeconds: 1, run: tendApps },
     { name: "catalogs", everySeconds: 600, run: dropCatalogs },
     { name: "retention", everySeconds: 600, run: () => keepRetention(db, clock, retention) },
     { name: "command files", everySeconds: 600, run: keepFiles },

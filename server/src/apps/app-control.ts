@@ -2,7 +2,10 @@
 export interface AppControl {
   /** Which of these run. */
   listUp(accountId: number, appIds: readonly number[]): Promise<ReadonlySet<number>>;
-  /** Ends its server, and with it what runs there; settles when it is gone. One that does not run stays so. */
+  /**
+   * After the commit that has stopped or deleted it: its servers end on all nodes, and with them what runs there. Settles
+   * when they are gone, or after some seconds when a node does not say so.
+   */
   stop(accountId: number, appId: number): Promise<void>;
 }
 

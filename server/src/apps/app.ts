@@ -4,8 +4,8 @@ import { isoSeconds } from "../lib/clock.ts";
 import type { AppRow } from "./store.ts";
 
 /**
- * A configuration of Spark that commands name by `app_id` (§4.3). Those of its SQL share one warm server of its own,
- * whose being there is the app's status.
+ * A configuration of Spark that commands name by `app_id` (§4.3). Its SQL shares a warm server of its own on each node
+ * that runs some of it; the app is UP while a node has one.
  */
 export const App = Type.Object(
   {
@@ -13,7 +13,7 @@ export const App = Type.Object(
     name: Type.String(),
     config: Type.Unsafe<Readonly<Record<string, string>>>(Type.Object({}, { additionalProperties: Type.String() })),
     kind: OneOf(["spark"]),
-    status: OneOf(["UP", "DOWN"], { description: "UP: its warm server runs" }),
+    status: OneOf(["UP", "DOWN"], { description: "UP: its warm server runs, on whichever node" }),
     created_at: Timestamp,
   },
   { title: "App" },

@@ -3,13 +3,13 @@ import type { Contribution } from "../engines/spark-home/contribution.ts";
 import { Fault } from "../lib/fault.ts";
 import { findApp } from "./store.ts";
 
-/** What an app adds to the Sparks of its commands: its configuration. */
+/** What an app adds to the Sparks of its commands: its configuration, and how often it was stopped. */
 export function sparkApp(
   db: Database,
-): (accountId: number, appId: number) => Promise<Pick<Contribution, "properties">> {
+): (accountId: number, appId: number) => Promise<Pick<Contribution, "properties" | "generation">> {
   return async (accountId, appId) => {
     const app = await findApp(db.accountReader(accountId), appId);
     if (app === undefined) throw new Fault("invalid", "its app was deleted");
-    return { properties: app.config };
+    return { properties: app.config, generation: app.generation };
   };
 }

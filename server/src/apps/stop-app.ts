@@ -1,13 +1,17 @@
 import { operation } from "../access/operation.ts";
+import { notFound } from "../http/input.ts";
 import type { WithAppControl } from "./app-control.ts";
 import { appInPath } from "./app-in-path.ts";
 import { App, appObject, AppParams } from "./app.ts";
+import { raiseGeneration } from "./store.ts";
 
 /** The next command of the app starts its server again. */
 export const stopApp = operation({
   id: "app_stop",
   summary: "Stop an app",
-  description: "Ends its warm server; commands that run there end as error. One that is DOWN stays so.",
+  description:
+    "Ends its warm servers on every node; commands that run there end as error. The answer waits up to ten seconds for " +
+    "the nodes: status is UP while one still has a server. An app that is DOWN stays so.",
   tag: "Apps",
   method: "PUT",
   paths: { "v1.2": "/apps/:app_id/stop" },
@@ -17,7 +21,8 @@ export const stopApp = operation({
   find: appInPath,
 
   async handle({ found, caller, change }, { appControl }: WithAppControl) {
-    await change(async (_tx, audit) => {
+    await change(async (tx, audit) => {
+      if (!(await raiseGeneration(tx, found.id))) throw notFound();
       audit.object = `app/${found.id}`;
     });
     await appControl.stop(caller.accountId, found.id);

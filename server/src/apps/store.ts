@@ -7,9 +7,11 @@ export interface AppRow {
   config: SparkConfig;
   kind: "spark";
   createdAt: Date;
+  /** Raised by every stop. */
+  generation: number;
 }
 
-const COLUMNS = `id, name, config, kind, created_at as "createdAt"`;
+const COLUMNS = `id, name, config, kind, created_at as "createdAt", generation`;
 
 export async function listApps(reader: Queryable, page: { limit: number; offset: number }): Promise<AppRow[]> {
   return reader.query(`select ${COLUMNS} from app order by id limit $1 offset $2`, [page.limit, page.offset]);
@@ -32,6 +34,11 @@ export async function insertApp(tx: Tx, name: string, config: SparkConfig): Prom
   ]);
   if (row === undefined) throw new Error("an insert returned no row");
   return row;
+}
+
+/** From now on what was started for its commands ends, on every node. False: it is gone. */
+export async function raiseGeneration(tx: Tx, id: number): Promise<boolean> {
+  return (await tx.query("update app set generation = generation + 1 where id = $1 returning id", [id])).length > 0;
 }
 
 /** A submission that names the app holds its row until its command can be seen. False: it is gone already. */

@@ -9,6 +9,8 @@ export interface CommandEvents {
   wake(): void;
   /** After a cancel has been committed: the node that runs the command looks at it. */
   cancelled(commandId: number): void;
+  /** After the stop of an app has been committed: every node looks at its servers. */
+  appStopped(): void;
   /**
    * Settles when the command has ended, the time is over or the signal is given; never fails. Whoever calls reads the
    * row again.
@@ -26,6 +28,8 @@ export interface CommandEventsOptions {
   findEnded: (commandIds: readonly number[]) => Promise<number[]>;
   /** Wakes the queue of this node. */
   poke: () => void;
+  /** Looks at the servers of apps on this node. */
+  lookAtApps: () => void;
   /** To all nodes, this one included. */
   publish: (message: string) => void;
   log: Log;
@@ -42,9 +46,16 @@ export interface CommandEventSource extends CommandEvents {
 const LOOK_EVERY_MS = 1000;
 const LOOK_AT_FIRST_MS = 20;
 const WAKE = "wake";
+const APP_STOPPED = "app stopped";
 const ENDED = "ended ";
 
-export function openCommandEvents({ findEnded, poke, publish, log }: CommandEventsOptions): CommandEventSource {
+export function openCommandEvents({
+  findEnded,
+  poke,
+  lookAtApps,
+  publish,
+  log,
+}: CommandEventsOptions): CommandEventSource {
   const waiters = new Map<number, Set<() => void>>();
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
@@ -76,6 +87,7 @@ export function openCommandEvents({ findEnded, poke, publish, log }: CommandEven
       publish(WAKE);
       lookIn(LOOK_AT_FIRST_MS); // one that waited has ended already
     },
+    appStopped: () => publish(APP_STOPPED),
     ended(commandId, timeoutMs, signal) {
       return new Promise((resolve) => {
         const set = waiters.get(commandId) ?? new Set();
@@ -100,6 +112,7 @@ export function openCommandEvents({ findEnded, poke, publish, log }: CommandEven
     },
     receive(message) {
       if (message === WAKE) poke();
+      if (message === APP_STOPPED) lookAtApps();
       if (message.startsWith(ENDED)) resolveAll(Number(message.slice(ENDED.length)));
     },
     close() {

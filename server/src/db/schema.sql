@@ -81,7 +81,15 @@ create table app (
   name text not null,
   kind text default 'spark'::text not null,
   config jsonb default '{}'::jsonb not null,
-  created_at timestamp with time zone default now() not null
+  created_at timestamp with time zone default now() not null,
+  generation bigint default 0 not null
+);
+
+create table app_server (
+  app_id bigint not null,
+  node_id uuid not null,
+  generation bigint not null,
+  is_up boolean not null
 );
 
 create table app_user (
@@ -302,6 +310,8 @@ alter table api_token add constraint api_token_sha256 UNIQUE (sha256);
 alter table app add constraint app_kind_check CHECK ((kind = 'spark'::text));
 alter table app add constraint app_pkey PRIMARY KEY (id);
 
+alter table app_server add constraint app_server_pkey PRIMARY KEY (app_id, node_id);
+
 alter table app_user add constraint app_user_pkey PRIMARY KEY (id);
 
 alter table audit_event add constraint audit_event_outcome_check CHECK ((outcome = ANY (ARRAY['done'::text, 'denied'::text])));
@@ -363,6 +373,9 @@ alter table api_token add constraint api_token_membership_id_fkey FOREIGN KEY (m
 
 alter table app add constraint app_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE;
 
+alter table app_server add constraint app_server_app_id_fkey FOREIGN KEY (app_id) REFERENCES app(id) ON DELETE CASCADE;
+alter table app_server add constraint app_server_node_id_fkey FOREIGN KEY (node_id) REFERENCES node(id) ON DELETE CASCADE;
+
 alter table audit_event add constraint audit_event_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE;
 
 alter table cluster add constraint cluster_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id) ON DELETE CASCADE;
@@ -409,6 +422,8 @@ CREATE INDEX api_token_expiry ON public.api_token USING btree (expires_at) WHERE
 CREATE UNIQUE INDEX api_token_one_current ON public.api_token USING btree (membership_id) WHERE (expires_at IS NULL);
 
 CREATE INDEX app_by_account ON public.app USING btree (account_id, id);
+
+CREATE INDEX app_server_by_node ON public.app_server USING btree (node_id);
 
 CREATE UNIQUE INDEX app_user_email ON public.app_user USING btree (lower(email));
 
@@ -488,6 +503,10 @@ create policy own_account on api_token as permissive for all to headgate_account
 alter table app enable row level security;
 create policy own_account on app as permissive for all to headgate_account
   using ((account_id = ( SELECT current_account_id() AS current_account_id)));
+
+alter table app_server enable row level security;
+create policy no_account on app_server as permissive for all to headgate_account
+  using (false);
 
 alter table app_user enable row level security;
 create policy own_account on app_user as permissive for all to headgate_account

@@ -10,11 +10,15 @@ import {
 } from "@grpc/grpc-js";
 import { ErrorInfoSchema, StatusSchema } from "../../src/engines/spark-connect/messages/error_details_pb.ts";
 import {
+  ConfigRequestSchema,
+  ConfigResponseSchema,
   ExecutePlanRequestSchema,
   ExecutePlanResponseSchema,
   ReattachExecuteRequestSchema,
   ReleaseExecuteRequestSchema,
   ReleaseExecuteResponseSchema,
+  type ConfigRequest,
+  type ConfigResponse,
   type ExecutePlanRequest,
   type ReattachExecuteRequest,
   type ReleaseExecuteRequest,
@@ -86,6 +90,15 @@ export async function scriptConnect(scripts: readonly (readonly Step[])[]): Prom
         requestDeserialize: (bytes: Buffer) => fromBinary(ReattachExecuteRequestSchema, bytes),
         ...answers,
       },
+      config: {
+        path: path("Config"),
+        requestStream: false,
+        responseStream: false,
+        requestSerialize: (request: ConfigRequest) => Buffer.from(toBinary(ConfigRequestSchema, request)),
+        requestDeserialize: (bytes: Buffer) => fromBinary(ConfigRequestSchema, bytes),
+        responseSerialize: (response: ConfigResponse) => Buffer.from(toBinary(ConfigResponseSchema, response)),
+        responseDeserialize: (bytes: Buffer) => fromBinary(ConfigResponseSchema, bytes),
+      },
       release: {
         path: path("ReleaseExecute"),
         requestStream: false,
@@ -108,6 +121,10 @@ export async function scriptConnect(scripts: readonly (readonly Step[])[]): Prom
         const { lastResponseId } = call.request;
         calls.push(lastResponseId === undefined ? "attach" : `attach after ${lastResponseId}`);
         play(call);
+      },
+      // Settings are those that the client has asked for: none.
+      config: ({ request }: { request: ConfigRequest }, reply: sendUnaryData<ConfigResponse>) => {
+        reply(null, create(ConfigResponseSchema, { sessionId: request.sessionId }));
       },
       release: ({ request }: { request: ReleaseExecuteRequest }, reply: sendUnaryData<object>) => {
         released.push(request.release.case === "releaseUntil" ? request.release.value.responseId : "all");

@@ -16,6 +16,7 @@ import { refreshExecutor } from "../refresh/refresh-executor.ts";
 import type { RefreshTable } from "../refresh/table-refresher.ts";
 import type { NodeRegistration } from "../store/nodes.ts";
 import type { PlaceProcesses } from "../warm/end-ended-places.ts";
+import type { PlacedProcess, SparkPlace } from "../warm/spark-place.ts";
 import { findEnded } from "../store/queue-depth.ts";
 import { chooseExecutor, type Executors } from "./choose-executor.ts";
 import { Dispatcher, type UseClusters, type SharedMemory } from "./dispatcher.ts";
@@ -56,6 +57,8 @@ export interface QueueOptions {
   readonly refreshTable: RefreshTable;
   readonly sharedMemory: SharedMemory;
   readonly useClusters: UseClusters;
+  /** An app was stopped, by whichever node. */
+  readonly lookAtApps: () => void;
   /** Whether there is too little room for anything to begin. */
   readonly isDiskLow: () => boolean;
 }
@@ -64,6 +67,9 @@ export interface QueueOptions {
 export interface StandbyControl extends PlaceProcesses {
   /** Those for whom one does. */
   accounts(): number[];
+  /** With those that are to be started. */
+  list(): PlacedProcess[];
+  endUnused(matches: (place: SparkPlace, generation: number) => boolean): Promise<void>;
 }
 
 export interface Queue {
@@ -97,6 +103,7 @@ export function openQueue(options: QueueOptions): Queue {
   const events = openCommandEvents({
     findEnded: (ids) => findEnded(db.system, ids),
     poke: () => dispatcher?.poke(),
+    lookAtApps: options.lookAtApps,
     publish: (message) => notifications.publish(message),
     log,
   });
@@ -112,6 +119,7 @@ export function openQueue(options: QueueOptions): Queue {
     standbys: {
       accounts: () => standbys?.accounts() ?? [],
       unusedPlaces: () => standbys?.unusedPlaces() ?? [],
+      list: () => standbys?.list() ?? [],
       endUnused: async (matches) => standbys?.endUnused(matches),
     },
     start() {

@@ -44,12 +44,16 @@ export interface DriverProgram {
 export interface HandOver {
   /** Of what shaped the one that waits. */
   readonly digest: string;
+  /** Of its app; absent: 0. */
+  readonly generation?: number | undefined;
   /** What it is told on its standard input. */
   readonly input: string;
 }
 
 export interface StandbyProgram extends Omit<DriverProgram, "handOver" | "notes"> {
   readonly digest: string;
+  /** Of its app; absent: 0. */
+  readonly generation?: number | undefined;
   /** What it writes first, when it waits. */
   readonly greeting: string;
   readonly memoryMiB: number;

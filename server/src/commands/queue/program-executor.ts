@@ -82,11 +82,15 @@ async function prepareProgram(run: Run, options: ProgramExecutorOptions, signal:
   const program = await unlessAborted(signal, driver.commandLine(run, { ...inside, applicationId }));
   const identity = accountIdentity(accountId);
   const limits = limitsOf(run, options);
-  if (program.handOver !== undefined && (await standbys?.take(run.command, program.handOver.digest, folder)) === true) {
+  const { handOver } = program;
+  if (
+    handOver !== undefined &&
+    (await standbys?.take(run.command, handOver.digest, folder, handOver.generation)) === true
+  ) {
     await writeInput(programFolders(folder).input, program.files, identity);
     await writeNotes(run.files, program.notes);
     const { timeoutSeconds, checkSeconds, elapsedSeconds } = limits;
-    const { input } = program.handOver;
+    const { input } = handOver;
     return { kind: "order", order: { input, timeoutSeconds, checkSeconds, elapsedSeconds } };
   }
   const folders = await makeAttempt(folder, { accountId, identity, home: inside.work });

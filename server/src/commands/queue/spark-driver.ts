@@ -64,7 +64,11 @@ export function sparkDriver(
         notes: notesOn(line.ignored),
         handOver:
           line.fitsStandby && mayWait(contribution)
-            ? { digest: contributionDigest(contribution), input: renderHandOver(line.submission) }
+            ? {
+                digest: contributionDigest(contribution),
+                generation: contribution.generation,
+                input: renderHandOver(line.submission),
+              }
             : undefined,
       };
     },
@@ -85,6 +89,7 @@ export function sparkDriver(
       });
       return {
         digest: contributionDigest(contribution),
+        generation: contribution.generation,
         greeting: standbyReady,
         memoryMiB: withOverhead(line.memoryMiB),
         argv: line.argv,

@@ -20,7 +20,7 @@ import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
 import { listFolder } from "../../lib/list-folder.ts";
 import type { Log } from "../../lib/log.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
-import { placeKey, type SparkPlace } from "../warm/spark-place.ts";
+import { placeKey, type PlacedProcess, type SparkPlace } from "../warm/spark-place.ts";
 import { accountIdentity, accountRoster, makeStandby, moveStandby } from "./attempt-folders.ts";
 import { confineProgram, placeInside } from "./confine-program.ts";
 import { endStandby, standbysFolder } from "./end-standbys.ts";
@@ -38,8 +38,7 @@ export interface StandbyOptions {
   readonly now: () => number;
 }
 
-interface Standby {
-  readonly place: SparkPlace;
+interface Standby extends PlacedProcess {
   readonly digest: string;
   readonly memoryMiB: number;
   readonly folder: string;
@@ -49,8 +48,8 @@ interface Standby {
   readonly gone: AbortController;
 }
 
-interface Want {
-  readonly place: SparkPlace;
+/** Of the app's generation at its last program. */
+interface Want extends PlacedProcess {
   /** Its warm-up would slow down the very program that took the last one. */
   readonly notBefore: number;
   /** As the last try since its last program has found out; none yet: 0. */
@@ -96,8 +95,8 @@ export class StandbyDrivers {
    * Moves one to the attempt's folder, where it waits for its order. False: there is none; then nothing has changed.
    * Either way the program is one for which one shall wait the next time.
    */
-  async take(place: SparkPlace, digest: string, attempt: string): Promise<boolean> {
-    this.#want(place, this.#options.now() + AFTER_USE_MS);
+  async take(place: SparkPlace, digest: string, attempt: string, generation = 0): Promise<boolean> {
+    this.#want(place, generation, this.#options.now() + AFTER_USE_MS);
     const there = this.#of(place);
     for (const each of there) if (each.digest !== digest) void this.#end(each);
     const standby = there.find((each) => each.digest === digest);
@@ -150,10 +149,16 @@ export class StandbyDrivers {
     return [...this.#standbys.values()].map(({ place }) => place);
   }
 
+  /** Those that wait, and those that are to be started. */
+  list(): PlacedProcess[] {
+    const all: PlacedProcess[] = [...this.#standbys.values(), ...this.#wants.values()];
+    return all.map(({ place, generation }) => ({ place, generation }));
+  }
+
   /** Ends those that match; none is started for them before their next program. */
-  async endUnused(matches: (place: SparkPlace) => boolean): Promise<void> {
-    for (const [key, { place }] of this.#wants) if (matches(place)) this.#wants.delete(key);
-    const found = [...this.#standbys.values()].filter(({ place }) => matches(place));
+  async endUnused(matches: (place: SparkPlace, generation: number) => boolean): Promise<void> {
+    for (const [key, want] of this.#wants) if (matches(want.place, want.generation)) this.#wants.delete(key);
+    const found = [...this.#standbys.values()].filter(({ place, generation }) => matches(place, generation));
     await Promise.all(found.map((standby) => this.#end(standby)));
   }
 
@@ -164,9 +169,9 @@ export class StandbyDrivers {
     await this.endUnused(() => true); // what was being started
   }
 
-  #want({ accountId, clusterId, appId }: SparkPlace, notBefore: number): void {
+  #want({ accountId, clusterId, appId }: SparkPlace, generation: number, notBefore: number): void {
     const place = { accountId, clusterId, appId };
-    this.#wants.set(placeKey(place), { place, notBefore, memoryMiB: 0 });
+    this.#wants.set(placeKey(place), { place, generation, notBefore, memoryMiB: 0 });
   }
 
   #of(place: SparkPlace): Standby[] {
@@ -206,9 +211,10 @@ export class StandbyDrivers {
 
   async #run(place: SparkPlace, folder: string, program: StandbyProgram): Promise<void> {
     const { dataDir, sandbox, limits, now } = this.#options;
-    const { digest, memoryMiB, greeting } = program;
+    const { digest, generation = 0, memoryMiB, greeting } = program;
     const client = openRunnerClient(folder);
-    const standby = { place, digest, memoryMiB, folder, client, startedAt: now(), gone: new AbortController() };
+    const gone = new AbortController();
+    const standby = { place, generation, digest, memoryMiB, folder, client, startedAt: now(), gone };
     this.#standbys.set(folder, standby);
     try {
       const { accountId } = place;

@@ -8,10 +8,11 @@ import { summarised } from "./sql-messages.ts";
 export const DIED = "the Spark server that ran it has died";
 export const MACHINE_RESTARTED = "the machine was started again, and nothing tells how far it came";
 
+const SERVER_STOPPED = "its Spark server was stopped";
 const LEASE_OVER = "the node has lost touch with the others and ended it";
 
 /** Why we end it. */
-export type CallOff = "cancelled" | "timed-out" | "lease over";
+export type CallOff = "cancelled" | "timed-out" | "server stopped" | "lease over";
 
 export function calledOff(why: CallOff, timeoutSeconds: number): RunOutcome {
   switch (why) {
@@ -19,6 +20,8 @@ export function calledOff(why: CallOff, timeoutSeconds: number): RunOutcome {
       return CANCELLED;
     case "timed-out":
       return timedOut(timeoutSeconds);
+    case "server stopped":
+      return failed(SERVER_STOPPED);
     case "lease over":
       return { state: "lost", cause: LEASE_OVER };
   }

@@ -105,8 +105,7 @@ export class SqlRun implements LiveRun {
   }
 
   async stop(): Promise<void> {
-    this.#endedBy ??= "cancelled";
-    this.#ending.abort();
+    this.#callOff("cancelled");
     if (this.#begun) await this.#over.promise;
     else this.#end({ state: "never-began" });
   }
@@ -120,15 +119,12 @@ export class SqlRun implements LiveRun {
   #launch(state: ScriptState | undefined): void {
     this.#begun = true;
     const limit = timeoutCheckAt(this.#run.timeoutSeconds, this.#limits.checkSeconds) - this.#run.elapsedSeconds;
-    const callOff = after(limit * 1000, () => {
-      this.#endedBy ??= "timed-out";
-      this.#ending.abort();
-    });
+    const endTimer = after(limit * 1000, () => this.#callOff("timed-out"));
     void this.#conduct(state)
       .catch((error: unknown) => this.#explain(error))
       .then(async (outcome) => this.#end(await this.#measured(outcome)))
       .catch((error: unknown) => this.#end(explainFailure(error)))
-      .finally(callOff);
+      .finally(endTimer);
   }
 
   #end(outcome: RunOutcome): void {
@@ -151,8 +147,7 @@ export class SqlRun implements LiveRun {
       this.#server = held.server;
       this.#pid = await held.server.process.pid();
       const session = await this.#session(held.server, state);
-      // A server of ours ends with the lease by itself.
-      const endWatch = held.server.isRemote ? whenLeaseIsOver(this.#limits, () => this.#loseLease()) : () => undefined;
+      const endWatch = held.server.isRemote ? this.#watchRemote(held.server) : () => undefined;
       try {
         await this.#runAll(this.#statements, held.server, session, state);
       } finally {
@@ -181,8 +176,20 @@ export class SqlRun implements LiveRun {
     return session;
   }
 
-  #loseLease(): void {
-    this.#endedBy ??= "lease over";
+  /** A server of ours ends with the lease, and its queries end with it; a remote one and its queries would run on. */
+  #watchRemote({ stopped }: WarmServer): () => void {
+    const endWithServer = (): void => this.#callOff("server stopped");
+    stopped.addEventListener("abort", endWithServer, { once: true });
+    if (stopped.aborted) endWithServer();
+    const endLeaseWatch = whenLeaseIsOver(this.#limits, () => this.#callOff("lease over"));
+    return () => {
+      stopped.removeEventListener("abort", endWithServer);
+      endLeaseWatch();
+    };
+  }
+
+  #callOff(why: CallOff): void {
+    this.#endedBy ??= why;
     this.#ending.abort();
   }
 

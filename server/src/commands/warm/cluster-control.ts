@@ -63,18 +63,3 @@ async function answers(servers: WarmServers, place: SparkPlace): Promise<void> {
     release();
   }
 }
-
-/** The servers of apps, on this node. */
-export function appServers(servers: WarmServers, stopStandbys: StopStandbys) {
-  return {
-    listUp(accountId: number, appIds: readonly number[]): Promise<ReadonlySet<number>> {
-      const up = servers.placesUp().filter((place) => place.accountId === accountId);
-      const ids = up.flatMap(({ appId }) => (appId === null ? [] : [appId]));
-      return Promise.resolve(new Set(ids.filter((id) => appIds.includes(id))));
-    },
-    async stop(accountId: number, id: number): Promise<void> {
-      const isIts = (place: SparkPlace): boolean => place.accountId === accountId && place.appId === id;
-      await Promise.all([servers.stop(isIts), stopStandbys(isIts)]);
-    },
-  };
-}

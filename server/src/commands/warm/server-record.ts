@@ -12,6 +12,8 @@ export interface ServerRecord {
   /** Of the contributions that shaped it. */
   readonly digest: string;
   readonly memoryMiB: number;
+  /** Of its app; absent: 0. */
+  readonly generation?: number;
 }
 
 const FILE = "place.json";

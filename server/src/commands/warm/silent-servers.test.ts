@@ -12,6 +12,7 @@ import { WarmServers, type ServerProcess } from "./warm-servers.ts";
 
 const PLACE = { accountId: 1, clusterId: 2, appId: null };
 const NAME = "one-of-before";
+const UP = { place: PLACE, generation: 0, isUp: true };
 
 /** Stands for the JVM: it lives until it is stopped, whoever answers on its port. */
 class LivingProcess implements ServerProcess {
@@ -90,12 +91,12 @@ describe("a warm server that lives", () => {
 
   test("and is not used is left alone", async () => {
     const found = await adopted(0);
-    await expect.poll(() => found.placesUp()).toEqual([PLACE]);
+    await expect.poll(() => found.list()).toEqual([UP]);
     connect.stop();
     found.endSilent();
     const { server } = (await found.reacquire(NAME, PLACE)) ?? {};
     expect(await server?.isSilent()).toBe(true);
-    expect(found.placesUp()).toEqual([PLACE]);
+    expect(found.list()).toEqual([UP]);
     expect(process.isStopped).toBe(false);
   });
 
@@ -113,7 +114,7 @@ describe("a warm server that lives", () => {
 
   test("is for the next command only while it does", async () => {
     const found = await adopted(0);
-    await expect.poll(() => found.placesUp()).toEqual([PLACE]);
+    await expect.poll(() => found.list()).toEqual([UP]);
     process.hasDied = true;
     await expect(found.acquire(PLACE)).rejects.toThrow("Spark is not set up"); // it would start another
     await expect.poll(() => process.isStopped).toBe(true);

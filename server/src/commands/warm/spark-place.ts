@@ -8,6 +8,12 @@ export interface SparkPlace {
   readonly appId: number | null;
 }
 
+/** A JVM of a place, and the generation of its app for which it was started. */
+export interface PlacedProcess {
+  readonly place: SparkPlace;
+  readonly generation: number;
+}
+
 /** What the place's JVMs are made of, as of now: of the account, its metastore, the cluster and the app. */
 export type ContributionsOf = (place: SparkPlace) => Promise<Contribution>;
 

@@ -30,6 +30,7 @@ export class WarmServer {
   readonly #log: Log;
   readonly #looks: LookTimes;
   readonly #gone = new AbortController();
+  readonly #stopped = new AbortController();
   #users = 0;
   #lastUsedAt = performance.now();
   /** Once there is somebody to ask. */
@@ -152,6 +153,11 @@ export class WarmServer {
     return this.#gone.signal;
   }
 
+  /** Ended by us. */
+  get stopped(): AbortSignal {
+    return this.#stopped.signal;
+  }
+
   async close(): Promise<void> {
     this.isDraining = true;
     this.isUp = false;
@@ -164,6 +170,7 @@ export class WarmServer {
 
   /** Settles when nothing of it is left. */
   async stop(): Promise<void> {
+    this.#stopped.abort();
     await this.close();
     await this.process.stop();
   }

@@ -32,7 +32,7 @@ import {
   type ServerRecord,
 } from "./server-record.ts";
 import { serversFolder } from "./servers-folder.ts";
-import { placeKey, type ContributionsOf, type SparkPlace } from "./spark-place.ts";
+import { placeKey, type ContributionsOf, type PlacedProcess, type SparkPlace } from "./spark-place.ts";
 import { WarmServer } from "./warm-server.ts";
 
 export interface WarmServersOptions {
@@ -117,9 +117,9 @@ export class WarmServers {
     release();
   }
 
-  /** Places that have a server which answers. */
-  placesUp(): SparkPlace[] {
-    return [...this.#servers.values()].filter(({ isUp }) => isUp).map(({ record }) => record.place);
+  /** Those that answer, start or drain. */
+  list(): (PlacedProcess & { readonly isUp: boolean })[] {
+    return [...this.#servers.values()].map((server) => ({ ...placedProcess(server), isUp: server.isUp }));
   }
 
   /** Whose servers run here, or are being started. */
@@ -164,8 +164,11 @@ export class WarmServers {
   }
 
   /** Ends those that match, in use or not. */
-  async stop(matches: (place: SparkPlace) => boolean = () => true): Promise<void> {
-    const found = [...this.#servers.values()].filter(({ record }) => matches(record.place));
+  async stop(matches: (place: SparkPlace, generation: number) => boolean = () => true): Promise<void> {
+    const found = [...this.#servers.values()].filter((server) => {
+      const { place, generation } = placedProcess(server);
+      return matches(place, generation);
+    });
     await Promise.all(found.map((server) => this.#end(server)));
   }
 
@@ -207,7 +210,7 @@ export class WarmServers {
   #open(place: SparkPlace, contribution: Contribution, digest: string): WarmServer {
     const { remote } = contribution;
     if (remote === undefined) return this.#start(place, contribution, digest);
-    const record: ServerRecord = { version: 1, place, digest, memoryMiB: 0 };
+    const record: ServerRecord = { version: 1, place, digest, memoryMiB: 0, generation: contribution.generation ?? 0 };
     return this.#add(remoteServerName(place, digest), record, remoteServer(remote), Promise.resolve());
   }
 
@@ -216,7 +219,8 @@ export class WarmServers {
     if (spark.state !== "ready") throw new Fault("unavailable", "Spark is not set up on this node");
     const name = newServerName(place, digest);
     const folder = join(this.#accountFolder(String(place.accountId)), name);
-    const record: ServerRecord = { version: 1, place, digest, memoryMiB: serverMemoryMiB(contribution) };
+    const memoryMiB = serverMemoryMiB(contribution);
+    const record: ServerRecord = { version: 1, place, digest, memoryMiB, generation: contribution.generation ?? 0 };
     writeServerRecord(folder, record);
     const process = this.#process(folder);
     const { dataDir, sandbox, leaseFile, leaseSeconds, orphan } = this.#options;
@@ -301,4 +305,8 @@ export class WarmServers {
   #accountFolder(accountId: string): string {
     return serversFolder(this.#options.dataDir, accountId);
   }
+}
+
+function placedProcess({ record: { place, generation = 0 } }: WarmServer): PlacedProcess {
+  return { place, generation };
 }

@@ -15,6 +15,8 @@ export interface Contribution {
   readonly writable: readonly string[];
   /** A server that runs somewhere already: then the rest shapes nothing. */
   readonly remote?: RemoteSpark | undefined;
+  /** A JVM of an earlier one is not used any more; absent: 0. */
+  readonly generation?: number | undefined;
 }
 
 /** A Spark Connect server of somebody else's. */
@@ -46,6 +48,7 @@ export function mergeContributions(parts: readonly ContributedPart[]): Contribut
     readOnly: parts.flatMap(({ readOnly = [] }) => readOnly),
     writable: parts.flatMap(({ writable = [] }) => writable),
     remote: parts.findLast(({ remote }) => remote !== undefined)?.remote,
+    generation: Math.max(0, ...parts.map(({ generation = 0 }) => generation)),
   };
 }
 
@@ -53,7 +56,9 @@ export function mergeContributions(parts: readonly ContributedPart[]): Contribut
 export function contributionDigest(contribution: Contribution): string {
   const sorted = (record: Readonly<Record<string, string>>): [string, string][] =>
     Object.entries(record).toSorted(([one], [other]) => (one < other ? -1 : 1));
-  const { properties, env, classPath, readOnly, writable, remote } = contribution;
+  const { properties, env, classPath, readOnly, writable, remote, generation = 0 } = contribution;
   const shape = remote ?? [sorted(properties), sorted(env), classPath, readOnly, writable];
-  return createHash("sha256").update(JSON.stringify(shape)).digest("hex").slice(0, 16);
+  // Servers from before there were generations keep their digest.
+  const text = JSON.stringify(generation === 0 ? shape : [shape, generation]);
+  return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }

@@ -1,0 +1,68 @@
+import type { Queryable } from "../../db/database.ts";
+import { IS_LIVE } from "./nodes.ts";
+
+/** The warm servers of an app on one node. */
+export interface AppServersOfNode {
+  readonly appId: number;
+  /** The earliest of them. */
+  readonly generation: number;
+  /** Whether one answers. */
+  readonly isUp: boolean;
+}
+
+/** Replaces what the node has reported before. Nothing is stored of apps that are gone, nor before the node is known. */
+export async function reportAppServers(
+  db: Queryable,
+  nodeId: string,
+  servers: readonly AppServersOfNode[],
+): Promise<void> {
+  await db.query(
+    `with given as (
+       select given.* from unnest($2::bigint[], $3::bigint[], $4::boolean[]) given (app_id, generation, is_up)
+       join app on app.id = given.app_id
+       where exists (select from node where node.id = $1)
+     ), gone as (
+       delete from app_server where node_id = $1 and app_id not in (select app_id from given)
+     )
+     insert into app_server (app_id, node_id, generation, is_up) select app_id, $1, generation, is_up from given
+     on conflict (app_id, node_id) do update set generation = excluded.generation, is_up = excluded.is_up
+     where (app_server.generation, app_server.is_up) is distinct from (excluded.generation, excluded.is_up)`,
+    [
+      nodeId,
+      servers.map(({ appId }) => appId),
+      servers.map(({ generation }) => generation),
+      servers.map(({ isUp }) => isUp),
+    ],
+  );
+}
+
+/** By app; those that are gone have none. */
+export async function readGenerations(db: Queryable, appIds: readonly number[]): Promise<Map<number, number>> {
+  const rows = await db.query<{ id: number; generation: number }>(
+    "select id, generation from app where id = any ($1)",
+    [appIds],
+  );
+  return new Map(rows.map(({ id, generation }) => [id, generation]));
+}
+
+/** Those of the apps that are up on another node. A node that is silent counts for nothing. */
+export async function listUpElsewhere(db: Queryable, nodeId: string, appIds: readonly number[]): Promise<number[]> {
+  const rows = await db.query<{ appId: number }>(
+    `select distinct app_id as "appId" from app_server join node on node.id = app_server.node_id
+     where app_id = any ($2) and is_up and node_id <> $1 and ${IS_LIVE}`,
+    [nodeId, appIds],
+  );
+  return rows.map(({ appId }) => appId);
+}
+
+/** Whether another node that lives has still to end servers of the app which its last stop has ended. */
+export async function isEndingElsewhere(db: Queryable, nodeId: string, appId: number): Promise<boolean> {
+  const [row] = await db.query<{ there: boolean }>(
+    `select exists (
+       select from app_server join app on app.id = app_server.app_id join node on node.id = app_server.node_id
+       where app_id = $2 and node_id <> $1 and app_server.generation < app.generation and ${IS_LIVE}
+     ) as there`,
+    [nodeId, appId],
+  );
+  return row?.there ?? false;
+}

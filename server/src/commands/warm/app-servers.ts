@@ -1,0 +1,100 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Queryable } from "../../db/database.ts";
+import {
+  isEndingElsewhere,
+  listUpElsewhere,
+  readGenerations,
+  reportAppServers,
+  type AppServersOfNode,
+} from "../store/app-servers.ts";
+import type { PlacedProcess, SparkPlace } from "./spark-place.ts";
+import type { WarmServers } from "./warm-servers.ts";
+
+type Matches = (place: SparkPlace, generation: number) => boolean;
+
+export interface AppServersOptions {
+  readonly db: Queryable;
+  readonly nodeId: string;
+  readonly servers: Pick<WarmServers, "list" | "stop">;
+  /** The drivers that wait. */
+  readonly standbys: { list(): PlacedProcess[]; endUnused(matches: Matches): Promise<void> };
+  /** All nodes look at their servers. */
+  readonly wakeNodes: () => void;
+}
+
+const STOP_PATIENCE_MS = 10_000;
+const LOOK_EVERY_MS = 100;
+
+/**
+ * The servers of apps on all nodes. The rows are the truth: a stop raises the generation of the app, each node ends what
+ * it runs of an earlier generation and reports what it has left. A node that is dead reports nothing, so its rows count
+ * only while it lives; when it comes back, it obeys before anything else uses its servers for long.
+ */
+export class AppServers {
+  readonly #options: AppServersOptions;
+  #running: Promise<void> = Promise.resolve();
+  #queued: Promise<void> | undefined;
+  /** Undefined: nothing yet. */
+  #reported: number | undefined;
+
+  constructor(options: AppServersOptions) {
+    this.#options = options;
+  }
+
+  async listUp(accountId: number, appIds: readonly number[]): Promise<ReadonlySet<number>> {
+    const { db, nodeId, servers } = this.#options;
+    const here = servers.list().filter(({ place, isUp }) => isUp && place.accountId === accountId);
+    const up = new Set(here.map(({ place }) => place.appId));
+    const elsewhere = new Set(await listUpElsewhere(db, nodeId, appIds));
+    return new Set(appIds.filter((id) => up.has(id) || elsewhere.has(id)));
+  }
+
+  /** After the commit that has stopped or deleted the app. */
+  async stop(_accountId: number, appId: number): Promise<void> {
+    const { db, nodeId, wakeNodes } = this.#options;
+    wakeNodes();
+    await this.look();
+    const patience = AbortSignal.timeout(STOP_PATIENCE_MS);
+    while (!patience.aborted && (await isEndingElsewhere(db, nodeId, appId))) await delay(LOOK_EVERY_MS);
+  }
+
+  /** Obeys and reports. Periodic, and called at once when an app was stopped; never two at once. */
+  look(): Promise<void> {
+    this.#queued ??= this.#running
+      .catch(() => undefined) // told to its own caller
+      .then(() => {
+        this.#queued = undefined;
+        this.#running = this.#obeyAndReport();
+        return this.#running;
+      });
+    return this.#queued;
+  }
+
+  async #obeyAndReport(): Promise<void> {
+    const { db, nodeId, servers, standbys } = this.#options;
+    const appIds = new Set([...servers.list(), ...standbys.list()].flatMap(({ place: { appId } }) => appId ?? []));
+    if (appIds.size > 0) {
+      const generations = await readGenerations(db, [...appIds]);
+      const isOver: Matches = ({ appId }, generation) =>
+        appId !== null && appIds.has(appId) && generation < (generations.get(appId) ?? Infinity);
+      await Promise.all([servers.stop(isOver), standbys.endUnused(isOver)]);
+    }
+    const left = byApp(servers.list());
+    if (left.length === 0 && this.#reported === 0) return;
+    await reportAppServers(db, nodeId, left);
+    this.#reported = left.length;
+  }
+}
+
+function byApp(servers: ReturnType<WarmServers["list"]>): AppServersOfNode[] {
+  const apps = Map.groupBy(servers, ({ place }) => place.appId);
+  return [...apps].flatMap(([appId, each]) =>
+    appId === null
+      ? []
+      : {
+          appId,
+          generation: Math.min(...each.map(({ generation }) => generation)),
+          isUp: each.some(({ isUp }) => isUp),
+        },
+  );
+}

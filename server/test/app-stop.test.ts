@@ -1,0 +1,168 @@
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { foundAccount } from "../src/accounts/found-account.ts";
+import { addDefaultCluster } from "../src/clusters/default-cluster.ts";
+import { openDatabase, type Database } from "../src/db/database.ts";
+import { newKey, writeKeys } from "../src/lib/key-file.ts";
+import { Client } from "./support/client.ts";
+import { startNode, type NodeProcess } from "./support/node-process.ts";
+import { scriptConnect, type ScriptedConnect } from "./support/scripted-connect.ts";
+import { cloneDatabase, type TestDatabase } from "./support/test-database.ts";
+
+/** Three nodes on one database, and an app whose server each of them may have: whichever is asked speaks for all. */
+const NAMES = ["first", "second", "third"] as const;
+type Name = (typeof NAMES)[number];
+const PATIENCE = { timeout: 25_000 };
+/** Long before a statement that never answers is given up. */
+const AT_ONCE_MS = 9000;
+
+let base: string;
+let database: TestDatabase;
+let db: Database;
+let token: string;
+let connect: ScriptedConnect;
+const nodes = new Map<Name, NodeProcess>();
+let appId: number;
+
+beforeAll(async () => {
+  base = mkdtempSync(join(tmpdir(), "headgate-apps-"));
+  chmodSync(base, 0o711);
+  writeKeys(join(base, "keys"), [newKey([])]);
+  database = await cloneDatabase();
+  db = openDatabase({ ...database.connection, max: 2 });
+  ({ token } = await db.asSystem((tx) =>
+    foundAccount(tx, {
+      account: { name: "Apps", parentId: null, plan: "free" },
+      founder: { email: "apps@example.test", name: "Founder", isOperator: false },
+      features: [],
+      furnish: addDefaultCluster,
+    }),
+  ));
+  // Every statement runs for ever.
+  connect = await scriptConnect(Array.from({ length: 100 }, () => ["stay"] as const));
+  await Promise.all(NAMES.map(start));
+  const engine = { type: "connect", url: `sc://127.0.0.1:${connect.port}` };
+  await at("first").post("/clusters", { labels: ["remote"], engine });
+});
+
+afterAll(async () => {
+  await Promise.all([...nodes.values()].map((node) => node.crash()));
+  connect.stop();
+  await db.close();
+  await database.drop();
+  rmSync(base, { recursive: true, force: true });
+});
+
+beforeEach(async () => {
+  ({ id: appId } = await at("first").post("/apps", { name: "reports" }));
+});
+
+async function start(name: Name): Promise<void> {
+  const dataDir = join(base, name);
+  mkdirSync(dataDir, { recursive: true, mode: 0o711 });
+  const node = await startNode(dataDir, database.connection, {
+    HEADGATE_KEY_FILE: join(base, "keys"),
+    DATABASE_URL: "postgres://shared",
+  });
+  nodes.set(name, node);
+  const known = (): Promise<object[]> =>
+    db.system.query("select from node where id = $1 and address = $2", [idOf(name), node.url]);
+  await vi.waitFor(async () => expect(await known()).toHaveLength(1), PATIENCE);
+}
+
+const idOf = (name: Name): string => readFileSync(join(base, name, "node-id"), "utf8").trim();
+
+function at(name: Name): Client {
+  const node = nodes.get(name);
+  if (node === undefined) throw new Error(`${name} is not started`);
+  return new Client(node.url, token);
+}
+
+/** A query that runs on that node until it is ended. */
+async function queryOn(name: Name): Promise<number> {
+  await db.system.query("update node set state = case when id = $1 then 'active' else 'paused' end", [idOf(name)]);
+  const started = connect.starts.length;
+  const { id } = await at("third").post("/commands", {
+    command_type: "SparkCommand",
+    sql: "select 1",
+    label: "remote",
+    app_id: appId,
+  });
+  await expect.poll(() => connect.starts.length, PATIENCE).toBeGreaterThan(started);
+  expect(await db.system.query("select from command where id = $1 and node_id = $2", [id, idOf(name)])).toHaveLength(1);
+  return id;
+}
+
+const statuses = (of: readonly Name[] = NAMES): Promise<string[]> =>
+  Promise.all(of.map(async (name) => (await at(name).get(`/apps/${appId}`)).status));
+
+async function expectLost(id: number): Promise<void> {
+  expect(await at("first").get(`/commands/${id}?wait_seconds=20`)).toMatchObject({ status: "error" });
+}
+
+describe("an app whose server runs on another node", () => {
+  test("is UP on every node, and a stop on any of them ends it with its queries", async () => {
+    const id = await queryOn("second");
+    await expect.poll(() => statuses(), PATIENCE).toEqual(["UP", "UP", "UP"]);
+    expect((await at("first").get("/apps?per_page=100")).apps.at(-1)).toMatchObject({ id: appId, status: "UP" });
+    const asked = performance.now();
+    expect(await at("third").put(`/apps/${appId}/stop`)).toMatchObject({ id: appId, status: "DOWN" });
+    expect(performance.now() - asked).toBeLessThan(AT_ONCE_MS);
+    await expectLost(id);
+    expect(await statuses()).toEqual(["DOWN", "DOWN", "DOWN"]);
+
+    // As a stop on the node itself ends it.
+    const local = await queryOn("second");
+    await expect.poll(() => statuses(["third"]), PATIENCE).toEqual(["UP"]); // a command after the stop starts it again
+    expect(await at("second").put(`/apps/${appId}/stop`)).toMatchObject({ status: "DOWN" });
+    await expectLost(local);
+    for (const each of [id, local]) {
+      const { attempts } = await at("third").get(`/commands/${each}/attempts`);
+      expect(attempts).toMatchObject([{ cause: "its Spark server was stopped" }]);
+    }
+    await expect.poll(() => statuses(), PATIENCE).toEqual(["DOWN", "DOWN", "DOWN"]);
+  });
+
+  test("is stopped on all of them at once", async () => {
+    const ids = [await queryOn("first"), await queryOn("second")];
+    await expect
+      .poll(() => db.system.query("select from app_server where app_id = $1 and is_up", [appId]), PATIENCE)
+      .toHaveLength(2);
+    await at("third").put(`/apps/${appId}/stop`);
+    for (const id of ids) await expectLost(id);
+    await expect.poll(() => statuses(), PATIENCE).toEqual(["DOWN", "DOWN", "DOWN"]);
+  });
+
+  test("is DOWN when that node is dead, is stopped without it, and the node obeys when it comes back", async () => {
+    const id = await queryOn("second");
+    await expect.poll(() => statuses(["first", "third"]), PATIENCE).toEqual(["UP", "UP"]);
+    await nodes.get("second")?.crash();
+    await db.system.query("update node set heartbeat_at = now() - interval '31 seconds' where id = $1", [
+      idOf("second"),
+    ]);
+    expect(await statuses(["first", "third"])).toEqual(["DOWN", "DOWN"]);
+    const asked = performance.now();
+    expect(await at("third").put(`/apps/${appId}/stop`)).toMatchObject({ status: "DOWN" });
+    expect(performance.now() - asked).toBeLessThan(AT_ONCE_MS);
+    await start("second");
+    await expectLost(id);
+    await expect.poll(() => statuses(), PATIENCE).toEqual(["DOWN", "DOWN", "DOWN"]);
+  });
+
+  test("shows UP in the answer of a stop while a node that lives does not obey", async () => {
+    await db.system.query(
+      `insert into node (id, host, boot_id, state, memory_budget_mib, version, heartbeat_at)
+       values ('00000000-0000-4000-8000-000000000001', 'stuck', 'boot', 'paused', 1000, '1', now() + interval '1 hour')`,
+    );
+    await db.system.query(
+      `insert into app_server (app_id, node_id, generation, is_up)
+       values ($1, '00000000-0000-4000-8000-000000000001', 0, true)`,
+      [appId],
+    );
+    expect(await at("third").put(`/apps/${appId}/stop`)).toMatchObject({ status: "UP" });
+    await db.system.query("delete from node where host = 'stuck'");
+    expect(await statuses()).toEqual(["DOWN", "DOWN", "DOWN"]);
+  });
+});
