@@ -139,7 +139,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
     refreshTable: accountRefresh({ ...sparks, storage }),
     sharedMemory: sparks.sharedMemory,
     useClusters: (ids) => clusters.clusterLifecycle.use(ids),
-    lookAtApps: () => tendApps(),
+    lookAtApps: () => void tendApps(),
     isDiskLow: () => diskGuard.refusal() !== undefined,
   });
   held.defer(() => queue.stop());
@@ -181,19 +181,32 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   return {
     url,
     services,
-    async stop(hurry, { everything = false } = {}) {
-      queue.endWaits();
-      const published = services.publisher.stop();
-      await drain(server, hurry);
-      await published;
-      if (everything) {
-        await queue.stop({ endsRuns: true });
-        await sparks.stop();
-        await tendApps(); // the other nodes get to know that none is left
-      }
-      await release.disposeAsync();
-    },
+    stop: (hurry, { everything = false } = {}) =>
+      stopApp({ services, queue, server, sparks, tendApps, release }, hurry, everything),
   };
+}
+
+interface StoppedParts {
+  readonly services: Services;
+  readonly queue: Queue;
+  readonly server: FastifyInstance;
+  readonly sparks: { stop(): Promise<void> };
+  readonly tendApps: () => Promise<void>;
+  readonly release: AsyncDisposableStack;
+}
+
+async function stopApp(parts: StoppedParts, hurry: AbortSignal | undefined, everything: boolean): Promise<void> {
+  const { services, queue, server, sparks, tendApps, release } = parts;
+  queue.endWaits();
+  const published = services.publisher.stop();
+  await drain(server, hurry);
+  await published;
+  if (everything) {
+    await queue.stop({ endsRuns: true });
+    await sparks.stop();
+    await tendApps(); // the other nodes learn that none is left
+  }
+  await release.disposeAsync();
 }
 
 function openRegistry(db: Database): Registry {
