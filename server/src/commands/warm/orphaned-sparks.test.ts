@@ -7,8 +7,8 @@ import { parseSpec, type RunSpec } from "../../engines/runner/protocol.ts";
 import { readTaker } from "../../engines/runner/taken.ts";
 
 const PATIENCE = { timeout: 25_000 };
-/** Sleeps in a task; nothing of it can be worked out ahead. */
-const sleeping = `select max(java_method('java.lang.Thread', 'sleep', id + 600000L)) from range(0, 1, 1, 1)`;
+/** Sleeps in a task, and not for long: other files share the server's cores. */
+const sleeping = `select max(java_method('java.lang.Thread', 'sleep', id + 15000L)) from range(0, 1, 1, 1)`;
 
 /** That they do end is shown by `orphaned-sparks.full.test.ts`; here the Sparks are shared with other files. */
 describe.skipIf(sparkIsMissing)("the Sparks of an account, should their server not come back", () => {
