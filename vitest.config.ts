@@ -1,4 +1,5 @@
 import { defineConfig, type TestUserConfig } from "vitest/config";
+import { SkipReasons } from "./server/test/skip-reasons/skip-reasons.ts";
 import { SparkInTheMiddle } from "./server/test/support/test-order.ts";
 
 /** `npm test` runs the project `fast`; `npm run test:full` also what is too long for every run (`*.full.test.ts`). */
@@ -12,6 +13,7 @@ const shared = {
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    reporters: ["default", new SkipReasons()],
     sequence: { sequencer: SparkInTheMiddle },
     projects: [
       {

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } from "vitest";
+import { because } from "./skip-reasons/skip-reasons.ts";
 import { commandFiles } from "../src/commands/command-files.ts";
 import { findUnprivilegedUser } from "../src/db/embedded/unprivileged-user.ts";
 import { fetchedBubblewrap } from "../src/engines/sandbox/fetched-bubblewrap.ts";
@@ -25,14 +26,13 @@ const python = ["/usr/bin/python3", "/usr/local/bin/python3"].find((path) => exi
 const nobody = findUnprivilegedUser();
 
 const bubblewrap = await findTestBubblewrap(nobody);
-// eslint-disable-next-line no-console -- a test that is skipped says why
-if (python === undefined) console.warn("isolation cannot be tested here: no Python below /usr");
+const lack = bubblewrap.kind === "usable" ? "no Python below /usr" : bubblewrap.reason;
 
 /** A checkout below a closed home cannot be run by others. */
 const canRunAsNobody =
   nobody !== undefined &&
   spawnSync("/usr/bin/test", ["-r", stubEntry], { uid: nobody.uid, gid: nobody.gid }).status === 0;
-// eslint-disable-next-line no-console -- as above
+// eslint-disable-next-line no-console -- a case that is left out says why
 if (nobody !== undefined && !canRunAsNobody) console.warn(`not tested as a plain user, who cannot read ${stubEntry}`);
 
 interface Case {
@@ -59,7 +59,8 @@ interface Report {
   readonly user: number;
 }
 
-describe.skipIf(bubblewrap.kind !== "usable" || python === undefined).each(cases)("a program, $name,", ({ manner }) => {
+const isTested = bubblewrap.kind === "usable" && python !== undefined;
+describe.skipIf(!isTested).each(cases)("a program, $name,", because(lack), ({ manner }) => {
   const marker = `run-off-${process.pid}-${Math.trunc(performance.now())}`;
   const victimMarker = `3${Math.trunc(performance.now())}.25`;
   let installation: Installation;

@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { because, NO_ISOLATION } from "./skip-reasons/skip-reasons.ts";
 import type { LiveRun, RunState } from "../src/commands/queue/executor.ts";
 import { accountIdentity } from "../src/commands/queue/attempt-folders.ts";
 import { findTestBubblewrap } from "./bubblewrap/find-test-bubblewrap.ts";
@@ -56,7 +57,7 @@ async function runAgain(): Promise<RunState> {
   return endOf(live);
 }
 
-describe.skipIf(kind !== "usable")("a node that is killed", () => {
+describe.skipIf(kind !== "usable")("a node that is killed", because(NO_ISOLATION), () => {
   test("while a driver waits leaves one that the next node ends", async () => {
     crashBehind("waiting");
     expect((await processes()).length).toBeGreaterThan(0);

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
+import { because } from "../../test/skip-reasons/skip-reasons.ts";
 import { findSparkHome, sparkIsMissing } from "../../test/support/connect-server.ts";
 import { useSpark } from "../../test/support/spark.ts";
 import { findR } from "../engines/spark-home/find-r.ts";
@@ -163,6 +164,7 @@ describe.skipIf(sparkIsMissing)("a program", () => {
 
   it.skipIf(r?.kind === "missing")(
     "of R reaches Spark, and has its arguments, its log and its exit code",
+    { ...because("R is not on this machine"), timeout: RUN_MS },
     async () => {
       const { status, progress, output, log, jobs } = await run({
         language: "R",
@@ -174,7 +176,6 @@ describe.skipIf(sparkIsMissing)("a program", () => {
       expect(output).toBe("n=3\none|two words\n");
       expect(log).toContain("a word for the log\n");
     },
-    RUN_MS,
   );
 });
 

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { because } from "../../test/skip-reasons/skip-reasons.ts";
 import { removeTree } from "./remove-tree.ts";
 
 let base: string;
@@ -26,8 +27,12 @@ test("a folder goes away with paths longer than any call takes, and what its lin
 });
 
 // Root needs no such right; `isolation.test.ts` shows the same with a server that is not root.
-test.skipIf(process.getuid?.() === 0)("a folder goes away with those closed to its owner", async () => {
-  shell("mkdir -p tree/closed/inside; touch tree/closed/inside/file; chmod 0 tree/closed/inside tree/closed");
-  await removeTree(join(base, "tree"));
-  expect(existsSync(join(base, "tree"))).toBe(false);
-});
+test.skipIf(process.getuid?.() === 0)(
+  "a folder goes away with those closed to its owner",
+  because("root needs no such right"),
+  async () => {
+    shell("mkdir -p tree/closed/inside; touch tree/closed/inside/file; chmod 0 tree/closed/inside tree/closed");
+    await removeTree(join(base, "tree"));
+    expect(existsSync(join(base, "tree"))).toBe(false);
+  },
+);

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { because, NO_ISOLATION } from "../../../test/skip-reasons/skip-reasons.ts";
 import { sparkIsMissing } from "../../../test/support/connect-server.ts";
 import { AccountClient } from "../../../test/support/given.ts";
 import { metastoreEntry, metastoreOf } from "../../../test/support/java-process.ts";
@@ -36,6 +37,7 @@ spark.range(3).write.saveAsTable("${name}_back")`,
 
   it.skipIf(!isIsolated)(
     "are never met by those of another, whose secret does not open its metastore, also from inside of a command",
+    { ...because(NO_ISOLATION), timeout: DRIVER_MS },
     async () => {
       const name = `t_${randomBytes(4).toString("hex")}`;
       await runSql(spark.account, `create table ${name} using parquet as select 7 as n`);
@@ -59,7 +61,6 @@ spark.range(3).write.saveAsTable("${name}_back")`,
       expect(await greets(theirs.port, theirs.secret)).toBe(true);
       expect(await greets(ours.port, ours.secret)).toBe(true);
     },
-    DRIVER_MS,
   );
 });
 

@@ -1,5 +1,6 @@
 import { truncateSync } from "node:fs";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { because } from "../../../test/skip-reasons/skip-reasons.ts";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { gatedProgram, queuedCommands } from "../../../test/support/queued-commands.ts";
 import { mountSmallDisk } from "../../../test/support/small-disk.ts";
@@ -12,7 +13,7 @@ const MIB = 1024 * 1024;
 const disk = mountSmallDisk(24);
 afterAll(() => disk.unmount());
 
-describe.skipIf(!disk.isMounted)("a full disk", () => {
+describe.skipIf(!disk.isMounted)("a full disk", because("a small disk can only be mounted by root"), () => {
   const given = useServer({
     driver: stubDriver,
     dataDir: disk.dataDir,
@@ -124,38 +125,42 @@ describe.skipIf(!disk.isMounted)("a full disk", () => {
 const guarded = mountSmallDisk(16);
 afterAll(() => guarded.unmount());
 
-describe.skipIf(!guarded.isMounted)("a disk that is nearly full", () => {
-  const given = useServer({
-    driver: stubDriver,
-    dataDir: guarded.dataDir,
-    settings: { HEADGATE_LOW_DISK: "20", HEADGATE_LEASE_SECONDS: "5" },
-  });
-  const { submit, letGo } = queuedCommands(given);
-  const { fill, clear } = guarded;
+describe.skipIf(!guarded.isMounted)(
+  "a disk that is nearly full",
+  because("a small disk can only be mounted by root"),
+  () => {
+    const given = useServer({
+      driver: stubDriver,
+      dataDir: guarded.dataDir,
+      settings: { HEADGATE_LOW_DISK: "20", HEADGATE_LEASE_SECONDS: "5" },
+    });
+    const { submit, letGo } = queuedCommands(given);
+    const { fill, clear } = guarded;
 
-  test("lets what runs end, keeps what waits waiting, and refuses the rest, until there is room again", async () => {
-    const account = await given.account();
-    const running = await submit(account, gatedProgram("echo out"));
-    await expect.poll(() => account.get(`/commands/${running}`), PATIENCE).toMatchObject({ pid: expect.any(Number) });
-    await setNodeState("paused");
-    const waiting = await submit(account, "echo out");
-    fill(2 * MIB);
-    await expect.poll(async () => (await fetch(`${given.base}/readyz`)).status, PATIENCE).toBe(503);
-    const again = { command_type: "SparkCommand", language: "python", program: "true" };
-    await account.post("/commands", again).refused(503, /^The disk is nearly full/);
-    await setNodeState("active");
-    await expect
-      .poll(() => account.get(`/commands/${waiting}`), PATIENCE)
-      .toMatchObject({ status: "waiting", waiting_reason: "the disk of the node is nearly full" });
-    await letGo(account, running);
-    expect(await account.get(`/commands/${running}?wait_seconds=20`)).toMatchObject({ status: "done" });
-    expect(await account.get(`/commands/${waiting}`)).toMatchObject({ status: "waiting", start_time: null });
-    clear();
-    expect(await account.get(`/commands/${waiting}?wait_seconds=20`)).toMatchObject({ status: "done" });
-    await expect.poll(async () => (await fetch(`${given.base}/readyz`)).status, PATIENCE).toBe(200);
-    const { id } = await account.post("/commands", again);
-    expect(await account.get(`/commands/${id}?wait_seconds=20`)).toMatchObject({ status: "done" });
-  });
+    test("lets what runs end, keeps what waits waiting, and refuses the rest, until there is room again", async () => {
+      const account = await given.account();
+      const running = await submit(account, gatedProgram("echo out"));
+      await expect.poll(() => account.get(`/commands/${running}`), PATIENCE).toMatchObject({ pid: expect.any(Number) });
+      await setNodeState("paused");
+      const waiting = await submit(account, "echo out");
+      fill(2 * MIB);
+      await expect.poll(async () => (await fetch(`${given.base}/readyz`)).status, PATIENCE).toBe(503);
+      const again = { command_type: "SparkCommand", language: "python", program: "true" };
+      await account.post("/commands", again).refused(503, /^The disk is nearly full/);
+      await setNodeState("active");
+      await expect
+        .poll(() => account.get(`/commands/${waiting}`), PATIENCE)
+        .toMatchObject({ status: "waiting", waiting_reason: "the disk of the node is nearly full" });
+      await letGo(account, running);
+      expect(await account.get(`/commands/${running}?wait_seconds=20`)).toMatchObject({ status: "done" });
+      expect(await account.get(`/commands/${waiting}`)).toMatchObject({ status: "waiting", start_time: null });
+      clear();
+      expect(await account.get(`/commands/${waiting}?wait_seconds=20`)).toMatchObject({ status: "done" });
+      await expect.poll(async () => (await fetch(`${given.base}/readyz`)).status, PATIENCE).toBe(200);
+      const { id } = await account.post("/commands", again);
+      expect(await account.get(`/commands/${id}?wait_seconds=20`)).toMatchObject({ status: "done" });
+    });
 
-  const setNodeState = (state: string) => given.app.services.db.system.query("update node set state = $1", [state]);
-});
+    const setNodeState = (state: string) => given.app.services.db.system.query("update node set state = $1", [state]);
+  },
+);

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { afterEach, expect, test } from "vitest";
+import { because } from "../../../test/skip-reasons/skip-reasons.ts";
 import { mountSmallDisk } from "../../../test/support/small-disk.ts";
 import { findProcess } from "../../engines/detached-process/process-handle.ts";
 import { makeStubRuns } from "../../engines/runner/stub-run.ts";
@@ -14,6 +15,7 @@ afterEach(async () => {
 
 test.skipIf(!disk.isMounted)(
   "a driver that waits is ended on a full disk too, with and without its order",
+  because("a small disk can only be mounted by root"),
   async () => {
     const start = async () => {
       const run = runs.make(disk.dataDir);

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import { because, NO_ISOLATION } from "../../../test/skip-reasons/skip-reasons.ts";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { stubStandby } from "../../../test/support/stub-standby.ts";
 import { listProcesses } from "../../lib/process-table.ts";
@@ -72,7 +73,7 @@ async function untilNoneWaits(account: AccountClient): Promise<void> {
 const waiters = async (): Promise<number> =>
   (await listProcesses()).filter(({ commandLine }) => commandLine.includes("a-driver-that-waits")).length;
 
-describe.skipIf(kind !== "usable")("a driver that waits", () => {
+describe.skipIf(kind !== "usable")("a driver that waits", because(NO_ISOLATION), () => {
   test("runs the next program, which notices nothing, and is replaced", async () => {
     const account = await newAccount();
     const program =

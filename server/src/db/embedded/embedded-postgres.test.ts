@@ -3,6 +3,7 @@ import { chmod, chown, lstat, mkdir, readdir, readFile, rm, stat, writeFile } fr
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } from "vitest";
+import { because, NO_ROOT } from "../../../test/skip-reasons/skip-reasons.ts";
 import type { EmbeddedPostgres } from "./embedded-postgres.ts";
 import { listProcesses, findProcess } from "../../lib/process-table.ts";
 import { readPasswords } from "./role-passwords.ts";
@@ -85,7 +86,7 @@ describe("a first start", () => {
     await expect(connectAndQuery(stranger, "SELECT 1")).rejects.toMatchObject({ code: "42501" });
   });
 
-  test.skipIf(!isRoot)("as root, the server runs as nobody, in a session of its own", async () => {
+  test.skipIf(!isRoot)("as root, the server runs as nobody, in a session of its own", because(NO_ROOT), async () => {
     const pid = (await scratch.postmasterPid()) ?? 0;
     const nobody = scratch.cluster.user?.uid;
     expect(nobody).toBeGreaterThan(0);
@@ -189,7 +190,7 @@ describe("a data directory whose path is too long for a Unix socket", () => {
   });
 });
 
-describe.skipIf(!isRoot)("as root", () => {
+describe.skipIf(!isRoot)("as root", because(NO_ROOT), () => {
   let scratch: ScratchCluster;
   afterEach(() => scratch.dispose());
 

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { because, NO_ROOT } from "../../../test/skip-reasons/skip-reasons.ts";
 import { listSession } from "../detached-process/stop-session.ts";
 import { followLease, writeLease } from "./lease.ts";
 import { markOf } from "./mark.ts";
@@ -146,7 +147,7 @@ test("a log over its limit keeps beginning and end, and the program goes on to i
   expect(run.read("output")).toBe("out\n");
 });
 
-describe.skipIf(!isRoot)("on a full disk", () => {
+describe.skipIf(!isRoot)("on a full disk", because(NO_ROOT), () => {
   let disk: string;
   beforeEach(() => {
     disk = join(runs.base, "disk");

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { chmodSync, chownSync, copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { because, NO_ISOLATION } from "../../../test/skip-reasons/skip-reasons.ts";
 import { readBootId, type ProcessLinks } from "../../lib/process-table.ts";
 import { findProcess, type ProcessHandle } from "../detached-process/process-handle.ts";
 import { startDetached } from "../detached-process/start-detached.ts";
@@ -253,7 +254,7 @@ function makeTmp({ uid, gid }: { uid: number; gid: number }): string {
 const identity = process.getuid?.() === 0 ? { uid: 200_017, gid: 200_017 } : undefined;
 const bubblewrap = await findTestBubblewrap(identity);
 
-describe.skipIf(bubblewrap.kind !== "usable")("in a sandbox", () => {
+describe.skipIf(bubblewrap.kind !== "usable")("in a sandbox", because(NO_ISOLATION), () => {
   const confined = async (script: string): Promise<ReturnType<ReturnType<typeof openSandbox>["confine"]>> => {
     const user = identity ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
     chmodSync(runs.base, 0o711);

@@ -18,6 +18,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { because, NO_ROOT } from "../../../../test/skip-reasons/skip-reasons.ts";
 import { byScheme } from "../by-scheme.ts";
 import { getText } from "../get-text.ts";
 import type { ObjectStore } from "../object-store.ts";
@@ -50,14 +51,18 @@ describe("a file", () => {
     expect(await store.stat(at("a/b/ünï %20.txt"))).toMatchObject({ size: 5 });
   });
 
-  test.skipIf(process.getuid?.() !== 0)("that root writes belongs to the owner of its folder", async () => {
-    mkdirSync(join(root, "owned"));
-    chownSync(join(root, "owned"), 12_345, 12_346);
-    await store.put(at("owned/by/them"), Buffer.from("x"));
-    for (const path of ["owned/by", "owned/by/them"]) {
-      expect(statSync(join(root, path))).toMatchObject({ uid: 12_345, gid: 12_346 });
-    }
-  });
+  test.skipIf(process.getuid?.() !== 0)(
+    "that root writes belongs to the owner of its folder",
+    because(NO_ROOT),
+    async () => {
+      mkdirSync(join(root, "owned"));
+      chownSync(join(root, "owned"), 12_345, 12_346);
+      await store.put(at("owned/by/them"), Buffer.from("x"));
+      for (const path of ["owned/by", "owned/by/them"]) {
+        expect(statSync(join(root, path))).toMatchObject({ uid: 12_345, gid: 12_346 });
+      }
+    },
+  );
 
   test("is read in part, up to a limit, and beyond its end not at all", async () => {
     await store.put(at("range"), Readable.from([Buffer.from("01234"), "56789"]));

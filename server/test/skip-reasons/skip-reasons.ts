@@ -1,0 +1,31 @@
+import type { Reporter, TestModule } from "vitest/node";
+
+declare module "vitest" {
+  interface TaskMeta {
+    leftOutBecause?: string;
+  }
+}
+
+/** For a `describe` or `test` that is left out on some machines: what the machine lacks. */
+export function because(reason: string): { meta: { leftOutBecause: string } } {
+  return { meta: { leftOutBecause: reason } };
+}
+
+export const NO_ISOLATION = "programs cannot be isolated here (no bubblewrap, or no user namespaces)";
+export const NO_ROOT = "needs root";
+
+/** Names at the end of a run what was left out and why; the default reporter only counts. */
+export class SkipReasons implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const counts = new Map<string, number>();
+    for (const module of modules) {
+      for (const test of module.children.allTests("skipped")) {
+        const { note } = test.result() as { note?: string };
+        const reason = note ?? test.meta().leftOutBecause;
+        const line = `${module.relativeModuleId}: ${reason ?? "no reason given"}`;
+        counts.set(line, (counts.get(line) ?? 0) + 1);
+      }
+    }
+    for (const [line, count] of counts) process.stdout.write(`Left out ${count} of ${line}\n`);
+  }
+}
