@@ -20,13 +20,13 @@ export const listSchemas = operation({
   method: "GET",
   paths: { "v1.2": "/hive" },
   access: { permission: READ_TABLES },
-  query: Type.Object({ ...PageQuery, describe: Type.Optional(Type.Literal(true)) }),
+  query: Type.Object({ ...PageQuery, describe: Type.Optional(Type.Boolean({ default: false })) }),
   reply: Type.Union([Type.Array(Type.String()), Type.Object({ paging_info: PagingInfo, schemas: Type.Array(Schema) })]),
 
   async handle({ query, caller }, { accountTables }: WithAccountTables) {
     const tables = await accountTables.of(caller.accountId);
     const names = await tables.schemaNames();
-    if (query.describe === undefined) return streamedArray([names]);
+    if (query.describe !== true) return streamedArray([names]);
     const page = pageOf(query);
     const some = names.slice(page.offset, page.offset + page.limit);
     const schemas = await tables.schemas([...shownRows(page, some)]);

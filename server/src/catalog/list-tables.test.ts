@@ -10,6 +10,8 @@ describe("of an account that has never used Spark", () => {
   test("there is an empty schema default, and no other", async () => {
     const account = await given.account();
     expect(await account.get("/hive")).toEqual(["default"]);
+    expect(await account.get("/hive?describe=false")).toEqual(["default"]);
+    await account.get("/hive?describe=perhaps").refused(422, /^describe must be a boolean/);
     expect(await account.get("/hive/default")).toEqual([]);
     expect(await account.get("/hive/DEFAULT?describe=true")).toEqual([]);
     await account.get("/hive/other").refused(404);
