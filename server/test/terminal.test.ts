@@ -82,7 +82,7 @@ test("a terminal that is closed stops the server in good order, the database inc
     (await listProcesses())
       .filter((each) => each.pid === pid || each.commandLine.includes(`-D ${dataDir.path}/postgres/data `))
       .map(({ commandLine }) => commandLine);
-  expect(await ours()).toHaveLength(2);
+  expect((await ours()).length).toBeGreaterThanOrEqual(2); // children that PostgreSQL has just forked have its command line, too
   const terminal = (await listProcessLinks()).find((each) => each.pid === pid)?.parentPid ?? 0;
   process.kill(terminal, "SIGKILL");
   await vi.waitFor(async () => expect(await ours()).toEqual([]), { timeout: 25_000, interval: 100 });
