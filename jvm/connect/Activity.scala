@@ -9,9 +9,9 @@ import org.apache.spark.SparkContext
 import org.apache.spark.sql.connect.service.{ExecuteStatus, SparkConnectService}
 
 /**
- * Tells whether the server is at work: it keeps a file while a statement runs. Whoever ends idle servers asks for that
- * file (`engines/runner/orphan.ts`); only this JVM knows what runs in it. A statement whose rows wait to be read does
- * not run: its reader may never come back.
+ * Reports whether the server is busy: a file exists while a statement runs. The runner checks that file before it ends an
+ * idle server (`engines/runner/orphan.ts`), because only this JVM knows what runs in it. A statement whose rows wait to be
+ * read does not count as running: its reader may never come back.
  */
 object Activity {
   private val LookEveryMs = 500L

@@ -106,7 +106,7 @@ export function sparkDriver(
   };
 }
 
-/** Names come from users, and nobody reads hundreds of lines of them. */
+/** Users choose the names, so their number in a log is limited. */
 function notesOn(ignored: readonly string[]): string[] {
   const named = ignored.slice(0, NAMED_AT_MOST).map((name) => `${printable(name)} is set by the server: ignored`);
   const others = ignored.length - named.length;

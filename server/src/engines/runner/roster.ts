@@ -1,7 +1,7 @@
 /**
  * A roster: a small folder with an empty file for each runner whose program is at work. Others see by it whether they
  * are needed, without a look at everything that ever ran. A file is named after its process (boot id, pid and start
- * time), so that the entry of a killed runner is told from a live one's; whoever finds such an entry removes it.
+ * time), so that a reader can tell the entry of a killed runner from a live one's and remove it.
  */
 import { closeSync, existsSync, mkdirSync, openSync, rmSync } from "node:fs";
 import { join } from "node:path";
