@@ -80,7 +80,7 @@ const HEARTBEAT_AT_LEAST_MS = 5000;
 const ABANDONED_EVERY_MS = 5000;
 /** At a stop of everything; longer than a runner that does not answer takes to be killed. */
 const STORE_PATIENCE_MS = 30_000;
-const CANDIDATES_PER_LANE = 16;
+const CANDIDATES = { perLane: 16, perAccount: 256 };
 
 /**
  * The node's part of the queue. Every second, and at once when somebody pokes it, it looks at the rows: what it holds
@@ -207,7 +207,7 @@ export class Dispatcher {
   async #claimMore(): Promise<void> {
     const { db, node, caps, executorOf, sharedMemory, standbys } = this.#options;
     const seen = { nodeState: this.#nodeState, nodes: this.#nodes };
-    const candidates = await listCandidates(db.system, CANDIDATES_PER_LANE);
+    const candidates = await listCandidates(db.system, CANDIDATES);
     if (this.#nodeState !== "active" || this.#isEnding) {
       standbys?.keepWithin({ freeMiB: 0, spareMiB: 0 });
       this.#situation = { ...seen, candidates, clusterReasons: new Map(), plan: NOTHING_PLANNED };

@@ -115,12 +115,13 @@ async function findIds(condition: string): Promise<number[]> {
   return rows.map(({ id }) => Number(id));
 }
 
+const CANDIDATES = { perLane: 16, perAccount: 256 };
 const caps = { perAccount: 1000, perCluster: 1000 };
 const facts = { exitCode: 1, cause: "c", outputBytes: 1, logBytes: 1, qlog: null };
 const settlement: Settlement = { next: { status: "error" }, ...facts };
 
 const statements: Record<string, (tx: Tx) => Promise<unknown>> = {
-  listCandidates: (tx) => listCandidates(tx, 16),
+  listCandidates: (tx) => listCandidates(tx, CANDIDATES),
   claim: (tx) => claim(tx, own, { id: waitingIds[0] ?? 0, accountId }, 100, caps),
   listHeld: (tx) => listHeld(tx, own),
   listHeldStates: (tx) => listHeldStates(tx, own),
@@ -155,11 +156,23 @@ test("listCandidates reads no more of a deep queue than of a short one", async (
   for (const lane of ["program", "refresh", "sql of app 7"]) await insertCommands(10_000, "waiting", null, lane);
   await client.query("vacuum analyze command");
   for (const mode of ["force_custom_plan", "force_generic_plan"]) {
-    const [plan] = await explain(mode, (tx) => listCandidates(tx, 16));
+    const [plan] = await explain(mode, (tx) => listCandidates(tx, CANDIDATES));
     if (plan === undefined) throw new Error("no plan");
     expect(plan["Actual Rows"], mode).toBe(3 * 16);
     expect(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"], mode).toBeLessThan(3 * FEW_BUFFERS);
   }
+});
+
+test("listCandidates reads the text of so many commands of an account, however many lanes it has", async () => {
+  const lanes = Array.from({ length: 300 }, (_, app) => `sql of app ${app}`);
+  for (const lane of lanes) await insertCommands(2, "waiting", null, lane);
+  const query: Tx["query"] = async (text, values) => (await client.query(text, [...(values ?? [])])).rows;
+  const candidates = await listCandidates({ query }, CANDIDATES);
+  expect(candidates).toHaveLength(CANDIDATES.perAccount);
+  const { rows } = await client.query("select count(distinct lane)::int as lanes from command where id = any($1)", [
+    candidates.map(({ id }) => id),
+  ]);
+  expect(rows).toEqual([{ lanes: CANDIDATES.perAccount }]);
 });
 
 function fail(): never {

@@ -52,10 +52,14 @@ export interface Candidate extends RunnableCommand {
 }
 
 /**
- * The first few due commands of each lane of each cluster that has any. Lanes are found by hopping from one to the next,
- * so the work grows with their number and not with that of the commands in them.
+ * The first due commands of each lane of each cluster that has any. Lanes are found by hopping from one to the next, so
+ * the work grows with their number and not with that of the commands in them. An account with very many lanes shows the
+ * first of each lane before the second of any, and no more than `perAccount` in all: only for these the text is read.
  */
-export function listCandidates(db: Queryable, perLane: number): Promise<Candidate[]> {
+export function listCandidates(
+  db: Queryable,
+  { perLane, perAccount }: { readonly perLane: number; readonly perAccount: number },
+): Promise<Candidate[]> {
   return db.query<Candidate>(
     `with recursive busy as (
        (select cluster_id, lane from command where ${FREE} order by cluster_id, lane limit 1)
@@ -66,25 +70,35 @@ export function listCandidates(db: Queryable, perLane: number): Promise<Candidat
          where ${FREE} and (command.cluster_id, command.lane) > (busy.cluster_id, busy.lane)
          order by command.cluster_id, command.lane limit 1
        ) next
+     ),
+     head as (
+       select first.id, row_number() over (partition by cluster.account_id order by first.place, first.due_at, first.id)
+         as place
+       from busy
+       join cluster on cluster.id = busy.cluster_id
+       cross join lateral (
+         select id, due_at, row_number() over (order by due_at, id) as place from command
+         where command.cluster_id = busy.cluster_id and command.lane = busy.lane and ${FREE} and due_at <= now()
+         order by due_at, id limit $1
+       ) first
      )
-     select head.id, head.command_type as "commandType", head.command, head.options, head.due_at as "dueAt",
-            head.resolved_macros as "resolvedMacros", head.app_id as "appId", head.pool,
+     select command.id, command_type as "commandType", command.command, command.options, due_at as "dueAt",
+            resolved_macros as "resolvedMacros", app_id as "appId", command.pool,
             cluster.id as "clusterId", cluster.account_id as "accountId",
             cluster.max_concurrent_commands as "clusterCap", cluster.state = 'UP' as "isClusterUp",
             running.of_account as "accountRunning", running.of_cluster as "clusterRunning"
-     from busy
-     join cluster on cluster.id = busy.cluster_id
+     from head
+     join command on command.id = head.id
+     join cluster on cluster.id = command.cluster_id
      cross join lateral (
-       select id, command_type, command, options, resolved_macros, app_id, pool, due_at from command
-       where command.cluster_id = busy.cluster_id and command.lane = busy.lane and ${FREE} and due_at <= now()
-       order by due_at, id limit $1
-     ) head
-     cross join lateral (
-       select count(*) as of_account, count(*) filter (where command.cluster_id = cluster.id) as of_cluster
-       from command where command.account_id = cluster.account_id and ${HELD} and command.node_id is not null
+       select count(*) as of_account, count(*) filter (where held.cluster_id = cluster.id) as of_cluster
+       from command held
+       where held.account_id = cluster.account_id and held.status in ('running', 'cancelling')
+         and held.node_id is not null
      ) running
-     order by head.due_at, head.id`,
-    [perLane],
+     where head.place <= $2
+     order by due_at, command.id`,
+    [perLane, perAccount],
   );
 }
 
