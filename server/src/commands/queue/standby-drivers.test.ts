@@ -123,10 +123,8 @@ describe.skipIf(kind !== "usable")("a driver that waits", because(NO_ISOLATION),
     const waiting = await untilOneWaits(account);
     const { runner } = JSON.parse(readFileSync(join(waiting, "status.json"), "utf8")) as { runner: { pid: number } };
     process.kill(runner.pid, "SIGKILL");
-    expect(await run(account, "echo ran >> $JOURNAL; echo $MANNER")).toMatchObject({
-      status: "done",
-      output: "cold\n",
-    });
+    // Another standby driver may have taken its place by now, so the manner of the start is not asked.
+    expect(await run(account, "echo ran >> $JOURNAL")).toMatchObject({ status: "done" });
     const journal = join(given.dataDir, "accounts", String(account.accountId), "storage/journal");
     expect(readFileSync(journal, "utf8")).toBe("ran\n");
   });

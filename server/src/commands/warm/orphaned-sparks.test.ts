@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { statusOf, submitSql, useSpark } from "../../../test/support/spark.ts";
 import { parseSpec, type RunSpec } from "../../engines/runner/protocol.ts";
 import { readTaker } from "../../engines/runner/taken.ts";
@@ -33,9 +33,11 @@ describe.skipIf(sparkIsMissing)("the Sparks of an account, should their server n
 
   test("a warm server tells from inside that a statement runs, and is on the account's roster then", async () => {
     const { id } = await submitSql(spark.account, sleeping);
-    const runners = foldersOf("spark", /./).map((folder) => readTaker(join(folder, "run"))?.pid);
-    const isOnRoster = (): boolean =>
-      readdirSync(below("running")).some((name) => runners.includes(Number(name.split(".")[1])));
+    // Read anew each time: the statement may have started a server of its own.
+    const isOnRoster = (): boolean => {
+      const runners = foldersOf("spark", /./).map((folder) => readTaker(join(folder, "run"))?.pid);
+      return readdirSync(below("running")).some((name) => runners.includes(Number(name.split(".")[1])));
+    };
     await expect.poll(() => statusOf(spark.account, id), PATIENCE).toBe("running");
     await expect.poll(isOnRoster, PATIENCE).toBe(true);
     await spark.account.put(`/commands/${id}`, { status: "kill" });
