@@ -1,6 +1,10 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig, type TestUserConfig } from "vitest/config";
 import { SkipReasons } from "./server/test/skip-reasons/skip-reasons.ts";
 import { SparkInTheMiddle } from "./server/test/support/test-order.ts";
+
+// Each test file is a process of its own, and many start servers: they share what Node has compiled.
+process.env.NODE_COMPILE_CACHE = fileURLToPath(new URL("node_modules/.cache/tests", import.meta.url));
 
 /** `npm test` runs the project `fast`; `npm run test:full` also what is too long for every run (`*.full.test.ts`). */
 const shared = {

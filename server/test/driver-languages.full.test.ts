@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { findSparkHome, SET_UP_MS, sparkIsMissing } from "./support/connect-server.ts";
+import { findSparkHome, SET_UP_MS } from "./support/connect-server.ts";
+import { sparkIsMissing } from "./support/spark-missing.ts";
 import { runDriver, type DriverEnd, type Manner, type ProgramToTry } from "./support/driver-run.ts";
 import { findR } from "../src/engines/spark-home/find-r.ts";
 import type { SparkHome } from "../src/engines/spark-home/spark-home.ts";

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { SET_UP_MS, sparkIsMissing } from "./support/connect-server.ts";
+import { SET_UP_MS } from "./support/connect-server.ts";
+import { sparkIsMissing } from "./support/spark-missing.ts";
 import { runDriver, type Manner } from "./support/driver-run.ts";
 import { ensureSparkHome, type SparkHome } from "../src/engines/spark-home/spark-home.ts";
 

@@ -4,13 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import {
-  findSparkHome,
-  SET_UP_MS,
-  sparkIsMissing,
-  startConnectServer,
-  type TestConnectServer,
-} from "./support/connect-server.ts";
+import { findSparkHome, SET_UP_MS, startConnectServer, type TestConnectServer } from "./support/connect-server.ts";
+import { sparkIsMissing } from "./support/spark-missing.ts";
 import { Secret } from "../src/lib/secret.ts";
 import { openConnect, type ConnectChannel } from "../src/engines/spark-connect/spark-connect.ts";
 import { poolsProperty, renderPools } from "../src/engines/connect-server/fair-pools.ts";

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { useSeaweedFs } from "./seaweedfs/seaweedfs.ts";
-import { findSparkHome, SET_UP_MS, sparkIsMissing } from "./support/connect-server.ts";
+import { findSparkHome, SET_UP_MS } from "./support/connect-server.ts";
+import { sparkIsMissing } from "./support/spark-missing.ts";
 import { AccountClient } from "./support/given.ts";
 import { foundSparkAccount } from "./support/spark-server.ts";
 import { statusOf, submitSql, useSpark } from "./support/spark.ts";

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { findSparkHome, SET_UP_MS, sparkIsMissing } from "./support/connect-server.ts";
+import { findSparkHome, SET_UP_MS } from "./support/connect-server.ts";
+import { sparkIsMissing } from "./support/spark-missing.ts";
 import { useSpark } from "./support/spark.ts";
 import { startStandaloneCluster, type StandaloneCluster } from "./support/standalone-cluster.ts";
 

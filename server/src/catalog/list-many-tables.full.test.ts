@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { connectMetastore } from "../../test/support/account-metastore.ts";
 import { cloneTable } from "../../test/support/clone-tables.ts";
-import { sparkIsMissing } from "../../test/support/connect-server.ts";
+import { sparkIsMissing } from "../../test/support/spark-missing.ts";
 import { runSql, useSpark } from "../../test/support/spark.ts";
 
 const TABLES = 10_000;

@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
 import { because } from "../../test/skip-reasons/skip-reasons.ts";
-import { findSparkHome, sparkIsMissing } from "../../test/support/connect-server.ts";
+import { findSparkHome } from "../../test/support/connect-server.ts";
+import { sparkIsMissing } from "../../test/support/spark-missing.ts";
 import { useSpark } from "../../test/support/spark.ts";
 import { findR } from "../engines/spark-home/find-r.ts";
 

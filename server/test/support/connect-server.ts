@@ -7,15 +7,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { setTimeout as delay } from "node:timers/promises";
 import { ensureSparkHome, type SparkHome } from "../../src/engines/spark-home/spark-home.ts";
-import { findJava } from "../../src/engines/spark-home/find-java.ts";
-import { findPip, findPython, howToInstallPython } from "../../src/engines/set-up/find-python.ts";
 import { renderProperties } from "../../src/engines/spark-submit/properties-file.ts";
-
-/** Nothing of Spark can run without Python and, unless pip can fetch it, Java: tests that need it are skipped then. */
-export const sparkIsMissing =
-  (await findPython()) === undefined || ((await findJava(undefined)) ?? (await findPip())) === undefined;
-// eslint-disable-next-line no-console -- a test that is skipped says why
-if (sparkIsMissing) console.warn(`Spark cannot be tested here: ${howToInstallPython()}`);
 
 /** The first run on a machine fetches Spark. */
 export const SET_UP_MS = 900_000;

@@ -8,8 +8,10 @@ import { lockDataDir } from "../../src/db/embedded/data-dir-lock.ts";
 import { startEmbeddedPostgres } from "../../src/db/embedded/embedded-postgres.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { ensureBubblewrap } from "../../src/engines/sandbox/find-bubblewrap.ts";
+import { findPip, findPython, howToInstallPython } from "../../src/engines/set-up/find-python.ts";
+import { findJava } from "../../src/engines/spark-home/find-java.ts";
 import { testCacheDir } from "./cache-dir.ts";
-import { findSparkHome, sparkIsMissing } from "./connect-server.ts";
+import { findSparkHome } from "./connect-server.ts";
 import { makeRunFolders } from "./run-folders.ts";
 import { serveSpark } from "./spark-server.ts";
 import { needsSpark } from "./test-order.ts";
@@ -17,6 +19,9 @@ import { serveSeaweedFs } from "../seaweedfs/seaweedfs-server.ts";
 
 /** One real PostgreSQL for the whole run, and a migrated template that every test file clones its own database from. */
 export const TEMPLATE = "headgate_template";
+
+/** Only a crash of the whole machine loses anything by it, and no test crashes that. */
+const forgetful = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folders = makeRunFolders();
@@ -28,7 +33,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     lock,
     cacheDir,
     log: pino({ level: "silent" }),
-    settings: { max_connections: "200" },
+    settings: { max_connections: "200", ...forgetful },
   });
   const connection: ClientConfig = {
     host: postgres.socketDir,
@@ -57,6 +62,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const end = new AbortController();
   await ensureBubblewrap(undefined, { cacheDir, signal: end.signal, progress: () => undefined });
   // Where it is not set up yet that takes minutes; files that need it wait for it, and are told when it cannot be done.
+  const sparkIsMissing = await isSparkMissing();
+  project.provide("sparkIsMissing", sparkIsMissing);
   const isNeeded = !sparkIsMissing && project.vitest.state.getPaths().some(needsSpark);
   const settingUp = isNeeded ? findSparkHome(cacheDir, end.signal).catch(() => undefined) : undefined;
   const spark = serveSpark({ connection, template: TEMPLATE, cacheDir });
@@ -74,10 +81,20 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
+/** Spark needs Python and Java, which pip can fetch. */
+async function isSparkMissing(): Promise<boolean> {
+  const isMissing =
+    (await findPython()) === undefined || ((await findJava(undefined)) ?? (await findPip())) === undefined;
+  // eslint-disable-next-line no-console -- a test that is skipped says why
+  if (isMissing) console.warn(`Spark cannot be tested here: ${howToInstallPython()}`);
+  return isMissing;
+}
+
 declare module "vitest" {
   interface ProvidedContext {
     /** Not in the machine's temporary folder, which programs in a sandbox do not see. */
     outsideTmp: string;
+    sparkIsMissing: boolean;
     postgres: { host: string; port: number; user: string; password: string; cacheDir: string };
   }
 }

@@ -1,3 +1,4 @@
+import { flushCompileCache } from "node:module";
 import { pino } from "pino";
 import { startApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
@@ -15,5 +16,6 @@ const app = await startApp({
   ...(TEST_SPARK === "1" ? { setsUpSpark: true } : { driver: stubDriver }),
 });
 process.stdout.write(`ready ${app.url}\n`);
+flushCompileCache(); // most are killed, and the next one shall not compile again
 process.on("SIGTERM", () => void app.stop().then(() => process.exit(0)));
 process.on("SIGINT", () => void app.stop(undefined, { everything: true }).then(() => process.exit(0)));

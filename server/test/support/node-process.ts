@@ -29,6 +29,7 @@ export async function startNode(
     stdio: ["ignore", "pipe", "inherit"],
     env: {
       PATH: process.env.PATH ?? "",
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       HOME: dataDir,
       HEADGATE_CACHE_DIR: testCacheDir(),
       CONNECTION: JSON.stringify(connection),

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import { sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { AccountClient } from "../../../test/support/given.ts";
 import { foundSparkAccount } from "../../../test/support/spark-server.ts";
 import { statusOf, submitSql, useSpark } from "../../../test/support/spark.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { because, NO_ISOLATION } from "../../../test/skip-reasons/skip-reasons.ts";
-import { sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { AccountClient } from "../../../test/support/given.ts";
 import { metastoreEntry, metastoreOf } from "../../../test/support/java-process.ts";
 import { foundSparkAccount } from "../../../test/support/spark-server.ts";

@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { Client, Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { SET_UP_MS } from "../../../test/support/connect-server.ts";
+import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { metastoreEntry } from "../../../test/support/java-process.ts";
 import {
   addedRows,

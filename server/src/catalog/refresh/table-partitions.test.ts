@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import type { HiveWriter } from "../../../test/support/hive-writer.ts";
 import { addedRows, metastoreFlaws, metastoreRows, NO_FLAWS } from "../../../test/support/metastore-rows.ts";
 import { bucketed, days, ODD, placed, text } from "../../../test/support/partitioned-tables.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import { sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { AccountClient, useServer } from "../../../test/support/given.ts";
 import { runSql, useSpark } from "../../../test/support/spark.ts";
 import { foundSparkAccount } from "../../../test/support/spark-server.ts";

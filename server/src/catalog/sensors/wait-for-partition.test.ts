@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { useServer } from "../../../test/support/given.ts";
 import { runSql, useSpark } from "../../../test/support/spark.ts";
 import { metastoreName } from "../metastores/metastore-names.ts";

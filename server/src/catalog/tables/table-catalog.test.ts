@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
-import { SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { SET_UP_MS } from "../../../test/support/connect-server.ts";
+import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { textStorage } from "../../../test/support/hive-writer.ts";
 import { rolledBack } from "../../../test/support/rolled-back.ts";
 import { bigOrders, orders, visits } from "../../../test/support/sales-tables.ts";

@@ -1,6 +1,6 @@
 import { describe, test } from "vitest";
 import { expectBothEnginesAgree } from "../../../test/support/both-engines.ts";
-import { sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { useSpark } from "../../../test/support/spark.ts";
 
 describe.skipIf(sparkIsMissing)("whatever lies in a table's folder, of many", () => {

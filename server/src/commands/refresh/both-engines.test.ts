@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { expectBothEnginesAgree, expectToAgree } from "../../../test/support/both-engines.ts";
-import { sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { SPELLED_TYPES, spelledTree } from "../../../test/support/folder-trees.ts";
 import { useSpark } from "../../../test/support/spark.ts";
 

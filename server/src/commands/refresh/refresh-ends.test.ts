@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "pg";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { partitionsOf, refresh, refreshed } from "../../../test/support/refresh.ts";
 import { runSql, useSpark } from "../../../test/support/spark.ts";
 import { storageFolder } from "../../accounts/account-storage.ts";

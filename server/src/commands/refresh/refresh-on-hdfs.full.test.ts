@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { startMiniHdfs, type MiniHdfs } from "../../../test/mini-hadoop/mini-hadoop.ts";
-import { findSparkHome, SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { findSparkHome, SET_UP_MS } from "../../../test/support/connect-server.ts";
+import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { AccountClient } from "../../../test/support/given.ts";
 import { partitionsOf, refresh } from "../../../test/support/refresh.ts";
 import { foundSparkAccount } from "../../../test/support/spark-server.ts";

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { useSeaweedFs } from "../../../test/seaweedfs/seaweedfs.ts";
-import { SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { SET_UP_MS } from "../../../test/support/connect-server.ts";
+import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { AccountClient } from "../../../test/support/given.ts";
 import { partitionsOf, refresh } from "../../../test/support/refresh.ts";
 import { foundSparkAccount } from "../../../test/support/spark-server.ts";

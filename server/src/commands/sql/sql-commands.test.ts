@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { runSql, submitSql, useSpark } from "../../../test/support/spark.ts";
 
 const PATIENCE = { timeout: 20_000, interval: 50 };

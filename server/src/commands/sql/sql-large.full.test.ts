@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { submitSql, useSpark } from "../../../test/support/spark.ts";
 
 const MIB = 1024 * 1024;

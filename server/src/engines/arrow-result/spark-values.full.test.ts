@@ -3,7 +3,8 @@ import { expect, inject, test } from "vitest";
 import { captureValues, type CapturedValues } from "../../../generate/spark-values/capture.ts";
 import { valueCases, type ValueCase } from "../../../generate/spark-values/cases.ts";
 import { received } from "../../../test/support/arrow-streams.ts";
-import { findSparkHome, SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { findSparkHome, SET_UP_MS } from "../../../test/support/connect-server.ts";
+import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { useRendered } from "../../../test/support/rendered-result.ts";
 
 const ROWS = "range(0, 20000, 1, 1)";

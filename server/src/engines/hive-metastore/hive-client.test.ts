@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { SET_UP_MS, sparkIsMissing } from "../../../test/support/connect-server.ts";
+import { SET_UP_MS } from "../../../test/support/connect-server.ts";
+import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import type { HiveWriter } from "../../../test/support/hive-writer.ts";
 import { addedRows, metastoreFlaws, metastoreRows, NO_FLAWS } from "../../../test/support/metastore-rows.ts";
 import { bigOrders, orders } from "../../../test/support/sales-tables.ts";

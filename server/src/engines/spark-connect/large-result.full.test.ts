@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import {
   findSparkHome,
   SET_UP_MS,
-  sparkIsMissing,
   startConnectServer,
   type TestConnectServer,
 } from "../../../test/support/connect-server.ts";
+import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { Secret } from "../../lib/secret.ts";
 import { openConnect, type ConnectChannel } from "./spark-connect.ts";
 

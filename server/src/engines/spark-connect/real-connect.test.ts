@@ -7,10 +7,10 @@ import { startCutOffProxy } from "../../../test/chaos/cut-off-proxy.ts";
 import {
   findSparkHome,
   SET_UP_MS,
-  sparkIsMissing,
   startConnectServer,
   type TestConnectServer,
 } from "../../../test/support/connect-server.ts";
+import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { Secret } from "../../lib/secret.ts";
 import type { ConnectEvent } from "./connect-event.ts";
 import { ConnectError } from "./connect-error.ts";
