@@ -33,6 +33,13 @@ describe("credentials in the arguments of a copy", () => {
     ],
     ["in properties without =", "-D fs.s3a.session.token k --src a", "-D fs.s3a.session.token #### --src a"],
     ["in properties with blanks", "-D 'fs.s3a.secret.key = a b'", "-D 'fs.s3a.secret.key =####'"],
+    [
+      "in the value of a property",
+      "-Dmap.env=A=b,AWS_SECRET_ACCESS_KEY=k --src a",
+      "-Dmap.env=A=b,AWS_SECRET_ACCESS_KEY=#### --src a",
+    ],
+    ["in Java options", "-D map.java.opts=-Daws.secretKey=k", "-D map.java.opts=-Daws.secretKey=####"],
+    ["in quoted Java options", "-D java.opts='-Daws.secretKey=k -Xmx1g'", "-D java.opts='-Daws.secretKey=#### -Xmx1g'"],
     ["in addresses", "--src s3n://AKIA:k@b/x --dest=s3a://AKIA:k%2Fl@b", "--src s3n://####@b/x --dest=s3a://####@b"],
     ["in addresses, with a slash", "--src s3n://AKIA:k/l+m@b/x", "--src s3n://####@b/x"],
     ["in addresses, with a colon that is escaped", "--src s3n://AKIA%3Ak@b", "--src s3n://####@b"],
@@ -69,6 +76,7 @@ describe("credentials in the arguments of a copy", () => {
   test.each([
     `--src s3://a/b/  --dest\ts3://c/ --srcPattern '.*\\.gz' --groupBy "x(y)"`,
     "--src s3://t/date_key=1/ --srcPattern date_key=2.* --groupBy '.*session_token=(.*)'",
+    "--srcPattern=date_key=1/.* --previousManifest=s3://b/date_key=1/m.gz -Dmapreduce.job.tags=a=b,c=d",
     "-Dmapreduce.output.key.class=X -Dfs.s3a.aws.credentials.provider=org.example.Provider",
     "--src hdfs://nn:8020/a@b --dest abfs://container@account.dfs.core.windows.net/x",
     "--srcPattern '.*it'\\''s' --src s3://a/b:c@d --s3SSEAlgorithm SSE-KMS",
@@ -77,7 +85,7 @@ describe("credentials in the arguments of a copy", () => {
     expect(shown(args)).toBe(args);
   });
 
-  test.each(["a", "-", "= ", "s3://a:", "a.key=b ", "?a", "@:", "\\\\", "'' "])(
+  test.each(["a", "-", "= ", "s3://a:", "a.key=b ", "a=-", "a=,b", "?a", "@:", "\\\\", "'' "])(
     "are looked for in 256 KiB of %j within a second or so",
     (part) => {
       const args = part.repeat((256 * 1024) / part.length);

@@ -69,9 +69,20 @@ function scanWord({ text }: Word, isPlain: boolean, depth: number): Scanned {
     const inner = scanQuoted(text, isPlain, depth);
     return { spans: [...addresses, ...inner.spans], next: inner.next };
   }
-  if (all !== text || isPlain) return { spans: addresses, next: "any" };
+  if (all !== text || isPlain) {
+    const isProperty = !isPlain && sign === "=" && !PLAIN_OPTIONS.has(name);
+    const inner = isProperty ? settingWithin(text, all.length) : [];
+    return { spans: [...addresses, ...inner], next: inner.length === 0 ? "any" : "stray" };
+  }
   if (isSecret) return { spans: [], next: dashes === "" ? "stray" : "secret" };
   return { spans: [], next: dashes !== "" && PLAIN_OPTIONS.has(name) ? "plain" : "any" };
+}
+
+/** A property may hold other settings: `mapreduce.map.env=A=1,AWS_SECRET_ACCESS_KEY=…`, `mapreduce.map.java.opts=-Dx=…`. */
+function settingWithin(text: string, start: number): Span[] {
+  const settings = text.slice(start).matchAll(/(?:^|[,;])([\w.-]+)=/g);
+  const secret = settings.find(([, name = ""]) => isSecretName(name));
+  return secret === undefined ? [] : spanOf(start + secret.index + secret[0].length, text.length);
 }
 
 function scanQuoted(text: string, isPlain: boolean, depth: number): Scanned {
