@@ -27,15 +27,25 @@ export function addressSpans(text: string): Span[] {
 /** Longer ones are no schemes. */
 const SCHEME_LENGTH = 32;
 
+/**
+ * A password may have a `://` of its own: a scheme after a colon may belong to the address before it. `jdbc:mysql://…`
+ * looks alike, so it is read both ways: as a part of that address, and as an address.
+ */
 function addressesOf(text: string): Address[] {
-  const starts = [...text.matchAll(/:\/\//g)].flatMap(({ index }) => {
+  const starts = [...text.matchAll(/:\/\//g)].map(({ index }, at) => {
     const before = text.slice(Math.max(0, index - SCHEME_LENGTH), index);
     const [scheme = ""] = /[a-z][a-z0-9+.-]*$/i.exec(before) ?? [];
-    // A password may have a `://` of its own.
-    const isPassword = /[:@%/]$/.test(before.slice(0, before.length - scheme.length));
-    return isPassword ? [] : [{ scheme, start: index + "://".length }];
+    const isNested = at > 0 && /[:@%/]$/.test(before.slice(0, before.length - scheme.length));
+    return { scheme, start: index + "://".length, isNested };
   });
-  return starts.map(({ scheme, start }, at) => ({ scheme, start, rest: text.slice(start, starts[at + 1]?.start) }));
+  let nextStart: number | undefined;
+  let nextOuter: number | undefined;
+  return starts.toReversed().map(({ scheme, start, isNested }) => {
+    const rest = text.slice(start, isNested ? nextStart : nextOuter);
+    nextStart = start;
+    if (!isNested) nextOuter = start;
+    return { scheme, start, rest };
+  });
 }
 
 /** A colon may also stand before a port, but buckets have none. */
@@ -48,7 +58,7 @@ function userInfo(scheme: string, rest: string): Span[] {
 }
 
 function queryValues(rest: string): Span[] {
-  return [...rest.matchAll(/[?&;]([\w.-]+)=([^&;\s]*)/g)]
+  return [...rest.matchAll(/[?&;]([\w.-]+)=([^&;\s]+)/g)]
     .filter(([, name = ""]) => isSecretName(name))
     .map(({ index, 0: { length }, 2: value = "" }) => ({ start: index + length - value.length, end: index + length }));
 }

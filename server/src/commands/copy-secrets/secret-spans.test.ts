@@ -45,6 +45,9 @@ describe("credentials in the arguments of a copy", () => {
     ["in addresses, with a colon that is escaped", "--src s3n://AKIA%3Ak@b", "--src s3n://####@b"],
     ["in several addresses", "-files s3n://A:k@b,s3n://A:l@c", "-files s3n://####@b,s3n://####@c"],
     ["in addresses of hosts", "--s3Endpoint https://u:p:/q@h:9000/", "--s3Endpoint https://####@h:9000/"],
+    ["in addresses of databases", "-D url=jdbc:mysql://u:p@h/db", "-D url=jdbc:mysql://####@h/db"],
+    ["in several of those", "-D urls=jdbc:a://h/x,jdbc:b://u:p@h", "-D urls=jdbc:a://h/x,jdbc:b://####@h"],
+    ["in addresses, with an address in the password", "--src s3n://A:b://c:d@e/x", "--src s3n://####@e/x"],
     ["in queries", "--src https://h/x?a=1&X-Amz-Signature=k&b=2", "--src https://h/x?a=1&X-Amz-Signature=####&b=2"],
   ])("are found %s", (_how, args, expected) => {
     expect(shown(args)).toBe(expected);
@@ -78,6 +81,7 @@ describe("credentials in the arguments of a copy", () => {
     "--src s3://t/date_key=1/ --srcPattern date_key=2.* --groupBy '.*session_token=(.*)'",
     "--srcPattern=date_key=1/.* --previousManifest=s3://b/date_key=1/m.gz -Dmapreduce.job.tags=a=b,c=d",
     "-Dmapreduce.output.key.class=X -Dfs.s3a.aws.credentials.provider=org.example.Provider",
+    "--src https://h/x?sig=&b=2 --dest 'https://h/x?token='",
     "--src hdfs://nn:8020/a@b --dest abfs://container@account.dfs.core.windows.net/x",
     "--srcPattern '.*it'\\''s' --src s3://a/b:c@d --s3SSEAlgorithm SSE-KMS",
     "",
@@ -85,7 +89,7 @@ describe("credentials in the arguments of a copy", () => {
     expect(shown(args)).toBe(args);
   });
 
-  test.each(["a", "-", "= ", "s3://a:", "a.key=b ", "a=-", "a=,b", "?a", "@:", "\\\\", "'' "])(
+  test.each(["a", "-", "= ", "s3://a:", "a:b://c", "a.key=b ", "a=-", "a=,b", "?a", "@:", "\\\\", "'' "])(
     "are looked for in 256 KiB of %j within a second or so",
     (part) => {
       const args = part.repeat((256 * 1024) / part.length);
