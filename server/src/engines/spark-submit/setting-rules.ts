@@ -86,12 +86,12 @@ export function refusalOf(name: string): string | undefined {
  * many cores.
  */
 export function isOwned(name: string, value: string, runsHere: boolean): boolean {
-  if (name === "--master" || name === "spark.master") return !(runsHere && LOCAL_MASTER.test(value.trim()));
+  if (name === "--master" || name === "spark.master") return !(runsHere && LOCAL_MASTER.test(value));
   return isAmongOwned(name);
 }
 
-/** `local`, `local[2]`, `local[*]`, `local[2,3]`: cores, and how often a task may fail. */
-const LOCAL_MASTER = /^local(\[\s*(\d{1,6}|\*)\s*(,\s*\d{1,6}\s*)?\])?$/;
+/** `local`, `local[2]`, `local[*]`, `local[2,3]`: cores, and how often a task may fail. Spark fails with any other. */
+const LOCAL_MASTER = /^local(\[([1-9]\d{0,5}|\*)( *, *[1-9]\d{0,5})?\])?$/;
 
 /** Whether it is left out of an operator's file. */
 export function isProtected(key: string): boolean {
