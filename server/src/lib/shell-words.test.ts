@@ -35,6 +35,7 @@ describe("splitWords", () => {
     ["a;b & c | d > e < f", ["a;b", "&", "c", "|", "d", ">", "e", "<", "f"]],
     ["# not a comment", ["#", "not", "a", "comment"]],
     ["a\nb\r\nc", ["a", "b", "c"]],
+    ["a \\\r\n  b\\\r\nc", ["a", "bc"]],
   ])("expands and runs nothing in %j", (text, words) => {
     expect(splitWords(text, "arguments")).toEqual(words);
   });

@@ -4,7 +4,7 @@ import { Fault } from "./fault.ts";
  * Splits a text into words as a POSIX shell does, and does nothing else that a shell does: no expansion, no globbing,
  * no operators, no comments. The words go to a program as they are; no shell ever sees them.
  *
- *   outside quotes   \ keeps the next character, \ before a newline joins the lines
+ *   outside quotes   \ keeps the next character, \ before a newline joins the lines, also where it is CRLF
  *   '…'              everything is itself
  *   "…"              \ counts before $ ` " \ and newline only
  */
@@ -30,8 +30,8 @@ export function readWords(text: string, field: string): Word[] {
   while (at < text.length) {
     if (isBlank(text, at)) {
       at += 1;
-    } else if (text.startsWith("\\\n", at)) {
-      at += 2;
+    } else if (isJoin(text, at)) {
+      at = afterJoin(text, at);
     } else {
       const word = readWord(text, at, field);
       words.push(word);
@@ -86,10 +86,9 @@ function readPiece(text: string, at: number, field: string, origins: Origin[] | 
       return readDoubleQuoted(text, at, field, origins);
     case "\\": {
       if (at + 1 === text.length) throw unbalanced(field, "backslash", at);
-      const escaped = text.charAt(at + 1);
-      if (escaped === "\n") return { text: "", end: at + 2 };
+      if (isJoin(text, at)) return { text: "", end: afterJoin(text, at) };
       origins?.push({ start: at, end: at + 2, quote: undefined });
-      return { text: escaped, end: at + 2 };
+      return { text: text.charAt(at + 1), end: at + 2 };
     }
     default:
       origins?.push({ start: at, end: at + 1, quote: undefined });
@@ -113,6 +112,15 @@ function readDoubleQuoted(text: string, quote: number, field: string, origins: O
     }
     at = end;
   }
+}
+
+/** A backslash at the end of a line. */
+function isJoin(text: string, at: number): boolean {
+  return text.startsWith("\\\n", at) || text.startsWith("\\\r\n", at);
+}
+
+function afterJoin(text: string, at: number): number {
+  return text.indexOf("\n", at) + 1;
 }
 
 function isBlank(text: string, at: number): boolean {
