@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readlink, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { isOver, openRunnerClient } from "../../engines/runner/runner-client.ts";
@@ -6,17 +7,27 @@ import { GRACE_SECONDS } from "./program-executor.ts";
 
 const PATIENCE_MS = (GRACE_SECONDS + 10) * 1000;
 const RUNNER = /\/runner\.mjs (.+)$/;
+/** Below `accounts`: the folders of runners, which no program can write. */
+const RUN_FOLDER = /^\d+\/(commands\/\d+\/attempts\/\d+|standby\/[^/]+|(spark|metastore)\/[^/]+\/run)$/;
 
 /**
  * Ends the runners of a data directory with their programs, without a server; returns how many. They are found in the
  * process table: folders of commands are as many as ever ran. Call it after the other kinds of processes have ended.
+ *
+ * A program can look like a runner in the process table. Only folders that belong to the server are acted on: the files in
+ * any other folder could name a process that has nothing to do with Headgate.
  */
 export async function endProgramsBelow(dataDir: string): Promise<number> {
-  const spellings = [dataDir, await realpath(dataDir)].map((path) => join(path, "accounts/"));
-  const folders = (await listProcesses()).map((each) => ({ each, told: RUNNER.exec(each.commandLine)?.[1] ?? "" }));
-  const ours = folders.filter(({ told }) => spellings.some((path) => told.startsWith(path)));
-  await Promise.all(ours.map(async ({ each, told }) => endRun(await currentFolder(each, told))));
-  return ours.length;
+  const roots = [dataDir, await realpath(dataDir)].map((path) => join(path, "accounts/"));
+  const isRunFolder = (path: string): boolean =>
+    roots.some((root) => path.startsWith(root) && RUN_FOLDER.test(path.slice(root.length)));
+  const runners = (await listProcesses()).flatMap((facts) => {
+    const told = RUNNER.exec(facts.commandLine)?.[1] ?? "";
+    return isRunFolder(told) ? [currentFolder(facts, told)] : [];
+  });
+  const folders = new Set((await Promise.all(runners)).filter((folder) => isRunFolder(folder) && existsSync(folder)));
+  await Promise.all([...folders].map(endRun));
+  return folders.size;
 }
 
 /** A driver that waited has been moved since its runner was started. */
