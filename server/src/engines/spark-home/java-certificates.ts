@@ -1,6 +1,6 @@
-import { createHash, X509Certificate } from "node:crypto";
+import { createHash, randomBytes, X509Certificate } from "node:crypto";
 import { existsSync } from "node:fs";
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { chmod, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /** Where systems keep the certificates that all programs trust, as PEM. */
@@ -13,16 +13,37 @@ const systemBundles = [
 
 /**
  * A fetched Java trusts what the system trusts, as a distribution's own Java does: behind the certificates of an
- * organisation it could reach nothing else. Written again whenever the system's list has changed.
+ * organisation it could reach nothing else. Written again whenever the system's list has changed. A cache that was filled
+ * earlier may be read-only now: then Java keeps the list it has.
  */
-export async function trustSystemCertificates(javaHome: string, bundles = systemBundles): Promise<void> {
+export async function trustSystemCertificates(
+  javaHome: string,
+  warn: (message: string) => void,
+  bundles = systemBundles,
+): Promise<void> {
   const bundle = bundles.find((path) => existsSync(path));
   if (bundle === undefined) return;
-  const store = renderTrustStore(readCertificates(await readFile(bundle, "utf8")));
-  const path = join(javaHome, "lib/security/cacerts");
-  if ((await readFile(path)).equals(store)) return;
-  await writeFile(`${path}.new`, store, { mode: 0o644 });
-  await rename(`${path}.new`, path);
+  try {
+    const certificates = readCertificates(await readFile(bundle, "utf8"));
+    if (certificates.length > 0) await replace(join(javaHome, "lib/security/cacerts"), renderTrustStore(certificates));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    warn(`Java does not trust the certificates in ${bundle}: ${reason}`);
+  }
+}
+
+/** Under a name of its own first: several processes may share a cache and start at the same time. */
+async function replace(path: string, content: Buffer): Promise<void> {
+  if ((await readFile(path)).equals(content)) return;
+  const unfinished = `${path}.${randomBytes(6).toString("hex")}`;
+  try {
+    await writeFile(unfinished, content);
+    await chmod(unfinished, 0o644); // programs of other users read it, whatever our umask is
+    await rename(unfinished, path);
+  } catch (error) {
+    await rm(unfinished, { force: true }).catch(() => undefined);
+    throw error;
+  }
 }
 
 function readCertificates(pem: string): Buffer[] {
