@@ -63,7 +63,11 @@ export async function endPostmasterWatcher(cluster: Cluster): Promise<void> {
   const { bootId, pid, startTime } = JSON.parse(text) as WatcherFile; // written above
   if (bootId !== (await readBootId())) return;
   while ((await findProcessLinks(pid))?.startTime === startTime) {
-    process.kill(pid, "SIGKILL");
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      return; // it has ended since we looked
+    }
     await delay(WAIT_MS);
   }
 }
