@@ -8,19 +8,20 @@ import { probe } from "./probe.ts";
 import { appDatabase, appRole, readPasswords } from "./role-passwords.ts";
 import { findUnprivilegedUser } from "./unprivileged-user.ts";
 
-export interface AttachOptions extends Omit<EmbeddedPostgresOptions, "lock"> {
+export interface AttachOptions extends Omit<EmbeddedPostgresOptions, "lock" | "leavesAdopted"> {
   readonly dataDir: string;
 }
 
 /**
  * For commands beside the server: uses its PostgreSQL while a Headgate runs on the data directory, else starts one
- * and stops it at the end. `stop()` never ends what another process supervises.
+ * and stops it at the end. `stop()` never ends what another process supervises, nor a server that a killed Headgate has
+ * left to its programs.
  */
 export async function attachEmbeddedPostgres(options: AttachOptions): Promise<EmbeddedPostgres> {
   const lock = tryLock(options.dataDir);
   if (lock instanceof Fault) return connectToRunning(options.dataDir, lock);
   try {
-    const postgres = await startEmbeddedPostgres({ ...options, lock });
+    const postgres = await startEmbeddedPostgres({ ...options, lock, leavesAdopted: true });
     return {
       ...postgres,
       get healthy() {

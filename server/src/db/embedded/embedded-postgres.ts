@@ -46,7 +46,7 @@ export interface EmbeddedPostgres {
   readonly database: string;
   /** False from the death of the server until it takes connections again. */
   readonly healthy: boolean;
-  /** Fast shutdown; settles when the process is gone. */
+  /** Fast shutdown; settles when the process is gone, unless it was adopted and is left running. */
   stop(): Promise<void>;
 }
 
@@ -60,6 +60,8 @@ export interface EmbeddedPostgresOptions {
   readonly signal?: AbortSignal;
   /** PostgreSQL settings on top of ours. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** A server that a killed Headgate has left runs on after `stop()`, as long as a process needs it. */
+  readonly leavesAdopted?: boolean;
 }
 
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
@@ -87,7 +89,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
       return supervision.healthy;
     },
     async stop() {
-      await supervision.stop();
+      if (started.isAdopted && options.leavesAdopted === true) supervision.leave();
+      else await supervision.stop();
       watcher.close();
     },
   };
@@ -121,7 +124,7 @@ async function adoptOrStart(
   binaries: Binaries,
   passwords: RolePasswords,
   options: EmbeddedPostgresOptions & Pick<StartPlan, "watcher">,
-): Promise<{ plan: StartPlan; postmaster: Postmaster }> {
+): Promise<{ plan: StartPlan; postmaster: Postmaster; isAdopted: boolean }> {
   const socketDir = await provideSocketDir(cluster.folder, cluster.user);
   const planFor = (port: number): StartPlan => {
     const endpoint = { socketDir, port };
@@ -143,14 +146,14 @@ async function adoptOrStart(
   const adopted = await settleLeftover(cluster, expected, options.log);
   if (keptPlan !== undefined && adopted !== undefined) {
     options.watcher.follow(adopted);
-    return { plan: keptPlan, postmaster: adopted };
+    return { plan: keptPlan, postmaster: adopted, isAdopted: true };
   }
 
   // Between our look at a port and the server's, somebody else may take it.
   for (let attempt = 0; attempt < 5; attempt++) {
     const plan = planFor(await choosePort(cluster.folder, attempt === 0 ? kept : undefined));
     const outcome = await startPostmaster(plan, options.signal);
-    if (outcome.kind === "ready") return { plan, postmaster: outcome.postmaster };
+    if (outcome.kind === "ready") return { plan, postmaster: outcome.postmaster, isAdopted: false };
     options.signal?.throwIfAborted();
   }
   throw new Fault("unavailable", "every port chosen for PostgreSQL was taken by another program");

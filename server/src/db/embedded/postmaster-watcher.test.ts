@@ -2,8 +2,10 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pino } from "pino";
 import { afterEach, describe, expect, inject, test } from "vitest";
 import { findProcess, listProcesses, readBootId } from "../../lib/process-table.ts";
+import { attachEmbeddedPostgres } from "./attach-embedded-postgres.ts";
 import { needPostgres, query, type ScratchCluster } from "../../../test/support/scratch-cluster.ts";
 import { useStoppedClusters } from "../../../test/support/use-stopped-clusters.ts";
 
@@ -79,6 +81,22 @@ describe("after kill -9 of Headgate", () => {
     expect(await query(postgres, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
     await scratch.stop();
     await expect.poll(() => watchers(), PATIENCE).toEqual([]);
+  });
+
+  test("an operator's command leaves a server that is needed running, and it still ends with the last user", async () => {
+    const user = await startUser();
+    const pid = await crash();
+    const attached = await attachEmbeddedPostgres({
+      dataDir: scratch.dataDir,
+      cacheDir,
+      log: pino({ level: "silent" }),
+    });
+    expect(await query(attached, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    await attached.stop();
+    expect([await scratch.postmasterPid(), await isRunning(pid)]).toEqual([pid, true]);
+    expect(await query(attached, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    user.kill("SIGKILL");
+    await expect.poll(() => isRunning(pid), PATIENCE).toBe(false);
   });
 
   test("the next Headgate starts without an error while the server is ending", async () => {

@@ -8,6 +8,8 @@ import { startPostmaster, type StartPlan } from "./start-postmaster.ts";
 export interface Supervision {
   readonly healthy: boolean;
   stop(): Promise<void>;
+  /** The server runs on without us. */
+  leave(): void;
 }
 
 const firstWaitMs = 100;
@@ -59,13 +61,17 @@ export function supervise(plan: StartPlan, first: Postmaster, log: Log): Supervi
   };
 
   const watching = watch();
+  const leave = (): void => {
+    stopping.abort();
+    clearInterval(logTimer);
+  };
   return {
+    leave,
     get healthy() {
       return current !== undefined && !current.ended && !stopping.signal.aborted;
     },
     stop: async () => {
-      stopping.abort();
-      clearInterval(logTimer);
+      leave();
       if (current !== undefined) await shutDown(current);
       await watching;
     },
