@@ -5,6 +5,7 @@ import type { Config } from "../config.ts";
 import { findDataDirHolder } from "../db/embedded/data-dir-lock.ts";
 import { endEverything, type EndedProcesses } from "../end-everything.ts";
 import { Fault } from "../lib/fault.ts";
+import { findProcessLinks } from "../lib/process-table.ts";
 import { openLog } from "../open-log.ts";
 import type { Cli } from "./cli.ts";
 
@@ -18,15 +19,14 @@ export function stopCommand(cli: Cli): Command {
     .action(async ({ all }: { all?: true }) => {
       const config = await cli.loadConfig();
       const pid = Number(findDataDirHolder(config.dataDir));
-      const isRunning = Number.isSafeInteger(pid);
+      // One that is starting may not have written its pid yet; to kill(2) 0 means our own process group.
+      const isRunning = Number.isSafeInteger(pid) && pid > 0;
       if (!isRunning && all !== true) {
         const hint = "`stop --all` ends what an earlier one has left running.";
         throw new Fault("not-found", `No Headgate runs on ${config.dataDir}. ${hint}`);
       }
       if (isRunning) {
-        process.kill(pid, all === true ? "SIGUSR2" : "SIGTERM");
-        cli.note(`Asked Headgate (pid ${pid}) to stop.`);
-        await ended(config.dataDir, pid);
+        await stopServer(cli, pid, all === true ? "SIGUSR2" : "SIGTERM");
         cli.out(all === true ? "Headgate has stopped, and all that it ran.\n" : "Headgate has stopped.\n");
       }
       if (all === true) await endLeft(cli, config, isRunning);
@@ -53,9 +53,13 @@ function describe({ programs, warmServers, metastores, standbyDrivers, postgresP
   ].join(", ");
 }
 
-async function ended(dataDir: string, pid: number): Promise<void> {
+/** Waits for the process: its data directory is free before it has ended what an earlier one left. */
+async function stopServer(cli: Cli, pid: number, signal: "SIGUSR2" | "SIGTERM"): Promise<void> {
+  const startTime = (await findProcessLinks(pid))?.startTime;
+  process.kill(pid, signal);
+  cli.note(`Asked Headgate (pid ${pid}) to stop.`);
   const limit = performance.now() + PATIENCE_MS;
-  while (findDataDirHolder(dataDir) === String(pid)) {
+  while (startTime !== undefined && (await findProcessLinks(pid))?.startTime === startTime) {
     if (performance.now() > limit) throw new Fault("unavailable", `Headgate (pid ${pid}) has not stopped yet.`);
     await delay(LOOK_EVERY_MS);
   }
