@@ -79,8 +79,8 @@ async function runServer(config: Config): Promise<void> {
     if (error !== signals.stop.reason) throw error;
   } finally {
     showProgress?.(undefined);
+    if (signals.everything.aborted) await endLeft(config, log); // also when a part of the stop has failed
   }
-  if (signals.everything.aborted) await endLeft(config, log);
   process.exit(0);
 }
 
