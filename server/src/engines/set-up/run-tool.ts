@@ -65,5 +65,10 @@ export async function mustRun(what: string, argv: readonly string[], options: To
   const result = await runTool(argv, options);
   if (result.exitCode === 0) return result;
   const cause = new Error(result.said.trim());
-  throw new Fault("unavailable", `${what} failed (exit code ${result.exitCode})`, { cause });
+  throw new Fault("unavailable", `${what} failed (${howItEnded(result, options)})`, { cause });
+}
+
+function howItEnded({ exitCode }: ToolResult, { timeoutMs }: ToolOptions): string {
+  if (exitCode !== null) return `exit code ${exitCode}`;
+  return timeoutMs === undefined ? "it was killed" : `it was killed, or not done after ${timeoutMs / 1000} seconds`;
 }
