@@ -116,8 +116,8 @@ export interface Order extends Pick<RunSpec, "timeoutSeconds" | "checkSeconds" |
 }
 
 /**
- * `stopped`: the runner got a signal to end, its folder was removed, or its server did not come back. `unused` (since version 2): it ended in any way
- * before it had an order.
+ * `stopped`: the runner got a signal to end, its folder was removed, or its server did not come back. `unused` (since
+ * version 2): it ended in any way before it had an order.
  */
 export type EndCause = (typeof causes)[number];
 
