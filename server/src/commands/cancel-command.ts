@@ -45,7 +45,7 @@ export const cancelCommand = operation({
   },
 });
 
-/** What this request has changed the status to; undefined: the command ended before. */
+/** The status that this request has set; undefined: the command had already ended. */
 type Cancelled = Awaited<ReturnType<typeof cancel>>;
 
 function describeCancel({ status, startTime }: CommandRow, cancelled: Cancelled): string {

@@ -9,7 +9,7 @@ export interface CommandEvents {
   wake(): void;
   /** After a cancel has been committed: the node that runs the command looks at it. */
   cancelled(commandId: number): void;
-  /** After the stop of an app has been committed: every node looks at its servers. */
+  /** Call it after the stop of an app has been committed: every node then checks its servers. */
   appStopped(): void;
   /**
    * Settles when the command has ended, the time is over or the signal is given; never fails. Whoever calls reads the
@@ -28,7 +28,7 @@ export interface CommandEventsOptions {
   findEnded: (commandIds: readonly number[]) => Promise<number[]>;
   /** Wakes the queue of this node. */
   poke: () => void;
-  /** Looks at the servers of apps on this node. */
+  /** Checks the servers of apps on this node. */
   lookAtApps: () => void;
   /** To all nodes, this one included. */
   publish: (message: string) => void;

@@ -1,9 +1,9 @@
 import type { KeyRing } from "../lib/key-ring.ts";
 
-/** The texts of a command that hold credentials, by their names in `command`: as they run, macros filled in. */
+/** The texts of a command that contain credentials, by their names in `command`, with macros filled in. */
 export interface CommandSecrets {
   sub_command_args?: string;
-  /** Sealed by earlier versions, in the order of their masks; copy-secrets/mask-stored-copies.ts replaces it. */
+  /** Written by earlier versions, in the order of the masks; copy-secrets/mask-stored-copies.ts replaces it. */
   encryptionKey?: readonly string[];
 }
 

@@ -5,13 +5,13 @@ export type MacroValues = ReadonlyMap<string, string>;
 
 export const NO_MACROS: MacroValues = new Map();
 
-/** As submitted. */
+/** A macro as submitted. */
 export interface GivenMacro {
   name: string;
   expression: string;
 }
 
-/** As stored in `macros`: an array of one object a macro. */
+/** Parses the column `macros`: an array with one object for each macro. */
 export function givenMacros(macros: string | null): GivenMacro[] {
   if (macros === null) return [];
   const given = JSON.parse(macros) as Record<string, string>[]; // written by `givenMacrosJson`
@@ -52,15 +52,15 @@ export function fillMacros(text: string, values: MacroValues, field: string, lim
   return text.replaceAll(pattern, (_match, name: string) => values.get(name) ?? "");
 }
 
-/** A part of a text: as it was written, and as it runs. */
+/** A part of a text, as written and with its macro filled in. */
 export interface TextPiece {
   written: string;
   filled: string;
-  /** The macro that it names. Null: it is ordinary text. */
+  /** The macro that the part refers to. Null: it is ordinary text. */
   macro: string | null;
 }
 
-/** The text cut at its macros. */
+/** Splits the text at its macros. */
 export function macroPieces(text: string, values: MacroValues): TextPiece[] {
   const ordinary = (part: string): TextPiece[] => (part === "" ? [] : [{ written: part, filled: part, macro: null }]);
   if (!namesMacro(text, values)) return ordinary(text);

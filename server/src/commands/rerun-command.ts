@@ -14,8 +14,8 @@ import { checkSparkWords, commandLineField } from "./submission/spark-words.ts";
 import { CommandParams } from "./view-command.ts";
 
 /**
- * Submits the same again, as the caller's: with the script that was read and the macros' values of the first time. An
- * earlier version may have accepted what is refused now, so its command lines are judged again.
+ * Submits the same command again, on behalf of the caller, with the script and the macro values of the first time. An
+ * earlier version may have accepted a command line that is refused now, so command lines are checked again.
  */
 export const rerunCommand = operation({
   id: "command_rerun",

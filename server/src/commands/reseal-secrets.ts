@@ -5,7 +5,7 @@ import { listSecretsNotUnder, replaceSecrets } from "./store/sealed.ts";
 
 /**
  * After a key rotation: seals the secrets of up to `batch` commands anew under the newest key and tells how many were
- * found. A command whose secrets change meanwhile comes again in a later batch.
+ * found. A command whose secrets change meanwhile is taken again in a later batch.
  */
 export async function resealCommandSecrets(system: Queryable, keys: KeyRing, batch: number): Promise<number> {
   const rows = await listSecretsNotUnder(system, keys.newestId, batch);

@@ -3,16 +3,17 @@ import type { Span } from "./span.ts";
 
 interface Address {
   scheme: string;
-  /** After the `://`. */
+  /** The text after the `://`. */
   rest: string;
   start: number;
 }
 
 /**
- * Credentials in the addresses of a text: `key:secret` before an `@`, and the signatures of a query (`?sig=…`).
+ * Finds credentials in the addresses of a text: `key:secret` before an `@`, and signatures in a query (`?sig=…`).
  *
- * A secret often has a `/`, which ends the host of an address that is written as it should be, so the credentials end
- * at the last `@` before the next address. The price is that an `@` in a path hides the bucket as well.
+ * In a well-formed address a `/` ends the host, but secrets often contain a `/` that is not escaped. Everything up to
+ * the last `@` before the next address therefore counts as credentials. The price is that an `@` in a path masks the
+ * bucket as well.
  */
 export function addressSpans(text: string): Span[] {
   if (!text.includes("://")) return [];
@@ -24,7 +25,7 @@ export function addressSpans(text: string): Span[] {
   );
 }
 
-/** Longer ones are no schemes. */
+/** No scheme is longer. */
 const SCHEME_LENGTH = 32;
 
 /**
@@ -48,7 +49,7 @@ function addressesOf(text: string): Address[] {
   });
 }
 
-/** A colon may also stand before a port, but buckets have none. */
+/** A colon may also precede a port, except in addresses of S3: buckets have no port. */
 function userInfo(scheme: string, rest: string): Span[] {
   const first = /^[^/?#]*/.exec(rest)?.[0] ?? "";
   const colon = first.search(/:|%3a/i);

@@ -6,7 +6,9 @@ import type { Span } from "./span.ts";
 /** A copy as it may be stored and shown. */
 export interface MaskedCopy {
   shown: string;
-  /** What runs, to be sealed. Null: it has no credentials, and `shown` with its macros says it all. */
+  /**
+   * The text that runs, to be sealed. Null: there are no credentials, so `shown` and the macros are enough to run it.
+   */
   sealed: string | null;
   macros: readonly GivenMacro[];
   values: MacroValues;
@@ -17,7 +19,7 @@ export interface Macros {
   values: MacroValues;
 }
 
-/** `spans`: the credentials in the filled text. */
+/** `spans`: the credentials in the text with its macros filled in. */
 export function maskCopy(
   pieces: readonly TextPiece[],
   { given, values }: Macros,

@@ -3,15 +3,15 @@ import type { TextPiece } from "../macros.ts";
 import type { Span } from "./span.ts";
 
 export interface MaskedText {
-  /** As it was written, with the mask in the place of each span. */
+  /** The text as written, with a mask in place of each span. */
   shown: string;
-  /** The macros that stand in a span, or whose value has one. */
+  /** The macros that lie in a span, or whose value contains one. */
   macros: ReadonlySet<string>;
 }
 
 /**
- * `spans` are those of the filled text, in their order. A macro whose value is more than its span stays written as it
- * is: its name tells nothing.
+ * `spans` are positions in the filled text, in ascending order. A macro whose value is only partly a credential stays
+ * in the text: its name gives nothing away.
  */
 export function maskPieces(pieces: readonly TextPiece[], spans: readonly Span[]): MaskedText {
   const macros = new Set<string>();
@@ -23,7 +23,7 @@ export function maskPieces(pieces: readonly TextPiece[], spans: readonly Span[])
     const cuts: Span[] = [];
     for (let span = spans[next]; span !== undefined && span.start < end; span = spans[next]) {
       cuts.push(span);
-      if (span.end > end) break; // it goes on in the next piece
+      if (span.end > end) break; // the span continues in the next piece
       next += 1;
     }
     if (macro !== null && cuts.length > 0) macros.add(macro);
@@ -39,7 +39,7 @@ export function maskPieces(pieces: readonly TextPiece[], spans: readonly Span[])
   return { shown: text.text, macros };
 }
 
-/** Ordinary text, which begins at `start` of the whole. */
+/** Shows ordinary text, except for the spans. `start` is its position in the whole text. */
 function showBetween(text: ShownText, filled: string, start: number, cuts: readonly Span[]): void {
   let at = 0;
   for (const span of cuts) {
@@ -50,7 +50,7 @@ function showBetween(text: ShownText, filled: string, start: number, cuts: reado
   text.show(filled.slice(at));
 }
 
-/** A span that stretches over several pieces has one mask. */
+/** A span that covers several pieces gets a single mask. */
 class ShownText {
   text = "";
   #masked: Span | undefined;

@@ -21,9 +21,10 @@ export interface MaskStoredCopiesOptions {
 const BATCH = 100;
 
 /**
- * Seals and masks what earlier versions have stored in the clear. Each batch is a transaction that marks its rows, so
- * the work goes on after a crash where it ended, and several nodes share it. Nodes of an earlier version may add rows
- * during an upgrade: the task comes again. A row that cannot be masked is left for the next run and logged.
+ * Seals and masks the credentials that earlier versions stored in the clear. Each batch is a transaction that marks its
+ * rows, so after a crash the work resumes where it stopped, and several nodes can share it. The task runs again and
+ * again, because nodes of an earlier version may add rows during an upgrade. A row that cannot be masked is logged and
+ * left for the next run.
  */
 export async function maskStoredCopies(options: MaskStoredCopiesOptions, stopped: AbortSignal): Promise<void> {
   const { db, log, batch = BATCH } = options;
@@ -50,7 +51,7 @@ function maskedOrLogged(copy: UnmaskedCopy, { keys, log }: MaskStoredCopiesOptio
   try {
     return [maskedRow(copy, keys)];
   } catch (error) {
-    // The message of a JSON parser quotes what it reads.
+    // The message of a JSON parser quotes its input, which may contain a key.
     const err = error instanceof SyntaxError ? undefined : error;
     log.error({ err, command: copy.id }, "the keys of a stored copy could not be masked");
     return [];
@@ -60,7 +61,7 @@ function maskedOrLogged(copy: UnmaskedCopy, { keys, log }: MaskStoredCopiesOptio
 function maskedRow(copy: UnmaskedCopy, keys: KeyRing): RemaskedCopy {
   const { id, accountId, command, secrets } = copy;
   const opened: CommandSecrets = secrets === null ? {} : openSecrets(keys, accountId, secrets);
-  if (opened.sub_command_args !== undefined) return copy; // run again by a node of an earlier version, which marks nothing
+  if (opened.sub_command_args !== undefined) return copy; // a rerun by a node of an earlier version: masked, not marked
   const { sub_command_args: args } = command;
   const { shown, sealed, macros, values } = maskStoredCopy({
     args: typeof args === "string" ? args : "",

@@ -7,8 +7,8 @@ import { secretSpans } from "./secret-spans.ts";
 import type { Span } from "./span.ts";
 
 /**
- * A copy as earlier versions stored it: the values of `encryptionKey` are sealed, in the order of their masks and with
- * their macros filled in; other credentials, and the macros, are in the clear.
+ * A copy as earlier versions stored it. The values of `encryptionKey` are sealed, in the order of their masks and with
+ * their macros filled in. Other credentials and the macros are in the clear.
  */
 export interface StoredCopy {
   args: string;
@@ -21,7 +21,7 @@ export function maskStoredCopy({ args, macros, encryptionKeys }: StoredCopy): Ma
   return maskCopy(pieces, macros, storedSpans(filledText(pieces)), macrosWithin(encryptionKeys, macros));
 }
 
-/** What cannot be read as words is secret as a whole; submission refuses that by now. */
+/** A text that cannot be split into words counts as secret as a whole; submission refuses such texts now. */
 function storedSpans(text: string): Span[] {
   try {
     return secretSpans(text, "sub_command_args");
@@ -31,7 +31,7 @@ function storedSpans(text: string): Span[] {
   }
 }
 
-/** The arguments with the sealed values back in the place of their masks. */
+/** The arguments, with the sealed values put back in place of their masks. */
 function storedPieces(args: string, { values }: Macros, encryptionKeys: readonly string[]): TextPiece[] {
   const masks = masksOf(args);
   if (masks.length < encryptionKeys.length) throw new Error("fewer masks than sealed values");
@@ -50,7 +50,10 @@ function storedPieces(args: string, { values }: Macros, encryptionKeys: readonly
   return [...pieces, ...macroPieces(args.slice(at), values)];
 }
 
-/** Earlier versions knew the option by these spellings only, before macros were filled in. */
+/**
+ * Finds the masks of earlier versions, which recognised only these spellings of the option, before macros were filled
+ * in.
+ */
 function masksOf(args: string): Span[] {
   const masks: Span[] = [];
   let isValue = false;
@@ -63,7 +66,7 @@ function masksOf(args: string): Span[] {
   return masks;
 }
 
-/** Where a sealed value came from is not stored: any macro whose value is part of it may have brought it. */
+/** The macros that supplied a sealed value are not stored, so every macro whose value is part of it counts. */
 function macrosWithin(encryptionKeys: readonly string[], { values }: Macros): ReadonlySet<string> {
   const isWithin = (value: string): boolean => value !== "" && encryptionKeys.some((key) => key.includes(value));
   return new Set([...values].filter(([, value]) => isWithin(value)).map(([name]) => name));

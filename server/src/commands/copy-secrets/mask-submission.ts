@@ -8,7 +8,9 @@ export interface MaskedSubmission extends Pick<MaskedCopy, "macros" | "values"> 
   secrets: CommandSecrets | null;
 }
 
-/** `field`: the text of the command that may hold credentials. Refuses one whose macros leave a quote open. */
+/**
+ * `field`: the text of the command that may contain credentials. Refuses a text in which a macro leaves a quote open.
+ */
 export function maskSubmission(
   command: Readonly<Record<string, unknown>>,
   field: "sub_command_args" | null,

@@ -2,8 +2,8 @@ import { secretMask } from "../../lib/secret.ts";
 import type { GivenMacro, MacroValues } from "../macros.ts";
 
 /**
- * The macros that must not be shown: those that end up in a credential, the earlier ones that these are made of, and
- * whatever else is made of any of them. An expression is taken to use every name that it mentions.
+ * The macros that must not be shown: those that are part of a credential, the earlier macros that these use, and all
+ * macros that use any of them. An expression counts as using every name that it mentions.
  */
 export function secretMacros(macros: readonly GivenMacro[], inSecrets: ReadonlySet<string>): ReadonlySet<string> {
   const secret = new Set(inSecrets);

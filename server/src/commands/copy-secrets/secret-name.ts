@@ -1,7 +1,7 @@
 /**
- * Whether an option or property holds a credential, by its name: `encryptionKey`, `fs.s3a.secret.key`,
- * `fs.s3n.awsAccessKeyId`, `fs.azure.account.key.<account>`, `X-Amz-Signature`. A name that only looks like one costs no
- * more than a mask too many.
+ * Decides by its name whether an option or property holds a credential: `encryptionKey`, `fs.s3a.secret.key`,
+ * `fs.s3n.awsAccessKeyId`, `fs.azure.account.key.<account>`, `X-Amz-Signature`. A name that is wrongly taken for a
+ * secret only means an unnecessary mask.
  */
 const ANYWHERE = /secret|passw|passphrase|pwd|token|credential|signature|(?:access|account|api|encryption|private)key/;
 const AT_THE_END = /key(?:id)?$/;

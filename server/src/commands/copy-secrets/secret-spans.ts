@@ -6,9 +6,9 @@ import { isSecretName } from "./secret-name.ts";
 import { mergedSpans, type Span } from "./span.ts";
 
 /**
- * Which parts of a copy's arguments are credentials, once macros are filled in. The arguments may be quoted as a whole
- * (§4.4), so a word with blanks or quotes of its own is read as arguments again. Where that leaves a doubt, more is
- * secret rather than less. Cutting the parts out leaves quotes balanced.
+ * Finds the credentials in a copy's arguments after macros are filled in. The arguments may be quoted as a whole
+ * (§4.4), so a word that contains blanks or quotes is itself read as arguments. In case of doubt, more counts as secret
+ * rather than less. Quotes stay balanced when the returned spans are cut out.
  */
 export function secretSpans(args: string, field: string): Span[] {
   return mergedSpans(scan(args, readWords(args, field), "any", 0).spans);
@@ -20,9 +20,9 @@ export function secretSpans(args: string, field: string): Span[] {
  * | | |
  * |---|---|
  * | any | anything |
- * | plain | the value of an option that is no secret: may have addresses, but is no `name=value` |
+ * | plain | the value of an option that is not secret: may contain addresses, but is not a `name=value` |
  * | secret | the value of a secret option, whatever it looks like |
- * | stray | what is left of such a value where its quotes were forgotten, until an option comes |
+ * | stray | the rest of a secret value whose quotes were forgotten, up to the next option |
  */
 type Next = "any" | "plain" | "secret" | "stray";
 
@@ -31,7 +31,7 @@ interface Scanned {
   next: Next;
 }
 
-/** Deeper quoting is not taken apart. */
+/** Quotes nested more deeply are not parsed. */
 const DEEPEST = 8;
 /** People paste typographic dashes from documents. */
 const DASHES = String.raw`[-\u2010-\u2015\u2212]`;
@@ -39,7 +39,7 @@ const OPTION = new RegExp(`^${DASHES}{1,2}[A-Za-z]`);
 const NAME = new RegExp(`^(${DASHES}*)([A-Za-z0-9_][A-Za-z0-9_.-]*)(\\s*[=:])?`);
 const PLAIN_OPTIONS = new Set(Object.keys(copyOptionFields).filter((name) => !isSecretName(name)));
 
-/** `words`: those of the text, which the spans are of. */
+/** `words`: the words of `text`. The spans are positions in `text`. */
 function scan(text: string, words: readonly Word[], first: Next, depth: number): Scanned {
   const spans: Span[] = [];
   let next = first;
@@ -59,7 +59,7 @@ function scan(text: string, words: readonly Word[], first: Next, depth: number):
   return { spans, next };
 }
 
-/** The spans are those of the word's own text. */
+/** The spans are positions in the word's unquoted text. */
 function scanWord({ text }: Word, isPlain: boolean, depth: number): Scanned {
   const [all = "", dashes = "", name = "", sign] = NAME.exec(text) ?? [];
   const isSecret = !isPlain && isSecretName(name);
@@ -95,7 +95,7 @@ function wordsOf(text: string): Word[] | undefined {
   try {
     return readWords(text, "");
   } catch (error) {
-    if (error instanceof Fault) return undefined; // its quotes are no quotes
+    if (error instanceof Fault) return undefined; // its quotes are not balanced, so they are ordinary characters
     throw error;
   }
 }
@@ -109,7 +109,10 @@ function spanOf(start: number, end: number): Span[] {
   return start === end ? [] : [{ start, end }];
 }
 
-/** Where a part of a word stands in the text around it: with all of its quotes, inside of them, or else the whole word. */
+/**
+ * Maps a span of a word's unquoted text to the source text: including all of its quotes, or inside one pair of them, or
+ * else the whole word.
+ */
 function sourceOf({ text, start, end }: Word, origins: readonly Origin[], span: Span): Span {
   if (span.start === 0 && span.end === text.length) return { start, end };
   const [before, first, last] = [origins[span.start - 1], origins[span.start], origins[span.end - 1]];

@@ -1,10 +1,10 @@
-/** A part of a text, by its first character and the one after its last. */
+/** A part of a text: the position of its first character, and the position after its last. */
 export interface Span {
   start: number;
   end: number;
 }
 
-/** In their order; those that overlap become one. */
+/** Sorts the spans and merges those that overlap. */
 export function mergedSpans(spans: readonly Span[]): Span[] {
   const merged: Span[] = [];
   for (const span of spans.toSorted((a, b) => a.start - b.start)) {

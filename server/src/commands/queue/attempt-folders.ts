@@ -13,7 +13,7 @@ export function accountIdentity(accountId: number, ownUid = process.getuid?.() ?
   return ownUid === 0 ? { uid: FIRST_UID + accountId, gid: FIRST_UID + accountId } : undefined;
 }
 
-/** What a program of the account calls itself. */
+/** The name of the user that programs of the account see themselves as. */
 export function accountUserName(accountId: number): string {
   return `account${accountId}`;
 }

@@ -26,13 +26,16 @@ export interface SharedNeed {
   readonly sharedBy: string;
 }
 
-/** After so long nothing that needs memory is taken before it: small commands must not keep a large one out for ever. */
+/**
+ * When a command has waited for memory this long, no other command that needs memory is taken before it: small commands
+ * must not keep a large one waiting for ever.
+ */
 const PATIENCE_MS = 60_000;
 
 /**
  * Fair between accounts: the next place goes to the account with the fewest running commands, then to the command that
- * is due longest. Commands of a lane keep their order; one that has to wait for memory holds up its lane alone. A command
- * larger than the whole budget counts as the budget: it runs alone.
+ * is due longest. Commands of a lane keep their order; a command that has to wait for memory holds up only its own
+ * lane. A command that needs more than the whole budget counts as needing the whole budget, so it runs alone.
  */
 export function planClaims(
   candidates: readonly Candidate[],

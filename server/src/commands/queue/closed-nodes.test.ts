@@ -3,7 +3,7 @@ import { useServer } from "../../../test/support/given.ts";
 import { queuedCommands } from "../../../test/support/queued-commands.ts";
 import { stubDriver } from "../../../test/support/stub-driver.ts";
 
-/** Looks at the nodes four times a second. */
+/** A short lease, so that the node reads the states of the nodes four times a second. */
 const given = useServer({ driver: stubDriver, settings: { HEADGATE_LEASE_SECONDS: "5" } });
 const PATIENCE = { timeout: 20_000, interval: 50 };
 const { submit, cancelAll } = queuedCommands(given);
@@ -12,7 +12,7 @@ type State = "active" | "paused" | "draining" | "drained";
 type Life = "live" | "silent";
 
 const SILENT_SINCE = "2026-01-02T03:04:05Z";
-/** One that stays young for as long as the test runs, and one of long ago. */
+/** A heartbeat that stays recent for as long as the test runs, and one from long ago. */
 const HEARTBEATS: Record<Life, string> = { live: "now() + interval '1 hour'", silent: `'${SILENT_SINCE}'` };
 
 beforeAll(async () => {
@@ -25,7 +25,7 @@ afterEach(async () => {
   await cancelAll();
 });
 
-/** The state of the node that is asked, and the other nodes of its installation. */
+/** Sets the state of the node that gets the requests, and adds the other nodes of the installation. */
 async function setNodes(own: State, others: readonly (readonly [State, Life])[]): Promise<void> {
   const { system } = given.app.services.db;
   await system.query("delete from node where host = 'other'");
@@ -42,9 +42,9 @@ async function setNodes(own: State, others: readonly (readonly [State, Life])[])
 const THE_NODE_IS_PAUSED = "the node is paused by its operator";
 const NONE = "no node takes commands:";
 const SILENT = `1 silent since ${SILENT_SINCE}`;
-const ELSEWHERE = "another node is to take it: this one is";
+const ELSEWHERE = "it waits for another node: this one is";
 
-/** A drained node with nothing to run stays drained, a draining one becomes it at once. */
+/** A drained node stays drained; a draining node that runs nothing is drained at once. */
 test.each<[own: State, others: [State, Life][], reason: string]>([
   ["paused", [], THE_NODE_IS_PAUSED],
   ["draining", [], "the node was drained by its operator"],
@@ -78,7 +78,7 @@ test.each<[own: State, others: [State, Life][], reason: string]>([
 ])("asked of a node that is %s, with others %j, a command waits because %s", async (own, others, reason) => {
   await setNodes(own, others);
   const account = await given.account();
-  // Until the node has seen the rows it takes commands as before: then the next one is asked.
+  // Until the node has read the rows, it still takes commands; the loop then submits the next one.
   await expect
     .poll(async () => {
       const id = await submit(account, "true");
@@ -87,7 +87,7 @@ test.each<[own: State, others: [State, Life][], reason: string]>([
     .toBe(reason);
 });
 
-test("a node that takes commands tells its own reasons, whatever the others are", async () => {
+test("a node that takes commands gives its own reasons, whatever the states of the others", async () => {
   await setNodes("active", [
     ["active", "silent"],
     ["paused", "live"],

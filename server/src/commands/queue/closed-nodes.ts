@@ -15,10 +15,10 @@ const SOME_NODES: Record<ClosedState, string> = {
   drained: "drained by the operator",
 };
 
-/** Why no node of the installation takes commands, for people; null: one does. Pure. */
+/** Says why no node of the installation takes commands; null: one does. Pure. */
 export function noNodeReason(groups: readonly NodeGroup[]): string | null {
   if (groups.some(({ state, isSilent }) => state === "active" && !isSilent)) return null;
-  // A drained node that is silent was taken away for good.
+  // A drained node that is silent was removed for good.
   const known = groups.filter(({ state, isSilent }) => !(isSilent && state === "drained"));
   const [only] = known;
   if (only === undefined) return "no node is running";
@@ -30,9 +30,9 @@ export function noNodeReason(groups: readonly NodeGroup[]): string | null {
   return `no node takes commands: ${[...live, ...silentNodes(known)].join(", ")}`;
 }
 
-/** Why this node does not take a command that another one will take. */
+/** Says why this node leaves a command to another node. */
 export function otherNodeReason(state: ClosedState): string {
-  return `another node is to take it: this one is ${SOME_NODES[state]}`;
+  return `it waits for another node: this one is ${SOME_NODES[state]}`;
 }
 
 function silentNodes(groups: readonly NodeGroup[]): string[] {

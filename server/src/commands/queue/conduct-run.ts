@@ -212,7 +212,7 @@ export class ConductedRun {
   #endOf(outcome: RunOutcome): Ended | undefined {
     const { cause, isFinal } = (this.#order === "end" ? this.#end : undefined) ?? {};
     if (outcome.state === "ended" && outcome.kind === "succeeded") return outcome;
-    // It ended by itself before we got to it.
+    // It ended by itself before we ended it.
     if (outcome.state === "ended" && outcome.kind !== "cancelled" && isFinal !== true) return outcome;
     if (cause !== undefined && isFinal === true) {
       const { exitCode, outputBytes, logBytes } = outcome.state === "ended" ? outcome : NOTHING_DONE;

@@ -78,7 +78,7 @@ const HEARTBEATS_PER_LEASE = 20;
 /** It also brings the state that an operator gave the node. */
 const HEARTBEAT_AT_LEAST_MS = 5000;
 const ABANDONED_EVERY_MS = 5000;
-/** At a stop of everything; longer than a runner that does not answer takes to be killed. */
+/** How long a stop of everything waits for its runs to be settled. Killing a runner that does not answer takes less. */
 const STORE_PATIENCE_MS = 30_000;
 const CANDIDATES = { perLane: 16, perAccount: 256 };
 
@@ -132,12 +132,15 @@ export class Dispatcher {
     await this.#reconcile().catch((error: unknown) =>
       this.#options.log.warn({ err: error }, "what was left by an earlier process may go on running"),
     );
-    // Their programs end in time; a store that is away may keep their rows from being settled for long.
+    // The programs end in time, but without the database their rows cannot be settled.
     const late = delay(STORE_PATIENCE_MS, "late" as const, { ref: false });
     if ((await Promise.race([this.#endKnownRuns(), late])) === "late") this.#options.stopMark.leave();
   }
 
-  /** A claim that was under way may still add one. What may be begun again is left alone, for the next start. */
+  /**
+   * Repeats, because a claim that was under way may still add a run. Runs that can be restarted are left for the next
+   * start.
+   */
   async #endKnownRuns(): Promise<void> {
     for (;;) {
       const runs = [...this.#runs.values()].filter(({ isRestartable }) => !isRestartable);
@@ -147,7 +150,7 @@ export class Dispatcher {
     }
   }
 
-  /** What was ended while no server was there. The mark stays until all of it is settled. */
+  /** Settles the runs that were ended while no server ran. The mark stays until all of them are settled. */
   async #settleStopped(): Promise<void> {
     const { stopMark } = this.#options;
     if (!stopMark.isThere) return;

@@ -11,8 +11,9 @@ const RUNNER = /\/runner\.mjs (.+)$/;
 const RUN_FOLDER = /^\d+\/(commands\/\d+\/attempts\/\d+|standby\/[^/]+|(spark|metastore)\/[^/]+\/run)$/;
 
 /**
- * Ends the runners of a data directory with their programs, without a server; returns how many. They are found in the
- * process table: folders of commands are as many as ever ran. Call it after the other kinds of processes have ended.
+ * Ends the runners of a data directory and their programs when no server runs; returns how many there were. It finds
+ * them in the process table, because there is a folder for every command that ever ran. Call it after the other kinds
+ * of processes have ended.
  *
  * A program can look like a runner in the process table. Only folders that belong to the server are acted on: the files in
  * any other folder could name a process that has nothing to do with Headgate.
@@ -30,7 +31,7 @@ export async function endProgramsBelow(dataDir: string): Promise<number> {
   return folders.size;
 }
 
-/** A driver that waited has been moved since its runner was started. */
+/** The folder of a standby driver was moved when the driver got its program, after its runner was started. */
 async function currentFolder({ pid }: ProcessFacts, told: string): Promise<string> {
   return readlink(`/proc/${pid}/cwd`).catch(() => told);
 }

@@ -11,10 +11,10 @@ export function standbysFolder(dataDir: string, accountId: string): string {
   return join(dataDir, "accounts", accountId, "standby");
 }
 
-/** Settles when nothing of it is left. Returns whether one was there. */
+/** Settles when the process and its folder are gone. Returns whether a driver was starting or waiting there. */
 export async function endStandby(folder: string, client = openRunnerClient(folder)): Promise<boolean> {
   if (!existsSync(folder)) return false;
-  const view = await client.observe().catch(() => undefined); // its status may be past reading
+  const view = await client.observe().catch(() => undefined); // its status may be unreadable
   client.forsake();
   if (!(await client.untilGone(AbortSignal.timeout(END_PATIENCE_MS)))) await client.kill();
   await removeTree(folder);
@@ -22,8 +22,8 @@ export async function endStandby(folder: string, client = openRunnerClient(folde
 }
 
 /**
- * Of an account, also from outside of the server that has started them: it sees that they are gone. Returns how many
- * there were.
+ * Ends the standby drivers of an account. A process other than the server may call it: the server notices their end.
+ * Returns how many there were.
  */
 export async function endStandbysOf(dataDir: string, accountId: number): Promise<number> {
   const folder = standbysFolder(dataDir, String(accountId));

@@ -2,9 +2,9 @@ import { executorKind } from "./choose-executor.ts";
 import type { CommandKind } from "./executor.ts";
 
 /**
- * The lane of its cluster in which a command waits. A reason that keeps the first command of a lane waiting, such as an
- * engine that is not ready, holds for the rest of the lane and for no other lane. Queries share the warm server of their
- * app, so each app has a lane.
+ * The lane in which a command waits on its cluster. A reason that keeps the first command of a lane waiting, such as an
+ * engine that is not ready, applies to the whole lane and to no other. The queries of an app share its warm server, so
+ * each app has a lane of its own.
  */
 export function laneOf(command: CommandKind & { readonly appId: number | null }): string {
   const kind = executorKind(command);

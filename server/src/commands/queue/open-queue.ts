@@ -47,7 +47,7 @@ export interface QueueOptions {
   /** Other nodes may have the same database: then runs end with the lease of their node. */
   readonly isShared: boolean;
   readonly leaseFile: string;
-  /** When a driver that waits ends without its server. */
+  /** When a standby driver ends after its server has gone. */
   readonly orphan: OrphanTerms;
   readonly driver: ProgramDriver;
   readonly sandbox: Sandbox;
@@ -57,7 +57,7 @@ export interface QueueOptions {
   readonly refreshTable: RefreshTable;
   readonly sharedMemory: SharedMemory;
   readonly useClusters: UseClusters;
-  /** An app was stopped, by whichever node. */
+  /** Called when an app was stopped, on this node or another. */
   readonly lookAtApps: () => void;
   /** Whether there is too little room for anything to begin. */
   readonly isDiskLow: () => boolean;
@@ -67,7 +67,7 @@ export interface QueueOptions {
 export interface StandbyControl extends PlaceProcesses {
   /** Those for whom one does. */
   accounts(): number[];
-  /** With those that are to be started. */
+  /** Includes the drivers that are still to be started. */
   list(): PlacedProcess[];
   endUnused(matches: (place: SparkPlace, generation: number) => boolean): Promise<void>;
 }

@@ -35,7 +35,7 @@ export interface DriverProgram {
   readonly files: Readonly<Record<string, string>>;
   /** What it must see besides its own folders and the system's programs. */
   readonly readOnly: readonly string[];
-  /** Lines for the log, before what the program writes. */
+  /** Lines that the command's log shows before the output of the program. */
   readonly notes?: readonly string[];
   /** How a driver that waits does exactly the same; undefined: none does. */
   readonly handOver?: HandOver | undefined;
@@ -44,7 +44,7 @@ export interface DriverProgram {
 export interface HandOver {
   /** Of what shaped the one that waits. */
   readonly digest: string;
-  /** Of its app; absent: 0. */
+  /** The generation of the app; absent: 0. */
   readonly generation?: number | undefined;
   /** What it is told on its standard input. */
   readonly input: string;
@@ -52,7 +52,7 @@ export interface HandOver {
 
 export interface StandbyProgram extends Omit<DriverProgram, "handOver" | "notes"> {
   readonly digest: string;
-  /** Of its app; absent: 0. */
+  /** The generation of the app; absent: 0. */
   readonly generation?: number | undefined;
   /** What it writes first, when it waits. */
   readonly greeting: string;

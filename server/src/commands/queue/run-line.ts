@@ -3,7 +3,10 @@ import type { LineForm, Piece, Tone } from "../../lib/terminal/log-line.ts";
 import { shortened } from "../../lib/terminal/printable.ts";
 import type { ClaimedCommand, SettledCommand } from "../store/queue.ts";
 
-/** What the log says of commands: who runs what, and how it went. Neither text nor cause: they may hold users' data. */
+/**
+ * What the log says about commands: who runs which command and how it ended. It leaves out the text and the cause of a
+ * failure, which may contain users' data.
+ */
 const STARTED = "command started";
 const ENDED = "command ended";
 const LONGEST_NAME = 60;
@@ -14,7 +17,7 @@ export function logStart(log: Log, command: Described): void {
   log.info(fieldsOf(command), STARTED);
 }
 
-/** `running`: it has failed, and its next attempt waits. */
+/** Status `running`: the attempt has failed, and the next one is due later. */
 export function logEnd(
   log: Log,
   command: Described,
@@ -28,7 +31,7 @@ function fieldsOf({ id, accountId, email, commandType, name, attempt }: Describe
   return { command: id, accountId, email, type: commandType, ...(name === null ? {} : { name }), attempt };
 }
 
-/** The same for a person: `command 7  ada@example.com  SparkCommand "count"  done  6.2 s`. */
+/** The record as a line of text: `command 7  ada@example.com  SparkCommand "count"  done  6.2 s`. */
 export const runLine: LineForm = ({ msg, command, email, type, name, attempt, status, seconds }) => {
   if (msg !== STARTED && msg !== ENDED) return undefined;
   const title = typeof name === "string" && name !== "" ? ` "${shortened(name, LONGEST_NAME)}"` : "";

@@ -6,7 +6,7 @@ import { Fault } from "../../lib/fault.ts";
 import type { Settlement } from "../store/queue.ts";
 import type { RunOutcome } from "./executor.ts";
 
-/** What the log says before the program does; its runner appends. */
+/** Writes the first lines of the log; the runner appends the program's output. */
 export async function writeNotes({ log }: AttemptFiles, notes: readonly string[] = []): Promise<void> {
   if (notes.length > 0) await appendFile(log, notes.map((note) => `headgate: ${note}\n`).join(""), { mode: 0o600 });
 }

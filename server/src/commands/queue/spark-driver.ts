@@ -106,7 +106,7 @@ export function sparkDriver(
   };
 }
 
-/** Users choose the names, so their number in a log is limited. */
+/** Users choose the names, so the log shows only a limited number of them. */
 function notesOn(ignored: readonly string[]): string[] {
   const named = ignored.slice(0, NAMED_AT_MOST).map((name) => `${printable(name)} is set by the server: ignored`);
   const others = ignored.length - named.length;
@@ -121,7 +121,10 @@ function withOverhead(heapMiB: number): number {
   return heapMiB + Math.max(LEAST_OVERHEAD_MIB, Math.ceil(heapMiB * OVERHEAD_SHARE));
 }
 
-/** Where nothing isolates the program, its uid may have no line in passwd: name and home are then found here alone. */
+/**
+ * Without isolation the program's uid may have no entry in passwd; these variables are then the only source of its name
+ * and home.
+ */
 function ownEnvironment(work: string, accountId: number): Record<string, string> {
   const name = accountUserName(accountId);
   return { PATH: "/usr/bin:/bin", HOME: work, USER: name, LOGNAME: name, LANG: "C.UTF-8" };

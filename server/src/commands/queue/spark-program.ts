@@ -54,8 +54,8 @@ export async function sparkProgram(
 }
 
 /**
- * A command that an earlier version has taken may break a rule: it fails when it is started, and says why. The text of a
- * script is not read.
+ * A command that an earlier version accepted may break a rule. Here it counts with the default memory; it fails with a
+ * reason when it is started. The text of a script is not read.
  */
 export function heapOf(command: RunnableCommand, defaultMiB: number): number {
   try {

@@ -8,8 +8,8 @@
  *     │            └────────────┴── ended: memory, other contributions, end of the cluster, its time
  *     └──────────────────────────────────────────────┘
  *
- * None is of use to the next server: its order can only come from here. What a crash has left is ended at the next
- * start, or by its own runner when no server comes back.
+ * The next server cannot use them: only the process that started a driver can give it its order. After a crash, the
+ * next start ends the remaining drivers; if no server comes back, their own runners end them.
  */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ export interface StandbyOptions {
   readonly driver: ProgramDriver;
   readonly sandbox: Sandbox;
   readonly limits: Pick<RunLimits, "leaseFile" | "leaseSeconds" | "logLimitBytes" | "graceSeconds" | "checkSeconds">;
-  /** Null: one stays without a server until its time is over. */
+  /** Null: after its server has gone, a driver stays until its time is over. */
   readonly orphan: OrphanTerms | null;
   readonly log: Log;
   /** Monotonic milliseconds. */
@@ -48,7 +48,7 @@ interface Standby extends PlacedProcess {
   readonly gone: AbortController;
 }
 
-/** Of the app's generation at its last program. */
+/** A driver to be started. Its generation is the app's at its last program. */
 interface Want extends PlacedProcess {
   /** Its warm-up would slow down the very program that took the last one. */
   readonly notBefore: number;
@@ -149,7 +149,7 @@ export class StandbyDrivers {
     return [...this.#standbys.values()].map(({ place }) => place);
   }
 
-  /** Those that wait, and those that are to be started. */
+  /** The drivers that wait and those that are to be started. */
   list(): PlacedProcess[] {
     const all: PlacedProcess[] = [...this.#standbys.values(), ...this.#wants.values()];
     return all.map(({ place, generation }) => ({ place, generation }));

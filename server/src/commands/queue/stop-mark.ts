@@ -5,8 +5,8 @@ import { writePrivateFile } from "../../lib/private-file.ts";
 export const STOPPED_WITH_ALL = "Headgate was stopped together with all that it ran";
 
 /**
- * A file that tells the next server of this node: the runs that it finds held were ended together with Headgate. It
- * settles them as a stop of everything does, before it claims anything.
+ * A file that tells the next server of this node that the runs it still holds were ended together with Headgate. Before
+ * it claims anything, the server settles them as a stop of everything does.
  */
 export class StopMark {
   readonly #path: string;

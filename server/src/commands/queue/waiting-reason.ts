@@ -16,8 +16,8 @@ export interface WaitingFacts {
 }
 
 /**
- * Why a command waits, as this node saw it at its last look at the queue. A node that takes no commands itself tells what
- * holds for every node: its own memory and Spark say nothing about the others.
+ * Says why a command waits, as this node saw it at its last look at the queue. A node that takes no commands itself
+ * gives only reasons that hold for every node: its own memory and Spark do not matter to the others.
  */
 export function waitingReasons({ situation, caps, clock, executorOf }: WaitingFacts): WaitingReason {
   return (row) => {
@@ -53,5 +53,5 @@ function placeInQueue(row: CommandRow, { candidates, plan }: QueueSituation): st
   const isClaimed = plan.claims.some(({ candidate }) => candidate.id === row.id);
   if (inLane.length === 0 || isClaimed) return "it is about to start";
   const isShort = inLane.some(({ id }) => plan.shortOfMemory.includes(id));
-  return isShort ? "the memory of the node is taken by other commands" : "others are before it";
+  return isShort ? "the memory of the node is taken by other commands" : "other commands are ahead of it";
 }

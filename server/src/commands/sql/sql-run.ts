@@ -176,7 +176,10 @@ export class SqlRun implements LiveRun {
     return session;
   }
 
-  /** A server of ours ends with the lease, and its queries end with it; a remote one and its queries would run on. */
+  /**
+   * A server of ours ends with the lease, and its queries end with it. A remote server would go on with the query, so
+   * the query has to be ended from here.
+   */
   #watchRemote({ stopped }: WarmServer): () => void {
     const endWithServer = (): void => this.#callOff("server stopped");
     stopped.addEventListener("abort", endWithServer, { once: true });

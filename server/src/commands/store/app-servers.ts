@@ -4,13 +4,13 @@ import { IS_LIVE } from "./nodes.ts";
 /** The warm servers of an app on one node. */
 export interface AppServersOfNode {
   readonly appId: number;
-  /** The earliest of them. */
+  /** The lowest generation of the servers. */
   readonly generation: number;
-  /** Whether one answers. */
+  /** Whether one of the servers answers. */
   readonly isUp: boolean;
 }
 
-/** Replaces what the node has reported before. Nothing is stored of apps that are gone, nor before the node is known. */
+/** Replaces the previous report of the node. Stores nothing for deleted apps, and nothing before the node has a row. */
 export async function reportAppServers(
   db: Queryable,
   nodeId: string,
@@ -36,7 +36,7 @@ export async function reportAppServers(
   );
 }
 
-/** By app; those that are gone have none. */
+/** By app. Deleted apps are missing. */
 export async function readGenerations(db: Queryable, appIds: readonly number[]): Promise<Map<number, number>> {
   const rows = await db.query<{ id: number; generation: number }>(
     "select id, generation from app where id = any ($1)",
@@ -45,7 +45,7 @@ export async function readGenerations(db: Queryable, appIds: readonly number[]):
   return new Map(rows.map(({ id, generation }) => [id, generation]));
 }
 
-/** Those of the apps that are up on another node. A node that is silent counts for nothing. */
+/** Which of the apps are up on another node. Silent nodes are ignored. */
 export async function listUpElsewhere(db: Queryable, nodeId: string, appIds: readonly number[]): Promise<number[]> {
   const rows = await db.query<{ appId: number }>(
     `select distinct app_id as "appId" from app_server join node on node.id = app_server.node_id
@@ -55,7 +55,7 @@ export async function listUpElsewhere(db: Queryable, nodeId: string, appIds: rea
   return rows.map(({ appId }) => appId);
 }
 
-/** Whether another node that lives has still to end servers of the app which its last stop has ended. */
+/** Whether another live node has yet to end servers of the app that its last stop covers. */
 export async function isEndingElsewhere(db: Queryable, nodeId: string, appId: number): Promise<boolean> {
   const [row] = await db.query<{ there: boolean }>(
     `select exists (

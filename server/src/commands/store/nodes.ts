@@ -56,7 +56,10 @@ export async function announceAddress(db: Queryable, nodeId: string, address: st
   await db.query("update node set address = $2 where id = $1 and address is distinct from $2", [nodeId, address]);
 }
 
-/** A node writes every five seconds at least: one that has not for so long is taken for dead until it does. */
+/**
+ * A node writes a heartbeat at least every five seconds. After 30 seconds without one it counts as dead until it writes
+ * again.
+ */
 export const IS_LIVE = "node.heartbeat_at > now() - interval '30 seconds'";
 
 /** Undefined: it has no address, or has not been heard of lately. */
@@ -71,13 +74,13 @@ export async function findAddress(
   return row;
 }
 
-/** The nodes of one state, as all nodes together are seen. */
+/** The nodes that share a state, live or silent. */
 export interface NodeGroup {
   readonly state: NodeState;
-  /** Not heard of lately. */
+  /** Whether their last heartbeats are too old. */
   readonly isSilent: boolean;
   readonly count: number;
-  /** When the last of them was heard of. */
+  /** The latest heartbeat among them. */
   readonly heartbeatAt: Date;
 }
 

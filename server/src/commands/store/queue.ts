@@ -52,9 +52,10 @@ export interface Candidate extends RunnableCommand {
 }
 
 /**
- * The first due commands of each lane of each cluster that has any. Lanes are found by hopping from one to the next, so
- * the work grows with their number and not with that of the commands in them. An account with very many lanes shows the
- * first of each lane before the second of any, and no more than `perAccount` in all: only for these the text is read.
+ * The first due commands of each lane of each cluster. The query hops from one lane to the next, so its cost grows with
+ * the number of lanes and not with the number of commands in them. Of an account with
+ * very many lanes it takes the first command of each lane before the second of any, at most `perAccount` in all, and
+ * reads the text of these only.
  */
 export function listCandidates(
   db: Queryable,
@@ -110,7 +111,7 @@ export interface Caps {
 export interface ClaimedCommand extends RunnableCommand {
   readonly fence: number;
   readonly attempt: number;
-  /** Whose it is, and what they call it. */
+  /** The user who submitted it. */
   readonly email: string;
   readonly name: string | null;
   readonly requestId: string;

@@ -21,7 +21,9 @@ export async function countSecretsNotUnder(system: Queryable, keyId: number): Pr
   return row?.count ?? 0;
 }
 
-/** Leaves alone what has changed since it was read: the task that masks stored copies writes secrets, too. */
+/**
+ * Skips rows whose secrets have changed since they were read: the task that masks stored copies writes them as well.
+ */
 export async function replaceSecrets(
   system: Queryable,
   sealed: readonly { id: number; before: Buffer; secrets: Buffer }[],

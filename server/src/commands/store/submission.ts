@@ -90,7 +90,7 @@ export async function findCommand(reader: Queryable, id: number): Promise<Comman
   return row;
 }
 
-/** What runs, with its macros filled in; null: the command has no text. */
+/** The text that runs, with its macros filled in; null: the command has none. */
 export async function findProgramText(reader: Queryable, id: number): Promise<string | null> {
   const [row] = await reader.query<{ resolved: string }>(
     "select resolved from command_source_text where command_id = $1",

@@ -1,6 +1,6 @@
 import type { Tx } from "../../db/database.ts";
 
-/** A copy that an earlier version has stored. */
+/** A copy that an earlier version stored. */
 export interface UnmaskedCopy {
   id: number;
   accountId: number;
@@ -12,7 +12,7 @@ export interface UnmaskedCopy {
 
 export type RemaskedCopy = Omit<UnmaskedCopy, "accountId">;
 
-/** Skips what another node, or the queue, has in hand: it comes again in a later run. */
+/** Skips rows that another node or the queue has locked: a later run takes them. */
 export async function takeUnmaskedCopies(tx: Tx, afterId: number, limit: number): Promise<UnmaskedCopy[]> {
   return tx.query<UnmaskedCopy>(
     `select id, account_id as "accountId", command, secrets, macros, resolved_macros as "resolvedMacros" from command

@@ -2,7 +2,10 @@ import type { MacroSandbox } from "../../engines/macro-sandbox/macro-sandbox.ts"
 import { Fault, invalid } from "../../lib/fault.ts";
 import { NO_MACROS, type GivenMacro, type MacroValues } from "../macros.ts";
 
-/** `mayHoldSecrets`: why one does not evaluate stays unsaid, because the interpreter quotes the expression. */
+/**
+ * `mayHoldSecrets`: the refusal does not say why a macro fails, because the interpreter's message quotes the
+ * expression.
+ */
 export async function evaluateMacros(
   sandbox: MacroSandbox,
   accountId: number,
@@ -23,8 +26,7 @@ export async function evaluateMacros(
   return new Map(macros.map(({ name }, at) => [name, storable(name, outcome.values[at] ?? "")]));
 }
 
-const REASON_UNSAID =
-  "the reason is not shown, because macros of a copy may hold keys. A text needs its own quotes: 'text'";
+const REASON_UNSAID = "the reason is not shown, because macros of a copy may contain keys. Text needs quotes: 'text'";
 
 function storable(name: string, value: string): string {
   if (value.includes("\u0000") || !value.isWellFormed()) {

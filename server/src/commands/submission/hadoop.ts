@@ -4,8 +4,9 @@ import { copyOptionFields, type SubmissionInput } from "./body.ts";
 import { NOTHING_ELSE, type SubmissionPlan } from "./plan.ts";
 
 /**
- * §4.4. Options come in `sub_command_args`, kept byte for byte but for credentials, or as fields, which become words after
- * it. Whether they make sense is found out when the command runs, because §7 makes their mistakes failures of the job.
+ * §4.4. Options come in `sub_command_args`, which is kept byte for byte except for credentials, or as fields, which are
+ * appended to it as words. Their meaning is checked only when the command runs, because §7 treats mistakes in them as
+ * failures of the job.
  */
 type CopyOption = keyof typeof copyOptionFields;
 const COPY_OPTIONS = Object.keys(copyOptionFields) as CopyOption[]; // Object.keys forgets the names

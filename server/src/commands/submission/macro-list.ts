@@ -42,7 +42,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's own message quotes the text, which may hold a key.
+    // The parser's own message quotes the text, which may contain a key.
     throw invalid("macros", `must be JSON, such as [{"name": "expression"}]`);
   }
 }

@@ -12,7 +12,7 @@ export interface SubmissionPlan {
   source: Source | null;
   /** Other texts that macros are filled into when the command runs. */
   macroTexts: Readonly<Record<string, string>>;
-  /** The text of `command` that may hold credentials: those are masked before anything is stored. Null: none. */
+  /** The field of `command` that may contain credentials, which are masked before anything is stored. Null: none. */
   secretField: "sub_command_args" | null;
   /** For the run, but not part of the interface's object. */
   options: Readonly<Record<string, unknown>> | null;

@@ -8,7 +8,7 @@ import type { Submitter } from "./plan.ts";
 /** How long a program may be: more with a feature, but never a command line. */
 export const INLINE_BYTES = 256 * 1024;
 export const SCRIPT_BYTES = 1024 * 1024;
-/** Of arguments with their macros filled in. */
+/** How long arguments may be, with their macros filled in. */
 export const ARGUMENTS_BYTES = 256 * 1024;
 
 export interface TextLimit {

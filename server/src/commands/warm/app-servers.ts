@@ -16,9 +16,9 @@ export interface AppServersOptions {
   readonly db: Queryable;
   readonly nodeId: string;
   readonly servers: Pick<WarmServers, "list" | "stop">;
-  /** The drivers that wait. */
+  /** The standby drivers of this node. */
   readonly standbys: { list(): PlacedProcess[]; endUnused(matches: Matches): Promise<void> };
-  /** All nodes look at their servers. */
+  /** Makes all nodes check their servers. */
   readonly wakeNodes: () => void;
 }
 
@@ -26,15 +26,16 @@ const STOP_PATIENCE_MS = 10_000;
 const LOOK_EVERY_MS = 100;
 
 /**
- * The servers of apps on all nodes. The rows are the truth: a stop raises the generation of the app, each node ends what
- * it runs of an earlier generation and reports what it has left. A node that is dead reports nothing, so its rows count
- * only while it lives; when it comes back, it obeys before anything else uses its servers for long.
+ * The servers of apps on all nodes, with the database as the source of truth. A stop raises the generation of the app;
+ * each node ends its servers and drivers of an earlier generation and reports the servers that are left. A dead node
+ * reports nothing, so the rows of a node count only while it lives. When it comes back, it soon ends the servers that
+ * were stopped meanwhile.
  */
 export class AppServers {
   readonly #options: AppServersOptions;
   #running: Promise<void> = Promise.resolve();
   #queued: Promise<void> | undefined;
-  /** Undefined: nothing yet. */
+  /** How many apps the last report had; undefined: there was no report yet. */
   #reported: number | undefined;
 
   constructor(options: AppServersOptions) {
@@ -49,7 +50,7 @@ export class AppServers {
     return new Set(appIds.filter((id) => up.has(id) || elsewhere.has(id)));
   }
 
-  /** After the commit that has stopped or deleted the app. */
+  /** Call it after the commit that has stopped or deleted the app. */
   async stop(_accountId: number, appId: number): Promise<void> {
     const { db, nodeId, wakeNodes } = this.#options;
     wakeNodes();
@@ -58,10 +59,13 @@ export class AppServers {
     while (!patience.aborted && (await isEndingElsewhere(db, nodeId, appId))) await delay(LOOK_EVERY_MS);
   }
 
-  /** Obeys and reports. Periodic, and called at once when an app was stopped; never two at once. */
+  /**
+   * Ends the servers of stopped apps and reports the rest. Runs periodically and at once when an app was stopped, never
+   * twice at the same time.
+   */
   look(): Promise<void> {
     this.#queued ??= this.#running
-      .catch(() => undefined) // told to its own caller
+      .catch(() => undefined) // its own caller gets the error
       .then(() => {
         this.#queued = undefined;
         this.#running = this.#obeyAndReport();

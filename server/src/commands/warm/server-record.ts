@@ -12,7 +12,7 @@ export interface ServerRecord {
   /** Of the contributions that shaped it. */
   readonly digest: string;
   readonly memoryMiB: number;
-  /** Of its app; absent: 0. */
+  /** The generation of the app; absent: 0. */
   readonly generation?: number;
 }
 

@@ -8,8 +8,8 @@ export function serversFolder(dataDir: string, accountId: string): string {
 }
 
 /**
- * Of an account, also from outside of the server that has started them: it sees that they are gone. Returns how many
- * ran.
+ * Ends the warm servers of an account. A process other than the server may call it: the server notices their end.
+ * Returns how many ran.
  */
 export async function endServersOf(dataDir: string, accountId: number): Promise<number> {
   const folder = serversFolder(dataDir, String(accountId));

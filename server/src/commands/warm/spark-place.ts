@@ -8,7 +8,7 @@ export interface SparkPlace {
   readonly appId: number | null;
 }
 
-/** A JVM of a place, and the generation of its app for which it was started. */
+/** A JVM of a place, and the generation of the app that it was started for. */
 export interface PlacedProcess {
   readonly place: SparkPlace;
   readonly generation: number;

@@ -153,7 +153,7 @@ export class WarmServer {
     return this.#gone.signal;
   }
 
-  /** Ended by us. */
+  /** Aborted when this node ends the server. */
   get stopped(): AbortSignal {
     return this.#stopped.signal;
   }

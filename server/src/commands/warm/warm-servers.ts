@@ -117,7 +117,7 @@ export class WarmServers {
     release();
   }
 
-  /** Those that answer, start or drain. */
+  /** The servers that answer, start or drain. */
   list(): (PlacedProcess & { readonly isUp: boolean })[] {
     return [...this.#servers.values()].map((server) => ({ ...placedProcess(server), isUp: server.isUp }));
   }
