@@ -34,7 +34,7 @@ object Activity {
 
   private def watch(file: Path): Unit =
     while (true) {
-      // What cannot be told counts as work: a server that ends too late costs memory, one that ends too soon a query.
+      // When in doubt, the server counts as busy: ending too late costs memory, ending too soon costs a query.
       val isBusy =
         try SparkContext.getActive.exists(isAtWork)
         catch { case NonFatal(_) => true }

@@ -14,7 +14,7 @@ import org.apache.spark.sql.connect.headgate.Activity
  */
 object Driver {
   private val secretProperty = "spark.headgate.metastore.secret"
-  /** Of Spark Connect servers. */
+  /** Only Spark Connect servers have it. */
   private val busyFileProperty = "spark.headgate.busyFile"
 
   def main(arguments: Array[String]): Unit = {

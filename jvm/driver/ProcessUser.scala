@@ -4,8 +4,8 @@ import com.sun.security.auth.module.UnixSystem
 import org.apache.hadoop.security.UserGroupInformation
 
 /**
- * Who this JVM is for Hadoop and Spark. Where nothing isolates programs, the uid of an account has no line in the system's
- * passwd: then Java knows no name, and its own login fails (`invalid null input: name`).
+ * The user that this JVM runs as, for Hadoop and Spark. Without isolation, the uid of an account has no entry in the
+ * system's passwd. Java then knows no user name, and its own login fails (`invalid null input: name`).
  */
 object ProcessUser {
   private val system = new UnixSystem
@@ -14,7 +14,7 @@ object ProcessUser {
   val name: String =
     givenName.orElse(sys.env.get("HADOOP_USER_NAME")).orElse(sys.env.get("USER")).getOrElse(s"user${system.getUid}")
 
-  /** Before anything of Hadoop asks who it is. */
+  /** Call it before any class of Hadoop asks for the user. */
   def logIn(): Unit =
     if (givenName.isEmpty) {
       System.setProperty("user.name", name)

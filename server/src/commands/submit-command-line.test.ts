@@ -6,7 +6,7 @@ import { stubSparkHome } from "../../test/support/stub-spark-home.ts";
 import { NOTHING_CONTRIBUTED } from "../engines/spark-home/contribution.ts";
 import { sparkDriver } from "./queue/spark-driver.ts";
 
-/** Where Java would be stands a program that prints its arguments: a command's result is its driver's command line. */
+/** A program that prints its arguments replaces Java, so a command's result is its driver's command line. */
 const home = stubSparkHome("/bin/echo");
 const given = useServer({
   driver: sparkDriver({ current: () => ({ state: "ready", detail: "", home }) }, () =>
@@ -14,7 +14,7 @@ const given = useServer({
   ),
 });
 
-/** The first of the server: it runs programs on machines without a sandbox, too. */
+/** The first account of the server: it may run programs even on machines without a sandbox. */
 let account: AccountClient;
 beforeAll(async () => {
   account = await given.account();
@@ -33,7 +33,7 @@ async function refused(body: object, message: RegExp): Promise<void> {
   expect(await stored()).toBe(before);
 }
 
-/** To its end, which must be a good one. */
+/** Runs the command and expects it to succeed. */
 async function run(body: object): Promise<{ id: number; words: string[]; log: string }> {
   const { id } = await account.post("/commands", { command_type: "SparkCommand", ...body });
   return { id, ...(await outcomeOf(id)) };
@@ -54,7 +54,7 @@ async function ended(id: number, status: string): Promise<{ error_log: string }>
   return errorLog;
 }
 
-/** Written by hand: what a command line may not have, and the option or setting that the answer names. */
+/** Written by hand: what a command line may not contain, and the option or setting that the refusal names. */
 const FORBIDDEN: [words: string, named: RegExp][] = [
   // Isolation and authentication
   ["--conf spark.authenticate=false", /may not set spark\.authenticate: the server sets it/],
@@ -78,7 +78,7 @@ const FORBIDDEN: [words: string, named: RegExp][] = [
   ["--conf spark.launcher.secret=x", /may not set spark\.launcher\.secret:/],
   ["--driver-java-options -Dspark.authenticate=false", /may not have the Java option -Dspark\.authenticate:/],
   ["--conf 'spark.driver.extraJavaOptions=-Xss1m -Dspark.remote=sc://x'", /the Java option -Dspark\.remote:/],
-  // Who it runs as
+  // The user that it runs as
   ["--proxy-user root", /may not have --proxy-user: the server decides which user/],
   ["--proxy-user=root", /may not have --proxy-user:/],
   ["--principal p@REALM", /may not have --principal:/],
@@ -93,7 +93,7 @@ const FORBIDDEN: [words: string, named: RegExp][] = [
   ["--properties-file /etc/spark.conf", /may not have --properties-file: .*use --conf/],
   ["--properties-file=/etc/spark.conf", /may not have --properties-file:/],
   ["--driver-default-class-path /x", /may not have --driver-default-class-path: .*use --driver-class-path/],
-  // No submissions
+  // Options that submit nothing
   ["--help", /may not have --help: it does not run a program/],
   ["-h", /may not have --help:/],
   ["--version", /may not have --version:/],
@@ -101,15 +101,15 @@ const FORBIDDEN: [words: string, named: RegExp][] = [
   ["--kill driver-1", /may not have --kill:/],
   ["--status driver-1", /may not have --status:/],
   // What spark-submit does not know
-  ["--jarz x", /has "--jarz", which is no option of spark-submit/],
-  ["--driver_memory 2g", /has "--driver_memory", which is no option/],
-  ["-x", /has "-x", which is no option/],
-  ["-D spark.x=1", /has "-D", which is no option/],
-  ["--name=", /has "--name=", which is no option/],
-  ["--", /has "--", which is no option/],
-  ["other.py", /has "other\.py", which is no option of spark-submit nor the value of one/],
-  ["--name nightly job", /has "job", which is no option/],
-  ["''", /has "", which is no option/],
+  ["--jarz x", /has "--jarz", which is not an option of spark-submit/],
+  ["--driver_memory 2g", /has "--driver_memory", which is not an option/],
+  ["-x", /has "-x", which is not an option/],
+  ["-D spark.x=1", /has "-D", which is not an option/],
+  ["--name=", /has "--name=", which is not an option/],
+  ["--", /has "--", which is not an option/],
+  ["other.py", /has "other\.py", which is neither an option of spark-submit nor the value of one/],
+  ["--name nightly job", /has "job", which is neither an option/],
+  ["''", /has "", which is neither an option/],
   ["--jars", /ends with --jars, which needs a value/],
   ["--verbose --conf", /ends with --conf, which needs a value/],
   ["--conf spark.master", /has --conf "spark\.master", which is not key=value/],
@@ -144,14 +144,14 @@ const FORBIDDEN: [words: string, named: RegExp][] = [
   ["--name 'half", /has a single quote at character \d+ that nothing ends/],
 ];
 
-describe("what a command line may not have", () => {
+describe("what a command line may not contain", () => {
   test("is a table of over 56 cases", () => expect(FORBIDDEN.length).toBeGreaterThan(56));
 
   test.each(FORBIDDEN)("is refused as arguments and nothing is stored: %s", async (words, named) => {
     await refused({ ...python, arguments: words }, new RegExp(`^arguments .*${named.source}`));
   });
 
-  /** Before an application these have another meaning: it becomes a value, or an argument. */
+  /** These mean something else before an application, which becomes their value or an argument. */
   const otherwise = ["--jars", "--verbose --conf", "--name nightly job", "other.py", "''"];
   test.each(FORBIDDEN.filter(([words]) => !otherwise.includes(words)))(
     "is refused before an application: %s",
@@ -163,7 +163,7 @@ describe("what a command line may not have", () => {
   test.each([
     ["spark-submit", /^cmdline names no program to run/],
     ["spark-submit --verbose", /^cmdline names no program to run/],
-    ["spark-submit --name nightly job a.py", /^cmdline has "job" before "a\.py": only options may stand there/],
+    ["spark-submit --name nightly job a.py", /^cmdline has "job" before "a\.py": only options are allowed there/],
     ["sudo -u spark spark-submit a.py", /^cmdline has "sudo" before "spark-submit"/],
     ["PYTHONPATH=/x /opt/spark/bin/spark-submit a.py", /^cmdline has "PYTHONPATH=\/x" before/],
     ["spark-submit a.py 'x", /^cmdline has a single quote/],
@@ -181,7 +181,7 @@ describe("what a command line may not have", () => {
     await refused({ script_location: `file:${path}`, arguments: "--jarz x" }, /^arguments has "--jarz"/);
   });
 
-  test("is refused when a macro brings it, and judged by what the macro comes to", async () => {
+  test("is refused when a macro supplies it; the value of the macro decides", async () => {
     const macros = [{ option: "'--proxy-user'" }, { cores: "1 + 1" }];
     await refused({ ...python, arguments: "$option$ root", macros }, /^arguments may not have --proxy-user/);
     await refused({ cmdline: "$option$ root a.py", macros }, /^cmdline may not have --proxy-user/);
@@ -190,13 +190,13 @@ describe("what a command line may not have", () => {
     expect(words.join(" ")).toContain("--executor-cores 2");
   });
 
-  test("is refused beside SQL and in quotes of the program's own arguments, too", async () => {
+  test("is also refused beside SQL, and unbalanced quotes are refused in the program's own arguments", async () => {
     await refused({ sql: "select 1", arguments: "--proxy-user root" }, /^arguments may not have --proxy-user/);
     await refused({ ...python, user_program_arguments: 'one "two' }, /^user_program_arguments has a double quote/);
   });
 });
 
-/** Written by hand: the words, and the names that the log has of them. */
+/** Written by hand: the words, and the names that the log shows for them. */
 const OWNED: [words: string, names: string[]][] = [
   ["--master yarn", ["--master"]],
   ["--master=spark://10.0.0.1:7077", ["--master"]],
@@ -234,7 +234,7 @@ const OWNED: [words: string, names: string[]][] = [
 ];
 
 describe("settings that the server decides", () => {
-  test("are left out and named in the log, once each, and the rest stays", async () => {
+  test("are left out and named in the log once each, and the other settings stay", async () => {
     const kept = "--name nightly --conf spark.sql.shuffle.partitions=4";
     const { words, log } = await run({ ...python, arguments: [kept, ...OWNED.map(([each]) => each)].join(" ") });
     const names = [...new Set(OWNED.flatMap(([, each]) => each))];
@@ -243,7 +243,7 @@ describe("settings that the server decides", () => {
   });
 
   test.each(["spark-submit", "/usr/lib/spark/bin/spark-submit", "$SPARK_HOME/bin/spark-submit", ""])(
-    "do not keep a command line from running that begins with %j",
+    "do not prevent a command line that begins with %j from running",
     async (first) => {
       const owned =
         "--master yarn --deploy-mode client --conf spark.ui.enabled=false --conf spark.eventLog.enabled=false";
@@ -254,13 +254,16 @@ describe("settings that the server decides", () => {
     },
   );
 
-  test.each(["local", "local[2]", "local[*]", "local[2,3]"])("do not include the master %s here", async (master) => {
-    const { words, log } = await run({ ...python, arguments: `--master ${master} -c spark.master=${master}` });
-    expect(ownWords(words)).toEqual(["--master", master, "--conf", `spark.master=${master}`]);
-    expect(log).toBe("");
-  });
+  test.each(["local", "local[2]", "local[*]", "local[2,3]"])(
+    "do not include the master %s on a local cluster",
+    async (master) => {
+      const { words, log } = await run({ ...python, arguments: `--master ${master} -c spark.master=${master}` });
+      expect(ownWords(words)).toEqual(["--master", master, "--conf", `spark.master=${master}`]);
+      expect(log).toBe("");
+    },
+  );
 
-  test("are named a hundred times at most, and in one line each", async () => {
+  test("are named in the log in one line each, at most a hundred of them", async () => {
     const many = Array.from({ length: 120 }, (_, at) => `-c spark.ui.x${at}=1`).join(" ");
     const { log } = await run({ ...python, arguments: `-c 'spark.ui.a\nheadgate: forged=1' ${many}` });
     const lines = log.trimEnd().split("\n");
@@ -282,7 +285,7 @@ describe("settings that the server decides", () => {
   });
 });
 
-describe("a command that an earlier version has taken", () => {
+describe("a command that an earlier version accepted", () => {
   const line = "spark-submit --conf spark.ui.enabled=false --proxy-user root a.py";
 
   test.each([
@@ -295,7 +298,7 @@ describe("a command that an earlier version has taken", () => {
     await account.post(`/commands/${old}/rerun`).refused(422, new RegExp(`^${reason}`));
   });
 
-  test("runs, and again, when the server only decides its settings", async () => {
+  test("runs, and can be rerun, if it only has settings that the server decides", async () => {
     const { id } = await run(python);
     const old = await copyOf(id, { arguments: "--master yarn" }, "print(1)");
     const { id: again } = await account.post(`/commands/${old}/rerun`);
@@ -306,7 +309,7 @@ describe("a command that an earlier version has taken", () => {
     }
   });
 
-  /** Straight into the store, where no rule of today stands. */
+  /** Writes straight into the database, past today's rules. */
   async function copyOf(id: number, change: object, text: string): Promise<number> {
     const { db, commandEvents } = given.app.services;
     const [row] = await db.system.query<{ id: number }>(
@@ -324,7 +327,7 @@ describe("a command that an earlier version has taken", () => {
   }
 });
 
-/** Of the driver's words those that came from the command's own options. */
+/** The words of the driver that came from the command's own options. */
 function ownWords(words: string[]): string[] {
   const from = words.findIndex((word) => word.endsWith("/spark.properties")) + 1;
   return words.slice(from, words.indexOf("spark.pyspark.driver.python=/launch/wrappers/python") - 1);

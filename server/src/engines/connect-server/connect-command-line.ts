@@ -27,7 +27,7 @@ export interface ConnectCommandLine {
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** Inside of the server's own folder; it is there while a statement is at work. */
+/** A file in the server's own folder, which exists while a statement runs. */
 export const busyFile = (work: string): string => `${work}/busy`;
 
 export function heapMiB({ properties }: Contribution): number {

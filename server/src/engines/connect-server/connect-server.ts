@@ -13,7 +13,7 @@ import type { Contribution } from "../spark-home/contribution.ts";
 import type { SparkHome } from "../spark-home/spark-home.ts";
 import { busyFile, connectCommandLine, readPort } from "./connect-command-line.ts";
 
-/** It knows itself what runs in it. */
+/** No users' roster: the server reports itself whether a statement runs in it. */
 export interface ConnectServerPlan extends Omit<LastingPlan, "usersFolder"> {
   readonly home: SparkHome;
   readonly contribution: Contribution;

@@ -29,11 +29,11 @@ export interface LastingPlan {
   /** Null: it may run on whatever becomes of the database. */
   readonly leaseFile: string | null;
   readonly leaseSeconds: number;
-  /** Null: it stays without a server. */
+  /** When it ends after its server has gone. Null: it stays. */
   readonly orphan: OrphanTerms | null;
-  /** A roster (`runner/roster.ts`) that names it while it is at work. */
+  /** The roster (`runner/roster.ts`) that names it while it is at work. */
   readonly rosterFolder: string | null;
-  /** The roster of those who need it, as far as it does not tell by itself. */
+  /** The roster of the processes that need it. Null: it reports by itself whether it is needed. */
   readonly usersFolder: string | null;
 }
 
@@ -46,7 +46,7 @@ export interface LastingProgram {
   readonly readOnly: readonly string[];
   readonly writable: readonly string[];
   readonly logLimitBytes: number;
-  /** The program keeps this file while it is at work; undefined: it does not tell. */
+  /** The program keeps this file while it is at work; undefined: it does not report that. */
   readonly busyFile?: string;
 }
 

@@ -1,9 +1,9 @@
 import { isIPv4 } from "node:net";
 
 /**
- * The one rule for names of S3 buckets, wherever one is given. It is S3's own, except that upper-case letters and
- * underscores are allowed: buckets that are older than the rule have them, and so do stores compatible with S3.
- * Undefined: the name is good; else what an address "must" do to be.
+ * The only rule for names of S3 buckets. It is the rule of S3, except that upper-case letters and underscores are
+ * allowed: buckets that are older than the rule have them, and so do stores compatible with S3. Returns the text of a
+ * refusal ("must …"); undefined: the name is valid.
  */
 export function bucketNameRule(bucket: string): string | undefined {
   if (bucket.length < 3 || bucket.length > 63) return "must name a bucket of 3 to 63 characters";
@@ -12,6 +12,6 @@ export function bucketNameRule(bucket: string): string | undefined {
     return "must name a bucket that begins and ends with a letter or a digit";
   }
   if (bucket.includes("..")) return "must name a bucket without two dots in a row";
-  if (isIPv4(bucket)) return "must name a bucket that is no IP address";
+  if (isIPv4(bucket)) return "must name a bucket that is not an IP address";
   return undefined;
 }

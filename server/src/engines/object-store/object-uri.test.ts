@@ -54,7 +54,7 @@ describe("parseObjectUri", () => {
     ["s3://-bucket/key", "the URI must name a bucket that begins and ends with a letter or a digit"],
     ["s3://bucket./key", "the URI must name a bucket that begins and ends with a letter or a digit"],
     ["s3://buc..ket/key", "the URI must name a bucket without two dots in a row"],
-    ["s3://192.168.5.4/key", "the URI must name a bucket that is no IP address"],
+    ["s3://192.168.5.4/key", "the URI must name a bucket that is not an IP address"],
   ])("of %s it says what is wrong with the bucket", (text, message) => {
     expect(refusalOf(text).message).toBe(message);
   });

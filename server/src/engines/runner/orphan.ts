@@ -6,8 +6,9 @@ import type { OrphanRule } from "./protocol.ts";
 import { hasLiveEntry } from "./roster.ts";
 
 /**
- * The returned check says why a program whose server is away has to end, if it has to. The server counts as back when
- * its presence file is renewed, whatever its pid is. Time is counted as for leases: by the machine's monotonic clock.
+ * Returns a check that says why a program has to end because its server is gone; undefined: it may go on. A server
+ * counts as present while its presence file is renewed, whatever its pid is. Time is measured as for leases, by the
+ * machine's monotonic clock.
  */
 export function watchForOrphan(rule: OrphanRule, bootId: string): () => string | undefined {
   const { afterSeconds, presenceFile } = rule;
@@ -35,7 +36,7 @@ export function watchForOrphan(rule: OrphanRule, bootId: string): () => string |
 
 async function isAtWork({ busyFile, usersFolder }: OrphanRule): Promise<boolean> {
   if (busyFile !== null && existsSync(busyFile)) return true;
-  // What cannot be told counts as work: rather too long than too short.
+  // When in doubt, the program counts as needed: it should rather stay too long than end too soon.
   return usersFolder !== null && hasLiveEntry(usersFolder).catch(() => true);
 }
 

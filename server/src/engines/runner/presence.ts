@@ -3,7 +3,7 @@ import { monotonicMs } from "./monotonic.ts";
 
 const beatEveryMs = 1000;
 
-/** Tells runners that the server lives, until it is stopped or killed. Unlike a lease it needs no database. */
+/** Signals to runners that the server lives, until it is stopped or killed. Unlike a lease, this needs no database. */
 export function keepPresence(path: string, bootId: string): { stop(): void } {
   const beat = (): void => {
     try {

@@ -82,23 +82,25 @@ export interface RunSpec {
   readonly standby: Standby | null;
   /** Since version 3. A roster (`roster.ts`) that names the runner while its program is at work; null: none. */
   readonly rosterFolder: string | null;
-  /** Since version 3. Ends a program whose server does not come back; null: it goes on without one. */
+  /**
+   * Since version 3. Ends the program when its server does not come back; null: the program goes on without a server.
+   */
   readonly orphan: OrphanRule | null;
 }
 
-/** The same for all runners of a server. */
+/** The part of the rule that is the same for all runners of a server. */
 export interface OrphanTerms {
   /** In the data directory. The server renews it while it lives (`presence.ts`). */
   readonly presenceFile: string;
-  /** The program ends when the server has been silent and the program idle for so long. */
+  /** The program ends when the server has been silent and the program idle for this long. */
   readonly afterSeconds: number;
 }
 
-/** A standby obeys it while it waits; its order makes it a program like any other. */
+/** The rule applies to a standby driver only while it waits: with its order it becomes a program like any other. */
 export interface OrphanRule extends OrphanTerms {
-  /** The program keeps this file while it is at work; null: it does not tell. */
+  /** The program keeps this file while it is at work; null: it does not report that. */
   readonly busyFile: string | null;
-  /** A roster: the program is needed while another runner is named there; null: by none. */
+  /** A roster: the program is needed while a live runner is named in it; null: no other process needs the program. */
   readonly usersFolder: string | null;
 }
 
@@ -117,7 +119,7 @@ export interface Order extends Pick<RunSpec, "timeoutSeconds" | "checkSeconds" |
 
 /**
  * `stopped`: the runner got a signal to end, its folder was removed, or its server did not come back. `unused` (since
- * version 2): it ended in any way before it had an order.
+ * version 2): it ended for any reason before it had an order.
  */
 export type EndCause = (typeof causes)[number];
 

@@ -1,7 +1,7 @@
 /**
- * A roster: a small folder with an empty file for each runner whose program is at work. Others see by it whether they
- * are needed, without a look at everything that ever ran. A file is named after its process (boot id, pid and start
- * time), so that a reader can tell the entry of a killed runner from a live one's and remove it.
+ * A roster is a folder with an empty file for each runner whose program is at work. Other processes read it to see
+ * whether they are needed, without searching the folders of everything that ever ran. A file is named after its process
+ * (boot id, pid and start time), so that a reader can recognise the entry of a killed runner and remove it.
  */
 import { closeSync, existsSync, mkdirSync, openSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { findProcess, parseProcessHandle, type ProcessHandle } from "../detached
 import type { RunSpec } from "./protocol.ts";
 
 export interface RosterEntry {
-  /** Enters or leaves, as the program is at work or not. */
+  /** Adds the entry while the program is at work, and removes it otherwise. */
   update(): void;
   leave(): void;
 }
@@ -30,7 +30,7 @@ export function rosterEntry(
       else rmSync(path, { force: true });
       isEntered = isAtWork;
     } catch {
-      // A full disk, perhaps: the next call tries again, and a dead process is known by its name.
+      // Perhaps the disk is full. The next call tries again, and readers ignore an entry whose process is dead.
     }
   };
   return {
@@ -42,10 +42,10 @@ export function rosterEntry(
 function enter(folder: string, path: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   closeSync(openSync(path, "a", 0o600));
-  removeDead(folder).catch(() => undefined); // they cost a look and nothing else
+  removeDead(folder).catch(() => undefined); // leftover entries do no harm
 }
 
-/** Whether the roster names a process that lives. */
+/** Whether the roster names a live process. */
 export async function hasLiveEntry(folder: string): Promise<boolean> {
   return (await removeDead(folder)) > 0;
 }
@@ -61,7 +61,7 @@ async function removeDead(folder: string): Promise<number> {
   return alive;
 }
 
-/** `db/embedded/end-postmaster.sh` reads such names, too. */
+/** `db/embedded/end-postmaster.sh` reads these names as well. */
 function entryName({ bootId, pid, startTime }: ProcessHandle): string {
   return [bootId, pid, encodeURIComponent(startTime)].join(".");
 }

@@ -30,7 +30,7 @@ const limits: RunLimits = {
 export interface StubRuns {
   readonly base: string;
   make(folder?: string): StubRun;
-  /** One that has been moved. */
+  /** Opens a run whose folder was moved. */
   open(folder: string): StubRun;
   dispose(): Promise<void>;
 }

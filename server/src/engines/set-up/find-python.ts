@@ -9,7 +9,7 @@ export interface Python {
 
 const oldestPython: readonly [number, number] = [3, 10];
 
-/** The Python of programs. As root it is one that other users can run. */
+/** Finds the Python that runs programs. When we are root, other users must be able to run it. */
 export async function findPython(): Promise<Python | undefined> {
   for (const candidate of pythonCandidates()) {
     const found = await answerOf(
@@ -21,7 +21,7 @@ export async function findPython(): Promise<Python | undefined> {
   return undefined;
 }
 
-/** Any Python will do to fetch with, also one that only we can run. Undefined: there is no pip. */
+/** Any Python can fetch packages, even one that only we can run. Undefined: there is no pip. */
 export async function findPip(candidates = pythonCandidates()): Promise<readonly string[] | undefined> {
   for (const candidate of candidates) {
     const pip = [candidate, "-m", "pip"];
@@ -30,7 +30,7 @@ export async function findPip(candidates = pythonCandidates()): Promise<readonly
   return undefined;
 }
 
-/** `what`: the subject of a sentence about something that pip would fetch. */
+/** `what`: the thing that pip would fetch, as the subject of the message. */
 export async function mustFindPip(what: string, candidates?: string[]): Promise<readonly string[]> {
   const pip = await findPip(candidates);
   if (pip !== undefined) return pip;
@@ -46,7 +46,7 @@ export function parsePython(said: string): Python | undefined {
   return { path: match[1] ?? "", version: match.slice(2).join(".") };
 }
 
-/** For a message that says what is missing. */
+/** Part of a message that says what is missing. */
 export function pythonNeeded(): string {
   return `Python ${oldestPython.join(".")} or newer`;
 }

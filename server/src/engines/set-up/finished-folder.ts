@@ -41,7 +41,7 @@ async function openToReaders(folder: string): Promise<void> {
   }
 }
 
-/** Source packages lose the mode of their files, wheels keep it. */
+/** Wheels keep the mode of their files; packages built from source lose it, so there the folder decides. */
 async function isProgram(folder: string, path: string): Promise<boolean> {
   return /\/s?bin$|\/wrappers$/.test(folder) || ((await stat(path)).mode & 0o100) !== 0;
 }

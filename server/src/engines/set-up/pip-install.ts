@@ -3,25 +3,25 @@ import { join } from "node:path";
 import { mustFindPip } from "./find-python.ts";
 import { mustRun, type ToolOptions } from "./run-tool.ts";
 
-/** A package of PyPI, by the files that may be installed for it. */
+/** A package of PyPI, and the files that may be installed for it. */
 export interface PinnedPackage {
   readonly name: string;
   readonly version: string;
-  /** One for each file: pip takes the one that fits this machine, and refuses any other bytes. */
+  /** One hash for each file. pip picks the file for this machine and refuses one whose hash is not listed. */
   readonly sha256: readonly string[];
 }
 
 export interface PipOptions extends Pick<ToolOptions, "signal" | "onLine" | "timeoutMs"> {
-  /** What people call it, with its version. */
+  /** Its usual name, with its version. */
   readonly title: string;
-  /** Where pip keeps what it downloads while it works; below the folder, and removed at the end. */
+  /** Gets the folder of pip's downloads, which lies below the target folder and is removed at the end. */
   readonly onWork?: (folder: string) => void;
   readonly moreOptions?: readonly string[];
 }
 
 /**
- * Fills a folder with what the package holds. pip fetches it, so that an operator's index, mirror, proxy and
- * certificates count.
+ * Installs the package into a folder. pip fetches it, so that the operator's index, mirror, proxy and certificates
+ * apply.
  */
 export async function pipInstall(
   folder: string,
@@ -38,7 +38,7 @@ export async function pipInstall(
     `${[`${name}==${version}`, ...sha256.map((hash) => `--hash=sha256:${hash}`)].join(" ")}\n`,
   );
   const install = [...pip, "install", "--target", folder, "--requirement", requirements];
-  // Everything pip writes on the way lies below our folder and goes with it.
+  // All temporary files of pip lie below our folder and are removed with it.
   const argv = ["/usr/bin/env", `TMPDIR=${work}`, ...install, ...strict, ...quiet, ...moreOptions];
   await mustRun(`the installation of ${title} by pip`, argv, { ...running, cwd: work });
   await rm(work, { recursive: true });

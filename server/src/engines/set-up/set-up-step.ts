@@ -3,7 +3,7 @@ import type { ProgressStep } from "../../lib/terminal/step-line.ts";
 /** What the set-up is doing, for a progress bar, a log line or a user whose command waits for it. */
 export type SetUpStep = ProgressStep;
 
-/** Shows a step on a terminal; undefined: there is nothing more to show. */
+/** Shows a step on a terminal; undefined: the set-up has ended. */
 export type ShowProgress = (step: SetUpStep | undefined) => void;
 
 export interface SetUpContext {

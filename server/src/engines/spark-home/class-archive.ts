@@ -48,7 +48,7 @@ export async function makeClassArchive(
 ): Promise<void> {
   if (existsSync(launch.archive)) return;
   if (python === undefined) {
-    const message = `fast starts are prepared by a program in Python, and ${pythonNeeded()} is missing`;
+    const message = `preparing fast starts of Spark needs ${pythonNeeded()}, which is missing`;
     throw new Fault("unavailable", `${message}: ${howToInstallPython()}`);
   }
   progress({ text: "Preparing fast starts of Spark" });

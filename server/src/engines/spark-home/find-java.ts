@@ -6,11 +6,11 @@ import { oldestJava } from "./pinned-spark.ts";
 export interface Java {
   readonly path: string;
   readonly home: string;
-  /** Exact, with vendor and build: class-data archives fit one build only. */
+  /** The exact build, with its vendor: a class-data archive works only with the build that wrote it. */
   readonly build: string;
 }
 
-/** The one of `JAVA_HOME`, else that of the PATH, else an installed one. */
+/** Tries `JAVA_HOME`, then the PATH, then the installed ones. */
 export async function findJava(javaHome: string | undefined): Promise<Java | undefined> {
   const named = javaHome === undefined ? [] : [javaHome];
   return (await findJavaIn(named)) ?? (await tryJava("java")) ?? findJavaIn(installedJavas());
@@ -38,7 +38,7 @@ export function parseJavaSettings(said: string): Java | undefined {
   return { path: join(home, "bin/java"), home, build };
 }
 
-/** For a message that says what is missing. */
+/** Part of a message that says what is missing. */
 export function javaNeeded(): string {
   return `Java ${oldestJava} or newer${forOthers}`;
 }
@@ -48,6 +48,6 @@ function installedJavas(): string[] {
   try {
     return readdirSync(folder).map((name) => join(folder, name));
   } catch {
-    return []; // another system keeps them elsewhere
+    return []; // other systems keep them elsewhere
   }
 }

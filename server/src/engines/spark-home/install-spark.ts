@@ -11,7 +11,7 @@ export function installedSparkFolder(cacheDir: string): string {
   return join(cacheDir, `spark-${pinnedSpark.version}`);
 }
 
-/** pip's own progress bar is a terminal's; we look at the file grow instead, whose size we know. */
+/** pip shows progress only on a terminal, so we watch the downloaded file grow; its final size is known. */
 export async function installSpark(context: SetUpContext): Promise<string> {
   const folder = installedSparkFolder(context.cacheDir);
   await makeFinishedFolder(folder, async (unfinished) => {

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { chmod, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Where systems keep the certificates that all programs trust, as PEM. */
+/** Where systems keep the certificates that all programs trust, in PEM format. */
 const systemBundles = [
   "/etc/ssl/certs/ca-certificates.crt", // Debian, Arch
   "/etc/pki/tls/certs/ca-bundle.crt", // Fedora
@@ -12,9 +12,9 @@ const systemBundles = [
 ];
 
 /**
- * A fetched Java trusts what the system trusts, as a distribution's own Java does: behind the certificates of an
- * organisation it could reach nothing else. Written again whenever the system's list has changed. A cache that was filled
- * earlier may be read-only now: then Java keeps the list it has.
+ * Makes a fetched Java trust the certificates that the system trusts, as a distribution's Java does. In an organisation
+ * with its own certificate authority it could reach nothing otherwise. The list is rewritten whenever the system's list
+ * has changed. If the cache is read-only, Java keeps its list.
  */
 export async function trustSystemCertificates(
   javaHome: string,
@@ -52,7 +52,7 @@ function readCertificates(pem: string): Buffer[] {
     try {
       return [new X509Certificate(text).raw];
     } catch {
-      return []; // one that nobody can read would keep Java from reading the others
+      return []; // a malformed one would keep Java from reading the others
     }
   });
 }
@@ -60,10 +60,12 @@ function readCertificates(pem: string): Buffer[] {
 const magic = 0xfeedfeed;
 const version = 2;
 const trustedCertificate = 2;
-/** As in every Java: the list is public, and the password shows only that it is whole. */
+/** The usual password of Java. The list is public; the password only protects its integrity. */
 const password = "changeit";
 
-/** Java's own format for a list of certificates (JKS); no tool of Java's writes many of them in one run. */
+/**
+ * Writes Java's own format for a list of certificates (JKS), because keytool imports only one certificate in each run.
+ */
 export function renderTrustStore(certificates: readonly Buffer[]): Buffer {
   const int = (value: number): Buffer => {
     const bytes = Buffer.alloc(4);

@@ -83,7 +83,7 @@ async function askLauncher(java: Java, sparkHome: string): Promise<string[]> {
   return withoutMissingModules(parseLauncherOptions(stdout), modules);
 }
 
-/** Spark adds a module that speeds up some of its arithmetic; a Java without it would not start. */
+/** Spark adds a module that speeds up some of its arithmetic. A Java that lacks the module would not start. */
 export function withoutMissingModules(options: readonly string[], modules: string): string[] {
   const names = new Set(modules.split("\n").map((line) => line.replace(/@.*$/, "").trim()));
   const option = "--add-modules=";

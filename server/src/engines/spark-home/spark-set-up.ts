@@ -28,7 +28,7 @@ export type SetUpSpark = (signal: AbortSignal, progress: (step: SetUpStep) => vo
 
 export interface SparkSetUpOptions {
   readonly log: Log;
-  /** Instead of a log line for each step. */
+  /** Shows the steps; undefined: each step is logged. */
   readonly showProgress?: ShowProgress | undefined;
   readonly retryMs?: number;
 }

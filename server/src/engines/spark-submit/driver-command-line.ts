@@ -38,7 +38,7 @@ export type DriverProgram = SourceProgram | CommandLineProgram;
 
 export interface CommandLineProgram {
   readonly kind: "command_line";
-  /** For messages: where the words come from. */
+  /** The field that the words come from, for messages. */
   readonly field: string;
   readonly words: readonly string[];
 }
@@ -64,7 +64,7 @@ export interface DriverCommandLine {
   readonly propertiesText: string;
   /** The heap. */
   readonly memoryMiB: number;
-  /** What the program's options ask for and the server decides. */
+  /** Settings in the program's options that the server decides; they have no effect. */
   readonly ignored: readonly string[];
 }
 
@@ -137,7 +137,7 @@ function programWords(program: DriverProgram, home: DriverHome, options: Checked
   }
 }
 
-/** R reaches Spark through Python where Spark has no SparkR. */
+/** R uses Spark through Python if Spark comes without SparkR. */
 function isPython({ kind }: DriverProgram, { rest }: CheckedOptions): boolean {
   if (kind === "command_line") return rest[0]?.endsWith(".py") ?? false;
   return kind === "python" || kind === "R-by-python";

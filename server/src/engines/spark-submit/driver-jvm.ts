@@ -6,7 +6,7 @@ export interface DriverJvm {
   /** The heap. */
   readonly memoryMiB: number;
   readonly javaOptions: readonly string[];
-  /** Java itself knows none for a uid without a line in passwd. */
+  /** Set explicitly, because Java finds no home for a uid without an entry in passwd. */
   readonly userHome: string;
   /** Before Spark's own jars: costs the archive. */
   readonly classPathBefore: readonly string[];

@@ -1,6 +1,6 @@
 /**
- * Who decides a setting. A setting is an option of spark-submit (`--master`) or a property (`spark.master`). A trailing
- * dot stands for every property below it.
+ * Says who decides a setting. A setting is an option of spark-submit (`--master`) or a property (`spark.master`). A
+ * name that ends with a dot stands for every property with that prefix.
  *
  * | table   | on a command line             | in `spark_config` | in an operator's own file |
  * |---------|-------------------------------|-------------------|---------------------------|
@@ -13,7 +13,7 @@ const identity = "the server decides which user a program runs as";
 const place = "the cluster's label decides where a program runs";
 const notARun = "it does not run a program";
 
-/** They keep accounts apart. */
+/** These settings keep accounts apart. */
 const guarded: Reasons = {
   "spark.authenticate": server,
   "spark.authenticate.": server,
@@ -34,7 +34,7 @@ const refused: Reasons = {
   "--status": notARun,
   "--usage-error": notARun,
   "--version": notARun,
-  // The metastore's secret is shown by it.
+  // The driver presents the metastore's secret through it.
   "spark.hadoop.hadoop.user.group.static.mapping.overrides": server,
   "spark.kerberos.keytab": identity,
   "spark.kerberos.principal": identity,
@@ -45,7 +45,7 @@ const refused: Reasons = {
   "spark.yarn.principal": identity,
 };
 
-/** Scripts written for other platforms set them. Some are of earlier versions of Spark. */
+/** Scripts written for other platforms often set these. Some exist only in earlier versions of Spark. */
 const owned = [
   "--deploy-mode",
   "--load-spark-defaults",
@@ -73,27 +73,27 @@ const owned = [
 
 type Reasons = Readonly<Record<string, string>>;
 
-/** Another way to write `--py-files`, although it stands among what the server owns. */
+/** Another form of `--py-files`, and therefore an exception among the settings that the server owns. */
 const FILES_OF_THE_PROGRAM = "spark.submit.pyFiles";
 
-/** Why no tenant may set it; undefined: one may. */
+/** Why a tenant may not set it; undefined: a tenant may. */
 export function refusalOf(name: string): string | undefined {
   return reasonIn(guarded, name) ?? reasonIn(refused, name);
 }
 
 /**
- * Whether it is left out of a command line. `runsHere`: tasks run in the driver's own JVM, where a local master says on how
- * many cores.
+ * Whether the setting is removed from a command line. `runsHere`: tasks run in the driver's own JVM, so a local master
+ * counts because it sets the number of cores.
  */
 export function isOwned(name: string, value: string, runsHere: boolean): boolean {
   if (name === "--master" || name === "spark.master") return !(runsHere && LOCAL_MASTER.test(value));
   return isAmongOwned(name);
 }
 
-/** `local`, `local[2]`, `local[*]`, `local[2,3]`: cores, and how often a task may fail. Spark fails with any other. */
+/** `local`, `local[2]`, `local[*]`, `local[2,3]`: the number of cores, and how often a task may fail. Spark fails with any other. */
 const LOCAL_MASTER = /^local(\[([1-9]\d{0,5}|\*)( *, *[1-9]\d{0,5})?\])?$/;
 
-/** Whether it is left out of an operator's file. */
+/** Whether the setting is removed from an operator's own file. */
 export function isProtected(key: string): boolean {
   return reasonIn(guarded, key) !== undefined || isAmongOwned(key);
 }
@@ -102,7 +102,7 @@ function isAmongOwned(name: string): boolean {
   return name !== FILES_OF_THE_PROGRAM && ruleIn(owned, name) !== undefined;
 }
 
-/** From a table whose names may end in a dot. */
+/** Looks up a setting in a table whose names may end with a dot. */
 export function reasonIn(reasons: Reasons, name: string): string | undefined {
   return reasons[ruleIn(Object.keys(reasons), name) ?? ""];
 }

@@ -1,8 +1,8 @@
 import { invalid } from "../../lib/fault.ts";
 
 /**
- * Values that Spark itself would refuse only when the program starts, by the option's name or the property's. The number
- * is the least that Spark takes.
+ * Settings whose bad values Spark would refuse only when the program starts, with the smallest value that Spark
+ * accepts.
  */
 const sizes: ReadonlyMap<string, number> = new Map([
   ["--driver-memory", 1],
@@ -19,7 +19,7 @@ const sizes: ReadonlyMap<string, number> = new Map([
   ["spark.yarn.am.memory", 1],
 ]);
 
-/** With dynamic allocation a program may begin without executors. */
+/** Executors may be 0: with dynamic allocation a program may begin without any. */
 const counts: ReadonlyMap<string, number> = new Map([
   ["--driver-cores", 1],
   ["--executor-cores", 1],
@@ -53,7 +53,7 @@ function numberIn(value: string, pattern: RegExp): number {
 
 const SHOWN_LENGTH = 100;
 
-/** For messages, which need not repeat a whole program. */
+/** Quotes and shortens a text for a message. */
 export function quoted(text: string): string {
   return JSON.stringify(text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text);
 }

@@ -3,8 +3,8 @@ import { isProtected, reasonIn } from "./setting-rules.ts";
 import { checkProperties } from "./submit-rules.ts";
 
 /**
- * A configuration that is kept and applies to many runs, as clusters and apps have one. It may not set what the server
- * sets for every command, nor what the cluster, the catalog or the account decides.
+ * The stored configuration of a cluster or an app, which applies to many runs. It may not set what the server sets for
+ * every command, nor what the cluster, the catalog or the account decides.
  */
 export type SparkConfig = Readonly<Record<string, string>>;
 
@@ -44,7 +44,7 @@ const decidedElsewhere: Readonly<Record<string, string>> = {
   "spark.submit.deployMode": engine,
 };
 
-/** Protected from tenants only: an operator decides how the machines of a cluster reach this one. */
+/** Only tenants may not set these: an operator decides how the machines of a cluster reach this one. */
 const operatorsNetwork =
   /^spark\.(blockManager\.port|driver\.(bindAddress|blockManager\.port|host|port)|io\.encryption\..*|network\.crypto\..*)$/;
 /** The catalog is the account's, whichever the cluster has for others. */

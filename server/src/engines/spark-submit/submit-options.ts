@@ -1,7 +1,9 @@
 import { invalid } from "../../lib/fault.ts";
 import { quoted } from "./setting-values.ts";
 
-/** Options as spark-submit takes them, read from words. Pure; `submit-rules.ts` decides what they may say. */
+/**
+ * The options of a spark-submit command line, parsed from its words. Pure; `submit-rules.ts` decides which are allowed.
+ */
 export interface SubmitOptions {
   readonly given: readonly SubmitOption[];
   /** The program and its arguments, which follow the options. */
@@ -43,7 +45,7 @@ export function readSubmitOptions(words: readonly string[], field: string): Subm
       given.push({ name, value });
       at += attached === undefined ? 2 : 1;
     } else {
-      throw invalid(field, `has ${quoted(name)}, which is no option of spark-submit`);
+      throw invalid(field, `has ${quoted(name)}, which is not an option of spark-submit`);
     }
   }
   return { given, rest: [] };
@@ -55,7 +57,7 @@ function checkProperty(text: string, field: string): void {
   if (!PROPERTY.test(text)) throw invalid(field, `has --conf ${quoted(text)}, which is not key=value`);
 }
 
-/** The name that rules know it by: its own or, for `--conf`, that of the property. */
+/** The name that the rules use: that of the option or, for `--conf`, that of the property. */
 export function settingOf({ name, value = "" }: SubmitOption): { name: string; value: string } {
   if (name !== "--conf") return { name, value };
   const [, key = "", text = ""] = PROPERTY.exec(value) ?? [];

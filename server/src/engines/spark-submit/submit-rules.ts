@@ -6,14 +6,14 @@ import { checkValue, quoted } from "./setting-values.ts";
 import { propertiesOf, readSubmitOptions, settingOf, wordsOf, type SubmitOptions } from "./submit-options.ts";
 
 /**
- * Options that are read and found allowed. The same rules hold when a command is submitted and when its driver's line is
- * built, so the two cannot disagree. `given` has what is left for Spark.
+ * Options that were parsed and are allowed. The same rules apply when a command is submitted and when its driver's
+ * command line is built, so the two cannot disagree. `given` has the options that are passed on to Spark.
  */
 export interface CheckedOptions extends SubmitOptions, CheckedProperties {
-  /** Those of `given`. */
+  /** The words of `given`. */
   readonly words: readonly string[];
   readonly properties: ReadonlyMap<string, string>;
-  /** Options and properties that the server decides, and that were left out; each once. */
+  /** Options and properties that were removed because the server decides them; each is listed once. */
   readonly ignored: readonly string[];
 }
 
@@ -26,9 +26,9 @@ export interface CheckedProperties {
 }
 
 export interface CheckedPlace {
-  /** For messages. */
+  /** The field that the words come from, for messages. */
   readonly field: string;
-  /** Whether tasks run in the driver's own JVM. It decides what is left out, never what is refused. */
+  /** Whether tasks run in the driver's own JVM. This affects which options are removed, never which are refused. */
   readonly runsHere?: boolean;
 }
 
@@ -37,7 +37,7 @@ export function checkArguments(words: readonly string[], place: CheckedPlace): C
   const checked = check(words, place);
   const [stray] = checked.rest;
   if (stray !== undefined) {
-    throw invalid(place.field, `has ${quoted(stray)}, which is no option of spark-submit nor the value of one`);
+    throw invalid(place.field, `has ${quoted(stray)}, which is neither an option of spark-submit nor the value of one`);
   }
   return checked;
 }
@@ -50,14 +50,14 @@ export function checkCommandLine(words: readonly string[], place: CheckedPlace):
   if (application === undefined) throw invalid(place.field, "names no program to run");
   const intended = others.find((word) => SPARK_SUBMIT.test(word) || APPLICATION.test(word));
   if (NO_APPLICATION.test(application) && intended !== undefined) {
-    throw invalid(place.field, `has ${quoted(application)} before ${quoted(intended)}: only options may stand there`);
+    throw invalid(place.field, `has ${quoted(application)} before ${quoted(intended)}: only options are allowed there`);
   }
   return checked;
 }
 
 const SPARK_SUBMIT = /(^|\/)spark-submit$/;
 const APPLICATION = /\.(py|jar|R)$/i;
-/** A word such as `sudo`, half of a value that lacks its quotes, or a variable for a shell. */
+/** Matches a word such as `sudo`, half of a value whose quotes are missing, or a shell variable assignment. */
 const NO_APPLICATION = /^((?!spark-internal$)[\w-]+|[A-Za-z_]\w*=.*)$/s;
 
 function check(words: readonly string[], { field, runsHere = true }: CheckedPlace): CheckedOptions {
@@ -79,14 +79,14 @@ function check(words: readonly string[], { field, runsHere = true }: CheckedPlac
   return { given, rest, ...ofJvm, words: wordsOf(given), properties, ignored: [...ignored] };
 }
 
-/** Spark takes its settings from those of Java, too. */
+/** Spark also reads its settings from Java's system properties. */
 function checkSystemProperty(word: string, field: string): void {
   const [, name = ""] = /^-D(spark\.[^=]*)/.exec(word) ?? [];
   const reason = refusalOf(name);
   if (reason !== undefined) throw invalid(field, `may not have the Java option -D${name}: ${reason}`);
 }
 
-/** Those of a kept configuration: `field` says which, and the message names the key. */
+/** Checks the properties of a stored configuration. `field` names the configuration; the message names the key. */
 export function checkProperties(properties: ReadonlyMap<string, string>, field: string): CheckedProperties {
   for (const [key, value] of properties) {
     const reason = isProtected(key) ? "the server sets it" : refusalOf(key);
