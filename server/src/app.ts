@@ -83,17 +83,17 @@ export interface AppOptions {
   clusterControl?: ClusterControl;
   /** The warm servers of apps. */
   appControl?: AppControl;
-  /** Shows how the set-up of Spark goes on, on a terminal; without it its steps are logged. */
+  /** Shows the progress of Spark's set-up on a terminal. Undefined: the steps are logged. */
   showProgress?: ShowProgress | undefined;
   /** Whether Spark is found or installed, in the background; without it and without a driver programs wait. */
   setsUpSpark?: boolean;
   /** Whether something keeps programs of different accounts apart. */
   isIsolated?: boolean;
-  /** In place of the setting's minutes. */
+  /** Replaces the setting HEADGATE_ORPHAN_MINUTES. */
   orphanSeconds?: number;
   /** Whether the embedded PostgreSQL is up, where there is one. */
   storeHealthy?: () => boolean;
-  /** Ends a start that is under way. */
+  /** Aborts the start. */
   signal?: AbortSignal;
 }
 
@@ -145,7 +145,9 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   held.defer(() => queue.stop());
   const appServers = composeAppServers({ db, nodeId: node.id, servers: sql.servers, queue });
   const tendApps = (): Promise<void> =>
-    appServers.look().catch((error: unknown) => log.warn({ err: error }, "the servers of apps were not looked at"));
+    appServers
+      .look()
+      .catch((error: unknown) => log.warn({ err: error }, "the warm servers of apps could not be checked"));
   const macros = held.adopt(macroSandbox(), (sandbox) => sandbox.stop());
   const services: Services = {
     ...outcomeServices({ dataDir, db, nodeId: node.id, log, storage, diskGuard }),
@@ -204,7 +206,7 @@ async function stopApp(parts: StoppedParts, hurry: AbortSignal | undefined, ever
   if (everything) {
     await queue.stop({ endsRuns: true });
     await sparks.stop();
-    await tendApps(); // the other nodes learn that none is left
+    await tendApps(); // tells the other nodes that no server is left here
   }
   await release.disposeAsync();
 }

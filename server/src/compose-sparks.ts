@@ -74,9 +74,9 @@ export interface SparksOptions {
   readonly setsUpSpark: boolean;
   readonly showProgress?: ShowProgress | undefined;
   readonly isIsolated?: boolean;
-  /** Ends the start. */
+  /** Aborts the start. */
   readonly signal?: AbortSignal;
-  /** In place of the setting's minutes. */
+  /** Replaces the setting HEADGATE_ORPHAN_MINUTES. */
   readonly orphanSeconds?: number;
   /** The queue's: it is made behind this. */
   readonly standbys: () => StandbyControl;
@@ -234,7 +234,7 @@ async function composeSandbox({
   return sandbox;
 }
 
-/** From now on runners see that this server lives. By the answer they know when to end without one. */
+/** Starts to signal to runners that this server lives. The returned terms tell them when to end without a server. */
 async function announcePresence(
   { config: { dataDir, orphanMinutes }, orphanSeconds = orphanMinutes * 60 }: SparksOptions,
   held: AsyncDisposableStack,

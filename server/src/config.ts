@@ -63,7 +63,7 @@ export interface Config {
   readonly passphrase: Secret | null;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
-  /** Whatever about the environment deserves a word but does not stop the start. */
+  /** Problems of the environment that do not stop the start. */
   readonly warnings: readonly string[];
 }
 
@@ -148,8 +148,8 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
 }
 
 /**
- * The texts that count, by name: the environment over the file, empty ones left out. An unknown name in the file is a
- * mistake. In the environment it may belong to a client or to a later version, so it is only warned of.
+ * Collects the values by name: the environment overrides the file, and empty values are left out. An unknown name in
+ * the file is an error. In the environment it may belong to a client or to a later version, so it is only a warning.
  */
 function collect(
   env: Environment,
@@ -175,7 +175,7 @@ function collect(
   for (const [name, text = ""] of Object.entries(env)) {
     if (known.includes(name)) add(name, text);
     else if (name.startsWith(OUR_PREFIX) && name !== "HEADGATE_CONFIG") {
-      const shown = oneLine(name); // an environment may hold any characters
+      const shown = oneLine(name); // a name in the environment may contain any character
       warnings.push(`the variable ${shown} is not a setting and has no effect${suggestion(name, known)}`);
     }
   }
@@ -184,7 +184,7 @@ function collect(
 
 const OUR_PREFIX = "HEADGATE_";
 
-/** Compared without the prefix, which would make any two of our names alike. */
+/** Compares names without the prefix, which would make any two of our names similar. */
 function suggestion(name: string, known: readonly string[]): string {
   const byTail = new Map(known.map((each) => [tailOf(each), each]));
   const nearest = byTail.get(nearestName(tailOf(name), [...byTail.keys()]) ?? "");

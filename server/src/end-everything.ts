@@ -10,19 +10,19 @@ import { stopLeftover } from "./db/embedded/leftover.ts";
 import { listFolder } from "./lib/list-folder.ts";
 import type { Log } from "./lib/log.ts";
 
-/** What was ended. */
+/** How many processes of each kind were ended. */
 export interface EndedProcesses {
   readonly programs: number;
   readonly warmServers: number;
   readonly metastores: number;
   readonly standbyDrivers: number;
-  /** Undefined: none ran, or it is not ours. */
+  /** Undefined: no PostgreSQL ran, or it is not the embedded one. */
   readonly postgresPid: number | undefined;
 }
 
 /**
- * Ends what a Headgate that is gone has left running on this node. It asks no database: the next start settles the rows
- * (`stop-mark.ts`). Fails while a Headgate holds the data directory.
+ * Ends the processes that an earlier Headgate left running on this node. It needs no database: the next start settles
+ * the rows (`stop-mark.ts`). Fails while a Headgate holds the data directory.
  */
 export async function endEverything(
   config: Pick<Config, "dataDir" | "databaseUrl">,
@@ -43,7 +43,7 @@ async function endUnderLock(
 ): Promise<EndedProcesses> {
   const mark = new StopMark(dataDir);
   const wasThere = mark.isThere;
-  mark.leave(); // first: whatever is ended from here on is settled so
+  mark.leave(); // first, so that the next start settles everything that is ended from here on
   const ids = await accountIds(dataDir);
   const count = async (end: (dataDir: string, accountId: number) => Promise<number>): Promise<number> =>
     (await Promise.all(ids.map((id) => end(dataDir, id)))).reduce((sum, ended) => sum + ended, 0);

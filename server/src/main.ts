@@ -58,7 +58,7 @@ async function loadConfig(): Promise<Config> {
   return readConfig(process.env, { repositoryDir, isRoot, readFile: (path) => readFileSync(path, "utf8") });
 }
 
-/** For commands that have no log. */
+/** For subcommands without a log. */
 async function loadConfigAndWarn(): Promise<Config> {
   const config = await loadConfig();
   for (const warning of config.warnings) process.stderr.write(`Warning: ${warning}\n`);
@@ -84,10 +84,14 @@ async function runServer(config: Config): Promise<void> {
   process.exit(0);
 }
 
-/** What an earlier process has left counts too, and what was being started when the stop came. */
+/**
+ * Also ends the processes that an earlier Headgate left running, and those that were being started when the stop came.
+ */
 async function endLeft(config: Config, log: Log): Promise<void> {
   const { endEverything } = await import("./end-everything.ts");
-  await endEverything(config, log).catch((error: unknown) => log.warn({ err: error }, "some processes may be left"));
+  await endEverything(config, log).catch((error: unknown) =>
+    log.warn({ err: error }, "some processes may still be running"),
+  );
 }
 
 /** npm passes on a signal that the terminal has sent to us already: one that comes so soon is the same one. */
@@ -138,7 +142,7 @@ function fail(message: string): never {
   process.exit(1);
 }
 
-// The reader of our output may be gone (`npm start | head`, a terminal that was closed); that is no reason to crash.
+// The reader of our output may be gone (`npm start | head`, a closed terminal); that must not crash the server.
 process.stdout.on("error", () => undefined);
 process.stderr.on("error", () => undefined);
 

@@ -5,16 +5,16 @@ import { createJsonLog, createTextLog, type Log } from "./lib/log.ts";
 import { Terminal, type TerminalStream } from "./lib/terminal/terminal.ts";
 import type { ProgressStep } from "./lib/terminal/step-line.ts";
 
-/** What a program of ours says: its log on stderr, and what belongs to stdout. */
+/** The outputs of a program: its log on stderr, and its lines on stdout. */
 export interface OpenLog {
   readonly log: Log;
-  /** A line on stdout, which may be the same screen. */
+  /** Writes a line to stdout, which may be the same screen as stderr. */
   readonly say: (line: string) => void;
-  /** Shows a long step as a line that is drawn again; undefined where none can be: then steps are logged. */
+  /** Shows a long step as a line that is redrawn. Undefined: stderr is not a terminal, so steps are logged. */
   readonly showProgress: ((step: ProgressStep | undefined) => void) | undefined;
 }
 
-/** `HEADGATE_LOG_FORMAT`: for people where stderr is a terminal, else JSON lines for programs, unless it says which. */
+/** Writes text if stderr is a terminal and JSON lines otherwise, unless `HEADGATE_LOG_FORMAT` says which. */
 export function openLog(
   { logLevel, logFormat }: Pick<Config, "logLevel" | "logFormat">,
   stderr: TerminalStream = process.stderr,

@@ -44,7 +44,7 @@ export function describeAccess({ permission, alternatives }: OperationAccess): A
 
 const DESCRIPTION = `Management interface of a self-hosted control plane for Spark.
 
-**Begin here.** The first start prints a token; other users get theirs from an administrator of the account. A query, start to result:
+**Begin here.** The first start prints a token; other users get theirs from an administrator of the account. A query, from start to result:
 
 \`\`\`sh
 TOKEN=hg_yours
@@ -52,7 +52,7 @@ COMMAND_ID=$(curl -s -X POST -H "X-AUTH-TOKEN: $TOKEN" "{server}/api/v1.2/comman
 curl -H "X-AUTH-TOKEN: $TOKEN" "{server}/api/v1.2/commands/$COMMAND_ID/status_with_results?wait_seconds=60"
 \`\`\`
 
-Every operation below has such a line. \`$TOKEN\` is yours, other variables such as \`$COMMAND_ID\` are ids that earlier answers hold, and \`{server}\` is the address of this server.
+Every operation below has such a line. \`$TOKEN\` is your token, other variables such as \`$COMMAND_ID\` are ids from earlier responses, and \`{server}\` is the address of this server.
 
 **Paths.** The version is part of the path. Each operation is listed at the path its version gives it; what a newer version replaces is marked deprecated. Besides, every v1.2 path also answers under \`/api/v2\` (\`account\` also as \`accounts\`), and \`/api/latest/<path>\` is the newest version that has the path. Every path works with and without a trailing slash and with the suffix \`.json\`.
 

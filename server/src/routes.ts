@@ -74,8 +74,8 @@ import { listUsers } from "./users/list-users.ts";
 import { resetTokens } from "./users/reset-tokens.ts";
 
 /**
- * The whole list of operations: what is here is routed, checked, documented and in the permission matrix. The reference
- * shows them in this order, so it begins with what most people come for.
+ * All operations: every operation in this list is routed, checked, documented and in the permission matrix. The
+ * reference shows them in this order, so the ones that most people need come first.
  */
 export const endpoints = [
   // commands (§4.2–4.6)

@@ -16,7 +16,7 @@ export async function setUpAll(config: Config, stdout: TerminalStream): Promise<
   const places = { cacheDir, sparkHome: sparkHome ?? undefined, javaHome: javaHome ?? undefined };
   const { signal } = new AbortController();
   try {
-    // Tried as ourselves: whether programs can use it is told at the start.
+    // Tried as our own user. The start of the server tells whether programs can use it.
     const bubblewrap = await ensureBubblewrap(undefined, { cacheDir, signal, progress });
     const { version, archive } = await ensureSparkHome({ ...places, signal, progress, warn: say });
     progress(undefined);
@@ -30,7 +30,7 @@ export async function setUpAll(config: Config, stdout: TerminalStream): Promise<
   }
 }
 
-/** A line that is drawn again on a terminal; elsewhere a line at each step and each tenth of it. */
+/** On a terminal, redraws one line; elsewhere, prints a line for each step and for each tenth of it. */
 function stepTeller(terminal: Terminal, say: (line: string) => void): ShowProgress {
   if (terminal.isInteractive) return (step) => terminal.showProgress(step);
   let told = "";

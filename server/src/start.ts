@@ -32,7 +32,7 @@ export interface StopSignals {
   everything: AbortSignal;
 }
 
-/** What runs programs, how long it outlives us, and where the progress of its set-up is shown. */
+/** How programs are run, how long their processes outlive us, and where the progress of the set-up is shown. */
 type Programs = Pick<AppOptions, "driver" | "setsUpSpark" | "showProgress" | "orphanSeconds">;
 
 export async function start(

@@ -30,7 +30,7 @@ export interface TaskServices {
   endSilent: () => Promise<void>;
   /** Of clusters and apps, on this node. */
   endEndedPlaces: () => Promise<void>;
-  /** Ends the servers of apps that were stopped, on this node, and reports those that run. */
+  /** Ends the servers of stopped apps on this node and reports the remaining ones. */
   tendApps: () => Promise<void>;
   /** Of accounts that are gone. */
   dropCatalogs: () => Promise<void>;

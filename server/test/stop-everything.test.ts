@@ -16,7 +16,7 @@ const SLOW = { timeout: 180_000 };
 
 const program = { command_type: "SparkCommand", language: "python", program: "echo up; sleep 600" };
 
-/** Submits it and waits until it has begun. */
+/** Submits the command and waits until it has begun. */
 async function runProgram(operator: Client, text = program.program): Promise<{ id: number; driver: ProcessHandle }> {
   const { id } = await operator.post("/commands", { ...program, program: text });
   const pidOf = async (): Promise<number | null> => (await operator.get(`/commands/${id}`)).pid;
@@ -25,7 +25,7 @@ async function runProgram(operator: Client, text = program.program): Promise<{ i
   return { id, driver: { bootId: await readBootId(), pid, startTime: (await startTimeOfChild(pid)) ?? "" } };
 }
 
-/** What a user sees of a command that has ended. */
+/** The fields of an ended command that a user sees. */
 async function endOf(operator: Client, id: number): Promise<unknown> {
   const ended = async (): Promise<string> => (await operator.get(`/commands/${id}`)).status;
   await expect.poll(ended, PATIENCE).not.toBe("running");
@@ -41,14 +41,14 @@ const STOPPED = {
 };
 
 test(
-  "stop --all ends what a server runs and what a killed one has left, and the next start tells the same of both",
+  "stop --all ends the processes of a server and those that a killed one left, and the next start settles both alike",
   SLOW,
   async () => {
     const { operator, dataDir, settings, remove } = await install({});
     onTestFinished(remove);
     const cli = adminCli(settings);
     const alive = await runProgram(operator);
-    expect(await cli.run("stop", "--all")).toBe("Headgate has stopped, and all that it ran.\n");
+    expect(await cli.run("stop", "--all")).toBe("Headgate and all its processes have stopped.\n");
     expect(await findProcess(alive.driver)).toBe("gone");
 
     const second = await startHeadgate(dataDir, settings, { entry: stubEntry });
@@ -62,10 +62,12 @@ test(
     writeFileSync(go, "");
     for (const { driver } of [failing, succeeding]) await expect.poll(() => findProcess(driver), PATIENCE).toBe("gone");
     expect(await findProcess(left.driver)).toBe("running");
-    expect(await cli.refused("stop")).toContain(`No Headgate runs on ${dataDir}. \`stop --all\` ends what`);
-    expect(await cli.run("stop", "--all")).toMatch(/^Ended what an earlier Headgate on .* had left: 1 program/);
+    expect(await cli.refused("stop")).toContain(`No Headgate runs on ${dataDir}. \`stop --all\` ends the processes`);
+    expect(await cli.run("stop", "--all")).toMatch(
+      /^Ended the processes that an earlier Headgate on .* left running: 1 program/,
+    );
     expect(await findProcess(left.driver)).toBe("gone");
-    expect(await cli.run("stop", "--all")).toMatch(/^No Headgate runs on .*, and none has left anything running/);
+    expect(await cli.run("stop", "--all")).toMatch(/^No Headgate runs on .*, and no process of an earlier one is left/);
 
     const third = await startHeadgate(dataDir, settings, { entry: stubEntry });
     const client = operatorClient(third, dataDir);
@@ -75,18 +77,18 @@ test(
     const later = await runProgram(client);
     expect(await cli.run("stop")).toBe("Headgate has stopped.\n");
     expect(await findProcess(later.driver)).toBe("running");
-    expect(await cli.run("stop", "--all")).toContain("had left: 1 program");
+    expect(await cli.run("stop", "--all")).toContain("left running: 1 program");
   },
 );
 
-test("stop --all without a server ends the processes of this node on a shared database, too", SLOW, async () => {
+test("stop --all without a server also ends the processes of a node on a shared database", SLOW, async () => {
   const database = await cloneDatabase();
   onTestFinished(() => database.drop());
   const { operator, headgate, dataDir, settings, remove } = await install({}, { DATABASE_URL: urlOf(database) });
   onTestFinished(remove);
   const { id, driver } = await runProgram(operator);
   await headgate.crash();
-  expect(await adminCli(settings).run("stop", "--all")).toContain("had left: 1 program.\n");
+  expect(await adminCli(settings).run("stop", "--all")).toContain("left running: 1 program.\n");
   expect(await findProcess(driver)).toBe("gone");
   const next = await startHeadgate(dataDir, settings, { entry: stubEntry });
   expect(await endOf(operatorClient(next, dataDir), id)).toEqual(STOPPED);
@@ -101,7 +103,7 @@ test("a table refresh, which may be begun twice, goes on in its attempt after st
   await operator.put("/api/v2/accounts", { account: { metastore_uri: `thrift://127.0.0.1:${metastore.port}` } });
   const { id } = await operator.post("/commands", { template: "s3import", db_name: "default", hive_table: "orders" });
   await expect.poll(() => metastore.calls.length, PATIENCE).toBeGreaterThan(0);
-  expect(await adminCli(settings).run("stop", "--all")).toBe("Headgate has stopped, and all that it ran.\n");
+  expect(await adminCli(settings).run("stop", "--all")).toBe("Headgate and all its processes have stopped.\n");
 
   const before = metastore.calls.length;
   const next = await startHeadgate(dataDir, settings, { entry: stubEntry });

@@ -21,7 +21,7 @@ export function checkLocation(location: string, allowedNetworks: readonly string
   return location;
 }
 
-/** By the rules of the stores themselves: a location that they refuse later would lose results. */
+/** Applies the rules of the object stores: if a store refused the location later, results would be lost. */
 function checkObjectUri(field: string, location: string): void {
   try {
     parseObjectUri(location);
@@ -31,7 +31,7 @@ function checkObjectUri(field: string, location: string): void {
   }
 }
 
-/** `storage_endpoint`, `hdfs_http_address`; given back without a trailing slash, so that a path can be put after it. */
+/** For `storage_endpoint` and `hdfs_http_address`. Removes a trailing slash, so that a path can be appended. */
 export function checkHttpAddress(field: string, text: string, allowedNetworks: readonly string[]): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || !isPlain(url)) {

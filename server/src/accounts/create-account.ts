@@ -83,12 +83,12 @@ export const createAccount = operation({
   },
 });
 
-/** The new account's features count, which are the deployment's: the caller's say nothing about it. */
+/** A new account gets the features of the deployment, so these count and not those of the caller's account. */
 function requireFeatureOfNewAccounts(defaultFeatures: readonly Feature[], feature: Feature, field: string): void {
   if (defaultFeatures.includes(feature)) return;
   throw invalid(
     field,
-    `needs the feature ${feature}, which new accounts do not have. Create the account without it, ` +
+    `needs the feature ${feature}, which new accounts do not have. Create the account without this field, ` +
       "have an operator turn the feature on (npm run admin -- feature-set), and then edit the account; " +
       "HEADGATE_FEATURES turns it on in every new account.",
   );

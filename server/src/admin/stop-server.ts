@@ -22,23 +22,24 @@ export function stopCommand(cli: Cli): Command {
       // One that is starting may not have written its pid yet; to kill(2) 0 means our own process group.
       const isRunning = Number.isSafeInteger(pid) && pid > 0;
       if (!isRunning && all !== true) {
-        const hint = "`stop --all` ends what an earlier one has left running.";
+        const hint = "`stop --all` ends the processes that an earlier one left running.";
         throw new Fault("not-found", `No Headgate runs on ${config.dataDir}. ${hint}`);
       }
       if (isRunning) {
         await stopServer(cli, pid, all === true ? "SIGUSR2" : "SIGTERM");
-        cli.out(all === true ? "Headgate has stopped, and all that it ran.\n" : "Headgate has stopped.\n");
+        cli.out(all === true ? "Headgate and all its processes have stopped.\n" : "Headgate has stopped.\n");
       }
       if (all === true) await endLeft(cli, config, isRunning);
     });
 }
 
-/** After a server has ended everything itself, nothing is left; then nothing is said either. */
+/** Prints nothing when a server was running and has ended everything itself. */
 async function endLeft(cli: Cli, config: Config, hasStopped: boolean): Promise<void> {
   if (!existsSync(config.dataDir)) throw new Fault("not-found", `There is no data directory ${config.dataDir}.`);
   const left = describe(await endEverything(config, openLog({ ...config, logLevel: "warn" }).log));
-  if (left !== "") cli.out(`Ended what an earlier Headgate on ${config.dataDir} had left: ${left}.\n`);
-  else if (!hasStopped) cli.out(`No Headgate runs on ${config.dataDir}, and none has left anything running.\n`);
+  if (left !== "")
+    cli.out(`Ended the processes that an earlier Headgate on ${config.dataDir} left running: ${left}.\n`);
+  else if (!hasStopped) cli.out(`No Headgate runs on ${config.dataDir}, and no process of an earlier one is left.\n`);
 }
 
 function describe({ programs, warmServers, metastores, standbyDrivers, postgresPid }: EndedProcesses): string {

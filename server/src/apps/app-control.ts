@@ -3,8 +3,8 @@ export interface AppControl {
   /** Which of these run. */
   listUp(accountId: number, appIds: readonly number[]): Promise<ReadonlySet<number>>;
   /**
-   * After the commit that has stopped or deleted it: its servers end on all nodes, and with them what runs there. Settles
-   * when they are gone, or after some seconds when a node does not say so.
+   * Call it after the commit that has stopped or deleted the app. Ends the app's servers on all nodes, together with
+   * the queries on them. Settles when they are gone, or after some seconds if a node does not report it.
    */
   stop(accountId: number, appId: number): Promise<void>;
 }

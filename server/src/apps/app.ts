@@ -4,8 +4,8 @@ import { isoSeconds } from "../lib/clock.ts";
 import type { AppRow } from "./store.ts";
 
 /**
- * A configuration of Spark that commands name by `app_id` (§4.3). Its SQL shares a warm server of its own on each node
- * that runs some of it; the app is UP while a node has one.
+ * A configuration of Spark that commands select by `app_id` (§4.3). On each node that runs SQL of the app, its queries
+ * share one warm server; the app is UP while such a server answers on some node.
  */
 export const App = Type.Object(
   {
@@ -13,7 +13,7 @@ export const App = Type.Object(
     name: Type.String(),
     config: Type.Unsafe<Readonly<Record<string, string>>>(Type.Object({}, { additionalProperties: Type.String() })),
     kind: OneOf(["spark"]),
-    status: OneOf(["UP", "DOWN"], { description: "UP: its warm server runs, on whichever node" }),
+    status: OneOf(["UP", "DOWN"], { description: "UP: its warm server runs on at least one node" }),
     created_at: Timestamp,
   },
   { title: "App" },

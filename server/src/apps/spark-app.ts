@@ -3,7 +3,9 @@ import type { Contribution } from "../engines/spark-home/contribution.ts";
 import { Fault } from "../lib/fault.ts";
 import { findApp } from "./store.ts";
 
-/** What an app adds to the Sparks of its commands: its configuration, and how often it was stopped. */
+/**
+ * What an app contributes to the JVMs of its commands: its configuration and its generation, which counts its stops.
+ */
 export function sparkApp(
   db: Database,
 ): (accountId: number, appId: number) => Promise<Pick<Contribution, "properties" | "generation">> {

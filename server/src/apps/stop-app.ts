@@ -10,8 +10,8 @@ export const stopApp = operation({
   id: "app_stop",
   summary: "Stop an app",
   description:
-    "Ends its warm servers on every node; commands that run there end as error. The answer waits up to ten seconds for " +
-    "the nodes: status is UP while one still has a server. An app that is DOWN stays so.",
+    "Ends its warm servers on every node; commands that run on them end as error. The response waits up to ten seconds " +
+    "for the nodes: status is UP if one of them still has a server then. An app that is DOWN stays DOWN.",
   tag: "Apps",
   method: "PUT",
   paths: { "v1.2": "/apps/:app_id/stop" },

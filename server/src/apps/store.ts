@@ -7,7 +7,7 @@ export interface AppRow {
   config: SparkConfig;
   kind: "spark";
   createdAt: Date;
-  /** Raised by every stop. */
+  /** The number of stops. */
   generation: number;
 }
 
@@ -36,7 +36,7 @@ export async function insertApp(tx: Tx, name: string, config: SparkConfig): Prom
   return row;
 }
 
-/** From now on what was started for its commands ends, on every node. False: it is gone. */
+/** Makes every node end the servers and drivers that it started for the app before. False: the app is gone. */
 export async function raiseGeneration(tx: Tx, id: number): Promise<boolean> {
   return (await tx.query("update app set generation = generation + 1 where id = $1 returning id", [id])).length > 0;
 }

@@ -1,4 +1,4 @@
-/** The name that the fewest edits of single letters turn `wrong` into; null when none resembles it. */
+/** The name that needs the fewest single-letter edits from `wrong`; null if no name is similar. */
 export function nearestName(wrong: string, names: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = Math.ceil(wrong.length / 2);
@@ -9,7 +9,7 @@ export function nearestName(wrong: string, names: readonly string[]): string | n
   return best;
 }
 
-/** Inserted, removed and replaced letters, and neighbours that have changed places. */
+/** Counts inserted, removed and replaced letters, and swaps of neighbours. */
 function editDistance(from: string, to: string): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: to.length + 1 }, (_, column) => column);

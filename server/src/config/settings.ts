@@ -71,7 +71,7 @@ export const settings = {
     description: "The Java, 17 or newer, that runs Spark.",
     allowed: aPath,
     parse: path,
-    derived: "java on the PATH, else the first that fits in /usr/lib/jvm, else one fetched by pip",
+    derived: "java on the PATH, else the first suitable one in /usr/lib/jvm, else one fetched by pip",
   }),
   adminEmail: fixed({
     name: "HEADGATE_ADMIN_EMAIL",
@@ -229,8 +229,8 @@ export const settings = {
   orphanMinutes: fixed({
     name: "HEADGATE_ORPHAN_MINUTES",
     description:
-      "Minutes after which an idle warm server, metastore or standby driver ends by itself when its server has not " +
-      "come back.",
+      "Minutes after which an idle warm server, metastore or standby driver ends by itself if Headgate has not come " +
+      "back.",
     allowed: "an integer from 1 to 10080",
     parse: integer(1, 10_080),
     default: "10",
@@ -283,7 +283,7 @@ export const settings = {
   }),
   logLevel: fixed({
     name: "HEADGATE_LOG_LEVEL",
-    description: "How much is logged, on standard error.",
+    description: "How much is logged to standard error.",
     allowed: `one of ${logLevels.join(", ")}`,
     parse: oneOf(logLevels),
     default: "info",
@@ -291,8 +291,8 @@ export const settings = {
   logFormat: fixed({
     name: "HEADGATE_LOG_FORMAT",
     description:
-      "How the log reads: text, lines for people; json, lines for programs; auto, text where standard error is a " +
-      "terminal and json elsewhere.",
+      "The format of the log: text for people, json for programs, or auto, which is text if standard error is a " +
+      "terminal and json otherwise.",
     allowed: `one of ${logFormats.join(", ")}`,
     parse: oneOf(logFormats),
     default: "auto",

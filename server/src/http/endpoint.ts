@@ -54,7 +54,7 @@ export interface Endpoint<Access, Admitted, Services> {
   /** §9.3: this version has a newer one, of this endpoint or (a path) of another. */
   supersededBy?: Partial<Record<Version, Version | ApiPath>>;
   access: Access;
-  /** For the reference: a body that works as it stands, and path parameters that every account has. */
+  /** For the reference: a body that works as it stands, and path parameters that exist in every account. */
   example?: EndpointExample;
   params?: TObject;
   query?: TObject;

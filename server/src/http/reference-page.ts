@@ -12,15 +12,15 @@ import { STYLE } from "./reference/style.ts";
  * so that it works offline and its content security policy can forbid all but its own style.
  */
 export interface ReferencePage {
-  /** With the address of this server in the lines for a shell. */
+  /** The page, with the address of this server in its curl lines. */
   htmlFor: (serverAddress: string) => string;
   contentSecurityPolicy: string;
 }
 
 export interface ReferenceOptions {
-  /** Ids of endpoints: operations are shown in this order, older versions of one after it. */
+  /** Ids of endpoints. Operations are shown in this order, and older versions of an operation after it. */
   readingOrder: readonly string[];
-  /** Of the paths and keys in lines for a shell. */
+  /** The deployment's prefix of paths and keys, for the curl lines. */
   identifierPrefix: string;
 }
 
@@ -85,7 +85,7 @@ function navigationEntry({ method, path, operation }: ListedOperation): Html {
   return html`<li class="old"><a href="#${operationId}" title="${call}">${summary} (${version})</a></li>`;
 }
 
-/** Paragraphs with the marks of Markdown that descriptions use: bold, code, and blocks of code between fences. */
+/** Renders the Markdown that descriptions use: paragraphs, bold, code, and fenced blocks of code. */
 function prose(text: string): Html {
   const blocks = text
     .split(/^```\w*\n([^]*?)^```$/m)

@@ -3,7 +3,7 @@ import { shortened } from "../lib/terminal/printable.ts";
 
 const LONGEST_PATH = 100;
 
-/** A request for a person: `POST  /api/v1.2/commands  200  12 ms`. */
+/** The record of a request as a line of text: `POST  /api/v1.2/commands  200  12 ms`. */
 export const requestLine: LineForm = ({ method, path, status, milliseconds }) => {
   if (typeof method !== "string" || typeof path !== "string" || typeof status !== "number") return undefined;
   return [

@@ -58,7 +58,7 @@ export function registerSystemRoutes(
   }
 }
 
-/** A browser is led to the reference; to a program there is nothing here, as at any unknown path. */
+/** Redirects a browser to the reference. A program gets 404, as for any unknown path. */
 function welcome(reply: FastifyReply, { headers }: FastifyRequest): FastifyReply {
   reply.header("Vary", "Accept");
   if (!acceptsHtml(headers.accept)) throw notFound();

@@ -4,7 +4,7 @@ import type { Log } from "./log.ts";
 export interface PeriodicTask {
   name: string;
   everySeconds: number;
-  /** `stopped`: for work of many steps, which should end between two of them. */
+  /** Work of many steps should end between two of them when `stopped` is aborted. */
   run: (stopped: AbortSignal) => Promise<unknown>;
 }
 

@@ -12,12 +12,12 @@ export function splitWords(text: string, field: string): string[] {
   return readWords(text, field).map((word) => word.text);
 }
 
-/** As one word, whatever is in it. */
+/** Quotes any text as a single word. */
 export function quoteWord(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** A word, and where it stands in the text that it was read from, quotes included. */
+/** A word, and its position in the text that it was read from, quotes included. */
 export interface Word {
   text: string;
   start: number;
@@ -41,15 +41,15 @@ export function readWords(text: string, field: string): Word[] {
   return words;
 }
 
-/** Where a character (UTF-16 code unit) of a word comes from. */
+/** The position in the text of a character (UTF-16 code unit) of a word. */
 export interface Origin {
   start: number;
   end: number;
-  /** Where the quotes around it open. Undefined: it is not quoted. */
+  /** The position of the opening quote around it. Undefined: it is not quoted. */
   quote: number | undefined;
 }
 
-/** Of each character of a word that was read from `text`. */
+/** The origin of each character of a word that was read from `text`. */
 export function originsOf(text: string, word: Word): Origin[] {
   const origins: Origin[] = [];
   readWord(text, word.start, "", origins);

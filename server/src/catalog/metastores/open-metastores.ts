@@ -19,7 +19,7 @@ export interface OpenMetastoresOptions
   readonly identityOf: (accountId: number) => MetastorePlan["identity"];
   /** The roster of the account's programs and queries on this node. */
   readonly rosterOf: (accountId: number) => string;
-  /** The roster of those who need the embedded PostgreSQL; null: there is none. */
+  /** The roster of the processes that need the embedded PostgreSQL; null: there is no embedded one. */
   readonly databaseRoster: string | null;
 }
 
@@ -91,7 +91,10 @@ function settingsOf(folder: string, launch: MetastoreLaunch, login: MetastoreLog
   };
 }
 
-/** Of an account, also from outside of the server that has started it: it sees that it is gone. Returns how many ran. */
+/**
+ * Ends the metastores of an account. A process other than the server may call it: the server notices their end. Returns
+ * how many ran.
+ */
 export async function endMetastoresOf(dataDir: string, accountId: number): Promise<number> {
   let ended = 0;
   for (const folder of await new MetastoreFolder(dataDir, accountId).processes()) {

@@ -46,12 +46,12 @@ const commonFields = {
 };
 
 const SPARK_ARGUMENTS =
-  "Options of spark-submit. Those that the server decides (--master, spark.ui.*, …) are ignored and named in the log";
+  "Options of spark-submit. Options that the server decides (--master, spark.ui.*, …) are ignored and named in the log";
 
 const sparkFields = {
   program: text(LONGEST_TEXT_BYTES, "The program's text; needs language", { examples: ["print('hello')"] }),
   sql: text(LONGEST_TEXT_BYTES, "The query's text"),
-  cmdline: text(LONGEST_TEXT_BYTES, "The whole spark-submit command line, split as a shell would"),
+  cmdline: text(LONGEST_TEXT_BYTES, "The whole spark-submit command line, split into words as by a shell"),
   script_location: text(8192, "A stored script: s3://…, or file:/… below the account's storage folder"),
   language: word("scala, python (py), sql, R or command_line", "python"),
   arguments: text(65_536, SPARK_ARGUMENTS),
@@ -64,7 +64,7 @@ const hadoopFields = {
   sub_command: word("s3distcp"),
   sub_command_args: text(
     65_536,
-    "Options of s3distcp, split as a shell would; keys in it are stored encrypted, shown as ********",
+    "Options of s3distcp, split into words as by a shell. Keys in them are stored encrypted and shown as ********",
   ),
 };
 

@@ -16,7 +16,7 @@ export interface Cluster {
   readonly settingsFile: string;
   readonly hostAccessFile: string;
   readonly logFile: string;
-  /** Runners of processes that need the server have an entry in it (`engines/runner/roster.ts`). */
+  /** The roster of the processes that need the server (`engines/runner/roster.ts`). */
   readonly roster: string;
   /** In the title of every process of this cluster, so that those left behind can be told from others. */
   readonly name: string;

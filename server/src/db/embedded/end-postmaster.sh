@@ -1,14 +1,14 @@
-# Ends a PostgreSQL server whose Headgate is gone, whatever ended that one, once no process needs the server. Standard
-# input is a pipe from Headgate: each line names a postmaster by pid and start time, the end of input is Headgate's end.
-# The argument is the roster of the processes that need the server (`engines/runner/roster.ts`).
+# Ends a PostgreSQL server after its Headgate has ended for any reason, once no process needs the server. Standard input
+# is a pipe from Headgate: each line names a postmaster by pid and start time, and the end of input means that Headgate
+# has ended. The argument is the roster of the processes that need the server (`engines/runner/roster.ts`).
 trap '' TERM INT HUP
 roster=$1
 postmaster=
 while read -r pid started; do postmaster=$pid begun=$started; done
 [ -n "$postmaster" ] || exit 0
 
-# Whether the process of that pid is the one that was started then. Field 22 of proc(5) stat is the start time; the
-# name before it, in brackets, may hold blanks.
+# Whether a live process has this pid and this start time. Field 22 of proc(5) stat is the start time; the name before
+# it, in brackets, may contain blanks.
 lives() {
   if [ ! -r /proc/self/stat ]; then
     kill -0 "$1" 2>/dev/null
@@ -35,7 +35,7 @@ while is_needed; do
   lives "$postmaster" "$begun" || exit 0
   sleep 1
 done
-# A fast shutdown; the harder signals lose nothing either, but the next start recovers.
+# A fast shutdown first. The harder signals lose no data either, but then the next start has to recover.
 for step in "INT 600" "QUIT 100" "KILL 100"; do
   lives "$postmaster" "$begun" || exit 0
   kill -"${step% *}" "$postmaster"

@@ -52,7 +52,10 @@ export async function settleLeftover(
   return undefined;
 }
 
-/** Without a Headgate: what the last one has left ends. Undefined: there was none. The caller holds the data directory. */
+/**
+ * Ends the server that an earlier Headgate left running, and returns its pid. Undefined: there was none. The caller
+ * holds the data directory.
+ */
 export async function stopLeftover({ dataDir }: DataDirLock, log: Log): Promise<number | undefined> {
   const cluster = describeCluster(dataDir, findUnprivilegedUser());
   await endPostmasterWatcher(cluster);

@@ -10,13 +10,14 @@ import { findProcessLinks, readBootId, startTimeOfChild } from "../../lib/proces
 import type { Cluster } from "./cluster.ts";
 
 /**
- * A small process beside the server that outlives us, even a SIGKILL: it ends the server as soon as nothing needs it any
- * more (`end-postmaster.sh`). The next Headgate ends it first, so that it cannot stop a server that was just taken over.
+ * A small process that outlives Headgate, even after a SIGKILL, and ends the PostgreSQL server as soon as no process
+ * needs it any more (`end-postmaster.sh`). The next Headgate first ends the watcher, so that it cannot stop a server
+ * that was just taken over.
  */
 export interface PostmasterWatcher {
-  /** From now on it is this one that has to end with us. */
+  /** Makes this the postmaster that the watcher ends. */
   follow(postmaster: { readonly pid: number }): void;
-  /** We have ended the server ourselves. */
+  /** Call it after the server was ended: the watcher then exits. */
   close(): void;
 }
 
@@ -36,11 +37,11 @@ export async function startPostmasterWatcher(cluster: Cluster): Promise<Postmast
     detached: true,
   }).on("error", () => undefined);
   const { pid, stdin } = child;
-  if (pid === undefined) throw new Fault("internal", "no process can be started beside PostgreSQL");
-  const startTime = startTimeOfChild(pid); // before anything is awaited: one that ended still has its entry
-  stdin.on("error", () => undefined); // it was killed: then only we end the server
+  if (pid === undefined) throw new Fault("internal", "the process that watches PostgreSQL cannot be started");
+  const startTime = startTimeOfChild(pid); // before any await: until then even an ended child is in the process table
+  stdin.on("error", () => undefined); // the watcher was killed: then nothing ends the server after us
   child.unref();
-  (stdin as Socket).unref(); // as Node makes its pipes
+  (stdin as Socket).unref(); // Node's pipes are sockets
   const self: WatcherFile = { bootId: await readBootId(), pid, startTime: (await startTime) ?? "" };
   writePrivateFile(watcherFile(cluster), JSON.stringify(self));
   return {
@@ -56,7 +57,7 @@ export async function startPostmasterWatcher(cluster: Cluster): Promise<Postmast
 
 const WAIT_MS = 10;
 
-/** Settles when the watcher of an earlier Headgate is gone. */
+/** Settles when the watcher of an earlier Headgate has ended. */
 export async function endPostmasterWatcher(cluster: Cluster): Promise<void> {
   const text = await readFile(watcherFile(cluster), "utf8").catch(() => undefined);
   if (text === undefined) return;

@@ -90,7 +90,7 @@ export function isOwned(name: string, value: string, runsHere: boolean): boolean
   return isAmongOwned(name);
 }
 
-/** `local`, `local[2]`, `local[*]`, `local[2,3]`: the number of cores, and how often a task may fail. Spark fails with any other. */
+/** `local`, `local[2]`, `local[*]`, `local[2,3]`: the number of cores, and how often a task may fail. Spark takes no other. */
 const LOCAL_MASTER = /^local(\[([1-9]\d{0,5}|\*)( *, *[1-9]\d{0,5})?\])?$/;
 
 /** Whether the setting is removed from an operator's own file. */

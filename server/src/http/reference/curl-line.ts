@@ -1,15 +1,15 @@
 import { isReference, type Operation } from "../openapi/document.ts";
 import type { ListedOperation } from "./listed-operation.ts";
 
-/** Stands in lines of a shell for the address of this server, which a page learns when it is asked for. */
+/** Placeholder for the address of this server in curl lines; it is replaced when a client requests the page. */
 export const SERVER_ADDRESS = "{server}";
 
-/** In paths and keys, which carry the deployment's prefix instead. */
+/** The prefix in paths and keys that is replaced by the deployment's own. */
 const NEUTRAL_PREFIX = /(?<![A-Za-z0-9])svc(?=_user)/g;
 
 /**
- * The operation as a line for a shell: the token and the ids that only the reader knows are variables, everything else
- * is there. Addresses and bodies are quoted, so that no value of a variable is more than a value.
+ * The operation as a curl line. The token and the ids that only the reader knows are shell variables; everything else
+ * is filled in. Addresses and bodies are quoted, so that the shell does not interpret the value of a variable.
  */
 export function curlLine({ method, path, operation }: ListedOperation, identifierPrefix: string): string {
   const needsToken = operation.security?.length !== 0;
@@ -25,7 +25,7 @@ export function curlLine({ method, path, operation }: ListedOperation, identifie
   return words.join(" ").replaceAll(NEUTRAL_PREFIX, identifierPrefix);
 }
 
-/** A value that every account has, or a variable of the shell. */
+/** A value that exists in every account, or a shell variable. */
 function exampleOf({ parameters = [] }: Operation, name: string): string {
   const found = parameters.find((each) => !isReference(each) && each.in === "path" && each.name === name);
   return (found !== undefined && !isReference(found) ? found.example : undefined) ?? `$${name.toUpperCase()}`;

@@ -87,7 +87,7 @@ function fieldTable(schema: JsonSchema, resolve: Resolve): Html {
   );
 }
 
-/** In a box of its own, which scrolls where the table is too wide. */
+/** Puts the table into a box of its own, which scrolls if the table is too wide. */
 function table(rows: readonly Html[]): Html {
   return html`<div class="scroll">
     <table>

@@ -1,6 +1,6 @@
 import type { ListedOperation } from "./listed-operation.ts";
 
-/** As a person reads them: in the order of their endpoints, and older versions of an operation after the newest. */
+/** Sorts operations in the order of `endpointIds`, and older versions of an operation after the newest. */
 export function inReadingOrder(
   operations: readonly ListedOperation[],
   endpointIds: readonly string[],

@@ -1,7 +1,7 @@
 /**
- * The style of the reference. Words of tables are never broken: a table that is too wide for its place scrolls in a box
- * of its own, and on a narrow screen each row becomes a block. Lines for a shell are wrapped to be read, and one click
- * selects a whole line to be copied.
+ * The style of the reference. Words in tables are never broken: a table that is too wide scrolls in a box of its own,
+ * and on a narrow screen each row becomes a block. Curl lines are wrapped for reading, and one click selects a whole
+ * line for copying.
  */
 export const STYLE = `
 body { margin: 0; font: 16px/1.5 system-ui, sans-serif; color: #1d2229; background: #fff; display: flex; }

@@ -11,17 +11,20 @@ export interface Piece {
   readonly tone?: Tone;
 }
 
-/** How a kind of record reads; undefined: it is of another kind. Texts may be anything: they are made printable here. */
+/**
+ * Renders one kind of record; undefined: the record is of another kind. A form may return any text: `logLine` makes it
+ * printable.
+ */
 export type LineForm = (record: LogRecord) => readonly Piece[] | undefined;
 
 const INDENT = " ".repeat(10);
 const LONGEST_VALUE = 200;
 const REASON_LINES = 20;
-/** These tell of a defect, which only its place in the code explains. */
+/** These errors mean a defect, so the line shows where in the code it happened. */
 const DEFECTS = new Set(["TypeError", "RangeError", "ReferenceError", "SyntaxError", "AssertionError", "EvalError"]);
 const FRAMES = 5;
 
-/** One line for a person: the time, the level where it matters, what happened and why. */
+/** One line of text: the time, the level of warnings and errors, what happened and why. */
 export function logLine(record: LogRecord, forms: readonly LineForm[], hasColours: boolean): string {
   const pieces = [...levelPieces(record.level), ...(firstForm(record, forms) ?? plainForm(record))];
   const paint = ({ text, tone }: Piece): string => {
@@ -71,7 +74,7 @@ function fieldTexts(name: string, value: unknown): string[] {
   return isShown ? [`${name} ${shortened(String(value), LONGEST_VALUE)}`] : [];
 }
 
-/** The messages of an error and its causes, line by line, and of a defect where it happened. */
+/** The lines of the messages of an error and its causes; for a defect also the place where it happened. */
 function reasonOf(error: unknown): string[] {
   const chain: LogRecord[] = [];
   for (let at = error; isRecord(at); at = at.cause) chain.push(at);

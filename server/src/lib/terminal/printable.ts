@@ -1,9 +1,9 @@
 import { oneLine } from "../one-line.ts";
 
-/** Marks that turn the direction of what follows: a name with one could make a line read as another. */
+/** Marks that change the direction of the text after them: a name with one could make a line look like another. */
 const DIRECTION_MARKS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** A text that a user may have chosen, as it may stand on a terminal: it moves no cursor and begins no line. */
+/** Makes a text that a user may have chosen safe for a terminal: it cannot move the cursor or begin a new line. */
 export function printable(text: string): string {
   return oneLine(text).replaceAll(DIRECTION_MARKS, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -1,14 +1,14 @@
-/** A part of something long. */
+/** A step of a long operation. */
 export interface ProgressStep {
   readonly text: string;
-  /** 0–100, where the length of the step is known. */
+  /** 0–100, if the length of the step is known. */
   readonly percent?: number;
 }
 
 const WIDEST_BAR = 30;
 const NARROWEST_BAR = 8;
 
-/** `Downloading Spark [#########---------------------] 30 % 0:42`; the bar takes the room that the columns leave. */
+/** `Downloading Spark [#########---------------------] 30 % 0:42`; the bar takes the columns that are left. */
 export function stepLine({ text, percent }: ProgressStep, seconds: number, columns: number): string {
   const elapsed = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
   if (percent === undefined) return `${text} ${elapsed}`.slice(0, columns);

@@ -11,13 +11,13 @@ export interface TerminalStream {
 
 const FALLBACK_COLUMNS = 80;
 const REDRAW_MS = 1_000;
-/** Of `^C`, which the terminal shows after the progress line. */
+/** The length of `^C`, which the terminal shows after the progress line. */
 const ECHO_LENGTH = 2;
 
 /**
- * Lines for people, and below them one line that shows the progress of something long. The progress line is taken away
- * before anything else is written and drawn again after it, so that neither tears the other. It needs nothing of the
- * terminal but the carriage return.
+ * Writes lines of text and, below them, one line that shows the progress of a long operation. The progress line is
+ * erased before anything else is written and drawn again afterwards, so that the two never mix. The terminal only has
+ * to understand the carriage return.
  */
 export class Terminal {
   readonly #stream: TerminalStream;
@@ -36,7 +36,7 @@ export class Terminal {
     return this.#stream.isTTY === true;
   }
 
-  /** By the terminal and the environment: `NO_COLOR` and `TERM=dumb` turn colours off. */
+  /** The terminal and the environment decide: `NO_COLOR` and `TERM=dumb` turn colours off. */
   get hasColours(): boolean {
     return this.isInteractive && this.#stream.hasColors?.() === true;
   }
@@ -45,14 +45,14 @@ export class Terminal {
     this.aside(() => this.#stream.write(`${line}\n`));
   }
 
-  /** For what is written to the same screen by another stream. */
+  /** Lets another stream write to the same screen. */
   aside(write: () => void): void {
     this.#erase();
     write();
     this.#draw();
   }
 
-  /** Undefined: it has ended. Only where a line can be drawn again. */
+  /** Undefined: the operation has ended. Does nothing if the stream is not a terminal. */
   showProgress(step: ProgressStep | undefined): void {
     if (!this.isInteractive) return;
     if (step === undefined) {
@@ -64,12 +64,12 @@ export class Terminal {
     }
     if (this.#step === undefined) this.#startedAt = this.#now();
     this.#step = step;
-    // Steps of unknown length show that time passes.
+    // A step of unknown length shows only the elapsed time, so the line is redrawn every second.
     this.#timer ??= setInterval(() => this.#draw(), REDRAW_MS).unref();
     this.#draw();
   }
 
-  /** The last column stays free: some terminals go to the next line after it. */
+  /** The last column stays free, because some terminals wrap after it. */
   get #columns(): number {
     const { columns = 0 } = this.#stream;
     return (columns > 0 ? columns : FALLBACK_COLUMNS) - 1;
