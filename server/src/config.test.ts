@@ -173,7 +173,7 @@ describe("values", () => {
     ]);
   });
 
-  test("an unknown variable is warned of with the nearest name, and stops nothing", () => {
+  test("an unknown variable causes a warning with the nearest setting and does not stop the start", () => {
     const { warnings, port } = read({ HEADGATE_POTR: "1", HEADGATE_PORT: "99" });
     expect(warnings).toEqual([
       "the variable HEADGATE_POTR is not a setting and has no effect; did you mean HEADGATE_PORT?",
@@ -187,11 +187,11 @@ describe("values", () => {
     ]);
   });
 
-  test("variables of other programs are not ours", () => {
+  test("variables of other programs cause no warning", () => {
     expect(read({ PGHOST: "x", HEADGATER: "1", HEADGATE_CONFIG: "" }).warnings).toEqual([]);
   });
 
-  test("no terminal obeys the name of an unknown variable", () => {
+  test("control characters in the name of an unknown variable do not reach the terminal", () => {
     expect(read({ "HEADGATE_\u001b[2J\n": "1" }).warnings.join()).toContain("HEADGATE_\\u001b[2J\\u000a ");
   });
 });

@@ -8,7 +8,7 @@ const program = `
   openLog({ logLevel: "info", logFormat: process.argv[1] }).log.warn("odd");
 `;
 
-/** What comes to the screen, or to stderr where that is no terminal. */
+/** The output on the screen, or on stderr if that is not a terminal. */
 function logged(place: "terminal" | "pipe", format: string, env: Record<string, string> = {}): string {
   const node = [process.execPath, "--input-type=module", "--eval", program, format];
   const [command = "", ...args] = place === "terminal" ? [...onTerminal(100), ...node] : node;
@@ -27,12 +27,12 @@ test("on a terminal the log is text, in colours", () => {
   expect(logged("terminal", "auto")).toContain("  \u001b[33mWARNING\u001b[39m  odd");
 });
 
-test("on a terminal NO_COLOR and TERM=dumb take the colours away", () => {
+test("on a terminal NO_COLOR and TERM=dumb turn the colours off", () => {
   expect(logged("terminal", "auto", { NO_COLOR: "1" })).toMatch(TEXT_LINE);
   expect(logged("terminal", "text", { TERM: "dumb" })).toMatch(TEXT_LINE);
 });
 
-test("on a terminal HEADGATE_LOG_FORMAT=json writes JSON all the same", () => {
+test("HEADGATE_LOG_FORMAT=json writes JSON even on a terminal", () => {
   expect(logged("terminal", "json")).toMatch(JSON_LINE);
 });
 

@@ -87,7 +87,7 @@ describe("a first start that cannot listen", () => {
 });
 
 describe("an unknown HEADGATE_ variable", () => {
-  test("is a warning in the log with the nearest name, and the server starts", async () => {
+  test("causes a warning in the log with the nearest setting, and the server starts", async () => {
     headgate = await startHeadgate(dataDir.path, { HEADGATE_LOG_LEVL: "debug" });
     const warning =
       "the variable HEADGATE_LOG_LEVL is not a setting and has no effect; did you mean HEADGATE_LOG_LEVEL?";

@@ -5,7 +5,7 @@ import { isPermitted, RESOURCE_ACTIONS, type PermissionRow } from "../src/access
 import { endpoints } from "../src/routes.ts";
 import { ALTERNATIVES, PERMISSION_TABLE } from "./support/permission-table.ts";
 
-/** The permission table is data in the endpoints; the hand-written one is what the specification says. */
+/** The permissions are data in the endpoints; the hand-written table states what the specification says. */
 
 function isKnownRow({ role }: PermissionRow): boolean {
   const [resource = "", action = ""] = role.split(":");
@@ -22,11 +22,11 @@ describe("the permission table", () => {
     expect([...PERMISSION_TABLE.keys()].toSorted()).toEqual([...permissions.keys()].toSorted());
   });
 
-  test.each([...PERMISSION_TABLE])("%s is for whom the specification says", (id, row) => {
+  test.each([...PERMISSION_TABLE])("%s is allowed to the callers that the specification names", (id, row) => {
     expect(permissions.get(id)).toEqual(row);
   });
 
-  test("no operation has a second way in but those of the table", () => {
+  test("no operation has an alternative permission except those in the table", () => {
     const alternatives = endpoints
       .map(({ id, access }: { id: string; access: OperationAccess }) => ({ id, rows: access.alternatives ?? [] }))
       .filter(({ rows }) => rows.length > 0);

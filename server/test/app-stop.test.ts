@@ -11,11 +11,11 @@ import { startNode, type NodeProcess } from "./support/node-process.ts";
 import { scriptConnect, type ScriptedConnect } from "./support/scripted-connect.ts";
 import { cloneDatabase, type TestDatabase } from "./support/test-database.ts";
 
-/** Three nodes on one database, and an app whose server each of them may have: whichever is asked speaks for all. */
+/** Three nodes on one database, and an app whose server may run on each of them. Any node answers for all of them. */
 const NAMES = ["first", "second", "third"] as const;
 type Name = (typeof NAMES)[number];
 const PATIENCE = { timeout: 25_000 };
-/** Long before a statement that never answers is given up. */
+/** Much less than the time after which a statement that never answers is abandoned. */
 const AT_ONCE_MS = 9000;
 
 let base: string;
@@ -80,7 +80,7 @@ function at(name: Name): Client {
   return new Client(node.url, token);
 }
 
-/** A query that runs on that node until it is ended. */
+/** Starts a query that runs on that node until it is ended. */
 async function queryOn(name: Name): Promise<number> {
   await db.system.query("update node set state = case when id = $1 then 'active' else 'paused' end", [idOf(name)]);
   const started = connect.starts.length;
@@ -103,7 +103,7 @@ async function expectLost(id: number): Promise<void> {
 }
 
 describe("an app whose server runs on another node", () => {
-  test("is UP on every node, and a stop on any of them ends it with its queries", async () => {
+  test("is UP on every node, and a stop on any node ends it together with its queries", async () => {
     const id = await queryOn("second");
     await expect.poll(() => statuses(), PATIENCE).toEqual(["UP", "UP", "UP"]);
     expect((await at("first").get("/apps?per_page=100")).apps.at(-1)).toMatchObject({ id: appId, status: "UP" });
@@ -113,9 +113,9 @@ describe("an app whose server runs on another node", () => {
     await expectLost(id);
     expect(await statuses()).toEqual(["DOWN", "DOWN", "DOWN"]);
 
-    // As a stop on the node itself ends it.
+    // The error is the same as for a stop on the node itself.
     const local = await queryOn("second");
-    await expect.poll(() => statuses(["third"]), PATIENCE).toEqual(["UP"]); // a command after the stop starts it again
+    await expect.poll(() => statuses(["third"]), PATIENCE).toEqual(["UP"]); // a later command started it again
     expect(await at("second").put(`/apps/${appId}/stop`)).toMatchObject({ status: "DOWN" });
     await expectLost(local);
     for (const each of [id, local]) {
@@ -125,7 +125,7 @@ describe("an app whose server runs on another node", () => {
     await expect.poll(() => statuses(), PATIENCE).toEqual(["DOWN", "DOWN", "DOWN"]);
   });
 
-  test("is stopped on all of them at once", async () => {
+  test("is stopped on all nodes at once", async () => {
     const ids = [await queryOn("first"), await queryOn("second")];
     await expect
       .poll(() => db.system.query("select from app_server where app_id = $1 and is_up", [appId]), PATIENCE)
@@ -135,7 +135,7 @@ describe("an app whose server runs on another node", () => {
     await expect.poll(() => statuses(), PATIENCE).toEqual(["DOWN", "DOWN", "DOWN"]);
   });
 
-  test("is DOWN when that node is dead, is stopped without it, and the node obeys when it comes back", async () => {
+  test("is DOWN when that node is dead, can be stopped meanwhile, and ends when the node comes back", async () => {
     const id = await queryOn("second");
     await expect.poll(() => statuses(["first", "third"]), PATIENCE).toEqual(["UP", "UP"]);
     await nodes.get("second")?.crash();
@@ -151,7 +151,7 @@ describe("an app whose server runs on another node", () => {
     await expect.poll(() => statuses(), PATIENCE).toEqual(["DOWN", "DOWN", "DOWN"]);
   });
 
-  test("shows UP in the answer of a stop while a node that lives does not obey", async () => {
+  test("shows UP in the response to a stop while a live node has not ended it", async () => {
     await db.system.query(
       `insert into node (id, host, boot_id, state, memory_budget_mib, version, heartbeat_at)
        values ('00000000-0000-4000-8000-000000000001', 'stuck', 'boot', 'paused', 1000, '1', now() + interval '1 hour')`,

@@ -184,7 +184,7 @@ describe.skipIf(!isTested).each(cases)("a program, $name,", because(lack), ({ ma
 });
 
 describe("without isolation", () => {
-  /** What the search finds of bubblewrap is covered, for this server alone, and pip has nothing to fetch it from. */
+  /** Hides every installed bubblewrap from this server, and leaves pip no index to fetch one from. */
   const known = [
     ...systemFolders.map((folder) => join(folder, "bwrap")),
     fetchedBubblewrap(inject("postgres").cacheDir),

@@ -7,7 +7,10 @@ import { findProcess } from "../src/lib/process-table.ts";
 const PATIENCE = { timeout: 20_000 };
 const folders = new URL("support/run-folders.ts", import.meta.url).href;
 
-/** Stands for a test run: it starts what belongs to it by its folder alone, as runners do, and waits to be killed. */
+/**
+ * Stands for a test run: it starts processes that only their folder connects to the run, as with runners, and waits to
+ * be killed.
+ */
 const run = `
   import { spawn } from "node:child_process";
   import { tmpdir } from "node:os";

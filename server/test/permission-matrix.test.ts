@@ -9,7 +9,7 @@ import { PERMISSION_TABLE, type TableEntry } from "./support/permission-table.ts
 import { filledPath, pathParameters, sampleObject } from "./support/sample-input.ts";
 
 /**
- * Every operation with every sort of caller, over HTTP. Paths and sample bodies come from the endpoints' data; the
+ * Calls every operation as every kind of caller, over HTTP. Paths and sample bodies come from the endpoints' data; the
  * expected outcome comes from the hand-written table, not from the product.
  */
 const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0", HEADGATE_BAD_TOKEN_LIMIT: "0" } });

@@ -10,8 +10,8 @@ import { runProgram } from "./support/programs.ts";
 import { stubDriver } from "./support/stub-driver.ts";
 
 /**
- * The lines for a shell in the reference, run as they stand. A shell expands them, with `curl` in its place as a function
- * that only tells its arguments, so that no curl need be installed.
+ * Runs the curl lines of the reference as they stand. A shell expands them; a shell function that only prints its
+ * arguments replaces `curl`, so that curl need not be installed.
  */
 const given = useServer({ driver: stubDriver });
 const renamed = useServer({ settings: { HEADGATE_IDENTIFIER_PREFIX: "acme" } });
@@ -38,7 +38,7 @@ function unescaped(text: string): string {
   return text.replaceAll(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)));
 }
 
-/** What the shell would call curl with. */
+/** The arguments that the shell would pass to curl. */
 function argumentsOf(line: string, variables: Record<string, string>): string[] {
   const script = `curl() { for each in "$@"; do printf '%s\\0' "$each"; done; }\n${line}`;
   return execFileSync("/bin/sh", ["-eu", "-c", script], { env: variables, encoding: "utf8" }).split("\0").slice(0, -1);
@@ -77,7 +77,7 @@ async function run(line: string, variables: Record<string, string>): Promise<Ans
   return { status: response.status, text: await response.text() };
 }
 
-/** What a reader would put in the place of what the page cannot know. */
+/** The values that a reader would fill in because the page cannot know them. */
 async function readersValues(operator: AccountClient) {
   const finished = await runProgram(operator, "echo 1");
   const app = await operator.post("/apps", { name: "one" });
@@ -111,17 +111,20 @@ async function readersValues(operator: AccountClient) {
   };
 }
 
-/** These need what only Spark makes here: a table. The answer is that of the operation, not of the router. */
+/**
+ * These need a table, which only Spark could create here. The refusal must come from the operation, not from the
+ * router.
+ */
 const WITHOUT_TABLE: Readonly<Record<string, [status: number, message: RegExp]>> = {
   hive_table: [404, /./],
   hive_table_properties: [404, /./],
   hive_partitions: [404, /./],
   partition_sensor_create: [422, /Table can't be found in metastore/],
-  // No line can know keys of a store.
+  // These would need the keys of a store, which no line can know.
   file_sensor_create: [422, /no storage keys/],
 };
 
-describe("the lines for a shell in the reference", () => {
+describe("the curl lines of the reference", () => {
   let lines: CurlLine[] = [];
   const answers = new Map<string, Answer>();
 
@@ -130,7 +133,7 @@ describe("the lines for a shell in the reference", () => {
     lines = await curlLines(given.base);
     const { variables, ids, code, member } = await readersValues(operator);
     const isDelete = ({ line }: CurlLine): boolean => line.includes("-X DELETE");
-    // As on the page, but what takes away comes last; the older version of a deletion takes another away.
+    // The order of the page, except that deletions come last; the older version of a deletion deletes another object.
     for (const { id, line } of [...lines.filter((each) => !isDelete(each)), ...lines.filter(isDelete)]) {
       const filled = line
         .replace('"the-code-of-the-invitation"', JSON.stringify(code))
@@ -139,12 +142,12 @@ describe("the lines for a shell in the reference", () => {
     }
   }, 120_000);
 
-  test("are there for every operation", () => {
+  test("exist for every operation", () => {
     expect(lines.length).toBeGreaterThanOrEqual(endpoints.length);
     for (const { id } of endpoints) expect(lines.map((each) => each.id)).toContain(id);
   });
 
-  test("name this server, as the browser has reached it", () => {
+  test("use the address by which the browser reached this server", () => {
     for (const { id, line } of lines) expect(line, id).toContain(` "${given.base}/api/`);
   });
 
@@ -153,14 +156,14 @@ describe("the lines for a shell in the reference", () => {
     expect(failed).toEqual([]);
   });
 
-  test("fail, where they need a table or a store, for that reason alone", () => {
+  test("fail only because of a missing table or store, if they need one", () => {
     for (const [id, [status, message]] of Object.entries(WITHOUT_TABLE)) {
       expect(answers.get(id)?.status, id).toBe(status);
       expect(answers.get(id)?.text, id).toMatch(message);
     }
   });
 
-  test("carry the deployment's prefix", async () => {
+  test("use the deployment's prefix", async () => {
     const enable = (await curlLines(renamed.base)).find(({ id }) => id === "user_enable");
     expect(enable?.line).toContain("/accounts/enable_acme_user");
     expect(enable?.line).toContain('"acme_user_id"');
@@ -195,7 +198,7 @@ describe("the reference", () => {
     expect(answer.status, answer.text).toBe(200);
   });
 
-  test("repeats no Host that a shell or a page would take for more than an address", async () => {
+  test("does not repeat a Host header with characters that have a meaning in a shell or in HTML", async () => {
     const { hostname, port } = new URL(given.base);
     const askAs = async (host: string): Promise<string> => {
       const [response] = (await once(get({ hostname, port, path: "/docs", headers: { host } }), "response")) as [

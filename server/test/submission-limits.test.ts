@@ -8,7 +8,7 @@ import { ARGUMENTS_BYTES, INLINE_BYTES, SCRIPT_BYTES } from "../src/commands/sub
 import { defaultLimits } from "../src/engines/macro-sandbox/macro-sandbox.ts";
 import { repositoryDir } from "./support/repository-dir.ts";
 
-/** One blank between words, however the tables are aligned. */
+/** Collapses blanks, so that the alignment of the tables does not matter. */
 const page = readFileSync(join(repositoryDir, "docs/commands.md"), "utf8").replaceAll(/[ \n]+/g, " ");
 
 interface Rules {
@@ -35,17 +35,17 @@ const fields = Object.entries(SubmissionBody.properties).map(([name, schema]): [
 ]);
 
 describe("docs/commands.md", () => {
-  test.each(fields)("has the limit of %s that the interface has", (name, rules) => {
+  test.each(fields)("states the limit of %s that the API enforces", (name, rules) => {
     expect(page).toContain(`| \`${name}\` | ${limitOf(rules)} |`);
   });
 
-  test("lists no field that the interface does not have", () => {
+  test("lists exactly the fields of the API", () => {
     const [, table = ""] = page.split("Limits of every field");
     const listed = [...table.matchAll(/\| `(\w+)` \|/g)].map(([, name]) => name);
     expect(listed).toEqual(fields.map(([name]) => name));
   });
 
-  test("has the limits of texts that are enforced", () => {
+  test("states the limits of texts that are enforced", () => {
     const [inline, script, longest] = [`${INLINE_BYTES / 1024} KiB`, mib(SCRIPT_BYTES), mib(LONGEST_TEXT_BYTES)];
     expect(page).toContain(
       `| \`program\`, \`sql\`, \`query\` | ${inline} | ${longest} with \`large_inline_content\` |`,
@@ -55,7 +55,7 @@ describe("docs/commands.md", () => {
     expect(page).toContain(`| the whole body, as JSON | ${mib(SUBMISSION_BODY_BYTES)} |`);
   });
 
-  test("has the limits of macros that are enforced", () => {
+  test("states the limits of macros that are enforced", () => {
     expect(page).toContain(`At most ${MAX_MACROS} variables.`);
     expect(page).toContain(`An expression has at most ${MAX_EXPRESSION_LENGTH} characters.`);
     expect(page).toContain(`A value has at most ${defaultLimits.textLength} characters.`);

@@ -11,16 +11,16 @@ import { FORMS, locationProbes, placesOf, type Endpoint, type Place, type Probe 
 import { accountTables, dumpTenant, fillTenant, linkStorage, type Tenant } from "./support/tenants.ts";
 
 /**
- * Two accounts that never see each other: wherever an id, a name or a location can stand, one of the other account
- * answers byte for byte as one that never was, and nothing of the other account changes. The other account has one of
- * everything: tables, results, logs, stored objects. Generated from the endpoints' data; a new path parameter only needs
- * an object in `tenants.ts`.
+ * Two accounts never see each other. Wherever a request can contain an id, a name or a location, one of the other
+ * account gets byte for byte the same response as one that never existed, and nothing in the other account changes. The
+ * other account has one of everything: tables, results, logs, stored objects. Generated from the endpoints' data; a new
+ * path parameter only needs an object in `tenants.ts`.
  */
 const AT_ONCE = 6;
 let runsPrograms = true;
 const given = useServer({
   settings: { HEADGATE_RATE_LIMIT: "0", HEADGATE_BAD_TOKEN_LIMIT: "0" },
-  // The attempts need no run: their commands wait.
+  // The commands of the probes need not run, so they wait.
   driver: { ...stubDriver, unready: () => (runsPrograms ? null : "this test runs no more programs") },
 });
 
@@ -43,12 +43,12 @@ beforeAll(async () => {
   before = await dumpTenant(given, victim);
 });
 
-/** Reads come first: what writes try leaves things of such names in the caller's own account. */
+/** Reads come first, because the writes leave objects with the probed names in the caller's own account. */
 const ordered = endpoints.toSorted((one, two) => Number(two.method === "GET") - Number(one.method === "GET"));
 
 describe("of another account", () => {
   test.each(ordered.map((endpoint) => ({ id: endpoint.id, endpoint })))(
-    "$id tells and changes nothing",
+    "$id reveals and changes nothing",
     { timeout: 120_000 },
     async ({ endpoint }) => {
       const plain = await send(endpoint, undefined, "");
@@ -76,7 +76,7 @@ describe("of another account", () => {
 });
 
 describe("a table refresh", () => {
-  test("of another account's table is one of a table that never was", async () => {
+  test("of another account's table behaves like one of a table that never existed", async () => {
     const attacker = await given.account();
     const [foreign, unknown] = [
       await refresh(attacker, "victim_table", { db_name: "victim_schema" }, "error"),
@@ -85,7 +85,7 @@ describe("a table refresh", () => {
     expect(foreign.log.replaceAll("victim", "absent").replaceAll(TIMES, "")).toBe(unknown.log.replaceAll(TIMES, ""));
   });
 
-  test("finds nothing in another account's storage, wherever a table claims to be", async () => {
+  test("finds nothing in another account's storage, whatever location a table claims", async () => {
     const attacker = await given.account();
     const places = locationProbes(own, victim).map(({ foreign }) =>
       foreign.replace("victim-object.py", "victim_table"),
@@ -101,7 +101,7 @@ describe("a table refresh", () => {
 });
 
 describe("after all that", () => {
-  test("nothing of the other account is different", async () => {
+  test("nothing in the other account has changed", async () => {
     expect(await dumpTenant(given, victim)).toEqual(before);
   });
 
@@ -112,7 +112,7 @@ describe("after all that", () => {
 });
 
 describe("the other account", () => {
-  test("has something to read in every one of these", async () => {
+  test("has something to read for every operation", async () => {
     const read = await Promise.all(
       endpoints
         .filter(({ method, access }) => method === "GET" && access.permission !== "operator")
@@ -152,7 +152,7 @@ describe("the other account", () => {
   });
 
   const forms = Object.entries(FORMS).flatMap(([id, some]) => some.map((form) => ({ id, ...form })));
-  test.each(forms)("could have been found by $name of $id", async ({ id, body, works, takes }) => {
+  test.each(forms)("could have been found through $name of $id", async ({ id, body, works, takes }) => {
     const endpoint = endpoints.find((each) => each.id === id);
     if (endpoint === undefined) throw new Error(`no operation ${id}`);
     const value = own.objects[works ?? "object"] ?? "";
@@ -164,7 +164,7 @@ describe("the other account", () => {
   });
 });
 
-/** Operators' routes, and a code that is good once. */
+/** Routes of operators, and a code that works only once. */
 const NEVER_WORKS = new Set<string>([
   ...endpoints.filter(({ access }) => access.permission === "operator").map(({ id }) => id),
   "invitation_accept",
@@ -180,7 +180,10 @@ const WORKING_BODIES: Record<string, (objects: Record<string, string>) => Record
   account_edit: () => ({}),
 };
 
-/** Clusters, groups and roles that the probes have named, so that the next operation starts as this one did. */
+/**
+ * Reverts edits and removes the clusters, groups and roles that have a probe's name, so that every operation starts
+ * from the same state.
+ */
 async function removeNamesakes({ id, method }: Endpoint): Promise<void> {
   if (method === "GET") return;
   if (id === "cluster_edit") await own.account.put(`/clusters/${own.objects.cluster_id}`, { labels: ["own-label"] });
@@ -210,7 +213,7 @@ async function send(endpoint: Endpoint, place: Place | undefined, value: string)
   return client.call(endpoint.method, path, body).reply();
 }
 
-/** Names are unique, so that a 409 does not hide what would have been told; a probe stays as it is. */
+/** Makes names unique, so that a 409 does not hide the response that matters; probes are not changed. */
 function withNewNames(body: Record<string, unknown>, probe?: string): Record<string, unknown> {
   const name = `probe-${String(sent).padStart(6, "0")}`;
   return {

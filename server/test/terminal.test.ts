@@ -7,7 +7,7 @@ import { operatorClient, startHeadgate, temporaryDataDir, type HeadgateProcess }
 import { onTerminal } from "./support/pty.ts";
 import { Screen } from "./support/screen.ts";
 
-const dataDir = temporaryDataDir(); // of both tests: making a database takes longer than they do
+const dataDir = temporaryDataDir(); // shared by both tests: creating a database takes longer than they do
 let headgate: HeadgateProcess | undefined;
 
 afterEach(async () => {
@@ -25,7 +25,7 @@ function screen(): string[] {
   return seen.lines;
 }
 
-/** Spark's set-up waits for as long as the lock of this cache is held. */
+/** Holds the lock of this cache, so that Spark's set-up waits. */
 function cacheBeingSetUp(): { path: string; release(): void } {
   const path = join(dataDir.path, "cache");
   mkdirSync(path, { mode: 0o755 });
@@ -34,7 +34,7 @@ function cacheBeingSetUp(): { path: string; release(): void } {
   return { path, release: () => lock.close() };
 }
 
-test("on a terminal every event is one short line for people, and the progress of Spark's set-up tears none", async () => {
+test("on a terminal every event is one short line, and the progress line of Spark's set-up breaks none of them", async () => {
   const cache = cacheBeingSetUp();
   const settings = {
     ...ON_TERMINAL,
@@ -65,7 +65,7 @@ test("on a terminal every event is one short line for people, and the progress o
   expect(lines).toContainEqual(expect.stringMatching(new RegExp(`${run}started$`)));
   expect(lines).toContainEqual(expect.stringMatching(new RegExp(`${run}error {2}[0-9.]+ s$`)));
   expect(lines.at(-1)).toMatch(/ stopping \(signal SIGTERM\)$/);
-  // Every line is whole: an event, or what is said on the first run.
+  // Every line is complete: an event, or a text of the first run.
   const event = /^\d\d:\d\d:\d\d {2}\S/;
   const said =
     /^(Copying PostgreSQL|Creating the database|First run:|Try: curl|Headgate is ready|Adding|Making|Listening)/;
@@ -75,7 +75,7 @@ test("on a terminal every event is one short line for people, and the progress o
   expect(headgate.stdout()).toContain("\u001b[32m200\u001b[39m");
 });
 
-test("a terminal that is closed stops the server in good order, the database included", async () => {
+test("closing the terminal stops the server cleanly, including the database", async () => {
   headgate = await startHeadgate(dataDir.path, ON_TERMINAL, { wrapper: onTerminal(100) });
   const { pid } = headgate;
   const ours = async (): Promise<string[]> =>
@@ -89,7 +89,7 @@ test("a terminal that is closed stops the server in good order, the database inc
   headgate = undefined;
 });
 
-test("where stderr is no terminal, the log is JSON lines, of commands too", async () => {
+test("if stderr is not a terminal, the log is JSON lines, including those of commands", async () => {
   headgate = await startHeadgate(dataDir.path);
   await operatorClient(headgate, dataDir.path).post("/commands", REFRESH);
   await vi.waitFor(() => expect(headgate?.stderr()).toContain('"command ended"'), { timeout: 20_000 });

@@ -3,12 +3,12 @@ import { Client } from "../../test/support/client.ts";
 import { useServer } from "../../test/support/given.ts";
 
 const given = useServer();
-/** Where every new account has the feature that seconds of idle time need. */
+/** A server on which every new account has the feature for an idle time in seconds. */
 const quick = useServer({ settings: { HEADGATE_FEATURES: "aggressive_downscaling" } });
 
 const V2 = "/api/v2/accounts";
 
-/** §4.12, by hand: a region that is missing from the product's own list must fail here. */
+/** Copied by hand from §4.12: a region that is missing from the product's own list must fail here. */
 const REGIONS = [
   "us-east-1",
   "us-east-2",
@@ -149,7 +149,7 @@ describe("POST account: defaults and limits", () => {
     });
   });
 
-  test.each(REGIONS)("takes the region %s", async (region) => {
+  test.each(REGIONS)("accepts the region %s", async (region) => {
     const creator = await given.account();
     const { authentication_token: token } = await creator.post(V2, {
       account: { name: "Regional", aws_region: region },
@@ -241,7 +241,7 @@ describe("POST account: defaults and limits", () => {
     await creator.post("/account", { account: "x" }).refused(422, /^account must be an object/);
   });
 
-  test("seconds of idle time need the feature in the new account, whatever the caller's has", async () => {
+  test("an idle time in seconds needs the feature in the new account, whatever features the caller's account has", async () => {
     const creator = await given.account({ features: ["aggressive_downscaling"] });
     const before = await accountCount();
     await creator
@@ -253,7 +253,7 @@ describe("POST account: defaults and limits", () => {
     expect(await accountCount()).toBe(before);
   });
 
-  test("seconds of idle time are taken where new accounts have the feature, whatever the caller's has", async () => {
+  test("an idle time in seconds is accepted if new accounts have the feature, whatever features the caller's account has", async () => {
     const creator = await quick.account();
     const { authentication_token: token } = await creator.post(V2, {
       account: { name: "Quick", idle_cluster_timeout_in_secs: 7200 },

@@ -75,7 +75,7 @@ describe("the command line", () => {
     expect(existsSync(join(given.dataDir, "nothing-here"))).toBe(false);
   });
 
-  test("warns of an unknown variable with the nearest name", async () => {
+  test("warns about an unknown variable and suggests the nearest setting", async () => {
     const misspelt = { HEADGATE_DATA_DIR: join(given.dataDir, "nothing-here"), HEADGATE_DATADIR: given.dataDir };
     expect(await adminCli(misspelt).refused("accounts")).toMatch(
       /^Warning: the variable HEADGATE_DATADIR is not a setting and has no effect; did you mean HEADGATE_DATA_DIR\?\n/,

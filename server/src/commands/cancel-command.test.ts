@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 
-/** Nothing runs programs here: a command stays in the state that a test gives it. */
+/** No driver runs programs here, so a command stays in the state that a test gives it. */
 const given = useServer();
 const PATIENCE = { timeout: 20_000, interval: 20 };
 
@@ -13,7 +13,7 @@ async function submit(account: AccountClient): Promise<number> {
   return (await account.post("/commands", { command_type: "SparkCommand", language: "python", program: "1" })).id;
 }
 
-/** A node that lives elsewhere, as far as the rows say. */
+/** Inserts the row of another live node. */
 async function otherNode(): Promise<string> {
   const [row] = await given.app.services.db.system.query<{ id: string }>(
     `insert into node (id, host, boot_id, memory_budget_mib, version)
@@ -25,7 +25,7 @@ async function otherNode(): Promise<string> {
 /** Columns of a command, as the queue would write them. */
 const STATES = {
   "waits for the first time": "status = 'waiting'",
-  "was let go of by its node before it began": "status = 'running', fence = 1",
+  "was released by its node before it began": "status = 'running', fence = 1",
   "waits for its next attempt": "status = 'running', start_time = now(), attempt = 1, due_at = now() + interval '1 h'",
   "is claimed and not begun": "status = 'running', node_id = $2",
   runs: "status = 'running', node_id = $2, start_time = now(), handle = '{}'",
@@ -38,7 +38,7 @@ type State = keyof typeof STATES;
 
 const ANSWERS: Record<State, [status: string, killSucceeded: boolean, result: string]> = {
   "waits for the first time": ["cancelled", true, BEFORE_IT_BEGAN],
-  "was let go of by its node before it began": ["cancelled", true, BEFORE_IT_BEGAN],
+  "was released by its node before it began": ["cancelled", true, BEFORE_IT_BEGAN],
   "waits for its next attempt": ["cancelled", true, BETWEEN_ATTEMPTS],
   "is claimed and not begun": ["cancelling", true, UNDER_WAY],
   runs: ["cancelling", true, UNDER_WAY],
@@ -57,8 +57,8 @@ function updateTo(state: State): string {
   return `update command set ${STATES[state]} where id = $1 and ($2::uuid is null or true)`;
 }
 
-describe("PUT /api/v1.2/commands/<id> says what came of the cancel", () => {
-  test.each(Object.keys(STATES) as State[])("of a command that %s", async (state) => {
+describe("PUT /api/v1.2/commands/<id> reports the outcome of the cancel", () => {
+  test.each(Object.keys(STATES) as State[])("for a command that %s", async (state) => {
     const [account, node] = [await given.account(), await otherNode()];
     const id = await submit(account);
     await given.app.services.db.system.query(updateTo(state), [id, node]);
@@ -66,7 +66,7 @@ describe("PUT /api/v1.2/commands/<id> says what came of the cancel", () => {
   });
 
   test.each(Object.keys(STATES) as State[])(
-    "of one that waited when it was asked for, and meanwhile %s",
+    "for a command that waited when the request came, and meanwhile %s",
     async (state) => {
       const [account, node] = [await given.account(), await otherNode()];
       const id = await submit(account);

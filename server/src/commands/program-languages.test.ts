@@ -140,7 +140,7 @@ describe.skipIf(sparkIsMissing)("a program", () => {
 
   const accountFolder = (): string => join(spark.dataDir, "accounts", String(spark.accountId));
 
-  /** Where the account's programs can read it. */
+  /** Puts the file where the account's programs can read it. */
   function stored(name: string, text: string): string {
     const path = join(accountFolder(), "storage", name);
     mkdirSync(dirname(path), { recursive: true });
@@ -194,7 +194,7 @@ function loggersIn(log: string): Set<string> {
 const ofOneRun =
   "app.id app.startTime app.submitTime driver.memory driver.port headgate.command headgate.request log.callerContext test.appId yarn.tags";
 
-/** Settings that scripts bring along, and that none of our drivers follows. */
+/** Settings that scripts often have and that all our drivers ignore. */
 const otherPlatform = [
   "--master yarn --deploy-mode client --conf spark.ui.enabled=true --conf spark.eventLog.enabled=false",
   "--conf spark.driver.bindAddress=0.0.0.0",

@@ -80,7 +80,7 @@ describe("what the server says of itself", () => {
 });
 
 describe("GET /", () => {
-  test("leads a browser to the reference", async () => {
+  test("redirects a browser to the reference", async () => {
     const accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
     const response = await get("/", { headers: { accept }, redirect: "manual" });
     expect(response.status).toBe(302);

@@ -2,7 +2,10 @@ import { inject } from "vitest";
 import type { Identity } from "../../src/engines/sandbox/confined-program.ts";
 import { findBubblewrap, type BubblewrapSearch } from "../../src/engines/sandbox/find-bubblewrap.ts";
 
-/** The system's, or the one that the set-up of the test run has fetched. Says why tests of isolation are skipped. */
+/**
+ * Finds the system's bubblewrap, or the one that the set-up of the test run fetched. Prints why tests of isolation are
+ * skipped.
+ */
 export async function findTestBubblewrap(identity: Identity | undefined): Promise<BubblewrapSearch> {
   const found = await findBubblewrap(identity, inject("postgres").cacheDir);
   // eslint-disable-next-line no-console -- a test that is skipped says why

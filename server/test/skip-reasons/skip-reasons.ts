@@ -6,7 +6,7 @@ declare module "vitest" {
   }
 }
 
-/** For a `describe` or `test` that is left out on some machines: what the machine lacks. */
+/** Options for a `describe` or `test` that is skipped on some machines: what those machines lack. */
 export function because(reason: string): { meta: { leftOutBecause: string } } {
   return { meta: { leftOutBecause: reason } };
 }
@@ -14,7 +14,7 @@ export function because(reason: string): { meta: { leftOutBecause: string } } {
 export const NO_ISOLATION = "programs cannot be isolated here (no bubblewrap, or no user namespaces)";
 export const NO_ROOT = "needs root";
 
-/** Names at the end of a run what was left out and why; the default reporter only counts. */
+/** Lists at the end of a run which tests were skipped and why; the default reporter only counts them. */
 export class SkipReasons implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const counts = new Map<string, number>();

@@ -15,8 +15,8 @@ export interface CatalogTable {
 }
 
 /**
- * Gives an account the catalog that its Spark would have left, without Java: the account's real metastore database and
- * role, and in it as many of Hive's tables as the server reads and writes.
+ * Gives an account the catalog that its Spark would have created, without Java: the account's real metastore database
+ * and role, with those of Hive's tables that the server reads and writes.
  */
 export async function storeCatalog(
   given: Given,
@@ -43,7 +43,7 @@ export async function storeCatalog(
   });
 }
 
-/** All of it, to compare. */
+/** The whole catalog, for comparisons. */
 export async function dumpCatalog(given: Given, account: AccountClient): Promise<MetastoreRows> {
   return inCatalog(given, account, (client) => metastoreRows(client));
 }

@@ -1,20 +1,20 @@
 import * as fc from "fast-check";
 import { quoteWord, splitWords } from "../../src/lib/shell-words.ts";
 
-/** A submission of a copy that has a secret somewhere, in any of the ways that people write one. */
+/** A submission of a copy that contains a secret, in any of the ways that people write one. */
 export interface CopyWithSecret {
   body: { sub_command_args: string; macros?: unknown; src?: string; encryptionKey?: string };
-  /** Of the secret: what no encoding changes. */
+  /** The parts of the secret that no encoding changes. */
   parts: string[];
-  /** The arguments as they run. */
+  /** The arguments with macros filled in. */
   filled: string;
 }
 
 const part = fc.stringMatching(/^[A-Za-z0-9]{12}$/);
-/** No `$`: two of them with a name in between are a macro. */
+/** No `$`: a name between two of them would be a macro. */
 const punctuation = fc.stringMatching(/^[ '"\\/+=@:%&;#-]{0,3}$/);
 
-/** Ways to write one word. */
+/** The ways to quote one word. */
 const writeWord = fc.constantFrom<(text: string) => string>(
   quoteWord,
   (text) => `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`,
@@ -62,7 +62,7 @@ const asWhole = fc.constantFrom<(text: string) => string>(
   (text) => quoteWord(quoteWord(text)),
 );
 
-/** Cuts the text at two places and lets a macro bring what is in between; where that leaves a quote open, it does not. */
+/** Cuts the text at two places and moves the part between them into a macro, unless that leaves a quote open. */
 function withMacro(text: string, from: number, to: number, how: number): CopyWithSecret["body"] {
   const [start, end] = [from, to].map((place) => place % (text.length + 1)).toSorted((a, b) => a - b);
   const [value, args] = [text.slice(start, end), `${text.slice(0, start)}$part$${text.slice(end)}`];

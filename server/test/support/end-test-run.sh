@@ -1,7 +1,7 @@
-# Ends what a test run has left when the run is gone, whatever ended it, a SIGKILL included, and removes its folders.
-# Standard input is a pipe from the run's main process: its folders, a line each, then `done` when it has cleaned up
-# itself. A process belongs to the run when its command line or its environment names one of the folders; they are read
-# from the pipe so that ours do not. Linux only.
+# Ends the processes that a test run left when the run has ended for any reason, even by SIGKILL, and removes its
+# folders. Standard input is a pipe from the run's main process: one line for each of its folders, then `done` if the
+# run has cleaned up itself. A process belongs to the run if its command line or its environment names one of the
+# folders. This script reads them from the pipe so that it does not match itself. Linux only.
 trap '' TERM INT HUP
 folders=
 while read -r line; do
@@ -15,7 +15,7 @@ find_processes() {
   printf '%s' "$folders" | grep -lsF -f - /proc/[0-9]*/cmdline /proc/[0-9]*/environ | cut -d / -f 3 | sort -u
 }
 
-# PostgreSQL has a watcher that ends it in good order when its Headgate is gone.
+# PostgreSQL has its own watcher, which shuts it down cleanly when its Headgate is gone.
 is_postgres() {
   tr '\0' ' ' 2>/dev/null <"/proc/$1/cmdline" | grep -q -e '/postgres -D ' -e 'end-postmaster.sh'
 }

@@ -70,8 +70,8 @@ export interface ServerOptions {
   settings?: Record<string, string>;
   clock?: Clock;
   /**
-   * Whether the server believes that programs of different accounts are kept apart. True by default, on machines without
-   * user namespaces as well: the API's own separation of accounts needs none.
+   * Whether the server assumes that programs of different accounts are isolated. True by default, even on machines
+   * without user namespaces: the API separates accounts without them.
    */
   isIsolated?: boolean;
   driver?: ProgramDriver;

@@ -58,10 +58,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const seaweedFs = serveSeaweedFs(cacheDir);
   project.provide("seaweedFsSocket", seaweedFs.socket);
 
-  // Before the first test file looks for it; those that need isolation say why they are skipped when this fails.
+  // Fetches bubblewrap before the first test file looks for it. If that fails, the tests that need isolation say why
+  // they are skipped.
   const end = new AbortController();
   await ensureBubblewrap(undefined, { cacheDir, signal: end.signal, progress: () => undefined });
-  // Where it is not set up yet that takes minutes; files that need it wait for it, and are told when it cannot be done.
+  // The first set-up takes minutes; files that need Spark wait for it, and are told if it fails.
   const sparkIsMissing = await isSparkMissing();
   project.provide("sparkIsMissing", sparkIsMissing);
   const isNeeded = !sparkIsMissing && project.vitest.state.getPaths().some(needsSpark);
@@ -92,7 +93,7 @@ async function isSparkMissing(): Promise<boolean> {
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Not in the machine's temporary folder, which programs in a sandbox do not see. */
+    /** Outside the machine's temporary folder, which programs in a sandbox do not see. */
     outsideTmp: string;
     sparkIsMissing: boolean;
     postgres: { host: string; port: number; user: string; password: string; cacheDir: string };

@@ -63,7 +63,7 @@ export async function startHeadgate(
   if (pid === undefined) throw new Error("Headgate has no pid");
   const signal = (name: NodeJS.Signals): boolean => {
     const isWrapped = manner.wrapper !== undefined;
-    if (isWrapped && child.exitCode !== null) return false; // a wrapper ends after the program
+    if (isWrapped && child.exitCode !== null) return false; // a wrapper exits after its program
     return isWrapped ? process.kill(pid, name) : child.kill(name);
   };
   return {

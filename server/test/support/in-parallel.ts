@@ -1,4 +1,4 @@
-/** Works on the items in their order, so many of them at a time. */
+/** Processes the items in order, at most `limit` at a time. */
 export async function inParallel<T>(
   items: readonly T[],
   limit: number,

@@ -11,7 +11,7 @@ const app = await startApp({
   config: readConfig(env, { repositoryDir, isRoot: false, readFile: () => "" }),
   connection: JSON.parse(CONNECTION) as object, // written by `startNode`
   log: pino({ level: TEST_LOG }),
-  isIsolated: true, // the programs are ours: what keeps accounts apart is for tests of its own
+  isIsolated: true, // the programs are ours, and isolation has its own tests
   ...(TEST_ORPHAN_SECONDS === undefined ? {} : { orphanSeconds: Number(TEST_ORPHAN_SECONDS) }),
   ...(TEST_SPARK === "1" ? { setsUpSpark: true } : { driver: stubDriver }),
 });

@@ -14,7 +14,7 @@ export type TableEntry = TableRow | "member" | "operator" | "public";
 const both = (role: string): TableRow => ({ groups: ["system-user", "system-admin"], role });
 const admins = (role: string): TableRow => ({ groups: ["system-admin"], role });
 
-/** The rows that §5 has itself. */
+/** The rows of the table in §5. */
 const SECTION_5: Record<string, TableEntry> = {
   // IP whitelist add, list, delete | system-user, system-admin | editing an account
   whitelist_ip_add: both("account:update"),
@@ -47,7 +47,8 @@ const SECTION_5: Record<string, TableEntry> = {
 
 /** Operations that §5 does not name: reads take the read row of their family, writes its write row. */
 const FAMILIES: Record<string, TableEntry> = {
-  // Commands: everyone who may read the history views any command; cancelling and rerunning need the right to submit.
+  // Commands: everyone who may read the history may view any command; cancelling and rerunning need the right to
+  // submit.
   command_view: both("command:read"),
   command_results: both("command:read"),
   command_status_with_results: both("command:read"),
@@ -60,7 +61,7 @@ const FAMILIES: Record<string, TableEntry> = {
   // The storage credentials are for those who may submit commands.
   account_credentials: both("command:create"),
   account_edit: both("account:update"),
-  // The list of users shows what get_users shows; disabling is as enabling.
+  // The list of users has the same permission as get_users; disabling has the same as enabling.
   user_list: both("account:read"),
   user_disable: both("svc_user:update"),
   hive_schemas: admins("object_storage:read"),
@@ -91,7 +92,7 @@ const ADMINISTRATION: Record<string, TableEntry> = {
   role_delete: admins("role:delete"),
   user_invite: admins("svc_user:create"),
   audit_event_list: admins("account:read"),
-  // One's own token; naming others needs more, which reset-tokens.test.ts proves.
+  // A member's own token; resetting others' tokens needs more, as reset-tokens.test.ts proves.
   token_reset: "member",
   invitation_accept: "public",
 };
@@ -127,7 +128,7 @@ export const PERMISSION_TABLE: ReadonlyMap<string, TableEntry> = new Map(
   [SECTION_5, FAMILIES, ADMINISTRATION, CLUSTERS_AND_APPS, OPERATORS].flatMap(Object.entries),
 );
 
-/** Rows that let a caller in as well, where the body says what is done. */
+/** Alternative permissions of operations whose body decides what is done. */
 export const ALTERNATIVES: ReadonlyMap<string, readonly TableRow[]> = new Map([
   ["cluster_state_change", [admins("cluster:terminate")]],
 ]);

@@ -1,6 +1,6 @@
 /**
- * Runs a program on a terminal of so many columns, and copies to stdout what comes to its screen. A `wrapper` for
- * `startHeadgate`; Python has the calls for it that Node lacks.
+ * Runs a program on a terminal with the given number of columns, and copies the output on its screen to stdout. A
+ * `wrapper` for `startHeadgate`; it uses Python, because Node has no calls for pseudo-terminals.
  */
 export function onTerminal(columns: number): string[] {
   return ["python3", "-c", RUN_ON_TERMINAL, String(columns)];

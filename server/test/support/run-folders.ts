@@ -5,16 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Where a whole test run keeps its files, so that what belongs to it can be found and ended by their names. */
+/** Where a test run keeps its files. The names of these folders identify the processes that belong to the run. */
 export interface RunFolders {
-  /** For what a program in a sandbox has to see: it has a temporary folder of its own in place of the machine's. */
+  /** For files that a program in a sandbox has to see: the sandbox hides the machine's temporary folder. */
   readonly outsideTmp: string;
   remove(): void;
 }
 
 /**
- * The temporary folder of this process and its children becomes one of the run's own. When the run is killed, a process
- * of its own ends what is left (`end-test-run.sh`).
+ * Gives this process and its children a temporary folder that belongs to the run. If the run is killed, a separate
+ * process ends what is left (`end-test-run.sh`).
  */
 export function makeRunFolders(): RunFolders {
   const tmp = mkdtempSync(join(tmpdir(), "headgate-run-"));
@@ -32,7 +32,7 @@ export function makeRunFolders(): RunFolders {
   });
   const { stdin } = child;
   child.unref();
-  (stdin as Socket).unref(); // as Node makes its pipes
+  (stdin as Socket).unref(); // Node's pipes are sockets
   stdin.write(folders.map((folder) => `${folder}\n`).join(""));
   return {
     outsideTmp,

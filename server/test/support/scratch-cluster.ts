@@ -88,7 +88,7 @@ function startElsewhere(dataDir: string, cacheDir: string): ChildProcess {
   return spawn(process.execPath, args, { cwd: import.meta.dirname, stdio: ["ignore", "pipe", "inherit"] });
 }
 
-/** An entry in the roster of those who need the server, as the runner of a metastore makes it. */
+/** Adds an entry to the roster of the processes that need the server, as the runner of a metastore does. */
 export async function needPostgres({ roster }: Cluster, pid: number): Promise<void> {
   await mkdir(roster, { recursive: true });
   await writeFile(join(roster, [await readBootId(), pid, await startTimeOfChild(pid)].join(".")), "");

@@ -1,4 +1,4 @@
-/** A screen as a person sees it: what a carriage return overwrites is gone. Colours are left out. */
+/** A screen as a person sees it: text that is overwritten after a carriage return is gone. Colours are left out. */
 export class Screen {
   readonly #lines: string[] = [""];
   #column = 0;
@@ -10,7 +10,7 @@ export class Screen {
     for (const character of text.replaceAll(/\u001b\[\d+m/g, "")) this.#put(character);
   }
 
-  /** Without what is blank at their ends, and without empty ones. */
+  /** The lines, without trailing blanks and without empty lines. */
   get lines(): string[] {
     return this.#lines.map((line) => line.trimEnd()).filter((line) => line !== "");
   }

@@ -122,7 +122,7 @@ export async function scriptConnect(scripts: readonly (readonly Step[])[]): Prom
         calls.push(lastResponseId === undefined ? "attach" : `attach after ${lastResponseId}`);
         play(call);
       },
-      // Settings are those that the client has asked for: none.
+      // The client asks for no settings, so the reply has none.
       config: ({ request }: { request: ConfigRequest }, reply: sendUnaryData<ConfigResponse>) => {
         reply(null, create(ConfigResponseSchema, { sessionId: request.sessionId }));
       },

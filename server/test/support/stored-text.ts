@@ -1,6 +1,6 @@
 import type { Queryable } from "../../src/db/database.ts";
 
-/** Everything that the database holds, every column of every table as text. */
+/** The whole content of the database: every column of every table as text. */
 export async function storedText(system: Queryable): Promise<string> {
   const tables = await system.query<{ name: string }>(
     "select quote_ident(table_name) as name from information_schema.tables where table_schema = 'public'",

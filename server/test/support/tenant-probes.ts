@@ -5,14 +5,14 @@ import type { Tenant } from "./tenants.ts";
 
 export type Endpoint = (typeof endpoints)[number];
 
-/** Something of the other account, and what never was, of the same kind and length. */
+/** A value that exists in the other account, and one of the same kind and length that never existed. */
 export interface Probe {
   kind: string;
   foreign: string;
   unknown: string;
 }
 
-/** Where a probe can stand in a request. */
+/** A place in a request for a probe. */
 export interface Place {
   name: string;
   accepts(probe: Probe): boolean;
@@ -22,11 +22,11 @@ export interface Place {
   body: (value: string, works: Record<string, unknown>) => Record<string, unknown>;
 }
 
-/** `after` is a cursor, not a name of something. */
+/** `after` is a cursor and does not name an object. */
 const NAMING =
   /(^|_)(ids?|users?|members?|groups?|roles?|emails?|account|cluster|labels?|tags|name|schema|table|code)$/;
 
-/** Path parameters, and the fields of query and body that name things. */
+/** Path parameters, and the fields of query and body that name objects. */
 export function placesOf(endpoint: Endpoint): Place[] {
   const none = (): Record<string, never> => ({});
   const inPath = pathParameters(endpoint).map((name): Place => {
@@ -69,12 +69,12 @@ function propertyOf(schema: Endpoint["body"], name: string): Record<string, unkn
   return isRecord(property) ? property : {};
 }
 
-/** Bodies whose other fields depend on the one that is probed, or that hold it inside of something else. */
+/** Bodies whose other fields depend on the probed one, or that contain it inside another field. */
 export interface Form {
   name: string;
   takes: "location" | "name";
   body: (value: string) => Record<string, unknown>;
-  /** The caller's own object that this works with; otherwise no file of the caller's own is taken here either. */
+  /** The caller's own object with which the request works. Absent: the request accepts no file of the caller either. */
   works?: keyof Tenant["objects"];
 }
 
@@ -173,7 +173,10 @@ function placeOf({ name, takes, body }: Form): Place {
   };
 }
 
-/** Every way to write where something of the other's storage is. The unknown one differs in the file's name only. */
+/**
+ * Every way to write a location in the other account's storage. The location that never existed differs only in the
+ * file name.
+ */
 export function locationProbes(own: Tenant, other: Tenant): Probe[] {
   const up = `${own.storage}/../../${other.account.accountId}/storage`;
   const ways = (file: string): string[] => [

@@ -5,16 +5,16 @@ import { dumpCatalog, storeCatalog } from "./catalog-rows.ts";
 import type { AccountClient, Given } from "./given.ts";
 import { submitProgram } from "./programs.ts";
 
-/** An account that has one of everything, each named after it, so that a leak is seen by the name. */
+/** An account that has one of everything. Each object is named after the account, so that a leak shows by the name. */
 export interface Tenant {
   account: AccountClient;
-  /** What stands for each path parameter, and more of its objects. */
+  /** The value for each path parameter, and further objects of the account. */
   objects: Record<string, string>;
-  /** Its folder of the data directory. */
+  /** Its folder in the data directory. */
   storage: string;
 }
 
-/** The driver must run programs meanwhile. */
+/** Needs a driver that runs programs. */
 export async function fillTenant(given: Given, account: AccountClient, name: string): Promise<Tenant> {
   const people = await addPeople(given, account, name);
   const cluster = await account.post("/clusters", { labels: [`${name}-label`], engine: { type: "local" } });
@@ -68,7 +68,7 @@ async function addPeople(given: Given, account: AccountClient, name: string): Pr
   };
 }
 
-/** With a result, a log, and everything that a command can be found by. */
+/** A command with a result, a log, and everything by which a command can be found. */
 async function runCommand(account: AccountClient, name: string): Promise<number> {
   const id = await submitProgram(account, `echo ${name}-result; echo ${name}-log >&2; touch "$JOURNAL"`, {
     name: `${name}-command`,
@@ -80,13 +80,13 @@ async function runCommand(account: AccountClient, name: string): Promise<number>
   return id;
 }
 
-/** Links from one account's storage into another's, as a program of the first can make them. */
+/** Links from one account's storage into another's, as a program of the first could create them. */
 export function linkStorage(from: Tenant, to: Tenant, names: { file: string; target: string }[]): void {
   for (const { file, target } of names) symlinkSync(join(to.storage, target), join(from.storage, file));
   symlinkSync(to.storage, join(from.storage, "linked-folder"));
 }
 
-/** Everything that is stored of it: rows of the product, rows of its metastore, files with their contents. */
+/** Everything that is stored for the account: rows of the product, rows of its metastore, files with their contents. */
 export async function dumpTenant(given: Given, { account, storage }: Tenant): Promise<unknown> {
   const rows = async (text: string): Promise<unknown[]> =>
     given.app.services.db.system.query(text, [account.accountId]);

@@ -39,7 +39,7 @@ describe("POST commands with credentials in a copy", () => {
     );
   });
 
-  test("masks the macros that bring them, those they are made of and those made of them, and no others", async () => {
+  test("masks the macros that supply them, the macros these use and the macros that use these, and no others", async () => {
     const account = await given.account();
     const body = {
       ...copy,
@@ -55,7 +55,7 @@ describe("POST commands with credentials in a copy", () => {
     expect(await sealedArgs(account, id)).toBe("--src s3://a/2026 --encryptionKey prehunter2post");
   });
 
-  test("masks a macro that brings the option with its value, and shows where it stands", async () => {
+  test("masks a macro that supplies the option with its value, and shows where the macro is used", async () => {
     const account = await given.account();
     const macros = JSON.stringify([{ options: "'--encryptionKey hunter2'", name: "'--encryptionKey'" }]);
     const reply = await account.post("/commands", { ...copy, sub_command_args: "$options$ $name$ hunter3", macros });
@@ -111,7 +111,7 @@ describe("POST commands with credentials in a copy", () => {
 });
 
 test(
-  "no answer, table or file ever has a secret, however it was given; a rerun runs with it",
+  "no response, table or file contains a secret, however it was submitted, and a rerun still uses it",
   { timeout: 120_000 },
   async () => {
     const account = await given.account();
@@ -124,7 +124,7 @@ test(
       const answers = JSON.stringify([submitted, rerun, viewed, commands]);
       for (const window of parts.flatMap(windowsOf)) expect(answers).not.toContain(window);
       for (const { id } of [submitted, rerun]) expect(await sealedArgs(account, id)).toBe(filled);
-      expect(splitWords(submitted.command.sub_command_args, "shown")).toBeDefined(); // its quotes are balanced
+      expect(splitWords(submitted.command.sub_command_args, "shown")).toBeDefined(); // does not throw: its quotes are balanced
       seen.push(...parts);
     });
     await fc.assert(every, { numRuns: 60 });
@@ -139,7 +139,7 @@ test(
   },
 );
 
-/** A macro may bring a piece of the secret only. */
+/** A macro may supply only a part of the secret. */
 function windowsOf(part: string): string[] {
   return Array.from({ length: part.length - 4 }, (_, at) => part.slice(at, at + 5));
 }

@@ -21,7 +21,7 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** As earlier versions wrote it. */
+/** A row as earlier versions wrote it. */
 interface OldCopy {
   args: string;
   encryptionKey?: string[];
@@ -70,7 +70,7 @@ const OLD: [how: string, old: OldCopy, shown: string, runs: string][] = [
   ],
 ];
 
-describe("copies that an earlier version has stored", () => {
+describe("copies that an earlier version stored", () => {
   test.each(OLD)("have their keys sealed and masked: %s", async (_how, old, shown, runs) => {
     const account = await given.account();
     const id = await insertOld(account, { ...old, status: "done" });
@@ -83,7 +83,7 @@ describe("copies that an earlier version has stored", () => {
     expect(await sealedArgs(account, again.id)).toBe(runs);
   });
 
-  test("keep what is no secret, to the byte", async () => {
+  test("keep everything that is not secret, byte for byte", async () => {
     const account = await given.account();
     const old = { args: `--src  s3://a/$a$ --groupBy "x(y)"`, macros: [{ a: "1 + 1" }], resolved: [{ a: "2" }] };
     const id = await insertOld(account, old);
@@ -97,7 +97,7 @@ describe("copies that an earlier version has stored", () => {
     expect(await row()).toEqual(before);
   });
 
-  test("are masked at the start of a server, by two nodes that start at once", { timeout: 60_000 }, async () => {
+  test("are masked when servers start, even when two nodes start at the same time", { timeout: 60_000 }, async () => {
     const account = await given.account();
     const ids = await insertMany(account, 250);
     await Promise.all([startNode(), startNode()]);
@@ -107,7 +107,7 @@ describe("copies that an earlier version has stored", () => {
     expect(JSON.stringify(commands)).not.toContain("hunter2");
   });
 
-  test("are masked from where a crash has stopped it, and that is logged in one line", async () => {
+  test("are masked from the point where a crash interrupted the task, which logs one line", async () => {
     const account = await given.account();
     const ids = await insertMany(account, 5);
     const { db } = given.app.services;
@@ -128,7 +128,7 @@ describe("copies that an earlier version has stored", () => {
     for (const id of ids) expect(await sealedArgs(account, id)).toBe(`--src ${id} --encryptionKey 'hunter2'`);
   });
 
-  test("that another transaction holds are left for the next run", async () => {
+  test("that another transaction has locked are left for the next run", async () => {
     const account = await given.account();
     const [first = 0, second = 0] = await insertMany(account, 2);
     await given.app.services.db.asSystem(async (tx) => {
@@ -141,7 +141,7 @@ describe("copies that an earlier version has stored", () => {
     expect(await sealedArgs(account, second)).toContain("hunter2");
   });
 
-  test("that do not open keep no other from being masked", async () => {
+  test("that cannot be decrypted do not prevent the others from being masked", async () => {
     const account = await given.account();
     const [broken, good] = [
       await insertOld(account, { args: "--src s3n://AK:hunter2@b" }),
@@ -157,7 +157,7 @@ describe("copies that an earlier version has stored", () => {
     await system.query("delete from command where id = $1", [broken]);
   });
 
-  test("that are masked already, and run again by a node of the earlier version, stay as they are", async () => {
+  test("that are masked already, and were rerun by a node of the earlier version, stay as they are", async () => {
     const account = await given.account();
     const body = { command_type: "HadoopCommand", sub_command: "s3distcp", encryptionKey: "hunter2" };
     const { id } = await account.post("/commands", body);
@@ -167,7 +167,7 @@ describe("copies that an earlier version has stored", () => {
     expect(await sealedArgs(account, id)).toBe("'--encryptionKey' 'hunter2'");
   });
 
-  test("are not overwritten by a key rotation that has read them before", async () => {
+  test("are not overwritten by a key rotation that read them before they were masked", async () => {
     const account = await given.account();
     const [id = 0] = await insertMany(account, 1);
     const { db, keys } = given.app.services;
@@ -177,7 +177,7 @@ describe("copies that an earlier version has stored", () => {
         return db.system.query(text, values);
       },
     };
-    // A ring that takes the only key for an old one, so that every value is sealed anew.
+    // A key ring that treats the only key as an old one, so that every value is sealed again.
     const rotated = Object.create(keys, { newestId: { value: 0 } }) as typeof keys;
     rotated.seal = keys.seal.bind(keys);
     rotated.open = keys.open.bind(keys);

@@ -72,7 +72,7 @@ describe("credentials in the arguments of a copy", () => {
     expect(shown(args)).toBe("####");
   });
 
-  test("hide what follows such a word, until an option comes", () => {
+  test("include the words after such a word, up to the next option", () => {
     expect(shown(`"it's --encryptionKey" k l --src a`)).toBe("#### #### #### --src a");
   });
 

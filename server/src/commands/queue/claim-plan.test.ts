@@ -64,7 +64,7 @@ test("commands of different kinds are taken in the order they are due", () => {
   expect(claims.map(({ candidate }) => candidate.id)).toEqual(queue.map(({ id }) => id));
 });
 
-test("a command that is short of memory holds up its own kind on its cluster, and queries of its own app", () => {
+test("a command that waits for memory holds up only its own kind on its cluster, and queries only those of their app", () => {
   const large = waiting(1);
   const queue = [large, waiting(1), waiting(1, refresh), waiting(1, query(null)), waiting(1, query(7))];
   const isLarge = ({ id, appId }: Candidate): boolean => id === large.id || appId === 7;
@@ -100,7 +100,7 @@ test("a command that has waited long is not passed by smaller ones", () => {
   expect(plan.claims).toEqual([]);
 });
 
-test("a command that has waited long is passed by those that need no memory", () => {
+test("only commands that need no memory overtake a command that has waited long", () => {
   const large = waiting(1, { dueAt: new Date(now.getTime() - 120_000) });
   const free = [waiting(1, query(null)), waiting(2, query(null))];
   const plan = planClaims(

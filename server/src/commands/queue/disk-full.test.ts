@@ -137,7 +137,7 @@ describe.skipIf(!guarded.isMounted)(
     const { submit, letGo } = queuedCommands(given);
     const { fill, clear } = guarded;
 
-    test("lets what runs end, keeps what waits waiting, and refuses the rest, until there is room again", async () => {
+    test("lets running commands end, keeps waiting commands waiting, and refuses new ones until there is room again", async () => {
       const account = await given.account();
       const running = await submit(account, gatedProgram("echo out"));
       await expect.poll(() => account.get(`/commands/${running}`), PATIENCE).toMatchObject({ pid: expect.any(Number) });

@@ -7,13 +7,13 @@ import { stubDriver } from "../../../test/support/stub-driver.ts";
 import type { ClusterControl } from "../../clusters/control.ts";
 import type { ProgramDriver } from "./program-driver.ts";
 
-/** More than a node looks at of one lane. */
+/** More commands than a node reads from one lane. */
 const CROWD = 40;
 const NOT_READY = "Spark is being set up: half of it is there";
 const PATIENCE = { timeout: 20_000 };
 
 let isReady = true;
-/** Clusters whose start does not come to an end. */
+/** Clusters whose start never completes. */
 const starting = new Set<number>();
 
 const driver: ProgramDriver = {
@@ -45,7 +45,7 @@ async function refreshCrowd(account: AccountClient): Promise<number[]> {
   return replies.map(({ id }: { id: number }) => id);
 }
 
-/** There is no such table: that is how a refresh ends which has run. */
+/** The table does not exist, so a refresh that has run ends with this error. */
 async function refreshRuns(account: AccountClient, more: Record<string, unknown> = {}): Promise<void> {
   const { log } = await refresh(account, "orders", more, "error");
   expect(log).toContain("is not in the metastore");
@@ -55,7 +55,7 @@ async function expectAll(ids: readonly number[], status: string): Promise<void> 
   expect(new Set(await statuses(ids))).toEqual(new Set([status]));
 }
 
-describe("commands that have to wait keep no other kind of command waiting", () => {
+describe("commands that have to wait do not hold up other kinds of commands", () => {
   test("programs whose engine is not ready, and a refresh after them", async () => {
     isReady = false;
     const [account, other] = [await given.account(), await given.account()];

@@ -113,7 +113,7 @@ describe("a program", () => {
       .trim()
       .split("\n")
       .map((line) => line.split("=")[0] ?? "");
-    // Those of a shell, and the mark by which a runner finds its processes where no sandbox holds them.
+    // The variables of a shell, and the mark by which a runner finds its processes when there is no sandbox.
     const others = ["PWD", "SHLVL", "_", "OLDPWD", "HEADGATE_RUNNER"];
     expect(names.filter((name) => !others.includes(name)).toSorted()).toEqual([
       "ATTEMPT",

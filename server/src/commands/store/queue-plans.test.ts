@@ -152,7 +152,7 @@ test.each(Object.keys(statements))("%s reads no more than what waits and runs", 
   }
 });
 
-test("listCandidates reads no more of a deep queue than of a short one", async () => {
+test("listCandidates reads no more rows of a long queue than of a short one", async () => {
   for (const lane of ["program", "refresh", "sql of app 7"]) await insertCommands(10_000, "waiting", null, lane);
   await client.query("vacuum analyze command");
   for (const mode of ["force_custom_plan", "force_generic_plan"]) {

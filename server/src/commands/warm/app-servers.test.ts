@@ -11,7 +11,7 @@ interface Fake {
   readonly isUp: boolean;
 }
 
-/** Processes of a node that go when they are told to. */
+/** Processes of a node that end when they are told to. */
 function fakeProcesses(...all: Fake[]) {
   const left = new Set(all);
   const end = (matches: (place: SparkPlace, generation: number) => boolean = () => true): Promise<void> => {
@@ -29,7 +29,7 @@ async function nodeId(): Promise<string> {
   return row?.id ?? "";
 }
 
-test("a node ends the servers and waiting drivers of stopped and deleted apps alone, and reports what is left", async () => {
+test("a node ends only the servers and waiting drivers of stopped and deleted apps, and reports the rest", async () => {
   const account = await given.account();
   const { accountId } = account;
   const [stopped, kept] = [await account.post("/apps", { name: "a" }), await account.post("/apps", { name: "b" })];
@@ -58,7 +58,7 @@ test("a node ends the servers and waiting drivers of stopped and deleted apps al
   ]);
   expect(await account.get(`/apps/${stopped.id}`)).toMatchObject({ status: "UP" });
 
-  // As another node stops it: what was started since for the next command stays.
+  // Another node stops the app. Processes that were started for a later generation stay.
   await db.query("update app set generation = generation + 1 where id = $1", [stopped.id]);
   servers.left.add(of(stopped.id, 1, false));
   await apps.look();
@@ -71,7 +71,7 @@ test("a node ends the servers and waiting drivers of stopped and deleted apps al
   expect(await apps.listUp(accountId, [stopped.id, kept.id])).toEqual(new Set([kept.id]));
   expect(await account.get(`/apps/${stopped.id}`)).toMatchObject({ status: "DOWN" });
 
-  // The answer to a stop waits for the report of this node.
+  // The response to a stop waits for the report of this node.
   const answer = account.put(`/apps/${kept.id}/stop`).reply();
   await expect
     .poll(async () => {

@@ -20,7 +20,7 @@ const sleeping = (seconds: number): string =>
   `select max(java_method('java.lang.Thread', 'sleep', id + ${seconds * 1000}L)) from range(0, 1, 1, 1)`;
 
 describe.skipIf(sparkIsMissing)("after kill -9 of the server", () => {
-  test("metastore and warm server stay while a query runs, give its result to a server that comes back, and end idle", async () => {
+  test("metastore and warm server stay while a query runs, a restarted server gets its result, and they end when idle", async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "headgate-orphans-"));
     chmodSync(dataDir, 0o711);
     await findSparkHome(inject("postgres").cacheDir);

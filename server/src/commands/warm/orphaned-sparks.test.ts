@@ -7,18 +7,18 @@ import { parseSpec, type RunSpec } from "../../engines/runner/protocol.ts";
 import { readTaker } from "../../engines/runner/taken.ts";
 
 const PATIENCE = { timeout: 25_000 };
-/** Sleeps in a task, and not for long: other files share the server's cores. */
+/** Sleeps in a task, only briefly, because other test files share the server's cores. */
 const sleeping = `select max(java_method('java.lang.Thread', 'sleep', id + 15000L)) from range(0, 1, 1, 1)`;
 
-/** That they do end is shown by `orphaned-sparks.full.test.ts`; here the Sparks are shared with other files. */
-describe.skipIf(sparkIsMissing)("the Sparks of an account, should their server not come back", () => {
+/** `orphaned-sparks.full.test.ts` shows that they do end; here other test files share the Spark processes. */
+describe.skipIf(sparkIsMissing)("the Spark processes of an account whose server does not come back", () => {
   const spark = useSpark();
   const below = (...names: string[]): string => join(spark.dataDir, "accounts", String(spark.accountId), ...names);
   const specOf = (folder: string): RunSpec => parseSpec(readFileSync(join(folder, "run/spec.json"), "utf8"));
   const foldersOf = (kind: string, names: RegExp): string[] =>
     readdirSync(below(kind)).flatMap((name) => (names.test(name) ? [below(kind, name)] : []));
 
-  test("end by themselves: the warm server when it is idle, the metastore when the account is", () => {
+  test("end by themselves: the warm server when it is idle, the metastore when the account is idle", () => {
     const terms = { presenceFile: join(spark.dataDir, "presence"), afterSeconds: 600 };
     for (const folder of foldersOf("spark", /./)) {
       const orphan = { ...terms, busyFile: join(folder, "work/busy"), usersFolder: null };
@@ -31,7 +31,7 @@ describe.skipIf(sparkIsMissing)("the Sparks of an account, should their server n
     });
   });
 
-  test("a warm server tells from inside that a statement runs, and is on the account's roster then", async () => {
+  test("a warm server reports a running statement and is then on the account's roster", async () => {
     const { id } = await submitSql(spark.account, sleeping);
     // Read anew each time: the statement may have started a server of its own.
     const isOnRoster = (): boolean => {

@@ -14,7 +14,7 @@ useStoppedClusters(cacheDir, (own) => {
   scratch = own;
 });
 
-/** Something else needs the server all the time, so that it stays without its supervisor. */
+/** Another process needs the server all the time, so the server stays when its supervisor is gone. */
 async function startAndKillSupervisor(): Promise<number> {
   await needPostgres(scratch.cluster, process.pid);
   const supervisor = scratch.startElsewhere();

@@ -43,7 +43,7 @@ const watchers = async () =>
   (await listProcesses()).filter(({ commandLine }) => commandLine.includes(scratch.cluster.roster));
 
 describe("after kill -9 of Headgate", () => {
-  test("a server that nothing needs ends at once, in good order", async () => {
+  test("a server that no process needs shuts down cleanly at once", async () => {
     const { roster } = scratch.cluster;
     await mkdir(roster, { recursive: true });
     for (const name of [`another.${process.pid}.1`, `${await readBootId()}.${process.pid}.1`, "nonsense"]) {
@@ -71,7 +71,7 @@ describe("after kill -9 of Headgate", () => {
     await expect.poll(() => isRunning(pid), PATIENCE).toBe(false);
   });
 
-  test("the next Headgate takes over a server that is needed, and nothing ends it then", async () => {
+  test("the next Headgate takes over a server that is needed, and no watcher ends it afterwards", async () => {
     const user = await startUser();
     const pid = await crash();
     const postgres = await scratch.start();
@@ -107,7 +107,7 @@ describe("after kill -9 of Headgate", () => {
     }
   });
 
-  test("a server that was started again meanwhile is the one that ends", async () => {
+  test("if the server was restarted meanwhile, the new one is ended", async () => {
     const supervisor = scratch.startElsewhere();
     await once(supervisor.stdout ?? supervisor, "data");
     const first = (await scratch.postmasterPid()) ?? 0;

@@ -9,10 +9,10 @@ import { monotonicMs } from "./monotonic.ts";
 import type { OrphanRule } from "./protocol.ts";
 import { makeStubRuns, type StubRun, type StubRuns } from "./stub-run.ts";
 
-/** Programs that wait for work, under real runners whose server comes and goes. */
+/** Idle programs under real runners, whose server comes and goes. */
 const PATIENCE = { timeout: 10_000 };
 const bootId = await readBootId();
-/** Seconds; and milliseconds that are longer than that. */
+/** A limit in seconds, and a longer time in milliseconds. */
 const SHORT = 0.7;
 const LONGER = 1400;
 const idle = "echo up; exec sleep 600";
@@ -31,7 +31,7 @@ afterEach(async () => {
 });
 
 const presenceFile = (): string => join(dataDir, "presence");
-/** Beats faster than the real one, so that limits can be short. */
+/** Renews its presence faster than a real server, so that limits can be short. */
 function startServer(): void {
   const beat = (): void => writeLease(presenceFile(), { bootId, renewedAtMs: monotonicMs() });
   beat();
@@ -65,7 +65,7 @@ async function runsFor(run: StubRun, milliseconds: number): Promise<void> {
 }
 
 describe("an idle program whose server has gone", () => {
-  test("ends by itself after its time, and not while the server is there", async () => {
+  test("ends by itself after the limit, but not while the server is there", async () => {
     startServer();
     const run = await startIdle(rule());
     await runsFor(run, LONGER);
@@ -84,7 +84,7 @@ describe("an idle program whose server has gone", () => {
     }
   });
 
-  test("is not kept by a presence of before the machine was started", async () => {
+  test("is not kept by a presence file from before the machine was restarted", async () => {
     writeLease(presenceFile(), { bootId: "another", renewedAtMs: monotonicMs() + 600_000 });
     const run = await startIdle(rule());
     expect(await run.ended()).toMatchObject({ cause: "stopped" });
@@ -105,7 +105,7 @@ describe("an idle program whose server has gone", () => {
     mkdirSync(folder, { recursive: true }); // for the clean-up
   });
 
-  test("stays while it keeps its file of being busy, and so long after", async () => {
+  test("stays while its busy file exists, and for the same limit afterwards", async () => {
     const busyFile = join(runs.base, "busy");
     writeFileSync(busyFile, "");
     const run = await startIdle(rule({ busyFile }), { rosterFolder: roster() });
@@ -118,7 +118,7 @@ describe("an idle program whose server has gone", () => {
 });
 
 describe("a program that others need", () => {
-  test("stays while one of them is at work, and ends after it", async () => {
+  test("stays while one of them is at work, and ends afterwards", async () => {
     const user = runs.make();
     await user.start(idle, { rosterFolder: roster() });
     await user.printed("up");
@@ -130,7 +130,7 @@ describe("a program that others need", () => {
     expect(await run.ended()).toMatchObject({ cause: "stopped" });
   });
 
-  test("does not stay for the dead: a killed runner, another process with its pid, an earlier start of the machine", async () => {
+  test("ignores entries of a killed runner, of a pid that is used again, and of an earlier boot", async () => {
     const user = runs.make();
     await user.start(idle, { rosterFolder: roster() });
     await user.printed("up");
@@ -163,7 +163,7 @@ describe("a driver that waits", () => {
     expect(await run.ended()).toMatchObject({ cause: "unused", message: "its server has not come back for 0.7 s" });
   });
 
-  test("is a program like any other from its order on: it goes on without a server, and is on the roster", async () => {
+  test("becomes a program like any other with its order: it goes on without a server and is on the roster", async () => {
     const run = await waiting();
     const moved = join(runs.base, "attempt");
     renameSync(run.folder, moved);
@@ -184,7 +184,7 @@ describe("a driver that waits", () => {
   });
 });
 
-test("a spec of version 3 is run with what that version meant", async () => {
+test("a spec of version 3 keeps its meaning", async () => {
   const run = runs.make();
   mkdirSync(run.folder);
   copyFileSync(join(import.meta.dirname, "fixtures/spec-3.json"), join(run.folder, "spec.json"));

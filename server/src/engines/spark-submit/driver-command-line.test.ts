@@ -54,14 +54,14 @@ describe("a driver's command line", () => {
     expect(env).toMatchObject({ SPARK_HOME: "/spark", SPARK_LOCAL_IP: "127.0.0.1", SPARK_SCALA_VERSION: "2.13" });
   });
 
-  it("has a home whatever Java knows of its user, unless its own options name another", () => {
+  it("sets the user's home, which Java may not know, unless the program's options set another", () => {
     const { argv } = driverCommandLine(withArguments("--driver-java-options", "-Duser.home=/elsewhere"));
     const own = argv.indexOf("-Duser.home=/attempt/work");
     expect(own).toBeGreaterThan(0);
     expect(argv.indexOf("-Duser.home=/elsewhere")).toBeGreaterThan(own);
   });
 
-  it("runs Scala on a machine without Python, and refuses what needs it with the way to get it", () => {
+  it("runs Scala on a machine without Python, and refuses a program that needs it and says how to install it", () => {
     const bare = { ...run, home: { ...run.home, python: undefined } };
     const source = { file: "/input/p", arguments: [], programArguments: [] };
     const { env } = driverCommandLine({ ...bare, program: { kind: "scala", ...source } });
@@ -206,7 +206,7 @@ describe("a driver's command line", () => {
     expect(own.slice(4)).toEqual(["s3://bucket/job.py", "--name", "y"]);
   });
 
-  it("leaves out what the server decides, in its words and in its file", () => {
+  it("leaves out settings that the server decides, in its words and in its file", () => {
     const words = ["--deploy-mode", "cluster", "--conf", "spark.ui.enabled=true", "-c", "spark.local.dir=/mnt"];
     const { submission, propertiesText, ignored } = driverCommandLine(withArguments(...words));
     expect(ignored).toEqual(["--deploy-mode", "spark.ui.enabled", "spark.local.dir"]);
@@ -214,7 +214,7 @@ describe("a driver's command line", () => {
     expect(propertiesText).toBe(driverCommandLine(withArguments()).propertiesText);
   });
 
-  it("takes the cores of a local master where the cluster is local, and else the cluster's master", () => {
+  it("uses the cores of a local master on a local cluster, and the cluster's master otherwise", () => {
     const asking = withArguments("--master", "local[2]");
     const onYarn = { ...asking, properties: { "spark.master": "yarn" } };
     expect(driverCommandLine(asking).propertiesText).toContain("spark.master=local[2]\n");
@@ -224,13 +224,13 @@ describe("a driver's command line", () => {
     expect(driverCommandLine(onYarn).ignored).toEqual(["--master"]);
   });
 
-  it("keeps files of the program that are named by a property", () => {
+  it("keeps Python files that are named by a property", () => {
     const { submission, ignored } = driverCommandLine(withArguments("--conf", "spark.submit.pyFiles=a.zip"));
     expect(submission).toContain("spark.submit.pyFiles=a.zip");
     expect(ignored).toEqual([]);
   });
 
-  it("refuses what submission has refused, and names the field", () => {
+  it("refuses what submission refuses, and names the field", () => {
     expect(() => driverCommandLine(withArguments("--proxy-user", "root"))).toThrow(
       /^arguments may not have --proxy-user/,
     );

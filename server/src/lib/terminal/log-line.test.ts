@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createTextLog } from "../log.ts";
 import { Terminal } from "./terminal.ts";
 
-/** What a text log writes, without the time. */
+/** The output of a text log, without the time. */
 function written(say: (log: ReturnType<typeof createTextLog>) => void, hasColours = false): string {
   let text = "";
   const write = (part: string): void => void (text += part);
@@ -12,7 +12,7 @@ function written(say: (log: ReturnType<typeof createTextLog>) => void, hasColour
 }
 
 describe("a line of the log for people", () => {
-  test("is the message with its fields, and no JSON", () => {
+  test("is the message with its fields, not JSON", () => {
     expect(written((log) => log.info({ pid: 7, folder: "/x", none: null }, "took over"))).toBe(
       "took over (pid 7, folder /x)\n",
     );
@@ -20,12 +20,12 @@ describe("a line of the log for people", () => {
     expect(written((log) => log.debug("unheard"))).toBe("");
   });
 
-  test("names its level where it is a warning or an error", () => {
+  test("shows the level of warnings and errors", () => {
     expect(written((log) => log.warn("odd"))).toBe("WARNING  odd\n");
     expect(written((log) => log.error("bad"))).toBe("ERROR  bad\n");
   });
 
-  test("tells the reason, cause by cause and nothing twice", () => {
+  test("gives the reason, cause by cause, and repeats nothing", () => {
     const cause = new Error("connect ECONNREFUSED 127.0.0.1:1");
     const err = new Error("the store is away", { cause: new Error("", { cause }) });
     expect(written((log) => log.warn({ err, cluster: 3 }, "a cluster is left as it is"))).toBe(
@@ -42,23 +42,23 @@ describe("a line of the log for people", () => {
     );
   });
 
-  test("shows of a defect where it happened", () => {
+  test("shows where in the code a defect happened", () => {
     const lines = written((log) => log.error({ err: new TypeError("x is not a function") }, "request failed"));
     expect(lines).toMatch(/^ERROR {2}request failed: x is not a function\n {10}at .*log-line\.test\.ts:\d+/);
   });
 
-  test("lets no text of a user reach the terminal raw", () => {
+  test("escapes text that users have chosen", () => {
     const evil = "a\u001b[2J\n12:00:00  forged\u009b1m\u202e\u0007";
     const line = written((log) => log.warn({ name: evil, err: new Error(evil.replace("\n", " ")) }, evil));
     expect(line.trimEnd()).not.toMatch(/[\p{Cc}\u202e]/u);
     expect(line).toContain("a\\u001b[2J\\u000a12:00:00");
   });
 
-  test("is coloured only where the terminal has colours", () => {
+  test("has colours only if the terminal has colours", () => {
     expect(written((log) => log.warn("odd"), true)).toBe("\u001b[33mWARNING\u001b[39m  odd\n");
   });
 
-  test("takes any record that pino writes", () => {
+  test("accepts any record that pino writes", () => {
     expect(written((log) => log.fatal({ list: ["a", "b"], flag: true }, "over"))).toBe(
       "ERROR  over (list a b, flag true)\n",
     );
