@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import type { Agent } from "node:http";
+import { isRecord } from "../../src/http/lenient.ts";
+import { Client, type Reply } from "../support/client.ts";
+import type { Given } from "../support/given.ts";
+import type { TableEntry } from "../support/permission-table.ts";
+import { rawRequest } from "../support/raw-request.ts";
+import { expectedReply } from "./expected-reply.ts";
+import type { OperationRules } from "./operation-rules.ts";
+import { parametersOf, planRequest, type PlannedRequest, type Route, type Scene } from "./plan-request.ts";
+import type { FuzzedRequest } from "./request-arbitrary.ts";
+import { World } from "./world.ts";
+
+export interface FuzzedOperation {
+  rules: OperationRules;
+  route: Route;
+  permission: TableEntry;
+  /** Whether a 200 is what the document says. */
+  isDocumented: (reply: Reply) => boolean;
+}
+
+export interface Stage {
+  given: Given;
+  agent: Agent;
+  foreign: World;
+  operatorToken: string | undefined;
+  /** Left by a run that has changed nothing. */
+  spare: World | undefined;
+}
+
+/** Sends the request to an unused world, and throws unless the outcome is the one that follows from the request alone. */
+export async function checkRequest(fuzzed: FuzzedRequest, operation: FuzzedOperation, stage: Stage): Promise<void> {
+  const { rules, route, permission } = operation;
+  const world = stage.spare ?? (await World.create(stage.given));
+  stage.spare = undefined;
+  const operatorToken = permission === "operator" ? stage.operatorToken : undefined;
+  const scene: Scene = { world, foreign: stage.foreign, operatorToken };
+  const request = possible(fuzzed, operation);
+  const planned = await planRequest(request, rules, route, scene);
+  const before = await world.fingerprint();
+  const send = ({ request: raw }: PlannedRequest): Promise<Reply> =>
+    rawRequest(stage.given.base, { ...raw, agent: stage.agent });
+  const reply = await send(planned);
+  const said = describeExchange(planned, reply);
+  checkReply(request, planned, reply, operation);
+  if (request.target === "foreign" && reply.status === 404) {
+    const unknown = await planRequest({ ...request, target: "unknown" }, rules, route, scene);
+    const { text } = await send(unknown);
+    assert.equal(reply.text, text, `${said}: tells an object of another account from none`);
+  }
+  if (reply.status === 200 && route.method !== "GET") {
+    await checkStoredSecrets(planned, reply, world);
+    return;
+  }
+  if (reply.status === 200 && rules.changesByItself !== true) {
+    assert.equal(steady(await send(planned)), steady(reply), `${said}: another answer to the same read`);
+  }
+  assert.equal(await world.fingerprint(), before, `${said}: a refusal or a read has changed something`);
+  stage.spare = world;
+}
+
+function checkReply(
+  request: FuzzedRequest,
+  planned: PlannedRequest,
+  reply: Reply,
+  { rules, route, permission, isDocumented }: FuzzedOperation,
+): void {
+  const { status } = reply;
+  const said = describeExchange(planned, reply);
+  const hasTarget = route.template.includes("{");
+  const expected = expectedReply(request, rules, { permission, hasTarget, hasBody: route.method !== "GET" });
+  assert.ok(status < 500, `${said}: an error of ours`);
+  assert.ok(reply.headers.has("x-request-id"), `${said}: no request id`);
+  for (const secret of planned.secrets) assert.ok(!reply.text.includes(secret), `${said}: a secret comes back`);
+  assert.ok(expected.statuses.includes(status), `${said}: expected ${expected.statuses.join(" or ")}`);
+  if (status === 405) assert.ok(reply.headers.get("allow")?.includes(route.method), `${said}: Allow is wrong`);
+  if (status === 200) assert.ok(isDocumented(reply), `${said}: a reply that is not documented`);
+  else assert.ok(isErrorForm(reply), `${said}: another error form`);
+  const { fields } = expected;
+  if (fields === undefined) return;
+  const message: string = reply.body.error.error_message;
+  assert.ok(
+    fields.some((field) => message.includes(field)),
+    `${said}: names none of ${fields.join(", ")}`,
+  );
+}
+
+/** Secrets do not come back later, either, to callers who may see the most. */
+async function checkStoredSecrets({ secrets }: PlannedRequest, reply: Reply, { account }: World): Promise<void> {
+  const kept = secrets.filter((secret) => secret !== account.token);
+  if (kept.length === 0) return;
+  const reader = new Client(account.base, reply.body.authentication_token ?? account.token);
+  for (const path of ["/account", "/api/v2/accounts", "/commands?all_users=1", "/api/v2/audit_events?per_page=100"]) {
+    const { text } = await reader.get(path).reply();
+    for (const secret of kept) assert.ok(!text.includes(secret), `${path} shows a secret: ${text}`);
+  }
+}
+
+/** A defect that the operation cannot have is replaced by one that it can, or by none. */
+function possible(request: FuzzedRequest, { rules, route, permission }: FuzzedOperation): FuzzedRequest {
+  const names = parametersOf(route);
+  const chosen = names[request.targetAt % Math.max(names.length, 1)] ?? "";
+  const isShared = permission === "operator" || ["schema", "table"].includes(chosen);
+  const mayBeLarge = rules.operationId === "command_submit" && request.payload === "too large";
+  return {
+    ...request,
+    target: isShared && request.target === "foreign" ? "unknown" : request.target,
+    payload: route.method === "GET" || mayBeLarge ? "right" : request.payload,
+  };
+}
+
+function describeExchange({ request: { method, path, body } }: PlannedRequest, { status, text }: Reply): string {
+  return `${method} ${path.slice(0, 300)} ${String(body ?? "").slice(0, 500)} -> ${status} ${text.slice(0, 500)}`;
+}
+
+/** Without what time changes. */
+function steady({ text }: Reply): string {
+  return text.replaceAll(/"(last_login|last_seen|waiting_reason|heartbeat_at)":("[^"]*"|null)/g, '"$1":"<time>"');
+}
+
+function isErrorForm({ status, body }: Reply): boolean {
+  const error: unknown = isRecord(body) && Object.keys(body).length === 1 ? body.error : undefined;
+  return (
+    isRecord(error) &&
+    Object.keys(error).join() === "error_code,error_message" &&
+    error.error_code === status &&
+    typeof error.error_message === "string" &&
+    error.error_message !== ""
+  );
+}

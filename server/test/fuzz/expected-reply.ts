@@ -1,0 +1,61 @@
+import type { TableEntry } from "../support/permission-table.ts";
+import type { OperationRules } from "./operation-rules.ts";
+import type { FuzzedRequest, SentField } from "./request-arbitrary.ts";
+
+/** The reply that must follow from a request. */
+export interface Expectation {
+  statuses: readonly number[];
+  /** The message names one of them. */
+  fields?: readonly string[];
+}
+
+/** A wild value may be taken or refused, by a rule that is not repeated here. */
+const TAKEN_OR_REFUSED = [200, 404, 409, 422];
+
+/**
+ * The order of the checks: router, token, state and permission, body, object, fields. Nothing of the product is asked:
+ * permissions come from the hand-written table, fields from the hand-written rules.
+ */
+export function expectedReply(
+  request: FuzzedRequest,
+  { valid = 200 }: OperationRules,
+  { permission, hasTarget, hasBody }: { permission: TableEntry; hasTarget: boolean; hasBody: boolean },
+): Expectation {
+  if (request.route === "unknown path") return only(404);
+  if (request.route === "wrong method") return only(405);
+  const refusal = refusalOf(request, permission);
+  if (refusal !== undefined) return only(refusal);
+  if (request.payload === "broken JSON") return only(400);
+  if (request.payload === "too large") return only(413);
+  if (hasTarget && request.target !== "own") return only(404);
+  if (request.payload === "no object") return only(422);
+  const sent = hasBody ? [...request.query, ...request.body] : request.query;
+  const broken = sent.filter(isBroken);
+  // Of a wild field and a broken one, either may be named.
+  if (broken.length > 0) return sent.some(isWild) ? only(422) : { statuses: [422], fields: broken.map(nameOf) };
+  return sent.some(isWild) ? { statuses: TAKEN_OR_REFUSED } : only(valid);
+}
+
+function only(status: number): Expectation {
+  return { statuses: [status] };
+}
+
+function refusalOf({ caller }: FuzzedRequest, permission: TableEntry): number | undefined {
+  if (permission === "public") return undefined;
+  if (caller === "none" || caller === "garbage") return 401;
+  if (caller === "disabled" || caller === "pending") return 403;
+  if (caller === "admin" || permission === "member") return undefined;
+  return permission === "operator" ? 404 : 403;
+}
+
+function isBroken({ state, isRequired }: SentField): boolean {
+  return state === "bad" || (isRequired && (state === "missing" || state === "null"));
+}
+
+function isWild({ state }: SentField): boolean {
+  return state === "wild";
+}
+
+function nameOf({ shownName }: SentField): string {
+  return shownName;
+}

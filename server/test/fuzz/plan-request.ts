@@ -1,0 +1,122 @@
+import type { RawRequest } from "../support/raw-request.ts";
+import type { OperationRules } from "./operation-rules.ts";
+import type { FuzzedRequest, SentField, Target } from "./request-arbitrary.ts";
+import type { World } from "./world.ts";
+
+export interface Route {
+  method: string;
+  /** With `{name}` for its parameters. */
+  template: string;
+}
+
+export interface Scene {
+  world: World;
+  foreign: World;
+  /** For operators' routes. */
+  operatorToken: string | undefined;
+}
+
+export interface PlannedRequest {
+  request: RawRequest;
+  /** All that must not come back. */
+  secrets: string[];
+}
+
+const OVER_1_MB = 1024 * 1024 + 1;
+
+/** Makes the objects that it names, so that sending it is all that happens afterwards. */
+export async function planRequest(
+  request: FuzzedRequest,
+  rules: OperationRules,
+  { method, template }: Route,
+  { world, foreign, operatorToken }: Scene,
+): Promise<PlannedRequest> {
+  const token = request.caller === "admin" ? (operatorToken ?? world.account.token) : await world.token(request.caller);
+  const path = `${await filledPath(template, request, world, foreign)}${queryText(request)}`;
+  const body = method === "GET" ? undefined : await filled(bodyText(request, rules), world);
+  return {
+    request: {
+      method: request.route === "wrong method" ? "PATCH" : method,
+      path,
+      headers: { "Content-Type": request.contentType, ...(token === undefined ? {} : { "X-AUTH-TOKEN": token }) },
+      ...(body === undefined ? {} : { body }),
+    },
+    secrets: [...(token === undefined ? [] : [token]), ...secretsOf([...request.query, ...request.body])],
+  };
+}
+
+export function parametersOf({ template }: Pick<Route, "template">): string[] {
+  return [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? "");
+}
+
+async function filledPath(template: string, request: FuzzedRequest, world: World, foreign: World): Promise<string> {
+  const names = parametersOf({ template });
+  const chosen = names[request.targetAt % Math.max(names.length, 1)];
+  let path = template;
+  for (const name of names) {
+    const target = name === chosen ? request.target : "own";
+    path = path.replace(`{${name}}`, encodeURIComponent(await targetValue(target, name, world, foreign)));
+  }
+  return `${path}${request.route === "unknown path" ? "/no/such/path" : ""}${request.suffix}`;
+}
+
+async function targetValue(target: Target, name: string, world: World, foreign: World): Promise<string> {
+  switch (target) {
+    case "own":
+      return world.object(name);
+    case "foreign":
+      return foreign.object(name);
+    case "unknown":
+      return "987654321";
+    case "word":
+      return "no-such-thing";
+    case "too large":
+      return "99999999999999999999";
+  }
+}
+
+function queryText({ query, suffix }: FuzzedRequest): string {
+  const sent = query.filter(({ value }) => value !== undefined && value !== null);
+  const search = new URLSearchParams(sent.map(({ name, value }): [string, string] => [name, queryValue(value)]));
+  if (search.size === 0) return "";
+  return `${suffix === "?" ? "" : "?"}${search.toString()}`;
+}
+
+function queryValue(value: unknown): string {
+  // An unpaired surrogate has no percent-encoding at all.
+  return (typeof value === "string" ? value : JSON.stringify(value)).toWellFormed().slice(0, 1000);
+}
+
+function bodyText(request: FuzzedRequest, { fixed = {}, inside, body }: OperationRules): string {
+  switch (request.payload) {
+    case "broken JSON":
+      return '{"name": "x",';
+    case "no object":
+      return '["x"]';
+    case "too large":
+      return `{"name":"${"x".repeat(OVER_1_MB)}"}`;
+    case "right": {
+      const extra = request.unknownKey ? { no_such_key: [{}] } : {};
+      if (body === undefined) return JSON.stringify(extra);
+      const entries = request.body
+        .filter(({ state }) => state !== "absent" && state !== "missing")
+        .map(({ name, value }): [string, unknown] => [name, value]);
+      const fields = { ...fixed, ...Object.fromEntries(entries), ...extra };
+      return JSON.stringify(inside === undefined ? fields : { [inside]: fields });
+    }
+  }
+}
+
+/** `@name` is an object of the caller. */
+async function filled(text: string, world: World): Promise<string> {
+  const names = new Set([...text.matchAll(/"@(\w+)"/g)].map(([, name]) => name ?? ""));
+  let result = text;
+  for (const name of names) result = result.replaceAll(`"@${name}"`, JSON.stringify(await world.object(name)));
+  return result;
+}
+
+function secretsOf(fields: readonly SentField[]): string[] {
+  return fields
+    .filter(({ isSecret }) => isSecret)
+    .flatMap(({ value }) => JSON.stringify(value ?? "").match(/S3cr3t[0-9a-f]{24}/)?.[0] ?? []);
+}
