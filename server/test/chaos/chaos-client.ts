@@ -1,21 +1,25 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ChaosNode } from "./chaos-node.ts";
 import { journallingProgram } from "./journal.ts";
+import type { Submitted } from "./judge.ts";
+import { tableName } from "./metastore-tables.ts";
+import { renderQuery } from "./query-journal.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
-export interface Submitted {
-  readonly id: number;
-  readonly fails: boolean;
-  cancelled: boolean;
-}
-
 const ANSWER_WITHIN_MS = 5000;
+/** Longer than all nodes can be away. */
+const PATIENCE_MS = 60_000;
 const LATER_TICKS = 10;
+export const QUERY_LABEL = "queries";
 
 /** In tenths of a second. A few still run when the lease of a node that is cut off is over, and when others settle them. */
 function lengthOf(index: number, someLong: boolean): [number, number] {
   return someLong && index % 16 === 3 ? [100, 200] : [1, 15];
 }
+
+const KINDS: readonly Submitted["kind"][] = ["program", "query", "program", "refresh", "program"];
+/** Of a seed the first of each kind that fails shall fail in every run, and be retried. */
+const FAILS_FOR_SURE = 5;
 
 /** A client that repeats, with the same idempotency key, until some node has answered. */
 export class ChaosClient {
@@ -33,61 +37,107 @@ export class ChaosClient {
 
   async submit(index: number): Promise<Submitted> {
     const random = this.#random;
-    const fails = random.fraction() < 0.1;
-    const retry = random.pick([0, 0, 1, 3]) ?? 0;
-    const cancelled = random.fraction() < 0.05;
-    const program = journallingProgram(Math.floor(random.between(...lengthOf(index, this.#someLong))), fails ? 3 : 0);
-    const id = await this.#post(program, retry, `chaos-${index}`);
+    const kind = KINDS[index % KINDS.length] ?? "program";
+    const isSure = index === FAILS_FOR_SURE || index === FAILS_FOR_SURE + 1;
+    const fails = kind !== "refresh" && (random.fraction() < 0.1 || isSure);
+    const retry = kind === "refresh" ? 0 : isSure ? 1 : (random.pick([0, 1, 1, 3]) ?? 0);
+    const cancelled = random.fraction() < 0.05 && !isSure;
+    const ticks = Math.floor(random.between(...lengthOf(index, this.#someLong)));
+    const key = `chaos-${index}`;
+    const id = await this.#post(bodyOf({ kind, key, ticks, fails, index }), retry, key);
     if (cancelled) {
       await delay(random.between(0, 2000));
-      await this.#until("PUT", `/commands/${id}`, {}, undefined);
+      await this.send("PUT", `/commands/${id}`, {});
     }
-    return { id, fails, cancelled };
+    return { id, key, kind, fails, retry, cancelled };
   }
 
   /** One whose first attempt outlives the lease of its node and the patience of the others, and which is run again. */
   async submitLong(name: string, ticks: number): Promise<Submitted> {
-    const id = await this.#post(journallingProgram(ticks, 0, LATER_TICKS), 1, `long-${name}`);
-    return { id, fails: false, cancelled: false };
+    const key = `long-${name}`;
+    const program = {
+      command_type: "SparkCommand",
+      language: "python",
+      program: journallingProgram(ticks, 0, LATER_TICKS),
+    };
+    const id = await this.#post(program, 1, key);
+    return { id, key, kind: "program", fails: false, retry: 1, cancelled: false };
   }
 
-  async #post(program: string, retry: number, key: string): Promise<number> {
-    const body = { command_type: "SparkCommand", language: "python", program, retry };
-    const { id } = (await this.#until("POST", "/commands", body, key)) as { id: number }; // §2.2
+  async #post(body: object, retry: number, key: string): Promise<number> {
+    const whole = retry === 0 ? body : { ...body, retry };
+    const { id } = (await this.send("POST", "/commands", whole, key)) as { id: number }; // §2.2
     return id;
   }
 
-  async #until(method: string, path: string, body: object, key: string | undefined): Promise<unknown> {
+  /** Until some node answers it well. */
+  async send(method: string, path: string, body?: object, key?: string): Promise<unknown> {
+    const { status, text } = await this.#answered(method, path, body, key);
+    if (status !== 200) throw new Error(`${method} ${path}: ${status} ${text}`);
+    return JSON.parse(text);
+  }
+
+  /** A refusal is an answer, too. */
+  read(path: string): Promise<Answer> {
+    return this.#answered("GET", path);
+  }
+
+  /** Asks one node or the other until it is told more than to come again. */
+  async #answered(method: string, path: string, body?: object, key?: string): Promise<Answer> {
+    const end = performance.now() + PATIENCE_MS;
     for (;;) {
-      const url = this.#random.pick(this.#nodes)?.url;
-      const reply = url === undefined ? undefined : await this.#send(`${url}/api/v1.2${path}`, method, body, key);
-      if (reply !== undefined) return reply;
+      const answer = await this.#try(method, path, body, key);
+      if (answer !== undefined && answer.status < 500 && answer.status !== 409) return answer;
+      if (performance.now() > end) throw new Error(`${method} ${path}: ${answer?.status} ${answer?.text}`);
       await delay(100);
     }
   }
 
-  /** Undefined: not answered, or not now. */
-  async #send(url: string, method: string, body: object, key: string | undefined): Promise<unknown> {
+  /** Undefined: not answered. */
+  async #try(method: string, path: string, body?: object, key?: string): Promise<Answer | undefined> {
+    const url = this.#random.pick(this.#nodes)?.url;
+    if (url === undefined) return undefined;
+    const headers = {
+      "X-AUTH-TOKEN": this.#token,
+      "Content-Type": "application/json",
+      ...(key === undefined ? {} : { "Idempotency-Key": key }),
+    };
+    const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
+    const content = body === undefined ? {} : { body: JSON.stringify(body) };
     try {
-      const response = await fetch(url, {
+      const response = await fetch(`${url}${path.startsWith("/api/") ? path : `/api/v1.2${path}`}`, {
         method,
-        headers: {
-          "X-AUTH-TOKEN": this.#token,
-          "Content-Type": "application/json",
-          ...(key === undefined ? {} : { "Idempotency-Key": key }),
-        },
-        body: JSON.stringify(body),
-        signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+        headers,
+        signal,
+        ...content,
       });
-      const text = await response.text();
-      if (response.ok) return JSON.parse(text);
-      if (response.status >= 500 || response.status === 409) return undefined;
-      throw new Refused(`${method} ${url}: ${response.status} ${text}`);
-    } catch (error) {
-      if (error instanceof Refused) throw error;
+      return { status: response.status, text: await response.text() };
+    } catch {
       return undefined;
     }
   }
 }
 
-class Refused extends Error {}
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+interface Wanted {
+  readonly kind: Submitted["kind"];
+  readonly key: string;
+  readonly ticks: number;
+  readonly fails: boolean;
+  readonly index: number;
+}
+
+function bodyOf({ kind, key, ticks, fails, index }: Wanted): object {
+  switch (kind) {
+    case "program":
+      return { command_type: "SparkCommand", language: "python", program: journallingProgram(ticks, fails ? 3 : 0) };
+    case "query":
+      return { command_type: "SparkCommand", sql: renderQuery({ key, ticks, fails }), label: QUERY_LABEL };
+    case "refresh":
+      return { template: "s3import", db_name: "default", hive_table: tableName(index + 1) };
+  }
+}

@@ -1,16 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { linkSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ClientConfig } from "pg";
 import { setTimeout as delay } from "node:timers/promises";
-import {
-  listProcesses,
-  listProcessLinks,
-  readBootId,
-  type ProcessFacts,
-  type ProcessLinks,
-} from "../../src/lib/process-table.ts";
+import { fileNames } from "../../src/engines/runner/protocol.ts";
+import { readBootId } from "../../src/lib/process-table.ts";
 import { startNode, type NodeProcess } from "../support/node-process.ts";
+import { findAllBelow, kill, listLiveRuns, listRuns, type LiveRun, type RunOnDisk } from "./processes.ts";
 
 export interface ChaosNodeOptions {
   readonly dataDir: string;
@@ -41,6 +37,16 @@ export class ChaosNode {
     return this.#process?.url;
   }
 
+  /** As the database knows it. */
+  get id(): string {
+    return readFileSync(join(this.#options.dataDir, "node-id"), "utf8").trim();
+  }
+
+  /** What its runners go by. */
+  get leaseFile(): string {
+    return join(this.#options.dataDir, "node-lease");
+  }
+
   async start(): Promise<void> {
     const { dataDir, connection, settings } = this.#options;
     const end = performance.now() + START_PATIENCE_MS;
@@ -61,47 +67,50 @@ export class ChaosNode {
     await running?.crash();
   }
 
+  /** As an operator stops it. */
+  async stop(): Promise<void> {
+    const running = this.#process;
+    this.#process = undefined;
+    await running?.stop();
+  }
+
   signal(name: "SIGSTOP" | "SIGCONT"): void {
     this.#process?.signal(name);
   }
 
-  runners(): Promise<ProcessFacts[]> {
-    return this.#processes((line) => line.includes("runner.mjs"));
+  runs(): Promise<LiveRun[]> {
+    return listLiveRuns(this.#options.dataDir);
   }
 
-  /** Any process of theirs, inside of the sandbox or around it. */
-  drivers(): Promise<ProcessFacts[]> {
-    return this.#processes((line) => !line.includes("runner.mjs"));
+  /** Those that have ended, too. */
+  runsOnDisk(): RunOnDisk[] {
+    return listRuns(this.#options.dataDir);
   }
 
-  async #processes(isWanted: (commandLine: string) => boolean): Promise<ProcessFacts[]> {
-    const own = join(this.#options.dataDir, "accounts");
-    return (await listProcesses()).filter(({ commandLine }) => commandLine.includes(own) && isWanted(commandLine));
-  }
-
-  /** As if the power went: nothing of the node is left running, and no process of before has a name any more. */
-  async loseMachine(): Promise<number[]> {
+  /** As if the power went: nothing of the node is left running, and no process from before has a name any more. */
+  async loseMachine(): Promise<RunOnDisk[]> {
+    const { dataDir } = this.#options;
     await this.crash();
-    const hit = new Set<number>();
+    const lost = new Map<string, RunOnDisk>();
     for (;;) {
-      const roots = [...(await this.runners()), ...(await this.drivers())];
-      if (roots.length === 0) break;
-      for (const { commandLine } of roots) hit.add(commandIn(commandLine));
-      for (const pid of withDescendants(new Set(roots.map(({ pid }) => pid)), await listProcessLinks())) kill(pid);
+      for (const run of await this.runs()) lost.set(run.folder, run);
+      const left = await findAllBelow([join(dataDir, "accounts")], [dataDir]);
+      if (left.length === 0) break;
+      for (const { pid } of left) kill(pid);
       await delay(20);
     }
     await this.#forgetBootId();
-    return [...hit];
+    return [...lost.values()];
   }
 
   /** The files of the last boot name another id than the machine has now. */
   async #forgetBootId(): Promise<void> {
-    const { dataDir, accountId } = this.#options;
+    const { dataDir } = this.#options;
     const [now, before] = [await readBootId(), randomUUID()];
-    const commands = join(dataDir, "accounts", String(accountId), "commands");
-    const names = /(\/|^)(taken|status\.json)$/;
-    const inCommands = list(commands).filter((path) => names.test(path));
-    for (const path of [...inCommands.map((each) => join(commands, each)), join(dataDir, "node-lease")]) {
+    const ofRuns = listRuns(dataDir).flatMap(({ folder }) =>
+      [fileNames.taken, fileNames.status].map((name) => join(folder, name)),
+    );
+    for (const path of [...ofRuns, this.leaseFile]) {
       try {
         writeFileSync(path, readFileSync(path, "utf8").replaceAll(now, before));
       } catch {
@@ -109,34 +118,4 @@ export class ChaosNode {
       }
     }
   }
-}
-
-/** 0: none. */
-export function commandIn(commandLine: string): number {
-  return Number(/\/commands\/(\d+)\/attempts\//.exec(commandLine)?.[1] ?? 0);
-}
-
-export function kill(pid: number, signal: NodeJS.Signals = "SIGKILL"): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // It has ended meanwhile.
-  }
-}
-
-function list(folder: string): string[] {
-  try {
-    return readdirSync(folder, { recursive: true, encoding: "utf8" });
-  } catch {
-    return []; // nothing ran here yet
-  }
-}
-
-function withDescendants(roots: ReadonlySet<number>, links: readonly ProcessLinks[]): Set<number> {
-  const found = new Set(roots);
-  for (let before = -1; before !== found.size;) {
-    before = found.size;
-    for (const { pid, parentPid } of links) if (found.has(parentPid)) found.add(pid);
-  }
-  return found;
 }

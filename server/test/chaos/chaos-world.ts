@@ -1,8 +1,13 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { accountIdentity } from "../../src/commands/queue/attempt-folders.ts";
 import { openDatabase, type Database } from "../../src/db/database.ts";
+import { findBubblewrap } from "../../src/engines/sandbox/find-bubblewrap.ts";
 import { newKey, writeKeys } from "../../src/lib/key-file.ts";
+import type { ProcessFacts } from "../../src/lib/process-table.ts";
+import { testCacheDir } from "../support/cache-dir.ts";
 import {
   foundScratchAccount,
   makeScratchStore,
@@ -11,68 +16,129 @@ import {
 } from "../support/scratch-store.ts";
 import { ChaosNode } from "./chaos-node.ts";
 import { startCutOffProxy, type CutOffProxy } from "./cut-off-proxy.ts";
+import { makeMetastoreTables } from "./metastore-tables.ts";
+import { Outages } from "./outages.ts";
+import { servePartitionFolders, type PartitionFolders } from "./partition-folders.ts";
+import { findAllBelow, kill } from "./processes.ts";
+import { SparkServer } from "./spark-server.ts";
 
-/** Two nodes on one database, the second by a way that can be cut, and a journal that all their drivers write to. */
+/**
+ * Two nodes on one database, the second by a way that can be cut, a journal that all their drivers write to, and what
+ * queries and refreshes need: a server for Spark Connect, tables, and their folders.
+ */
 export interface ChaosWorld {
   readonly nodes: readonly ChaosNode[];
   readonly proxy: CutOffProxy;
   readonly store: ScratchStore;
   readonly db: Database;
   readonly account: ScratchAccount;
-  readonly dataDirs: readonly string[];
+  readonly spark: SparkServer;
+  readonly folders: PartitionFolders;
   readonly journal: string;
+  readonly queryJournal: string;
+  /** Without renewal for so long, runners end their programs. */
+  readonly leaseSeconds: number;
   /** After so long the others settle what a silent node ran. */
   readonly silentSeconds: number;
-  /** Commands whose processes were killed from outside. */
-  readonly hit: Set<number>;
-  close(): Promise<void>;
+  /** Drivers that wait need a sandbox. */
+  readonly hasStandbys: boolean;
+  readonly outages: Outages;
+  /** Attempts whose processes were killed from outside, as `command/number`. */
+  readonly hit: Set<string>;
+  /** All processes of it that live. */
+  processes(): Promise<readonly ProcessFacts[]>;
+  /** Without a chance to end well: for a run that is itself told to end. */
+  destroy(): Promise<void>;
+  /** Ends all of it; tells what had to be ended by force, once the nodes had been told to stop. */
+  close(): Promise<string[]>;
 }
 
 const LEASE_SECONDS = 5;
 /** As the dispatcher counts: the lease, and a margin of the same length. */
 const SILENT_SECONDS = 2 * LEASE_SECONDS;
+const LEAVE_PATIENCE_MS = 20_000;
 
-export async function openWorld(): Promise<ChaosWorld> {
+export async function openWorld(tables: number): Promise<ChaosWorld> {
   const store = await makeScratchStore();
   const base = mkdtempSync(join(tmpdir(), "headgate-chaos-"));
   chmodSync(base, 0o711);
-  const journal = join(base, "journal");
-  writeFileSync(journal, "");
+  const [journal, queryJournal, keyFile] = [join(base, "journal"), join(base, "queries"), join(base, "keys")];
+  for (const path of [journal, queryJournal]) writeFileSync(path, "");
   chmodSync(journal, 0o666); // for the account's user
-  writeKeys(join(base, "keys"), [newKey([])]);
-  const connection = await store.newDatabase();
+  writeKeys(keyFile, [newKey([])]);
+  // By TCP, as a metastore needs it.
+  const connection = { ...(await store.newDatabase()), host: "127.0.0.1" };
   const account = await foundScratchAccount(connection, "chaos");
+  const { accountId } = account;
+  await makeMetastoreTables(connection, { accountId, keyFile, count: tables });
   const proxy = await startCutOffProxy({ host: "127.0.0.1", port: connection.port });
+  const spark = new SparkServer(queryJournal);
+  await spark.start();
+  const folders = await servePartitionFolders();
   const settings = {
     DATABASE_URL: "postgres://shared",
-    HEADGATE_KEY_FILE: join(base, "keys"),
+    HEADGATE_KEY_FILE: keyFile,
     HEADGATE_LEASE_SECONDS: String(LEASE_SECONDS),
     HEADGATE_COMMANDS_PER_CLUSTER: "6",
+    TEST_STANDBY: "1",
   };
-  const ways = [connection, { ...connection, host: "127.0.0.1", port: proxy.port }];
+  const ways = [connection, { ...connection, port: proxy.port }];
   const dataDirs = ways.map((_, index) => join(base, `node-${index + 1}`));
   const nodes = ways.map((way, index) => {
     const dataDir = dataDirs[index] ?? "";
     mkdirSync(dataDir, { mode: 0o711 });
-    return new ChaosNode({ dataDir, connection: way, settings, accountId: account.accountId, journal });
+    return new ChaosNode({ dataDir, connection: way, settings, accountId, journal });
   });
   const db = openDatabase({ ...connection, max: 2 });
+  const processes = (): Promise<readonly ProcessFacts[]> => findAllBelow([base, dirname(store.dataDir)], dataDirs);
   return {
     nodes,
     proxy,
     store,
     db,
     account,
-    dataDirs,
+    spark,
+    folders,
     journal,
+    queryJournal,
+    leaseSeconds: LEASE_SECONDS,
     silentSeconds: SILENT_SECONDS,
+    hasStandbys: (await findBubblewrap(accountIdentity(accountId), testCacheDir())).kind === "usable",
+    outages: new Outages(),
     hit: new Set(),
-    async close() {
-      for (const node of nodes) await node.loseMachine();
+    processes,
+    async destroy() {
+      for (let left = await processes(); left.length > 0; left = await processes())
+        for (const { pid } of left) kill(pid);
+      for (const folder of [base, dirname(store.dataDir)]) rmSync(folder, { recursive: true, force: true });
+    },
+    close: once(async () => {
+      for (const node of nodes) await node.stop();
+      await spark.kill();
+      folders.close();
       proxy.close();
       await db.close();
       await store.dispose();
+      const left = await whatStays(processes);
+      for (const node of nodes) await node.loseMachine();
       rmSync(base, { recursive: true, force: true });
-    },
+      return left;
+    }),
   };
+}
+
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let done: Promise<T> | undefined;
+  return () => (done ??= work());
+}
+
+/** Processes may take a moment to end. */
+async function whatStays(processes: () => Promise<readonly ProcessFacts[]>): Promise<string[]> {
+  const end = performance.now() + LEAVE_PATIENCE_MS;
+  for (;;) {
+    const left = await processes();
+    if (left.length === 0 || performance.now() > end)
+      return left.map(({ pid, commandLine }) => `${pid}: ${commandLine}`);
+    await delay(200);
+  }
 }

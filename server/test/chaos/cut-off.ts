@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { ChaosClient, Submitted } from "./chaos-client.ts";
+import type { ChaosClient } from "./chaos-client.ts";
 import type { ChaosWorld } from "./chaos-world.ts";
 import { parseJournal } from "./journal.ts";
+import type { Submitted } from "./judge.ts";
 
 /** So long that the first attempt, were it not ended, would go on far into the second: in tenths of a second. */
 const LONG_TICKS = 400;
@@ -25,14 +25,16 @@ export async function cutOffDuringRun(world: ChaosWorld, client: ChaosClient): P
     ).length;
   await until("its first attempt has begun on the second node", () => count(1, "start") > 0);
   await setState(world, 0, "active");
+  const end = world.outages.begin([1]);
   world.proxy.cut();
   await until("its second attempt has begun on the first node", () => count(2, "tick") >= TICKS_BESIDE);
   world.proxy.heal("arrives");
+  end();
   return long;
 }
 
-async function setState({ db, dataDirs }: ChaosWorld, index: number, state: "paused" | "active"): Promise<void> {
-  const nodeId = readFileSync(join(dataDirs[index] ?? "", "node-id"), "utf8").trim();
+async function setState({ db, nodes }: ChaosWorld, index: number, state: "paused" | "active"): Promise<void> {
+  const nodeId = nodes[index]?.id;
   const text = "update node set state = $2 where id = $1 returning id";
   // A node that has just started may not have said so yet.
   while ((await db.system.query(text, [nodeId, state])).length === 0) await delay(50);
@@ -41,7 +43,7 @@ async function setState({ db, dataDirs }: ChaosWorld, index: number, state: "pau
 async function until(what: string, isSo: () => boolean): Promise<void> {
   const end = performance.now() + PATIENCE_MS;
   while (!isSo()) {
-    if (performance.now() > end) throw new Error(`in vain waited until ${what}`);
+    if (performance.now() > end) throw new Error(`timed out waiting until ${what}`);
     await delay(50);
   }
 }

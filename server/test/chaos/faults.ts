@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { commandIn, kill } from "./chaos-node.ts";
 import type { ChaosWorld } from "./chaos-world.ts";
+import { kill, type LiveRun, type RunOnDisk } from "./processes.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
 /** False: there was nothing that it could have happened to. */
@@ -10,73 +10,118 @@ export type Fault = (world: ChaosWorld, random: SeededRandom) => Promise<boolean
 const STOPPED_MS = [200, 2500] as const;
 
 /** What happens to single processes, often. */
-export const processFaults: Readonly<Record<string, Fault>> = {
+const programFaults: Readonly<Record<string, Fault>> = {
   async "kill a runner"(world, random) {
-    const runner = random.pick((await Promise.all(world.nodes.map((node) => node.runners()))).flat());
-    if (runner === undefined) return false;
-    world.hit.add(commandIn(runner.commandLine));
-    kill(runner.pid);
+    const run = random.pick(
+      (await runsOf(world)).filter(({ state, runnerLives }) => state === "running" && runnerLives),
+    );
+    if (run === undefined) return false;
+    hit(world, run);
+    kill(run.runner.pid);
     return true;
   },
 
   async "kill a driver"(world, random) {
-    const driver = random.pick((await Promise.all(world.nodes.map((node) => node.drivers()))).flat());
-    if (driver === undefined) return false;
-    world.hit.add(commandIn(driver.commandLine));
-    kill(driver.pid);
+    const running = (await runsOf(world)).filter((each) => each.state === "running" && ownProcesses(each).length > 0);
+    const retried = await withRetriesLeft(world, running);
+    const run = random.pick(retried.length > 0 ? retried : running);
+    const process = run && random.pick(ownProcesses(run));
+    if (run === undefined || process === undefined) return false;
+    hit(world, run);
+    kill(process.pid);
     return true;
   },
 
-  async "stop a runner or driver for a while"(world, random) {
-    const all = world.nodes.map(async (node) => [...(await node.runners()), ...(await node.drivers())]);
-    const stopped = random.pick((await Promise.all(all)).flat());
-    if (stopped === undefined) return false;
-    kill(stopped.pid, "SIGSTOP");
-    await delay(random.between(...STOPPED_MS));
-    kill(stopped.pid, "SIGCONT");
+  "stop a runner for a while": (world, random) =>
+    stopOne(world, random, ({ runner, runnerLives }) => (runnerLives ? [runner.pid] : [])),
+
+  "stop a driver for a while": (world, random) =>
+    stopOne(world, random, ({ driverProcesses }) => driverProcesses.map(({ pid }) => pid)),
+};
+
+/** Either process of it: nothing may depend on a driver that waits. */
+const standbyFaults: Readonly<Record<string, Fault>> = {
+  async "kill a waiting driver"(world, random) {
+    const waiting = (await allRuns(world)).filter(({ attempt, state }) => attempt === undefined && state === "waiting");
+    const run = random.pick(waiting);
+    const pid = run && random.pick([run.runner.pid, ...run.driverProcesses.map((each) => each.pid)]);
+    if (run === undefined || pid === undefined) return false;
+    kill(pid);
+    // It may have been given to a command between the look and the kill.
+    const isSame = (other: RunOnDisk): boolean =>
+      other.runner.pid === run.runner.pid && other.runner.startTime === run.runner.startTime;
+    for (const given of world.nodes.flatMap((node) => node.runsOnDisk()).filter(isSame)) hit(world, given);
     return true;
   },
 };
 
-/** What happens to nodes and their database, one after the other. */
+export function processFaults({ hasStandbys }: ChaosWorld): Readonly<Record<string, Fault>> {
+  return hasStandbys ? { ...programFaults, ...standbyFaults } : programFaults;
+}
+
+/** What happens to nodes, their database and the Spark that they share, one after the other. */
 export const nodeFaults: Readonly<Record<string, Fault>> = {
-  async "kill a server"({ nodes }, random) {
+  async "kill a server"({ nodes, outages }, random) {
     const node = random.pick(nodes);
+    const end = outages.begin(indexesOf(nodes, node));
     await node?.crash();
     await delay(random.between(0, 1500));
     await node?.start();
+    end();
     return true;
   },
 
-  async "stop a server for a while"({ nodes }, random) {
+  async "stop a server for a while"({ nodes, outages }, random) {
     const node = random.pick(nodes);
+    const end = outages.begin(indexesOf(nodes, node));
     node?.signal("SIGSTOP");
     await delay(random.between(...STOPPED_MS));
     node?.signal("SIGCONT");
+    end();
     return true;
   },
 
-  async "stop PostgreSQL immediately"({ store }) {
+  async "stop PostgreSQL immediately"({ store, db, nodes, outages }) {
     const pid = await store.postmasterPid();
-    if (pid !== undefined) kill(pid, "SIGQUIT");
-    return pid !== undefined;
+    if (pid === undefined) return false;
+    const end = outages.begin([...nodes.keys()]);
+    kill(pid, "SIGQUIT");
+    // Until another one answers: the first to ask may still meet the old one.
+    for (let answers = 0; answers < 2; await delay(100)) {
+      answers = (await db.system.query("select").catch(() => undefined)) === undefined ? 0 : answers + 1;
+    }
+    end();
+    return true;
   },
 
   async "start a machine anew"(world, random) {
     const node = random.pick(world.nodes);
-    for (const command of (await node?.loseMachine()) ?? []) world.hit.add(command);
+    const end = world.outages.begin(indexesOf(world.nodes, node));
+    for (const run of (await node?.loseMachine()) ?? []) hit(world, run);
     await delay(random.between(0, 1000));
     await node?.start();
+    end();
+    return true;
+  },
+
+  async "kill the Spark server"({ spark, outages }, random) {
+    const end = outages.begin(["spark"]);
+    await spark.kill();
+    await delay(random.between(0, 1000));
+    await spark.start();
+    end();
     return true;
   },
 };
 
 /** What keeps the second node from all others, while they go on. */
 export const networkFaults: Readonly<Record<string, Fault>> = {
-  async "cut the second node off"({ proxy, silentSeconds }, random) {
+  async "cut the second node off"({ proxy, silentSeconds, outages }, random) {
+    const end = outages.begin([1]);
     proxy.cut();
     await delay((silentSeconds + random.between(1, 6)) * 1000);
     proxy.heal(random.fraction() < 0.5 ? "arrives" : "breaks");
+    end();
     return true;
   },
 };
@@ -87,4 +132,51 @@ export function* deal(
   random: SeededRandom,
 ): Generator<[name: string, fault: Fault]> {
   for (;;) yield* random.shuffled(Object.entries(faults));
+}
+
+async function allRuns({ nodes }: ChaosWorld): Promise<LiveRun[]> {
+  return (await Promise.all(nodes.map((node) => node.runs()))).flat();
+}
+
+/** Of commands, those that wait for one left out. */
+async function runsOf(world: ChaosWorld): Promise<LiveRun[]> {
+  return (await allRuns(world)).filter(({ attempt, state }) => attempt !== undefined && state !== "ended");
+}
+
+/** Those whose next attempt has to follow. */
+async function withRetriesLeft({ db }: ChaosWorld, runs: readonly LiveRun[]): Promise<LiveRun[]> {
+  const text = "select id from command where id = any ($1) and retry >= attempt";
+  const rows = await db.system
+    .query<{ id: number }>(text, [runs.map(({ attempt }) => attempt?.command)])
+    .catch(() => []); // the database may be away
+  return runs.filter(({ attempt }) => rows.some(({ id }) => id === attempt?.command));
+}
+
+/** The program's first process and those of its sandbox: what it starts for a moment is no loss to it. */
+function ownProcesses({ driver, driverProcesses }: LiveRun): LiveRun["driverProcesses"] {
+  const ofSandbox = new Set(driverProcesses.filter(({ name }) => name === "bwrap").map(({ pid }) => pid));
+  return driverProcesses.filter(
+    ({ pid, parentPid }) => pid === driver?.pid || ofSandbox.has(pid) || ofSandbox.has(parentPid),
+  );
+}
+
+function hit(world: ChaosWorld, { attempt }: Pick<LiveRun, "attempt">): void {
+  if (attempt !== undefined) world.hit.add(`${attempt.command}/${attempt.number}`);
+}
+
+async function stopOne(
+  world: ChaosWorld,
+  random: SeededRandom,
+  pidsOf: (run: LiveRun) => readonly number[],
+): Promise<boolean> {
+  const pid = random.pick((await runsOf(world)).flatMap(pidsOf));
+  if (pid === undefined) return false;
+  kill(pid, "SIGSTOP");
+  await delay(random.between(...STOPPED_MS));
+  kill(pid, "SIGCONT");
+  return true;
+}
+
+function indexesOf<T>(all: readonly T[], one: T | undefined): number[] {
+  return all.flatMap((each, index) => (each === one ? [index] : []));
 }

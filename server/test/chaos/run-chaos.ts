@@ -1,18 +1,24 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { commandFiles } from "../../src/commands/command-files.ts";
-import { ChaosClient, type Submitted } from "./chaos-client.ts";
+import { ChaosClient, QUERY_LABEL } from "./chaos-client.ts";
 import { openWorld, type ChaosWorld } from "./chaos-world.ts";
 import { cutOffDuringRun } from "./cut-off.ts";
 import { deal, networkFaults, nodeFaults, processFaults, type Fault } from "./faults.ts";
-import { judge, parseJournal, type StoredCommand, type Verdict } from "./journal.ts";
+import { parseJournal } from "./journal.ts";
+import { judge, type Outcome, type Submitted } from "./judge.ts";
+import { readOutcomes, readPartitions } from "./outcomes.ts";
+import { partitionNames } from "./partition-folders.ts";
+import { parseQueryJournal } from "./query-journal.ts";
+import { summaryOf, type ChaosReport } from "./report.ts";
 import { SeededRandom } from "./seeded-random.ts";
+import { watchLeases } from "./watch-leases.ts";
+import { watchProcesses, type ProcessSort } from "./watch-processes.ts";
 
 /**
  * Many short commands on two nodes over one database, while processes are killed and stopped, machines are started anew,
- * PostgreSQL dies and the second node is cut off from it; before all that it is cut off during a run that others take
- * over. What really ran is told by the programs themselves.
+ * PostgreSQL and Spark die and the second node is cut off; before all that it is cut off during a run that others take
+ * over. Programs run by stub drivers, started for them or waiting; queries on a stub of a Spark Connect server; refreshes
+ * by the product itself. What really ran is told by the programs and the stub.
  */
 export interface ChaosOptions {
   readonly seed: number;
@@ -22,83 +28,145 @@ export interface ChaosOptions {
   readonly tell: (what: string) => void;
 }
 
-export interface ChaosReport {
-  readonly verdict: Verdict;
-  /** How often. */
-  readonly faults: Readonly<Record<string, number>>;
-  readonly statuses: Readonly<Record<string, number>>;
-  /** Why attempts failed. */
-  readonly causes: Readonly<Record<string, number>>;
-  readonly seconds: number;
-}
-
+const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 const SUBMITTERS = 6;
 /** Submitted and not ended: enough for all nodes to have something to do. */
 const BACKLOG = 16;
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = 60_000;
+/** A fault that finds nothing to strike looks again. */
+const NO_VICTIM_MS = 50;
+/** In place of those that were asked for, until every fault has struck. */
+const MOST_MORE = 200;
 
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const began = performance.now();
-  const world = await openWorld();
+  const world = await openWorld(options.commands + MOST_MORE);
+  const over = new AbortController();
+  const watch = watchLeases(world, over.signal);
+  const giveUp = (): void => void world.destroy().then(() => process.exit(1));
+  for (const signal of SIGNALS) process.once(signal, giveUp);
   try {
-    await Promise.all(world.nodes.map((node) => node.start()));
-    options.tell("cut the second node off during a long run");
-    const long = await cutOffDuringRun(world, clientOf(world, options, 4));
-    const { submitted, faults } = await wreak(world, options);
-    await until(async () => (await countOpen(world)) === 0 && (await countProcesses(world)) === 0);
-    const stored = await readStored(world);
-    const expected = [long, ...submitted].map((each) => ({
-      ...each,
-      hit: world.hit.has(each.id),
-      output: outputOf(world, stored, each.id),
-    }));
-    return {
-      verdict: judge(parseJournal(readFileSync(world.journal, "utf8")), stored, expected),
-      faults: { ...faults, "cut the second node off during a long run": 1 },
-      statuses: countBy(stored.map(({ status }) => status)),
-      causes: countBy(await readCauses(world)),
-      seconds: (performance.now() - began) / 1000,
-    };
+    const report = await inWorld(world, options);
+    return { ...report, left: await world.close(), seconds: (performance.now() - began) / 1000 };
   } finally {
+    over.abort();
+    await watch;
     await world.close();
+    for (const signal of SIGNALS) process.off(signal, giveUp);
   }
 }
 
-/** Ends when all commands are submitted and most of them have ended, and every kind of fault has happened. */
-async function wreak(
-  world: ChaosWorld,
-  options: ChaosOptions,
-): Promise<{ submitted: Submitted[]; faults: Record<string, number> }> {
-  const { seed, isShort, tell } = options;
-  const faults: Record<string, number> = {};
-  const calm = new AbortController();
-  const lane = async (kinds: Readonly<Record<string, Fault>>, random: SeededRandom, pauseMs: [number, number]) => {
-    for (const [name, fault] of deal(kinds, random)) {
-      await delay(random.between(...pauseMs));
-      if (calm.signal.aborted && Object.keys(kinds).every((each) => each in faults)) return;
-      tell(name);
-      const happened = await fault(world, random);
-      faults[name] = (faults[name] ?? 0) + (happened ? 1 : 0);
-    }
+async function inWorld(world: ChaosWorld, options: ChaosOptions): Promise<Omit<ChaosReport, "left" | "seconds">> {
+  await Promise.all(world.nodes.map((node) => node.start()));
+  const reader = clientOf(world, options, 5);
+  await prepareAccount(world, reader);
+  options.tell("cut the second node off during a long run");
+  const long = await cutOffDuringRun(world, clientOf(world, options, 4));
+  const { submitted: others, faults, seen } = await wreak(world, options);
+  const submitted = [long, ...others];
+  await until(async () => (await countOpen(world)) === 0 && (await countRunsOfCommands(world)) === 0);
+  options.tell("read how all commands ended");
+  const outcomes = await readOutcomes(world, reader, submitted);
+  const lines = parseJournal(readFileSync(world.journal, "utf8"));
+  const verdict = judge(submitted, outcomes, {
+    ...world,
+    lines,
+    queries: parseQueryJournal(readFileSync(world.queryJournal, "utf8")),
+    partitions: partitionNames(),
+  });
+  const unlisted = await missingPartitions(reader, submitted, outcomes);
+  return {
+    verdict: { ...verdict, lost: [...verdict.lost, ...unlisted] },
+    faults: { ...faults, "cut the second node off during a long run": 1 },
+    isOverloaded: world.outages.isOverloaded,
+    ...summaryOf(submitted, outcomes, lines, world.hit),
+    seen,
   };
-  const lanes = [
-    lane(processFaults, new SeededRandom(seed), [300, 1500]),
-    lane(nodeFaults, new SeededRandom(seed + 1), [500, 4000]),
-    ...(isShort ? [] : [lane(networkFaults, new SeededRandom(seed + 3), [1000, 8000])]),
-  ];
-  const submitted = await submitAll(world, options);
-  await until(async () => (await countOpen(world)) < BACKLOG / 2);
-  calm.abort();
-  await Promise.all(lanes);
-  return { submitted, faults };
 }
 
-async function submitAll(world: ChaosWorld, options: ChaosOptions): Promise<Submitted[]> {
+async function prepareAccount({ spark, folders }: ChaosWorld, client: ChaosClient): Promise<void> {
+  const cluster = `/api/v2/clusters/${QUERY_LABEL}`;
+  await client.send("POST", "/api/v2/clusters", { labels: [QUERY_LABEL], engine: { type: "connect", url: spark.url } });
+  // A start that fails is not repeated for half a minute, so it is up before anything is broken.
+  await client.send("PUT", `${cluster}/state`, { state: "start" });
+  await until(async () => JSON.parse((await client.read(`${cluster}/state`)).text).state === "UP");
+  await client.send("PUT", "/api/v2/accounts", { account: { hdfs_http_address: folders.address } });
+}
+
+/** Of refreshes that are done: the metastore has what they say, each once. */
+async function missingPartitions(
+  client: ChaosClient,
+  submitted: readonly Submitted[],
+  outcomes: readonly Outcome[],
+): Promise<string[]> {
+  const done = new Set(outcomes.filter(({ status }) => status === "done").map(({ id }) => id));
+  const refreshes = submitted.filter(({ id, kind }) => kind === "refresh" && done.has(id));
+  const wanted = partitionNames().toSorted().join(" ");
+  return [...(await readPartitions(client, refreshes))].flatMap(([id, names]) =>
+    names.toSorted().join(" ") === wanted ? [] : [`${id} is done, and its table has ${names.join(" ")}`],
+  );
+}
+
+interface Wreckage {
+  readonly submitted: Submitted[];
+  readonly faults: Record<string, number>;
+  readonly seen: Record<ProcessSort, number>;
+}
+
+/** Ends when all commands are submitted and most of them have ended, and every kind of fault has struck. */
+async function wreak(world: ChaosWorld, options: ChaosOptions): Promise<Wreckage> {
+  const { seed, isShort, tell } = options;
+  const kinds = { ...processFaults(world), ...nodeFaults, ...(isShort ? {} : networkFaults) };
+  const faults: Record<string, number> = Object.fromEntries(Object.keys(kinds).map((name) => [name, 0]));
+  const calm = new AbortController();
+  const haveStruck = (): boolean => Object.values(faults).every((times) => times > 0);
+  const lane = async (some: Readonly<Record<string, Fault>>, random: SeededRandom, pauseMs: [number, number]) => {
+    for (const [name, fault] of deal(some, random)) {
+      await delay(random.between(...pauseMs));
+      if (calm.signal.aborted) return;
+      const mayMiss = (faults[name] ?? 0) > 0;
+      const hasStruck = await strike(() => fault(world, random), mayMiss, calm.signal);
+      if (hasStruck) tell(name);
+      faults[name] = (faults[name] ?? 0) + (hasStruck ? 1 : 0);
+    }
+  };
+  const pause = isShort ? 0.5 : 1;
+  const lanes = [
+    lane(processFaults(world), new SeededRandom(seed), [300 * pause, 1500 * pause]),
+    lane(nodeFaults, new SeededRandom(seed + 1), [500 * pause, 4000 * pause]),
+    ...(isShort ? [] : [lane(networkFaults, new SeededRandom(seed + 3), [1000, 8000])]),
+  ];
+  const seen = watchProcesses(world, calm.signal);
+  try {
+    const submitted = await submitAll(world, options, haveStruck);
+    await until(async () => (await countOpen(world)) < BACKLOG / 2);
+    calm.abort();
+    await Promise.all(lanes);
+    return { submitted, faults, seen: await seen };
+  } finally {
+    // Whatever failed: nothing is started again behind our back.
+    calm.abort();
+    await Promise.allSettled([...lanes, seen]);
+  }
+}
+
+/** The first of its kind waits for something to strike. */
+async function strike(fault: () => Promise<boolean>, mayMiss: boolean, calm: AbortSignal): Promise<boolean> {
+  for (;;) {
+    if (await fault()) return true;
+    if (mayMiss || calm.aborted) return false;
+    await delay(NO_VICTIM_MS);
+  }
+}
+
+/** More than were asked for, while some fault has not struck yet. */
+async function submitAll(world: ChaosWorld, options: ChaosOptions, isEnough: () => boolean): Promise<Submitted[]> {
   const client = clientOf(world, options, 2);
   const submitted: Submitted[] = [];
   let next = 0;
+  const isWanted = (): boolean => next < options.commands || (!isEnough() && next < options.commands + MOST_MORE);
   const submitter = async (): Promise<void> => {
-    while (next < options.commands) {
+    while (isWanted()) {
       const index = next++;
       submitted.push(await client.submit(index));
       await until(async () => (await countOpen(world)) < BACKLOG);
@@ -128,37 +196,7 @@ async function countOpen({ db }: ChaosWorld): Promise<number> {
   return row?.count ?? Infinity;
 }
 
-async function countProcesses({ nodes }: ChaosWorld): Promise<number> {
-  const found = await Promise.all(nodes.flatMap((node) => [node.runners(), node.drivers()]));
-  return found.flat().length;
-}
-
-function readStored({ db }: ChaosWorld): Promise<StoredCommand[]> {
-  return db.system.query<StoredCommand>(
-    `select id, status, retry, attempt, (extract(epoch from end_time) * 1000)::float8 as "endMs",
-            last.cause, last.node_id as "nodeId"
-     from command left join command_attempt last on last.command_id = command.id and last.number = command.attempt
-     order by id`,
-  );
-}
-
-async function readCauses({ db }: ChaosWorld): Promise<string[]> {
-  const text = "select cause from command_attempt where cause is not null order by command_id, number";
-  return (await db.system.query<{ cause: string }>(text)).map(({ cause }) => cause);
-}
-
-/** Of the node that ran it to its end: another may have an empty one of a run that it could not begin. */
-function outputOf({ dataDirs, account }: ChaosWorld, stored: readonly StoredCommand[], id: number): string | undefined {
-  const { attempt = 0, nodeId } = stored.find((row) => row.id === id) ?? {};
-  const dataDir = dataDirs.find((each) => readFileSync(join(each, "node-id"), "utf8").trim() === nodeId);
-  if (dataDir === undefined) return undefined;
-  try {
-    return readFileSync(commandFiles(dataDir, account.accountId, id).output(attempt), "utf8");
-  } catch {
-    return undefined; // it printed nothing
-  }
-}
-
-function countBy(words: readonly string[]): Record<string, number> {
-  return Object.fromEntries([...Map.groupBy(words, (word) => word)].map(([word, all]) => [word, all.length]));
+async function countRunsOfCommands({ nodes }: ChaosWorld): Promise<number> {
+  const runs = await Promise.all(nodes.map((node) => node.runs()));
+  return runs.flat().filter(({ attempt }) => attempt !== undefined).length;
 }

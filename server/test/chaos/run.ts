@@ -1,11 +1,13 @@
 import { parseArgs } from "node:util";
+import { flawsOf } from "./flaws.ts";
 import { runChaos } from "./run-chaos.ts";
 
-/** `npm run chaos -- [--seed N] [--commands 500] [--verbose]`: without a seed, another one each time. */
+/** `npm run chaos -- [--seed N] [--commands 500] [--short] [--verbose]`: without a seed, another one each time. */
 const { values } = parseArgs({
   options: {
     seed: { type: "string", default: String(Math.floor(Math.random() * 1_000_000)) },
     commands: { type: "string", default: "500" },
+    short: { type: "boolean", default: false },
     verbose: { type: "boolean", default: false },
   },
 });
@@ -13,22 +15,23 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const seed = Number(values.seed);
 const began = performance.now();
 say(`seed ${seed}`);
-const { verdict, faults, statuses, causes, seconds } = await runChaos({
+const report = await runChaos({
   seed,
   commands: Number(values.commands),
-  isShort: false,
+  isShort: values.short,
   tell: (what) => values.verbose && say(`${((performance.now() - began) / 1000).toFixed(1)} s: ${what}`),
 });
 const count = (counts: Readonly<Record<string, number>>): string =>
   Object.entries(counts)
     .map(([name, times]) => `${times} × ${name}`)
     .join(", ");
-say(`faults: ${count(faults)}`);
-say(`failed attempts: ${count(causes)}`);
-say(`commands: ${count(statuses)}, in ${Math.round(seconds)} s`);
-const { lost, overlapping, repeated, stuck } = verdict;
-for (const flaw of [...lost, ...overlapping, ...repeated, ...stuck]) say(`  ${flaw}`);
-say(
-  `seed ${seed}: ${lost.length} lost, ${overlapping.length + repeated.length} overlapping or repeated, ${stuck.length} stuck`,
-);
-process.exitCode = lost.length + overlapping.length + repeated.length + stuck.length === 0 ? 0 : 1;
+say(`faults: ${count(report.faults)}`);
+say(`ends: ${count(report.ends)}, in ${Math.round(report.seconds)} s`);
+say(`failed attempts: ${count(report.causes)}; ${report.retriedKills} killed attempts were run again`);
+say(`drivers: ${count(report.manners)}; at once, at most: ${count(report.seen)}`);
+say(`done: ${Math.round(100 * report.doneShare)} % of the commands that neither fail by themselves nor were cancelled`);
+if (report.isOverloaded) say("the machine is overloaded: leases that nodes lost without a fault are excused");
+const flaws = flawsOf(report);
+for (const flaw of flaws) say(`  ${flaw}`);
+say(`seed ${seed}: ${flaws.length === 0 ? "nothing wrong" : `${flaws.length} flaws`}`);
+process.exitCode = flaws.length === 0 ? 0 : 1;

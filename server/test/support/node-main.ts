@@ -4,16 +4,25 @@ import { startApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
 import { repositoryDir } from "./repository-dir.ts";
 import { stubDriver } from "./stub-driver.ts";
+import { stubStandby } from "./stub-standby.ts";
 
 /** A node as a process of its own, over a database that exists already; see `node-process.ts`. */
-const { CONNECTION = "{}", TEST_LOG = "silent", TEST_SPARK = "0", TEST_ORPHAN_SECONDS, ...env } = process.env;
+const {
+  CONNECTION = "{}",
+  TEST_LOG = "silent",
+  TEST_SPARK = "0",
+  TEST_STANDBY = "0",
+  TEST_ORPHAN_SECONDS,
+  ...env
+} = process.env;
+const driver = TEST_STANDBY === "1" ? stubStandby() : stubDriver;
 const app = await startApp({
   config: readConfig(env, { repositoryDir, isRoot: false, readFile: () => "" }),
   connection: JSON.parse(CONNECTION) as object, // written by `startNode`
   log: pino({ level: TEST_LOG }),
   isIsolated: true, // the programs are ours, and isolation has its own tests
   ...(TEST_ORPHAN_SECONDS === undefined ? {} : { orphanSeconds: Number(TEST_ORPHAN_SECONDS) }),
-  ...(TEST_SPARK === "1" ? { setsUpSpark: true } : { driver: stubDriver }),
+  ...(TEST_SPARK === "1" ? { setsUpSpark: true } : { driver }),
 });
 process.stdout.write(`ready ${app.url}\n`);
 flushCompileCache(); // most are killed, and the next one shall not compile again

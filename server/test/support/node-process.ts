@@ -4,7 +4,10 @@ import { fileURLToPath } from "node:url";
 import type { ClientConfig } from "pg";
 import { testCacheDir } from "./cache-dir.ts";
 
-/** A node with the stub driver, or with Spark where `TEST_SPARK` says so, that can be killed. */
+/**
+ * A node that can be killed: with the stub driver, with one that waits where `TEST_STANDBY` says so, or with Spark where
+ * `TEST_SPARK` does.
+ */
 export interface NodeProcess {
   readonly url: string;
   readonly pid: number;

@@ -91,11 +91,11 @@ describe("a program that waits", () => {
     const { client } = waiting.run;
     expect(client.forsake()).toBe(true);
     expect(client.forsake()).toBe(true);
-    client.order(order("echo ran"));
+    client.order(order(`touch ${runs.base}/ran`));
     expect(await client.untilGone(AbortSignal.timeout(10_000))).toBe(true);
     await expectNothingLeft(waiting);
     expect(await client.observe()).toMatchObject({ state: "ended", status: { cause: "unused", startedAt: null } });
-    expect(waiting.run.read("output")).toBe("");
+    expect(existsSync(join(runs.base, "ran"))).toBe(false);
   });
 
   test.each([
@@ -125,12 +125,12 @@ describe("when processes and folders go away", () => {
   test("an order that a dead runner cannot read any more has not run", async () => {
     const waiting = await startWaiting();
     process.kill(waiting.runner.pid, "SIGSTOP");
-    waiting.run.client.order(order("echo ran"));
+    waiting.run.client.order(order(`touch ${runs.base}/ran`));
     expect(await waiting.run.client.observe()).toMatchObject({ state: "starting" });
     process.kill(waiting.runner.pid, "SIGKILL");
     await expectNothingLeft(waiting);
     expect(await waiting.run.client.observe()).toMatchObject({ state: "lost", mayHaveRun: false });
-    expect(waiting.run.read("output")).toBe("");
+    expect(existsSync(join(runs.base, "ran"))).toBe(false);
   });
 
   test("kill -9 of a runner behind its order is a run that may have been", async () => {
@@ -146,8 +146,9 @@ describe("when processes and folders go away", () => {
     const waiting = await startWaiting();
     await removeTree(waiting.run.folder);
     mkdirSync(waiting.run.folder);
-    writeFileSync(join(waiting.run.folder, "order.json"), JSON.stringify({ version: 2, order: order("echo ran") }));
+    const wrong = order(`touch ${runs.base}/ran`);
+    writeFileSync(join(waiting.run.folder, "order.json"), JSON.stringify({ version: 2, order: wrong }));
     await expectNothingLeft(waiting);
-    expect(waiting.run.read("output")).toBe("");
+    expect(existsSync(join(runs.base, "ran"))).toBe(false);
   });
 });

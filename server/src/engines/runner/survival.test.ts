@@ -54,9 +54,11 @@ describe("a runner that is killed", () => {
     const run = runs.make();
     const [runner, driver] = (await startFamily(run)) as [ProcessHandle, ProcessHandle];
     const guard = (await listSession(runner)).find(({ name, sessionId }) => name === "sh" && sessionId !== driver.pid);
-    process.kill(guard?.pid ?? 0, "SIGKILL");
+    if (guard === undefined) throw new Error("the runner has no guard");
+    process.kill(guard.pid, "SIGKILL");
     signal(runner, "SIGKILL");
     await expect.poll(async () => findProcess(runner)).toBe("gone");
+    expect(await countProcesses(runner, driver)).toBeGreaterThan(0); // nobody else ends them
     expect(await run.client.waitForEnd()).toMatchObject({ state: "lost", mayHaveRun: true });
     expect(await countProcesses(runner, driver)).toBe(0);
   });
@@ -81,15 +83,24 @@ describe("a runner that is killed", () => {
 });
 
 test("a runner beats while it runs, and a stopped one does not", async () => {
-  const run = runs.make();
+  const [run, other] = [runs.make(), runs.make()];
   const [runner] = (await startFamily(run)) as [ProcessHandle, ProcessHandle];
-  const beat = async (): Promise<number> => (await run.running()).heartbeatMs;
-  const first = await beat();
-  await expect.poll(beat, { timeout: 5000 }).toBeGreaterThan(first);
+  await startFamily(other);
+  const beatOf = async (each: StubRun): Promise<number> => (await each.running()).heartbeatMs;
+  const beats = async (each: StubRun, count: number): Promise<void> => {
+    for (let seen = 0, last = await beatOf(each); seen < count; seen += 1) {
+      await expect.poll(() => beatOf(each), { timeout: 10_000 }).toBeGreaterThan(last);
+      last = await beatOf(each);
+    }
+  };
+  await beats(run, 2);
   signal(runner, "SIGSTOP");
   await expect.poll(() => readFileSync(`/proc/${runner.pid}/stat`, "utf8")).toContain(") T ");
-  expect(await beat()).toBe(await beat());
+  const last = await beatOf(run);
+  await beats(other, 3); // so long that the stopped one would have beaten, too
+  expect(await beatOf(run)).toBe(last);
   signal(runner, "SIGCONT");
+  await beats(run, 1);
 });
 
 test("the run outlives who started it, and a client in another process sees it to its end", async () => {
@@ -115,11 +126,18 @@ test("the run outlives who started it, and a client in another process sees it t
 
 describe("a lease", () => {
   const renew = (path: string, ageMs = 0): void => writeLease(path, { bootId, renewedAtMs: monotonicMs() - ageMs });
+  let renewing: NodeJS.Timeout | undefined;
+  const keepRenewing = (path: string): void => {
+    renew(path);
+    renewing = setInterval(() => renew(path), 50);
+  };
+  const endRenewing = (): void => clearInterval(renewing);
+  afterEach(endRenewing);
 
   test("that is renewed lets the program run, and ends it at once when it is not", async () => {
     const run = runs.make();
     const leaseFile = join(runs.base, "lease");
-    renew(leaseFile);
+    keepRenewing(leaseFile);
     await run.start("trap '' TERM; echo up; while :; do sleep 0.01; done", {
       leaseFile,
       leaseSeconds: 1,
@@ -127,27 +145,50 @@ describe("a lease", () => {
     });
     await run.printed("up");
     const begin = monotonicMs();
-    while (monotonicMs() - begin < 1200) {
-      renew(leaseFile);
-      expect((await run.client.observe()).state).toBe("running");
-    }
+    while (monotonicMs() - begin < 1200) expect((await run.client.observe()).state).toBe("running");
+    endRenewing();
     const { cause, signal: name, message } = await run.ended();
     expect([cause, name, message]).toEqual(["lease-lost", "SIGKILL", expect.stringContaining("not renewed for 1 s")]);
   });
 
-  test("that ran out while the runner was stopped is noticed when it goes on, though renewed in between", async () => {
+  test("that was renewed while the runner was stopped, and ran out before it went on, has run out", async () => {
     const run = runs.make();
     const leaseFile = join(runs.base, "lease");
-    renew(leaseFile);
-    const [runner, driver] = (await startFamily(run, { leaseFile, leaseSeconds: 30 })) as [
-      ProcessHandle,
-      ProcessHandle,
-    ];
+    const leaseSeconds = 3;
+    keepRenewing(leaseFile);
+    const [runner, driver] = (await startFamily(run, { leaseFile, leaseSeconds })) as [ProcessHandle, ProcessHandle];
     signal(runner, "SIGSTOP");
-    renew(leaseFile, 30_000);
+    await expect.poll(() => readFileSync(`/proc/${runner.pid}/stat`, "utf8")).toContain(") T ");
+    endRenewing();
+    // Later than the runner has seen: it must not count from when it meets this one.
+    renew(leaseFile);
+    const renewedAt = monotonicMs();
+    await expect.poll(() => monotonicMs() - renewedAt, { timeout: 10_000 }).toBeGreaterThan(leaseSeconds * 1000);
     signal(runner, "SIGCONT");
+    const goesOnAt = monotonicMs();
     expect(await run.ended()).toMatchObject({ cause: "lease-lost" });
+    expect(monotonicMs() - goesOnAt).toBeLessThan(leaseSeconds * 1000);
     await expect.poll(async () => countProcesses(runner, driver)).toBe(0);
+  });
+
+  test("that was renewed while the runner was stopped, and has not run out, lets the program go on", async () => {
+    const run = runs.make();
+    const leaseFile = join(runs.base, "lease");
+    keepRenewing(leaseFile);
+    const go = join(runs.base, "go");
+    const script = `echo up; while ! [ -e ${go} ]; do sleep 0.01; done`;
+    const runner = await run.start(script, { leaseFile, leaseSeconds: 3 });
+    await run.printed("up");
+    await run.running();
+    signal(runner, "SIGSTOP");
+    // Longer than the lease that it has seen; renewed all the time.
+    const stoppedAt = monotonicMs();
+    await expect.poll(() => monotonicMs() - stoppedAt, { timeout: 10_000 }).toBeGreaterThan(4000);
+    signal(runner, "SIGCONT");
+    const { heartbeatMs } = await run.running();
+    await expect.poll(async () => (await run.running()).heartbeatMs, { timeout: 10_000 }).toBeGreaterThan(heartbeatMs);
+    writeFileSync(go, "");
+    expect(await run.ended()).toMatchObject({ cause: "exited", exitCode: 0 });
   });
 
   test.each(["missing", "old", "of an earlier start of the machine"])("that is %s lets nothing begin", async (kind) => {
@@ -164,9 +205,13 @@ describe("a lease", () => {
 describe("a folder is run at most once", () => {
   test("whoever starts a second runner on it, and however often", async () => {
     const run = runs.make();
-    await Promise.all([1, 2, 3].map(async () => run.start(`echo x >> ${runs.base}/ran; sleep 0.2`)));
+    const gone = async (handle: ProcessHandle): Promise<void> => {
+      await expect.poll(async () => findProcess(handle), { timeout: 10_000 }).toBe("gone");
+    };
+    const runners = [1, 2, 3].map(async () => run.start(`echo x >> ${runs.base}/ran; sleep 0.2`));
+    for (const each of runners) await gone(await each);
     await run.ended();
-    await run.start(`echo x >> ${runs.base}/ran`);
+    await gone(await run.start(`echo x >> ${runs.base}/ran`));
     expect(await run.ended()).toMatchObject({ cause: "exited" });
     expect(readFileSync(join(runs.base, "ran"), "utf8")).toBe("x\n");
   });

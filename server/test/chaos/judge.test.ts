@@ -1,0 +1,307 @@
+import { describe, expect, test } from "vitest";
+import { flawsOf } from "./flaws.ts";
+import { parseJournal } from "./journal.ts";
+import { CLEAN, judge, type Attempt, type Evidence, type Outcome, type Submitted, type Verdict } from "./judge.ts";
+import { Outages } from "./outages.ts";
+import { parseQueryJournal } from "./query-journal.ts";
+
+const first: Attempt = { number: 1, startedMs: 0, endedMs: 5000, exitCode: 0, cause: null, node: 0 };
+const second: Attempt = { ...first, number: 2 };
+const LINES = "1 1 start 1 cold\n1 1 tick 2\n1 1 end 3\n";
+const SECOND = "1 2 start 4 standby\n1 2 end 5\n";
+
+interface Case {
+  readonly wanted?: Partial<Submitted>;
+  readonly outcome?: Partial<Outcome>;
+  readonly lines?: string;
+  readonly queries?: string;
+  readonly hit?: readonly string[];
+  readonly outages?: Outages;
+}
+
+function judged({
+  wanted = {},
+  outcome = {},
+  lines = LINES,
+  queries = "",
+  hit = [],
+  outages = new Outages(),
+}: Case): Verdict {
+  const submitted: Submitted = {
+    id: 1,
+    key: "chaos-0",
+    kind: "program",
+    fails: false,
+    retry: 1,
+    cancelled: false,
+    ...wanted,
+  };
+  const found: Outcome = {
+    id: 1,
+    status: "done",
+    endMs: 5000,
+    attempts: [first],
+    result: lines,
+    log: lines,
+    ...outcome,
+  };
+  const evidence: Evidence = {
+    lines: parseJournal(lines),
+    queries: parseQueryJournal(queries),
+    hit: new Set(hit),
+    outages,
+    leaseSeconds: 5,
+    silentSeconds: 10,
+    nodes: [0, 1],
+    partitions: ["a=1", "a=2"],
+  };
+  return judge([submitted], [found], evidence);
+}
+
+/** By our doing, from 0 on and for so long; a node renews its lease before and after. */
+function away(part: 0 | "spark", seconds: number): Outages {
+  const outages = missedLease(seconds);
+  outages.begin([part]);
+  return outages;
+}
+
+/** By nobody's doing. */
+function missedLease(seconds: number, isOverloaded = false): Outages {
+  const outages = new Outages(() => 0);
+  outages.isOverloaded = isOverloaded;
+  for (const atMs of [0, seconds * 1000]) outages.noteRenewal(0, atMs);
+  return outages;
+}
+
+const failed = (cause: string, more: Partial<Attempt> = {}): Attempt => ({ ...first, exitCode: null, cause, ...more });
+const once = { retry: 0 };
+const query = { kind: "query" } as const;
+const refresh = { kind: "refresh", retry: 0 } as const;
+const LEASE = "the lease was not renewed for 5 s: this node may no longer belong to the others";
+const SILENT = "the node that ran it has fallen silent";
+const KILLED = "its runner was ended from outside";
+const DIED = "the Spark server that ran it has died";
+const OPERATION = "chaos-0 op-1 start 1\nchaos-0 op-1 end 2\n";
+
+const sound: [string, Case][] = [
+  ["a run", {}],
+  [
+    "a second attempt after the first was killed",
+    { outcome: { attempts: [failed(KILLED), second], result: SECOND }, lines: LINES + SECOND, hit: ["1/1"] },
+  ],
+  [
+    "a killed run without retries",
+    { wanted: once, outcome: { status: "error", attempts: [failed("exit code 137")] }, hit: ["1/1"] },
+  ],
+  [
+    "a program that fails by itself",
+    {
+      wanted: { ...once, fails: true },
+      outcome: { status: "error", attempts: [failed("exit code 3", { exitCode: 3 })] },
+    },
+  ],
+  [
+    "a lease that was lost while the node was away",
+    {
+      wanted: once,
+      outcome: { status: "error", attempts: [failed(LEASE, { endedMs: 5200 })] },
+      outages: away(0, 6),
+    },
+  ],
+  [
+    "a lease that was lost on a machine with too much to do",
+    {
+      wanted: once,
+      outcome: { status: "error", attempts: [failed(LEASE, { endedMs: 5200 })] },
+      outages: missedLease(6, true),
+    },
+  ],
+  [
+    "a node that fell silent",
+    {
+      wanted: once,
+      outcome: { status: "error", endMs: 12_000, attempts: [failed(SILENT, { endedMs: 12_000 })] },
+      outages: away(0, 14),
+    },
+  ],
+  [
+    "a command that was cancelled",
+    { wanted: { cancelled: true }, outcome: { status: "cancelled", attempts: [] }, lines: "" },
+  ],
+  ["a query", { wanted: query, outcome: { result: "chaos-0\top-1\r\n" }, lines: "", queries: OPERATION }],
+  [
+    "a query whose server died",
+    {
+      wanted: { ...query, ...once },
+      outcome: { status: "error", attempts: [failed(DIED)] },
+      lines: "",
+      outages: away("spark", 1),
+    },
+  ],
+  [
+    "a refresh that another node has finished",
+    {
+      wanted: refresh,
+      outcome: { attempts: [{ ...first, endedMs: 12_000 }], endMs: 12_000, result: "a=2" },
+      lines: "",
+      outages: away(0, 12),
+    },
+  ],
+  ["a refresh", { wanted: refresh, outcome: { result: "a=2\na=1" }, lines: "" }],
+];
+
+const unsound: [keyof Verdict, string, Case][] = [
+  ["lost", "done without its end", { lines: "1 1 start 1 cold\n" }],
+  ["lost", "done with half of its output", { outcome: { result: "1 1 start 1 cold\n" } }],
+  ["lost", "done without its log", { outcome: { log: "" } }],
+  ["lost", "done although it fails", { wanted: { fails: true } }],
+  ["lost", "done after a failed attempt alone", { outcome: { attempts: [failed(KILLED)] }, hit: ["1/1"] }],
+  ["lost", "cancelled by nobody", { outcome: { status: "cancelled", attempts: [] }, lines: "" }],
+  [
+    "lost",
+    "rows of another run",
+    { wanted: query, outcome: { result: "chaos-0\top-2\r\n" }, lines: "", queries: OPERATION },
+  ],
+  ["lost", "a partition too few", { wanted: refresh, outcome: { result: "a=1" }, lines: "" }],
+  ["lost", "a partition twice", { wanted: refresh, outcome: { result: "a=1\na=1" }, lines: "" }],
+  [
+    "overlapping",
+    "a tick of the first attempt during the second",
+    {
+      outcome: { attempts: [failed(KILLED), second], result: "1 2 start 2 cold\n1 2 end 4\n" },
+      lines: "1 1 start 1 cold\n1 2 start 2 cold\n1 1 tick 3\n1 2 end 4\n",
+      hit: ["1/1"],
+    },
+  ],
+  ["overlapping", "a line after the stored end", { lines: "1 1 start 1 cold\n1 1 end 5200\n" }],
+  ["repeated", "an attempt that began twice", { lines: "1 1 start 1 cold\n1 1 start 2 cold\n1 1 end 3\n" }],
+  [
+    "repeated",
+    "more attempts than were asked for",
+    {
+      wanted: once,
+      outcome: { attempts: [failed(KILLED), second], result: SECOND },
+      lines: LINES + SECOND,
+      hit: ["1/1"],
+    },
+  ],
+  ["repeated", "an attempt that nobody tells of", { lines: LINES + SECOND, outcome: { result: LINES, endMs: null } }],
+  [
+    "repeated",
+    "a query that ran twice in one attempt",
+    {
+      wanted: query,
+      outcome: { result: "chaos-0\top-1\r\n" },
+      lines: "",
+      queries: `${OPERATION}chaos-0 op-2 start 3\n`,
+    },
+  ],
+  [
+    "unretried",
+    "an error with a retry left",
+    { outcome: { status: "error", attempts: [failed(KILLED)] }, hit: ["1/1"] },
+  ],
+  [
+    "unexplained",
+    "a kill that was none of ours",
+    { wanted: once, outcome: { status: "error", attempts: [failed(KILLED)] } },
+  ],
+  [
+    "unexplained",
+    "an exit code that is not the program's",
+    { wanted: once, outcome: { status: "error", attempts: [failed("exit code 1", { exitCode: 1 })] } },
+  ],
+  [
+    "unexplained",
+    "a lost lease of a node that was there",
+    { wanted: once, outcome: { status: "error", attempts: [failed(LEASE)] }, outages: away(0, 1) },
+  ],
+  [
+    "unexplained",
+    "a lost lease of a node that we left alone",
+    { wanted: once, outcome: { status: "error", attempts: [failed(LEASE)] }, outages: missedLease(6) },
+  ],
+  [
+    "unexplained",
+    "a lost lease before the lease can be over",
+    {
+      wanted: once,
+      outcome: { status: "error", attempts: [failed(LEASE, { endedMs: 2000 })] },
+      outages: away(0, 6),
+    },
+  ],
+  [
+    "unexplained",
+    "a silent node that was away for less than the others wait",
+    { wanted: once, outcome: { status: "error", attempts: [failed(SILENT)] }, outages: away(0, 5) },
+  ],
+  [
+    "unexplained",
+    "a dead Spark server that was alive",
+    { wanted: { ...query, ...once }, outcome: { status: "error", attempts: [failed(DIED)] }, lines: "" },
+  ],
+  [
+    "unexplained",
+    "a refresh that failed",
+    { wanted: refresh, outcome: { status: "error", attempts: [failed(LEASE)] }, lines: "" },
+  ],
+  ["stuck", "a command that still runs", { outcome: { status: "running", endMs: null } }],
+];
+
+describe("the judge", () => {
+  test.each(sound)("finds nothing wrong with %s", (_, given) => {
+    expect(judged(given)).toEqual(CLEAN);
+  });
+
+  test.each(unsound)("calls %s: %s", (sort, _, given) => {
+    expect(judged(given)).toEqual({ ...CLEAN, [sort]: [expect.any(String)] });
+  });
+
+  test("finds what was acknowledged and not stored, and what was stored without being submitted", () => {
+    const evidence = {
+      lines: [],
+      queries: [],
+      hit: new Set<string>(),
+      outages: new Outages(),
+      leaseSeconds: 5,
+      silentSeconds: 10,
+      nodes: [],
+      partitions: [],
+    };
+    const submitted = { id: 1, key: "chaos-0", kind: "program", fails: false, retry: 0, cancelled: false } as const;
+    const outcome = { id: 1, status: "cancelled", endMs: 1, attempts: [], result: undefined, log: "" };
+    expect(judge([submitted], [], evidence).lost).toHaveLength(1);
+    expect(judge([], [outcome], evidence).repeated).toHaveLength(1);
+  });
+});
+
+describe("a run is flawed", () => {
+  const seen = { runner: 1, driver: 1, "waiting driver": 1, server: 2, PostgreSQL: 1, "Spark server": 1 };
+  const good = {
+    verdict: CLEAN,
+    left: [],
+    faults: { "kill a driver": 1, "kill a waiting driver": 1 },
+    ends: { "program done": 8, "query done": 2, "refresh done": 2 },
+    doneShare: 0.9,
+    manners: { cold: 5, standby: 3 },
+    retriedKills: 1,
+    seen,
+  };
+
+  test("not when all took part and most are done", () => {
+    expect(flawsOf(good)).toEqual([]);
+  });
+
+  test.each([
+    ["a process is left", { left: ["7: bwrap"] }],
+    ["a fault never struck", { faults: { ...good.faults, "kill a runner": 0 } }],
+    ["few commands are done", { doneShare: 0.3 }],
+    ["no query is done", { ends: { "program done": 8, "refresh done": 2 } }],
+    ["no driver that had waited was used", { manners: { cold: 8 } }],
+    ["no killed attempt was run again", { retriedKills: 0 }],
+    ["drivers were invisible", { seen: { ...seen, driver: 0 } }],
+    ["the judge found something", { verdict: { ...CLEAN, lost: ["7"] } }],
+  ])("when %s", (_, change) => {
+    expect(flawsOf({ ...good, ...change })).toHaveLength(1);
+  });
+});

@@ -1,0 +1,215 @@
+import { outputOf, type JournalLine } from "./journal.ts";
+import type { Outages } from "./outages.ts";
+import { resultOfQuery, type QueryLine } from "./query-journal.ts";
+
+/** What a client has submitted, and what it may expect of it. */
+export interface Submitted {
+  readonly id: number;
+  /** The client's own name of it. */
+  readonly key: string;
+  readonly kind: "program" | "query" | "refresh";
+  /** Ends itself with an error, in every attempt. */
+  readonly fails: boolean;
+  readonly retry: number;
+  /** The client asked to cancel it. */
+  readonly cancelled: boolean;
+}
+
+export interface Attempt {
+  readonly number: number;
+  readonly startedMs: number;
+  /** Null: it has not ended. */
+  readonly endedMs: number | null;
+  readonly exitCode: number | null;
+  readonly cause: string | null;
+  /** Its place in the list of nodes. */
+  readonly node: number;
+}
+
+/** How it ended, as the API tells it. */
+export interface Outcome {
+  readonly id: number;
+  readonly status: string;
+  readonly endMs: number | null;
+  readonly attempts: readonly Attempt[];
+  /** Of one that is done: all that it printed, its rows, or the partitions that it added. */
+  readonly result: string | undefined;
+  /** Undefined: its attempts ran on several nodes. Their log needs a storage that all nodes share, and there is none. */
+  readonly log: string | undefined;
+}
+
+/** What there is to judge by, besides what the API says. */
+export interface Evidence {
+  readonly lines: readonly JournalLine[];
+  readonly queries: readonly QueryLine[];
+  /** Attempts whose processes were killed from outside, as `command/number`. */
+  readonly hit: ReadonlySet<string>;
+  readonly outages: Pick<Outages, "wasAwayFor" | "sparkWasAway">;
+  readonly leaseSeconds: number;
+  readonly silentSeconds: number;
+  readonly nodes: readonly unknown[];
+  /** What a refresh of any table has to add. */
+  readonly partitions: readonly string[];
+}
+
+export interface Verdict {
+  /** Acknowledged and not there, done without having done it, or ended as nobody asked for. */
+  readonly lost: string[];
+  /** Ran while a later attempt did, or after its end was stored. */
+  readonly overlapping: string[];
+  /** Ran more often than was asked for. */
+  readonly repeated: string[];
+  /** Was not run again though it was asked for. */
+  readonly unretried: string[];
+  /** Failed, and none of our faults explains it. */
+  readonly unexplained: string[];
+  readonly stuck: string[];
+}
+
+export const CLEAN: Verdict = { lost: [], overlapping: [], repeated: [], unretried: [], unexplained: [], stuck: [] };
+
+/** Between a driver's own clock reading and the writing of the line. */
+const LATE_MS = 100;
+const ENDED = ["done", "error", "cancelled"];
+
+export function judge(submitted: readonly Submitted[], outcomes: readonly Outcome[], evidence: Evidence): Verdict {
+  const outcomeBy = new Map(outcomes.map((outcome) => [outcome.id, outcome]));
+  const acknowledged = new Set(submitted.map(({ id }) => id));
+  const linesBy = Map.groupBy(evidence.lines, ({ command }) => command);
+  const pairs = submitted.flatMap((wanted) => {
+    const outcome = outcomeBy.get(wanted.id);
+    return outcome === undefined ? [] : [{ wanted, outcome, lines: linesBy.get(wanted.id) ?? [] }];
+  });
+  const strangers = outcomes.filter(({ id }) => !acknowledged.has(id));
+  return {
+    lost: [
+      ...submitted.filter(({ id }) => !outcomeBy.has(id)).map(({ id }) => `${id} was acknowledged and is not stored`),
+      ...pairs.flatMap((pair) => lossOf(pair, evidence) ?? []),
+    ],
+    overlapping: pairs.flatMap(({ outcome, lines }) => overlapsOf(outcome, lines)),
+    repeated: [
+      ...strangers.map(({ id }) => `${id} was stored without being submitted`),
+      ...pairs.flatMap((pair) => repetitionsOf(pair, evidence)),
+    ],
+    unretried: pairs.flatMap(({ wanted, outcome }) => missingRetriesOf(wanted, outcome)),
+    unexplained: pairs.flatMap(({ wanted, outcome }) => unexplainedOf(wanted, outcome, evidence)),
+    stuck: outcomes.filter(({ status }) => !ENDED.includes(status)).map(({ id, status }) => `${id} is ${status}`),
+  };
+}
+
+interface Pair {
+  readonly wanted: Submitted;
+  readonly outcome: Outcome;
+  readonly lines: readonly JournalLine[];
+}
+
+function lossOf(pair: Pair, evidence: Evidence): string | undefined {
+  const { wanted, outcome } = pair;
+  const { id, status } = outcome;
+  if (status === "cancelled" && !wanted.cancelled) return `${id} is cancelled but nobody asked for it`;
+  if (status !== "done") return undefined;
+  if (wanted.fails) return `${id} is done although it fails`;
+  const last = outcome.attempts.at(-1);
+  if (last === undefined || last.cause !== null) return `${id} is done but its last attempt failed: ${last?.cause}`;
+  return undone(pair, last, evidence);
+}
+
+/** Compares what the API gives with what ran, by its own account. */
+function undone({ wanted, outcome, lines }: Pair, last: Attempt, evidence: Evidence): string | undefined {
+  const { id, result } = outcome;
+  switch (wanted.kind) {
+    case "program": {
+      const own = lines.filter(({ attempt }) => attempt === last.number);
+      if (own.at(-1)?.word !== "end") return `${id} is done but did not end`;
+      if (result !== outputOf(lines, last.number)) return `${id} printed other lines than ${JSON.stringify(result)}`;
+      const { log = own[0]?.text } = outcome;
+      return log?.includes(own[0]?.text ?? "") === true ? undefined : `${id} has a log without its own line`;
+    }
+    case "query": {
+      const ended = evidence.queries.filter(({ key, word }) => key === wanted.key && word === "end");
+      const possible = ended.map(({ key, operation }) => resultOfQuery(key, operation));
+      return possible.includes(result ?? "") ? undefined : `${id} has rows of no run: ${JSON.stringify(result)}`;
+    }
+    case "refresh": {
+      const names = (result ?? "").split("\n").filter((name) => name !== "");
+      const isOnceEach =
+        new Set(names).size === names.length && names.every((name) => evidence.partitions.includes(name));
+      const isAll = names.length === evidence.partitions.length || mayHaveMoved(last, evidence);
+      return isOnceEach && isAll ? undefined : `${id} added ${names.join(" ")}`;
+    }
+  }
+}
+
+/** Another node may have begun it again: that one tells what it has added itself. */
+function mayHaveMoved({ startedMs, endedMs }: Attempt, { outages, silentSeconds, nodes }: Evidence): boolean {
+  const ran = { fromMs: 0, toMs: endedMs ?? startedMs };
+  return [...nodes.keys()].some((node) => outages.wasAwayFor(node, ran, silentSeconds * 1000));
+}
+
+function overlapsOf({ id, endMs }: Outcome, lines: readonly JournalLine[]): string[] {
+  const overlaps = lines.filter((line, index) => lines.slice(0, index).some(({ attempt }) => attempt > line.attempt));
+  const late = lines.filter(({ atMs }) => endMs !== null && atMs > endMs + LATE_MS);
+  return [
+    ...overlaps.map(({ attempt, word }) => `${id}: ${word} of attempt ${attempt} after a later attempt had begun`),
+    ...late.map(({ word, atMs }) => `${id}: ${word} ${atMs - (endMs ?? 0)} ms after it had ended`),
+  ];
+}
+
+function repetitionsOf({ wanted, outcome, lines }: Pair, { queries }: Evidence): string[] {
+  const { id, retry, key, kind } = wanted;
+  const starts = lines.filter(({ word }) => word === "start").map(({ attempt }) => attempt);
+  const operations = queries.filter((line) => line.key === key && line.word === "start");
+  const numbers = outcome.attempts.map(({ number }) => number);
+  return [
+    ...(starts.length > new Set(starts).size ? [`${id}: an attempt began twice: ${starts.join(", ")}`] : []),
+    ...(starts.some((number) => !numbers.includes(number))
+      ? [`${id}: an attempt that is not told of: ${starts.join(", ")}`]
+      : []),
+    ...(numbers.length > retry + 1 ? [`${id}: ${numbers.length} attempts with ${retry} retries`] : []),
+    ...(kind === "query" && operations.length > numbers.length
+      ? [`${id}: ${operations.length} runs of a query in ${numbers.length} attempts`]
+      : []),
+  ];
+}
+
+/** Every attempt that failed is followed by the next one, as long as retries are left. */
+function missingRetriesOf({ id, retry, cancelled }: Submitted, { status, attempts }: Outcome): string[] {
+  const numbers = attempts.map(({ number }) => number);
+  const gap = numbers.some((number, index) => number !== index + 1);
+  const isTooFew = status === "error" && attempts.length < retry + 1 && !cancelled;
+  return [
+    ...(gap ? [`${id}: attempts ${numbers.join(", ")}`] : []),
+    ...(isTooFew ? [`${id}: an error after ${attempts.length} attempts with ${retry} retries`] : []),
+  ];
+}
+
+function unexplainedOf(wanted: Submitted, { id, attempts }: Outcome, evidence: Evidence): string[] {
+  return attempts
+    .filter(({ cause }) => cause !== null && !(cause === "cancelled" && wanted.cancelled))
+    .filter((attempt) => !isExplained(wanted, attempt, evidence))
+    .map(({ number, cause }) => `${wanted.kind} ${id}: attempt ${number} failed without a reason: ${cause}`);
+}
+
+const KILLED = /^(its runner was ended from outside|exit code 137|ended by the signal SIGKILL)$/;
+const LEASE_OVER = /^(the lease was not renewed for \d+ s|the node has lost touch with the others)/;
+const SILENT = /^the node that ran it has fallen silent$/;
+const SPARK_GONE = /^the Spark server (that ran it has died|has lost its session|that ran it is gone)$/;
+
+/** One of our faults, at the right time and place, that makes an attempt fail in just this way. */
+function isExplained(wanted: Submitted, attempt: Attempt, evidence: Evidence): boolean {
+  const { cause, number, node } = attempt;
+  const ran = { fromMs: attempt.startedMs, toMs: attempt.endedMs ?? Infinity };
+  const wasAwayFor = (seconds: number): boolean => evidence.outages.wasAwayFor(node, ran, seconds * 1000);
+  const said = cause ?? "";
+  if (LEASE_OVER.test(said)) return wasAwayFor(evidence.leaseSeconds);
+  if (SILENT.test(said)) return wasAwayFor(evidence.silentSeconds);
+  if (wanted.kind === "program") {
+    if (KILLED.test(said)) return evidence.hit.has(`${wanted.id}/${number}`);
+    return wanted.fails && said === "exit code 3" && attempt.exitCode === 3;
+  }
+  if (wanted.kind === "query") {
+    if (SPARK_GONE.test(said)) return evidence.outages.sparkWasAway(ran);
+    return wanted.fails && said.includes("DIVIDE_BY_ZERO");
+  }
+  return false;
+}

@@ -1,0 +1,47 @@
+/** What the stub of Spark itself says about the queries that it ran, one line for each event. Pure. */
+export interface QueryLine {
+  /** The client's own name of the command: the server knows no ids. */
+  readonly key: string;
+  readonly operation: string;
+  readonly word: "start" | "end" | "cancelled";
+  readonly atMs: number;
+}
+
+export interface StubQuery {
+  readonly key: string;
+  /** How long it runs, in tenths of a second. */
+  readonly ticks: number;
+  readonly fails: boolean;
+}
+
+export function renderQuery({ key, ticks, fails }: StubQuery): string {
+  return `select * from chaos('${key}', ${ticks}, ${fails})`;
+}
+
+export function parseQuery(sql: string): StubQuery {
+  const match = /chaos\('([\w-]+)', (\d+), (true|false)\)/.exec(sql);
+  if (match === null) throw new Error(`not a query of chaos: ${sql}`);
+  const [, key = "", ticks, fails] = match;
+  return { key, ticks: Number(ticks), fails: fails === "true" };
+}
+
+export function renderQueryLine({ key, operation, word, atMs }: QueryLine): string {
+  return `${key} ${operation} ${word} ${atMs}\n`;
+}
+
+export function parseQueryJournal(text: string): QueryLine[] {
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => {
+      const match = /^(\S+) (\S+) (start|end|cancelled) (\d+)$/.exec(line);
+      if (match === null) throw new Error(`not a line of the stub of Spark: ${line}`);
+      const [, key = "", operation = "", word, at] = match;
+      return { key, operation, word: word as QueryLine["word"], atMs: Number(at) }; // one of the pattern's
+    });
+}
+
+/** The only result that a query with this operation can have, as the API shows it. */
+export function resultOfQuery(key: string, operation: string): string {
+  return `${key}\t${operation}\r\n`;
+}

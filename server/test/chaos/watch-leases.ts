@@ -1,0 +1,30 @@
+import { readFileSync } from "node:fs";
+import { availableParallelism, loadavg } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
+import { monotonicMs } from "../../src/engines/runner/monotonic.ts";
+import type { ChaosWorld } from "./chaos-world.ts";
+
+const LOOK_EVERY_MS = 100;
+/** Processes that want to run, for each core. */
+const OVERLOAD = 3;
+
+/** Notes when the nodes renew their leases, by the files that their runners go by. */
+export async function watchLeases({ nodes, outages }: ChaosWorld, end: AbortSignal): Promise<void> {
+  while (!end.aborted) {
+    for (const [index, { leaseFile }] of nodes.entries()) {
+      const renewedAtMs = readRenewal(leaseFile);
+      if (renewedAtMs !== undefined) outages.noteRenewal(index, Date.now() - (monotonicMs() - renewedAtMs));
+    }
+    outages.isOverloaded ||= (loadavg()[0] ?? 0) > OVERLOAD * availableParallelism();
+    await delay(LOOK_EVERY_MS);
+  }
+}
+
+function readRenewal(path: string): number | undefined {
+  try {
+    const { renewedAtMs } = JSON.parse(readFileSync(path, "utf8")) as { renewedAtMs: number }; // written by the node
+    return renewedAtMs;
+  } catch {
+    return undefined; // not yet, or just now
+  }
+}
