@@ -51,6 +51,11 @@ export function isStoreAway(error: unknown): boolean {
   return UNAVAILABLE_TEXT.test(error.message);
 }
 
+/** Whether this is what `storeFault` made of a store that is away. */
+export function isStoreAwayFault(error: unknown): boolean {
+  return error instanceof Fault && error.code === "unavailable" && isStoreAway(error.cause);
+}
+
 /** It was there and has ended, at the latest under this statement, which may have been done or not. */
 export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -1,0 +1,34 @@
+import { expect, test, vi } from "vitest";
+import { storeFault } from "../../db/store-fault.ts";
+import type { OpenStorage } from "../account-storage.ts";
+import { accountRefresh } from "./refresh-account-table.ts";
+import type { RefreshContext } from "./refresh-context.ts";
+
+const request = { accountId: 1, schema: "sales", table: "daily", stableMinutes: null };
+const away = (): unknown => storeFault(Object.assign(new Error("connect ENOENT"), { code: "ENOENT" }));
+
+/** A refresh of a table that is not there; `open` stands for the first statement on the store. */
+async function refresh(open: () => Promise<OpenStorage>): Promise<void> {
+  const table = (): Promise<undefined> => Promise.resolve(undefined);
+  const refreshes = accountRefresh({
+    storage: { open },
+    accountTables: { of: () => Promise.resolve({ table } as never) },
+    openTablePartitions: () => Promise.reject(new Error("there is no table to open")),
+  });
+  await refreshes(request, { signal: new AbortController().signal } as RefreshContext);
+}
+
+const storage = { store: { close: () => Promise.resolve() }, hasKeys: false, hdfsHttpAddress: null } as OpenStorage;
+
+test("a refresh waits for a store that is away when it begins", async () => {
+  const open = vi.fn<() => Promise<OpenStorage>>();
+  open.mockRejectedValueOnce(away()).mockRejectedValueOnce(away()).mockResolvedValue(storage);
+  await expect(refresh(open)).rejects.toThrow("sales.daily is not in the metastore");
+  expect(open).toHaveBeenCalledTimes(3);
+});
+
+test("a refresh fails at once for any other reason", async () => {
+  const open = vi.fn<() => Promise<OpenStorage>>().mockRejectedValue(new Error("no such keys"));
+  await expect(refresh(open)).rejects.toThrow("no such keys");
+  expect(open).toHaveBeenCalledTimes(1);
+});
