@@ -3,7 +3,7 @@ import { defineConfig, type TestUserConfig } from "vitest/config";
 import { SkipReasons } from "./server/test/skip-reasons/skip-reasons.ts";
 import { SparkInTheMiddle } from "./server/test/support/test-order.ts";
 
-// Each test file is a process of its own, and many start servers: they share what Node has compiled.
+// Many tests start servers as processes of their own: they share what Node has compiled.
 process.env.NODE_COMPILE_CACHE = fileURLToPath(new URL("node_modules/.cache/tests", import.meta.url));
 
 /** `npm test` runs the project `fast`; `npm run test:full` also what is too long for every run (`*.full.test.ts`). */
@@ -12,6 +12,7 @@ const shared = {
   testTimeout: 30_000,
   hookTimeout: 60_000,
   pool: "forks" as const,
+  isolate: false, // a process of its own for each file would load the whole server again each time
 } satisfies TestUserConfig;
 
 export default defineConfig({

@@ -14,7 +14,7 @@ export interface FieldRule {
   namedAs?: string;
 }
 
-/** `@name` in a value stands for an object of the caller; the sender fills it in. */
+/** `@own:name` in a value stands for an object of the caller; the sender fills it in. */
 export type Fields = Record<string, FieldRule>;
 
 const NO_SCALAR = [[], {}, [["x"]]];

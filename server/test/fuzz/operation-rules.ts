@@ -65,14 +65,14 @@ const cluster: Fields = {
 
 const POLICY = '[{"resource":"command","action":["read"],"access":"allow"}]';
 const policies = among(["[]", POLICY], ["x", "{}", '[{"resource":"no-such","action":["read"],"access":"allow"}]', []]);
-const members = among(["@users"], [[], {}]);
-const roles = among(["@role_id"], [[], {}]);
+const members = among(["@own:users"], [[], {}]);
+const roles = among(["@own:role_id"], [[], {}]);
 
 const common: Fields = {
   name: text(255, { bad: ["a<b", 'a"b', "a&b", "a'b", "a\u0000b"], mayBeEmpty: true }),
   tags: among([["t"], []], [[["x"]], ["x".repeat(256)], {}]),
   timeout: integer(1, Infinity),
-  label: among(["default", "@label"], ["no-such-label", [], {}]),
+  label: among(["default", "@own:label"], ["no-such-label", [], {}]),
 };
 
 const history: Fields = {
@@ -102,19 +102,19 @@ export const OPERATION_RULES: readonly OperationRules[] = [
   { operationId: "account_edit", body: { ...settings, name: text(255), storage_secret_key: secret(1024) } },
   { operationId: "account_features_edit", body: { features: required(among([{ large_scripts: true }], [[], "x"])) } },
   { operationId: "node_edit", body: { state: required(among(["paused"], ["no-such-value", [], {}])) } },
-  { operationId: "user_enable", body: { svc_user_id: required(among(["@users"], ["", [], {}])) } },
-  { operationId: "user_disable", body: { svc_user_id: required(among(["@users"], ["", [], {}])) } },
+  { operationId: "user_enable", body: { svc_user_id: required(among(["@own:users"], ["", [], {}])) } },
+  { operationId: "user_disable", body: { svc_user_id: required(among(["@own:users"], ["", [], {}])) } },
   {
     operationId: "user_invite",
     body: {
       invitee_email: required(among(["fuzzed@example.test", "ü@example.test"], ["no-at-sign", "a b@c", "a@b,c@d", []])),
-      groups: among(["system-user", "@group_id"], ["no-such-group", [], {}]),
+      groups: among(["system-user", "@own:group_id"], ["no-such-group", [], {}]),
       user_type: oneOf("regular", "service"),
     },
   },
   {
     operationId: "invitation_accept",
-    body: { code: required(among(["@code"], [[], {}])), name: text(255) },
+    body: { code: required(among(["@own:code"], [[], {}])), name: text(255) },
   },
   { operationId: "token_reset", body: { overlap_minutes: integer(0, 10_080) } },
   {
@@ -127,8 +127,8 @@ export const OPERATION_RULES: readonly OperationRules[] = [
   {
     operationId: "cluster_label_reassign",
     body: {
-      destination_cluster: required(among(["@cluster_id", "default"], ["", [], {}])),
-      label: required(among(["@label"], ["", [], {}])),
+      destination_cluster: required(among(["@own:cluster_id", "default"], ["", [], {}])),
+      label: required(among(["@own:label"], ["", [], {}])),
     },
   },
   {
@@ -144,7 +144,7 @@ export const OPERATION_RULES: readonly OperationRules[] = [
       retry: integer(0, 3),
       retry_delay: integer(0, Infinity),
       can_notify: flag,
-      app_id: among(["@app_id"], ["987654321", [], {}]),
+      app_id: among(["@own:app_id"], ["987654321", [], {}]),
       macros: among([[], [{ x: "1 + 1" }], '[{"x":"1"}]'], [{}, [5], "x", [{ x: "(" }]]),
       command_type: required(among(["SparkCommand"], ["NoSuchCommand", [], {}])),
       language: required(among(["python", "py", "scala", "R"], ["Python", "cobol", [], {}])),
@@ -219,7 +219,7 @@ export const OPERATION_RULES: readonly OperationRules[] = [
   {
     operationId: "file_sensor_create",
     body: {
-      files: { ...required(among([["@object"]], [{}, "x", 5])), namedAs: "File list" },
+      files: { ...required(among([["@own:object"]], [{}, "x", 5])), namedAs: "File list" },
       wait_seconds: sensorWaiting,
     },
   },

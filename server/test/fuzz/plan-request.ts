@@ -107,11 +107,11 @@ function bodyText(request: FuzzedRequest, { fixed = {}, inside, body }: Operatio
   }
 }
 
-/** `@name` is an object of the caller. */
+/** `@own:name` is an object of the caller. */
 async function filled(text: string, world: World): Promise<string> {
-  const names = new Set([...text.matchAll(/"@(\w+)"/g)].map(([, name]) => name ?? ""));
+  const names = new Set([...text.matchAll(/"@own:(\w+)"/g)].map(([, name]) => name ?? ""));
   let result = text;
-  for (const name of names) result = result.replaceAll(`"@${name}"`, JSON.stringify(await world.object(name)));
+  for (const name of names) result = result.replaceAll(`"@own:${name}"`, JSON.stringify(await world.object(name)));
   return result;
 }
 

@@ -107,7 +107,7 @@ export function useServer(options: ServerOptions = {}): Given {
     });
   });
   afterAll(async () => {
-    await app?.stop();
+    await app?.stop(AbortSignal.abort()); // a connection that a test left open would keep it for long
     await database?.drop();
     rmSync(dataDir, { recursive: true, force: true });
   });

@@ -70,8 +70,12 @@ async function untilNoneWaits(account: AccountClient): Promise<void> {
   await expect.poll(() => standbyFolders(account), PATIENCE).toEqual([]);
 }
 
+/** The runners of drivers that wait, or have waited, for a program of this file's server. */
 const waiters = async (): Promise<number> =>
-  (await listProcesses()).filter(({ commandLine }) => commandLine.includes("a-driver-that-waits")).length;
+  (await listProcesses()).filter(
+    ({ commandLine }) =>
+      commandLine.includes(`runner.mjs ${given.dataDir}/accounts/`) && commandLine.includes("/standby/"),
+  ).length;
 
 describe.skipIf(kind !== "usable")("a driver that waits", because(NO_ISOLATION), () => {
   test("runs the next program, which notices nothing, and is replaced", async () => {

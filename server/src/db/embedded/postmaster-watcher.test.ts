@@ -58,7 +58,7 @@ describe("after kill -9 of Headgate", () => {
   test("a server ends with the last process that needs it", async () => {
     const user = await startUser();
     const pid = await crash();
-    expect(await watchers()).toHaveLength(1);
+    await expect.poll(() => watchers(), PATIENCE).toHaveLength(1); // its shell forks now and then
     expect(await isRunning(pid)).toBe(true);
     user.kill("SIGKILL");
     await expect.poll(() => isRunning(pid), PATIENCE).toBe(false);
@@ -77,7 +77,7 @@ describe("after kill -9 of Headgate", () => {
     const postgres = await scratch.start();
     expect(await scratch.postmasterPid()).toBe(pid);
     user.kill("SIGKILL");
-    expect(await watchers()).toHaveLength(1); // its own
+    await expect.poll(() => watchers(), PATIENCE).toHaveLength(1); // its own
     expect(await query(postgres, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
     await scratch.stop();
     await expect.poll(() => watchers(), PATIENCE).toEqual([]);
