@@ -43,8 +43,8 @@ export interface ChaosWorld {
   /** Drivers that wait need a sandbox. */
   readonly hasStandbys: boolean;
   readonly outages: Outages;
-  /** Attempts whose processes were killed from outside, as `command/number`. */
-  readonly hit: Set<string>;
+  /** The runners whose processes were killed from outside, as `keyOf` names them. */
+  readonly killedRunners: Set<string>;
   /** All processes of it that live. */
   processes(): Promise<readonly ProcessFacts[]>;
   /** Without a chance to end well: for a run that is itself told to end. */
@@ -105,7 +105,7 @@ export async function openWorld(tables: number): Promise<ChaosWorld> {
     silentSeconds: SILENT_SECONDS,
     hasStandbys: (await findBubblewrap(accountIdentity(accountId), testCacheDir())).kind === "usable",
     outages: new Outages(),
-    hit: new Set(),
+    killedRunners: new Set(),
     processes,
     async destroy() {
       for (let left = await processes(); left.length > 0; left = await processes())

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ChaosWorld } from "./chaos-world.ts";
-import { kill, type LiveRun, type RunOnDisk } from "./processes.ts";
+import { keyOf, kill, type LiveRun, type RunOnDisk } from "./processes.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
 /** False: there was nothing that it could have happened to. */
@@ -46,11 +46,8 @@ const standbyFaults: Readonly<Record<string, Fault>> = {
     const run = random.pick(waiting);
     const pid = run && random.pick([run.runner.pid, ...run.driverProcesses.map((each) => each.pid)]);
     if (run === undefined || pid === undefined) return false;
+    hit(world, run);
     kill(pid);
-    // It may have been given to a command between the look and the kill.
-    const isSame = (other: RunOnDisk): boolean =>
-      other.runner.pid === run.runner.pid && other.runner.startTime === run.runner.startTime;
-    for (const given of world.nodes.flatMap((node) => node.runsOnDisk()).filter(isSame)) hit(world, given);
     return true;
   },
 };
@@ -160,8 +157,9 @@ function ownProcesses({ driver, driverProcesses }: LiveRun): LiveRun["driverProc
   );
 }
 
-function hit(world: ChaosWorld, { attempt }: Pick<LiveRun, "attempt">): void {
-  if (attempt !== undefined) world.hit.add(`${attempt.command}/${attempt.number}`);
+/** By its runner: a driver that waits may be given to a command between a look at it and its end. */
+function hit({ killedRunners }: ChaosWorld, { runner }: Pick<RunOnDisk, "runner">): void {
+  killedRunners.add(keyOf(runner));
 }
 
 async function stopOne(

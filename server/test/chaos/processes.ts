@@ -111,7 +111,8 @@ export function kill(pid: number, signal: NodeJS.Signals = "SIGKILL"): void {
   }
 }
 
-const keyOf = ({ pid, startTime }: { pid: number; startTime: string }): string => `${pid} ${startTime}`;
+/** Tells processes of one pid apart. */
+export const keyOf = ({ pid, startTime }: { pid: number; startTime: string }): string => `${pid} ${startTime}`;
 
 function accountFolders(dataDir: string): string[] {
   return list(join(dataDir, "accounts")).map((account) => join(dataDir, "accounts", account));

@@ -8,6 +8,7 @@ import { parseJournal } from "./journal.ts";
 import { judge, type Outcome, type Submitted } from "./judge.ts";
 import { readOutcomes, readPartitions } from "./outcomes.ts";
 import { partitionNames } from "./partition-folders.ts";
+import { keyOf } from "./processes.ts";
 import { parseQueryJournal } from "./query-journal.ts";
 import { summaryOf, type ChaosReport } from "./report.ts";
 import { SeededRandom } from "./seeded-random.ts";
@@ -68,8 +69,10 @@ async function inWorld(world: ChaosWorld, options: ChaosOptions): Promise<Omit<C
   options.tell("read how all commands ended");
   const outcomes = await readOutcomes(world, reader, submitted);
   const lines = parseJournal(readFileSync(world.journal, "utf8"));
+  const hit = killedAttempts(world);
   const verdict = judge(submitted, outcomes, {
     ...world,
+    hit,
     lines,
     queries: parseQueryJournal(readFileSync(world.queryJournal, "utf8")),
     partitions: partitionNames(),
@@ -79,9 +82,17 @@ async function inWorld(world: ChaosWorld, options: ChaosOptions): Promise<Omit<C
     verdict: { ...verdict, lost: [...verdict.lost, ...unlisted] },
     faults: { ...faults, "cut the second node off during a long run": 1 },
     isOverloaded: world.outages.isOverloaded,
-    ...summaryOf(submitted, outcomes, lines, world.hit),
+    ...summaryOf(submitted, outcomes, lines, hit),
     seen,
   };
+}
+
+/** As `command/number`. */
+function killedAttempts({ nodes, killedRunners }: ChaosWorld): Set<string> {
+  const killed = nodes.flatMap((node) => node.runsOnDisk()).filter(({ runner }) => killedRunners.has(keyOf(runner)));
+  return new Set(
+    killed.flatMap(({ attempt }) => (attempt === undefined ? [] : `${attempt.command}/${attempt.number}`)),
+  );
 }
 
 async function prepareAccount({ spark, folders }: ChaosWorld, client: ChaosClient): Promise<void> {
