@@ -57,7 +57,7 @@ describe("a stop", () => {
       if (code === undefined) process.kill(pid, "SIGTERM");
       return code !== undefined;
     };
-    await vi.waitUntil(hasEnded, { timeout: 15_000, interval: 200 });
+    await vi.waitUntil(hasEnded, { timeout: 30_000, interval: 200 });
     expect(await stopped).toBe(0);
     expect(await isDatabaseRunning()).toBe(false);
   });
@@ -91,7 +91,7 @@ describe("an unknown HEADGATE_ variable", () => {
     headgate = await startHeadgate(dataDir.path, { HEADGATE_LOG_LEVL: "debug" });
     const warning =
       "the variable HEADGATE_LOG_LEVL is not a setting and has no effect; did you mean HEADGATE_LOG_LEVEL?";
-    await vi.waitFor(() => expect(headgate?.stderr()).toContain(`"level":40`), { timeout: 5_000 });
+    await vi.waitFor(() => expect(headgate?.stderr()).toContain(`"level":40`), { timeout: 30_000 });
     expect(headgate.stderr()).toContain(warning);
   });
 

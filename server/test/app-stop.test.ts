@@ -14,7 +14,7 @@ import { cloneDatabase, type TestDatabase } from "./support/test-database.ts";
 /** Three nodes on one database, and an app whose server may run on each of them. Any node answers for all of them. */
 const NAMES = ["first", "second", "third"] as const;
 type Name = (typeof NAMES)[number];
-const PATIENCE = { timeout: 25_000 };
+const PATIENCE = { timeout: 45_000 };
 /** Much less than the time after which a statement that never answers is abandoned. */
 const AT_ONCE_MS = 9000;
 

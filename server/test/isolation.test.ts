@@ -20,7 +20,7 @@ import { install, secondAccount, stubEntry, type Installation } from "./support/
  * The account is the trust boundary: a whole installation, and in its second account a program that tries all it can to
  * reach what is the server's or the first account's. As root all of it a second time, with a server that has no rights.
  */
-const PATIENCE = { timeout: 25_000 };
+const PATIENCE = { timeout: 45_000 };
 const intruder = readFileSync(new URL("support/intruder.py", import.meta.url), "utf8");
 const python = ["/usr/bin/python3", "/usr/local/bin/python3"].find((path) => existsSync(path));
 const nobody = findUnprivilegedUser();

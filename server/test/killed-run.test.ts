@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
 import { findProcess } from "../src/lib/process-table.ts";
 
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 45_000 };
 const folders = new URL("support/run-folders.ts", import.meta.url).href;
 
 /**

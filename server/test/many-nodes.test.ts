@@ -14,7 +14,7 @@ import { cloneDatabase, type TestDatabase } from "./support/test-database.ts";
 
 /** Two nodes on one database: what a command leaves behind is on the one that ran it, and each answers for both. */
 const seaweedFs = useSeaweedFs();
-const PATIENCE = { timeout: 25_000 };
+const PATIENCE = { timeout: 45_000 };
 let base: string;
 let database: TestDatabase;
 let db: Database;

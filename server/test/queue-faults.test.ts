@@ -14,7 +14,7 @@ import { submitProgram } from "./support/programs.ts";
 import { cloneDatabase, type TestDatabase } from "./support/test-database.ts";
 
 /** What happens to runs when processes die: real nodes, runners and drivers, killed for real. */
-const PATIENCE = { timeout: 25_000 };
+const PATIENCE = { timeout: 45_000 };
 let base: string;
 let database: TestDatabase;
 let db: Database;

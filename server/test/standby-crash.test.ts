@@ -14,7 +14,7 @@ import { journalOf, place, standbyParts, type Step } from "./support/standby-ste
  * kill -9 of a node at each step of handing a program to a driver that waits. Whatever the next node finds, the program
  * runs once: what it must not run again it finds running or ended, and what it may claim again has not begun.
  */
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 45_000 };
 const program = "echo ran >> $JOURNAL; echo $MANNER";
 const { kind } = await findTestBubblewrap(accountIdentity(place.accountId));
 

@@ -10,7 +10,7 @@ import { install, stubEntry } from "./support/stub-installation.ts";
 import { cloneDatabase } from "./support/test-database.ts";
 import { startThriftServer } from "./thrift/thrift-server.ts";
 
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 45_000 };
 /** Whole installations are started and stopped. */
 const SLOW = { timeout: 180_000 };
 

@@ -5,7 +5,7 @@ import { stubDriver } from "../../test/support/stub-driver.ts";
 
 /** The whole way, with programs that really run. */
 const given = useServer({ driver: stubDriver });
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 45_000 };
 
 let account: AccountClient;
 beforeEach(async () => {

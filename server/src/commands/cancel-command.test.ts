@@ -3,7 +3,7 @@ import { useServer, type AccountClient } from "../../test/support/given.ts";
 
 /** No driver runs programs here, so a command stays in the state that a test gives it. */
 const given = useServer();
-const PATIENCE = { timeout: 20_000, interval: 20 };
+const PATIENCE = { timeout: 45_000, interval: 20 };
 
 const BEFORE_IT_BEGAN = "the command was cancelled before it began";
 const BETWEEN_ATTEMPTS = "the command was cancelled while it waited for its next attempt";

@@ -8,7 +8,7 @@ import { stubDriver } from "../../test/support/stub-driver.ts";
 import { commandFiles } from "./command-files.ts";
 
 const given = useServer({ driver: stubDriver, settings: { HEADGATE_IDENTIFIER_PREFIX: "acme" } });
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 45_000 };
 
 /** A command that stands before its end until `letGo`. */
 async function held(account: AccountClient, program: string): Promise<{ id: number; letGo: () => void }> {

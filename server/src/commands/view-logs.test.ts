@@ -7,7 +7,7 @@ import { stubDriver } from "../../test/support/stub-driver.ts";
 import { commandFiles } from "./command-files.ts";
 
 const given = useServer({ driver: stubDriver, settings: { HEADGATE_IDENTIFIER_PREFIX: "acme" } });
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 45_000 };
 
 /** A command that goes on after `letGo`. */
 async function held(account: AccountClient, before: string, after: string) {

@@ -20,7 +20,7 @@ export interface QueuedCommands {
   readonly cancelAll: () => Promise<void>;
 }
 
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 45_000 };
 
 export function queuedCommands(given: Given): QueuedCommands {
   return {

@@ -15,7 +15,7 @@ import { s3Store } from "../../engines/object-store/s3/s3-store.ts";
 import { newKey, writeKeys } from "../../lib/key-file.ts";
 
 const seaweedFs = useSeaweedFs();
-const PATIENCE = { timeout: 25_000 };
+const PATIENCE = { timeout: 45_000 };
 
 let held: AsyncDisposableStack;
 beforeEach(() => {

@@ -16,7 +16,7 @@ import { fileKeeper } from "../queue/keep-files.ts";
 
 const given = useServer({ driver: stubDriver });
 const seaweedFs = useSeaweedFs();
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 45_000 };
 let bucket = "";
 let store: ObjectStore;
 let relay: Relay;

@@ -12,7 +12,7 @@ const given = useServer({
     HEADGATE_LEASE_SECONDS: "5",
   },
 });
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 45_000 };
 const { submit, letGo, statuses, cancelAll } = queuedCommands(given);
 
 afterEach(cancelAll);

@@ -5,7 +5,7 @@ import { stubDriver } from "../../../test/support/stub-driver.ts";
 
 /** A short lease, so that the node reads the states of the nodes four times a second. */
 const given = useServer({ driver: stubDriver, settings: { HEADGATE_LEASE_SECONDS: "5" } });
-const PATIENCE = { timeout: 20_000, interval: 50 };
+const PATIENCE = { timeout: 45_000, interval: 50 };
 const { submit, cancelAll } = queuedCommands(given);
 
 type State = "active" | "paused" | "draining" | "drained";

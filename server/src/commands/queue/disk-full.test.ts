@@ -7,7 +7,7 @@ import { mountSmallDisk } from "../../../test/support/small-disk.ts";
 import { stubDriver } from "../../../test/support/stub-driver.ts";
 import { commandFiles } from "../command-files.ts";
 
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 45_000 };
 const MIB = 1024 * 1024;
 /** Where nobody may mount, all of it is skipped. */
 const disk = mountSmallDisk(24);

@@ -10,7 +10,7 @@ import type { ProgramDriver } from "./program-driver.ts";
 /** More commands than a node reads from one lane. */
 const CROWD = 40;
 const NOT_READY = "Spark is being set up: half of it is there";
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 45_000 };
 
 let isReady = true;
 /** Clusters whose start never completes. */

@@ -9,7 +9,7 @@ const given = useServer({
   driver: stubDriver,
   settings: { HEADGATE_COMMANDS_PER_CLUSTER: "2", HEADGATE_MEMORY_BUDGET: "350m", HEADGATE_LEASE_SECONDS: "5" },
 });
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 45_000 };
 
 async function statuses(account: AccountClient): Promise<Record<string, number>> {
   const rows = await given.app.services.db.system.query<{ status: string; count: number }>(

@@ -9,7 +9,7 @@ const given = useServer({
   driver: stubDriver,
   settings: { HEADGATE_LEASE_SECONDS: "5", HEADGATE_TIMEOUT_CHECK_SECONDS: "1" },
 });
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 45_000 };
 const { submit, letGo, cancelAll } = queuedCommands(given);
 const sql = (text: string, values: unknown[] = []) => given.app.services.db.system.query(text, values);
 

@@ -8,7 +8,7 @@ import { commandFiles } from "../command-files.ts";
 
 const given = useServer({ driver: stubDriver, settings: { HEADGATE_TIMEOUT_CHECK_SECONDS: "1" } });
 
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 45_000 };
 
 // oxlint-disable-next-line typescript/no-explicit-any -- JSON: each test asserts what it reads
 function whenEnded(account: AccountClient, id: number): Promise<any> {

@@ -15,7 +15,7 @@ const settings = { HEADGATE_TIMEOUT_CHECK_SECONDS: "1" };
 const given = useServer({ settings, driver: { ...stubDriver, commandLine } });
 
 const body = { command_type: "SparkCommand", language: "python", program: "true" };
-const PATIENCE = { timeout: 10_000 };
+const PATIENCE = { timeout: 30_000 };
 
 async function submitAndClaim(more: Record<string, unknown> = {}) {
   const account = await given.account();

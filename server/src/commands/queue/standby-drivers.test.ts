@@ -16,7 +16,7 @@ const given = useServer({
 });
 const { kind } = await findTestBubblewrap(accountIdentity(1));
 
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 45_000 };
 
 /** There is room for three: each test leaves it to the next. */
 let accounts: AccountClient[] = [];

@@ -4,7 +4,7 @@ import { gatedProgram, queuedCommands } from "../../../test/support/queued-comma
 import { stubDriver } from "../../../test/support/stub-driver.ts";
 
 const given = useServer({ driver: stubDriver, settings: { HEADGATE_LEASE_SECONDS: "5" } });
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 45_000 };
 const { submit, letGo, cancelAll } = queuedCommands(given);
 
 afterEach(cancelAll);

@@ -11,7 +11,7 @@ import { addPartitions, getPartitionNames, getTable } from "../../engines/hive-t
 
 const given = useServer();
 
-const PATIENCE = { timeout: 20_000, interval: 20 };
+const PATIENCE = { timeout: 45_000, interval: 20 };
 /** Below every timeout of what it waits for. */
 const AT_ONCE_MS = 4000;
 

@@ -8,7 +8,7 @@ import { partitionsOf, refresh, refreshed } from "../../../test/support/refresh.
 import { runSql, useSpark } from "../../../test/support/spark.ts";
 import { storageFolder } from "../../accounts/account-storage.ts";
 
-const PATIENCE = { timeout: 20_000, interval: 50 };
+const PATIENCE = { timeout: 45_000, interval: 50 };
 
 describe.skipIf(sparkIsMissing)("a table refresh that waits for its metastore", { timeout: 60_000 }, () => {
   const spark = useSpark();

@@ -7,7 +7,7 @@ import { startThriftServer, type ThriftServer } from "../../../test/thrift/thrif
 const MINUTES = 60_000;
 let ahead = 0;
 const given = useServer({ clock: { now: () => new Date(Date.now() + ahead) } });
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 45_000 };
 let metastore: ThriftServer;
 let account: AccountClient;
 

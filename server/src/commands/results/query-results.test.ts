@@ -10,7 +10,7 @@ import { commandFiles } from "../command-files.ts";
 import { fileKeeper } from "../queue/keep-files.ts";
 
 const given = useServer();
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 45_000 };
 const MIB = 1024 * 1024;
 
 const odd = received([

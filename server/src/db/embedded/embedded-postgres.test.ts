@@ -108,7 +108,7 @@ describe("a start without a usable cluster", () => {
     await vi.waitFor(
       async () => expect(await readdir(folder)).toContainEqual(expect.stringMatching(/^data\.partial-/)),
       {
-        timeout: 10_000,
+        timeout: 30_000,
         interval: 5,
       },
     );

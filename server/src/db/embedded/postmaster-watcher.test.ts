@@ -10,7 +10,7 @@ import { needPostgres, query, type ScratchCluster } from "../../../test/support/
 import { useStoppedClusters } from "../../../test/support/use-stopped-clusters.ts";
 
 const { cacheDir } = inject("postgres");
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 45_000 };
 let scratch: ScratchCluster;
 let sleeper: ChildProcess | undefined;
 useStoppedClusters(cacheDir, (own) => {

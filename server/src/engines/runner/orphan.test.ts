@@ -10,7 +10,7 @@ import type { OrphanRule } from "./protocol.ts";
 import { makeStubRuns, type StubRun, type StubRuns } from "./stub-run.ts";
 
 /** Idle programs under real runners, whose server comes and goes. */
-const PATIENCE = { timeout: 10_000 };
+const PATIENCE = { timeout: 30_000 };
 const bootId = await readBootId();
 /** A limit in seconds, and a longer time in milliseconds. */
 const SHORT = 0.7;

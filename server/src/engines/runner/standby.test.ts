@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(async () => runs.dispose());
 
-const PATIENCE = { timeout: 10_000 };
+const PATIENCE = { timeout: 30_000 };
 const GREETING = "READY\n";
 /** Half an order is none: it ends in the word `end`. */
 const waiter = 'echo READY; order=$(cat); case $order in *end) eval "${order%end}" ;; esac';
@@ -108,7 +108,7 @@ describe("a program that waits", () => {
   });
 
   test("does so no longer than it may", async () => {
-    const waiting = await startWaiting(waiter, 1);
+    const waiting = await startWaiting(waiter, 4); // time enough to see it wait
     expect(await waiting.run.ended()).toMatchObject({ cause: "unused" });
     await expectNothingLeft(waiting);
   });

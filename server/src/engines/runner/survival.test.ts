@@ -46,7 +46,7 @@ describe("a runner that is killed", () => {
     const [runner, driver] = (await startFamily(run)) as [ProcessHandle, ProcessHandle];
     await expect.poll(async () => countProcesses(runner, driver)).toBeGreaterThanOrEqual(8);
     signal(runner, "SIGKILL");
-    await expect.poll(async () => countProcesses(runner, driver), { timeout: 10_000 }).toBe(0);
+    await expect.poll(async () => countProcesses(runner, driver), { timeout: 30_000 }).toBe(0);
     expect(await run.client.observe()).toMatchObject({ state: "lost", mayHaveRun: true, status: { driver } });
   });
 
@@ -89,7 +89,7 @@ test("a runner beats while it runs, and a stopped one does not", async () => {
   const beatOf = async (each: StubRun): Promise<number> => (await each.running()).heartbeatMs;
   const beats = async (each: StubRun, count: number): Promise<void> => {
     for (let seen = 0, last = await beatOf(each); seen < count; seen += 1) {
-      await expect.poll(() => beatOf(each), { timeout: 10_000 }).toBeGreaterThan(last);
+      await expect.poll(() => beatOf(each), { timeout: 30_000 }).toBeGreaterThan(last);
       last = await beatOf(each);
     }
   };
@@ -163,7 +163,7 @@ describe("a lease", () => {
     // Later than the runner has seen: it must not count from when it meets this one.
     renew(leaseFile);
     const renewedAt = monotonicMs();
-    await expect.poll(() => monotonicMs() - renewedAt, { timeout: 10_000 }).toBeGreaterThan(leaseSeconds * 1000);
+    await expect.poll(() => monotonicMs() - renewedAt, { timeout: 30_000 }).toBeGreaterThan(leaseSeconds * 1000);
     signal(runner, "SIGCONT");
     const goesOnAt = monotonicMs();
     expect(await run.ended()).toMatchObject({ cause: "lease-lost" });
@@ -183,10 +183,10 @@ describe("a lease", () => {
     signal(runner, "SIGSTOP");
     // Longer than the lease that it has seen; renewed all the time.
     const stoppedAt = monotonicMs();
-    await expect.poll(() => monotonicMs() - stoppedAt, { timeout: 10_000 }).toBeGreaterThan(4000);
+    await expect.poll(() => monotonicMs() - stoppedAt, { timeout: 30_000 }).toBeGreaterThan(4000);
     signal(runner, "SIGCONT");
     const { heartbeatMs } = await run.running();
-    await expect.poll(async () => (await run.running()).heartbeatMs, { timeout: 10_000 }).toBeGreaterThan(heartbeatMs);
+    await expect.poll(async () => (await run.running()).heartbeatMs, { timeout: 30_000 }).toBeGreaterThan(heartbeatMs);
     writeFileSync(go, "");
     expect(await run.ended()).toMatchObject({ cause: "exited", exitCode: 0 });
   });
@@ -206,7 +206,7 @@ describe("a folder is run at most once", () => {
   test("whoever starts a second runner on it, and however often", async () => {
     const run = runs.make();
     const gone = async (handle: ProcessHandle): Promise<void> => {
-      await expect.poll(async () => findProcess(handle), { timeout: 10_000 }).toBe("gone");
+      await expect.poll(async () => findProcess(handle), { timeout: 30_000 }).toBe("gone");
     };
     const runners = [1, 2, 3].map(async () => run.start(`echo x >> ${runs.base}/ran; sleep 0.2`));
     for (const each of runners) await gone(await each);
@@ -338,7 +338,7 @@ describe.skipIf(bubblewrap.kind !== "usable")("in a sandbox", because(NO_ISOLATI
     signal(runner, "SIGKILL");
     const handles = inside.map(({ pid, startTime }) => ({ bootId, pid, startTime }));
     const states = async (): Promise<string[]> => Promise.all(handles.map(findProcess));
-    await expect.poll(states, { timeout: 10_000 }).toEqual(handles.map(() => "gone"));
+    await expect.poll(states, { timeout: 30_000 }).toEqual(handles.map(() => "gone"));
     expect(await run.client.observe()).toMatchObject({ state: "lost", mayHaveRun: true });
   });
 });
