@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { isStoreAwayFault } from "../../db/store-fault.ts";
 import { findResult, type ResultColumn, type SpooledResult } from "../../engines/arrow-result/spool-result.ts";
 import { ConnectError } from "../../engines/spark-connect/connect-error.ts";
 import type { ConnectSession } from "../../engines/spark-connect/connect-session.ts";
@@ -121,7 +122,7 @@ export class SqlRun implements LiveRun {
     const limit = timeoutCheckAt(this.#run.timeoutSeconds, this.#limits.checkSeconds) - this.#run.elapsedSeconds;
     const endTimer = after(limit * 1000, () => this.#callOff("timed-out"));
     void this.#conduct(state)
-      .catch((error: unknown) => this.#explain(error))
+      .catch((error: unknown) => this.#explain(error, state))
       .then(async (outcome) => this.#end(await this.#measured(outcome)))
       .catch((error: unknown) => this.#end(explainFailure(error)))
       .finally(endTimer);
@@ -283,8 +284,10 @@ export class SqlRun implements LiveRun {
     return unlessAborted(this.#ending.signal, work, undo);
   }
 
-  async #explain(error: unknown): Promise<RunOutcome> {
+  async #explain(error: unknown, state: ScriptState | undefined): Promise<RunOutcome> {
     if (this.#endedBy !== undefined) return calledOff(this.#endedBy, this.#run.timeoutSeconds);
+    // The store was needed to find the server. No statement has begun, so the command can wait for its turn again.
+    if (state === undefined && this.#server === undefined && isStoreAwayFault(error)) return { state: "never-began" };
     if (error instanceof ResultLoss) return lostResult(error);
     if (!(error instanceof ConnectError)) return this.#server?.isUp === false ? failed(DIED) : explainFailure(error);
     if (isOfStatement(error)) await this.#log.explain(described(error));
