@@ -1,13 +1,16 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
-import { because } from "../../test/skip-reasons/skip-reasons.ts";
+import { because, NO_ISOLATION } from "../../test/skip-reasons/skip-reasons.ts";
+import { findTestBubblewrap } from "../../test/bubblewrap/find-test-bubblewrap.ts";
 import { findSparkHome } from "../../test/support/connect-server.ts";
 import { sparkIsMissing } from "../../test/support/spark-missing.ts";
 import { useSpark } from "../../test/support/spark.ts";
 import { findR } from "../engines/spark-home/find-r.ts";
+import { accountIdentity } from "./queue/attempt-folders.ts";
 
 const RUN_MS = 300_000;
+const { kind } = await findTestBubblewrap(accountIdentity(1));
 
 const r = sparkIsMissing ? undefined : await findR((await findSparkHome(inject("postgres").cacheDir)).folder);
 // eslint-disable-next-line no-console -- a test that is left out says why
@@ -111,8 +114,9 @@ describe.skipIf(sparkIsMissing)("a program", () => {
     RUN_MS,
   );
 
-  it(
+  it.skipIf(kind !== "usable")(
     "by a driver that waited sees, says and leaves what it would in one of its own, by a command line of another platform, too",
+    { ...because(NO_ISOLATION), timeout: RUN_MS },
     async () => {
       const file = stored("program.py", selfPortrait);
       const line = `/usr/lib/spark/bin/spark-submit ${otherPlatform} --driver-memory 1g ${file}`;
@@ -127,7 +131,6 @@ describe.skipIf(sparkIsMissing)("a program", () => {
       expect([...loggersIn(warm.log)].filter((name) => !loggersIn(cold.log).has(name))).toEqual([]);
       expect(warm.log).toContain("\na word for the log\n");
     },
-    RUN_MS,
   );
 
   const outcomeOf = ({ status, progress, exitCode, output, jobs }: Awaited<ReturnType<typeof run>>) => ({

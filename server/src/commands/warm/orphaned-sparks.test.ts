@@ -8,7 +8,7 @@ import { readTaker } from "../../engines/runner/taken.ts";
 
 const PATIENCE = { timeout: 60_000 };
 /** Sleeps in a task, only briefly, because other test files share the server's cores. */
-const sleeping = `select max(java_method('java.lang.Thread', 'sleep', id + 15000L)) from range(0, 1, 1, 1)`;
+const sleeping = `select java_method('java.lang.Thread', 'sleep', id + 15000L) from range(0, 1, 1, 1)`;
 
 /** `orphaned-sparks.full.test.ts` shows that they do end; here other test files share the Spark processes. */
 describe.skipIf(sparkIsMissing)("the Spark processes of an account whose server does not come back", () => {
