@@ -58,14 +58,14 @@ function judged({
   return judge([submitted], [found], evidence);
 }
 
-/** By our doing, from 0 on and for so long; a node renews its lease before and after. */
+/** An outage that chaos caused, from 0 on, for so many seconds; a node renews its lease before and after it. */
 function away(part: 0 | "spark", seconds: number): Outages {
   const outages = missedLease(seconds);
   outages.begin([part]);
   return outages;
 }
 
-/** By nobody's doing. */
+/** A gap between two renewals of a lease that no fault caused. */
 function missedLease(seconds: number, isOverloaded = false): Outages {
   const outages = new Outages(() => 0);
   outages.isOverloaded = isOverloaded;

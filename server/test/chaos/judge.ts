@@ -53,7 +53,7 @@ export interface Evidence {
 }
 
 export interface Verdict {
-  /** Acknowledged and not there, done without having done it, or ended as nobody asked for. */
+  /** A command that was acknowledged but is missing, is done but did not run to its end, or was cancelled unasked. */
   readonly lost: string[];
   /** Ran while a later attempt did, or after its end was stored. */
   readonly overlapping: string[];

@@ -8,7 +8,7 @@ export interface Span {
 const RECOVERY_MS = 2000;
 /** Renewals are some time apart, and are seen some time after they were made. */
 const SLACK_MS = 1000;
-/** By then whoever is left has noticed what ended meanwhile, and has stored it. */
+/** By then the remaining nodes have noticed what ended during the outage and have stored it. */
 const SETTLED_MS = 15_000;
 
 interface Renewals {

@@ -58,7 +58,7 @@ describe("a runner that is killed", () => {
     process.kill(guard.pid, "SIGKILL");
     signal(runner, "SIGKILL");
     await expect.poll(async () => findProcess(runner)).toBe("gone");
-    expect(await countProcesses(runner, driver)).toBeGreaterThan(0); // nobody else ends them
+    expect(await countProcesses(runner, driver)).toBeGreaterThan(0); // nothing has ended them yet
     expect(await run.client.waitForEnd()).toMatchObject({ state: "lost", mayHaveRun: true });
     expect(await countProcesses(runner, driver)).toBe(0);
   });
