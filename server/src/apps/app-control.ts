@@ -6,7 +6,7 @@ export interface AppControl {
    * Call it after the commit that has stopped or deleted the app. Ends the app's servers on all nodes, together with
    * the queries on them. Settles when they are gone, or after some seconds if a node does not report it.
    */
-  stop(accountId: number, appId: number): Promise<void>;
+  stop(appId: number): Promise<void>;
 }
 
 export interface WithAppControl {

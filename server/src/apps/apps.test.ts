@@ -6,7 +6,8 @@ import type { AppControl } from "./app-control.ts";
 const running = new Set<string>();
 const appControl: AppControl = {
   listUp: (accountId, ids) => Promise.resolve(new Set(ids.filter((id) => running.has(`${accountId}/${id}`)))),
-  stop: (accountId, id) => Promise.resolve(void running.delete(`${accountId}/${id}`)),
+  stop: (id) =>
+    Promise.resolve([...running].filter((key) => key.endsWith(`/${id}`)).forEach((key) => running.delete(key))),
 };
 const given = useServer({ appControl });
 const config = { "spark.sql.shuffle.partitions": "8" };

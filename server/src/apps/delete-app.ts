@@ -20,14 +20,14 @@ export const deleteApp = operation({
   reply: Type.Object({ status: Type.Literal("deleted") }),
   find: appInPath,
 
-  async handle({ found, caller, change }, { appControl }: WithAppControl) {
+  async handle({ found, change }, { appControl }: WithAppControl) {
     const reply = await change(async (tx, audit) => {
       if (!(await removeApp(tx, found.id))) throw notFound();
       if (await isInUse(tx, found.id)) throw invalid("app_id", "must not be an app whose commands wait or run");
       audit.object = `app/${found.id}`;
       return { status: "deleted" as const };
     });
-    await appControl.stop(caller.accountId, found.id);
+    await appControl.stop(found.id);
     return reply;
   },
 });

@@ -25,7 +25,7 @@ export const stopApp = operation({
       if (!(await raiseGeneration(tx, found.id))) throw notFound();
       audit.object = `app/${found.id}`;
     });
-    await appControl.stop(caller.accountId, found.id);
+    await appControl.stop(found.id);
     return appObject(found, (await appControl.listUp(caller.accountId, [found.id])).has(found.id));
   },
 });

@@ -80,6 +80,6 @@ test("a node ends only the servers and waiting drivers of stopped and deleted ap
     })
     .toEqual([of(null), of(stopped.id, 1, false)]);
   expect((await answer).body).toMatchObject({ id: kept.id, status: "DOWN" });
-  await apps.stop(accountId, kept.id);
+  await apps.stop(kept.id);
   expect(woken).toBe(1);
 });

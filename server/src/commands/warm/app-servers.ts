@@ -51,7 +51,7 @@ export class AppServers {
   }
 
   /** Call it after the commit that has stopped or deleted the app. */
-  async stop(_accountId: number, appId: number): Promise<void> {
+  async stop(appId: number): Promise<void> {
     const { db, nodeId, wakeNodes } = this.#options;
     wakeNodes();
     await this.look();
