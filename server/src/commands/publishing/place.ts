@@ -1,7 +1,7 @@
-import { chown, mkdir } from "node:fs/promises";
 import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
 import { parseObjectUri } from "../../engines/object-store/object-uri.ts";
+import { makeOwned } from "../../engines/sandbox/confined-folders.ts";
 import type { DiskGuard } from "../../lib/disk-guard.ts";
 import { accountIdentity } from "../queue/attempt-folders.ts";
 import type { AccountStorage } from "../read-script.ts";
@@ -31,7 +31,8 @@ export async function openPlace({ storage, diskGuard }: PlaceOptions, accountId:
         break;
       case "file":
         if (diskGuard.refusal() !== undefined) throw new ObjectStoreError("no-space", "the disk is nearly full");
-        await makeFolder(path, accountId);
+        // A command that never ran a program has none yet. As root, what is put into it belongs to its owner.
+        await makeOwned(path, accountIdentity(accountId));
     }
   } catch (error) {
     await store.close();
@@ -39,11 +40,4 @@ export async function openPlace({ storage, diskGuard }: PlaceOptions, accountId:
   }
   const root = location.replace(/\/+$/, "");
   return { store, uriOf: (command, name) => `${root}${publishedPath(command, name)}` };
-}
-
-/** A command that never ran a program has none yet. As root it belongs to the account's user, as what is put into it. */
-async function makeFolder(path: string, accountId: number): Promise<void> {
-  const made = await mkdir(path, { recursive: true, mode: 0o700 });
-  const identity = accountIdentity(accountId);
-  if (made !== undefined && identity !== undefined) await chown(path, identity.uid, identity.gid);
 }

@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { because, NO_ROOT } from "../../../../test/skip-reasons/skip-reasons.ts";
 import { byScheme } from "../by-scheme.ts";
 import { getText } from "../get-text.ts";
@@ -52,14 +52,16 @@ describe("a file", () => {
   });
 
   test.skipIf(process.getuid?.() !== 0)(
-    "that root writes belongs to the owner of its folder",
+    "that root writes belongs to the owner of the store's root, also in a folder that still belongs to root",
     because(NO_ROOT),
     async () => {
-      mkdirSync(join(root, "owned"));
-      chownSync(join(root, "owned"), 12_345, 12_346);
-      await store.put(at("owned/by/them"), Buffer.from("x"));
-      for (const path of ["owned/by", "owned/by/them"]) {
-        expect(statSync(join(root, path))).toMatchObject({ uid: 12_345, gid: 12_346 });
+      const rootDir = mkdtempSync(join(tmpdir(), "headgate-owned-"));
+      onTestFinished(() => rmSync(rootDir, { recursive: true }));
+      chownSync(rootDir, 12_345, 12_346);
+      mkdirSync(join(rootDir, "made"));
+      await fileStore({ rootDir }).put(`file://${rootDir}/made/for/them`, Buffer.from("x"));
+      for (const path of ["made", "made/for", "made/for/them"]) {
+        expect(statSync(join(rootDir, path)), path).toMatchObject({ uid: 12_345, gid: 12_346 });
       }
     },
   );

@@ -2,6 +2,11 @@ import { constants } from "node:fs";
 import { lstat, mkdir, open, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 
+interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
 /**
  * An open folder whose entries are reached relative to it, never by a path from the root of the machine. Whoever may
  * write below the root could otherwise swap a folder for a symbolic link between our check and our use, and a server
@@ -11,15 +16,23 @@ import { join } from "node:path";
 export class Folder {
   readonly #handle: FileHandle;
   readonly #path: string;
+  readonly #owner: Owner;
 
-  private constructor(handle: FileHandle, path: string) {
+  private constructor(handle: FileHandle, path: string, owner: Owner) {
     this.#handle = handle;
     this.#path = process.platform === "linux" ? `/proc/self/fd/${handle.fd}` : path;
+    this.#owner = owner;
   }
 
   /** The root itself may be, or lie behind, a link: that is the operator's choice. */
   static async openRoot(path: string): Promise<Folder> {
-    return new Folder(await open(path, constants.O_RDONLY | constants.O_DIRECTORY), path);
+    const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
+    try {
+      return new Folder(handle, path, await handle.stat());
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
   }
 
   /** The way to an entry, good until this folder is closed. */
@@ -36,32 +49,37 @@ export class Folder {
     const path = this.entry(name);
     if (process.platform !== "linux" && (await lstat(path)).isSymbolicLink()) throw linkError();
     try {
-      return new Folder(await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW), path);
+      const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+      return new Folder(handle, path, this.#owner);
     } catch (error) {
       // Linux says ENOTDIR of both.
       throw isCode(error, "ENOTDIR") && (await lstat(path)).isSymbolicLink() ? linkError() : error;
     }
   }
 
-  /** As `enter`, making the folder where it is missing; it then belongs to the owner of this one. */
+  /** As `enter`, making the folder where it is missing. */
   async enterOrMake(name: string): Promise<Folder> {
-    const isNew = await mkdir(this.entry(name), { mode: 0o750 }).then(
-      () => true,
-      (error: unknown) => {
-        if (isCode(error, "EEXIST")) return false;
-        throw error;
-      },
-    );
+    await mkdir(this.entry(name), { mode: 0o750 }).catch((error: unknown) => {
+      if (!isCode(error, "EEXIST")) throw error;
+    });
     const folder = await this.enter(name);
-    if (isNew) await this.handOver(folder.#handle);
+    try {
+      await this.handOver(folder.#handle);
+    } catch (error) {
+      await folder.close();
+      throw error;
+    }
     return folder;
   }
 
-  /** Root writes for somebody: what it makes belongs to whoever owns the folder. */
+  /**
+   * Root writes for somebody: what it makes belongs to whoever owns the root of the store. The folder that it is made
+   * in does not tell: another call may have made that a moment ago and not handed it over yet.
+   */
   async handOver(made: FileHandle): Promise<void> {
     if (process.getuid?.() !== 0) return;
-    const { uid, gid } = await this.#handle.stat();
-    await made.chown(uid, gid);
+    const { uid } = await made.stat();
+    if (uid === 0) await made.chown(this.#owner.uid, this.#owner.gid);
   }
 
   async sync(): Promise<void> {
