@@ -1,21 +1,21 @@
 /**
- * What the drivers themselves say about when they ran: each line was appended by the program of a command, so the order
- * of the lines is the order of what happened. Pure.
+ * The journal in which programs record when they ran. All programs append to one shared file, so the order of the lines
+ * is the order of events. Pure.
  */
 export interface JournalLine {
   readonly command: number;
   readonly attempt: number;
   readonly word: "start" | "tick" | "end";
   readonly atMs: number;
-  /** Of a start: whether the driver was started for the program, or had waited for one. */
+  /** Only in start lines: whether the driver was started for the program or had waited for one. */
   readonly manner: "cold" | "standby" | undefined;
-  /** As the program has printed it, too. */
+  /** The whole line, which the program also prints. */
   readonly text: string;
 }
 
 /**
- * A program that journals its life, by default the same in each attempt, and prints the same lines; the first one goes to
- * its log, too. `$JOURNAL` and `$MANNER` are given by the stub driver.
+ * A program that appends to the journal, prints the same lines, and writes the first one to its log, too. `laterTicks`
+ * is its length from the second attempt on. The stub driver sets `$JOURNAL` and `$MANNER`.
  */
 export function journallingProgram(ticks: number, exitCode: number, laterTicks = ticks): string {
   return [
@@ -35,7 +35,7 @@ export function parseJournal(text: string): JournalLine[] {
     .filter((line) => line !== "")
     .map((line) => {
       const match = /^(\d+) (\d+) (start|tick|end) (\d+)(?: (cold|standby))?$/.exec(line);
-      if (match === null) throw new Error(`not a line of a driver: ${line}`);
+      if (match === null) throw new Error(`not a journal line: ${line}`);
       const [, command, attempt, word, at, manner] = match;
       return {
         command: Number(command),
@@ -48,7 +48,7 @@ export function parseJournal(text: string): JournalLine[] {
     });
 }
 
-/** All that an attempt printed, by its own account. */
+/** Everything that an attempt printed, according to the journal. */
 export function outputOf(lines: readonly JournalLine[], attempt: number): string {
   return lines
     .filter((line) => line.attempt === attempt)

@@ -15,7 +15,7 @@ interface Case {
   readonly outcome?: Partial<Outcome>;
   readonly lines?: string;
   readonly queries?: string;
-  readonly hit?: readonly string[];
+  readonly killed?: readonly string[];
   readonly outages?: Outages;
 }
 
@@ -24,7 +24,7 @@ function judged({
   outcome = {},
   lines = LINES,
   queries = "",
-  hit = [],
+  killed = [],
   outages = new Outages(),
 }: Case): Verdict {
   const submitted: Submitted = {
@@ -48,7 +48,7 @@ function judged({
   const evidence: Evidence = {
     lines: parseJournal(lines),
     queries: parseQueryJournal(queries),
-    hit: new Set(hit),
+    killed: new Set(killed),
     outages,
     leaseSeconds: 5,
     silentSeconds: 10,
@@ -58,7 +58,7 @@ function judged({
   return judge([submitted], [found], evidence);
 }
 
-/** An outage that chaos caused, from 0 on, for so many seconds; a node renews its lease before and after it. */
+/** An outage by a fault that begins at 0. Node 0 renews its lease at 0 and after so many seconds. */
 function away(part: 0 | "spark", seconds: number): Outages {
   const outages = missedLease(seconds);
   outages.begin([part]);
@@ -84,17 +84,17 @@ const DIED = "the Spark server that ran it has died";
 const OPERATION = "chaos-0 op-1 start 1\nchaos-0 op-1 end 2\n";
 
 const sound: [string, Case][] = [
-  ["a run", {}],
+  ["a program that runs once", {}],
   [
     "a second attempt after the first was killed",
-    { outcome: { attempts: [failed(KILLED), second], result: SECOND }, lines: LINES + SECOND, hit: ["1/1"] },
+    { outcome: { attempts: [failed(KILLED), second], result: SECOND }, lines: LINES + SECOND, killed: ["1/1"] },
   ],
   [
-    "a killed run without retries",
-    { wanted: once, outcome: { status: "error", attempts: [failed("exit code 137")] }, hit: ["1/1"] },
+    "a killed program without retries",
+    { wanted: once, outcome: { status: "error", attempts: [failed("exit code 137")] }, killed: ["1/1"] },
   ],
   [
-    "a program that fails by itself",
+    "a program that is made to fail",
     {
       wanted: { ...once, fails: true },
       outcome: { status: "error", attempts: [failed("exit code 3", { exitCode: 3 })] },
@@ -109,7 +109,7 @@ const sound: [string, Case][] = [
     },
   ],
   [
-    "a lease that was lost on a machine with too much to do",
+    "a lease that was lost on an overloaded machine",
     {
       wanted: once,
       outcome: { status: "error", attempts: [failed(LEASE, { endedMs: 5200 })] },
@@ -125,7 +125,7 @@ const sound: [string, Case][] = [
     },
   ],
   [
-    "a command that was cancelled",
+    "a command that was cancelled on request",
     { wanted: { cancelled: true }, outcome: { status: "cancelled", attempts: [] }, lines: "" },
   ],
   ["a query", { wanted: query, outcome: { result: "chaos-0\top-1\r\n" }, lines: "", queries: OPERATION }],
@@ -139,7 +139,7 @@ const sound: [string, Case][] = [
     },
   ],
   [
-    "a refresh that another node has finished",
+    "a refresh that another node finished",
     {
       wanted: refresh,
       outcome: { attempts: [{ ...first, endedMs: 12_000 }], endMs: 12_000, result: "a=2" },
@@ -151,18 +151,18 @@ const sound: [string, Case][] = [
 ];
 
 const unsound: [keyof Verdict, string, Case][] = [
-  ["lost", "done without its end", { lines: "1 1 start 1 cold\n" }],
+  ["lost", "done without reaching its end", { lines: "1 1 start 1 cold\n" }],
   ["lost", "done with half of its output", { outcome: { result: "1 1 start 1 cold\n" } }],
   ["lost", "done without its log", { outcome: { log: "" } }],
-  ["lost", "done although it fails", { wanted: { fails: true } }],
-  ["lost", "done after a failed attempt alone", { outcome: { attempts: [failed(KILLED)] }, hit: ["1/1"] }],
-  ["lost", "cancelled by nobody", { outcome: { status: "cancelled", attempts: [] }, lines: "" }],
+  ["lost", "done although it is made to fail", { wanted: { fails: true } }],
+  ["lost", "done after nothing but a failed attempt", { outcome: { attempts: [failed(KILLED)] }, killed: ["1/1"] }],
+  ["lost", "cancelled without a request", { outcome: { status: "cancelled", attempts: [] }, lines: "" }],
   [
     "lost",
     "rows of another run",
     { wanted: query, outcome: { result: "chaos-0\top-2\r\n" }, lines: "", queries: OPERATION },
   ],
-  ["lost", "a partition too few", { wanted: refresh, outcome: { result: "a=1" }, lines: "" }],
+  ["lost", "a missing partition", { wanted: refresh, outcome: { result: "a=1" }, lines: "" }],
   ["lost", "a partition twice", { wanted: refresh, outcome: { result: "a=1\na=1" }, lines: "" }],
   [
     "overlapping",
@@ -170,22 +170,26 @@ const unsound: [keyof Verdict, string, Case][] = [
     {
       outcome: { attempts: [failed(KILLED), second], result: "1 2 start 2 cold\n1 2 end 4\n" },
       lines: "1 1 start 1 cold\n1 2 start 2 cold\n1 1 tick 3\n1 2 end 4\n",
-      hit: ["1/1"],
+      killed: ["1/1"],
     },
   ],
   ["overlapping", "a line after the stored end", { lines: "1 1 start 1 cold\n1 1 end 5200\n" }],
   ["repeated", "an attempt that began twice", { lines: "1 1 start 1 cold\n1 1 start 2 cold\n1 1 end 3\n" }],
   [
     "repeated",
-    "more attempts than were asked for",
+    "more attempts than its retries allow",
     {
       wanted: once,
       outcome: { attempts: [failed(KILLED), second], result: SECOND },
       lines: LINES + SECOND,
-      hit: ["1/1"],
+      killed: ["1/1"],
     },
   ],
-  ["repeated", "an attempt that nobody tells of", { lines: LINES + SECOND, outcome: { result: LINES, endMs: null } }],
+  [
+    "repeated",
+    "an attempt that the API does not list",
+    { lines: LINES + SECOND, outcome: { result: LINES, endMs: null } },
+  ],
   [
     "repeated",
     "a query that ran twice in one attempt",
@@ -199,11 +203,11 @@ const unsound: [keyof Verdict, string, Case][] = [
   [
     "unretried",
     "an error with a retry left",
-    { outcome: { status: "error", attempts: [failed(KILLED)] }, hit: ["1/1"] },
+    { outcome: { status: "error", attempts: [failed(KILLED)] }, killed: ["1/1"] },
   ],
   [
     "unexplained",
-    "a kill that was none of ours",
+    "a kill that no fault caused",
     { wanted: once, outcome: { status: "error", attempts: [failed(KILLED)] } },
   ],
   [
@@ -213,17 +217,17 @@ const unsound: [keyof Verdict, string, Case][] = [
   ],
   [
     "unexplained",
-    "a lost lease of a node that was there",
+    "a lost lease of a node that was away for less than the lease",
     { wanted: once, outcome: { status: "error", attempts: [failed(LEASE)] }, outages: away(0, 1) },
   ],
   [
     "unexplained",
-    "a lost lease of a node that we left alone",
+    "a lost lease of a node that no fault struck",
     { wanted: once, outcome: { status: "error", attempts: [failed(LEASE)] }, outages: missedLease(6) },
   ],
   [
     "unexplained",
-    "a lost lease before the lease can be over",
+    "a lost lease before the lease can have expired",
     {
       wanted: once,
       outcome: { status: "error", attempts: [failed(LEASE, { endedMs: 2000 })] },
@@ -232,17 +236,17 @@ const unsound: [keyof Verdict, string, Case][] = [
   ],
   [
     "unexplained",
-    "a silent node that was away for less than the others wait",
+    "a silent node that was away for less time than the others wait",
     { wanted: once, outcome: { status: "error", attempts: [failed(SILENT)] }, outages: away(0, 5) },
   ],
   [
     "unexplained",
-    "a dead Spark server that was alive",
+    "a dead Spark server that no fault struck",
     { wanted: { ...query, ...once }, outcome: { status: "error", attempts: [failed(DIED)] }, lines: "" },
   ],
   [
     "unexplained",
-    "a refresh that failed",
+    "a refresh that failed for lack of a lease",
     { wanted: refresh, outcome: { status: "error", attempts: [failed(LEASE)] }, lines: "" },
   ],
   ["stuck", "a command that still runs", { outcome: { status: "running", endMs: null } }],
@@ -253,15 +257,15 @@ describe("the judge", () => {
     expect(judged(given)).toEqual(CLEAN);
   });
 
-  test.each(unsound)("calls %s: %s", (sort, _, given) => {
-    expect(judged(given)).toEqual({ ...CLEAN, [sort]: [expect.any(String)] });
+  test.each(unsound)("reports as %s: %s", (finding, _, given) => {
+    expect(judged(given)).toEqual({ ...CLEAN, [finding]: [expect.any(String)] });
   });
 
-  test("finds what was acknowledged and not stored, and what was stored without being submitted", () => {
+  test("reports commands that were acknowledged but not stored, or stored but never submitted", () => {
     const evidence = {
       lines: [],
       queries: [],
-      hit: new Set<string>(),
+      killed: new Set<string>(),
       outages: new Outages(),
       leaseSeconds: 5,
       silentSeconds: 10,
@@ -275,7 +279,7 @@ describe("the judge", () => {
   });
 });
 
-describe("a run is flawed", () => {
+describe("a chaos run", () => {
   const seen = { runner: 1, driver: 1, "waiting driver": 1, server: 2, PostgreSQL: 1, "Spark server": 1 };
   const good = {
     verdict: CLEAN,
@@ -288,20 +292,20 @@ describe("a run is flawed", () => {
     seen,
   };
 
-  test("not when all took part and most are done", () => {
+  test("has no flaws when every fault and kind of command was in it and most commands are done", () => {
     expect(flawsOf(good)).toEqual([]);
   });
 
   test.each([
-    ["a process is left", { left: ["7: bwrap"] }],
+    ["a process is left over", { left: ["7: bwrap"] }],
     ["a fault never struck", { faults: { ...good.faults, "kill a runner": 0 } }],
     ["few commands are done", { doneShare: 0.3 }],
     ["no query is done", { ends: { "program done": 8, "refresh done": 2 } }],
-    ["no driver that had waited was used", { manners: { cold: 8 } }],
-    ["no killed attempt was run again", { retriedKills: 0 }],
-    ["drivers were invisible", { seen: { ...seen, driver: 0 } }],
+    ["no standby driver was used", { manners: { cold: 8 } }],
+    ["no killed attempt was retried", { retriedKills: 0 }],
+    ["the search for processes never found a driver", { seen: { ...seen, driver: 0 } }],
     ["the judge found something", { verdict: { ...CLEAN, lost: ["7"] } }],
-  ])("when %s", (_, change) => {
+  ])("has a flaw when %s", (_, change) => {
     expect(flawsOf({ ...good, ...change })).toHaveLength(1);
   });
 });

@@ -2,13 +2,13 @@ import { outputOf, type JournalLine } from "./journal.ts";
 import type { Outages } from "./outages.ts";
 import { resultOfQuery, type QueryLine } from "./query-journal.ts";
 
-/** What a client has submitted, and what it may expect of it. */
+/** A command that a client submitted, and what the client may expect of it. */
 export interface Submitted {
   readonly id: number;
-  /** The client's own name of it. */
+  /** The client's own name of the command, also its idempotency key. */
   readonly key: string;
   readonly kind: "program" | "query" | "refresh";
-  /** Ends itself with an error, in every attempt. */
+  /** It is made to fail in every attempt. */
   readonly fails: boolean;
   readonly retry: number;
   /** The client asked to cancel it. */
@@ -18,57 +18,58 @@ export interface Submitted {
 export interface Attempt {
   readonly number: number;
   readonly startedMs: number;
-  /** Null: it has not ended. */
+  /** Null: the attempt has not ended. */
   readonly endedMs: number | null;
   readonly exitCode: number | null;
   readonly cause: string | null;
-  /** Its place in the list of nodes. */
+  /** The index of its node. */
   readonly node: number;
 }
 
-/** How it ended, as the API tells it. */
+/** How a command ended, according to the API; times and nodes come from the store. */
 export interface Outcome {
   readonly id: number;
   readonly status: string;
   readonly endMs: number | null;
   readonly attempts: readonly Attempt[];
-  /** Of one that is done: all that it printed, its rows, or the partitions that it added. */
+  /** Only of a command that is done: its output, its rows, or the partitions that it added. */
   readonly result: string | undefined;
-  /** Undefined: its attempts ran on several nodes. Their log needs a storage that all nodes share, and there is none. */
+  /** Undefined: its attempts ran on several nodes. To read their log the nodes would have to share storage. */
   readonly log: string | undefined;
 }
 
-/** What there is to judge by, besides what the API says. */
+/** What the judge compares the outcomes with. */
 export interface Evidence {
   readonly lines: readonly JournalLine[];
   readonly queries: readonly QueryLine[];
-  /** Attempts whose processes were killed from outside, as `command/number`. */
-  readonly hit: ReadonlySet<string>;
+  /** Attempts of which a fault killed a process, as `command/number`. */
+  readonly killed: ReadonlySet<string>;
   readonly outages: Pick<Outages, "wasAwayFor" | "sparkWasAway">;
   readonly leaseSeconds: number;
   readonly silentSeconds: number;
   readonly nodes: readonly unknown[];
-  /** What a refresh of any table has to add. */
+  /** The partitions that a refresh of any table has to add. */
   readonly partitions: readonly string[];
 }
 
 export interface Verdict {
   /** A command that was acknowledged but is missing, is done but did not run to its end, or was cancelled unasked. */
   readonly lost: string[];
-  /** Ran while a later attempt did, or after its end was stored. */
+  /** An attempt that ran after a later one had begun, or after the end of the command was stored. */
   readonly overlapping: string[];
-  /** Ran more often than was asked for. */
+  /** A command that ran more often than it should have, or that was never submitted. */
   readonly repeated: string[];
-  /** Was not run again though it was asked for. */
+  /** A command that failed although it had retries left. */
   readonly unretried: string[];
-  /** Failed, and none of our faults explains it. */
+  /** An attempt that failed although no fault explains it. */
   readonly unexplained: string[];
+  /** A command that has not ended. */
   readonly stuck: string[];
 }
 
 export const CLEAN: Verdict = { lost: [], overlapping: [], repeated: [], unretried: [], unexplained: [], stuck: [] };
 
-/** Between a driver's own clock reading and the writing of the line. */
+/** Tolerance for the time between a program's reading of the clock and the writing of its line. */
 const LATE_MS = 100;
 const ENDED = ["done", "error", "cancelled"];
 
@@ -83,7 +84,7 @@ export function judge(submitted: readonly Submitted[], outcomes: readonly Outcom
   const strangers = outcomes.filter(({ id }) => !acknowledged.has(id));
   return {
     lost: [
-      ...submitted.filter(({ id }) => !outcomeBy.has(id)).map(({ id }) => `${id} was acknowledged and is not stored`),
+      ...submitted.filter(({ id }) => !outcomeBy.has(id)).map(({ id }) => `${id} was acknowledged but is not stored`),
       ...pairs.flatMap((pair) => lossOf(pair, evidence) ?? []),
     ],
     overlapping: pairs.flatMap(({ outcome, lines }) => overlapsOf(outcome, lines)),
@@ -106,41 +107,44 @@ interface Pair {
 function lossOf(pair: Pair, evidence: Evidence): string | undefined {
   const { wanted, outcome } = pair;
   const { id, status } = outcome;
-  if (status === "cancelled" && !wanted.cancelled) return `${id} is cancelled but nobody asked for it`;
+  if (status === "cancelled" && !wanted.cancelled) return `${id} was cancelled without a request`;
   if (status !== "done") return undefined;
-  if (wanted.fails) return `${id} is done although it fails`;
+  if (wanted.fails) return `${id} is done although it is made to fail`;
   const last = outcome.attempts.at(-1);
   if (last === undefined || last.cause !== null) return `${id} is done but its last attempt failed: ${last?.cause}`;
-  return undone(pair, last, evidence);
+  return resultFlaw(pair, last, evidence);
 }
 
-/** Compares what the API gives with what ran, by its own account. */
-function undone({ wanted, outcome, lines }: Pair, last: Attempt, evidence: Evidence): string | undefined {
+/** Compares the result that the API returns with the journals. */
+function resultFlaw({ wanted, outcome, lines }: Pair, last: Attempt, evidence: Evidence): string | undefined {
   const { id, result } = outcome;
   switch (wanted.kind) {
     case "program": {
       const own = lines.filter(({ attempt }) => attempt === last.number);
-      if (own.at(-1)?.word !== "end") return `${id} is done but did not end`;
-      if (result !== outputOf(lines, last.number)) return `${id} printed other lines than ${JSON.stringify(result)}`;
+      if (own.at(-1)?.word !== "end") return `${id} is done but its program did not reach its end`;
+      if (result !== outputOf(lines, last.number))
+        return `${id} has a result that it did not print: ${JSON.stringify(result)}`;
       const { log = own[0]?.text } = outcome;
-      return log?.includes(own[0]?.text ?? "") === true ? undefined : `${id} has a log without its own line`;
+      return log?.includes(own[0]?.text ?? "") === true ? undefined : `${id} has a log without its first line`;
     }
     case "query": {
       const ended = evidence.queries.filter(({ key, word }) => key === wanted.key && word === "end");
       const possible = ended.map(({ key, operation }) => resultOfQuery(key, operation));
-      return possible.includes(result ?? "") ? undefined : `${id} has rows of no run: ${JSON.stringify(result)}`;
+      return possible.includes(result ?? "")
+        ? undefined
+        : `${id} has rows that no run of it returned: ${JSON.stringify(result)}`;
     }
     case "refresh": {
       const names = (result ?? "").split("\n").filter((name) => name !== "");
       const isOnceEach =
         new Set(names).size === names.length && names.every((name) => evidence.partitions.includes(name));
       const isAll = names.length === evidence.partitions.length || mayHaveMoved(last, evidence);
-      return isOnceEach && isAll ? undefined : `${id} added ${names.join(" ")}`;
+      return isOnceEach && isAll ? undefined : `${id} reports wrong partitions: ${names.join(" ")}`;
     }
   }
 }
 
-/** Another node may have begun it again: that one tells what it has added itself. */
+/** Whether another node may have begun the refresh again. Its result lists only the partitions that it added itself. */
 function mayHaveMoved({ startedMs, endedMs }: Attempt, { outages, silentSeconds, nodes }: Evidence): boolean {
   const ran = { fromMs: 0, toMs: endedMs ?? startedMs };
   return [...nodes.keys()].some((node) => outages.wasAwayFor(node, ran, silentSeconds * 1000));
@@ -163,7 +167,7 @@ function repetitionsOf({ wanted, outcome, lines }: Pair, { queries }: Evidence):
   return [
     ...(starts.length > new Set(starts).size ? [`${id}: an attempt began twice: ${starts.join(", ")}`] : []),
     ...(starts.some((number) => !numbers.includes(number))
-      ? [`${id}: an attempt that is not told of: ${starts.join(", ")}`]
+      ? [`${id}: an attempt ran that the API does not list: ${starts.join(", ")}`]
       : []),
     ...(numbers.length > retry + 1 ? [`${id}: ${numbers.length} attempts with ${retry} retries`] : []),
     ...(kind === "query" && operations.length > numbers.length
@@ -172,13 +176,13 @@ function repetitionsOf({ wanted, outcome, lines }: Pair, { queries }: Evidence):
   ];
 }
 
-/** Every attempt that failed is followed by the next one, as long as retries are left. */
+/** As long as retries are left, every failed attempt must be followed by another one. */
 function missingRetriesOf({ id, retry, cancelled }: Submitted, { status, attempts }: Outcome): string[] {
   const numbers = attempts.map(({ number }) => number);
   const gap = numbers.some((number, index) => number !== index + 1);
   const isTooFew = status === "error" && attempts.length < retry + 1 && !cancelled;
   return [
-    ...(gap ? [`${id}: attempts ${numbers.join(", ")}`] : []),
+    ...(gap ? [`${id}: the numbers of its attempts have a gap: ${numbers.join(", ")}`] : []),
     ...(isTooFew ? [`${id}: an error after ${attempts.length} attempts with ${retry} retries`] : []),
   ];
 }
@@ -187,7 +191,7 @@ function unexplainedOf(wanted: Submitted, { id, attempts }: Outcome, evidence: E
   return attempts
     .filter(({ cause }) => cause !== null && !(cause === "cancelled" && wanted.cancelled))
     .filter((attempt) => !isExplained(wanted, attempt, evidence))
-    .map(({ number, cause }) => `${wanted.kind} ${id}: attempt ${number} failed without a reason: ${cause}`);
+    .map(({ number, cause }) => `${wanted.kind} ${id}: attempt ${number} failed and no fault explains it: ${cause}`);
 }
 
 const KILLED = /^(its runner was ended from outside|exit code 137|ended by the signal SIGKILL)$/;
@@ -195,7 +199,7 @@ const LEASE_OVER = /^(the lease was not renewed for \d+ s|the node has lost touc
 const SILENT = /^the node that ran it has fallen silent$/;
 const SPARK_GONE = /^the Spark server (that ran it has died|has lost its session|that ran it is gone)$/;
 
-/** One of our faults, at the right time and place, that makes an attempt fail in just this way. */
+/** Whether the attempt was made to fail, or a fault at the right time and place can make it fail in just this way. */
 function isExplained(wanted: Submitted, attempt: Attempt, evidence: Evidence): boolean {
   const { cause, number, node } = attempt;
   const ran = { fromMs: attempt.startedMs, toMs: attempt.endedMs ?? Infinity };
@@ -204,7 +208,7 @@ function isExplained(wanted: Submitted, attempt: Attempt, evidence: Evidence): b
   if (LEASE_OVER.test(said)) return wasAwayFor(evidence.leaseSeconds);
   if (SILENT.test(said)) return wasAwayFor(evidence.silentSeconds);
   if (wanted.kind === "program") {
-    if (KILLED.test(said)) return evidence.hit.has(`${wanted.id}/${number}`);
+    if (KILLED.test(said)) return evidence.killed.has(`${wanted.id}/${number}`);
     return wanted.fails && said === "exit code 3" && attempt.exitCode === 3;
   }
   if (wanted.kind === "query") {

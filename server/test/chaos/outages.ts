@@ -1,14 +1,13 @@
-/** When a part of the installation was away: by our doing, and by the leases that nodes renew. */
 export interface Span {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** A killed server takes a while to come to itself, and so does what waits for it. */
+/** A server needs some time to recover from an outage, and so do its clients. */
 const RECOVERY_MS = 2000;
-/** Renewals are some time apart, and are seen some time after they were made. */
+/** Renewals are some time apart, and the watch sees each of them with a delay. */
 const SLACK_MS = 1000;
-/** By then the remaining nodes have noticed what ended during the outage and have stored it. */
+/** Within this time after an outage, the nodes notice what ended during it and store that. */
 const SETTLED_MS = 15_000;
 
 interface Renewals {
@@ -16,20 +15,23 @@ interface Renewals {
   readonly gaps: Span[];
 }
 
-/** Times are those of the wall clock of this machine, in milliseconds. Pure but for the clock that is passed in. */
+/**
+ * When nodes and the Spark server were away: the outages that faults caused, and the gaps between the renewals of a
+ * node's lease. Times are in milliseconds of this machine's wall clock. Pure except for the clock that is passed in.
+ */
 export class Outages {
   readonly #now: () => number;
   readonly #open = new Map<object, { readonly part: string; readonly fromMs: number }>();
   readonly #ended: (Span & { readonly part: string })[] = [];
   readonly #renewals = new Map<number, Renewals>();
-  /** The machine has so much else to do that nodes may miss their leases by themselves. */
+  /** The machine is so busy that nodes may fail to renew their leases in time without any fault. */
   isOverloaded = false;
 
   constructor(now: () => number = Date.now) {
     this.#now = now;
   }
 
-  /** We take nodes away, by their places in the list, or the Spark server. The answer ends it. */
+  /** A fault begins to keep nodes (by index) or the Spark server away. Call the returned function when it ends. */
   begin(parts: readonly (number | "spark")[]): () => void {
     const ends = parts.map((part) => {
       const key = {};
@@ -42,7 +44,7 @@ export class Outages {
     return () => ends.forEach((end) => end());
   }
 
-  /** The node was seen to have renewed its lease at that time. */
+  /** The watch has seen that the node renewed its lease at that time. */
   noteRenewal(node: number, atMs: number): void {
     const known = this.#renewals.get(node) ?? { lastMs: atMs, gaps: [] };
     this.#renewals.set(node, known);
@@ -50,7 +52,7 @@ export class Outages {
     known.lastMs = Math.max(known.lastMs, atMs);
   }
 
-  /** Whether what ran on the node in that time may have ended because we kept the node from its lease for so long. */
+  /** Whether an attempt on the node may have ended because a fault kept the node from its lease for so long. */
   wasAwayFor(node: number, ran: Span, lengthMs: number): boolean {
     const { lastMs = Infinity, gaps = [] } = this.#renewals.get(node) ?? {};
     const ours = this.#of(String(node));
@@ -58,13 +60,13 @@ export class Outages {
       const overMs = gap.fromMs + lengthMs - SLACK_MS;
       const isCause = gap.toMs >= overMs && ran.fromMs <= gap.toMs;
       const isEffect = ran.toMs >= overMs && ran.toMs <= gap.toMs + SETTLED_MS;
-      return isCause && isEffect && (this.isOverloaded || ours.some((outage) => meet(outage, gap)));
+      return isCause && isEffect && (this.isOverloaded || ours.some((outage) => overlaps(outage, gap)));
     });
   }
 
-  /** Whether something that ran in that time may have lost its Spark server. */
+  /** Whether an attempt that ran at that time may have lost its Spark server. */
   sparkWasAway(ran: Span): boolean {
-    return this.#of("spark").some((outage) => meet(outage, ran));
+    return this.#of("spark").some((outage) => overlaps(outage, ran));
   }
 
   #of(wanted: string): Span[] {
@@ -73,6 +75,6 @@ export class Outages {
   }
 }
 
-function meet(outage: Span, other: Span): boolean {
+function overlaps(outage: Span, other: Span): boolean {
   return outage.fromMs <= other.toMs && outage.toMs + RECOVERY_MS >= other.fromMs;
 }

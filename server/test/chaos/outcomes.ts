@@ -3,9 +3,9 @@ import type { ChaosWorld } from "./chaos-world.ts";
 import type { Attempt, Outcome, Submitted } from "./judge.ts";
 import { tableName } from "./metastore-tables.ts";
 
-const AT_ONCE = 8;
+const CONCURRENT_READERS = 8;
 
-/** How all commands ended, asked of the API as a client would; the store is asked for what no client is told. */
+/** Reads from the API, as a client would, how all commands ended. The store adds what the API does not show. */
 export async function readOutcomes(
   world: ChaosWorld,
   client: ChaosClient,
@@ -20,7 +20,7 @@ export async function readOutcomes(
       outcomes.push(await readOutcome(client, id, kind, stored));
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, reader));
+  await Promise.all(Array.from({ length: CONCURRENT_READERS }, reader));
   return outcomes;
 }
 
@@ -31,8 +31,8 @@ async function readOutcome(
   stored: Stored,
 ): Promise<Outcome> {
   const { status } = await json<{ status: string }>(client, `/commands/${id}`);
-  const { attempts: told } = await json<{ attempts: ToldAttempt[] }>(client, `/commands/${id}/attempts`);
-  const attempts = told.map((each) => attemptOf(each, stored.attempt(id, each.number)));
+  const { attempts: shown } = await json<{ attempts: ShownAttempt[] }>(client, `/commands/${id}/attempts`);
+  const attempts = shown.map((each) => attemptOf(each, stored.attempt(id, each.number)));
   const isOnOneNode = attempts.every(({ node }) => node === attempts[0]?.node);
   return {
     id,
@@ -44,24 +44,24 @@ async function readOutcome(
   };
 }
 
-interface ToldAttempt {
+interface ShownAttempt {
   readonly number: number;
   readonly exit_code: number | null;
   readonly cause: string | null;
 }
 
-function attemptOf(told: ToldAttempt, stored: StoredAttempt): Attempt {
-  return { ...stored, number: told.number, exitCode: told.exit_code, cause: told.cause };
+function attemptOf(shown: ShownAttempt, stored: StoredAttempt): Attempt {
+  return { ...stored, number: shown.number, exitCode: shown.exit_code, cause: shown.cause };
 }
 
-/** Of a refresh, the partitions that it says it has added: one line for each. */
+/** For a refresh: the partitions that it reports as added, one per line. */
 async function readResult(client: ChaosClient, id: number, kind: Submitted["kind"] | undefined): Promise<string> {
   if (kind !== "refresh") return (await json<{ results: string }>(client, `/commands/${id}/results`)).results;
   const rows = await json<{ partition: string }[]>(client, `/commands/${id}/results?format=json`);
   return rows.map(({ partition }) => partition).join("\n");
 }
 
-/** Of the tables that were refreshed to the end, the names of the partitions that the metastore knows, by command. */
+/** The partitions that the metastore lists for the table of each refresh, by the id of the command. */
 export async function readPartitions(
   client: ChaosClient,
   refreshes: readonly Submitted[],
@@ -81,10 +81,10 @@ export async function readPartitions(
 async function json<T>(client: ChaosClient, path: string): Promise<T> {
   const { status, text } = await client.read(path);
   if (status !== 200) throw new Error(`GET ${path}: ${status} ${text}`);
-  return JSON.parse(text) as T; // as the caller knows the operation
+  return JSON.parse(text) as T; // the caller knows the reply of the operation
 }
 
-/** The API tells neither nodes nor parts of a second. */
+/** What the API does not show: nodes, and times with fractions of a second. */
 interface Stored {
   attempt(command: number, number: number): StoredAttempt;
   endMs(command: number): number | null;

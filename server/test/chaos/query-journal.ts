@@ -1,6 +1,6 @@
-/** What the stub of Spark itself says about the queries that it ran, one line for each event. Pure. */
+/** The journal in which the stub of Spark records its queries, one line for each event. Pure. */
 export interface QueryLine {
-  /** The client's own name of the command: the server knows no ids. */
+  /** The client's own name of the command: the stub does not know its id. */
   readonly key: string;
   readonly operation: string;
   readonly word: "start" | "end" | "cancelled";
@@ -20,7 +20,7 @@ export function renderQuery({ key, ticks, fails }: StubQuery): string {
 
 export function parseQuery(sql: string): StubQuery {
   const match = /chaos\('([\w-]+)', (\d+), (true|false)\)/.exec(sql);
-  if (match === null) throw new Error(`not a query of chaos: ${sql}`);
+  if (match === null) throw new Error(`not a query of the chaos test: ${sql}`);
   const [, key = "", ticks, fails] = match;
   return { key, ticks: Number(ticks), fails: fails === "true" };
 }
@@ -41,7 +41,7 @@ export function parseQueryJournal(text: string): QueryLine[] {
     });
 }
 
-/** The only result that a query with this operation can have, as the API shows it. */
+/** The only result that this operation of a query can have, as the API shows it. */
 export function resultOfQuery(key: string, operation: string): string {
   return `${key}\t${operation}\r\n`;
 }

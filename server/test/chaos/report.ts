@@ -1,26 +1,26 @@
 import type { JournalLine } from "./journal.ts";
 import type { Outcome, Submitted, Verdict } from "./judge.ts";
-import type { ProcessSort } from "./watch-processes.ts";
+import type { ProcessKind } from "./watch-processes.ts";
 
 export interface ChaosReport {
   readonly verdict: Verdict;
-  /** Processes that were still there when everything had ended. */
+  /** Processes that were left after everything was stopped. */
   readonly left: readonly string[];
-  /** How often each struck; every kind of fault is in it. */
+  /** How often each kind of fault struck, 0 included. */
   readonly faults: Readonly<Record<string, number>>;
-  /** How commands ended, by their kind and status. */
+  /** How many commands ended in which way, by kind and status. */
   readonly ends: Readonly<Record<string, number>>;
-  /** Of those that neither fail by themselves nor were cancelled, how many are done: from 0 to 1. */
+  /** The share (0 to 1) of done commands among those that were neither made to fail nor cancelled. */
   readonly doneShare: number;
-  /** How programs were started: by a driver of their own, or one that had waited. */
+  /** How many programs ran on a driver of their own (`cold`) and on one that had waited (`standby`). */
   readonly manners: Readonly<Record<string, number>>;
-  /** Attempts that were killed by a fault and run again. */
+  /** How many attempts that a fault had killed were retried. */
   readonly retriedKills: number;
-  /** Why attempts failed. */
+  /** How many attempts failed for which cause. */
   readonly causes: Readonly<Record<string, number>>;
-  /** How many processes of each sort were seen at once, at most. */
-  readonly seen: Readonly<Record<ProcessSort, number>>;
-  /** The machine had so much else to do that leases which were lost without a fault are excused. */
+  /** The largest number of processes of each kind that were seen at the same time. */
+  readonly seen: Readonly<Record<ProcessKind, number>>;
+  /** The machine was so busy that leases lost without a fault are excused. */
   readonly isOverloaded: boolean;
   readonly seconds: number;
 }
@@ -29,19 +29,19 @@ export function summaryOf(
   submitted: readonly Submitted[],
   outcomes: readonly Outcome[],
   lines: readonly JournalLine[],
-  hit: ReadonlySet<string>,
+  killed: ReadonlySet<string>,
 ): Pick<ChaosReport, "ends" | "doneShare" | "manners" | "retriedKills" | "causes"> {
   const kindOf = new Map(submitted.map(({ id, kind }) => [id, kind]));
   const attempts = outcomes.flatMap(({ id, attempts }) => attempts.map((attempt) => ({ id, ...attempt })));
   const healthy = new Set(submitted.filter(({ fails, cancelled }) => !fails && !cancelled).map(({ id }) => id));
-  const good = outcomes.filter(({ id }) => healthy.has(id));
+  const meantToBeDone = outcomes.filter(({ id }) => healthy.has(id));
   const retried = attempts.filter(({ id, number, cause }) => {
-    const isKilled = cause !== null && hit.has(`${id}/${number}`);
+    const isKilled = cause !== null && killed.has(`${id}/${number}`);
     return isKilled && attempts.some((other) => other.id === id && other.number === number + 1);
   });
   return {
     ends: countBy(outcomes.map(({ id, status }) => `${kindOf.get(id)} ${status}`)),
-    doneShare: good.filter(({ status }) => status === "done").length / good.length,
+    doneShare: meantToBeDone.filter(({ status }) => status === "done").length / meantToBeDone.length,
     manners: countBy(lines.flatMap(({ manner }) => manner ?? [])),
     retriedKills: retried.length,
     causes: countBy(attempts.flatMap(({ cause }) => cause ?? [])),

@@ -13,35 +13,36 @@ import { parseQueryJournal } from "./query-journal.ts";
 import { summaryOf, type ChaosReport } from "./report.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import { watchLeases } from "./watch-leases.ts";
-import { watchProcesses, type ProcessSort } from "./watch-processes.ts";
+import { watchProcesses, type ProcessKind } from "./watch-processes.ts";
 
 /**
- * Many short commands on two nodes over one database, while processes are killed and stopped, machines are started anew,
- * PostgreSQL and Spark die and the second node is cut off; before all that it is cut off during a run that others take
- * over. Programs run by stub drivers, started for them or waiting; queries on a stub of a Spark Connect server; refreshes
- * by the product itself. What really ran is told by the programs and the stub.
+ * Runs many short commands on two nodes with one database, while processes are killed and stopped, machines reboot,
+ * PostgreSQL and Spark die, and the second node is cut off. Before that, the second node is cut off once during a long
+ * program, which the first node then runs again. Programs run on stub drivers, started for them or waiting; queries run
+ * on a stub of a Spark Connect server; refreshes are those of the product. The programs and the stub record what really
+ * ran.
  */
 export interface ChaosOptions {
   readonly seed: number;
   readonly commands: number;
-  /** The second node is cut off only once, by arrangement, and no other command runs for long. */
+  /** The second node is cut off only once, during the long program, and all other commands are short. */
   readonly isShort: boolean;
   readonly tell: (what: string) => void;
 }
 
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 const SUBMITTERS = 6;
-/** Submitted and not ended: enough for all nodes to have something to do. */
+/** How many commands may be open before submitters wait: enough to keep all nodes busy. */
 const BACKLOG = 16;
 const PATIENCE_MS = 60_000;
-/** A fault that finds nothing to strike looks again. */
+/** The pause after which a fault that found nothing to strike tries again. */
 const NO_VICTIM_MS = 50;
-/** In place of those that were asked for, until every fault has struck. */
-const MOST_MORE = 200;
+/** At most this many extra commands are submitted while some fault has not struck yet. */
+const MOST_EXTRA = 200;
 
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const began = performance.now();
-  const world = await openWorld(options.commands + MOST_MORE);
+  const world = await openWorld(options.commands + MOST_EXTRA);
   const over = new AbortController();
   const watch = watchLeases(world, over.signal);
   const giveUp = (): void => void world.destroy().then(() => process.exit(1));
@@ -63,26 +64,26 @@ async function inWorld(world: ChaosWorld, options: ChaosOptions): Promise<Omit<C
   await prepareAccount(world, reader);
   options.tell("cut the second node off during a long run");
   const long = await cutOffDuringRun(world, clientOf(world, options, 4));
-  const { submitted: others, faults, seen } = await wreak(world, options);
+  const { submitted: others, faults, seen } = await submitUnderFaults(world, options);
   const submitted = [long, ...others];
   await until(async () => (await countOpen(world)) === 0 && (await countRunsOfCommands(world)) === 0);
   options.tell("read how all commands ended");
   const outcomes = await readOutcomes(world, reader, submitted);
   const lines = parseJournal(readFileSync(world.journal, "utf8"));
-  const hit = killedAttempts(world);
+  const killed = killedAttempts(world);
   const verdict = judge(submitted, outcomes, {
     ...world,
-    hit,
+    killed,
     lines,
     queries: parseQueryJournal(readFileSync(world.queryJournal, "utf8")),
     partitions: partitionNames(),
   });
-  const unlisted = await missingPartitions(reader, submitted, outcomes);
+  const unlisted = await partitionFlaws(reader, submitted, outcomes);
   return {
     verdict: { ...verdict, lost: [...verdict.lost, ...unlisted] },
     faults: { ...faults, "cut the second node off during a long run": 1 },
     isOverloaded: world.outages.isOverloaded,
-    ...summaryOf(submitted, outcomes, lines, hit),
+    ...summaryOf(submitted, outcomes, lines, killed),
     seen,
   };
 }
@@ -98,14 +99,14 @@ function killedAttempts({ nodes, killedRunners }: ChaosWorld): Set<string> {
 async function prepareAccount({ spark, folders }: ChaosWorld, client: ChaosClient): Promise<void> {
   const cluster = `/api/v2/clusters/${QUERY_LABEL}`;
   await client.send("POST", "/api/v2/clusters", { labels: [QUERY_LABEL], engine: { type: "connect", url: spark.url } });
-  // A start that fails is not repeated for half a minute, so it is up before anything is broken.
+  // A failed start is not repeated for half a minute, so the cluster has to be up before the first fault.
   await client.send("PUT", `${cluster}/state`, { state: "start" });
   await until(async () => JSON.parse((await client.read(`${cluster}/state`)).text).state === "UP");
   await client.send("PUT", "/api/v2/accounts", { account: { hdfs_http_address: folders.address } });
 }
 
-/** Of refreshes that are done: the metastore has what they say, each once. */
-async function missingPartitions(
+/** The metastore must list every partition of each table whose refresh is done, exactly once. */
+async function partitionFlaws(
   client: ChaosClient,
   submitted: readonly Submitted[],
   outcomes: readonly Outcome[],
@@ -114,18 +115,18 @@ async function missingPartitions(
   const refreshes = submitted.filter(({ id, kind }) => kind === "refresh" && done.has(id));
   const wanted = partitionNames().toSorted().join(" ");
   return [...(await readPartitions(client, refreshes))].flatMap(([id, names]) =>
-    names.toSorted().join(" ") === wanted ? [] : [`${id} is done, and its table has ${names.join(" ")}`],
+    names.toSorted().join(" ") === wanted ? [] : [`${id} is done but its table has ${names.join(" ")}`],
   );
 }
 
-interface Wreckage {
+interface FaultyPhase {
   readonly submitted: Submitted[];
   readonly faults: Record<string, number>;
-  readonly seen: Record<ProcessSort, number>;
+  readonly seen: Record<ProcessKind, number>;
 }
 
-/** Ends when all commands are submitted and most of them have ended, and every kind of fault has struck. */
-async function wreak(world: ChaosWorld, options: ChaosOptions): Promise<Wreckage> {
+/** Submits all commands while faults strike. Settles when most commands have ended. */
+async function submitUnderFaults(world: ChaosWorld, options: ChaosOptions): Promise<FaultyPhase> {
   const { seed, isShort, tell } = options;
   const kinds = { ...processFaults(world), ...nodeFaults, ...(isShort ? {} : networkFaults) };
   const faults: Record<string, number> = Object.fromEntries(Object.keys(kinds).map((name) => [name, 0]));
@@ -155,13 +156,13 @@ async function wreak(world: ChaosWorld, options: ChaosOptions): Promise<Wreckage
     await Promise.all(lanes);
     return { submitted, faults, seen: await seen };
   } finally {
-    // Whatever failed: nothing is started again behind our back.
+    // Also after a failure: no fault may start anything again once this has settled.
     calm.abort();
     await Promise.allSettled([...lanes, seen]);
   }
 }
 
-/** The first of its kind waits for something to strike. */
+/** The first fault of each kind waits until there is something to strike. */
 async function strike(fault: () => Promise<boolean>, mayMiss: boolean, calm: AbortSignal): Promise<boolean> {
   for (;;) {
     if (await fault()) return true;
@@ -170,12 +171,12 @@ async function strike(fault: () => Promise<boolean>, mayMiss: boolean, calm: Abo
   }
 }
 
-/** More than were asked for, while some fault has not struck yet. */
+/** Submits extra commands while some fault has not struck yet. */
 async function submitAll(world: ChaosWorld, options: ChaosOptions, isEnough: () => boolean): Promise<Submitted[]> {
   const client = clientOf(world, options, 2);
   const submitted: Submitted[] = [];
   let next = 0;
-  const isWanted = (): boolean => next < options.commands || (!isEnough() && next < options.commands + MOST_MORE);
+  const isWanted = (): boolean => next < options.commands || (!isEnough() && next < options.commands + MOST_EXTRA);
   const submitter = async (): Promise<void> => {
     while (isWanted()) {
       const index = next++;
@@ -191,7 +192,7 @@ function clientOf({ nodes, account }: ChaosWorld, { seed, isShort }: ChaosOption
   return new ChaosClient(nodes, account.token, new SeededRandom(seed + more), !isShort);
 }
 
-/** Gives up after a time in which everything should have happened; what is missing then is found by the judge. */
+/** Returns after a minute even if the condition does not hold: the judge then finds what is missing. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + PATIENCE_MS;
   while (performance.now() < end) {

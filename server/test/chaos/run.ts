@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { flawsOf } from "./flaws.ts";
 import { runChaos } from "./run-chaos.ts";
 
-/** `npm run chaos -- [--seed N] [--commands 500] [--short] [--verbose]`: without a seed, another one each time. */
+/** `npm run chaos -- [--seed N] [--commands 500] [--short] [--verbose]`. The default seed is random. */
 const { values } = parseArgs({
   options: {
     seed: { type: "string", default: String(Math.floor(Math.random() * 1_000_000)) },
@@ -27,11 +27,11 @@ const count = (counts: Readonly<Record<string, number>>): string =>
     .join(", ");
 say(`faults: ${count(report.faults)}`);
 say(`ends: ${count(report.ends)}, in ${Math.round(report.seconds)} s`);
-say(`failed attempts: ${count(report.causes)}; ${report.retriedKills} killed attempts were run again`);
-say(`drivers: ${count(report.manners)}; at once, at most: ${count(report.seen)}`);
-say(`done: ${Math.round(100 * report.doneShare)} % of the commands that neither fail by themselves nor were cancelled`);
-if (report.isOverloaded) say("the machine is overloaded: leases that nodes lost without a fault are excused");
+say(`failed attempts: ${count(report.causes)}; ${report.retriedKills} killed attempts were retried`);
+say(`drivers: ${count(report.manners)}; most processes at the same time: ${count(report.seen)}`);
+say(`done: ${Math.round(100 * report.doneShare)} % of the commands that were neither made to fail nor cancelled`);
+if (report.isOverloaded) say("the machine was overloaded: leases that nodes lost without a fault are excused");
 const flaws = flawsOf(report);
 for (const flaw of flaws) say(`  ${flaw}`);
-say(`seed ${seed}: ${flaws.length === 0 ? "nothing wrong" : `${flaws.length} flaws`}`);
+say(`seed ${seed}: ${flaws.length === 0 ? "no flaws" : `${flaws.length} flaws`}`);
 process.exitCode = flaws.length === 0 ? 0 : 1;

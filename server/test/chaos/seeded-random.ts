@@ -1,4 +1,7 @@
-/** The same numbers for the same seed (mulberry32): what is done is repeated, when exactly it hits is not. */
+/**
+ * The same sequence of numbers for the same seed (mulberry32). A seed does not repeat a chaos run exactly, because the
+ * timing of a run decides which choice gets which number.
+ */
 export class SeededRandom {
   #state: number;
 

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ChaosWorld } from "./chaos-world.ts";
 
-export type ProcessSort = "runner" | "driver" | "waiting driver" | "server" | "PostgreSQL" | "Spark server";
+export type ProcessKind = "runner" | "driver" | "waiting driver" | "server" | "PostgreSQL" | "Spark server";
 
-const SORTS: readonly (readonly [ProcessSort, RegExp])[] = [
+const KINDS: readonly (readonly [ProcessKind, RegExp])[] = [
   ["runner", /runner\.mjs/],
   ["server", /node-main\.ts/],
   ["PostgreSQL", /postgres/],
@@ -13,9 +13,12 @@ const SORTS: readonly (readonly [ProcessSort, RegExp])[] = [
 ];
 const LOOK_EVERY_MS = 500;
 
-/** Shows that the count of what is left would see each sort of process: all were seen by it while they ran. */
-export async function watchProcesses(world: ChaosWorld, end: AbortSignal): Promise<Record<ProcessSort, number>> {
-  const most: Record<ProcessSort, number> = {
+/**
+ * Searches for processes in the same way as the final check for leftover ones, and counts what it finds. This shows
+ * that the check can see every kind of process.
+ */
+export async function watchProcesses(world: ChaosWorld, end: AbortSignal): Promise<Record<ProcessKind, number>> {
+  const most: Record<ProcessKind, number> = {
     runner: 0,
     driver: 0,
     "waiting driver": 0,
@@ -25,8 +28,8 @@ export async function watchProcesses(world: ChaosWorld, end: AbortSignal): Promi
   };
   while (!end.aborted) {
     const lines = (await world.processes()).map(({ commandLine }) => commandLine);
-    const sorts = lines.flatMap((line) => SORTS.find(([, pattern]) => pattern.test(line))?.[0] ?? []);
-    for (const [sort] of SORTS) most[sort] = Math.max(most[sort], sorts.filter((each) => each === sort).length);
+    const kinds = lines.flatMap((line) => KINDS.find(([, pattern]) => pattern.test(line))?.[0] ?? []);
+    for (const [kind] of KINDS) most[kind] = Math.max(most[kind], kinds.filter((each) => each === kind).length);
     await delay(LOOK_EVERY_MS);
   }
   return most;
