@@ -6,22 +6,26 @@ import { tableName } from "./metastore-tables.ts";
 import { renderQuery } from "./query-journal.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
-const ANSWER_WITHIN_MS = 5000;
-/** Longer than all nodes can be away. */
+const REQUEST_TIMEOUT_MS = 5000;
+/** Longer than any outage of all nodes. */
 const PATIENCE_MS = 60_000;
+/** The length of later attempts of a long command, in tenths of a second. */
 const LATER_TICKS = 10;
 export const QUERY_LABEL = "queries";
 
-/** In tenths of a second. A few still run when the lease of a node that is cut off is over, and when others settle them. */
-function lengthOf(index: number, someLong: boolean): [number, number] {
+/**
+ * The shortest and longest duration of a command, in tenths of a second. With `someLong`, one command in 16 outlives
+ * the lease of a node that is cut off, and usually also the time after which the other node settles it.
+ */
+function tickRange(index: number, someLong: boolean): [number, number] {
   return someLong && index % 16 === 3 ? [100, 200] : [1, 15];
 }
 
 const KINDS: readonly Submitted["kind"][] = ["program", "query", "program", "refresh", "program"];
-/** Of a seed the first of each kind that fails shall fail in every run, and be retried. */
-const FAILS_FOR_SURE = 5;
+/** The program with this index and the query after it always fail and are retried once, whatever the seed. */
+const FIRST_SURE_FAILURE = 5;
 
-/** A client that repeats, with the same idempotency key, until some node has answered. */
+/** A client that repeats each request, with the same idempotency key, until a node has answered it. */
 export class ChaosClient {
   readonly #nodes: readonly ChaosNode[];
   readonly #token: string;
@@ -38,11 +42,11 @@ export class ChaosClient {
   async submit(index: number): Promise<Submitted> {
     const random = this.#random;
     const kind = KINDS[index % KINDS.length] ?? "program";
-    const isSure = index === FAILS_FOR_SURE || index === FAILS_FOR_SURE + 1;
+    const isSure = index === FIRST_SURE_FAILURE || index === FIRST_SURE_FAILURE + 1;
     const fails = kind !== "refresh" && (random.fraction() < 0.1 || isSure);
     const retry = kind === "refresh" ? 0 : isSure ? 1 : (random.pick([0, 1, 1, 3]) ?? 0);
     const cancelled = random.fraction() < 0.05 && !isSure;
-    const ticks = Math.floor(random.between(...lengthOf(index, this.#someLong)));
+    const ticks = Math.floor(random.between(...tickRange(index, this.#someLong)));
     const key = `chaos-${index}`;
     const id = await this.#post(bodyOf({ kind, key, ticks, fails, index }), retry, key);
     if (cancelled) {
@@ -52,7 +56,10 @@ export class ChaosClient {
     return { id, key, kind, fails, retry, cancelled };
   }
 
-  /** One whose first attempt outlives the lease of its node and the patience of the others, and which is run again. */
+  /**
+   * Submits a program with one retry. Its first attempt is meant to outlive the lease of its node and the time that the
+   * other node waits before it runs the program again.
+   */
   async submitLong(name: string, ticks: number): Promise<Submitted> {
     const key = `long-${name}`;
     const program = {
@@ -70,19 +77,19 @@ export class ChaosClient {
     return id;
   }
 
-  /** Until some node answers it well. */
+  /** Repeats the request until a node answers it. Fails unless the answer is 200. */
   async send(method: string, path: string, body?: object, key?: string): Promise<unknown> {
     const { status, text } = await this.#answered(method, path, body, key);
     if (status !== 200) throw new Error(`${method} ${path}: ${status} ${text}`);
     return JSON.parse(text);
   }
 
-  /** A refusal is an answer, too. */
+  /** Returns refusals as well. */
   read(path: string): Promise<Answer> {
     return this.#answered("GET", path);
   }
 
-  /** Asks one node or the other until it is told more than to come again. */
+  /** Repeats the request on randomly picked nodes while the answer is missing, a 5xx or a 409. */
   async #answered(method: string, path: string, body?: object, key?: string): Promise<Answer> {
     const end = performance.now() + PATIENCE_MS;
     for (;;) {
@@ -93,7 +100,7 @@ export class ChaosClient {
     }
   }
 
-  /** Undefined: not answered. */
+  /** Undefined: there was no answer. */
   async #try(method: string, path: string, body?: object, key?: string): Promise<Answer | undefined> {
     const url = this.#random.pick(this.#nodes)?.url;
     if (url === undefined) return undefined;
@@ -102,7 +109,7 @@ export class ChaosClient {
       "Content-Type": "application/json",
       ...(key === undefined ? {} : { "Idempotency-Key": key }),
     };
-    const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
+    const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
     const content = body === undefined ? {} : { body: JSON.stringify(body) };
     try {
       const response = await fetch(`${url}${path.startsWith("/api/") ? path : `/api/v1.2${path}`}`, {

@@ -13,13 +13,13 @@ export interface ChaosNodeOptions {
   readonly connection: ClientConfig;
   readonly settings: Record<string, string>;
   readonly accountId: number;
-  /** The file all drivers of all nodes write to. */
+  /** The file that the drivers of all nodes write to. */
   readonly journal: string;
 }
 
 const START_PATIENCE_MS = 45_000;
 
-/** A node that is killed and started again; what runs on it goes on meanwhile. */
+/** A node that can be killed and started again; its programs go on meanwhile. */
 export class ChaosNode {
   readonly #options: ChaosNodeOptions;
   #process: NodeProcess | undefined;
@@ -28,21 +28,21 @@ export class ChaosNode {
     this.#options = options;
     const storage = join(options.dataDir, "accounts", String(options.accountId), "storage");
     mkdirSync(storage, { recursive: true, mode: 0o711 });
-    // The same file under a path that each node's sandbox shows.
+    // A link to the journal, at a path that the node's sandbox shows.
     linkSync(options.journal, join(storage, "journal"));
   }
 
-  /** Undefined: it is down. */
+  /** Undefined: the node is down. */
   get url(): string | undefined {
     return this.#process?.url;
   }
 
-  /** As the database knows it. */
+  /** The id of the node in the database. */
   get id(): string {
     return readFileSync(join(this.#options.dataDir, "node-id"), "utf8").trim();
   }
 
-  /** What its runners go by. */
+  /** The lease file that the runners of the node read. */
   get leaseFile(): string {
     return join(this.#options.dataDir, "node-lease");
   }
@@ -54,7 +54,7 @@ export class ChaosNode {
       try {
         this.#process = await startNode(dataDir, connection, settings);
       } catch (error) {
-        // Its database may be away at that moment, but not for ever.
+        // A fault may keep the database away for a while.
         if (performance.now() > end) throw error;
         await delay(500);
       }
@@ -67,7 +67,7 @@ export class ChaosNode {
     await running?.crash();
   }
 
-  /** As an operator stops it. */
+  /** Stops the node as an operator would. */
   async stop(): Promise<void> {
     const running = this.#process;
     this.#process = undefined;
@@ -82,12 +82,15 @@ export class ChaosNode {
     return listLiveRuns(this.#options.dataDir);
   }
 
-  /** Those that have ended, too. */
+  /** Includes runs that have ended. */
   runsOnDisk(): RunOnDisk[] {
     return listRuns(this.#options.dataDir);
   }
 
-  /** As if the power went: nothing of the node is left running, and no process from before has a name any more. */
+  /**
+   * Simulates a power failure: kills all processes of the node and changes the boot id in their files, so that the next
+   * start takes none of them for a process of the current boot. Returns the runs that it killed.
+   */
   async loseMachine(): Promise<RunOnDisk[]> {
     const { dataDir } = this.#options;
     await this.crash();
@@ -99,22 +102,22 @@ export class ChaosNode {
       for (const { pid } of left) kill(pid);
       await delay(20);
     }
-    await this.#forgetBootId();
+    await this.#replaceBootId();
     return [...lost.values()];
   }
 
-  /** The files of the last boot name another id than the machine has now. */
-  async #forgetBootId(): Promise<void> {
+  /** Makes the files of the node look as if an earlier boot of the machine had written them. */
+  async #replaceBootId(): Promise<void> {
     const { dataDir } = this.#options;
-    const [now, before] = [await readBootId(), randomUUID()];
-    const ofRuns = listRuns(dataDir).flatMap(({ folder }) =>
+    const [current, earlier] = [await readBootId(), randomUUID()];
+    const runFiles = listRuns(dataDir).flatMap(({ folder }) =>
       [fileNames.taken, fileNames.status].map((name) => join(folder, name)),
     );
-    for (const path of [...ofRuns, this.leaseFile]) {
+    for (const path of [...runFiles, this.leaseFile]) {
       try {
-        writeFileSync(path, readFileSync(path, "utf8").replaceAll(now, before));
+        writeFileSync(path, readFileSync(path, "utf8").replaceAll(current, earlier));
       } catch {
-        // It was never written.
+        // The file was never written.
       }
     }
   }

@@ -23,8 +23,8 @@ import { findAllBelow, kill } from "./processes.ts";
 import { SparkServer } from "./spark-server.ts";
 
 /**
- * Two nodes on one database, the second by a way that can be cut, a journal that all their drivers write to, and what
- * queries and refreshes need: a server for Spark Connect, tables, and their folders.
+ * Two nodes on one database, the second connected through a proxy that can cut it off, and a journal that all drivers
+ * write to. Queries run on a stub of a Spark Connect server; refreshes have tables and a server for their folders.
  */
 export interface ChaosWorld {
   readonly nodes: readonly ChaosNode[];
@@ -36,27 +36,27 @@ export interface ChaosWorld {
   readonly folders: PartitionFolders;
   readonly journal: string;
   readonly queryJournal: string;
-  /** Without renewal for so long, runners end their programs. */
+  /** Runners end their programs when the lease was not renewed for this long. */
   readonly leaseSeconds: number;
-  /** After so long the others settle what a silent node ran. */
+  /** When a node has been silent for this long, the other one settles its commands. */
   readonly silentSeconds: number;
-  /** Drivers that wait need a sandbox. */
+  /** Whether there are standby drivers: they need a sandbox. */
   readonly hasStandbys: boolean;
   readonly outages: Outages;
-  /** The runners whose processes were killed from outside, as `keyOf` names them. */
+  /** The keys (`keyOf`) of runners of which a fault killed a process, the runner's own or the driver's. */
   readonly killedRunners: Set<string>;
-  /** All processes of it that live. */
+  /** All live processes of this world. */
   processes(): Promise<readonly ProcessFacts[]>;
-  /** Without a chance to end well: for a run that is itself told to end. */
+  /** Kills all processes and removes all files, for a chaos run that is interrupted. */
   destroy(): Promise<void>;
-  /** Ends all of it; tells what had to be ended by force, once the nodes had been told to stop. */
+  /** Stops everything. Returns the processes that were left after that, and kills those of the nodes. */
   close(): Promise<string[]>;
 }
 
 const LEASE_SECONDS = 5;
-/** As the dispatcher counts: the lease, and a margin of the same length. */
+/** As in the dispatcher: the lease and a margin of the same length. */
 const SILENT_SECONDS = 2 * LEASE_SECONDS;
-const LEAVE_PATIENCE_MS = 20_000;
+const END_PATIENCE_MS = 20_000;
 
 export async function openWorld(tables: number): Promise<ChaosWorld> {
   const store = await makeScratchStore();
@@ -64,9 +64,9 @@ export async function openWorld(tables: number): Promise<ChaosWorld> {
   chmodSync(base, 0o711);
   const [journal, queryJournal, keyFile] = [join(base, "journal"), join(base, "queries"), join(base, "keys")];
   for (const path of [journal, queryJournal]) writeFileSync(path, "");
-  chmodSync(journal, 0o666); // for the account's user
+  chmodSync(journal, 0o666); // the account's user writes to it
   writeKeys(keyFile, [newKey([])]);
-  // By TCP, as a metastore needs it.
+  // Over TCP, because metastores need it.
   const connection = { ...(await store.newDatabase()), host: "127.0.0.1" };
   const account = await foundScratchAccount(connection, "chaos");
   const { accountId } = account;
@@ -82,12 +82,12 @@ export async function openWorld(tables: number): Promise<ChaosWorld> {
     HEADGATE_COMMANDS_PER_CLUSTER: "6",
     TEST_STANDBY: "1",
   };
-  const ways = [connection, { ...connection, port: proxy.port }];
-  const dataDirs = ways.map((_, index) => join(base, `node-${index + 1}`));
-  const nodes = ways.map((way, index) => {
+  const connections = [connection, { ...connection, port: proxy.port }];
+  const dataDirs = connections.map((_, index) => join(base, `node-${index + 1}`));
+  const nodes = connections.map((each, index) => {
     const dataDir = dataDirs[index] ?? "";
     mkdirSync(dataDir, { mode: 0o711 });
-    return new ChaosNode({ dataDir, connection: way, settings, accountId, journal });
+    return new ChaosNode({ dataDir, connection: each, settings, accountId, journal });
   });
   const db = openDatabase({ ...connection, max: 2 });
   const processes = (): Promise<readonly ProcessFacts[]> => findAllBelow([base, dirname(store.dataDir)], dataDirs);
@@ -119,7 +119,7 @@ export async function openWorld(tables: number): Promise<ChaosWorld> {
       proxy.close();
       await db.close();
       await store.dispose();
-      const left = await whatStays(processes);
+      const left = await findLeftover(processes);
       for (const node of nodes) await node.loseMachine();
       rmSync(base, { recursive: true, force: true });
       return left;
@@ -132,9 +132,9 @@ function once<T>(work: () => Promise<T>): () => Promise<T> {
   return () => (done ??= work());
 }
 
-/** Processes may take a moment to end. */
-async function whatStays(processes: () => Promise<readonly ProcessFacts[]>): Promise<string[]> {
-  const end = performance.now() + LEAVE_PATIENCE_MS;
+/** Waits a while, because processes may take a moment to end. */
+async function findLeftover(processes: () => Promise<readonly ProcessFacts[]>): Promise<string[]> {
+  const end = performance.now() + END_PATIENCE_MS;
   for (;;) {
     const left = await processes();
     if (left.length === 0 || performance.now() > end)

@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
-/** The way from a node to its database, which can be cut: nothing gets through and nobody is told. */
+/** Connects a node to its database. While it is cut, no data gets through, and neither side sees the other close. */
 export interface CutOffProxy {
   readonly port: number;
   cut(): void;
-  /** What was held back arrives late, or never because the connections break. */
+  /** Data that was held back arrives late, or never because the connections break. */
   heal(held: "arrives" | "breaks"): void;
   close(): void;
 }
@@ -23,7 +23,7 @@ export async function startCutOffProxy(target: { host: string; port: number }): 
     for (const socket of pair) {
       socket.on("error", () => undefined);
       socket.on("close", () => {
-        if (isCut) return; // the other side is not told before the cut is healed
+        if (isCut) return; // the other side must not notice before the cut is healed
         pairs.delete(pair);
         for (const each of pair) each.destroy();
       });

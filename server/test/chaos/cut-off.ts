@@ -5,16 +5,16 @@ import type { ChaosWorld } from "./chaos-world.ts";
 import { parseJournal } from "./journal.ts";
 import type { Submitted } from "./judge.ts";
 
-/** So long that the first attempt, were it not ended, would go on far into the second: in tenths of a second. */
+/** In tenths of a second: a first attempt that nothing ended would go on far into the second one. */
 const LONG_TICKS = 400;
-/** Ticks of the second attempt until the way is healed: whatever else ran would have ticked as well. */
-const TICKS_BESIDE = 5;
+/** The cut is healed after this many ticks of the second attempt. A first attempt that still ran would tick as well. */
+const TICKS_BEFORE_HEAL = 5;
 const PATIENCE_MS = 40_000;
 
 /**
- * What chance arranges only now and then: the second node is cut off while a program runs there that ends neither before
- * its lease does nor before the others start it again. If anything goes on that should not, the judge sees it in the
- * journal, every time. Fails when it could not be arranged.
+ * Arranges a case that random faults produce only now and then: the second node is cut off while it runs a program that
+ * is still at work when the lease ends and when the first node starts it again. If the first attempt goes on, the judge
+ * always sees that in the journal. Fails when the case does not come about.
  */
 export async function cutOffDuringRun(world: ChaosWorld, client: ChaosClient): Promise<Submitted> {
   await setState(world, 0, "paused");
@@ -23,11 +23,11 @@ export async function cutOffDuringRun(world: ChaosWorld, client: ChaosClient): P
     parseJournal(readFileSync(world.journal, "utf8")).filter(
       (line) => line.command === long.id && line.attempt === attempt && line.word === word,
     ).length;
-  await until("its first attempt has begun on the second node", () => count(1, "start") > 0);
+  await until("the first attempt has begun on the second node", () => count(1, "start") > 0);
   await setState(world, 0, "active");
   const end = world.outages.begin([1]);
   world.proxy.cut();
-  await until("its second attempt has begun on the first node", () => count(2, "tick") >= TICKS_BESIDE);
+  await until("the second attempt has begun on the first node", () => count(2, "tick") >= TICKS_BEFORE_HEAL);
   world.proxy.heal("arrives");
   end();
   return long;
@@ -36,7 +36,7 @@ export async function cutOffDuringRun(world: ChaosWorld, client: ChaosClient): P
 async function setState({ db, nodes }: ChaosWorld, index: number, state: "paused" | "active"): Promise<void> {
   const nodeId = nodes[index]?.id;
   const text = "update node set state = $2 where id = $1 returning id";
-  // A node that has just started may not have said so yet.
+  // A node that has just started may not have stored its row yet.
   while ((await db.system.query(text, [nodeId, state])).length === 0) await delay(50);
 }
 

@@ -3,31 +3,33 @@ import type { ChaosWorld } from "./chaos-world.ts";
 import { keyOf, kill, type LiveRun, type RunOnDisk } from "./processes.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
-/** False: there was nothing that it could have happened to. */
+/** False: there was nothing to strike. */
 export type Fault = (world: ChaosWorld, random: SeededRandom) => Promise<boolean>;
 
-/** Shorter than the margin in which a runner without lease has to end its program. */
+/** Shorter than the margin in which a runner has to end its program after its lease. */
 const STOPPED_MS = [200, 2500] as const;
 
-/** What happens to single processes, often. */
+/** These strike single processes, often. */
 const programFaults: Readonly<Record<string, Fault>> = {
   async "kill a runner"(world, random) {
     const run = random.pick(
-      (await runsOf(world)).filter(({ state, runnerLives }) => state === "running" && runnerLives),
+      (await commandRuns(world)).filter(({ state, runnerLives }) => state === "running" && runnerLives),
     );
     if (run === undefined) return false;
-    hit(world, run);
+    noteKill(world, run);
     kill(run.runner.pid);
     return true;
   },
 
   async "kill a driver"(world, random) {
-    const running = (await runsOf(world)).filter((each) => each.state === "running" && ownProcesses(each).length > 0);
+    const running = (await commandRuns(world)).filter(
+      (each) => each.state === "running" && ownProcesses(each).length > 0,
+    );
     const retried = await withRetriesLeft(world, running);
     const run = random.pick(retried.length > 0 ? retried : running);
     const process = run && random.pick(ownProcesses(run));
     if (run === undefined || process === undefined) return false;
-    hit(world, run);
+    noteKill(world, run);
     kill(process.pid);
     return true;
   },
@@ -39,14 +41,14 @@ const programFaults: Readonly<Record<string, Fault>> = {
     stopOne(world, random, ({ driverProcesses }) => driverProcesses.map(({ pid }) => pid)),
 };
 
-/** Either process of it: nothing may depend on a driver that waits. */
+/** Kills the runner or a process of the driver: no command may depend on a waiting driver. */
 const standbyFaults: Readonly<Record<string, Fault>> = {
   async "kill a waiting driver"(world, random) {
     const waiting = (await allRuns(world)).filter(({ attempt, state }) => attempt === undefined && state === "waiting");
     const run = random.pick(waiting);
     const pid = run && random.pick([run.runner.pid, ...run.driverProcesses.map((each) => each.pid)]);
     if (run === undefined || pid === undefined) return false;
-    hit(world, run);
+    noteKill(world, run);
     kill(pid);
     return true;
   },
@@ -56,7 +58,7 @@ export function processFaults({ hasStandbys }: ChaosWorld): Readonly<Record<stri
   return hasStandbys ? { ...programFaults, ...standbyFaults } : programFaults;
 }
 
-/** What happens to nodes, their database and the Spark that they share, one after the other. */
+/** These strike nodes, their database and the Spark server that they share, one at a time. */
 export const nodeFaults: Readonly<Record<string, Fault>> = {
   async "kill a server"({ nodes, outages }, random) {
     const node = random.pick(nodes);
@@ -83,7 +85,7 @@ export const nodeFaults: Readonly<Record<string, Fault>> = {
     if (pid === undefined) return false;
     const end = outages.begin([...nodes.keys()]);
     kill(pid, "SIGQUIT");
-    // Until another one answers: the first to ask may still meet the old one.
+    // Waits for two answers in a row: the first may still come from the old server.
     for (let answers = 0; answers < 2; await delay(100)) {
       answers = (await db.system.query("select").catch(() => undefined)) === undefined ? 0 : answers + 1;
     }
@@ -91,10 +93,10 @@ export const nodeFaults: Readonly<Record<string, Fault>> = {
     return true;
   },
 
-  async "start a machine anew"(world, random) {
+  async "reboot a machine"(world, random) {
     const node = random.pick(world.nodes);
     const end = world.outages.begin(indexesOf(world.nodes, node));
-    for (const run of (await node?.loseMachine()) ?? []) hit(world, run);
+    for (const run of (await node?.loseMachine()) ?? []) noteKill(world, run);
     await delay(random.between(0, 1000));
     await node?.start();
     end();
@@ -111,7 +113,7 @@ export const nodeFaults: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** What keeps the second node from all others, while they go on. */
+/** These separate the second node from the database while the first one goes on. */
 export const networkFaults: Readonly<Record<string, Fault>> = {
   async "cut the second node off"({ proxy, silentSeconds, outages }, random) {
     const end = outages.begin([1]);
@@ -123,7 +125,7 @@ export const networkFaults: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** Deals all of them in a random order, then all of them again. */
+/** Yields all faults in a random order, then all of them again in another, without end. */
 export function* deal(
   faults: Readonly<Record<string, Fault>>,
   random: SeededRandom,
@@ -135,12 +137,12 @@ async function allRuns({ nodes }: ChaosWorld): Promise<LiveRun[]> {
   return (await Promise.all(nodes.map((node) => node.runs()))).flat();
 }
 
-/** Of commands, those that wait for one left out. */
-async function runsOf(world: ChaosWorld): Promise<LiveRun[]> {
+/** Without waiting drivers and runs that have ended. */
+async function commandRuns(world: ChaosWorld): Promise<LiveRun[]> {
   return (await allRuns(world)).filter(({ attempt, state }) => attempt !== undefined && state !== "ended");
 }
 
-/** Those whose next attempt has to follow. */
+/** The runs that another attempt has to follow when they fail. */
 async function withRetriesLeft({ db }: ChaosWorld, runs: readonly LiveRun[]): Promise<LiveRun[]> {
   const text = "select id from command where id = any ($1) and retry >= attempt";
   const rows = await db.system
@@ -149,7 +151,7 @@ async function withRetriesLeft({ db }: ChaosWorld, runs: readonly LiveRun[]): Pr
   return runs.filter(({ attempt }) => rows.some(({ id }) => id === attempt?.command));
 }
 
-/** The program's first process and those of its sandbox: what it starts for a moment is no loss to it. */
+/** The program's first process and those of its sandbox. The program would survive the loss of a short-lived child. */
 function ownProcesses({ driver, driverProcesses }: LiveRun): LiveRun["driverProcesses"] {
   const ofSandbox = new Set(driverProcesses.filter(({ name }) => name === "bwrap").map(({ pid }) => pid));
   return driverProcesses.filter(
@@ -157,8 +159,8 @@ function ownProcesses({ driver, driverProcesses }: LiveRun): LiveRun["driverProc
   );
 }
 
-/** By its runner: a driver that waits may be given to a command between a look at it and its end. */
-function hit({ killedRunners }: ChaosWorld, { runner }: Pick<RunOnDisk, "runner">): void {
+/** Identifies the run by its runner: a waiting driver may get a command between the listing and the kill. */
+function noteKill({ killedRunners }: ChaosWorld, { runner }: Pick<RunOnDisk, "runner">): void {
   killedRunners.add(keyOf(runner));
 }
 
@@ -167,7 +169,7 @@ async function stopOne(
   random: SeededRandom,
   pidsOf: (run: LiveRun) => readonly number[],
 ): Promise<boolean> {
-  const pid = random.pick((await runsOf(world)).flatMap(pidsOf));
+  const pid = random.pick((await commandRuns(world)).flatMap(pidsOf));
   if (pid === undefined) return false;
   kill(pid, "SIGSTOP");
   await delay(random.between(...STOPPED_MS));

@@ -5,7 +5,7 @@ import { openDatabase } from "../../src/db/database.ts";
 import { openKeyRing } from "../../src/lib/key-file.ts";
 import { locationOf } from "./partition-folders.ts";
 
-/** As much of Hive's own schema as the listing and the refreshing of partitions read and write. */
+/** The part of Hive's own schema that is read and written when partitions are listed and refreshed. */
 const SCHEMA = `
 create table "DBS" ("DB_ID" bigint primary key, "DESC" varchar(4000), "DB_LOCATION_URI" varchar(4000) not null,
   "NAME" varchar(128) unique);
@@ -44,7 +44,7 @@ insert into "DBS" values (1, null, 'hdfs://folders/tables', 'default');
 
 export const tableName = (number: number): string => `refreshed_${number}`;
 
-/** The database of the account's metastore, with so many tables that have folders and no partitions yet. */
+/** Creates the database of the account's metastore with `count` tables that have folders but no partitions yet. */
 export async function makeMetastoreTables(
   connection: ClientConfig,
   { accountId, keyFile, count }: { accountId: number; keyFile: string; count: number },

@@ -3,8 +3,8 @@ import { createServer } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 
 /**
- * The folders of the tables that are refreshed, by WebHDFS: a store that all nodes see alike. Every table has the same
- * partitions. Answers take a while, so that a refresh is hit now and then while it walks.
+ * Serves the folders of the refreshed tables over WebHDFS, a store that looks the same to all nodes. Every table has
+ * the same partitions. Answers take a while, so that faults sometimes strike while a refresh walks the folders.
  */
 export interface PartitionFolders {
   /** For the account's `hdfs_http_address`. */
@@ -34,7 +34,7 @@ export async function servePartitionFolders(): Promise<PartitionFolders> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("the folders have no port");
+  if (address === null || typeof address === "string") throw new Error("the server of the folders has no port");
   return {
     address: `http://127.0.0.1:${address.port}`,
     close() {

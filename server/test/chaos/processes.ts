@@ -13,20 +13,20 @@ import {
 } from "../../src/lib/process-table.ts";
 
 /**
- * A run that has begun and not ended, found by what its runner has written: a sandbox hides the command lines of drivers,
- * and a driver that waited still has the folder of that time in the command line of its runner.
+ * A run that a runner has taken, read from the files of the runner. The process table does not suffice: a sandbox hides
+ * the command lines of drivers, and the runner of a former standby driver still names the old folder in its own.
  */
 export interface RunOnDisk {
   readonly folder: string;
   /** Undefined: a driver that waits for a program. */
   readonly attempt: { readonly command: number; readonly number: number } | undefined;
-  /** Undefined: its runner has not said anything yet. */
+  /** Undefined: its runner has written no status yet. */
   readonly state: RunStatus["state"] | undefined;
   readonly runner: ProcessHandle;
   readonly driver: ProcessHandle | null;
 }
 
-/** With the processes of it that live; at least one does. */
+/** A run of which at least one process lives. */
 export interface LiveRun extends RunOnDisk {
   readonly runnerLives: boolean;
   /** All processes of the driver, in the sandbox and around it. */
@@ -63,8 +63,8 @@ export async function listLiveRuns(dataDir: string): Promise<LiveRun[]> {
 }
 
 /**
- * Everything that runs for the given folders, whoever started it: by the folders in command lines and environments, by
- * the mark that all processes of a runner carry, by what runners have written, and whatever these have started.
+ * Finds all processes that belong to the given folders: by folders in command lines and environments, by the mark that
+ * all processes of a runner carry, and by the files of runners; also all descendants of these.
  */
 export async function findAllBelow(
   folders: readonly string[],
@@ -107,11 +107,11 @@ export function kill(pid: number, signal: NodeJS.Signals = "SIGKILL"): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
   }
 }
 
-/** Tells processes of one pid apart. */
+/** Distinguishes processes that had the same pid one after the other. */
 export const keyOf = ({ pid, startTime }: { pid: number; startTime: string }): string => `${pid} ${startTime}`;
 
 function accountFolders(dataDir: string): string[] {
@@ -129,11 +129,11 @@ function readStatus(folder: string): RunStatus | undefined {
   try {
     return parseStatus(readFileSync(join(folder, fileNames.status), "utf8"));
   } catch {
-    return undefined; // not written yet, or removed while we look
+    return undefined; // not written yet, or just removed
   }
 }
 
-/** Empty where we may not look: the processes of other users, as a root without all rights. */
+/** Empty where reading is not allowed, such as for processes of other users. */
 function environmentOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/environ`, "utf8");

@@ -25,9 +25,9 @@ import { sparkError } from "../support/scripted-connect.ts";
 import { parseQuery } from "./query-journal.ts";
 
 /**
- * Stands in for a Spark Connect server: sessions, operations that run on without a reader, and readers that attach again
- * behind a position. Every operation runs once and reports its life. It keeps nothing on disk, so a kill loses all of it,
- * as with Spark.
+ * Stands in for a Spark Connect server. It has sessions and operations; an operation goes on without a reader, and a
+ * reader can reattach after the last response that it got. Every operation runs once and reports its start and its end.
+ * As with Spark, nothing is on disk, so a kill loses everything.
  */
 export interface StubOptions {
   readonly port: number;
@@ -82,7 +82,9 @@ export async function startSparkConnectStub({ port, report }: StubOptions): Prom
       releaseSession: definitionOf(service.releaseSession),
     },
     {
-      config: unary((request: Named) => opened(request.sessionId, request.clientObservedServerSideSessionId).naming()),
+      config: unary((request: SessionRequest) =>
+        opened(request.sessionId, request.clientObservedServerSideSessionId).ids(),
+      ),
       executePlan: streaming((request: ExecutePlanRequest, reader) => {
         const session = opened(request.sessionId, request.clientObservedServerSideSessionId);
         const { operationId = randomUUID() } = request;
@@ -99,15 +101,15 @@ export async function startSparkConnectStub({ port, report }: StubOptions): Prom
       releaseExecute: unary((request: ReleaseExecuteRequest) => {
         const session = existing(request.sessionId);
         if (request.release.case === "releaseAll") session.operations.delete(request.operationId);
-        return session.naming();
+        return session.ids();
       }),
       interrupt: unary((request: InterruptRequest) => {
         const session = existing(request.sessionId);
         const id = request.interrupt.case === "operationId" ? request.interrupt.value : "";
         const wasRunning = session.operations.get(id)?.interrupt() ?? false;
-        return { ...session.naming(), interruptedIds: wasRunning ? [id] : [] };
+        return { ...session.ids(), interruptedIds: wasRunning ? [id] : [] };
       }),
-      releaseSession: unary(({ sessionId }: Named) => {
+      releaseSession: unary(({ sessionId }: SessionRequest) => {
         for (const operation of sessions.get(sessionId)?.operations.values() ?? []) operation.interrupt();
         sessions.delete(sessionId);
         return { sessionId };
@@ -121,7 +123,7 @@ export async function startSparkConnectStub({ port, report }: StubOptions): Prom
   });
 }
 
-interface Named {
+interface SessionRequest {
   readonly sessionId: string;
   readonly clientObservedServerSideSessionId?: string | undefined;
 }
@@ -135,14 +137,14 @@ class Session {
     this.id = id;
   }
 
-  naming(): { sessionId: string; serverSideSessionId: string } {
+  ids(): { sessionId: string; serverSideSessionId: string } {
     return { sessionId: this.id, serverSideSessionId: this.serverSideId };
   }
 }
 
-/** Runs from its creation on, whether somebody reads it or not. */
+/** Runs from its creation on, with or without a reader. */
 class Operation {
-  readonly #named: ReturnType<Session["naming"]> & { operationId: string };
+  readonly #ids: ReturnType<Session["ids"]> & { operationId: string };
   readonly #responses: ExecutePlanResponse[] = [];
   readonly #interrupted = new AbortController();
   #failure: Error | undefined;
@@ -150,11 +152,11 @@ class Operation {
   #reader: Reader | undefined;
 
   constructor(session: Session, operationId: string, sql: string, report: StubOptions["report"]) {
-    this.#named = { ...session.naming(), operationId };
+    this.#ids = { ...session.ids(), operationId };
     void this.#run(sql, operationId, report).then(() => this.#finish());
   }
 
-  /** The latest reader has it; the one before is told so. */
+  /** The new reader replaces the previous one, which gets an error. */
   attach(reader: Reader, position: string | undefined): void {
     this.#reader?.emit("error", sparkError("INVALID_CURSOR.DISCONNECTED"));
     this.#reader = reader;
@@ -202,7 +204,7 @@ class Operation {
 
   #send(response: Response): void {
     const whole = create(ExecutePlanResponseSchema, response);
-    Object.assign(whole, this.#named, { responseId: randomUUID() });
+    Object.assign(whole, this.#ids, { responseId: randomUUID() });
     this.#responses.push(whole);
     this.#reader?.write(whole);
   }
@@ -231,7 +233,7 @@ function definitionOf<I extends DescMessage, O extends DescMessage>(
     requestSerialize: () => Buffer.alloc(0),
     requestDeserialize: (bytes) => fromBinary(method.input, bytes),
     responseSerialize: (value) =>
-      Buffer.from(toBinary(method.output, create(method.output, value as MessageInitShape<O>))), // as the handlers answer
+      Buffer.from(toBinary(method.output, create(method.output, value as MessageInitShape<O>))), // by a handler
     responseDeserialize: (bytes) => bytes,
   };
 }

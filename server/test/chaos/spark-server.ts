@@ -4,13 +4,13 @@ import { fileURLToPath } from "node:url";
 
 const program = fileURLToPath(new URL("spark-connect-main.ts", import.meta.url));
 
-/** The stub of a Spark Connect server as a process that is killed and started again, on the same port. */
+/** The stub of a Spark Connect server as a process that can be killed and started again on the same port. */
 export class SparkServer {
   readonly #journal: string;
   #port = 0;
   #process: ChildProcess | undefined;
 
-  /** The file that it reports to. */
+  /** The stub appends the events of its queries to this file. */
   constructor(journal: string) {
     this.#journal = journal;
   }

@@ -5,10 +5,10 @@ import { monotonicMs } from "../../src/engines/runner/monotonic.ts";
 import type { ChaosWorld } from "./chaos-world.ts";
 
 const LOOK_EVERY_MS = 100;
-/** Processes that want to run, for each core. */
+/** The load average of each core above which the machine counts as overloaded. */
 const OVERLOAD = 3;
 
-/** Notes when the nodes renew their leases, by the files that their runners go by. */
+/** Notes when the nodes renew their leases, by reading the same files as the runners. */
 export async function watchLeases({ nodes, outages }: ChaosWorld, end: AbortSignal): Promise<void> {
   while (!end.aborted) {
     for (const [index, { leaseFile }] of nodes.entries()) {
@@ -25,6 +25,6 @@ function readRenewal(path: string): number | undefined {
     const { renewedAtMs } = JSON.parse(readFileSync(path, "utf8")) as { renewedAtMs: number }; // written by the node
     return renewedAtMs;
   } catch {
-    return undefined; // not yet, or just now
+    return undefined; // not written yet, or being written
   }
 }
