@@ -15,9 +15,9 @@ import { PERMISSION_TABLE } from "./support/permission-table.ts";
 import { repositoryDir } from "./support/repository-dir.ts";
 
 /**
- * Requests with random defects, and an oracle that tells from the request alone what must come of it: the status by the
- * order of the checks, the one error form, no secret in a reply, nothing changed by a refusal or a read. Every run has a
- * new seed; a failure is shrunk to the fewest defects and names the seed that repeats it.
+ * Sends requests with random defects. An oracle derives the required outcome from the request alone: the status by the
+ * order of the checks, the usual error form, no secret in a reply, and no change by a refusal or a read. Every run has
+ * a new seed. A failure is shrunk to the fewest defects and names the seed that repeats it.
  */
 const SEED = Number(process.env.FUZZ_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const RUNS = Number(process.env.FUZZ_RUNS ?? 24);
@@ -40,7 +40,7 @@ beforeAll(async () => {
   const foreign = await World.create(given);
   const operator = await given.operator();
   stage = { given, agent, foreign, operatorToken: operator.token, spare: undefined };
-  // Otherwise submitted commands would start clusters, and worlds change by themselves.
+  // On an active node, submitted commands would start clusters, and worlds would change by themselves.
   await operator.put(`/api/v2/nodes/${await foreign.object("node_id")}`, { state: "paused" });
   // oxlint-disable-next-line no-console -- without the seed a failure could not be repeated
   console.info(`openapi-fuzz: to repeat this run, set FUZZ_SEED=${SEED} FUZZ_RUNS=${RUNS}`);
@@ -48,13 +48,13 @@ beforeAll(async () => {
 afterAll(() => agent.destroy());
 
 describe("a request with random defects", () => {
-  test("is made of every operation of api/openapi.json", () => {
+  test("is generated for every operation of api/openapi.json", () => {
     const known = new Set(OPERATION_RULES.map(({ operationId }) => operationId));
     expect([...known].toSorted()).toEqual([...routes.keys()].toSorted());
   });
 
   test.each(OPERATION_RULES.map((rules) => ({ rules, name: [rules.operationId, rules.form].join(" ").trim() })))(
-    "$name is answered as the rules say",
+    "to $name is answered as the rules say",
     { timeout: 120_000 },
     async ({ rules }) => {
       const operation = operationOf(rules);
@@ -69,11 +69,11 @@ describe("a request with random defects", () => {
 function operationOf(rules: OperationRules): FuzzedOperation {
   const { operationId } = rules;
   const route = routes.get(operationId);
-  // Versions of one operation share a row of the table.
+  // The versions of an operation share a row of the table.
   const permission = PERMISSION_TABLE.get(operationId) ?? PERMISSION_TABLE.get(operationId.replace(/_v1(_2)?$/, ""));
   const isDocumented = checks.get(operationId);
   if (route === undefined || permission === undefined || isDocumented === undefined) {
-    throw new Error(`${operationId} is not known`);
+    throw new Error(`${operationId} lacks a route, a row of the permission table or a documented reply`);
   }
   return { rules, route, permission, isDocumented };
 }

@@ -15,7 +15,7 @@ export interface FuzzedOperation {
   rules: OperationRules;
   route: Route;
   permission: TableEntry;
-  /** Whether a 200 is what the document says. */
+  /** Whether a 200 reply matches the OpenAPI document. */
   isDocumented: (reply: Reply) => boolean;
 }
 
@@ -24,18 +24,18 @@ export interface Stage {
   agent: Agent;
   foreign: World;
   operatorToken: string | undefined;
-  /** Left by a run that has changed nothing. */
+  /** The world of a request that changed nothing, for the next request. */
   spare: World | undefined;
 }
 
-/** Sends the request to an unused world, and throws unless the outcome is the one that follows from the request alone. */
+/** Sends the request to an unchanged world. Throws unless the outcome is as the request alone determines it. */
 export async function checkRequest(fuzzed: FuzzedRequest, operation: FuzzedOperation, stage: Stage): Promise<void> {
   const { rules, route, permission } = operation;
   const world = stage.spare ?? (await World.create(stage.given));
   stage.spare = undefined;
   const operatorToken = permission === "operator" ? stage.operatorToken : undefined;
   const scene: Scene = { world, foreign: stage.foreign, operatorToken };
-  const request = possible(fuzzed, operation);
+  const request = withPossibleDefects(fuzzed, operation);
   const planned = await planRequest(request, rules, route, scene);
   const before = await world.fingerprint();
   const send = ({ request: raw }: PlannedRequest): Promise<Reply> =>
@@ -46,16 +46,16 @@ export async function checkRequest(fuzzed: FuzzedRequest, operation: FuzzedOpera
   if (request.target === "foreign" && reply.status === 404) {
     const unknown = await planRequest({ ...request, target: "unknown" }, rules, route, scene);
     const { text } = await send(unknown);
-    assert.equal(reply.text, text, `${said}: tells an object of another account from none`);
+    assert.equal(reply.text, text, `${said}: the reply reveals that another account has the object`);
   }
   if (reply.status === 200 && route.method !== "GET") {
     await checkStoredSecrets(planned, reply, world);
     return;
   }
   if (reply.status === 200 && rules.changesByItself !== true) {
-    assert.equal(steady(await send(planned)), steady(reply), `${said}: another answer to the same read`);
+    assert.equal(withoutTimes(await send(planned)), withoutTimes(reply), `${said}: a repeated read got another answer`);
   }
-  assert.equal(await world.fingerprint(), before, `${said}: a refusal or a read has changed something`);
+  assert.equal(await world.fingerprint(), before, `${said}: a refusal or a read changed something`);
   stage.spare = world;
 }
 
@@ -69,23 +69,24 @@ function checkReply(
   const said = describeExchange(planned, reply);
   const hasTarget = route.template.includes("{");
   const expected = expectedReply(request, rules, { permission, hasTarget, hasBody: route.method !== "GET" });
-  assert.ok(status < 500, `${said}: an error of ours`);
+  assert.ok(status < 500, `${said}: a server error`);
   assert.ok(reply.headers.has("x-request-id"), `${said}: no request id`);
-  for (const secret of planned.secrets) assert.ok(!reply.text.includes(secret), `${said}: a secret comes back`);
+  for (const secret of planned.secrets) assert.ok(!reply.text.includes(secret), `${said}: the reply contains a secret`);
   assert.ok(expected.statuses.includes(status), `${said}: expected ${expected.statuses.join(" or ")}`);
-  if (status === 405) assert.ok(reply.headers.get("allow")?.includes(route.method), `${said}: Allow is wrong`);
-  if (status === 200) assert.ok(isDocumented(reply), `${said}: a reply that is not documented`);
-  else assert.ok(isErrorForm(reply), `${said}: another error form`);
+  if (status === 405)
+    assert.ok(reply.headers.get("allow")?.includes(route.method), `${said}: the Allow header lacks ${route.method}`);
+  if (status === 200) assert.ok(isDocumented(reply), `${said}: the reply does not match the document`);
+  else assert.ok(isErrorForm(reply), `${said}: not the usual error form`);
   const { fields } = expected;
   if (fields === undefined) return;
   const message: string = reply.body.error.error_message;
   assert.ok(
     fields.some((field) => message.includes(field)),
-    `${said}: names none of ${fields.join(", ")}`,
+    `${said}: the message names none of ${fields.join(", ")}`,
   );
 }
 
-/** Secrets do not come back later, either, to callers who may see the most. */
+/** Later reads must not show the secrets either, not even to the account's admin. */
 async function checkStoredSecrets({ secrets }: PlannedRequest, reply: Reply, { account }: World): Promise<void> {
   const kept = secrets.filter((secret) => secret !== account.token);
   if (kept.length === 0) return;
@@ -96,8 +97,8 @@ async function checkStoredSecrets({ secrets }: PlannedRequest, reply: Reply, { a
   }
 }
 
-/** A defect that the operation cannot have is replaced by one that it can, or by none. */
-function possible(request: FuzzedRequest, { rules, route, permission }: FuzzedOperation): FuzzedRequest {
+/** Replaces a defect that the operation cannot have by one that it can have, or by none. */
+function withPossibleDefects(request: FuzzedRequest, { rules, route, permission }: FuzzedOperation): FuzzedRequest {
   const names = parametersOf(route);
   const chosen = names[request.targetAt % Math.max(names.length, 1)] ?? "";
   const isShared = permission === "operator" || ["schema", "table"].includes(chosen);
@@ -113,8 +114,8 @@ function describeExchange({ request: { method, path, body } }: PlannedRequest, {
   return `${method} ${path.slice(0, 300)} ${String(body ?? "").slice(0, 500)} -> ${status} ${text.slice(0, 500)}`;
 }
 
-/** Without what time changes. */
-function steady({ text }: Reply): string {
+/** The text without the values that change with time. */
+function withoutTimes({ text }: Reply): string {
   return text.replaceAll(/"(last_login|last_seen|waiting_reason|heartbeat_at)":("[^"]*"|null)/g, '"$1":"<time>"');
 }
 

@@ -3,13 +3,14 @@ import { isRecord } from "../../src/http/lenient.ts";
 import { isReference, type JsonSchema, type OpenApiDocument } from "../../src/http/openapi/document.ts";
 import type { Reply } from "../support/client.ts";
 
-/** Whether a 200 is what the document says, with no key that it does not name; by operation. */
+/** Checks by operation id: whether a 200 reply matches the document and has only keys that the document names. */
 export function replyChecks(document: OpenApiDocument): Map<string, (reply: Reply) => boolean> {
   const operations = Object.values(document.paths).flatMap((item) => Object.values(item));
   return new Map(
     operations.map((operation) => {
       const reply = operation.responses["200"];
-      if (reply === undefined || isReference(reply)) throw new Error(`${operation.operationId} has no reply`);
+      if (reply === undefined || isReference(reply))
+        throw new Error(`${operation.operationId} has no documented 200 reply`);
       const byType = new Map(
         Object.entries(reply.content ?? {}).map(([type, { schema }]) => [type, Compile(closed(schema, document))]),
       );
@@ -24,7 +25,7 @@ export function replyChecks(document: OpenApiDocument): Map<string, (reply: Repl
   );
 }
 
-/** References filled in, and objects without keys that the document does not name. */
+/** Resolves references, and forbids keys that the document does not name. */
 function closed(schema: JsonSchema, document: OpenApiDocument): JsonSchema {
   const inner = (each: unknown): unknown => (isRecord(each) ? closed(each, document) : each);
   if (isReference(schema)) {

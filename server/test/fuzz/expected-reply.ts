@@ -2,19 +2,19 @@ import type { TableEntry } from "../support/permission-table.ts";
 import type { OperationRules } from "./operation-rules.ts";
 import type { FuzzedRequest, SentField } from "./request-arbitrary.ts";
 
-/** The reply that must follow from a request. */
+/** What the reply to a request must be. */
 export interface Expectation {
   statuses: readonly number[];
-  /** The message names one of them. */
+  /** The message must name one of these fields. */
   fields?: readonly string[];
 }
 
-/** A wild value may be taken or refused, by a rule that is not repeated here. */
-const TAKEN_OR_REFUSED = [200, 404, 409, 422];
+/** For wild values: the rules here do not say whether they are accepted. */
+const ACCEPTED_OR_REFUSED = [200, 404, 409, 422];
 
 /**
- * The order of the checks: router, token, state and permission, body, object, fields. Nothing of the product is asked:
- * permissions come from the hand-written table, fields from the hand-written rules.
+ * Checks apply in this order: router, token, state and permission, body, object, fields. No code of the product is
+ * used: permissions come from the hand-written table, fields from the hand-written rules.
  */
 export function expectedReply(
   request: FuzzedRequest,
@@ -31,9 +31,9 @@ export function expectedReply(
   if (request.payload === "no object") return only(422);
   const sent = hasBody ? [...request.query, ...request.body] : request.query;
   const broken = sent.filter(isBroken);
-  // Of a wild field and a broken one, either may be named.
+  // With a wild field in the request, the message may name that one instead.
   if (broken.length > 0) return sent.some(isWild) ? only(422) : { statuses: [422], fields: broken.map(nameOf) };
-  return sent.some(isWild) ? { statuses: TAKEN_OR_REFUSED } : only(valid);
+  return sent.some(isWild) ? { statuses: ACCEPTED_OR_REFUSED } : only(valid);
 }
 
 function only(status: number): Expectation {

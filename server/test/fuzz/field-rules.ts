@@ -1,23 +1,23 @@
 import fc from "fast-check";
 
 /**
- * The rule of one field, written by hand from the specification and its decisions, not from the product's schemas:
- * values that must be taken, and values that must be refused with 422 and the field's name.
+ * The rule of one field: values that must be accepted, and values that must be refused with 422 and the field's name.
+ * It is written by hand from the specification and the decisions about it, not from the product's schemas.
  */
 export interface FieldRule {
   good: fc.Arbitrary<unknown>;
   bad: fc.Arbitrary<unknown>;
   isRequired: boolean;
-  /** Its value must never be in a reply. */
+  /** A reply must never contain its value. */
   isSecret: boolean;
-  /** Where the message has other words for it. */
+  /** What messages call the field, if not by its name. */
   namedAs?: string;
 }
 
-/** `@own:name` in a value stands for an object of the caller; the sender fills it in. */
+/** `@own:name` as a value stands for an object of the caller; `planRequest` fills in its id. */
 export type Fields = Record<string, FieldRule>;
 
-const NO_SCALAR = [[], {}, [["x"]]];
+const NOT_SCALAR = [[], {}, [["x"]]];
 
 function rule(good: fc.Arbitrary<unknown>, bad: readonly unknown[]): FieldRule {
   return { good, bad: fc.constantFrom(...bad), isRequired: false, isSecret: false };
@@ -27,12 +27,12 @@ export function required(each: FieldRule): FieldRule {
   return { ...each, isRequired: true };
 }
 
-/** Only what is refused below the least value is left out where no document says what that is. */
+/** `hasLeast: false`: no document says what the least value is, so values below it are not tried. */
 export function integer(least: number, most: number, { hasLeast = true } = {}): FieldRule {
   const good = fc.integer({ min: least, max: Math.min(most, least + 1000) });
   const beyond = most === Infinity ? [] : [most + 1, String(most + 1)];
   const below = hasLeast ? [least - 1] : [];
-  return rule(fc.oneof(good, good.map(String)), [...beyond, ...below, "x", "1.5", least + 0.5, ...NO_SCALAR]);
+  return rule(fc.oneof(good, good.map(String)), [...beyond, ...below, "x", "1.5", least + 0.5, ...NOT_SCALAR]);
 }
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyzABCXYZ0189-_. éß漢".split("");
@@ -42,20 +42,20 @@ const words = fc
 
 export function text(most: number, { bad = [] as readonly unknown[], mayBeEmpty = false } = {}): FieldRule {
   const empty = mayBeEmpty ? [] : [""];
-  return rule(words, ["x".repeat(most + 1), ...empty, ...NO_SCALAR, ...bad]);
+  return rule(words, ["x".repeat(most + 1), ...empty, ...NOT_SCALAR, ...bad]);
 }
 
-export const flag = rule(fc.constantFrom<unknown>(true, false, "true", "True", "false"), ["perhaps", ...NO_SCALAR]);
+export const flag = rule(fc.constantFrom<unknown>(true, false, "true", "True", "false"), ["perhaps", ...NOT_SCALAR]);
 
 export function oneOf(...values: readonly unknown[]): FieldRule {
-  return rule(fc.constantFrom(...values), ["no-such-value", ...NO_SCALAR]);
+  return rule(fc.constantFrom(...values), ["no-such-value", ...NOT_SCALAR]);
 }
 
 export function among(good: readonly unknown[], bad: readonly unknown[]): FieldRule {
   return rule(fc.constantFrom(...good), bad);
 }
 
-/** Never taken, whatever it is. */
+/** A field whose values are all refused; only null counts as absent. */
 export function refused(...values: readonly unknown[]): FieldRule {
   return { ...rule(fc.constant(null), values), good: fc.constant(null) };
 }

@@ -1,19 +1,19 @@
 import { among, flag, integer, oneOf, refused, required, secret, text, type Fields } from "./field-rules.ts";
 
-/** What an operation takes, by hand. `path` parameters are those of the document. */
+/** The input of an operation, written by hand. Path parameters come from the document. */
 export interface OperationRules {
   operationId: string;
-  /** Where an operation has several forms of body. */
+  /** Names the form of body, if the operation has several. */
   form?: string;
   query?: Fields;
   body?: Fields;
-  /** Goes with every body. */
+  /** Sent with every body. */
   fixed?: Record<string, unknown>;
-  /** The fields stand inside of this key. */
+  /** The key under which the fields are nested. */
   inside?: string;
-  /** When nothing is wrong with the request; 200 unless the caller's account cannot have what it asks for. */
+  /** The status of a request without defects: 200, unless the test's account lacks what the operation needs. */
   valid?: number;
-  /** Two reads may differ: the audit gets refusals with a delay. */
+  /** Two reads may differ: refusals reach the audit log with a delay. */
   changesByItself?: true;
 }
 
@@ -183,7 +183,7 @@ export const OPERATION_RULES: readonly OperationRules[] = [
     operationId: "command_logs",
     query: { err_file_processed: integer(0, Infinity), tmp_file_processed: integer(0, Infinity) },
   },
-  // The caller's command waits, so there are none yet.
+  // The caller's command still waits, so it has no results yet.
   { operationId: "command_results", query: { include_headers: flag, raw: flag }, valid: 422 },
   { operationId: "command_cancel", body: { status: oneOf("kill") } },
   { operationId: "group_create", body: { name, members, roles } },

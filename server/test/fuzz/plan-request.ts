@@ -5,26 +5,26 @@ import type { World } from "./world.ts";
 
 export interface Route {
   method: string;
-  /** With `{name}` for its parameters. */
+  /** The path, with `{name}` for each parameter. */
   template: string;
 }
 
 export interface Scene {
   world: World;
   foreign: World;
-  /** For operators' routes. */
+  /** Only for routes of operators. */
   operatorToken: string | undefined;
 }
 
 export interface PlannedRequest {
   request: RawRequest;
-  /** All that must not come back. */
+  /** What must not be in a reply. */
   secrets: string[];
 }
 
 const OVER_1_MB = 1024 * 1024 + 1;
 
-/** Makes the objects that it names, so that sending it is all that happens afterwards. */
+/** Also creates the objects that the request names, so that after this only the request itself can change anything. */
 export async function planRequest(
   request: FuzzedRequest,
   rules: OperationRules,
@@ -83,7 +83,7 @@ function queryText({ query, suffix }: FuzzedRequest): string {
 }
 
 function queryValue(value: unknown): string {
-  // An unpaired surrogate has no percent-encoding at all.
+  // An unpaired surrogate cannot be percent-encoded.
   return (typeof value === "string" ? value : JSON.stringify(value)).toWellFormed().slice(0, 1000);
 }
 
@@ -107,7 +107,7 @@ function bodyText(request: FuzzedRequest, { fixed = {}, inside, body }: Operatio
   }
 }
 
-/** `@own:name` is an object of the caller. */
+/** Replaces each `@own:name` by the id of an object of the caller. */
 async function filled(text: string, world: World): Promise<string> {
   const names = new Set([...text.matchAll(/"@own:(\w+)"/g)].map(([, name]) => name ?? ""));
   let result = text;

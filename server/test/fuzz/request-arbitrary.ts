@@ -2,12 +2,15 @@ import fc from "fast-check";
 import type { FieldRule, Fields } from "./field-rules.ts";
 import type { OperationRules } from "./operation-rules.ts";
 
-/** What is sent instead of the field's value, and what follows from it. */
+/**
+ * What a request has for a field. `absent` is an optional field that is left out as usual; `missing` is a defect: the
+ * field is left out whether it is required or not.
+ */
 export type FieldState = "good" | "bad" | "missing" | "null" | "wild" | "absent";
 
 export interface SentField {
   name: string;
-  /** In a message about it. */
+  /** The name of the field in messages. */
   shownName: string;
   state: FieldState;
   value: unknown;
@@ -17,18 +20,18 @@ export interface SentField {
 
 export type CallerKind = "admin" | "powerless" | "disabled" | "pending" | "garbage" | "none";
 
-/** What a parameter of the path names. */
+/** What a path parameter names. */
 export type Target = "own" | "unknown" | "foreign" | "word" | "too large";
 
 /**
- * A request that works, and the defects that were put into it. Every defect is a value of its own and the first value of
- * each choice is the harmless one, so that fast-check shrinks to the fewest defects that still fail.
+ * A request that works, and the defects that were put into it. Every defect is a value of its own, and the first value
+ * of each choice is the harmless one, so that fast-check shrinks to the fewest defects that still fail.
  */
 export interface FuzzedRequest {
   caller: CallerKind;
   route: "right" | "wrong method" | "unknown path";
   target: Target;
-  /** Which parameter the target stands for, modulo their number. */
+  /** The index of the path parameter that gets the target, modulo the number of parameters. */
   targetAt: number;
   payload: "right" | "broken JSON" | "too large" | "no object";
   query: SentField[];
@@ -53,7 +56,7 @@ export function requestArbitrary(rules: OperationRules): fc.Arbitrary<FuzzedRequ
   });
 }
 
-/** Nothing wrong with it, and no more than it must have. */
+/** A request without defects that has only the required fields. */
 export function workingRequest({ body = {} }: OperationRules, seed: number): FuzzedRequest {
   const needed = Object.entries(body).filter(([, { isRequired }]) => isRequired);
   return {
@@ -87,7 +90,7 @@ function fieldsArbitrary(fields: Fields): fc.Arbitrary<SentField[]> {
   return fc.tuple(...entries.map(([name, rule]) => fieldArbitrary(name, rule, entries.length)));
 }
 
-/** A defect is the rarer the more fields there are, so that requests with many fields are right often enough. */
+/** The more fields there are, the rarer are defects of each, so that requests with many fields often have none. */
 function fieldArbitrary(
   name: string,
   { good, bad, isRequired, isSecret, namedAs = name }: FieldRule,
@@ -96,7 +99,7 @@ function fieldArbitrary(
   const sent = (state: FieldState, values: fc.Arbitrary<unknown>): fc.Arbitrary<SentField> =>
     values.map((value) => ({ name, shownName: namedAs, state, value, isRequired, isSecret }));
   const usual = isRequired ? sent("good", good) : sent("absent", fc.constant(undefined));
-  // A wild value may be one that makes the server wait.
+  // A wild number of seconds could make the server wait, and a wild state could resume the paused node.
   const wilds = name.endsWith("wait_seconds") || name === "state" ? [] : [{ weight: 1, arbitrary: sent("wild", wild) }];
   return fc.oneof(
     { withCrossShrink: true },
@@ -109,7 +112,7 @@ function fieldArbitrary(
   );
 }
 
-/** What breaks parsers, validators and databases; the rules do not say whether it is accepted. */
+/** Values that tend to break parsers, validators and databases; the rules do not say whether they are accepted. */
 const wild: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(
     "",

@@ -5,9 +5,9 @@ import { accountTables } from "../support/tenants.ts";
 import type { CallerKind } from "./request-arbitrary.ts";
 
 /**
- * An account for one property run. A request that changes something uses it up; one that must change nothing leaves it
- * to the next run. So every run meets the same world, and shrinking a failure is meaningful. Objects and callers are
- * made when a request needs them.
+ * An account for one generated request. A request that may change something uses it up; after one that must change
+ * nothing, the next request gets it. So every request meets the same world, and shrinking a failure is meaningful.
+ * Objects and callers are created when a request needs them.
  */
 export class World {
   readonly account: AccountClient;
@@ -36,7 +36,7 @@ export class World {
     return made;
   }
 
-  /** Of all that is stored of it but the audit, in which refusals are noted, too. */
+  /** A hash of everything that is stored for the account, except the audit log, which records refusals, too. */
   async fingerprint(): Promise<string> {
     tables ??= accountTables(this.#given);
     const parts = [...(await tables).map(({ name }) => name), "account"]
@@ -86,7 +86,7 @@ export class World {
         return String((await account.post("/apps", { name: "mine" })).id);
       case "cluster_id":
       case "label": {
-        // Accounts may share a label: with the account in it, it names nothing of another one.
+        // Accounts may use the same label. With the account's id in it, this one names nothing in another account.
         const label = `${name}-of-${account.accountId}`;
         await account.post("/api/v2/clusters", { labels: [label], engine: { type: "local" } });
         return label;
@@ -102,7 +102,7 @@ export class World {
       case "object":
         return `file://${join(this.#given.dataDir, "accounts", String(account.accountId), "storage/no-object")}`;
       default:
-        throw new Error(`no object for ${name}`);
+        throw new Error(`the fuzz test cannot create an object for ${name}`);
     }
   }
 }
