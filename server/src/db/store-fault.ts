@@ -14,33 +14,37 @@ const UNAVAILABLE_ERRNO = new Set([
 const UNAVAILABLE_TEXT =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable|cannot use a pool after/i;
 
-// A shutdown, a crash, somebody or a time that ends it; what the socket says; what the driver says of one that is over.
+// PostgreSQL was shut down or crashed, an administrator or a timeout ended the session, or the connection broke. The
+// texts are those of the `pg` driver about a connection that has ended.
 const LOST = new Set(["57P01", "57P02", "57P05", "08003", "08006", "ECONNRESET", "EPIPE"]);
 const LOST_TEXT = /connection terminated unexpectedly|not queryable/i;
 
-// Deadlock, serialisation, and a row that went away between a look at it and a reference to it: of two crossing
-// changes PostgreSQL undid this one.
-const CROSSED = new Set(["40P01", "40001", "23503"]);
+// Deadlock, serialization failure, and a reference to a row that another change deleted meanwhile: PostgreSQL rolled
+// this change back because of a concurrent one.
+const CONFLICTS = new Set(["40P01", "40001", "23503"]);
 
-/** PostgreSQL away, full or shutting down becomes a 503 fault, crossing changes a 409; anything else stays as it is. */
+/**
+ * When PostgreSQL is away, full or shutting down, the error becomes a 503 fault; a conflict of concurrent changes
+ * becomes a 409. Other errors stay as they are.
+ */
 export function storeFault(error: unknown): unknown {
-  if (isCrossed(error)) {
-    return new Fault("conflict", "Another change of the same things got in the way. Try again.", {
+  if (isConflict(error)) {
+    return new Fault("conflict", "A concurrent change of the same objects got in the way. Try again.", {
       cause: error,
       retryAfterSeconds: 1,
     });
   }
   return isStoreAway(error)
-    ? new Fault("unavailable", "The store does not answer in time at the moment. Try again shortly.", {
+    ? new Fault("unavailable", "The database does not answer in time at the moment. Try again shortly.", {
         cause: error,
         retryAfterSeconds: 2,
       })
     : error;
 }
 
-/** Done again, it may well succeed. */
-export function isCrossed(error: unknown): boolean {
-  return CROSSED.has(errorCode(error));
+/** Whether a concurrent change made this one fail. A retry may well succeed. */
+export function isConflict(error: unknown): boolean {
+  return CONFLICTS.has(errorCode(error));
 }
 
 export function isStoreAway(error: unknown): boolean {
@@ -51,12 +55,12 @@ export function isStoreAway(error: unknown): boolean {
   return UNAVAILABLE_TEXT.test(error.message);
 }
 
-/** Whether this is what `storeFault` made of a store that is away. */
+/** Whether `storeFault` made this fault of a store that is away. */
 export function isStoreAwayFault(error: unknown): boolean {
   return error instanceof Fault && error.code === "unavailable" && isStoreAway(error.cause);
 }
 
-/** It was there and has ended, at the latest under this statement, which may have been done or not. */
+/** Whether the connection ended before or during the statement, which may or may not have taken effect. */
 export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return LOST.has(errorCode(error)) || LOST_TEXT.test(error.message);
