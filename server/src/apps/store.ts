@@ -36,7 +36,7 @@ export async function insertApp(tx: Tx, name: string, config: SparkConfig): Prom
   return row;
 }
 
-/** Makes every node end the servers and drivers that it started for the app before. False: the app is gone. */
+/** Makes every node end the servers and waiting drivers that it has started for the app. False: the app is gone. */
 export async function raiseGeneration(tx: Tx, id: number): Promise<boolean> {
   return (await tx.query("update app set generation = generation + 1 where id = $1 returning id", [id])).length > 0;
 }

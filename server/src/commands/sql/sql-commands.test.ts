@@ -6,7 +6,7 @@ import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { runSql, submitSql, useSpark } from "../../../test/support/spark.ts";
 
 const PATIENCE = { timeout: 45_000, interval: 50 };
-/** Tells of its progress often, in a thousand tasks, and takes a minute or more. */
+/** Reports its progress often, has a thousand tasks, and takes a minute or more. */
 const LONG =
   "set spark.connect.progress.reportInterval=100ms; select sum(hash(id, id)) from range(0, 10000000000, 1, 1000)";
 
@@ -107,7 +107,7 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", { timeout: 60_000 },
     await spark.account.get(`/commands/${id}/results`).refused(422, /failed/);
   });
 
-  test("moves on, has a pid, and is cancelled long before its end", async () => {
+  test("makes progress, has a pid, and is cancelled long before its end", async () => {
     const id = await running(LONG);
     const before = await spark.account.get(`/commands/${id}`);
     expect(before).toMatchObject({ status: "running", pid: expect.any(Number), qlog: null });
