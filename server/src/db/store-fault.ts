@@ -35,7 +35,7 @@ export function storeFault(error: unknown): unknown {
     });
   }
   return isStoreAway(error)
-    ? new Fault("unavailable", "The database does not answer in time at the moment. Try again shortly.", {
+    ? new StoreAwayFault("unavailable", "The database does not answer in time at the moment. Try again shortly.", {
         cause: error,
         retryAfterSeconds: 2,
       })
@@ -55,9 +55,12 @@ export function isStoreAway(error: unknown): boolean {
   return UNAVAILABLE_TEXT.test(error.message);
 }
 
+/** Other faults have the same code and causes, of an account's own metastore for example: the class tells them apart. */
+class StoreAwayFault extends Fault {}
+
 /** Whether `storeFault` made this fault of a store that is away. */
 export function isStoreAwayFault(error: unknown): boolean {
-  return error instanceof Fault && error.code === "unavailable" && isStoreAway(error.cause);
+  return error instanceof StoreAwayFault;
 }
 
 /** Whether the connection ended before or during the statement, which may or may not have taken effect. */

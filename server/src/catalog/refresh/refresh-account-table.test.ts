@@ -1,5 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { storeFault } from "../../db/store-fault.ts";
+import { Fault } from "../../lib/fault.ts";
 import type { OpenStorage } from "../account-storage.ts";
 import { accountRefresh } from "./refresh-account-table.ts";
 import type { RefreshContext } from "./refresh-context.ts";
@@ -27,8 +28,13 @@ test("a refresh waits for a store that is away when it begins", async () => {
   expect(open).toHaveBeenCalledTimes(3);
 });
 
-test("a refresh fails at once for any other reason", async () => {
-  const open = vi.fn<() => Promise<OpenStorage>>().mockRejectedValue(new Error("no such keys"));
-  await expect(refresh(open)).rejects.toThrow("no such keys");
+test.each([
+  new Error("no such keys"),
+  new Fault("unavailable", "the account's own metastore is away", {
+    cause: Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }),
+  }),
+])("a refresh fails at once for any other reason: $message", async (reason) => {
+  const open = vi.fn<() => Promise<OpenStorage>>().mockRejectedValue(reason);
+  await expect(refresh(open)).rejects.toThrow(reason);
   expect(open).toHaveBeenCalledTimes(1);
 });
