@@ -4,7 +4,7 @@ import { journallingProgram } from "./journal.ts";
 import type { Submitted } from "./judge.ts";
 import { tableName } from "./metastore-tables.ts";
 import { renderQuery } from "./query-journal.ts";
-import type { SeededRandom } from "./seeded-random.ts";
+import { SeededRandom } from "./seeded-random.ts";
 
 const REQUEST_TIMEOUT_MS = 5000;
 /** Longer than any outage of all nodes. */
@@ -29,18 +29,22 @@ const FIRST_SURE_FAILURE = 5;
 export class ChaosClient {
   readonly #nodes: readonly ChaosNode[];
   readonly #token: string;
-  readonly #random: SeededRandom;
+  readonly #seed: number;
+  /** Chooses the nodes that are asked; how often, the timing of a run decides. */
+  readonly #nodeChoice: SeededRandom;
   readonly #someLong: boolean;
 
-  constructor(nodes: readonly ChaosNode[], token: string, random: SeededRandom, someLong: boolean) {
+  constructor(nodes: readonly ChaosNode[], token: string, seed: number, someLong: boolean) {
     this.#nodes = nodes;
     this.#token = token;
-    this.#random = random;
+    this.#seed = seed;
+    this.#nodeChoice = new SeededRandom(seed);
     this.#someLong = someLong;
   }
 
+  /** The seed and the index alone decide what is submitted. */
   async submit(index: number): Promise<Submitted> {
-    const random = this.#random;
+    const random = new SeededRandom(this.#seed + Math.imul(index + 1, 0x9e3779b1));
     const kind = KINDS[index % KINDS.length] ?? "program";
     const isSure = index === FIRST_SURE_FAILURE || index === FIRST_SURE_FAILURE + 1;
     const fails = kind !== "refresh" && (random.fraction() < 0.1 || isSure);
@@ -102,7 +106,7 @@ export class ChaosClient {
 
   /** Undefined: there was no answer. */
   async #try(method: string, path: string, body?: object, key?: string): Promise<Answer | undefined> {
-    const url = this.#random.pick(this.#nodes)?.url;
+    const url = this.#nodeChoice.pick(this.#nodes)?.url;
     if (url === undefined) return undefined;
     const headers = {
       "X-AUTH-TOKEN": this.#token,

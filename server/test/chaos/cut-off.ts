@@ -27,9 +27,12 @@ export async function cutOffDuringRun(world: ChaosWorld, client: ChaosClient): P
   await setState(world, 0, "active");
   const end = world.outages.begin([1]);
   world.proxy.cut();
-  await until("the second attempt has begun on the first node", () => count(2, "tick") >= TICKS_BEFORE_HEAL);
-  world.proxy.heal("arrives");
-  end();
+  try {
+    await until("the second attempt has begun on the first node", () => count(2, "tick") >= TICKS_BEFORE_HEAL);
+  } finally {
+    world.proxy.heal("arrives");
+    end();
+  }
   return long;
 }
 

@@ -132,8 +132,9 @@ async function submitUnderFaults(world: ChaosWorld, options: ChaosOptions): Prom
   const faults: Record<string, number> = Object.fromEntries(Object.keys(kinds).map((name) => [name, 0]));
   const calm = new AbortController();
   const haveStruck = (): boolean => Object.values(faults).every((times) => times > 0);
-  const lane = async (some: Readonly<Record<string, Fault>>, random: SeededRandom, pauseMs: [number, number]) => {
-    for (const [name, fault] of deal(some, random)) {
+  const lane = async (some: Readonly<Record<string, Fault>>, laneSeed: number, pauseMs: [number, number]) => {
+    const random = new SeededRandom(~laneSeed);
+    for (const [name, fault] of deal(some, new SeededRandom(laneSeed))) {
       await delay(random.between(...pauseMs));
       if (calm.signal.aborted) return;
       const mayMiss = (faults[name] ?? 0) > 0;
@@ -144,9 +145,9 @@ async function submitUnderFaults(world: ChaosWorld, options: ChaosOptions): Prom
   };
   const pause = isShort ? 0.5 : 1;
   const lanes = [
-    lane(processFaults(world), new SeededRandom(seed), [300 * pause, 1500 * pause]),
-    lane(nodeFaults, new SeededRandom(seed + 1), [500 * pause, 4000 * pause]),
-    ...(isShort ? [] : [lane(networkFaults, new SeededRandom(seed + 3), [1000, 8000])]),
+    lane(processFaults(world), seed, [300 * pause, 1500 * pause]),
+    lane(nodeFaults, seed + 1, [500 * pause, 4000 * pause]),
+    ...(isShort ? [] : [lane(networkFaults, seed + 3, [1000, 8000])]),
   ];
   const seen = watchProcesses(world, calm.signal);
   try {
@@ -189,7 +190,7 @@ async function submitAll(world: ChaosWorld, options: ChaosOptions, isEnough: () 
 }
 
 function clientOf({ nodes, account }: ChaosWorld, { seed, isShort }: ChaosOptions, more: number): ChaosClient {
-  return new ChaosClient(nodes, account.token, new SeededRandom(seed + more), !isShort);
+  return new ChaosClient(nodes, account.token, seed + more, !isShort);
 }
 
 /** Returns after a minute even if the condition does not hold: the judge then finds what is missing. */

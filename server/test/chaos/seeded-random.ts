@@ -1,7 +1,4 @@
-/**
- * The same sequence of numbers for the same seed (mulberry32). A seed does not repeat a chaos run exactly, because the
- * timing of a run decides which choice gets which number.
- */
+/** The same sequence of numbers for the same seed (mulberry32). */
 export class SeededRandom {
   #state: number;
 

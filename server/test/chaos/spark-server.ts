@@ -25,7 +25,9 @@ export class SparkServer {
       env: { PATH: process.env.PATH ?? "" },
     });
     this.#process = child;
-    const [said] = (await once(child.stdout, "data")) as [Buffer];
+    const ended = once(child, "exit").then(() => Promise.reject(new Error("the stub of Spark Connect ended")));
+    const [said] = (await Promise.race([once(child.stdout, "data"), ended])) as [Buffer];
+    ended.catch(() => undefined); // later ends are wanted
     this.#port = Number(/ready (\d+)/.exec(said.toString())?.[1]);
   }
 

@@ -22,8 +22,8 @@ export async function watchLeases({ nodes, outages }: ChaosWorld, end: AbortSign
 
 function readRenewal(path: string): number | undefined {
   try {
-    const { renewedAtMs } = JSON.parse(readFileSync(path, "utf8")) as { renewedAtMs: number }; // written by the node
-    return renewedAtMs;
+    const lease = JSON.parse(readFileSync(path, "utf8")) as { renewedAtMs: number; renewedAtMsAgain: number };
+    return lease.renewedAtMs === lease.renewedAtMsAgain ? lease.renewedAtMs : undefined;
   } catch {
     return undefined; // not written yet, or being written
   }
