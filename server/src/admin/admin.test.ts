@@ -15,6 +15,7 @@ import { Secret } from "../lib/secret.ts";
 import { askSecretly } from "./prompt.ts";
 
 const given = useServer();
+const PATIENCE = { timeout: 45_000 };
 let admin: AdminCli;
 let first: AccountClient;
 
@@ -43,7 +44,7 @@ async function startSleeper(folder: string): Promise<number> {
     const view = await client.observe();
     if (view.state !== "running" || view.status.driver === null) throw new Error(view.state);
     return view.status.driver.pid;
-  });
+  }, PATIENCE);
 }
 
 describe("the command line", () => {

@@ -20,7 +20,7 @@ class SteppedControl implements ClusterControl {
   }
   /** Lets the oldest that waits go on. */
   async release(failure?: Error): Promise<void> {
-    const step = await vi.waitUntil(() => this.#steps.shift());
+    const step = await vi.waitUntil(() => this.#steps.shift(), { timeout: 20_000 });
     if (failure === undefined) step.resolve();
     else step.reject(failure);
   }

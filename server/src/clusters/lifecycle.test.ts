@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { cloneDatabase, type TestDatabase } from "../../test/support/test-database.ts";
 import { openDatabase, type Database } from "../db/database.ts";
 import { systemClock } from "../lib/clock.ts";
@@ -95,7 +95,7 @@ test("of many nodes that use it at once, one starts it", async () => {
 test("what is at work is left to whoever is at it", async () => {
   const [busy, other] = [node({ start: endless }), node()];
   await busy.lifecycle.use([id]);
-  await vi.waitUntil(() => busy.calls.length === 1);
+  await expect.poll(() => busy.calls).toHaveLength(1);
   await other.lifecycle.tend();
   expect(other.calls).toEqual([]);
 });
@@ -103,10 +103,10 @@ test("what is at work is left to whoever is at it", async () => {
 test("a node that stops hands its work on at once, and one that dies when its lease is over", async () => {
   const [stopping, dying, heir] = [node({ start: endless }), node({ start: endless }), node()];
   await stopping.lifecycle.use([id]);
-  await vi.waitUntil(() => stopping.calls.length === 1);
+  await expect.poll(() => stopping.calls).toHaveLength(1);
   await stopping.lifecycle.stop();
   await dying.lifecycle.tend();
-  await vi.waitUntil(() => dying.calls.length === 1);
+  await expect.poll(() => dying.calls).toHaveLength(1);
   await heir.lifecycle.tend();
   expect(heir.calls).toEqual([]);
   await set("worked_until = now() - interval '1 second'");
@@ -119,7 +119,7 @@ test("a start that comes through after somebody else has decided changes nothing
   const late = Promise.withResolvers<void>();
   const [slow, other] = [node({ start: () => late.promise }), node()];
   await slow.lifecycle.use([id]);
-  await vi.waitUntil(() => slow.calls.length === 1);
+  await expect.poll(() => slow.calls).toHaveLength(1);
   await set("state = 'TERMINATING', worked_until = null, state_fence = state_fence + 1");
   await other.lifecycle.tend();
   await stateBecomes("DOWN");
@@ -145,7 +145,7 @@ test("an end that fails is tried again", async () => {
   const failing = node({ terminate: () => Promise.reject(new Error("a JVM does not go")) });
   await set("state = 'TERMINATING', worked_until = null");
   await failing.lifecycle.tend();
-  await vi.waitUntil(() => failing.calls.length === 1);
+  await expect.poll(() => failing.calls).toHaveLength(1);
   await failing.lifecycle.stop();
   await stateBecomes("TERMINATING");
   await set("worked_until = now() - interval '1 second'");

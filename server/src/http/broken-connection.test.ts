@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { pino } from "pino";
 import { Type } from "typebox";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { expectErrorForm } from "../../test/support/client.ts";
 import { openEndpoint, serverOf } from "../../test/support/echo-server.ts";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
@@ -90,7 +90,7 @@ describe("a connection", () => {
     const bytes = 'PUT /api/v1.2/sink HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n{"a":';
     const client = await open(base, bytes);
     const connection = await accepted;
-    await vi.waitFor(() => expect(connection.bytesRead).toBe(bytes.length));
+    await expect.poll(() => connection.bytesRead).toBe(bytes.length);
     client.destroy();
     await once(connection, "close");
     await server.close();

@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { Fault } from "../../lib/fault.ts";
 import { SensorWaits, type WaitedQuestion, type WaitingLimits } from "./sensor-waits.ts";
 
@@ -26,7 +26,7 @@ function world(limits: Partial<WaitingLimits> = {}, everyMs = 20) {
 test("whoever waits is told as soon as it is true, and those of one account cost one look", async () => {
   const { found, looks, waits } = world();
   const all = Array.from({ length: 300 }, (_, at) => waits.wait(1, ask(`q${at % 3}`), LONG_MS, never));
-  await vi.waitFor(() => expect(looks.length).toBeGreaterThan(2));
+  await expect.poll(() => looks.length).toBeGreaterThan(2);
   expect(looks.every(({ keys }) => keys.join() === "q0,q1,q2")).toBe(true);
   for (const key of ["q0", "q1", "q2"]) found.set(key, true);
   expect(new Set(await Promise.all(all))).toEqual(new Set([true]));
@@ -52,7 +52,7 @@ test("one that comes later is looked for at once, and not in the others' turn", 
   const { found, looks, waits } = world({}, LONG_MS);
   const client = new AbortController();
   const first = waits.wait(1, ask("first"), LONG_MS, client.signal);
-  await vi.waitFor(() => expect(looks).toHaveLength(1));
+  await expect.poll(() => looks).toHaveLength(1);
   found.set("second", true);
   expect(await waits.wait(1, ask("second"), LONG_MS, never)).toBe(true);
   expect(looks.map(({ keys }) => keys)).toEqual([["first"], ["second"]]);
@@ -103,7 +103,7 @@ test("nobody is told anything before somebody has looked", async () => {
 test("what came before somebody asked is not told as missing, whoever waits for the same already", async () => {
   const { found, looks, waits } = world({}, LONG_MS);
   const first = waits.wait(1, ask("a"), LONG_MS, never);
-  await vi.waitFor(() => expect(looks).toHaveLength(1));
+  await expect.poll(() => looks).toHaveLength(1);
   found.set("a", true);
   expect(await waits.wait(1, ask("a"), 30, never)).toBe(true);
   expect(await first).toBe(true);
@@ -122,11 +122,11 @@ test("a look that had begun when somebody asked is none for them, whatever it fi
   });
   const first = waits.wait(1, ask("a"), LONG_MS, never);
   first.catch(() => undefined);
-  await vi.waitFor(() => expect(looks).toHaveLength(1));
+  await expect.poll(() => looks).toHaveLength(1);
   const second = waits.wait(1, ask("a"), 1, never);
   looks[0]?.resolve([new Fault("invalid", "no such table")]);
   await expect(first).rejects.toThrow("no such table");
-  await vi.waitFor(() => expect(looks).toHaveLength(2));
+  await expect.poll(() => looks).toHaveLength(2);
   looks[1]?.resolve([false]);
   expect(await second).toBe(false);
 });

@@ -43,7 +43,7 @@ test("a driver that does not fit is asked for once, and keeps none behind it wai
   await vi.waitFor(async () => {
     await look(50);
     expect(asked).toEqual([1, 2]);
-  });
+  }, 20_000);
   for (let looks = 0; looks < 10; looks += 1) await look(99);
   expect(asked).toEqual([1, 2]);
   await endProgram(standbys, 1);

@@ -2,7 +2,7 @@ import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openSandbox } from "../../engines/sandbox/sandbox.ts";
 import { NOTHING_CONTRIBUTED } from "../../engines/spark-home/contribution.ts";
 import { readBootId } from "../../lib/process-table.ts";
@@ -51,7 +51,7 @@ describe("a node without Spark", () => {
   test("learns which clusters are somebody else's servers from them alone", async () => {
     expect(executor.unready(PLACE)).toContain("Spark cannot be set up");
     isRemote = true;
-    await vi.waitFor(() => expect(executor.unready(PLACE)).toBeNull());
+    await expect.poll(() => executor.unready(PLACE)).toBeNull();
     expect(new Set(asked)).toEqual(new Set(["the cluster"]));
   });
 

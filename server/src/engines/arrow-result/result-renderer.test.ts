@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { Int32, Utf8, vectorFromArray } from "apache-arrow";
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { received, streamOf } from "../../../test/support/arrow-streams.ts";
 import { bytesOf, useRendered } from "../../../test/support/rendered-result.ts";
 import { resultRenderer, type ResultRenderer, type ResultRendererOptions } from "./result-renderer.ts";
@@ -170,7 +170,7 @@ describe("the renderer", () => {
     const threads = (): number => process.getActiveResourcesInfo().filter((name) => name === "MessagePort").length;
     const before = threads();
     await read(made.render(result, text));
-    await vi.waitFor(() => expect(threads()).toBe(before));
+    await expect.poll(threads).toBe(before);
     expect((await read(made.render(result, text))).equals(bytesOf(result, text))).toBe(true);
   });
 

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { startThriftServer, type AnswerCall, type ThriftServer } from "../../../test/thrift/thrift-server.ts";
 import { addressRefusal } from "../../lib/network-policy.ts";
 import { renderReply, type CallHead } from "./codec/message.ts";
@@ -98,13 +98,13 @@ describe("what is no metastore fails within its deadline", () => {
   test("a greeting that nobody answers, or that ends the connection", async () => {
     const silent = createServer({ allowHalfOpen: true }, (socket) => socket.on("error", () => undefined));
     const rude = createServer((socket) => socket.on("error", () => undefined).once("data", () => socket.destroy()));
-    for (const [server, words] of [
-      [silent, /did not answer in time/],
-      [rude, /ends the connection when it is greeted/],
+    for (const [server, connectTimeoutMs, words] of [
+      [silent, 100, /did not answer in time/],
+      [rude, 30_000, /ends the connection when it is greeted/],
     ] as const) {
       server.listen(0, "127.0.0.1");
       await once(server, "listening");
-      const client = connectTo(server.address() as { port: number }, { connectTimeoutMs: 100 }); // not a pipe
+      const client = connectTo(server.address() as { port: number }, { connectTimeoutMs }); // not a pipe
       await expect(client.databaseNames(soon())).rejects.toMatchObject({ code: "unavailable", message: words });
       server.close();
     }
@@ -169,7 +169,7 @@ describe("connections", () => {
     const client = connectTo(server, { maxConnections: 3 });
     const calls = Array.from({ length: 9 }, () => client.databaseNames(soon()));
     for (let left = 9; left > 0; left -= 3) {
-      await vi.waitFor(() => expect(held).toHaveLength(3));
+      await expect.poll(() => held).toHaveLength(3);
       expect(server.connections()).toEqual({ made: 3, open: 3 });
       for (const answer of held.splice(0)) answer();
     }
@@ -181,7 +181,7 @@ describe("connections", () => {
     const server = await serve((socket, call) => held.push(() => socket.write(databases(call))));
     const client = connectTo(server, { maxConnections: 1 });
     const first = client.databaseNames(soon());
-    await vi.waitFor(() => expect(held).toHaveLength(1));
+    await expect.poll(() => held).toHaveLength(1);
     await expect(client.databaseNames(soon(50))).rejects.toMatchObject({ code: "unavailable" });
     held[0]?.();
     expect(await first).toEqual(["default"]);

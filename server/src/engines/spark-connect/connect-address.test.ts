@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { AddressInfo, Server } from "node:net";
 import { createServer } from "node:tls";
-import { afterEach, expect, it, vi } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import { scriptConnect } from "../../../test/support/scripted-connect.ts";
 import { openConnect, type ConnectChannel } from "./spark-connect.ts";
 
@@ -34,6 +34,5 @@ it("takes the name along in TLS, for which the certificate has to be", async () 
   const port = await portOf(createServer({ SNICallback: (name, done) => (names.push(name), done(new Error("seen"))) }));
   channel = openConnect({ host, address, port, tls: true, sessionUser: "u" });
   channel.ping().catch(() => undefined); // it has no certificate
-  await vi.waitUntil(() => names.length > 0);
-  expect(names[0]).toBe(host);
+  await expect.poll(() => names[0]).toBe(host);
 });

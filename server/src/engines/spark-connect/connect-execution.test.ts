@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import {
   scriptConnect,
   sparkError,
@@ -215,7 +215,7 @@ describe("what was read", () => {
       expect(server.released).not.toContain("all");
       if (event.position === "2") execution.release("2");
     }
-    await vi.waitFor(() => expect(server.released.toSorted()).toEqual(["2", "all"]));
+    await expect.poll(() => server.released.toSorted()).toEqual(["2", "all"]);
   });
 
   it("goes on exactly behind a position", async () => {
@@ -261,7 +261,7 @@ describe("a reader that is told to stop", () => {
     });
     const stopping = new AbortController();
     const reading = positions(session.execute("x", { operationId, signal: stopping.signal }));
-    await vi.waitFor(() => expect(server.calls.length).toBeGreaterThan(1));
+    await expect.poll(() => server.calls.length).toBeGreaterThan(1);
     stopping.abort();
     await expect(reading).rejects.toThrow("aborted");
   });

@@ -20,6 +20,7 @@ import { typeText } from "./spark-type.ts";
 import { openConnect, type ConnectChannel } from "./spark-connect.ts";
 
 const MIB = 1024 * 1024;
+const PATIENCE = { timeout: 45_000 };
 
 // Says so when it is left out: Java or Python is not on this machine.
 describe.skipIf(sparkIsMissing)("a real Spark Connect server", { timeout: 120_000 }, () => {
@@ -184,7 +185,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", { timeout: 120_00
     await vi.waitFor(async () => {
       const late = again.resume({ operationId, position: stored.position });
       expect(await failure(read(late))).toMatchObject({ kind: "operation gone" });
-    });
+    }, PATIENCE);
     second.close();
   });
 
@@ -197,7 +198,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", { timeout: 120_00
     await reading.return?.();
     expect((await read(start())).events.at(-1)).toMatchObject({ kind: "complete" });
     // Until its release is through, it can be read once more.
-    await vi.waitFor(async () => expect(await failure(read(start()))).toMatchObject({ kind: "operation gone" }));
+    await expect.poll(() => failure(read(start())), PATIENCE).toMatchObject({ kind: "operation gone" });
     expect((await run("SELECT count(*) AS n FROM twice")).rows).toEqual([{ n: 1n }]);
   });
 
@@ -302,7 +303,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", { timeout: 120_00
       );
       expect(rows.map(({ id }) => Number(id))).toEqual(Array.from({ length: 4000 }, (_, n) => n));
       expect(new Set(rows.slice(2000).map(({ attempt }) => String(attempt)))).toEqual(new Set(["second"]));
-      await vi.waitFor(() => expect(filesBelow(server.folder)).toBe(before));
+      await expect.poll(() => filesBelow(server.folder), PATIENCE).toBe(before);
     });
 
     it("makes no more than is read, and ends at once while nobody reads", async () => {
@@ -311,7 +312,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", { timeout: 120_00
       const before = filesBelow(server.folder);
       const reading = rowsSeen(own.execute(MANY_ROWS, { operationId }), async (seen) => {
         if (seen !== 1) return;
-        await vi.waitFor(() => expect(filesBelow(server.folder)).toBeGreaterThan(before + 4), { timeout: 20_000 });
+        await expect.poll(() => filesBelow(server.folder), PATIENCE).toBeGreaterThan(before + 4);
         const asked = performance.now();
         expect(await own.interrupt(operationId)).toBe(true);
         expect(performance.now() - asked).toBeLessThan(10_000);

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Fault } from "../../lib/fault.ts";
 import { installLine } from "../../lib/install-line.ts";
 import { jarsFor, parsePinnedJars } from "./extra-jars.ts";
@@ -171,7 +171,7 @@ describe("the set-up in the background", () => {
     );
     expect(await setUp.ready).toBe(home);
     expect(states).toEqual(["Spark needs Java 17 or newer: run apt-get …", "Downloading Spark (12 %)"]);
-    await vi.waitFor(() => expect(setUp.current()).toMatchObject({ state: "ready", detail: "Spark 4.1.4" }));
+    await expect.poll(() => setUp.current()).toMatchObject({ state: "ready", detail: "Spark 4.1.4" });
     await setUp.stop();
   });
 
