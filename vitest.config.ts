@@ -10,9 +10,9 @@ process.env.NODE_COMPILE_CACHE = fileURLToPath(new URL("node_modules/.cache/test
 const shared = {
   globalSetup: ["server/test/support/global-setup.ts"],
   // Generous: what a test waits for comes late on a busy machine, and a test that passes does not wait longer.
-  testTimeout: 60_000,
+  testTimeout: 120_000,
   hookTimeout: 120_000,
-  expect: { poll: { timeout: 20_000 } },
+  expect: { poll: { timeout: 45_000 } },
   pool: "forks" as const,
   isolate: false, // a process of its own for each file would load the whole server again each time
 } satisfies TestUserConfig;

@@ -99,7 +99,7 @@ const statuses = (of: readonly Name[] = NAMES): Promise<string[]> =>
   Promise.all(of.map(async (name) => (await at(name).get(`/apps/${appId}`)).status));
 
 async function expectLost(id: number): Promise<void> {
-  expect(await at("first").get(`/commands/${id}?wait_seconds=20`)).toMatchObject({ status: "error" });
+  expect(await at("first").get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "error" });
 }
 
 describe("an app whose server runs on another node", () => {

@@ -80,6 +80,13 @@ function isRunning(pid: number): boolean {
   return state !== "" && !state.startsWith("Z");
 }
 
+/** The pid of the npm that an installer has started last, by its lock; 0 if there is none. */
+function notedNpm(): number {
+  const lockDir = join(checkout, "node_modules/.headgate/lock");
+  const note = readdirSync(lockDir).find((name) => name.endsWith(".child"));
+  return note === undefined ? 0 : Number.parseInt(readFileSync(join(lockDir, note), "utf8"), 10) || 0;
+}
+
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
 }
@@ -120,7 +127,7 @@ test("of two at once the second waits, says for whom, and installs nothing", asy
   const first = start("start");
   await until(() => installs().length === 1);
   const second = start("start");
-  await until(() => readdirSync(join(checkout, "node_modules/.headgate/lock")).length === 3);
+  await once(second.child.stderr ?? second.child, "data"); // it says for whom before it goes on to wait
   rmSync(join(checkout, "npm-hangs"));
   expect((await first.ended).code).toBe(0);
   expect(await second.ended).toMatchObject({
@@ -148,9 +155,8 @@ test("the npm of an installer that was killed is ended before the next begins", 
   write("npm-hangs", "");
   const first = start("start");
   await until(() => installs().length === 1);
-  const lockDir = join(checkout, "node_modules/.headgate/lock");
-  const child = readdirSync(lockDir).find((name) => name.endsWith(".child")) ?? "";
-  const npm = Number.parseInt(readFileSync(join(lockDir, child), "utf8"), 10);
+  await until(() => isRunning(notedNpm())); // npm may be faster than the note about it
+  const npm = notedNpm();
   first.child.kill("SIGKILL");
   await once(first.child, "exit");
   expect(isRunning(npm)).toBe(true);

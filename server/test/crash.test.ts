@@ -4,6 +4,7 @@ import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import type { Client } from "./support/client.ts";
 import { operatorClient, startHeadgate, temporaryDataDir, type HeadgateProcess } from "./support/headgate-process.ts";
 
+const PATIENCE = { timeout: 45_000 };
 const dataDir = temporaryDataDir();
 let headgate: HeadgateProcess | undefined;
 
@@ -20,7 +21,7 @@ describe("nothing acknowledged is lost", () => {
   test("kill -9 of the server during writes, restart: every acknowledged address is there", async () => {
     headgate = await startHeadgate(dataDir.path);
     const writers = startWriters(operatorClient(headgate, dataDir.path), "10.1");
-    await expect.poll(() => writers.acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(100);
+    await expect.poll(() => writers.acknowledged.length, PATIENCE).toBeGreaterThan(100);
     await headgate.crash();
     await writers.stop();
 
@@ -32,11 +33,11 @@ describe("nothing acknowledged is lost", () => {
     headgate = await startHeadgate(dataDir.path);
     const client = operatorClient(headgate, dataDir.path);
     const writers = startWriters(client, "10.2");
-    await expect.poll(() => writers.acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(100);
+    await expect.poll(() => writers.acknowledged.length, PATIENCE).toBeGreaterThan(100);
     process.kill(postmasterPid(), "SIGKILL");
-    await expect.poll(() => writers.refused.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(() => writers.refused.length, PATIENCE).toBeGreaterThan(0);
     const atCrash = writers.acknowledged.length;
-    await expect.poll(() => writers.acknowledged.length, { timeout: 30_000 }).toBeGreaterThan(atCrash + 100);
+    await expect.poll(() => writers.acknowledged.length, PATIENCE).toBeGreaterThan(atCrash + 100);
     await writers.stop();
 
     expect(new Set(writers.refused)).toEqual(new Set([503]));
@@ -56,11 +57,11 @@ test("a client that repeats with its idempotency key until it is answered makes 
         .reply()
         .catch(() => undefined);
       if (reply?.status === 200) tokens.set(name, reply.body.authentication_token);
-      else await vi.waitUntil(isReachable, { timeout: 30_000 });
+      else await vi.waitUntil(isReachable, PATIENCE);
     }
   };
   const creating = Promise.all(names.map(create));
-  await expect.poll(() => tokens.size, { timeout: 20_000 }).toBeGreaterThan(2);
+  await expect.poll(() => tokens.size, PATIENCE).toBeGreaterThan(2);
   await headgate.crash();
   headgate = await startHeadgate(dataDir.path);
   process.kill(postmasterPid(), "SIGKILL");

@@ -84,7 +84,7 @@ describe.skipIf(!isTested).each(cases)("a program, $name,", because(lack), ({ ma
     }, PATIENCE);
     const plan = JSON.stringify({ marker, ...(await planIntrusion(installation, victimId)) });
     intruderId = await submitProgram(account, `${python} - '${plan}' <<'END'\n${intruder}END\n`);
-    const ended = await account.get(`/commands/${intruderId}?wait_seconds=25`);
+    const ended = await account.get(`/commands/${intruderId}?wait_seconds=45`);
     const { output, log } = own();
     expect(ended, readFileSync(log, "utf8")).toMatchObject({ status: "done" });
     report = JSON.parse(readFileSync(output, "utf8"));
@@ -92,7 +92,7 @@ describe.skipIf(!isTested).each(cases)("a program, $name,", because(lack), ({ ma
 
   afterAll(async () => {
     await installation.operator.put(`/commands/${victimId}`);
-    await installation.operator.get(`/commands/${victimId}?wait_seconds=25`);
+    await installation.operator.get(`/commands/${victimId}?wait_seconds=45`);
     await installation.end();
   });
 
@@ -204,7 +204,7 @@ describe("without isolation", () => {
   });
 
   async function whenEnded(account: Client): Promise<unknown> {
-    return account.get(`/commands/${await submitProgram(account, body.program)}?wait_seconds=25`);
+    return account.get(`/commands/${await submitProgram(account, body.program)}?wait_seconds=45`);
   }
 
   test("only the first account runs programs, and others learn what an operator can do", async () => {

@@ -88,7 +88,7 @@ async function only(name: string): Promise<void> {
 const at = (through: NodeProcess): Client => new Client(through.url, token);
 
 async function ended(id: number): Promise<string> {
-  return (await at(other).get(`/commands/${id}?wait_seconds=30`)).status;
+  return (await at(other).get(`/commands/${id}?wait_seconds=45`)).status;
 }
 
 const storage = (name: string): string => join(base, name, "accounts", String(accountId), "storage");
@@ -126,7 +126,7 @@ describe("a command that runs on another node", () => {
     const { headers } = await at(other).get(`/commands/${id}/logs?err_file_processed=1`).reply();
     expect([headers.get("err_length"), headers.get("tmp_length")]).toEqual(["3", "4"]);
     expect(await at(other).get(`/commands/${id}/jobs`)).toEqual([]);
-    const waiting = at(other).get(`/commands/${id}/status_with_results?wait_seconds=30`).reply();
+    const waiting = at(other).get(`/commands/${id}/status_with_results?wait_seconds=45`).reply();
     const response = await fetch(`${other.url}/api/v1.2/commands/${id}/logs?follow=true`, {
       headers: { "X-AUTH-TOKEN": token },
     });

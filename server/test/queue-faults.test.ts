@@ -113,7 +113,7 @@ test("a run goes on while the server is killed, and the next server finds its en
   writeFileSync(gate, "");
   await expect.poll(runners, PATIENCE).toEqual([]);
   const second = await node();
-  const ended = await client(second).get(`/commands/${id}?wait_seconds=20`);
+  const ended = await client(second).get(`/commands/${id}?wait_seconds=45`);
   expect(ended).toMatchObject({ status: "done", progress: 100 });
   expect(readFileSync(files(id).output, "utf8")).toBe("begin\nend\n");
 });
@@ -130,7 +130,7 @@ test("a run that outlives its server is adopted while it runs, and runs once", a
   const second = await node();
   expect(await client(second).get(`/commands/${id}`)).toMatchObject({ status: "running" });
   writeFileSync(join(storage, "gate"), "");
-  expect(await client(second).get(`/commands/${id}?wait_seconds=20`)).toMatchObject({ status: "done" });
+  expect(await client(second).get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "done" });
   expect(readFileSync(join(storage, "journal"), "utf8")).toBe("start\n");
 });
 
@@ -142,7 +142,7 @@ test("SIGTERM leaves runs alone, and the next server may cancel them", async () 
   expect(await runners()).toHaveLength(1);
   const second = await node();
   await client(second).put(`/commands/${id}`);
-  expect(await client(second).get(`/commands/${id}?wait_seconds=20`)).toMatchObject({ status: "cancelled" });
+  expect(await client(second).get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "cancelled" });
   await expect.poll(runners, PATIENCE).toEqual([]); // it ends behind its last word
 });
 
@@ -153,7 +153,7 @@ test("a run whose runner is killed is an error, its driver is gone too", async (
   const drivers = async () => (await listProcesses()).filter(({ commandLine }) => commandLine === "sleep 301.5");
   await expect.poll(drivers, PATIENCE).toHaveLength(1);
   process.kill(await onlyRunner(), "SIGKILL");
-  expect(await client(only).get(`/commands/${id}?wait_seconds=20`)).toMatchObject({ status: "error" });
+  expect(await client(only).get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "error" });
   expect(readFileSync(files(id).log, "utf8")).toMatch(/its runner was ended from outside/);
   expect(await drivers()).toEqual([]);
 });
@@ -163,7 +163,7 @@ test("with retry a lost run is the next attempt", async () => {
   const id = await submitProgram(client(only), '[ "$ATTEMPT" = 2 ] || sleep 300', { retry: 1 });
   await expect.poll(() => stored(id), PATIENCE).toMatchObject({ pid: expect.any(Number) });
   process.kill(await onlyRunner(), "SIGKILL");
-  expect(await client(only).get(`/commands/${id}?wait_seconds=20`)).toMatchObject({ status: "done" });
+  expect(await client(only).get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "done" });
   expect(await stored(id)).toMatchObject({ attempt: 2 });
 });
 

@@ -8,6 +8,7 @@ import { onTerminal } from "./support/pty.ts";
 import { Screen } from "./support/screen.ts";
 
 const dataDir = temporaryDataDir(); // shared by both tests: creating a database takes longer than they do
+const PATIENCE = { timeout: 45_000 };
 let headgate: HeadgateProcess | undefined;
 
 afterEach(async () => {
@@ -44,12 +45,12 @@ test("on a terminal every event is one short line, and the progress line of Spar
     HEADGATE_DATADIR: "x",
   };
   headgate = await startHeadgate(dataDir.path, settings, { wrapper: onTerminal(100) });
-  await vi.waitFor(() => expect(screen().at(-1)).toMatch(/^Setting up Spark: \S.* \d:\d\d$/), { timeout: 20_000 });
+  await vi.waitFor(() => expect(screen().at(-1)).toMatch(/^Setting up Spark: \S.* \d:\d\d$/), PATIENCE);
   const operator = operatorClient(headgate, dataDir.path);
   await operator.get("/account");
   await operator.get("/no-such-thing?secret=hunter2").refused(404, /./);
   await operator.post("/commands", REFRESH);
-  await vi.waitFor(() => expect(screen().join("\n")).toContain("error"), { timeout: 20_000 });
+  await vi.waitFor(() => expect(screen().join("\n")).toContain("error"), PATIENCE);
   await headgate.stop();
   cache.release();
 
@@ -85,14 +86,14 @@ test("closing the terminal stops the server cleanly, including the database", as
   expect((await ours()).length).toBeGreaterThanOrEqual(2); // children that PostgreSQL has just forked have its command line, too
   const terminal = (await listProcessLinks()).find((each) => each.pid === pid)?.parentPid ?? 0;
   process.kill(terminal, "SIGKILL");
-  await vi.waitFor(async () => expect(await ours()).toEqual([]), { timeout: 25_000, interval: 100 });
+  await vi.waitFor(async () => expect(await ours()).toEqual([]), { ...PATIENCE, interval: 100 });
   headgate = undefined;
 });
 
 test("if stderr is not a terminal, the log is JSON lines, including those of commands", async () => {
   headgate = await startHeadgate(dataDir.path);
   await operatorClient(headgate, dataDir.path).post("/commands", REFRESH);
-  await vi.waitFor(() => expect(headgate?.stderr()).toContain('"command ended"'), { timeout: 20_000 });
+  await vi.waitFor(() => expect(headgate?.stderr()).toContain('"command ended"'), PATIENCE);
   const records = headgate
     .stderr()
     .trim()

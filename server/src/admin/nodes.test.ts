@@ -23,7 +23,7 @@ describe("nodes", () => {
     expect(await admin.json("status")).toMatchObject({ nodes: [`${node.host} ${node.id} paused`] });
     await admin.run("node-drain", node.id);
     await expect
-      .poll(() => first.get("/api/v2/nodes"), { timeout: 20_000 })
+      .poll(() => first.get("/api/v2/nodes"))
       .toMatchObject({ nodes: [{ state: "drained" }] });
     await admin.run("node-resume", node.id);
     expect(await admin.json("node-list")).toMatchObject([{ id: node.id, state: "active" }]);

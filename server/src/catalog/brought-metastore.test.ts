@@ -81,7 +81,7 @@ describe("of a metastore that an account has brought", () => {
     const lists = Array.from({ length: 11 }, list);
     const refused = await Promise.race(lists);
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "5"]);
-    await vi.waitFor(() => expect(held).toHaveLength(2), { timeout: 30_000 });
+    await vi.waitFor(() => expect(held).toHaveLength(2), { timeout: 45_000 });
     isHolding = false;
     for (const answer of held) answer();
     const statuses = (await Promise.all(lists)).map(({ status }) => status);

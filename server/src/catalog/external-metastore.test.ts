@@ -68,7 +68,7 @@ describe.skipIf(sparkIsMissing)("an account with a metastore of its own", () => 
     const location = pathToFileURL(join(metastore.warehouse, "day=2026-01-31")).href;
     const sd = { ...textStorage([{ name: "id", type: "bigint" }]), location };
     const partition = { values: ["2026-01-31"], sd, parameters: new Map<string, string>() };
-    await metastore.client.addPartitions("sales", "orders", [partition], AbortSignal.timeout(20_000));
+    await metastore.client.addPartitions("sales", "orders", [partition], AbortSignal.timeout(60_000));
     expect((await waiting).text).toBe('{"status":"true"}');
     expect(await ask("2026-01-31")).toEqual({ status: "true" });
     await ask("yesterday").refused(422, /^columns\[0\].values\[0\] must be a date/);

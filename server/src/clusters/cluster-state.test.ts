@@ -20,7 +20,7 @@ class SteppedControl implements ClusterControl {
   }
   /** Lets the oldest that waits go on. */
   async release(failure?: Error): Promise<void> {
-    const step = await vi.waitUntil(() => this.#steps.shift(), { timeout: 20_000 });
+    const step = await vi.waitUntil(() => this.#steps.shift(), { timeout: 45_000 });
     if (failure === undefined) step.resolve();
     else step.reject(failure);
   }
@@ -188,7 +188,7 @@ describe("with commands running", () => {
     await becomes("UP");
     const command = await account.post("/commands", { command_type: "SparkCommand", cmdline: "sleep 300" });
     const status = async (): Promise<string> => (await account.get(`/commands/${command.id}`)).status;
-    await expect.poll(status, { timeout: 20_000 }).toBe("running");
+    await expect.poll(status).toBe("running");
     await account.put("/clusters/default/state", { state: "terminate" }).refused(422, /while commands run there \(1\)/);
     expect(await state()).toBe("UP");
     expect(await put({ state: "terminate", force: true })).toBe(`Terminating cluster ${id}.`);
@@ -253,7 +253,7 @@ describe("an idle cluster", () => {
     expect(await after(600)).toBe("UP");
     await account.put(`/commands/${command.id}`, { status: "kill" });
     await expect
-      .poll(async () => (await account.get(`/commands/${command.id}`)).status, { timeout: 20_000 })
+      .poll(async () => (await account.get(`/commands/${command.id}`)).status)
       .toBe("cancelled");
     await tend();
     await becomes("DOWN");
@@ -273,7 +273,7 @@ describe("an idle cluster", () => {
         "select state, count(*) from cluster where account_id = $1 group by 1 order by 1",
         [account.accountId],
       );
-    await expect.poll(count, { timeout: 20_000 }).toEqual([
+    await expect.poll(count).toEqual([
       { state: "DOWN", count: 226 },
       { state: "UP", count: 225 },
     ]);

@@ -13,6 +13,6 @@ test("a stop ends followed logs at once", async () => {
   const text = followed.text();
   const begun = performance.now();
   await given.app.stop();
-  expect(performance.now() - begun).toBeLessThan(10_000);
+  expect(performance.now() - begun).toBeLessThan(18_000); // requests that do not end are cut off after 20 s
   expect(await text).toBe(": following\n\n");
 });

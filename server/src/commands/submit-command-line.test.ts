@@ -47,7 +47,7 @@ async function outcomeOf(id: number): Promise<{ words: string[]; log: string }> 
 
 async function ended(id: number, status: string): Promise<{ error_log: string }> {
   await expect
-    .poll(async () => (await account.get(`/commands/${id}?wait_seconds=20`)).status, { timeout: 60_000 })
+    .poll(async () => (await account.get(`/commands/${id}?wait_seconds=45`)).status, { timeout: 60_000 })
     .toMatch(/^(done|error)$/);
   const errorLog = await account.get(`/commands/${id}/error_logs`);
   expect((await account.get(`/commands/${id}`)).status, errorLog.error_log).toBe(status);

@@ -19,7 +19,7 @@ describe("GET commands/<id>", () => {
   test("with wait_seconds the answer comes when the command has ended", async () => {
     const account = await given.account();
     const { id } = await account.post("/commands", { command_type: "HadoopCommand", sub_command: "s3distcp" });
-    expect((await account.get(`/commands/${id}?wait_seconds=30`)).status).toBe("error");
+    expect((await account.get(`/commands/${id}?wait_seconds=45`)).status).toBe("error");
     await account.get(`/commands/${id}?wait_seconds=61`).refused(422, /^wait_seconds must be at most 60/);
   });
 });

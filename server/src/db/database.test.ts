@@ -117,7 +117,7 @@ describe("when PostgreSQL goes away", () => {
     const away = { name: "Fault", code: "unavailable", retryAfterSeconds: expect.any(Number) };
     try {
       const { socketDir, ...first } = await cluster.start();
-      const pool = openDatabase({ ...first, host: socketDir, max: 2, connectionTimeoutMillis: 500 });
+      const pool = openDatabase({ ...first, host: socketDir, max: 2, connectionTimeoutMillis: 20_000 });
       const ways = [
         () => pool.system.query("select 1 as one"),
         () => pool.asSystem((tx) => tx.query("select 1 as one")),

@@ -111,5 +111,5 @@ export function textStorage(cols: HiveStorage["cols"]): HiveStorage {
 }
 
 function soon(): AbortSignal {
-  return AbortSignal.timeout(20_000);
+  return AbortSignal.timeout(60_000);
 }

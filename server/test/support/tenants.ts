@@ -24,7 +24,7 @@ export async function fillTenant(given: Given, account: AccountClient, name: str
   const publishing = "select from command_publishing where account_id = $1";
   await vi.waitUntil(
     async () => (await given.app.services.db.system.query(publishing, [account.accountId])).length === 0,
-    { timeout: 20_000 },
+    { timeout: 45_000 },
   );
   writeFileSync(join(storage, `${name}-object.py`), `print('${name}-content')\n`);
   mkdirSync(join(storage, `${name}_table/day=1`), { recursive: true });

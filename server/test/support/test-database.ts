@@ -11,7 +11,8 @@ export interface TestDatabase {
 
 export async function cloneDatabase(template = TEMPLATE): Promise<TestDatabase> {
   const { host, port, user, password } = inject("postgres");
-  const server = { host, port, user, password };
+  // A pause of the whole machine is no outage: the product gives up on a connection after five seconds.
+  const server = { host, port, user, password, connectionTimeoutMillis: 60_000 };
   const database = `test_${randomBytes(6).toString("hex")}`;
   await asMaintenance(server, `create database ${database} template ${template}`);
   return {

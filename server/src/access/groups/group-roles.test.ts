@@ -193,7 +193,7 @@ describe("nobody hands out power over access that they do not have", () => {
     const { id } = await account.get("/groups/everyone");
     await user.put(`/groups/${id}/roles/system-admin/assign`).refused(403);
     await expect
-      .poll(async () => (await account.get("/api/v2/audit_events")).audit_events, { timeout: 10_000 })
+      .poll(async () => (await account.get("/api/v2/audit_events")).audit_events)
       .toContainEqual(
         expect.objectContaining({ operation: "group_role_assign", outcome: "denied", email: user.email }),
       );

@@ -64,7 +64,7 @@ describe.skipIf(sparkIsMissing)("on a PostgreSQL whose user may not create datab
     "a command ends as an error that tells which right to give (%j)",
     async (work) => {
       const { id } = await account.post("/commands", { command_type: "SparkCommand", ...work });
-      const { status } = await account.get(`/commands/${id}?wait_seconds=20`);
+      const { status } = await account.get(`/commands/${id}?wait_seconds=45`);
       const { error_log: log } = await account.get(`/commands/${id}/error_logs`);
       expect(status, log).toBe("error");
       expect(log).toContain(`may not create databases. As a superuser: alter role "${login}" createdb;`);

@@ -54,7 +54,7 @@ spark.range(3).write.saveAsTable("${name}_back")`,
 
       const theirs = await metastoreEntry(spark.dataDir, accountId);
       const greets = (port: number, secret: string): Promise<boolean> =>
-        isGreeted(port, secret, AbortSignal.timeout(10_000));
+        isGreeted(port, secret, AbortSignal.timeout(60_000));
       expect(theirs.port).not.toBe(ours.port);
       expect(await greets(theirs.port, ours.secret)).toBe(false);
       expect(await greets(ours.port, theirs.secret)).toBe(false);

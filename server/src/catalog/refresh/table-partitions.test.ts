@@ -149,7 +149,7 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
     const [own, brought] = [bySql(table), byThrift(table)];
     await writer.dropTable("default", "renewed");
     await expect
-      .poll(() => Math.floor(Date.now() / 1000), { timeout: 5000 })
+      .poll(() => Math.floor(Date.now() / 1000))
       .toBeGreaterThan(table.createdAt.getTime() / 1000);
     await create(text("renewed"));
     for (const partitions of [own, brought]) {

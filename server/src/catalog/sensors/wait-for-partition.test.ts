@@ -64,7 +64,7 @@ describe.skipIf(sparkIsMissing)("who waits for a partition", () => {
     await runSql(spark.account, `insert into ${schema}.t values (1, date'2026-01-01')`);
     const inserted = performance.now();
     expect((await waiting).text).toBe('{"status":"true"}');
-    expect(performance.now() - inserted).toBeLessThan(10_000);
+    expect(performance.now() - inserted).toBeLessThan(30_000);
   });
 
   test("is told at once when it is there, and false when the time is over", async () => {
@@ -92,10 +92,9 @@ describe.skipIf(sparkIsMissing)("who waits for a partition", () => {
     const before = await looks();
     const waiting = Array.from({ length: 150 }, () => ask(["2026-03-01"], 60).reply());
     expect(await ask(["2030-03-01"], 5)).toEqual({ status: "false" });
-    const during = (await looks()) - before;
     // Two looks a second, and what other tests do meanwhile; each on its own would have been 150 looks a second.
-    expect(during).toBeGreaterThanOrEqual(4);
-    expect(during).toBeLessThan(300);
+    await expect.poll(async () => (await looks()) - before).toBeGreaterThanOrEqual(4);
+    expect((await looks()) - before).toBeLessThan(300);
     await runSql(spark.account, `insert into ${schema}.t values (1, date'2026-03-01')`);
     const texts = await Promise.all(waiting.map(async (reply) => (await reply).text));
     expect(new Set(texts)).toEqual(new Set(['{"status":"true"}']));

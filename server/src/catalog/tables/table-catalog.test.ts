@@ -32,7 +32,7 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
       const location = pathToFileURL(join(warehouse, name)).href;
       return { values, sd: { ...sd, location }, parameters: new Map<string, string>() };
     });
-    await client.addPartitions("sales", "orders", partitions, AbortSignal.timeout(20_000));
+    await client.addPartitions("sales", "orders", partitions, AbortSignal.timeout(60_000));
   }, SET_UP_MS);
 
   const ways: [string, () => TableCatalog][] = [

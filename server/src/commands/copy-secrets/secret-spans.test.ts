@@ -96,7 +96,7 @@ describe("credentials in the arguments of a copy", () => {
       const start = performance.now();
       secretSpans(args, "sub_command_args");
       secretSpans(`'${args.replaceAll("'", "")}'`, "sub_command_args");
-      expect(performance.now() - start).toBeLessThan(10_000);
+      expect(performance.now() - start).toBeLessThan(30_000);
     },
   );
 });

@@ -75,4 +75,4 @@ test("what could not be published before the server was killed is published by t
   await expect.poll(() => again.get(`/commands/${id}`), PATIENCE).not.toHaveProperty("publish_error");
   const object = (name: string) => getText(store, `s3://${bucket}${path}/${name}`, 100);
   expect([await object("results"), await object("logs")]).toEqual(["out\n", "err\n"]);
-}, 60_000);
+});

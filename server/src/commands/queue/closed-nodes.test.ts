@@ -94,5 +94,5 @@ test("a node that takes commands gives its own reasons, whatever the states of t
   ]);
   const account = await given.account();
   const id = await submit(account, "true");
-  expect(await account.get(`/commands/${id}?wait_seconds=20`)).toMatchObject({ status: "done" });
+  expect(await account.get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "done" });
 });

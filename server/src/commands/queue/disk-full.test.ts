@@ -17,7 +17,7 @@ describe.skipIf(!disk.isMounted)("a full disk", because("a small disk can only b
   const given = useServer({
     driver: stubDriver,
     dataDir: disk.dataDir,
-    settings: { DATABASE_URL: "postgres://shared", HEADGATE_LEASE_SECONDS: "5", HEADGATE_COMMANDS_PER_CLUSTER: "4" },
+    settings: { DATABASE_URL: "postgres://shared", HEADGATE_LEASE_SECONDS: "10", HEADGATE_COMMANDS_PER_CLUSTER: "4" },
   });
   const { submit, letGo, cancelAll } = queuedCommands(given);
   const { fill, clear, freeBytes } = disk;
@@ -26,7 +26,7 @@ describe.skipIf(!disk.isMounted)("a full disk", because("a small disk can only b
     await cancelAll();
   });
 
-  const ended = (account: AccountClient, id: number) => account.get(`/commands/${id}?wait_seconds=20`);
+  const ended = (account: AccountClient, id: number) => account.get(`/commands/${id}?wait_seconds=45`);
   const logOf = async (account: AccountClient, id: number) => (await account.get(`/commands/${id}/logs`).reply()).text;
   const attemptsOf = async (account: AccountClient, id: number) =>
     (await account.get(`/commands/${id}/attempts`)).attempts;
@@ -70,7 +70,7 @@ describe.skipIf(!disk.isMounted)("a full disk", because("a small disk can only b
     expect(await logOf(account, loud)).toMatch(new RegExp(`^headgate: ${cause}\n$`));
     expect((await account.get(`/commands/${loud}/error_logs`)).error_log).toMatch(new RegExp(`^headgate: ${cause}\n$`));
     // The lease of the node is renewed all the same: it would have ended the quiet one by now.
-    await expect.poll(async () => ((await heartbeats()) as [{ at: number }])[0].at, PATIENCE).toBeGreaterThan(at + 6);
+    await expect.poll(async () => ((await heartbeats()) as [{ at: number }])[0].at, PATIENCE).toBeGreaterThan(at + 11);
     await letGo(account, quiet);
     expect(await ended(account, quiet)).toMatchObject({ status: "done" });
     clear();
@@ -152,13 +152,13 @@ describe.skipIf(!guarded.isMounted)(
         .poll(() => account.get(`/commands/${waiting}`), PATIENCE)
         .toMatchObject({ status: "waiting", waiting_reason: "the disk of the node is nearly full" });
       await letGo(account, running);
-      expect(await account.get(`/commands/${running}?wait_seconds=20`)).toMatchObject({ status: "done" });
+      expect(await account.get(`/commands/${running}?wait_seconds=45`)).toMatchObject({ status: "done" });
       expect(await account.get(`/commands/${waiting}`)).toMatchObject({ status: "waiting", start_time: null });
       clear();
-      expect(await account.get(`/commands/${waiting}?wait_seconds=20`)).toMatchObject({ status: "done" });
+      expect(await account.get(`/commands/${waiting}?wait_seconds=45`)).toMatchObject({ status: "done" });
       await expect.poll(async () => (await fetch(`${given.base}/readyz`)).status, PATIENCE).toBe(200);
       const { id } = await account.post("/commands", again);
-      expect(await account.get(`/commands/${id}?wait_seconds=20`)).toMatchObject({ status: "done" });
+      expect(await account.get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "done" });
     });
 
     const setNodeState = (state: string) => given.app.services.db.system.query("update node set state = $1", [state]);

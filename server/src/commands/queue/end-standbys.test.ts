@@ -20,7 +20,7 @@ test.skipIf(!disk.isMounted)(
     const start = async () => {
       const run = runs.make(disk.dataDir);
       const runner = await run.start("echo READY; cat; exec sleep 600", {}, { greeting: "READY\n", waitSeconds: 60 });
-      await expect.poll(() => run.client.observe(), { timeout: 30_000 }).toMatchObject({ isReady: true });
+      await expect.poll(() => run.client.observe()).toMatchObject({ isReady: true });
       return { run, runner };
     };
     const [idle, busy] = [await start(), await start()];

@@ -86,7 +86,7 @@ describe("commands that have to wait do not hold up other kinds of commands", ()
     await expect.poll(() => statuses([running]), PATIENCE).toEqual(["running"]);
     const refreshes = await refreshCrowd(account);
     const small = await submit(account, "true");
-    expect(await account.get(`/commands/${small}?wait_seconds=20`)).toMatchObject({ status: "done" });
+    expect(await account.get(`/commands/${small}?wait_seconds=45`)).toMatchObject({ status: "done" });
     await expectAll(refreshes, "waiting");
     await letGo(account, running);
     await expect.poll(() => statuses(refreshes), PATIENCE).toEqual(refreshes.map(() => "error"));
@@ -110,6 +110,6 @@ describe("commands that have to wait do not hold up other kinds of commands", ()
     const body = { template: "s3import", db_name: "default", hive_table: "orders", label: "later" };
     await Promise.all(Array.from({ length: CROWD }, () => account.post("/commands", body)));
     const small = await submit(account, "true", { label: "later" });
-    expect(await account.get(`/commands/${small}?wait_seconds=20`)).toMatchObject({ status: "done" });
+    expect(await account.get(`/commands/${small}?wait_seconds=45`)).toMatchObject({ status: "done" });
   });
 });

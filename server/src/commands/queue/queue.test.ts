@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { submitProgram } from "../../../test/support/programs.ts";
+import { gatedProgram, queuedCommands } from "../../../test/support/queued-commands.ts";
 import { stubDriver } from "../../../test/support/stub-driver.ts";
 import { listProcesses } from "../../lib/process-table.ts";
 import { commandFiles } from "../command-files.ts";
@@ -9,6 +10,7 @@ import { commandFiles } from "../command-files.ts";
 const given = useServer({ driver: stubDriver, settings: { HEADGATE_TIMEOUT_CHECK_SECONDS: "1" } });
 
 const PATIENCE = { timeout: 45_000 };
+const { letGo } = queuedCommands(given);
 
 // oxlint-disable-next-line typescript/no-explicit-any -- JSON: each test asserts what it reads
 function whenEnded(account: AccountClient, id: number): Promise<any> {
@@ -60,10 +62,11 @@ describe("a program", () => {
 
   test("shows its pid while it runs", async () => {
     const account = await given.account();
-    const id = await submitProgram(account, "sleep 1");
+    const id = await submitProgram(account, gatedProgram());
     await expect
       .poll(() => account.get(`/commands/${id}`), PATIENCE)
       .toMatchObject({ status: "running", pid: expect.any(Number) });
+    await letGo(account, id);
     expect(await whenEnded(account, id)).toMatchObject({ status: "done", pid: null });
   });
 

@@ -28,7 +28,7 @@ test("an R program on a node without R ends as an error that says what to instal
   const account = await given.account();
   const body = { command_type: "SparkCommand", language: "R", program: "cat(1)", retry: 1 };
   const { id } = await account.post("/commands", body);
-  await expect.poll(() => account.get(`/commands/${id}`), { timeout: 20_000 }).toMatchObject({ status: "error" });
+  await expect.poll(() => account.get(`/commands/${id}`)).toMatchObject({ status: "error" });
   const { error_log: log } = await account.get(`/commands/${id}/error_logs`);
   expect(log).toMatch(/R is not installed: (run .*reticulate|install R with)/);
   expect((await account.get(`/commands/${id}/attempts`)).attempts).toHaveLength(1);

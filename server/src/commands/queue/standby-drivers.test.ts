@@ -37,7 +37,7 @@ async function newAccount(): Promise<AccountClient> {
 async function run(account: AccountClient, program: string, more: object = {}) {
   const body = { command_type: "SparkCommand", language: "python", program, ...more };
   const { id } = await account.post("/commands", body);
-  const ended = await account.get(`/commands/${id}?wait_seconds=25`);
+  const ended = await account.get(`/commands/${id}?wait_seconds=45`);
   const files = commandFiles(given.dataDir, account.accountId, id).attempt(1);
   const read = (path: string): string => (existsSync(path) ? readFileSync(path, "utf8") : "");
   const { attempts } = await account.get(`/commands/${id}/attempts`);
@@ -157,7 +157,7 @@ describe.skipIf(kind !== "usable")("a driver that waits", because(NO_ISOLATION),
     }
     await untilNoneWaits(account);
     for (const id of ids) await account.put(`/commands/${id}`);
-    for (const id of ids) await account.get(`/commands/${id}?wait_seconds=25`);
+    for (const id of ids) await account.get(`/commands/${id}?wait_seconds=45`);
     await untilOneWaits(account);
   });
 
@@ -174,7 +174,7 @@ describe.skipIf(kind !== "usable")("a driver that waits", because(NO_ISOLATION),
     const account = await newAccount();
     await run(account, "true");
     await untilOneWaits(account);
-    const timedOut = await run(account, "echo $MANNER; exec sleep 600", { timeout: 1 });
+    const timedOut = await run(account, "echo $MANNER; exec sleep 600", { timeout: 5 });
     expect(timedOut).toMatchObject({ status: "error", output: "standby\n" });
     expect(timedOut.log).toContain("timed out");
     await untilOneWaits(account);
@@ -182,7 +182,7 @@ describe.skipIf(kind !== "usable")("a driver that waits", because(NO_ISOLATION),
     const { id } = await account.post("/commands", body);
     await expect.poll(() => account.get(`/commands/${id}`), PATIENCE).toMatchObject({ pid: expect.any(Number) });
     await account.put(`/commands/${id}`);
-    expect(await account.get(`/commands/${id}?wait_seconds=25`)).toMatchObject({ status: "cancelled" });
+    expect(await account.get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "cancelled" });
   });
 
   test("does not outlive the server that would give its order", async () => {

@@ -9,7 +9,7 @@ import { storageFolder } from "../../accounts/account-storage.ts";
 
 const NONE = "__HIVE_DEFAULT_PARTITION__";
 
-describe.skipIf(sparkIsMissing)("a table refresh", { timeout: 90_000 }, () => {
+describe.skipIf(sparkIsMissing)("a table refresh", () => {
   const spark = useSpark();
   const storage = (): string => storageFolder(spark.dataDir, spark.accountId);
   const newName = (): string => `t_${randomBytes(4).toString("hex")}`;

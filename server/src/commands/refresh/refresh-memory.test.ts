@@ -17,19 +17,19 @@ test("refreshes count against the node's memory: as many run as it has room for,
     (await account.post("/commands", { template: "s3import", db_name: "default", hive_table: "t" })).id;
   const running = [await submit(), await submit()];
   for (const id of running) {
-    await expect.poll(() => account.get(`/commands/${id}`), { timeout: 20_000 }).toMatchObject({ status: "running" });
+    await expect.poll(() => account.get(`/commands/${id}`)).toMatchObject({ status: "running" });
   }
   const id = await submit();
   await expect
-    .poll(() => account.get(`/commands/${id}`), { timeout: 20_000 })
+    .poll(() => account.get(`/commands/${id}`))
     .toMatchObject({ status: "waiting", waiting_reason: "the memory of the node is taken by other commands" });
   await account.put(`/commands/${running.shift()}`, { status: "kill" });
-  await expect.poll(() => account.get(`/commands/${id}`), { timeout: 20_000 }).toMatchObject({ status: "running" });
+  await expect.poll(() => account.get(`/commands/${id}`)).toMatchObject({ status: "running" });
   isSilent = false;
   silent.cutAll();
   for (const each of [...running, id]) {
     await expect
-      .poll(() => account.get(`/commands/${each}`), { timeout: 30_000 })
+      .poll(() => account.get(`/commands/${each}`))
       .toMatchObject({ status: "error", start_time: expect.any(String) });
   }
 });

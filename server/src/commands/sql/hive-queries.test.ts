@@ -6,7 +6,7 @@ import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { runSql, useSpark } from "../../../test/support/spark.ts";
 import { storageFolder } from "../../accounts/account-storage.ts";
 
-describe.skipIf(sparkIsMissing)("a Hive command with SQL", { timeout: 60_000 }, () => {
+describe.skipIf(sparkIsMissing)("a Hive command with SQL", () => {
   const spark = useSpark();
 
   async function run(body: Record<string, unknown>, end = "done") {

@@ -57,8 +57,8 @@ describe("after kill -9 of the supervisor", () => {
     const pid = await startAndKillSupervisor();
     const postgres = await scratch.start();
     process.kill(pid, "SIGKILL");
-    await vi.waitFor(() => expect(postgres.healthy).toBe(false), { timeout: 30_000 });
-    await vi.waitFor(() => expect(postgres.healthy).toBe(true), { timeout: 30_000 });
+    await vi.waitFor(() => expect(postgres.healthy).toBe(false), { timeout: 45_000 });
+    await vi.waitFor(() => expect(postgres.healthy).toBe(true), { timeout: 45_000 });
     expect(await query(postgres, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
   });
 

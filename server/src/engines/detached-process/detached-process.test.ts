@@ -154,7 +154,7 @@ test("a process that left session and parents is found by the mark it carries", 
 test("a process may end itself within the grace, and one that does not is killed after it", async () => {
   const polite = await start("trap 'echo bye; exit' TERM; echo up; while :; do sleep 0.01; done");
   await lines(1);
-  await stopSession(polite, { graceMs: 10_000 });
+  await stopSession(polite, { graceMs: 45_000 });
   expect(output()).toBe("up\nbye\n");
   const deaf = await start("trap '' TERM; echo deaf; while :; do sleep 0.01; done");
   await lines(3);

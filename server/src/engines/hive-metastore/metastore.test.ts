@@ -218,7 +218,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     postgres = await cluster.start();
     expect(await client.databaseNames(soon())).toContain("default");
     client.close();
-  }, 60_000);
+  });
 
   it("is found again by its folder", async () => {
     const again = new Metastore(first.folder);
@@ -230,7 +230,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     async () => {
       const writer = new HiveWriter(known());
       await writer.createDatabase({ name: "kept" });
-      const end = first.ended(AbortSignal.timeout(20_000));
+      const end = first.ended(AbortSignal.timeout(60_000));
       process.kill(await javaOf(first), "SIGKILL");
       await end;
       expect(await first.isAlive()).toBe(false);
@@ -284,5 +284,5 @@ const endConnections = `select pg_terminate_backend(pid, 10000) from pg_stat_act
   where datname = current_database() and pid <> pg_backend_pid()`;
 
 function soon(): AbortSignal {
-  return AbortSignal.timeout(20_000);
+  return AbortSignal.timeout(60_000);
 }

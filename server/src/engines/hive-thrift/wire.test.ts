@@ -26,7 +26,7 @@ function connectTo({ port }: { port: number }, changes: Partial<HiveClientOption
   return client;
 }
 
-const soon = (ms = 10_000): AbortSignal => AbortSignal.timeout(ms);
+const soon = (ms = 45_000): AbortSignal => AbortSignal.timeout(ms);
 const databases = (call: CallHead): Buffer => renderReply(getAllDatabases, call.sequence, { success: ["default"] });
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(" ", ""), "hex");
 /** Of an answer to `get_all_databases`, as far as the result: `0f 0000 0b`, the length and the names. */

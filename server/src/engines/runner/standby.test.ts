@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { removeTree } from "../../lib/remove-tree.ts";
 import { findProcess, type ProcessHandle } from "../detached-process/process-handle.ts";
 import { listSession } from "../detached-process/stop-session.ts";
+import { markOf } from "./mark.ts";
 import type { Order } from "./protocol.ts";
 import { openRunnerClient } from "./runner-client.ts";
 import { makeStubRuns, type StubRun, type StubRuns } from "./stub-run.ts";
@@ -15,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(async () => runs.dispose());
 
-const PATIENCE = { timeout: 30_000 };
+const PATIENCE = { timeout: 45_000 };
 const GREETING = "READY\n";
 /** Half an order is none: it ends in the word `end`. */
 const waiter = 'echo READY; order=$(cat); case $order in *end) eval "${order%end}" ;; esac';
@@ -34,9 +35,9 @@ interface Waiting {
   readonly driver: ProcessHandle;
 }
 
-async function startWaiting(script = waiter, waitSeconds = 60): Promise<Waiting> {
+async function startWaiting(script = waiter): Promise<Waiting> {
   const run = runs.make();
-  const runner = await run.start(script, {}, { greeting: GREETING, waitSeconds });
+  const runner = await run.start(script, {}, { greeting: GREETING, waitSeconds: 600 });
   await expect.poll(() => run.client.observe(), PATIENCE).toMatchObject({ state: "waiting", isReady: true });
   const { driver } = JSON.parse(run.read("status.json")) as { driver: ProcessHandle }; // written by the runner
   return { run, runner, driver };
@@ -92,7 +93,7 @@ describe("a program that waits", () => {
     expect(client.forsake()).toBe(true);
     expect(client.forsake()).toBe(true);
     client.order(order(`touch ${runs.base}/ran`));
-    expect(await client.untilGone(AbortSignal.timeout(10_000))).toBe(true);
+    expect(await client.untilGone(AbortSignal.timeout(45_000))).toBe(true);
     await expectNothingLeft(waiting);
     expect(await client.observe()).toMatchObject({ state: "ended", status: { cause: "unused", startedAt: null } });
     expect(existsSync(join(runs.base, "ran"))).toBe(false);
@@ -108,9 +109,11 @@ describe("a program that waits", () => {
   });
 
   test("does so no longer than it may", async () => {
-    const waiting = await startWaiting(waiter, 4); // time enough to see it wait
-    expect(await waiting.run.ended()).toMatchObject({ cause: "unused" });
-    await expectNothingLeft(waiting);
+    const run = runs.make();
+    const runner = await run.start(waiter, {}, { greeting: GREETING, waitSeconds: 1 });
+    expect(await run.ended()).toMatchObject({ cause: "unused" });
+    await expect.poll(() => findProcess(runner), PATIENCE).toBe("gone");
+    await expect.poll(() => listSession(runner, markOf(runner)), PATIENCE).toEqual([]);
   });
 });
 

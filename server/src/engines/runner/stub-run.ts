@@ -94,14 +94,14 @@ function makeStubRun(folder: string): StubRun {
       });
     },
     async ended() {
-      const view = await client.waitForEnd(AbortSignal.timeout(20_000));
+      const view = await client.waitForEnd(AbortSignal.timeout(patienceMs));
       if (view.state !== "ended") throw new Error(`the run is ${view.state}: ${read("runner.err")}`);
       return view.status;
     },
   };
 }
 
-const patienceMs = 10_000;
+const patienceMs = 45_000;
 
 async function waitFor<T>(look: () => T | undefined | Promise<T | undefined>): Promise<T> {
   const begin = performance.now();

@@ -46,7 +46,7 @@ describe("a runner that is killed", () => {
     const [runner, driver] = (await startFamily(run)) as [ProcessHandle, ProcessHandle];
     await expect.poll(async () => countProcesses(runner, driver)).toBeGreaterThanOrEqual(8);
     signal(runner, "SIGKILL");
-    await expect.poll(async () => countProcesses(runner, driver), { timeout: 30_000 }).toBe(0);
+    await expect.poll(async () => countProcesses(runner, driver)).toBe(0);
     expect(await run.client.observe()).toMatchObject({ state: "lost", mayHaveRun: true, status: { driver } });
   });
 
@@ -89,7 +89,7 @@ test("a runner beats while it runs, and a stopped one does not", async () => {
   const beatOf = async (each: StubRun): Promise<number> => (await each.running()).heartbeatMs;
   const beats = async (each: StubRun, count: number): Promise<void> => {
     for (let seen = 0, last = await beatOf(each); seen < count; seen += 1) {
-      await expect.poll(() => beatOf(each), { timeout: 30_000 }).toBeGreaterThan(last);
+      await expect.poll(() => beatOf(each)).toBeGreaterThan(last);
       last = await beatOf(each);
     }
   };
@@ -127,9 +127,9 @@ test("the run outlives who started it, and a client in another process sees it t
 describe("a lease", () => {
   const renew = (path: string, ageMs = 0): void => writeLease(path, { bootId, renewedAtMs: monotonicMs() - ageMs });
   let renewing: NodeJS.Timeout | undefined;
-  const keepRenewing = (path: string): void => {
-    renew(path);
-    renewing = setInterval(() => renew(path), 50);
+  const keepRenewing = (path: string, ageMs = 0): void => {
+    renew(path, ageMs);
+    renewing = setInterval(() => renew(path, ageMs), 50);
   };
   const endRenewing = (): void => clearInterval(renewing);
   afterEach(endRenewing);
@@ -140,30 +140,33 @@ describe("a lease", () => {
     keepRenewing(leaseFile);
     await run.start("trap '' TERM; echo up; while :; do sleep 0.01; done", {
       leaseFile,
-      leaseSeconds: 1,
+      leaseSeconds: 5, // a test process that stands still for a while does not lose it
       graceSeconds: 60,
     });
     await run.printed("up");
     const begin = monotonicMs();
-    while (monotonicMs() - begin < 1200) expect((await run.client.observe()).state).toBe("running");
+    await expect.poll(() => monotonicMs() - begin).toBeGreaterThan(5200);
+    expect((await run.client.observe()).state).toBe("running");
     endRenewing();
     const { cause, signal: name, message } = await run.ended();
-    expect([cause, name, message]).toEqual(["lease-lost", "SIGKILL", expect.stringContaining("not renewed for 1 s")]);
+    expect([cause, name, message]).toEqual(["lease-lost", "SIGKILL", expect.stringContaining("not renewed for 5 s")]);
   });
 
   test("that was renewed while the runner was stopped, and ran out before it went on, has run out", async () => {
     const run = runs.make();
     const leaseFile = join(runs.base, "lease");
-    const leaseSeconds = 3;
-    keepRenewing(leaseFile);
+    const leaseSeconds = 60;
+    const leftMs = 5000; // of each lease: nobody waits for a minute
+    const ageMs = leaseSeconds * 1000 - leftMs;
+    keepRenewing(leaseFile, ageMs);
     const [runner, driver] = (await startFamily(run, { leaseFile, leaseSeconds })) as [ProcessHandle, ProcessHandle];
     signal(runner, "SIGSTOP");
     await expect.poll(() => readFileSync(`/proc/${runner.pid}/stat`, "utf8")).toContain(") T ");
     endRenewing();
     // Later than the runner has seen: it must not count from when it meets this one.
-    renew(leaseFile);
+    renew(leaseFile, ageMs);
     const renewedAt = monotonicMs();
-    await expect.poll(() => monotonicMs() - renewedAt, { timeout: 30_000 }).toBeGreaterThan(leaseSeconds * 1000);
+    await expect.poll(() => monotonicMs() - renewedAt).toBeGreaterThan(leftMs);
     signal(runner, "SIGCONT");
     const goesOnAt = monotonicMs();
     expect(await run.ended()).toMatchObject({ cause: "lease-lost" });
@@ -177,16 +180,19 @@ describe("a lease", () => {
     keepRenewing(leaseFile);
     const go = join(runs.base, "go");
     const script = `echo up; while ! [ -e ${go} ]; do sleep 0.01; done`;
-    const runner = await run.start(script, { leaseFile, leaseSeconds: 3 });
+    const leaseSeconds = 5;
+    const runner = await run.start(script, { leaseFile, leaseSeconds });
     await run.printed("up");
     await run.running();
     signal(runner, "SIGSTOP");
-    // Longer than the lease that it has seen; renewed all the time.
+    // Longer than the lease that it has seen; the last one is good for minutes.
     const stoppedAt = monotonicMs();
-    await expect.poll(() => monotonicMs() - stoppedAt, { timeout: 30_000 }).toBeGreaterThan(4000);
+    await expect.poll(() => monotonicMs() - stoppedAt).toBeGreaterThan(leaseSeconds * 1000 + 500);
+    endRenewing();
+    renew(leaseFile, -600_000);
     signal(runner, "SIGCONT");
     const { heartbeatMs } = await run.running();
-    await expect.poll(async () => (await run.running()).heartbeatMs, { timeout: 30_000 }).toBeGreaterThan(heartbeatMs);
+    await expect.poll(async () => (await run.running()).heartbeatMs).toBeGreaterThan(heartbeatMs);
     writeFileSync(go, "");
     expect(await run.ended()).toMatchObject({ cause: "exited", exitCode: 0 });
   });
@@ -206,7 +212,7 @@ describe("a folder is run at most once", () => {
   test("whoever starts a second runner on it, and however often", async () => {
     const run = runs.make();
     const gone = async (handle: ProcessHandle): Promise<void> => {
-      await expect.poll(async () => findProcess(handle), { timeout: 30_000 }).toBe("gone");
+      await expect.poll(async () => findProcess(handle)).toBe("gone");
     };
     const runners = [1, 2, 3].map(async () => run.start(`echo x >> ${runs.base}/ran; sleep 0.2`));
     for (const each of runners) await gone(await each);
@@ -338,7 +344,7 @@ describe.skipIf(bubblewrap.kind !== "usable")("in a sandbox", because(NO_ISOLATI
     signal(runner, "SIGKILL");
     const handles = inside.map(({ pid, startTime }) => ({ bootId, pid, startTime }));
     const states = async (): Promise<string[]> => Promise.all(handles.map(findProcess));
-    await expect.poll(states, { timeout: 30_000 }).toEqual(handles.map(() => "gone"));
+    await expect.poll(states).toEqual(handles.map(() => "gone"));
     expect(await run.client.observe()).toMatchObject({ state: "lost", mayHaveRun: true });
   });
 });

@@ -127,7 +127,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", { timeout: 120_00
       expect(await session.interrupt(operationId)).toBe(true);
     });
     expect(await failure(reading)).toMatchObject({ kind: "cancelled", errorClass: "OPERATION_CANCELED" });
-    expect(performance.now() - interrupted).toBeLessThan(10_000);
+    expect(performance.now() - interrupted).toBeLessThan(30_000);
     expect(await session.interrupt(operationId)).toBe(false);
   });
 
@@ -315,7 +315,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", { timeout: 120_00
         await expect.poll(() => filesBelow(server.folder), PATIENCE).toBeGreaterThan(before + 4);
         const asked = performance.now();
         expect(await own.interrupt(operationId)).toBe(true);
-        expect(performance.now() - asked).toBeLessThan(10_000);
+        expect(performance.now() - asked).toBeLessThan(30_000);
       });
       expect(await failure(reading)).toMatchObject({ kind: "cancelled" });
     });
