@@ -128,6 +128,8 @@ describe("GET commands/<id>/logs?follow=true", () => {
   test("tells lines as they come, whole, until the command has ended", async () => {
     const account = await given.account();
     const { id, letGo } = await held(account, "echo one; echo two >&2; printf ha", "echo lf; printf 'a\\rb' >&2");
+    // What is there before the first look is told in the order of the two files.
+    await expect.poll(async () => (await logs(account, id)).text, PATIENCE).toBe("two\none\nha");
     const seen: Event[] = [];
     for await (const event of follow(account, id)) {
       seen.push(event);

@@ -24,6 +24,9 @@ const identities = [
   actions,
 }));
 
+const ATTEMPTS = 3;
+const READY_MS = 60_000;
+
 /** What a test file is told. */
 export interface SharedSeaweedFs {
   readonly endpoint: string;
@@ -36,9 +39,19 @@ export function serveSeaweedFs(cacheDir: string): OnDemand {
 
 async function start(cacheDir: string, dir: string): Promise<Started<SharedSeaweedFs>> {
   const program = await install(join(cacheDir, "test-tools"));
-  const dataDir = join(dir, "data");
-  mkdirSync(dataDir);
   writeFileSync(join(dir, "s3.json"), JSON.stringify({ identities }));
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await launch(program, dir, attempt);
+    } catch (error) {
+      if (attempt === ATTEMPTS) throw error; // otherwise another process may have taken one of its ports meanwhile
+    }
+  }
+}
+
+async function launch(program: string, dir: string, attempt: number): Promise<Started<SharedSeaweedFs>> {
+  const dataDir = join(dir, `data-${attempt}`);
+  mkdirSync(dataDir);
   const services = ["s3", "master", "filer", "volume", "admin"];
   const ports = await freePorts(2 * services.length);
   const portOptions = services.flatMap((service, index) => [
@@ -65,7 +78,7 @@ async function start(cacheDir: string, dir: string): Promise<Started<SharedSeawe
 
 /** 403 to a stranger: the S3 side answers and has read who may do what. */
 async function ready(endpoint: string, child: ChildProcess): Promise<void> {
-  for (const end = Date.now() + 30_000; Date.now() < end; await pause(50)) {
+  for (const end = Date.now() + READY_MS; Date.now() < end; await pause(50)) {
     if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}`);
     const status = await fetch(endpoint).then(
       (response) => response.status,
@@ -74,7 +87,7 @@ async function ready(endpoint: string, child: ChildProcess): Promise<void> {
     if (status === 403) return;
   }
   child.kill("SIGKILL");
-  throw new Error("it was not ready in 30 s");
+  throw new Error(`it was not ready in ${READY_MS / 1000} s`);
 }
 
 /** Into a folder beside, then moved: an interrupted or a simultaneous one leaves nothing half made. */

@@ -33,7 +33,7 @@ export function useSeaweedFs(): SeaweedFs {
   let endpoint = "";
   beforeAll(async () => {
     ({ endpoint } = await askFor<SharedSeaweedFs>(inject("seaweedFsSocket"), "SeaweedFS"));
-  });
+  }, 240_000);
   return {
     get endpoint() {
       return endpoint;

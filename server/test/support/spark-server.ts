@@ -46,7 +46,7 @@ async function start(
   await maintenance.connect();
   await maintenance.query(`create database ${database} template ${template}`);
   await maintenance.end();
-  const own = { ...connection, database };
+  const own = { ...connection, database, connectionTimeoutMillis: 60_000 }; // as in `test-database.ts`
   const dataDir = join(folder, "data");
   mkdirSync(dataDir, { mode: 0o711 });
   writeKeys(join(dataDir, "keys"), [newKey([])]);
