@@ -22,9 +22,7 @@ describe("nodes", () => {
     expect(await admin.run("node-pause", node.id)).toBe(`Node ${node.id} is paused.\n`);
     expect(await admin.json("status")).toMatchObject({ nodes: [`${node.host} ${node.id} paused`] });
     await admin.run("node-drain", node.id);
-    await expect
-      .poll(() => first.get("/api/v2/nodes"))
-      .toMatchObject({ nodes: [{ state: "drained" }] });
+    await expect.poll(() => first.get("/api/v2/nodes")).toMatchObject({ nodes: [{ state: "drained" }] });
     await admin.run("node-resume", node.id);
     expect(await admin.json("node-list")).toMatchObject([{ id: node.id, state: "active" }]);
     expect((await auditOf(first.accountId)).slice(-3)).toEqual([

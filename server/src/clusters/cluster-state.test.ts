@@ -252,9 +252,7 @@ describe("an idle cluster", () => {
     const command = await account.post("/commands", { command_type: "SparkCommand", cmdline: "sleep 300" });
     expect(await after(600)).toBe("UP");
     await account.put(`/commands/${command.id}`, { status: "kill" });
-    await expect
-      .poll(async () => (await account.get(`/commands/${command.id}`)).status)
-      .toBe("cancelled");
+    await expect.poll(async () => (await account.get(`/commands/${command.id}`)).status).toBe("cancelled");
     await tend();
     await becomes("DOWN");
   });

@@ -148,9 +148,7 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
     const table = await create(text("renewed"));
     const [own, brought] = [bySql(table), byThrift(table)];
     await writer.dropTable("default", "renewed");
-    await expect
-      .poll(() => Math.floor(Date.now() / 1000))
-      .toBeGreaterThan(table.createdAt.getTime() / 1000);
+    await expect.poll(() => Math.floor(Date.now() / 1000)).toBeGreaterThan(table.createdAt.getTime() / 1000);
     await create(text("renewed"));
     for (const partitions of [own, brought]) {
       await expect(partitions.add(found(table, ODD), never)).rejects.toThrow(

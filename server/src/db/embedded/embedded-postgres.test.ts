@@ -114,8 +114,10 @@ describe("a start without a usable cluster", () => {
   afterEach(() => scratch.dispose());
 
   test("redoes a first one that was cut half way", async () => {
-    for (scratch = makeScratchCluster(cacheDir); !(await isCutHalfWay(scratch)); scratch = makeScratchCluster(cacheDir)) {
+    scratch = makeScratchCluster(cacheDir);
+    while (!(await isCutHalfWay(scratch))) {
       await scratch.dispose(); // the signal came too late
+      scratch = makeScratchCluster(cacheDir);
     }
 
     expect(await query(await scratch.start(), "SELECT 1 AS one")).toEqual([{ one: 1 }]);

@@ -61,7 +61,8 @@ export class SandboxProcess {
   #answer(limitMs: number): Promise<unknown> {
     const { promise, resolve } = Promise.withResolvers<unknown>();
     const end = (): void => resolve(undefined);
-    const limit = setTimeout(end, limitMs);
+    // Behind what has arrived: a timer of a process that stood still runs before its messages are read.
+    const limit = setTimeout(() => setImmediate(end), limitMs);
     this.#child.once("message", resolve).once("exit", end).once("error", end);
     return promise.finally(() => {
       clearTimeout(limit);
