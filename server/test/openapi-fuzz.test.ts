@@ -22,7 +22,9 @@ import { repositoryDir } from "./support/repository-dir.ts";
 const SEED = Number(process.env.FUZZ_SEED ?? Math.trunc(Math.random() * 2 ** 31));
 const RUNS = Number(process.env.FUZZ_RUNS ?? 24);
 
-const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0", HEADGATE_BAD_TOKEN_LIMIT: "0" } });
+const given = useServer({
+  settings: { HEADGATE_RATE_LIMIT: "0", HEADGATE_BAD_TOKEN_LIMIT: "0", HEADGATE_LEASE_SECONDS: "5" },
+});
 const document: OpenApiDocument = JSON.parse(readFileSync(join(repositoryDir, "api/openapi.json"), "utf8"));
 const checks = replyChecks(document);
 const routes = new Map(
@@ -42,10 +44,20 @@ beforeAll(async () => {
   stage = { given, agent, foreign, operatorToken: operator.token, spare: undefined };
   // On an active node, submitted commands would start clusters, and worlds would change by themselves.
   await operator.put(`/api/v2/nodes/${await foreign.object("node_id")}`, { state: "paused" });
+  await nextHeartbeat();
   // oxlint-disable-next-line no-console -- without the seed a failure could not be repeated
   console.info(`openapi-fuzz: to repeat this run, set FUZZ_SEED=${SEED} FUZZ_RUNS=${RUNS}`);
 });
 afterAll(() => agent.destroy());
+
+/** With it the node learns of its state. */
+async function nextHeartbeat(): Promise<void> {
+  const { system } = given.app.services.db;
+  const [now] = await system.query<{ at: string }>("select now()::text as at");
+  const later = (): Promise<object[]> =>
+    system.query("select from node where heartbeat_at > $1::timestamptz", [now?.at]);
+  await expect.poll(later).toHaveLength(1);
+}
 
 describe("a request with random defects", () => {
   test("is generated for every operation of api/openapi.json", () => {
