@@ -52,7 +52,7 @@ afterAll(async () => {
   connect.stop();
   await db.close();
   await database.drop();
-  rmSync(base, { recursive: true, force: true });
+  rmSync(base, { recursive: true, force: true, maxRetries: 20 });
 });
 
 beforeEach(async () => {

@@ -46,7 +46,7 @@ beforeEach(() => {
 
 afterEach(() => {
   for (const child of children) child.kill("SIGKILL");
-  rmSync(checkout, { recursive: true, force: true });
+  rmSync(checkout, { recursive: true, force: true, maxRetries: 20 });
 });
 
 function write(path: string, content: string): void {

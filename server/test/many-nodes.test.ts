@@ -47,7 +47,7 @@ afterAll(async () => {
   await Promise.all([runner.crash(), other.crash()]);
   await db.close();
   await database.drop();
-  rmSync(base, { recursive: true, force: true });
+  rmSync(base, { recursive: true, force: true, maxRetries: 20 });
 });
 
 afterEach(async () => {

@@ -35,7 +35,7 @@ afterEach(async () => {
   await endRunners();
   await db.close();
   await database.drop();
-  rmSync(base, { recursive: true, force: true });
+  rmSync(base, { recursive: true, force: true, maxRetries: 20 });
 });
 
 /** Those of this test, by the folder in their command line. */

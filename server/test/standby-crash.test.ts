@@ -28,7 +28,7 @@ afterEach(async () => {
   const left = (await processes()).filter(({ commandLine }) => commandLine.includes("runner.mjs"));
   for (const { pid } of left) process.kill(pid, "SIGKILL");
   await expect.poll(processes, PATIENCE).toEqual([]);
-  rmSync(dataDir, { recursive: true, force: true });
+  rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 });
 });
 
 /** Of this test, by the folder that their runner was started with. */

@@ -41,7 +41,7 @@ export function serveOnDemand<Shared>(name: string, start: (folder: string) => P
         (running) => running.stop(),
         () => undefined,
       );
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
     },
   };
 }

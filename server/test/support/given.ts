@@ -109,7 +109,7 @@ export function useServer(options: ServerOptions = {}): Given {
   afterAll(async () => {
     await app?.stop(AbortSignal.abort()); // a connection that a test left open would keep it for long
     await database?.drop();
-    rmSync(dataDir, { recursive: true, force: true });
+    rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 }); // runners outlive the server and still write
   });
 
   const running = <T>(value: T | undefined): T => {

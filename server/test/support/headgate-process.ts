@@ -25,7 +25,7 @@ export function temporaryDataDir(): { path: string; remove(): void } {
   return {
     path,
     remove: () => {
-      rmSync(path, { recursive: true, force: true });
+      rmSync(path, { recursive: true, force: true, maxRetries: 20 });
     },
   };
 }

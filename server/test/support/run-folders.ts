@@ -37,7 +37,7 @@ export function makeRunFolders(): RunFolders {
   return {
     outsideTmp,
     remove() {
-      for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+      for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
       if (before === undefined) delete process.env.TMPDIR;
       else process.env.TMPDIR = before;
       stdin.end("done\n");

@@ -44,7 +44,7 @@ export function mountSmallDisk(sizeMiB: number): SmallDisk {
     unmount() {
       // Lazily: what a failed test has left running must not keep it.
       if (isMounted) spawnSync("umount", ["-l", base]);
-      rmSync(base, { recursive: true, force: true });
+      rmSync(base, { recursive: true, force: true, maxRetries: 20 });
     },
   };
 }

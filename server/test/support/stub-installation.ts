@@ -31,7 +31,7 @@ export async function install(
   if (identity !== undefined) for (const path of [base, config]) chownSync(path, identity.uid, identity.gid);
   const dataDir = join(base, "data");
   const { cacheDir } = inject("postgres");
-  const remove = (): void => rmSync(base, { recursive: true, force: true });
+  const remove = (): void => rmSync(base, { recursive: true, force: true, maxRetries: 20 });
   const environment = {
     HEADGATE_CONFIG: config,
     HEADGATE_CACHE_DIR: cacheDir,

@@ -21,7 +21,9 @@ export async function cloneDatabase(template = TEMPLATE): Promise<TestDatabase> 
       asMaintenance(
         server,
         // Not "with (force)": that is refused while an autovacuum worker, a superuser's process, looks at the database.
-        `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}' and usename = current_user`,
+        // Waits until they are gone: a drop waits for five seconds at most.
+        `select pg_terminate_backend(pid, 60000) from pg_stat_activity
+          where datname = '${database}' and usename = current_user`,
         `drop database if exists ${database}`,
       ),
   };

@@ -44,7 +44,7 @@ export async function startTestMetastore(given?: TestDatabase): Promise<TestMeta
   const stop = async (): Promise<void> => {
     for (const metastore of started) await metastore.stop();
     await own.drop();
-    rmSync(base, { recursive: true, force: true });
+    rmSync(base, { recursive: true, force: true, maxRetries: 20 });
   };
   try {
     const port = await start(0);

@@ -25,7 +25,7 @@ afterEach(() => held.disposeAsync());
 
 test("what could not be published before the server was killed is published by the next one", async () => {
   const base = mkdtempSync(join(tmpdir(), "headgate-publish-"));
-  held.defer(() => rmSync(base, { recursive: true, force: true }));
+  held.defer(() => rmSync(base, { recursive: true, force: true, maxRetries: 20 }));
   chmodSync(base, 0o711);
   const dataDir = join(base, "node");
   mkdirSync(dataDir, { mode: 0o711 });

@@ -43,7 +43,7 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", { timeout: 120_000 }
   afterAll(async () => {
     await node.stopEverything();
     await database.drop();
-    rmSync(dataDir, { recursive: true, force: true });
+    rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 });
   });
 
   const seen = (id: number, what: unknown, patience = PATIENCE) =>

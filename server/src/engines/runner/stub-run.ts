@@ -60,7 +60,7 @@ export function makeStubRuns(): StubRuns {
     make: (folder = base) => open(join(folder, `run-${runs.length}`)),
     async dispose() {
       await Promise.all(runs.map(async ({ client }) => client.kill()));
-      rmSync(base, { recursive: true });
+      rmSync(base, { recursive: true, maxRetries: 20 });
     },
   };
 }
