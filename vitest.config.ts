@@ -11,7 +11,7 @@ const shared = {
   globalSetup: ["server/test/support/global-setup.ts"],
   // Generous: what a test waits for comes late on a busy machine, and a test that passes does not wait longer.
   testTimeout: 120_000,
-  hookTimeout: 120_000,
+  hookTimeout: 240_000,
   expect: { poll: { timeout: 45_000 } },
   pool: "forks" as const,
   isolate: false, // a process of its own for each file would load the whole server again each time
