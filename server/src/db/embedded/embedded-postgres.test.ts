@@ -99,8 +99,9 @@ describe("a first start", () => {
 });
 
 /** Kills a first start in the middle, unless it is over by then. */
-async function isCutHalfWay({ cluster: { folder, data }, startElsewhere }: ScratchCluster): Promise<boolean> {
-  const child = startElsewhere();
+async function isCutHalfWay(scratch: ScratchCluster): Promise<boolean> {
+  const { folder, data } = scratch.cluster;
+  const child = scratch.startElsewhere();
   const hasBegun = async (): Promise<boolean> =>
     (await readdir(folder).catch(() => [])).some((name) => name === "data" || name.startsWith("data.partial-"));
   await expect.poll(hasBegun, { interval: 5 }).toBe(true);
