@@ -13,6 +13,7 @@ const shared = {
   testTimeout: 120_000,
   hookTimeout: 240_000,
   expect: { poll: { timeout: 45_000 } },
+  experimental: { viteModuleRunner: false }, // Node reads the files as they are: nothing has to be transformed
   pool: "forks" as const,
   isolate: false, // a process of its own for each file would load the whole server again each time
 } satisfies TestUserConfig;

@@ -4,6 +4,7 @@ import { Int32, tableFromIPC, Utf8, vectorFromArray } from "apache-arrow";
 import { describe, expect, test } from "vitest";
 import { received, streamOf } from "../../../test/support/arrow-streams.ts";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
+import { collectGarbage } from "../../../test/memory/live-memory.ts";
 import { NUMBERED_ROWS, numberedBatch } from "../../../test/support/numbered-batches.ts";
 import { givenQuery, publish, textRows } from "../../../test/support/queried-rows.ts";
 import { commandFiles } from "../command-files.ts";
@@ -215,6 +216,7 @@ describe("a large result", () => {
     const account = await given.account();
     const { id } = await givenQuery(given, account, numbered(400));
     await sizeOf(await streamed(account, `/commands/${id}/results?format=csv`)); // with it come thread and buffers
+    collectGarbage(); // what files before this one left
     const before = process.memoryUsage.rss();
     let highest = before;
     const watch = setInterval(() => {

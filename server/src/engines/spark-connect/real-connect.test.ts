@@ -10,6 +10,7 @@ import {
   startConnectServer,
   type TestConnectServer,
 } from "../../../test/support/connect-server.ts";
+import { liveBytes } from "../../../test/memory/live-memory.ts";
 import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { Secret } from "../../lib/secret.ts";
 import type { ConnectEvent } from "./connect-event.ts";
@@ -322,12 +323,12 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", { timeout: 120_00
   });
 
   it("lets a result wait for a slow reader, outside of our memory", async () => {
-    const before = process.memoryUsage().arrayBuffers;
+    const before = liveBytes();
     let held = 0;
     const { bytes } = await rowsSeen(session.execute(MANY_ROWS, { operationId: randomUUID() }), async (seen) => {
       if (seen !== 1) return;
       for (let round = 0; round < 5; round++) await run("SELECT 1", channel.session());
-      held = process.memoryUsage().arrayBuffers - before;
+      held = liveBytes() - before;
     });
     expect(bytes).toBeGreaterThan(40 * MIB);
     expect(held).toBeLessThan(12 * MIB);
