@@ -57,6 +57,15 @@ export async function startTimeOfChild(pid: number): Promise<string | undefined>
   return (await findProcessLinks(pid))?.startTime;
 }
 
+/** How long it has had a processor, in steps of 10 ms. Undefined when it is gone, and on systems without /proc. */
+export function processorMs(pid: number): number | undefined {
+  try {
+    return parseStat(readFileSync(`/proc/${pid}/stat`, "utf8"))?.processorMs;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Another one after each start of the machine: pids and start times from before mean nothing. */
 export async function readBootId(): Promise<string> {
   if (process.platform === "linux") return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
@@ -91,9 +100,18 @@ function readLinks(pid: number): ProcessLinks | undefined {
   }
 }
 
-export type ProcessStat = Omit<ProcessLinks, "pid"> & { readonly zombie: boolean };
+export type ProcessStat = Omit<ProcessLinks, "pid"> & {
+  readonly zombie: boolean;
+  readonly processorMs: number;
+};
 
-/** proc(5) stat: fields 2 (name), 3 (state), 4 (parent), 6 (session), 20 (threads), 22 (start time). */
+/** The unit of times in /proc, whatever the kernel counts in. */
+const MS_OF_TICK = 10;
+
+/**
+ * proc(5) stat: fields 2 (name), 3 (state), 4 (parent), 6 (session), 14 and 15 (processor time), 20 (threads),
+ * 22 (start time).
+ */
 export function parseStat(line: string): ProcessStat | undefined {
   // The name stands in brackets, with any character in it.
   const nameEnd = line.lastIndexOf(")");
@@ -107,6 +125,7 @@ export function parseStat(line: string): ProcessStat | undefined {
     zombie: (state === "Z" && threads <= 1) || state === "X",
     parentPid: Number(parent),
     sessionId: Number(session),
+    processorMs: (Number(rest[7]) + Number(rest[8])) * MS_OF_TICK,
     startTime,
   };
 }

@@ -1,4 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
+import { because } from "../../../test/skip-reasons/skip-reasons.ts";
+import { listProcesses, listProcessLinks } from "../../lib/process-table.ts";
 import { macroSandbox } from "./macro-sandbox.ts";
 import type { Outcome } from "./protocol.ts";
 
@@ -89,9 +91,37 @@ describe("refusals", () => {
   });
 });
 
+test.skipIf(process.platform !== "linux")(
+  "a sandbox that stood still is given its time all the same",
+  because("only /proc tells how long a process has worked"),
+  async () => {
+    const workMs = 200;
+    const own = macroSandbox({ processes: 1, limits: { workMs } });
+    const answer = () => own.evaluate([{ name: "a", expression: "1" }], "one");
+    try {
+      const others = new Set(await sandboxPids());
+      await answer();
+      const pid = (await sandboxPids()).find((each) => !others.has(each)) ?? 0;
+      process.kill(pid, "SIGSTOP");
+      const [waiting, begin] = [answer(), performance.now()];
+      await expect.poll(() => performance.now() - begin).toBeGreaterThan(5 * workMs);
+      process.kill(pid, "SIGCONT");
+      expect(await waiting).toEqual({ kind: "values", values: ["1"] });
+    } finally {
+      own.stop();
+    }
+  },
+);
+
+async function sandboxPids(): Promise<number[]> {
+  const ours = (await listProcessLinks()).filter(({ parentPid }) => parentPid === process.pid).map(({ pid }) => pid);
+  const sandboxes = (await listProcesses()).filter(({ commandLine }) => commandLine.includes("sandbox-main.ts"));
+  return sandboxes.map(({ pid }) => pid).filter((pid) => ours.includes(pid));
+}
+
 describe("many at once", () => {
   test("one key that blocks does not keep others waiting for all of its jobs, and is told when it has too many", async () => {
-    const own = macroSandbox({ processes: 1, waitingByKey: 4, limits: { timeMs: 200 } });
+    const own = macroSandbox({ processes: 1, waitingByKey: 4, limits: { workMs: 200 } });
     try {
       const slow = Array.from({ length: 5 }, () =>
         own.evaluate([{ name: "a", expression: "(() => { for (;;) {} })()" }], "busy"),

@@ -20,7 +20,7 @@ export interface MacroSandboxOptions {
   idleMs?: number;
 }
 
-export const defaultLimits: Limits = { timeMs: 1_000, memoryBytes: 64 * 1024 * 1024, textLength: 65_536 };
+export const defaultLimits: Limits = { workMs: 1_000, memoryBytes: 64 * 1024 * 1024, textLength: 65_536 };
 /** What an evaluation leaves behind in the process goes with it. */
 const JOBS_OF_A_PROCESS = 500;
 

@@ -7,7 +7,8 @@ export interface Macro {
 }
 
 export interface Limits {
-  timeMs: number;
+  /** Of the processor's time. */
+  workMs: number;
   memoryBytes: number;
   /** Of one value. */
   textLength: number;

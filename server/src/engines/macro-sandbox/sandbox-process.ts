@@ -1,9 +1,12 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { processorMs } from "../../lib/process-table.ts";
 import type { Job, Outcome } from "./protocol.ts";
 
 const START_LIMIT_MS = 20_000;
+/** However little it has worked by then. */
+const LONGEST_MS = 30_000;
 /** The interpreter's own limit comes first; this one cannot be missed. */
 const KILL_GRACE_MS = 500;
 
@@ -44,7 +47,7 @@ export class SandboxProcess {
   async run(job: Job): Promise<Outcome | undefined> {
     await this.#ready;
     this.jobs += 1;
-    const answer = this.#answer(job.limits.timeMs + KILL_GRACE_MS);
+    const answer = this.#answer(job.limits.workMs + KILL_GRACE_MS);
     this.#child.send(job, (error) => {
       if (error !== null) this.stop();
     });
@@ -57,17 +60,30 @@ export class SandboxProcess {
     this.#child.kill("SIGKILL");
   }
 
-  /** The next message; undefined when the process ended or the time is over. */
+  /** The next message; undefined when the process ended or has worked for so long. */
   #answer(limitMs: number): Promise<unknown> {
     const { promise, resolve } = Promise.withResolvers<unknown>();
     const end = (): void => resolve(undefined);
-    // Behind what has arrived: a timer of a process that stood still runs before its messages are read.
-    const limit = setTimeout(() => setImmediate(end), limitMs);
+    const [workedBefore, begin] = [this.#workedMs(), performance.now()];
+    const check = (): void => {
+      const passedMs = performance.now() - begin;
+      const leftMs = limitMs - ((this.#workedMs() ?? passedMs) - (workedBefore ?? 0));
+      // After what has arrived: a timer of a process that stood still runs before its messages are read.
+      if (leftMs <= 0 || passedMs > LONGEST_MS) setImmediate(end);
+      else timer = setTimeout(check, leftMs);
+    };
+    let timer = setTimeout(check, limitMs);
     this.#child.once("message", resolve).once("exit", end).once("error", end);
     return promise.finally(() => {
-      clearTimeout(limit);
+      clearTimeout(timer);
       this.#child.off("message", resolve).off("exit", end).off("error", end);
     });
+  }
+
+  /** Undefined where the system does not tell: then all time counts as work. */
+  #workedMs(): number | undefined {
+    const { pid } = this.#child;
+    return pid === undefined ? undefined : processorMs(pid);
   }
 }
 
