@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { OpenApiDocument } from "../src/http/openapi/document.ts";
 import { checkRequest, type FuzzedOperation, type Stage } from "./fuzz/check-request.ts";
 import { replyChecks } from "./fuzz/documented-reply.ts";
@@ -56,7 +56,7 @@ async function nextHeartbeat(): Promise<void> {
   const [now] = await system.query<{ at: string }>("select now()::text as at");
   const later = (): Promise<object[]> =>
     system.query("select from node where heartbeat_at > $1::timestamptz", [now?.at]);
-  await expect.poll(later).toHaveLength(1);
+  await vi.waitUntil(async () => (await later()).length === 1, { timeout: 45_000 });
 }
 
 describe("a request with random defects", () => {

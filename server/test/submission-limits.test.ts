@@ -59,7 +59,9 @@ describe("docs/commands.md", () => {
     expect(page).toContain(`At most ${MAX_MACROS} variables.`);
     expect(page).toContain(`An expression has at most ${MAX_EXPRESSION_LENGTH} characters.`);
     expect(page).toContain(`A value has at most ${defaultLimits.textLength} characters.`);
-    expect(page).toContain(`${defaultLimits.workMs / 1000} second and ${mib(defaultLimits.memoryBytes)} of memory.`);
+    expect(page).toContain(
+      `${defaultLimits.workMs / 1000} second of processor time and ${mib(defaultLimits.memoryBytes)} of memory.`,
+    );
   });
 });
 
