@@ -60,7 +60,7 @@ describe("docs/commands.md", () => {
     expect(page).toContain(`An expression has at most ${MAX_EXPRESSION_LENGTH} characters.`);
     expect(page).toContain(`A value has at most ${defaultLimits.textLength} characters.`);
     expect(page).toContain(
-      `${defaultLimits.workMs / 1000} second of processor time and ${mib(defaultLimits.memoryBytes)} of memory.`,
+      `${defaultLimits.cpuMs / 1000} second of processor time and ${mib(defaultLimits.memoryBytes)} of memory.`,
     );
   });
 });

@@ -15,7 +15,7 @@ const fields = "S 7 42 41 0 -1 4194560 1 0 0 0 1 2 0 0 20 0 1 0 987654 1000 200"
 
 test("a name with brackets and blanks does not shift the fields behind it", () => {
   const links = { name: "post) gres) S", parentPid: 7, sessionId: 41, startTime: "987654" };
-  expect(parseStat(`42 (post) gres) S) ${fields}`)).toEqual({ ...links, zombie: false, processorMs: 30 });
+  expect(parseStat(`42 (post) gres) S) ${fields}`)).toEqual({ ...links, zombie: false, cpuMs: 30 });
 });
 
 test("a zombie counts as gone, unless other threads of it still run", () => {

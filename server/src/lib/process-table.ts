@@ -57,10 +57,10 @@ export async function startTimeOfChild(pid: number): Promise<string | undefined>
   return (await findProcessLinks(pid))?.startTime;
 }
 
-/** How long it has had a processor, in steps of 10 ms. Undefined when it is gone, and on systems without /proc. */
-export function processorMs(pid: number): number | undefined {
+/** Its processor time, in steps of 10 ms. Undefined when it is gone, and on systems without /proc. */
+export function cpuMs(pid: number): number | undefined {
   try {
-    return parseStat(readFileSync(`/proc/${pid}/stat`, "utf8"))?.processorMs;
+    return parseStat(readFileSync(`/proc/${pid}/stat`, "utf8"))?.cpuMs;
   } catch {
     return undefined;
   }
@@ -102,7 +102,7 @@ function readLinks(pid: number): ProcessLinks | undefined {
 
 export type ProcessStat = Omit<ProcessLinks, "pid"> & {
   readonly zombie: boolean;
-  readonly processorMs: number;
+  readonly cpuMs: number;
 };
 
 /** The unit of times in /proc, whatever the kernel counts in. */
@@ -125,7 +125,7 @@ export function parseStat(line: string): ProcessStat | undefined {
     zombie: (state === "Z" && threads <= 1) || state === "X",
     parentPid: Number(parent),
     sessionId: Number(session),
-    processorMs: (Number(rest[7]) + Number(rest[8])) * MS_OF_TICK,
+    cpuMs: (Number(rest[7]) + Number(rest[8])) * MS_OF_TICK,
     startTime,
   };
 }

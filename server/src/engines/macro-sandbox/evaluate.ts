@@ -13,7 +13,7 @@ import type { Limits, Macro, Outcome } from "./protocol.ts";
 /**
  * One evaluation in an interpreter of its own: nothing of the host is reachable from inside, and nothing stays for the
  * next one. The interpreter's own memory limit is not kept by every built-in function, so the size of its whole memory
- * is fixed; its time limit is not kept either, so whoever started this process kills it (see macro-sandbox.ts).
+ * is fixed; its time limit is not kept either, so whoever started this process kills it (see sandbox-process.ts).
  */
 const PAGE_BYTES = 64 * 1024;
 const FIRST_PAGES = 256;
@@ -35,14 +35,14 @@ export async function evaluate(macros: readonly Macro[], limits: Limits): Promis
   const variant = newVariant(releaseVariant, { wasmModule: await interpreter, wasmMemory });
   const runtime = (await newQuickJSWASMModuleFromVariant(variant)).newRuntime();
   runtime.setMaxStackSize(STACK_BYTES);
-  const limitMs = workedMs() + limits.workMs;
-  runtime.setInterruptHandler(() => workedMs() > limitMs);
+  const limitMs = cpuMs() + limits.cpuMs;
+  runtime.setInterruptHandler(() => cpuMs() > limitMs);
   // Never disposed: after an exhausted memory that could fail, and all of it goes with the instance.
   return evaluateAll(runtime.newContext(), macros, limits);
 }
 
-/** The time that this thread has had a processor: a machine that is busy with others makes no macro too long. */
-function workedMs(): number {
+/** Processor time of this thread: unlike the time that passes, it does not grow while others keep the machine busy. */
+function cpuMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
 }

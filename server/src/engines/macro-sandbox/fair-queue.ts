@@ -16,13 +16,14 @@ export class FairQueue<T> {
     return true;
   }
 
-  take(): T | undefined {
-    const [first] = this.#byKey;
-    if (first === undefined) return undefined;
-    const [key, items] = first;
-    const item = items.shift();
-    this.#byKey.delete(key);
-    if (items.length > 0) this.#byKey.set(key, items);
-    return item;
+  /** The next one of a key that may have one. */
+  take(isAllowed: (key: string) => boolean): { key: string; item: T } | undefined {
+    for (const [key, [item, ...others]] of this.#byKey) {
+      if (item === undefined || !isAllowed(key)) continue;
+      this.#byKey.delete(key);
+      if (others.length > 0) this.#byKey.set(key, others);
+      return { key, item };
+    }
+    return undefined;
   }
 }

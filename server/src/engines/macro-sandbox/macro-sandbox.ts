@@ -20,7 +20,7 @@ export interface MacroSandboxOptions {
   idleMs?: number;
 }
 
-export const defaultLimits: Limits = { workMs: 1_000, memoryBytes: 64 * 1024 * 1024, textLength: 65_536 };
+export const defaultLimits: Limits = { cpuMs: 1_000, memoryBytes: 64 * 1024 * 1024, textLength: 65_536 };
 /** What an evaluation leaves behind in the process goes with it. */
 const JOBS_OF_A_PROCESS = 500;
 
@@ -34,6 +34,9 @@ export function macroSandbox({
   const queue = new FairQueue<(worker: SandboxProcess) => Promise<boolean>>(waitingByKey);
   const idle: SandboxProcess[] = [];
   const all = new Set<SandboxProcess>();
+  const running = new Map<string, number>();
+  /** One process is left to the others, however many jobs a key has. */
+  const mostByKey = Math.max(1, processes - 1);
   let isStopped = false;
   let idleTimer: NodeJS.Timeout | undefined;
 
@@ -58,16 +61,24 @@ export function macroSandbox({
   function assign(): void {
     const worker = isStopped ? undefined : free();
     if (worker === undefined) return;
-    const work = queue.take();
-    if (work === undefined) {
+    const next = queue.take((key) => (running.get(key) ?? 0) < mostByKey);
+    if (next === undefined) {
       idle.push(worker);
       return;
     }
-    void work(worker).then((isSound) => {
+    count(next.key, 1);
+    void next.item(worker).then((isSound) => {
+      count(next.key, -1);
       if (isSound && worker.isAlive && worker.jobs < JOBS_OF_A_PROCESS && !isStopped) idle.push(worker);
       else discard(worker);
       assign();
     });
+  }
+
+  function count(key: string, change: 1 | -1): void {
+    const now = (running.get(key) ?? 0) + change;
+    if (now === 0) running.delete(key);
+    else running.set(key, now);
   }
 
   function stopIdleLater(): void {

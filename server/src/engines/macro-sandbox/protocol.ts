@@ -7,8 +7,8 @@ export interface Macro {
 }
 
 export interface Limits {
-  /** Of the processor's time. */
-  workMs: number;
+  /** Processor time. */
+  cpuMs: number;
   memoryBytes: number;
   /** Of one value. */
   textLength: number;

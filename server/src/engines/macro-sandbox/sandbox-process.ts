@@ -1,14 +1,14 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { processorMs } from "../../lib/process-table.ts";
+import { cpuMs } from "../../lib/process-table.ts";
 import type { Job, Outcome } from "./protocol.ts";
 
 const START_LIMIT_MS = 20_000;
-/** However little it has worked by then. */
-const LONGEST_MS = 30_000;
-/** The interpreter's own limit comes first; this one cannot be missed. */
-const KILL_GRACE_MS = 500;
+/** However little processor time the process had by then. */
+const LONGEST_MS = 10_000;
+/** The interpreter's own limit comes first; this one cannot be missed. It counts the threads that compile, too. */
+const KILL_GRACE_MS = 1000;
 
 const folder = dirname(fileURLToPath(import.meta.url));
 const packages = ["@jitl/quickjs-wasmfile-release-sync", "quickjs-emscripten-core"].map((name) =>
@@ -33,7 +33,7 @@ export class SandboxProcess {
     });
     this.#child.unref();
     this.#child.channel?.unref();
-    this.#ready = this.#answer(START_LIMIT_MS).then((answer) => {
+    this.#ready = this.#answer(START_LIMIT_MS, START_LIMIT_MS).then((answer) => {
       if (answer === undefined) throw new Error("the macro sandbox did not start");
     });
     this.#ready.catch(() => this.stop());
@@ -47,7 +47,7 @@ export class SandboxProcess {
   async run(job: Job): Promise<Outcome | undefined> {
     await this.#ready;
     this.jobs += 1;
-    const answer = this.#answer(job.limits.workMs + KILL_GRACE_MS);
+    const answer = this.#answer(job.limits.cpuMs + KILL_GRACE_MS);
     this.#child.send(job, (error) => {
       if (error !== null) this.stop();
     });
@@ -60,17 +60,17 @@ export class SandboxProcess {
     this.#child.kill("SIGKILL");
   }
 
-  /** The next message; undefined when the process ended or has worked for so long. */
-  #answer(limitMs: number): Promise<unknown> {
+  /** The next message; undefined when the process ended or has used so much processor time. */
+  #answer(limitMs: number, longestMs = LONGEST_MS): Promise<unknown> {
     const { promise, resolve } = Promise.withResolvers<unknown>();
     const end = (): void => resolve(undefined);
-    const [workedBefore, begin] = [this.#workedMs(), performance.now()];
+    const [cpuMsBefore, begin] = [this.#cpuMs(), performance.now()];
     const check = (): void => {
       const passedMs = performance.now() - begin;
-      const leftMs = limitMs - ((this.#workedMs() ?? passedMs) - (workedBefore ?? 0));
-      // After what has arrived: a timer of a process that stood still runs before its messages are read.
-      if (leftMs <= 0 || passedMs > LONGEST_MS) setImmediate(end);
-      else timer = setTimeout(check, leftMs);
+      const leftMs = limitMs - ((this.#cpuMs() ?? passedMs) - (cpuMsBefore ?? 0));
+      // Not at once: after a pause of this process, timers run before the messages that have arrived.
+      if (leftMs <= 0 || passedMs >= longestMs) setImmediate(end);
+      else timer = setTimeout(check, Math.min(leftMs, longestMs - passedMs));
     };
     let timer = setTimeout(check, limitMs);
     this.#child.once("message", resolve).once("exit", end).once("error", end);
@@ -80,10 +80,10 @@ export class SandboxProcess {
     });
   }
 
-  /** Undefined where the system does not tell: then all time counts as work. */
-  #workedMs(): number | undefined {
+  /** Undefined where the system does not tell: then all time that passes counts. */
+  #cpuMs(): number | undefined {
     const { pid } = this.#child;
-    return pid === undefined ? undefined : processorMs(pid);
+    return pid === undefined ? undefined : cpuMs(pid);
   }
 }
 
