@@ -55,10 +55,10 @@ export function isStoreAway(error: unknown): boolean {
   return UNAVAILABLE_TEXT.test(error.message);
 }
 
-/** Other faults have the same code and causes, of an account's own metastore for example: the class tells them apart. */
+/** A fault of an account's external metastore can have the same code and cause: only the class tells them apart. */
 class StoreAwayFault extends Fault {}
 
-/** Whether `storeFault` made this fault of a store that is away. */
+/** Whether `storeFault` made this fault because the store is away. */
 export function isStoreAwayFault(error: unknown): boolean {
   return error instanceof StoreAwayFault;
 }

@@ -31,7 +31,7 @@ export async function openPlace({ storage, diskGuard }: PlaceOptions, accountId:
         break;
       case "file":
         if (diskGuard.refusal() !== undefined) throw new ObjectStoreError("no-space", "the disk is nearly full");
-        // A command that never ran a program has none yet. As root, what is put into it belongs to its owner.
+        // It is missing until the first program of the account. As root, what is put into it belongs to its owner.
         await makeOwned(path, accountIdentity(accountId));
     }
   } catch (error) {

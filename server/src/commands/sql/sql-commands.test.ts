@@ -134,10 +134,10 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
     await spark.account.get(`/commands/${id}/results`).refused(422, /cancelled/);
   });
 
-  test("that takes too long is ended at the check behind its timeout", async () => {
+  test("that takes too long is ended soon after its timeout", async () => {
     const { id, end_time: end, start_time: start } = await runSql(spark.account, LONG, { timeout: 2 }, "error");
     expect(await logOf(id)).toContain("timed out: the timeout is 2 s");
-    expect((Date.parse(end) - Date.parse(start)) / 1000).toBeLessThan(30);
+    expect((Date.parse(end) - Date.parse(start)) / 1000).toBeLessThan(15);
   });
 
   test("that fails is tried again as often as it says", async () => {

@@ -276,7 +276,7 @@ describe("a long answer", () => {
     });
     const client = connectTo(server, { budgetBytes: 16 * 1024 * 1024 });
     await expect(client.databaseNames(soon())).rejects.toMatchObject({ message: /longer than we take/ });
-    // Empty texts, of four bytes each on the wire: what counts is the larger value that each becomes.
+    // Each empty text has four bytes on the wire but needs more memory, which is what the budget counts.
     expect(sent).toBeLessThan(16 * 1024 * 1024);
   });
 });

@@ -156,7 +156,7 @@ describe("a lease", () => {
     const run = runs.make();
     const leaseFile = join(runs.base, "lease");
     const leaseSeconds = 60;
-    const leftMs = 5000; // of each lease: nobody waits for a minute
+    const leftMs = 5000; // of each lease, so that the test need not wait for a minute
     const ageMs = leaseSeconds * 1000 - leftMs;
     keepRenewing(leaseFile, ageMs);
     const [runner, driver] = (await startFamily(run, { leaseFile, leaseSeconds })) as [ProcessHandle, ProcessHandle];

@@ -73,8 +73,8 @@ export class Folder {
   }
 
   /**
-   * Root writes for somebody: what it makes belongs to whoever owns the root of the store. The folder that it is made
-   * in does not tell: another call may have made that a moment ago and not handed it over yet.
+   * As root, new files and folders are given to the owner of the store's root. The owner of the folder above does not
+   * count: another call may have made that folder a moment ago and not handed it over yet.
    */
   async handOver(made: FileHandle): Promise<void> {
     if (process.getuid?.() !== 0) return;
