@@ -1,29 +1,48 @@
+interface LimitsByKey {
+  readonly waiting: number;
+  /** How many may be taken and not released yet. */
+  readonly taken: number;
+}
+
+interface Taken<T> {
+  readonly item: T;
+  release(): void;
+}
+
 /** First come, first served for each key, and the keys by turns: one that asks much does not keep the others waiting. */
 export class FairQueue<T> {
-  readonly #byKey = new Map<string, T[]>();
-  readonly #limitByKey: number;
+  readonly #waiting = new Map<string, T[]>();
+  readonly #taken = new Map<string, number>();
+  readonly #limits: LimitsByKey;
 
-  constructor(limitByKey: number) {
-    this.#limitByKey = limitByKey;
+  constructor(limits: LimitsByKey) {
+    this.#limits = limits;
   }
 
   /** False: the key has enough waiting already. */
   add(key: string, item: T): boolean {
-    const items = this.#byKey.get(key) ?? [];
-    if (items.length >= this.#limitByKey) return false;
+    const items = this.#waiting.get(key) ?? [];
+    if (items.length >= this.#limits.waiting) return false;
     items.push(item);
-    this.#byKey.set(key, items);
+    this.#waiting.set(key, items);
     return true;
   }
 
-  /** The next one of a key that may have one. */
-  take(isAllowed: (key: string) => boolean): { key: string; item: T } | undefined {
-    for (const [key, [item, ...others]] of this.#byKey) {
-      if (item === undefined || !isAllowed(key)) continue;
-      this.#byKey.delete(key);
-      if (others.length > 0) this.#byKey.set(key, others);
-      return { key, item };
+  take(): Taken<T> | undefined {
+    for (const [key, [item, ...others]] of this.#waiting) {
+      const taken = this.#taken.get(key) ?? 0;
+      if (item === undefined || taken >= this.#limits.taken) continue;
+      this.#waiting.delete(key);
+      if (others.length > 0) this.#waiting.set(key, others);
+      this.#taken.set(key, taken + 1);
+      return { item, release: () => this.#release(key) };
     }
     return undefined;
+  }
+
+  #release(key: string): void {
+    const left = (this.#taken.get(key) ?? 0) - 1;
+    if (left > 0) this.#taken.set(key, left);
+    else this.#taken.delete(key);
   }
 }

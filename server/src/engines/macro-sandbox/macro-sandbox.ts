@@ -31,12 +31,11 @@ export function macroSandbox({
   idleMs = 60_000,
 }: MacroSandboxOptions = {}): MacroSandbox {
   const limits = { ...defaultLimits, ...given };
-  const queue = new FairQueue<(worker: SandboxProcess) => Promise<boolean>>(waitingByKey);
+  // One process is left to the others, however many jobs a key has.
+  const limitsByKey = { waiting: waitingByKey, taken: Math.max(1, processes - 1) };
+  const queue = new FairQueue<(worker: SandboxProcess) => Promise<boolean>>(limitsByKey);
   const idle: SandboxProcess[] = [];
   const all = new Set<SandboxProcess>();
-  const running = new Map<string, number>();
-  /** One process is left to the others, however many jobs a key has. */
-  const mostByKey = Math.max(1, processes - 1);
   let isStopped = false;
   let idleTimer: NodeJS.Timeout | undefined;
 
@@ -61,24 +60,17 @@ export function macroSandbox({
   function assign(): void {
     const worker = isStopped ? undefined : free();
     if (worker === undefined) return;
-    const next = queue.take((key) => (running.get(key) ?? 0) < mostByKey);
+    const next = queue.take();
     if (next === undefined) {
       idle.push(worker);
       return;
     }
-    count(next.key, 1);
     void next.item(worker).then((isSound) => {
-      count(next.key, -1);
+      next.release();
       if (isSound && worker.isAlive && worker.jobs < JOBS_OF_A_PROCESS && !isStopped) idle.push(worker);
       else discard(worker);
       assign();
     });
-  }
-
-  function count(key: string, change: 1 | -1): void {
-    const now = (running.get(key) ?? 0) + change;
-    if (now === 0) running.delete(key);
-    else running.set(key, now);
   }
 
   function stopIdleLater(): void {
