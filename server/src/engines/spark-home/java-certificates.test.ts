@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { rootCertificates } from "node:tls";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { because } from "../../../test/skip-reasons/skip-reasons.ts";
 import { findJava } from "./find-java.ts";
 import { trustSystemCertificates } from "./java-certificates.ts";
 
@@ -33,14 +34,18 @@ afterEach(() => rmSync(home, { recursive: true, force: true }));
 const java = await findJava(undefined);
 const keytool = java === undefined ? "" : join(java.home, "bin/keytool");
 
-it.skipIf(!existsSync(keytool))("a fetched Java trusts the certificates of the system", async () => {
-  const broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----";
-  writeFileSync(bundle, [...rootCertificates.slice(0, 3), broken].join("\n"));
-  await trustSystemCertificates(home, warn, [join(home, "no-such"), bundle]);
-  const list = spawnSync(keytool, ["-list", "-keystore", store, "-storepass", "changeit"], { encoding: "utf8" });
-  expect(list.stdout).toContain("contains 3 entries");
-  expect(list.stdout.match(/trustedCertEntry/g)).toHaveLength(3);
-});
+it.skipIf(!existsSync(keytool))(
+  "a fetched Java trusts the certificates of the system",
+  because("this Java has no keytool"),
+  async () => {
+    const broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----";
+    writeFileSync(bundle, [...rootCertificates.slice(0, 3), broken].join("\n"));
+    await trustSystemCertificates(home, warn, [join(home, "no-such"), bundle]);
+    const list = spawnSync(keytool, ["-list", "-keystore", store, "-storepass", "changeit"], { encoding: "utf8" });
+    expect(list.stdout).toContain("contains 3 entries");
+    expect(list.stdout.match(/trustedCertEntry/g)).toHaveLength(3);
+  },
+);
 
 it("the list is readable for everyone, and rewritten only when the system's list has changed", async () => {
   writeFileSync(bundle, rootCertificates.slice(0, 2).join("\n"));
