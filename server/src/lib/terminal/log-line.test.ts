@@ -44,7 +44,7 @@ describe("a line of the log for people", () => {
 
   test("shows where in the code a defect happened", () => {
     const lines = written((log) => log.error({ err: new TypeError("x is not a function") }, "request failed"));
-    expect(lines).toMatch(/^ERROR {2}request failed: x is not a function\n {10}at .*log-line\.test\.ts:\d+/);
+    expect(lines).toMatch(/^ERROR {2}request failed: x is not a function\n {10}at .*log-line\.test\.ts\S*:\d+/);
   });
 
   test("escapes text that users have chosen", () => {
