@@ -41,6 +41,7 @@ export interface HeldServer {
 const LOOK_EVERY_MS = 1000;
 /** An interrupt that is not answered is no reason to hold up a cancel: the server is asked to drop the session then. */
 const INTERRUPT_PATIENCE_MS = 5000;
+const STORE_PAUSE_MS = 500;
 
 /**
  * A script on a warm server: one session, one statement after the other. It runs here, in this process, and its place is
@@ -163,9 +164,23 @@ export class SqlRun implements LiveRun {
   }
 
   async #held(state: ScriptState | undefined): Promise<HeldServer | undefined> {
-    if (state !== undefined) return this.#servers.reacquire(state.server);
+    if (state !== undefined) return this.#reacquire(state.server);
     this.#ending.signal.throwIfAborted();
     return this.#unlessEnding(this.#servers.acquire(), (late) => late.release());
+  }
+
+  /** What a statement that is under way has done would be lost if an outage of the store ended it. */
+  async #reacquire(server: string): Promise<HeldServer | undefined> {
+    const { signal } = this.#ending;
+    for (;;) {
+      signal.throwIfAborted();
+      try {
+        return await this.#servers.reacquire(server);
+      } catch (error) {
+        if (!isStoreAwayFault(error)) throw error;
+      }
+      await delay(STORE_PAUSE_MS, undefined, { signal });
+    }
   }
 
   async #session(server: WarmServer, state: ScriptState | undefined): Promise<ConnectSession> {
