@@ -96,9 +96,10 @@ export class ChaosNode {
     await this.crash();
     const lost = new Map<string, RunOnDisk>();
     for (;;) {
-      for (const run of await this.runs()) lost.set(run.folder, run);
       const left = await findAllBelow([join(dataDir, "accounts")], [dataDir]);
       if (left.length === 0) break;
+      for (const { pid } of left) kill(pid, "SIGSTOP"); // a runner that has just started must not begin unseen
+      for (const run of await this.runs()) lost.set(run.folder, run);
       for (const { pid } of left) kill(pid);
       await delay(20);
     }
