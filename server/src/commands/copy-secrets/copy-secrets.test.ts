@@ -124,7 +124,8 @@ test(
       const answers = JSON.stringify([submitted, rerun, viewed, commands]);
       for (const window of parts.flatMap(windowsOf)) expect(answers).not.toContain(window);
       for (const { id } of [submitted, rerun]) expect(await sealedArgs(account, id)).toBe(filled);
-      expect(splitWords(submitted.command.sub_command_args, "shown")).toBeDefined(); // does not throw: its quotes are balanced
+      // Throws if the quotes are not balanced. A macro may hold one quote of a pair, so a text with macros is not asked.
+      if (body.macros === undefined) splitWords(submitted.command.sub_command_args, "shown");
       seen.push(...parts);
     });
     await fc.assert(every, { numRuns: 60 });
