@@ -3,15 +3,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { storeFault } from "../../db/store-fault.ts";
 import { openSandbox } from "../../engines/sandbox/sandbox.ts";
 import { NOTHING_CONTRIBUTED } from "../../engines/spark-home/contribution.ts";
 import { readBootId } from "../../lib/process-table.ts";
 import { commandFiles, type AttemptFiles } from "../command-files.ts";
-import type { Executor, RunState } from "../queue/executor.ts";
+import type { Executor, LiveRun, RunState } from "../queue/executor.ts";
 import { openSql } from "../warm/open-sql.ts";
 
 const PLACE = { accountId: 1, clusterId: 2 };
 const REMOTE = { host: "localhost", address: "127.0.0.1", port: 1, tls: false, token: undefined };
+const storeAway = storeFault(Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }));
 
 describe("a node without Spark", () => {
   let dataDir: string;
@@ -19,18 +21,20 @@ describe("a node without Spark", () => {
   let executor: Executor;
   let asked: string[];
   let isRemote: boolean;
+  let isStoreAway: boolean;
 
   beforeEach(async () => {
     dataDir = mkdtempSync(join(tmpdir(), "headgate-sql-"));
     files = commandFiles(dataDir, PLACE.accountId, 3).attempt(1);
     mkdirSync(files.folder, { recursive: true });
-    [asked, isRemote] = [[], false];
+    [asked, isRemote, isStoreAway] = [[], false, false];
     ({ executor } = await openSql({
       dataDir,
       spark: undefined,
-      contributionsOf: () => {
+      contributionsOf: async () => {
         asked.push("everything");
-        return Promise.resolve(NOTHING_CONTRIBUTED);
+        if (isStoreAway) throw storeAway;
+        return NOTHING_CONTRIBUTED;
       },
       clusterOf: () => {
         asked.push("the cluster");
@@ -67,7 +71,24 @@ describe("a node without Spark", () => {
     expect(await adopted({ kind: "sql", bootId: "another" })).toMatchObject({ state: "lost" });
   });
 
+  test("waits for the store before it looks for the remote server of a query that was under way", async () => {
+    const state = { version: 1, server: "remote-2-0-gone", session: { id: "s" }, statement: 0, operationId: "o" };
+    writeFileSync(join(files.folder, "script.json"), JSON.stringify({ ...state, columns: null }));
+    isStoreAway = true;
+    const live = await adopt({ kind: "sql", bootId: await readBootId() });
+    await expect.poll(() => asked.length).toBeGreaterThan(1);
+    expect(await live.look()).toMatchObject({ state: "running" });
+    isStoreAway = false;
+    await expect
+      .poll(() => live.look())
+      .toMatchObject({ kind: "failed", cause: "the Spark server that ran it is gone" });
+  });
+
   async function adopted(handle: unknown): Promise<RunState> {
+    return (await adopt(handle)).look();
+  }
+
+  async function adopt(handle: unknown): Promise<LiveRun> {
     const command = { ...PLACE, id: 3, appId: null, pool: null, commandType: "SqlCommand", command: {} };
     const run = {
       programText: "select 1",
@@ -77,10 +98,6 @@ describe("a node without Spark", () => {
       timeoutSeconds: 60,
       elapsedSeconds: 0,
     };
-    const live = await executor.adopt(
-      { ...run, files, command: { ...command, options: null, resolvedMacros: null } },
-      handle,
-    );
-    return live.look();
+    return executor.adopt({ ...run, files, command: { ...command, options: null, resolvedMacros: null } }, handle);
   }
 });
