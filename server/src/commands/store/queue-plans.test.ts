@@ -26,8 +26,8 @@ import { listEndedBefore } from "./retention.ts";
 
 /** What the queue asks every second costs by what waits and runs, however much has ended: the plans say so. */
 const ENDED = 200_000;
-/** An update writes into every index of the table. */
-const FEW_BUFFERS = 80;
+/** An update writes into every index of the table, and each of 16 candidates is read by a path through its index. */
+const FEW_BUFFERS = 160;
 
 const own = randomUUID();
 const silent = randomUUID();

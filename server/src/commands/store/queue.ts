@@ -73,8 +73,8 @@ export function listCandidates(
        ) next
      ),
      head as (
-       select first.id, row_number() over (partition by cluster.account_id order by first.place, first.due_at, first.id)
-         as place
+       select first.id, cluster.account_id,
+              row_number() over (partition by cluster.account_id order by first.place, first.due_at, first.id) as place
        from busy
        join cluster on cluster.id = busy.cluster_id
        cross join lateral (
@@ -82,21 +82,23 @@ export function listCandidates(
          where command.cluster_id = busy.cluster_id and command.lane = busy.lane and ${FREE} and due_at <= now()
          order by due_at, id limit $1
        ) first
+     ),
+     running as materialized (
+       select account_id, cluster_id, count(*) as commands from command
+       where account_id in (select account_id from head) and status in ('running', 'cancelling') and node_id is not null
+       group by account_id, cluster_id
      )
      select command.id, command_type as "commandType", command.command, command.options, due_at as "dueAt",
             resolved_macros as "resolvedMacros", app_id as "appId", command.pool,
             cluster.id as "clusterId", cluster.account_id as "accountId",
             cluster.max_concurrent_commands as "clusterCap", cluster.state = 'UP' as "isClusterUp",
-            running.of_account as "accountRunning", running.of_cluster as "clusterRunning"
+            (select coalesce(sum(commands), 0)::bigint from running where running.account_id = cluster.account_id)
+              as "accountRunning",
+            (select coalesce(sum(commands), 0)::bigint from running where running.cluster_id = cluster.id)
+              as "clusterRunning"
      from head
      join command on command.id = head.id
      join cluster on cluster.id = command.cluster_id
-     cross join lateral (
-       select count(*) as of_account, count(*) filter (where held.cluster_id = cluster.id) as of_cluster
-       from command held
-       where held.account_id = cluster.account_id and held.status in ('running', 'cancelling')
-         and held.node_id is not null
-     ) running
      where head.place <= $2
      order by due_at, command.id`,
     [perLane, perAccount],
