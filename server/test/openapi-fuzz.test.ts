@@ -42,6 +42,7 @@ beforeAll(async () => {
   const foreign = await World.create(given);
   const operator = await given.operator();
   stage = { given, agent, foreign, operatorToken: operator.token, spare: undefined };
+  await nodeRegisters();
   // On an active node, submitted commands would start clusters, and worlds would change by themselves.
   await operator.put(`/api/v2/nodes/${await foreign.object("node_id")}`, { state: "paused" });
   await nextHeartbeat();
@@ -49,6 +50,12 @@ beforeAll(async () => {
   console.info(`openapi-fuzz: to repeat this run, set FUZZ_SEED=${SEED} FUZZ_RUNS=${RUNS}`);
 });
 afterAll(() => agent.destroy());
+
+/** A server answers requests before its node has registered. */
+async function nodeRegisters(): Promise<void> {
+  const nodes = (): Promise<object[]> => given.app.services.db.system.query("select from node");
+  await vi.waitUntil(async () => (await nodes()).length === 1, { timeout: 45_000 });
+}
 
 /** With it the node learns of its state. */
 async function nextHeartbeat(): Promise<void> {
