@@ -20,7 +20,7 @@ const shared = {
 
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    maxWorkers: 3, // one more than the smallest machine has cores: many tests wait for processes
     reporters: ["default", new SkipReasons()],
     sequence: { sequencer: SparkInTheMiddle },
     projects: [
