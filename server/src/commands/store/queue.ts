@@ -53,9 +53,8 @@ export interface Candidate extends RunnableCommand {
 
 /**
  * The first due commands of each lane of each cluster. The query hops from one lane to the next, so its cost grows with
- * the number of lanes and not with the number of commands in them. Of an account with
- * very many lanes it takes the first command of each lane before the second of any, at most `perAccount` in all, and
- * reads the text of these only.
+ * the number of lanes and not with the number of commands in them. If an account has very many lanes, it takes the first
+ * command of each lane before the second of any, at most `perAccount` in all, and reads the text of these only.
  */
 export function listCandidates(
   db: Queryable,
