@@ -20,7 +20,6 @@ const shared = {
 
 export default defineConfig({
   test: {
-    maxWorkers: 3, // one more than the smallest machine has cores: many tests wait for processes
     reporters: ["default", new SkipReasons()],
     sequence: { sequencer: SparkInTheMiddle },
     projects: [
@@ -30,9 +29,20 @@ export default defineConfig({
           name: "fast",
           include: ["server/**/*.test.ts"],
           exclude: ["**/node_modules/**", "**/*.full.test.ts"],
+          maxWorkers: 3, // one more than the smallest machine has cores: many tests wait for processes
+          sequence: { groupOrder: 0 },
         },
       },
-      { test: { ...shared, name: "full", include: ["server/**/*.full.test.ts"], testTimeout: 600_000 } },
+      {
+        test: {
+          ...shared,
+          name: "full",
+          include: ["server/**/*.full.test.ts"],
+          testTimeout: 600_000,
+          maxWorkers: 2, // each of them runs a whole cluster
+          sequence: { groupOrder: 1 },
+        },
+      },
     ],
   },
 });
