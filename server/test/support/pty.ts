@@ -1,6 +1,7 @@
 /**
  * Runs a program on a terminal with the given number of columns, and copies the output on its screen to stdout. A
- * `wrapper` for `startHeadgate`; it uses Python, because Node has no calls for pseudo-terminals.
+ * `wrapper` for `startHeadgate`; it uses Python, because Node has no calls for pseudo-terminals. The variables by which
+ * Node decides about colours whatever the terminal can show are removed: a CI service sets the first.
  */
 export function onTerminal(columns: number): string[] {
   return ["python3", "-c", RUN_ON_TERMINAL, String(columns)];
@@ -10,7 +11,8 @@ const RUN_ON_TERMINAL = `
 import fcntl, os, pty, struct, sys, termios
 pid, screen = pty.fork()
 if pid == 0:
-    os.environ.pop("FORCE_COLOR", None)
+    for variable in ("CI", "FORCE_COLOR", "NODE_DISABLE_COLORS"):
+        os.environ.pop(variable, None)
     fcntl.ioctl(2, termios.TIOCSWINSZ, struct.pack("HHHH", 40, int(sys.argv[1]), 0, 0))
     os.execvp(sys.argv[2], sys.argv[2:])
 while True:
