@@ -53,8 +53,9 @@ export interface Candidate extends RunnableCommand {
 
 /**
  * The first due commands of each lane of each cluster. The query hops from one lane to the next, so its cost grows with
- * the number of lanes and not with the number of commands in them. If an account has very many lanes, it takes the first
- * command of each lane before the second of any, at most `perAccount` in all, and reads the text of these only.
+ * the number of lanes and not with the number of commands in them. If an account has very many lanes, the query takes the
+ * first command of each lane before the second of any, at most `perAccount` in all, and reads the text of only these
+ * commands. It counts the running commands of an account once, not once for each candidate.
  */
 export function listCandidates(
   db: Queryable,
@@ -82,22 +83,23 @@ export function listCandidates(
          order by due_at, id limit $1
        ) first
      ),
-     running as materialized (
+     running as (
        select account_id, cluster_id, count(*) as commands from command
        where account_id in (select account_id from head) and status in ('running', 'cancelling') and node_id is not null
        group by account_id, cluster_id
-     )
+     ),
+     running_of_account as (select account_id, sum(commands)::bigint as commands from running group by account_id)
      select command.id, command_type as "commandType", command.command, command.options, due_at as "dueAt",
             resolved_macros as "resolvedMacros", app_id as "appId", command.pool,
             cluster.id as "clusterId", cluster.account_id as "accountId",
             cluster.max_concurrent_commands as "clusterCap", cluster.state = 'UP' as "isClusterUp",
-            (select coalesce(sum(commands), 0)::bigint from running where running.account_id = cluster.account_id)
-              as "accountRunning",
-            (select coalesce(sum(commands), 0)::bigint from running where running.cluster_id = cluster.id)
-              as "clusterRunning"
+            coalesce(running_of_account.commands, 0) as "accountRunning",
+            coalesce(running.commands, 0) as "clusterRunning"
      from head
      join command on command.id = head.id
      join cluster on cluster.id = command.cluster_id
+     left join running_of_account on running_of_account.account_id = cluster.account_id
+     left join running on running.account_id = cluster.account_id and running.cluster_id = cluster.id
      where head.place <= $2
      order by due_at, command.id`,
     [perLane, perAccount],
