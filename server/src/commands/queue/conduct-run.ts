@@ -38,7 +38,7 @@ export interface ConductServices {
   readonly stopping: AbortSignal;
 }
 
-const STORE_AWAY_MS = 1000;
+const STORE_RETRY_MS = 1000;
 /** A run that could not begin is left to others for a while. */
 const RELEASE_DELAY_SECONDS = 2;
 const RELEASES_AT_MOST = 5;
@@ -267,7 +267,7 @@ export class ConductedRun {
       } catch (error) {
         if (stopping.aborted) throw error;
         log.warn({ err: error, command: this.claim.id }, "the queue could not be written; trying again");
-        await delay(STORE_AWAY_MS, undefined, { signal: stopping }).catch(() => undefined);
+        await delay(STORE_RETRY_MS, undefined, { signal: stopping }).catch(() => undefined);
       }
     }
   }

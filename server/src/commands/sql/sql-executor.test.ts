@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { storeFault } from "../../db/store-fault.ts";
+import { writeLease } from "../../engines/runner/lease.ts";
+import { monotonicMs } from "../../engines/runner/monotonic.ts";
 import { openSandbox } from "../../engines/sandbox/sandbox.ts";
 import { NOTHING_CONTRIBUTED } from "../../engines/spark-home/contribution.ts";
 import { readBootId } from "../../lib/process-table.ts";
@@ -13,7 +15,7 @@ import { openSql } from "../warm/open-sql.ts";
 
 const PLACE = { accountId: 1, clusterId: 2 };
 const REMOTE = { host: "localhost", address: "127.0.0.1", port: 1, tls: false, token: undefined };
-const storeAway = storeFault(Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }));
+const storeAwayFault = storeFault(Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }));
 
 describe("a node without Spark", () => {
   let dataDir: string;
@@ -22,18 +24,21 @@ describe("a node without Spark", () => {
   let asked: string[];
   let isRemote: boolean;
   let isStoreAway: boolean;
+  let leaseFile: string;
 
   beforeEach(async () => {
     dataDir = mkdtempSync(join(tmpdir(), "headgate-sql-"));
     files = commandFiles(dataDir, PLACE.accountId, 3).attempt(1);
     mkdirSync(files.folder, { recursive: true });
+    leaseFile = join(dataDir, "lease");
+    await renewLease();
     [asked, isRemote, isStoreAway] = [[], false, false];
     ({ executor } = await openSql({
       dataDir,
       spark: undefined,
       contributionsOf: async () => {
         asked.push("everything");
-        if (isStoreAway) throw storeAway;
+        if (isStoreAway) throw storeAwayFault;
         return NOTHING_CONTRIBUTED;
       },
       clusterOf: () => {
@@ -42,7 +47,7 @@ describe("a node without Spark", () => {
       },
       sandbox: openSandbox("none", { kind: "missing", reason: "" }),
       isolation: { isolated: true, firstAccountId: () => Promise.resolve(1) },
-      leaseFile: null,
+      leaseFile,
       leaseSeconds: 60,
       orphan: null,
       timeoutCheckSeconds: 60,
@@ -71,18 +76,42 @@ describe("a node without Spark", () => {
     expect(await adopted({ kind: "sql", bootId: "another" })).toMatchObject({ state: "lost" });
   });
 
-  test("waits for the store before it looks for the remote server of a query that was under way", async () => {
-    const state = { version: 1, server: "remote-2-0-gone", session: { id: "s" }, statement: 0, operationId: "o" };
-    writeFileSync(join(files.folder, "script.json"), JSON.stringify({ ...state, columns: null }));
-    isStoreAway = true;
-    const live = await adopt({ kind: "sql", bootId: await readBootId() });
-    await expect.poll(() => asked.length).toBeGreaterThan(1);
-    expect(await live.look()).toMatchObject({ state: "running" });
-    isStoreAway = false;
-    await expect
-      .poll(() => live.look())
-      .toMatchObject({ kind: "failed", cause: "the Spark server that ran it is gone" });
+  describe("that adopts a query of a remote server while the database is away", () => {
+    let live: LiveRun;
+
+    beforeEach(async () => {
+      const state = { version: 1, server: "remote-2-0-gone", session: { id: "s" }, statement: 0, operationId: "o" };
+      writeFileSync(join(files.folder, "script.json"), JSON.stringify({ ...state, columns: null }));
+      isStoreAway = true;
+      live = await adopt({ kind: "sql", bootId: await readBootId() });
+      await expect.poll(() => asked.length).toBeGreaterThan(1);
+      expect(await live.look()).toMatchObject({ state: "running" });
+    });
+    afterEach(() => live.stop());
+
+    test("waits for the database and then looks for the server", async () => {
+      isStoreAway = false;
+      await expect
+        .poll(() => live.look())
+        .toMatchObject({ kind: "failed", cause: "the Spark server that ran it is gone" });
+    });
+
+    test("gives up when its lease is over", async () => {
+      await renewLease(monotonicMs() - 61_000);
+      await expect
+        .poll(() => live.look())
+        .toMatchObject({ cause: "the node has lost touch with the others and ended it" });
+    });
+
+    test("ends at once when it is cancelled", async () => {
+      await live.stop();
+      expect(await live.look()).toMatchObject({ state: "ended", kind: "cancelled" });
+    });
   });
+
+  async function renewLease(renewedAtMs = monotonicMs()): Promise<void> {
+    writeLease(leaseFile, { bootId: await readBootId(), renewedAtMs });
+  }
 
   async function adopted(handle: unknown): Promise<RunState> {
     return (await adopt(handle)).look();

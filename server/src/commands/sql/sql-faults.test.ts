@@ -18,7 +18,7 @@ const SLOW = `set spark.connect.progress.reportInterval=100ms;
   from range(0, 750, 1, 50)`;
 
 /** What a crash does cannot be tried where others are at work: a Headgate of its own, with one warm server. */
-describe.skipIf(sparkIsMissing)("a query on a warm server", { timeout: 120_000 }, () => {
+describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
   let dataDir: string;
   let database: TestDatabase;
   let token: string;

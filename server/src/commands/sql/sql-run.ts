@@ -41,7 +41,7 @@ export interface HeldServer {
 const LOOK_EVERY_MS = 1000;
 /** An interrupt that is not answered is no reason to hold up a cancel: the server is asked to drop the session then. */
 const INTERRUPT_PATIENCE_MS = 5000;
-const STORE_PAUSE_MS = 500;
+const STORE_RETRY_MS = 500;
 
 /**
  * A script on a warm server: one session, one statement after the other. It runs here, in this process, and its place is
@@ -169,17 +169,25 @@ export class SqlRun implements LiveRun {
     return this.#unlessEnding(this.#servers.acquire(), (late) => late.release());
   }
 
-  /** What a statement that is under way has done would be lost if an outage of the store ended it. */
+  /**
+   * Retries while PostgreSQL is away: the statement still runs on the remote server, and giving up would lose its result.
+   * Without the lease it gives up, because another node may already run the query again.
+   */
   async #reacquire(server: string): Promise<HeldServer | undefined> {
     const { signal } = this.#ending;
-    for (;;) {
-      signal.throwIfAborted();
-      try {
-        return await this.#servers.reacquire(server);
-      } catch (error) {
-        if (!isStoreAwayFault(error)) throw error;
+    const endLeaseWatch = whenLeaseIsOver(this.#limits, () => this.#callOff("lease over"));
+    try {
+      for (;;) {
+        signal.throwIfAborted();
+        try {
+          return await this.#unlessEnding(this.#servers.reacquire(server), (late) => late?.release());
+        } catch (error) {
+          if (!isStoreAwayFault(error)) throw error;
+        }
+        await delay(STORE_RETRY_MS, undefined, { signal });
       }
-      await delay(STORE_PAUSE_MS, undefined, { signal });
+    } finally {
+      endLeaseWatch();
     }
   }
 
