@@ -10,8 +10,8 @@ process.env.NODE_COMPILE_CACHE = fileURLToPath(new URL("node_modules/.cache/test
 const shared = {
   globalSetup: ["server/test/support/global-setup.ts"],
   // Generous: what a test waits for comes late on a busy machine, and a test that passes does not wait longer.
-  testTimeout: 120_000,
-  hookTimeout: 240_000,
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
   expect: { poll: { timeout: 45_000 } },
   experimental: { viteModuleRunner: false }, // Node reads the files as they are: nothing has to be transformed
   pool: "forks" as const,
@@ -29,7 +29,7 @@ export default defineConfig({
           name: "fast",
           include: ["server/**/*.test.ts"],
           exclude: ["**/node_modules/**", "**/*.full.test.ts"],
-          maxWorkers: 3, // one more than the smallest machine has cores: many tests wait for processes
+          maxWorkers: 3, // one more than the cores of the smallest machine, because many tests wait for processes
           sequence: { groupOrder: 0 },
         },
       },
@@ -39,7 +39,7 @@ export default defineConfig({
           name: "full",
           include: ["server/**/*.full.test.ts"],
           testTimeout: 600_000,
-          maxWorkers: 2, // each of them runs a whole cluster
+          maxWorkers: 2, // many of them start several JVMs
           sequence: { groupOrder: 1 },
         },
       },

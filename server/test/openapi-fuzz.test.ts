@@ -42,7 +42,7 @@ beforeAll(async () => {
   const foreign = await World.create(given);
   const operator = await given.operator();
   stage = { given, agent, foreign, operatorToken: operator.token, spare: undefined };
-  await nodeRegisters();
+  await waitForRegistration();
   // On an active node, submitted commands would start clusters, and worlds would change by themselves.
   await operator.put(`/api/v2/nodes/${await foreign.object("node_id")}`, { state: "paused" });
   await nextHeartbeat();
@@ -52,7 +52,7 @@ beforeAll(async () => {
 afterAll(() => agent.destroy());
 
 /** A server answers requests before its node has registered. */
-async function nodeRegisters(): Promise<void> {
+async function waitForRegistration(): Promise<void> {
   const nodes = (): Promise<object[]> => given.app.services.db.system.query("select from node");
   await vi.waitUntil(async () => (await nodes()).length === 1, { timeout: 45_000 });
 }
@@ -74,7 +74,6 @@ describe("a request with random defects", () => {
 
   test.each(OPERATION_RULES.map((rules) => ({ rules, name: [rules.operationId, rules.form].join(" ").trim() })))(
     "to $name is answered as the rules say",
-    { timeout: 120_000 },
     async ({ rules }) => {
       const operation = operationOf(rules);
       await fc.assert(

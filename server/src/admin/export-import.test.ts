@@ -157,66 +157,60 @@ test("an export is one private file, made while the server runs, and audited", a
   expect(rows).toHaveLength(1);
 });
 
-test(
-  "moves an installation to the embedded PostgreSQL and on to another one, whole",
-  { timeout: 120_000 },
-  async () => {
-    const dataDir = join(folder, "embedded");
-    const embedded = adminCli({ HEADGATE_DATA_DIR: dataDir, HEADGATE_PASSPHRASE: PASSPHRASE });
-    await embedded.run("import", file);
-    expect(await embedded.json("status")).toMatchObject({ server: "stopped", store: "embedded", key_ids: [1] });
-    expect(readFileSync(join(dataDir, "keys"))).toEqual(readFileSync(join(given.dataDir, "keys")));
+test("moves an installation to the embedded PostgreSQL and on to another one, whole", async () => {
+  const dataDir = join(folder, "embedded");
+  const embedded = adminCli({ HEADGATE_DATA_DIR: dataDir, HEADGATE_PASSPHRASE: PASSPHRASE });
+  await embedded.run("import", file);
+  expect(await embedded.json("status")).toMatchObject({ server: "stopped", store: "embedded", key_ids: [1] });
+  expect(readFileSync(join(dataDir, "keys"))).toEqual(readFileSync(join(given.dataDir, "keys")));
 
-    const second = join(folder, "second.age");
-    const server = await startHeadgate(dataDir);
-    try {
-      expect(await new Client(server.url, account.token).get("/account")).toMatchObject({ name: NASTY });
-      expect(await embedded.json("status")).toMatchObject({ server: "running", pid: server.pid });
-      expect(await embedded.refused("import", file)).toMatch(new RegExp(`pid ${server.pid}.*stop it first`));
-      await embedded.run("export", second);
-    } finally {
-      await server.stop();
-    }
-    const target = await emptyDatabase();
-    const lastDir = join(folder, "last");
-    await source.with({ DATABASE_URL: urlOf(target), HEADGATE_DATA_DIR: lastDir }).run("import", second);
-    expect(await contentOf(target)).toEqual(await contentOf(given.database));
-    await inCatalog(target, async (client) => {
-      const { rows } = await client.query(`select * from "DBS" join "ADDED" using ("DB_ID") order by "ID"`);
-      expect(rows).toEqual(["1", "2"].map((ID) => ({ DB_ID: "1", NAME: NASTY, ID })));
-      await client.query(`insert into "ADDED" ("DB_ID") values (1)`);
-      await expect(client.query(`insert into "DBS" values (2, $1)`, [NASTY])).rejects.toThrow(/unique constraint/);
-      await expect(client.query(`insert into "ADDED" ("DB_ID") values (7)`)).rejects.toThrow(/foreign key/);
-    });
+  const second = join(folder, "second.age");
+  const server = await startHeadgate(dataDir);
+  try {
+    expect(await new Client(server.url, account.token).get("/account")).toMatchObject({ name: NASTY });
+    expect(await embedded.json("status")).toMatchObject({ server: "running", pid: server.pid });
+    expect(await embedded.refused("import", file)).toMatch(new RegExp(`pid ${server.pid}.*stop it first`));
+    await embedded.run("export", second);
+  } finally {
+    await server.stop();
+  }
+  const target = await emptyDatabase();
+  const lastDir = join(folder, "last");
+  await source.with({ DATABASE_URL: urlOf(target), HEADGATE_DATA_DIR: lastDir }).run("import", second);
+  expect(await contentOf(target)).toEqual(await contentOf(given.database));
+  await inCatalog(target, async (client) => {
+    const { rows } = await client.query(`select * from "DBS" join "ADDED" using ("DB_ID") order by "ID"`);
+    expect(rows).toEqual(["1", "2"].map((ID) => ({ DB_ID: "1", NAME: NASTY, ID })));
+    await client.query(`insert into "ADDED" ("DB_ID") values (1)`);
+    await expect(client.query(`insert into "DBS" values (2, $1)`, [NASTY])).rejects.toThrow(/unique constraint/);
+    await expect(client.query(`insert into "ADDED" ("DB_ID") values (7)`)).rejects.toThrow(/foreign key/);
+  });
 
-    const app = await startApp({
-      config: testConfig(lastDir),
-      connection: target.connection,
-      log: pino({ level: "silent" }),
-    });
-    try {
-      const moved = new Client(app.url, account.token);
-      expect(await moved.get("/accounts/get_creds")).toMatchObject({ storage_secret_key: NASTY });
-      expect(await moved.get("/account")).toMatchObject({ name: NASTY });
-      const made = await moved.post("/account", { account: { name: "after the move" } });
-      expect(made.account_id, "ids are never reused").toBeGreaterThan(deletedId);
-    } finally {
-      await app.stop();
-    }
+  const app = await startApp({
+    config: testConfig(lastDir),
+    connection: target.connection,
+    log: pino({ level: "silent" }),
+  });
+  try {
+    const moved = new Client(app.url, account.token);
+    expect(await moved.get("/accounts/get_creds")).toMatchObject({ storage_secret_key: NASTY });
+    expect(await moved.get("/account")).toMatchObject({ name: NASTY });
+    const made = await moved.post("/account", { account: { name: "after the move" } });
+    expect(made.account_id, "ids are never reused").toBeGreaterThan(deletedId);
+  } finally {
+    await app.stop();
+  }
 
-    // The same once more, where the tables of an earlier installation are still there.
-    await asClient(target, (client) => client.query("drop schema public cascade; create schema public"));
-    const again = source.with({ DATABASE_URL: urlOf(target), HEADGATE_DATA_DIR: join(folder, "again") });
-    expect(await again.refused("import", second)).toMatch(
-      new RegExp(
-        `The database ${target.connection.database}_metastore_${account.accountId} of an earlier installation`,
-      ),
-    );
-    await inCatalog(target, async (client) => {
-      expect((await client.query(`select from "DBS"`)).rowCount).toBe(1);
-    });
-  },
-);
+  // The same once more, where the tables of an earlier installation are still there.
+  await asClient(target, (client) => client.query("drop schema public cascade; create schema public"));
+  const again = source.with({ DATABASE_URL: urlOf(target), HEADGATE_DATA_DIR: join(folder, "again") });
+  expect(await again.refused("import", second)).toMatch(
+    new RegExp(`The database ${target.connection.database}_metastore_${account.accountId} of an earlier installation`),
+  );
+  await inCatalog(target, async (client) => {
+    expect((await client.query(`select from "DBS"`)).rowCount).toBe(1);
+  });
+});
 
 test("an import that fails leaves none of the databases beside the product's", async () => {
   const target = await emptyDatabase();

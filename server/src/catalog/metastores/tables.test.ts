@@ -9,7 +9,6 @@ import { runSql, useSpark } from "../../../test/support/spark.ts";
 import { isGreeted } from "../../engines/hive-metastore/greeting.ts";
 import { findTestBubblewrap } from "../../../test/bubblewrap/find-test-bubblewrap.ts";
 
-const DRIVER_MS = 120_000;
 const identity = process.getuid?.() === 0 ? { uid: 200_001, gid: 200_001 } : undefined;
 const isIsolated = (await findTestBubblewrap(identity)).kind === "usable";
 
@@ -17,27 +16,23 @@ const isIsolated = (await findTestBubblewrap(identity)).kind === "usable";
 describe.skipIf(sparkIsMissing)("the tables of an account", () => {
   const spark = useSpark();
 
-  it(
-    "are the same for its queries and its programs",
-    async () => {
-      const name = `t_${randomBytes(4).toString("hex")}`;
-      await runSql(spark.account, `create table ${name} using parquet as select 7 as n`);
-      const printed = await runProgram(
-        spark.account,
-        `from pyspark.sql import SparkSession
+  it("are the same for its queries and its programs", async () => {
+    const name = `t_${randomBytes(4).toString("hex")}`;
+    await runSql(spark.account, `create table ${name} using parquet as select 7 as n`);
+    const printed = await runProgram(
+      spark.account,
+      `from pyspark.sql import SparkSession
 spark = SparkSession.builder.getOrCreate()
 print(spark.table("${name}").first().n)
 spark.range(3).write.saveAsTable("${name}_back")`,
-      );
-      expect(printed).toBe("7\n");
-      expect(await rows(spark.account, `select count(*) from ${name}_back`)).toBe("3\r\n");
-    },
-    DRIVER_MS,
-  );
+    );
+    expect(printed).toBe("7\n");
+    expect(await rows(spark.account, `select count(*) from ${name}_back`)).toBe("3\r\n");
+  });
 
   it.skipIf(!isIsolated)(
     "are never met by those of another, whose secret does not open its metastore, also from inside of a command",
-    { ...because(NO_ISOLATION), timeout: DRIVER_MS },
+    because(NO_ISOLATION),
     async () => {
       const name = `t_${randomBytes(4).toString("hex")}`;
       await runSql(spark.account, `create table ${name} using parquet as select 7 as n`);

@@ -24,7 +24,6 @@ import type { CatalogTable } from "../tables/table-catalog.ts";
 import { ExternalPartitions } from "./external-partitions.ts";
 import { OwnPartitions } from "./own-partitions.ts";
 
-const LONG_MS = 120_000;
 const never = new AbortController().signal;
 
 // Says so when it is left out: Java or Python is not on this machine.
@@ -68,7 +67,7 @@ describe.skipIf(sparkIsMissing)("partitions that were added behind Spark's back"
     ],
   ];
 
-  test.each(kinds)("are its own: the same rows, and read at once (%s)", { timeout: LONG_MS }, async (name, columns) => {
+  test.each(kinds)("are its own: the same rows, and read at once (%s)", async (name, columns) => {
     const { account } = spark;
     await runSql(
       account,
@@ -101,7 +100,7 @@ describe.skipIf(sparkIsMissing)("partitions that were added behind Spark's back"
     expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
   });
 
-  test("have values that Spark reads, and no others", { timeout: LONG_MS }, async () => {
+  test("have values that Spark reads, and no others", async () => {
     // Of a column, not of a text in the query: there `today` is a date.
     const read = ([type, text]: readonly [string, string]): string => {
       const hex = Buffer.from(text).toString("hex");

@@ -110,35 +110,31 @@ describe("POST commands with credentials in a copy", () => {
   });
 });
 
-test(
-  "no response, table or file contains a secret, however it was submitted, and a rerun still uses it",
-  { timeout: 120_000 },
-  async () => {
-    const account = await given.account();
-    const seen: string[] = [];
-    const every = fc.asyncProperty(copyWithSecret, async ({ body, parts, filled }) => {
-      const submitted = await account.post("/commands", { ...copy, ...body });
-      const rerun = await account.post(`/commands/${submitted.id}/rerun`);
-      const viewed = await account.get(`/commands/${rerun.id}?include_query_properties=true`);
-      const { commands } = await account.get("/commands?include_query_properties=true&per_page=2");
-      const answers = JSON.stringify([submitted, rerun, viewed, commands]);
-      for (const window of parts.flatMap(windowsOf)) expect(answers).not.toContain(window);
-      for (const { id } of [submitted, rerun]) expect(await sealedArgs(account, id)).toBe(filled);
-      // Throws if the quotes are not balanced. A macro may hold one quote of a pair, so a text with macros is not asked.
-      if (body.macros === undefined) splitWords(submitted.command.sub_command_args, "shown");
-      seen.push(...parts);
-    });
-    await fc.assert(every, { numRuns: 60 });
-    const stored = await storedText(given.app.services.db.system);
-    const files = filesBelow(given.dataDir).map((file) => readFileSync(file, "latin1"));
-    expect(seen.length).toBeGreaterThan(50);
-    for (const part of seen) {
-      expect(stored).not.toContain(part);
-      expect(stored).not.toContain(Buffer.from(part).toString("hex"));
-      expect(files.find((text) => text.includes(part))).toBeUndefined();
-    }
-  },
-);
+test("no response, table or file contains a secret, however it was submitted, and a rerun still uses it", async () => {
+  const account = await given.account();
+  const seen: string[] = [];
+  const every = fc.asyncProperty(copyWithSecret, async ({ body, parts, filled }) => {
+    const submitted = await account.post("/commands", { ...copy, ...body });
+    const rerun = await account.post(`/commands/${submitted.id}/rerun`);
+    const viewed = await account.get(`/commands/${rerun.id}?include_query_properties=true`);
+    const { commands } = await account.get("/commands?include_query_properties=true&per_page=2");
+    const answers = JSON.stringify([submitted, rerun, viewed, commands]);
+    for (const window of parts.flatMap(windowsOf)) expect(answers).not.toContain(window);
+    for (const { id } of [submitted, rerun]) expect(await sealedArgs(account, id)).toBe(filled);
+    // Throws if the quotes are not balanced. A macro can contain one quote of a pair: texts with macros are skipped.
+    if (body.macros === undefined) splitWords(submitted.command.sub_command_args, "shown");
+    seen.push(...parts);
+  });
+  await fc.assert(every, { numRuns: 60 });
+  const stored = await storedText(given.app.services.db.system);
+  const files = filesBelow(given.dataDir).map((file) => readFileSync(file, "latin1"));
+  expect(seen.length).toBeGreaterThan(50);
+  for (const part of seen) {
+    expect(stored).not.toContain(part);
+    expect(stored).not.toContain(Buffer.from(part).toString("hex"));
+    expect(files.find((text) => text.includes(part))).toBeUndefined();
+  }
+});
 
 /** A macro may supply only a part of the secret. */
 function windowsOf(part: string): string[] {

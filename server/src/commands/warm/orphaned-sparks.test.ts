@@ -31,19 +31,15 @@ describe.skipIf(sparkIsMissing)("the Spark processes of an account whose server 
     });
   });
 
-  test(
-    "a warm server reports a running statement and is then on the account's roster",
-    { timeout: 150_000 },
-    async () => {
-      const { id } = await submitSql(spark.account, sleeping);
-      // Read anew each time: the statement may have started a server of its own.
-      const isOnRoster = (): boolean => {
-        const runners = foldersOf("spark", /./).map((folder) => readTaker(join(folder, "run"))?.pid);
-        return readdirSync(below("running")).some((name) => runners.includes(Number(name.split(".")[1])));
-      };
-      await expect.poll(() => statusOf(spark.account, id), PATIENCE).toBe("running");
-      await expect.poll(isOnRoster, PATIENCE).toBe(true);
-      await spark.account.put(`/commands/${id}`, { status: "kill" });
-    },
-  );
+  test("a warm server reports a running statement and is then on the account's roster", async () => {
+    const { id } = await submitSql(spark.account, sleeping);
+    // Read anew each time: the statement may have started a server of its own.
+    const isOnRoster = (): boolean => {
+      const runners = foldersOf("spark", /./).map((folder) => readTaker(join(folder, "run"))?.pid);
+      return readdirSync(below("running")).some((name) => runners.includes(Number(name.split(".")[1])));
+    };
+    await expect.poll(() => statusOf(spark.account, id), PATIENCE).toBe("running");
+    await expect.poll(isOnRoster, PATIENCE).toBe(true);
+    await spark.account.put(`/commands/${id}`, { status: "kill" });
+  });
 });

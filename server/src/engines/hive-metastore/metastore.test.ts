@@ -228,47 +228,35 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     await expect.poll(() => again.isHealthy(secret)).toBe(true);
   });
 
-  it(
-    "ends when it is killed, and comes again on its port with what it knew",
-    async () => {
-      const writer = new HiveWriter(known());
-      await writer.createDatabase({ name: "kept" });
-      const end = first.ended(AbortSignal.timeout(60_000));
-      process.kill(await javaOf(first), "SIGKILL");
-      await end;
-      expect(await first.isAlive()).toBe(false);
-      first = await start({ port });
-      expect(await ready(first)).toBe(port);
-      const client = new HiveClient(known());
-      expect(await client.databaseNames(soon())).toContain("kept");
-      client.close();
-      writer.close();
-    },
-    START_MS,
-  );
+  it("ends when it is killed, and comes again on its port with what it knew", async () => {
+    const writer = new HiveWriter(known());
+    await writer.createDatabase({ name: "kept" });
+    const end = first.ended(AbortSignal.timeout(60_000));
+    process.kill(await javaOf(first), "SIGKILL");
+    await end;
+    expect(await first.isAlive()).toBe(false);
+    first = await start({ port });
+    expect(await ready(first)).toBe(port);
+    const client = new HiveClient(known());
+    expect(await client.databaseNames(soon())).toContain("kept");
+    client.close();
+    writer.close();
+  });
 
-  it(
-    "takes another port when its own is taken, also beside a second one on the same tables",
-    async () => {
-      const second = await start({ port });
-      const other = await ready(second);
-      expect(other).not.toBe(port);
-      await expect.poll(() => second.isHealthy(secret)).toBe(true);
-      await second.stop();
-      expect(existsSync(second.folder)).toBe(false);
-      await expect.poll(() => first.isHealthy(secret)).toBe(true);
-    },
-    START_MS,
-  );
+  it("takes another port when its own is taken, also beside a second one on the same tables", async () => {
+    const second = await start({ port });
+    const other = await ready(second);
+    expect(other).not.toBe(port);
+    await expect.poll(() => second.isHealthy(secret)).toBe(true);
+    await second.stop();
+    expect(existsSync(second.folder)).toBe(false);
+    await expect.poll(() => first.isHealthy(secret)).toBe(true);
+  });
 
-  it(
-    "says why it cannot start",
-    async () => {
-      const wrong = await start({ password: "wrong" });
-      await expect(ready(wrong)).rejects.toThrow(/cannot start: .*password authentication failed/);
-    },
-    START_MS,
-  );
+  it("says why it cannot start", async () => {
+    const wrong = await start({ password: "wrong" });
+    await expect(ready(wrong)).rejects.toThrow(/cannot start: .*password authentication failed/);
+  });
 
   async function javaOf(metastore: Metastore): Promise<number> {
     const all = await listProcessLinks();

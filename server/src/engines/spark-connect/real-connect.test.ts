@@ -24,7 +24,7 @@ const MIB = 1024 * 1024;
 const PATIENCE = { timeout: 45_000 };
 
 // Says so when it is left out: Java or Python is not on this machine.
-describe.skipIf(sparkIsMissing)("a real Spark Connect server", { timeout: 120_000 }, () => {
+describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
   let server: TestConnectServer;
   let channel: ConnectChannel;
   let session: ConnectSession;
