@@ -98,7 +98,7 @@ export class ChaosNode {
     for (;;) {
       const left = await findAllBelow([join(dataDir, "accounts")], [dataDir]);
       if (left.length === 0) break;
-      for (const { pid } of left) kill(pid, "SIGSTOP"); // a runner that has just started must not begin unseen
+      for (const { pid } of left) kill(pid, "SIGSTOP"); // no runner may take a run after the runs have been listed
       for (const run of await this.runs()) lost.set(run.folder, run);
       for (const { pid } of left) kill(pid);
       await delay(20);

@@ -1,7 +1,7 @@
 /**
  * Runs a program on a terminal with the given number of columns, and copies the output on its screen to stdout. A
- * `wrapper` for `startHeadgate`; it uses Python, because Node has no calls for pseudo-terminals. The variables by which
- * Node decides about colours whatever the terminal can show are removed: a CI service sets the first.
+ * `wrapper` for `startHeadgate`; it uses Python, because Node has no calls for pseudo-terminals. It removes `CI`,
+ * `FORCE_COLOR` and `NODE_DISABLE_COLORS`, with which Node ignores what the terminal can show.
  */
 export function onTerminal(columns: number): string[] {
   return ["python3", "-c", RUN_ON_TERMINAL, String(columns)];

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
- * The files that need Spark come behind half of the others, so that a first run sets it up meanwhile; the smallest files
- * come last, so that neither worker is left alone with a long one.
+ * The files that need Spark run after half of the others, so that a first run sets Spark up meanwhile. The smallest files
+ * run last, so that no worker is left alone with a long one.
  */
 export class SparkInTheMiddle extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -12,8 +12,8 @@ import type { Limits, Macro, Outcome } from "./protocol.ts";
 
 /**
  * One evaluation in an interpreter of its own: nothing of the host is reachable from inside, and nothing stays for the
- * next one. Some built-in functions of the interpreter ignore its memory limit, so the size of its whole memory is fixed.
- * Some ignore its time limit as well, so the server kills this process when a job takes too long (sandbox-process.ts).
+ * next one. Some built-in functions ignore the interpreter's memory limit, so its WebAssembly memory has a maximum size.
+ * Some also ignore its time limit, so the server kills this process when a job takes too long (sandbox-process.ts).
  */
 const PAGE_BYTES = 64 * 1024;
 const FIRST_PAGES = 256;
