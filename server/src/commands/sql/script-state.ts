@@ -2,6 +2,7 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ResultColumn } from "../../engines/arrow-result/spool-result.ts";
 import { flushFolder } from "../../lib/flush-folder.ts";
+import type { RunOutcome } from "../queue/executor.ts";
 
 /** What the row of its command tells the next Headgate. */
 export interface SqlHandle {
@@ -25,6 +26,8 @@ export interface ScriptState {
   readonly operationId: string;
   /** Of the statement's result, once they are known. */
   readonly columns: readonly ResultColumn[] | null;
+  /** How the script ended, if it did not succeed. Written before the server forgets the session. */
+  readonly outcome?: RunOutcome;
 }
 
 export class ScriptStateFile {

@@ -1,16 +1,18 @@
-import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { renderQuery } from "../../../test/chaos/query-journal.ts";
+import { SparkServer } from "../../../test/chaos/spark-server.ts";
 import { storeFault } from "../../db/store-fault.ts";
 import { writeLease } from "../../engines/runner/lease.ts";
 import { monotonicMs } from "../../engines/runner/monotonic.ts";
 import { openSandbox } from "../../engines/sandbox/sandbox.ts";
-import { NOTHING_CONTRIBUTED } from "../../engines/spark-home/contribution.ts";
+import { NOTHING_CONTRIBUTED, type RemoteSpark } from "../../engines/spark-home/contribution.ts";
 import { readBootId } from "../../lib/process-table.ts";
 import { commandFiles, type AttemptFiles } from "../command-files.ts";
-import type { Executor, LiveRun, RunState } from "../queue/executor.ts";
+import type { Executor, LiveRun, Run, RunState } from "../queue/executor.ts";
 import { openSql } from "../warm/open-sql.ts";
 
 const PLACE = { accountId: 1, clusterId: 2 };
@@ -22,7 +24,7 @@ describe("a node without Spark", () => {
   let files: AttemptFiles;
   let executor: Executor;
   let asked: string[];
-  let isRemote: boolean;
+  let remote: RemoteSpark | undefined;
   let isStoreAway: boolean;
   let leaseFile: string;
 
@@ -32,18 +34,18 @@ describe("a node without Spark", () => {
     mkdirSync(files.folder, { recursive: true });
     leaseFile = join(dataDir, "lease");
     await renewLease();
-    [asked, isRemote, isStoreAway] = [[], false, false];
+    [asked, remote, isStoreAway] = [[], undefined, false];
     ({ executor } = await openSql({
       dataDir,
       spark: undefined,
       contributionsOf: async () => {
         asked.push("everything");
         if (isStoreAway) throw storeAwayFault;
-        return NOTHING_CONTRIBUTED;
+        return { ...NOTHING_CONTRIBUTED, remote };
       },
       clusterOf: () => {
         asked.push("the cluster");
-        return Promise.resolve(isRemote ? { remote: REMOTE } : {});
+        return Promise.resolve({ remote });
       },
       sandbox: openSandbox("none", { kind: "missing", reason: "" }),
       isolation: { isolated: true, firstAccountId: () => Promise.resolve(1) },
@@ -59,7 +61,7 @@ describe("a node without Spark", () => {
 
   test("learns which clusters are somebody else's servers from them alone", async () => {
     expect(executor.unready(PLACE)).toContain("Spark cannot be set up");
-    isRemote = true;
+    remote = REMOTE;
     await expect.poll(() => executor.unready(PLACE)).toBeNull();
     expect(new Set(asked)).toEqual(new Set(["the cluster"]));
   });
@@ -109,6 +111,34 @@ describe("a node without Spark", () => {
     });
   });
 
+  describe("that runs a query on a remote server", () => {
+    const query = { key: "k", ticks: 1, fails: true };
+    let server: SparkServer;
+
+    beforeEach(async () => {
+      server = new SparkServer(join(dataDir, "queries"));
+      await server.start();
+      remote = { ...REMOTE, port: Number(new URL(server.url).port) };
+    });
+    afterEach(() => server.kill());
+
+    test.each([
+      { how: "failed", programText: renderQuery(query), cause: expect.stringContaining("DIVIDE_BY_ZERO") },
+      { how: "was cancelled", programText: renderQuery({ ...query, ticks: 600 }), cause: "cancelled" },
+    ])("remembers after a crash that it $how, although the session is gone", async ({ programText, cause }) => {
+      const prepared = await executor.prepare({ ...run(), programText }, new AbortController().signal);
+      const live = await prepared.spawn();
+      await live.begin();
+      await expect.poll(() => readFileSync(join(dataDir, "queries"), "utf8")).toContain("start");
+      if (cause === "cancelled") await live.stop();
+      await expect.poll(() => live.look()).toMatchObject({ cause });
+      await server.kill();
+      await server.start();
+      const adopted = await executor.adopt({ ...run(), programText }, live.handle);
+      await expect.poll(() => adopted.look()).toEqual(await live.look());
+    });
+  });
+
   async function renewLease(renewedAtMs = monotonicMs()): Promise<void> {
     writeLease(leaseFile, { bootId: await readBootId(), renewedAtMs });
   }
@@ -118,15 +148,20 @@ describe("a node without Spark", () => {
   }
 
   async function adopt(handle: unknown): Promise<LiveRun> {
+    return executor.adopt(run(), handle);
+  }
+
+  function run(): Run {
     const command = { ...PLACE, id: 3, appId: null, pool: null, commandType: "SqlCommand", command: {} };
-    const run = {
+    return {
+      command: { ...command, options: null, resolvedMacros: null },
+      files,
       programText: "select 1",
       requestId: "r",
       attempt: 1,
       fence: 1,
-      timeoutSeconds: 60,
+      timeoutSeconds: 600,
       elapsedSeconds: 0,
     };
-    return executor.adopt({ ...run, files, command: { ...command, options: null, resolvedMacros: null } }, handle);
   }
 });

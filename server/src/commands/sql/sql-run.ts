@@ -138,6 +138,7 @@ export class SqlRun implements LiveRun {
     this.#statements = splitStatements(this.#run.programText ?? "");
     // Statements before the one that was under way may have left it.
     if (state !== undefined) this.#result = await findResult(this.#run.files.folder);
+    if (state?.outcome !== undefined) return state.outcome;
     if (state !== undefined && state.statement >= this.#statements.length) return SUCCEEDED;
     const held = await this.#held(state);
     if (held === undefined) {
@@ -152,15 +153,26 @@ export class SqlRun implements LiveRun {
       const endWatch = held.server.isRemote ? this.#watchRemote(held.server) : () => undefined;
       try {
         await this.#runAll(this.#statements, held.server, session, state);
+        return SUCCEEDED;
+      } catch (error) {
+        if (this.#isLeft) throw error;
+        return await this.#keepOutcome(await this.#explain(error, state), held.server);
       } finally {
         endWatch();
         // Nobody waits for it, and the server drops it by itself should this fail.
         if (!this.#isLeft) session.release().catch(() => undefined);
       }
-      return SUCCEEDED;
     } finally {
       held.release();
     }
+  }
+
+  /** If we crash before the outcome is stored, the next Headgate finds it in the file: the session is gone by then. */
+  async #keepOutcome(outcome: RunOutcome, { isRemote }: WarmServer): Promise<RunOutcome> {
+    const state = await this.#stateFile.read();
+    const written = state && this.#stateFile.write({ ...state, outcome }, { survivesMachine: isRemote });
+    await written?.catch(() => undefined); // on a full disk, the outcome is still known to this process
+    return outcome;
   }
 
   async #held(state: ScriptState | undefined): Promise<HeldServer | undefined> {
