@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import type { Client } from "./client.ts";
+import { endedCommand } from "./ended-command.ts";
 
 /** Where the stub driver stands in for Spark's, the text is a shell program. */
 export async function submitProgram(account: Client, program: string, more: object = {}): Promise<number> {
@@ -15,6 +16,6 @@ export async function submitProgram(account: Client, program: string, more: obje
 /** To its end, whichever it is. */
 export async function runProgram(account: Client, program: string, more: object = {}): Promise<number> {
   const id = await submitProgram(account, program, more);
-  expect((await account.get(`/commands/${id}?wait_seconds=60`)).status).toMatch(/^(done|error)$/);
+  expect((await endedCommand(account, id)).status).toMatch(/^(done|error)$/);
   return id;
 }

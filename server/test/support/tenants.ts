@@ -4,6 +4,7 @@ import { expect, vi } from "vitest";
 import { dumpCatalog, storeCatalog } from "./catalog-rows.ts";
 import type { AccountClient, Given } from "./given.ts";
 import { submitProgram } from "./programs.ts";
+import { endedCommand } from "./ended-command.ts";
 
 /** An account that has one of everything. Each object is named after the account, so that a leak shows by the name. */
 export interface Tenant {
@@ -75,7 +76,7 @@ async function runCommand(account: AccountClient, name: string): Promise<number>
     tags: [`${name}-tag`],
     label: `${name}-label`,
   });
-  const ended = await account.get(`/commands/${id}?wait_seconds=60`);
+  const ended = await endedCommand(account, id);
   expect(ended).toMatchObject({ status: "done", num_result_dir: 1 });
   return id;
 }

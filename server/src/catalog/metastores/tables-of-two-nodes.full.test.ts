@@ -37,6 +37,8 @@ describe.skipIf(sparkIsMissing)("two nodes, each with a metastore of the same ac
     db = openDatabase({ ...database.connection, max: 2 });
     const { accountId, token } = await foundSparkAccount(database.connection, email);
     for (const name of NAMES) nodes.set(name, await start(name));
+    // Only a node that has registered can be paused.
+    await vi.waitFor(async () => expect(await db.system.query("select from node")).toHaveLength(2), PATIENCE);
     account = new AccountClient(nodes.get("one")?.url ?? "", token, accountId, email);
     // What is in a node's own folder the other one does not see.
     const { endpoint, region, credentials } = seaweedFs;

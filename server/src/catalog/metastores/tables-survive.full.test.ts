@@ -71,7 +71,7 @@ describe.skipIf(sparkIsMissing)("a table is there for the next command", () => {
 
   async function kill(pid: number): Promise<void> {
     process.kill(pid, "SIGKILL");
-    await vi.waitFor(async () => expect(await findProcess(pid)).toBeUndefined());
+    await vi.waitFor(async () => expect(await findProcess(pid)).toBeUndefined(), PATIENCE);
   }
 
   it("behind the death of Headgate, whose successor finds metastore and warm server", async () => {

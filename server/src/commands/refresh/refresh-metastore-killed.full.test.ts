@@ -112,7 +112,7 @@ describe.skipIf(sparkIsMissing)("a refresh whose metastore is killed", () => {
   async function killMetastore(): Promise<void> {
     const pid = await javaBelow(await metastoreOf(dataDir, account.accountId).pid());
     process.kill(pid, "SIGKILL");
-    await vi.waitFor(async () => expect(await findProcess(pid)).toBeUndefined());
+    await vi.waitFor(async () => expect(await findProcess(pid)).toBeUndefined(), PATIENCE);
   }
 
   async function sum(table: string): Promise<string> {
