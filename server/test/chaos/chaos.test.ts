@@ -9,4 +9,4 @@ const seed = Number(process.env.CHAOS_SEED ?? Math.floor(Math.random() * 1_000_0
 test(`no command is lost, repeated or stuck while processes are killed and frozen, PostgreSQL and Spark die, a machine reboots and a node is cut off (CHAOS_SEED=${seed})`, async () => {
   const report = await runChaos({ seed, commands: 24, isShort: true, tell: () => undefined });
   expect(flawsOf(report)).toEqual([]);
-}, 240_000);
+});

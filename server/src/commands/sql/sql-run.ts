@@ -169,9 +169,12 @@ export class SqlRun implements LiveRun {
 
   /** If we crash before the outcome is stored, the next Headgate finds it in the file: the session is gone by then. */
   async #keepOutcome(outcome: RunOutcome, { isRemote }: WarmServer): Promise<RunOutcome> {
-    const state = await this.#stateFile.read();
-    const written = state && this.#stateFile.write({ ...state, outcome }, { survivesMachine: isRemote });
-    await written?.catch(() => undefined); // on a full disk, the outcome is still known to this process
+    try {
+      const state = await this.#stateFile.read();
+      if (state !== undefined) await this.#stateFile.write({ ...state, outcome }, { survivesMachine: isRemote });
+    } catch {
+      // On a full disk, the outcome is still known to this process.
+    }
     return outcome;
   }
 
