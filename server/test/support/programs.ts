@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { Client } from "./client.ts";
-import { endedCommand } from "./ended-command.ts";
+import { waitForCommandEnd } from "./wait-for-command-end.ts";
 
 /** Where the stub driver stands in for Spark's, the text is a shell program. */
 export async function submitProgram(account: Client, program: string, more: object = {}): Promise<number> {
@@ -16,6 +16,6 @@ export async function submitProgram(account: Client, program: string, more: obje
 /** To its end, whichever it is. */
 export async function runProgram(account: Client, program: string, more: object = {}): Promise<number> {
   const id = await submitProgram(account, program, more);
-  expect((await endedCommand(account, id)).status).toMatch(/^(done|error)$/);
+  expect((await waitForCommandEnd(account, id)).status).toMatch(/^(done|error)$/);
   return id;
 }

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { Client } from "./client.ts";
-import { endedCommand } from "./ended-command.ts";
+import { waitForCommandEnd } from "./wait-for-command-end.ts";
 
 export interface Refreshed {
   readonly id: number;
@@ -26,7 +26,7 @@ export async function refresh(
 }
 
 export async function refreshed(account: Client, id: number, end = "done"): Promise<Refreshed> {
-  const command = await endedCommand(account, id);
+  const command = await waitForCommandEnd(account, id);
   const { error_log: log } = await account.get(`/commands/${id}/error_logs`);
   expect(command.status, log).toBe(end);
   return { id, added: end === "done" ? await addedBy(account, id) : {}, log };

@@ -1,7 +1,7 @@
 import { beforeAll, expect, inject, vi } from "vitest";
 import type { Client } from "./client.ts";
 import { SET_UP_MS } from "./connect-server.ts";
-import { endedCommand } from "./ended-command.ts";
+import { waitForCommandEnd } from "./wait-for-command-end.ts";
 import { AccountClient } from "./given.ts";
 import { askFor } from "../on-demand/on-demand.ts";
 import type { SharedSpark } from "./spark-server.ts";
@@ -72,7 +72,7 @@ export async function statusOf(account: Client, id: number): Promise<string> {
 /** Runs it to its end, which is to be a good one unless another is expected. */
 export async function runSql(account: Client, sql: string, more: Record<string, unknown> = {}, end = "done") {
   const { id } = await submitSql(account, sql, more);
-  const command = await endedCommand(account, id);
+  const command = await waitForCommandEnd(account, id);
   if (command.status !== end) {
     const { error_log: log } = await account.get(`/commands/${id}/error_logs`);
     expect(command.status, log).toBe(end);

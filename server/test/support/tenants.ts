@@ -4,7 +4,7 @@ import { expect, vi } from "vitest";
 import { dumpCatalog, storeCatalog } from "./catalog-rows.ts";
 import type { AccountClient, Given } from "./given.ts";
 import { submitProgram } from "./programs.ts";
-import { endedCommand } from "./ended-command.ts";
+import { waitForCommandEnd } from "./wait-for-command-end.ts";
 
 /** An account that has one of everything. Each object is named after the account, so that a leak shows by the name. */
 export interface Tenant {
@@ -76,7 +76,7 @@ async function runCommand(account: AccountClient, name: string): Promise<number>
     tags: [`${name}-tag`],
     label: `${name}-label`,
   });
-  const ended = await endedCommand(account, id);
+  const ended = await waitForCommandEnd(account, id);
   expect(ended).toMatchObject({ status: "done", num_result_dir: 1 });
   return id;
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { because, NO_ISOLATION } from "../../../test/skip-reasons/skip-reasons.ts";
-import { endedCommand } from "../../../test/support/ended-command.ts";
+import { waitForCommandEnd } from "../../../test/support/wait-for-command-end.ts";
 import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { AccountClient } from "../../../test/support/given.ts";
 import { metastoreEntry, metastoreOf } from "../../../test/support/java-process.ts";
@@ -118,7 +118,7 @@ async function runProgram(
     program,
     ...more,
   });
-  const command = await endedCommand(account, id);
+  const command = await waitForCommandEnd(account, id);
   const { error_log: log } = await account.get(`/commands/${id}/error_logs`);
   expect(command.status, log).toBe("done");
   const { results } = await account.get(`/commands/${id}/results`);

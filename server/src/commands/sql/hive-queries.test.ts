@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { endedCommand } from "../../../test/support/ended-command.ts";
+import { waitForCommandEnd } from "../../../test/support/wait-for-command-end.ts";
 import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { runSql, useSpark } from "../../../test/support/spark.ts";
 import { storageFolder } from "../../accounts/account-storage.ts";
@@ -12,7 +12,7 @@ describe.skipIf(sparkIsMissing)("a Hive command with SQL", () => {
 
   async function run(body: Record<string, unknown>, end = "done") {
     const { id } = await spark.account.post("/commands", { command_type: "HiveCommand", ...body });
-    const command = await endedCommand(spark.account, id);
+    const command = await waitForCommandEnd(spark.account, id);
     const { error_log: log } = await spark.account.get(`/commands/${id}/error_logs`);
     expect(command.status, log).toBe(end);
     return command;
@@ -34,7 +34,7 @@ describe.skipIf(sparkIsMissing)("a Hive command with SQL", () => {
     const jobs = await spark.account.get(`/commands/${id}/jobs`);
     expect(jobs.map((job: { job_id: number }) => job.job_id)).toEqual([0, 1]);
     const again = await spark.account.post(`/commands/${id}/rerun`);
-    await endedCommand(spark.account, again.id);
+    await waitForCommandEnd(spark.account, again.id);
     expect(await resultsOf(again.id)).toBe("c\r\n22\r\n");
   });
 
@@ -48,7 +48,7 @@ describe.skipIf(sparkIsMissing)("a Hive command with SQL", () => {
     expect(await resultsOf(id)).toBe("word\r\nkept\r\n");
     writeFileSync(script, "select 'another' as word");
     const again = await spark.account.post(`/commands/${id}/rerun`);
-    await endedCommand(spark.account, again.id);
+    await waitForCommandEnd(spark.account, again.id);
     expect(await resultsOf(again.id)).toBe("word\r\nkept\r\n");
   });
 

@@ -26,7 +26,7 @@ export interface ScriptState {
   readonly operationId: string;
   /** Of the statement's result, once they are known. */
   readonly columns: readonly ResultColumn[] | null;
-  /** How the script ended, if it did not succeed. Written before the server forgets the session. */
+  /** How the script failed or was cancelled, once it had a session. Written before that session is released. */
   readonly outcome?: RunOutcome;
 }
 

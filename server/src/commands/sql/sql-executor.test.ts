@@ -78,7 +78,7 @@ describe("a node without Spark", () => {
     expect(await adopted({ kind: "sql", bootId: "another" })).toMatchObject({ state: "lost" });
   });
 
-  describe("that adopts a query of a remote server while the database is away", () => {
+  describe("that adopts a query on a remote server while the database is unreachable", () => {
     let live: LiveRun;
 
     beforeEach(async () => {
@@ -98,7 +98,7 @@ describe("a node without Spark", () => {
         .toMatchObject({ kind: "failed", cause: "the Spark server that ran it is gone" });
     });
 
-    test("gives up when its lease is over", async () => {
+    test("gives up when its lease expires", async () => {
       await renewLease(monotonicMs() - 61_000);
       await expect
         .poll(() => live.look())
@@ -125,18 +125,21 @@ describe("a node without Spark", () => {
     test.each([
       { how: "failed", programText: renderQuery(query), cause: expect.stringContaining("DIVIDE_BY_ZERO") },
       { how: "was cancelled", programText: renderQuery({ ...query, ticks: 600 }), cause: "cancelled" },
-    ])("remembers after a crash that it $how, although the session is gone", async ({ programText, cause }) => {
-      const prepared = await executor.prepare({ ...run(), programText }, new AbortController().signal);
-      const live = await prepared.spawn();
-      await live.begin();
-      await expect.poll(() => readFileSync(join(dataDir, "queries"), "utf8")).toContain("start");
-      if (cause === "cancelled") await live.stop();
-      await expect.poll(() => live.look()).toMatchObject({ cause });
-      await server.kill();
-      await server.start();
-      const adopted = await executor.adopt({ ...run(), programText }, live.handle);
-      await expect.poll(() => adopted.look()).toEqual(await live.look());
-    });
+    ])(
+      "reports after a restart that the query $how, although the Spark server has lost the session",
+      async ({ programText, cause }) => {
+        const prepared = await executor.prepare({ ...run(), programText }, new AbortController().signal);
+        const live = await prepared.spawn();
+        await live.begin();
+        await expect.poll(() => readFileSync(join(dataDir, "queries"), "utf8")).toContain("start");
+        if (cause === "cancelled") await live.stop();
+        await expect.poll(() => live.look()).toMatchObject({ cause });
+        await server.kill();
+        await server.start();
+        const adopted = await executor.adopt({ ...run(), programText }, live.handle);
+        await expect.poll(() => adopted.look()).toEqual(await live.look());
+      },
+    );
   });
 
   async function renewLease(renewedAtMs = monotonicMs()): Promise<void> {

@@ -156,7 +156,7 @@ export class SqlRun implements LiveRun {
         return SUCCEEDED;
       } catch (error) {
         if (this.#isLeft) throw error;
-        return await this.#keepOutcome(await this.#explain(error, state), held.server);
+        return await this.#saveOutcome(await this.#explain(error, state), held.server);
       } finally {
         endWatch();
         // Nobody waits for it, and the server drops it by itself should this fail.
@@ -167,13 +167,13 @@ export class SqlRun implements LiveRun {
     }
   }
 
-  /** If we crash before the outcome is stored, the next Headgate finds it in the file: the session is gone by then. */
-  async #keepOutcome(outcome: RunOutcome, { isRemote }: WarmServer): Promise<RunOutcome> {
+  /** If Headgate crashes before the outcome is in the database, the next start reads it from this file. */
+  async #saveOutcome(outcome: RunOutcome, { isRemote }: WarmServer): Promise<RunOutcome> {
     try {
       const state = await this.#stateFile.read();
       if (state !== undefined) await this.#stateFile.write({ ...state, outcome }, { survivesMachine: isRemote });
     } catch {
-      // On a full disk, the outcome is still known to this process.
+      // The file cannot be read or written, as on a full disk: this process still knows the outcome.
     }
     return outcome;
   }
@@ -185,8 +185,8 @@ export class SqlRun implements LiveRun {
   }
 
   /**
-   * Retries while PostgreSQL is away: the statement still runs on the remote server, and giving up would lose its result.
-   * Without the lease it gives up, because another node may already run the query again.
+   * Retries while PostgreSQL is unreachable: the statement may still run on the remote server, and giving up would lose
+   * its result. Gives up when the lease expires, because another node may already run the query again.
    */
   async #reacquire(server: string): Promise<HeldServer | undefined> {
     const { signal } = this.#ending;

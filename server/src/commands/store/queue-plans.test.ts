@@ -28,7 +28,7 @@ import { listEndedBefore } from "./retention.ts";
 const ENDED = 200_000;
 /** An update writes into every index of the table. */
 const FEW_BUFFERS = 80;
-/** Each candidate is looked up by an index of commands and possibly by one of clusters. */
+/** Each candidate costs one lookup in an index of `command` and possibly one in an index of `cluster`. */
 const BUFFERS_PER_CANDIDATE = 4;
 
 const own = randomUUID();
@@ -149,8 +149,8 @@ test.each(Object.keys(statements))("%s reads no more than what waits and runs", 
     for (const plan of plans) {
       const scans = nodesOf(plan).filter((node) => node["Node Type"] === "Seq Scan");
       expect(scans.map((node) => node["Relation Name"])).not.toContain("command");
-      const ofCandidates = name === "listCandidates" ? CANDIDATES.perLane * BUFFERS_PER_CANDIDATE : 0;
-      expect(buffersOf(plan), `${name} ${mode}`).toBeLessThan(FEW_BUFFERS + ofCandidates);
+      const candidateBuffers = name === "listCandidates" ? CANDIDATES.perLane * BUFFERS_PER_CANDIDATE : 0;
+      expect(buffersOf(plan), `${name} ${mode}`).toBeLessThan(FEW_BUFFERS + candidateBuffers);
     }
   }
 });
