@@ -3,7 +3,7 @@ import { settingList } from "./settings.ts";
 
 const head = `# Settings of Headgate. Copy this file, take the # off what you change, and name the copy in HEADGATE_CONFIG.
 # KEY=value lines; a value may stand in quotes, an empty one counts as not set. The environment wins over the file.
-# This file is generated from server/src/config/settings.ts.
+# This file is generated from server/src/config/*-settings.ts.
 `;
 
 /** The text of `headgate.env.example`: each setting commented out with its default. A test keeps the file equal. */

@@ -73,3 +73,6 @@ export const sizeMiB: ParseValue<number> = (text) => {
   const value = Number(match[1]) * (match[2]?.toLowerCase() === "g" ? 1024 : 1);
   return value >= 1 && value <= 2 ** 30 ? value : undefined;
 };
+
+/** How the listing describes what `path` allows. */
+export const A_PATH = "a path (a relative one counts from the repository; ~ is not expanded)";

@@ -1,0 +1,71 @@
+import { A_PATH, integer, listOf, namedFolder, oneOf, path, sizeMiB } from "./parse-value.ts";
+import { derived, fixed } from "./setting.ts";
+
+const isolations = ["auto", "bubblewrap", "none"] as const;
+
+/** Settings of running commands: Spark, clusters, leases and isolation. */
+export const commandSettings = {
+  sparkHome: derived({
+    name: "HEADGATE_SPARK_HOME",
+    description: "An own Spark 4 for Scala 2.13 instead of the one that is installed into the cache.",
+    allowed: A_PATH,
+    parse: path,
+    derived: "the pinned one, fetched by pip",
+  }),
+  javaHome: derived({
+    name: "JAVA_HOME",
+    description: "The Java, 17 or newer, that runs Spark.",
+    allowed: A_PATH,
+    parse: path,
+    derived: "java on the PATH, else the first suitable one in /usr/lib/jvm, else one fetched by pip",
+  }),
+  hadoopConfs: fixed({
+    name: "HEADGATE_HADOOP_CONFS",
+    description:
+      "Folders with the Hadoop configuration of YARN clusters on this machine, by the name that clusters know them by. " +
+      "A spark-defaults.conf in one is for Spark on that cluster.",
+    allowed: "a comma list of name=/absolute/folder, or none",
+    parse: listOf(namedFolder),
+    default: "none",
+  }),
+  memoryBudgetMiB: derived({
+    name: "HEADGATE_MEMORY_BUDGET",
+    description: "Memory that the commands running on this node may have together.",
+    allowed: "a size such as 8g or 8192m",
+    parse: sizeMiB,
+    derived: "70 % of the machine",
+  }),
+  timeoutCheckSeconds: fixed({
+    name: "HEADGATE_TIMEOUT_CHECK_SECONDS",
+    description: "Seconds between two looks at a command's timeout, counted from its start.",
+    allowed: "an integer from 1 to 3600",
+    parse: integer(1, 3600),
+    default: "60",
+  }),
+  leaseSeconds: fixed({
+    name: "HEADGATE_LEASE_SECONDS",
+    description:
+      "Seconds after which the commands of a node cut off from a shared database end, and others settle them.",
+    allowed: "an integer from 5 to 86400",
+    parse: integer(5, 86_400),
+    default: "600",
+  }),
+  orphanMinutes: fixed({
+    name: "HEADGATE_ORPHAN_MINUTES",
+    description:
+      "Minutes after which an idle warm server, metastore or standby driver ends by itself if Headgate has not come " +
+      "back.",
+    allowed: "an integer from 1 to 10080",
+    parse: integer(1, 10_080),
+    default: "10",
+  }),
+  isolation: fixed({
+    name: "HEADGATE_ISOLATION",
+    description:
+      "What keeps programs apart: bubblewrap; auto, which takes it where it is and else runs programs of the first " +
+      "account only; none, where every account is trusted.",
+    allowed: `one of ${isolations.join(", ")}`,
+    parse: oneOf(isolations),
+    default: "auto",
+  }),
+} as const;

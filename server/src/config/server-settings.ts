@@ -1,0 +1,142 @@
+import { features, isFeature, type Feature } from "../lib/features.ts";
+import { Secret } from "../lib/secret.ts";
+import { A_PATH, host, httpAddress, integer, listOf, matching, network, oneOf, path } from "./parse-value.ts";
+import { derived, fixed } from "./setting.ts";
+
+const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+const logFormats = ["auto", "text", "json"] as const;
+export type LogFormat = (typeof logFormats)[number];
+
+const commandTimes = ["iso", "epoch"] as const;
+const networks = "a comma list of IP addresses or CIDR blocks without host bits, or none";
+
+/** Settings of the server itself: where it listens, where its files lie, what it logs. */
+export const serverSettings = {
+  host: fixed({
+    name: "HEADGATE_HOST",
+    description: "The address to listen on. Beyond loopback, put a proxy that speaks TLS in front.",
+    allowed: "an IP address or a host name",
+    parse: host,
+    default: "127.0.0.1",
+  }),
+  port: fixed({
+    name: "HEADGATE_PORT",
+    description: "The port to listen on. 0 takes a free one, and the ready line names it.",
+    allowed: "an integer from 0 to 65535",
+    parse: integer(0, 65_535),
+    default: "8470",
+  }),
+  dataDir: derived({
+    name: "HEADGATE_DATA_DIR",
+    description: "Where the database, the keys and the accounts' files live. Back this up.",
+    allowed: A_PATH,
+    parse: path,
+    derived: "data in the repository; as root /var/lib/headgate",
+  }),
+  cacheDir: derived({
+    name: "HEADGATE_CACHE_DIR",
+    description: "Where what can be fetched or built again is kept.",
+    allowed: A_PATH,
+    parse: path,
+    derived: "${XDG_CACHE_HOME:-~/.cache}/headgate; as root /var/cache/headgate",
+  }),
+  adminEmail: fixed({
+    name: "HEADGATE_ADMIN_EMAIL",
+    description: "The e-mail of the operator whom the first start creates.",
+    allowed: "an e-mail address of at most 254 characters",
+    parse: matching(/^(?=.{3,254}$)[^\s@,]+@[^\s@,]+$/),
+    default: "admin@localhost",
+  }),
+  databaseUrl: derived({
+    name: "DATABASE_URL",
+    description: "An own PostgreSQL server instead of the embedded one. Several nodes share one this way.",
+    allowed: "a postgres:// or postgresql:// address",
+    parse: (text) => (/^postgres(ql)?:\/\/\S+$/.test(text) ? new Secret(text) : undefined),
+    secret: true,
+    derived: "the embedded server in the data directory",
+  }),
+  keyFile: derived({
+    name: "HEADGATE_KEY_FILE",
+    description: "The keys that stored secrets are encrypted with. Without this file they are lost.",
+    allowed: A_PATH,
+    parse: path,
+    derived: "keys in the data directory",
+  }),
+  identifierPrefix: fixed({
+    name: "HEADGATE_IDENTIFIER_PREFIX",
+    description: "The vendor abbreviation in paths, keys and headers of the API (enable_<prefix>_user).",
+    allowed: "1 to 16 lower-case letters and digits, a letter first",
+    parse: matching(/^[a-z][a-z0-9]{0,15}$/),
+    default: "svc",
+  }),
+  commandTimes: fixed({
+    name: "HEADGATE_COMMAND_TIMES",
+    description: "How commands show start_time and end_time: as UTC text, or as seconds since 1970.",
+    allowed: `one of ${commandTimes.join(", ")}`,
+    parse: oneOf(commandTimes),
+    default: "iso",
+  }),
+  trustedProxies: fixed({
+    name: "HEADGATE_TRUSTED_PROXIES",
+    description: "The proxies whose X-Forwarded-For is believed.",
+    allowed: networks,
+    parse: listOf(network),
+    default: "none",
+  }),
+  nodeAddress: derived({
+    name: "HEADGATE_NODE_ADDRESS",
+    description: "Where the other nodes on the same database reach this one, for logs and results that are only here.",
+    allowed: "an http:// or https:// address without user, query or fragment",
+    parse: httpAddress,
+    derived: "the address it listens on; none when that is every address",
+  }),
+  s3Endpoint: derived({
+    name: "HEADGATE_S3_ENDPOINT",
+    description: "The S3-compatible store of accounts that name none of their own.",
+    allowed: "an http:// or https:// address without user, query or fragment",
+    parse: httpAddress,
+    derived: "the provider's, by region",
+  }),
+  allowedNetworks: derived({
+    name: "HEADGATE_ALLOWED_NETWORKS",
+    description:
+      "Private networks that addresses given by users (data stores, gateways, S3, HDFS, clusters) may lie in. " +
+      "Link-local and metadata addresses never may.",
+    allowed: networks,
+    parse: listOf(network),
+    derived: "loopback when HEADGATE_HOST is loopback, else none",
+  }),
+  defaultFeatures: fixed({
+    name: "HEADGATE_FEATURES",
+    description: "The features that are on in new accounts.",
+    allowed: `a comma list of ${features.join(", ")}, or none`,
+    parse: listOf<Feature>((text) => (isFeature(text) ? text : undefined)),
+    default: "none",
+  }),
+  passphrase: derived({
+    name: "HEADGATE_PASSPHRASE",
+    description: "The passphrase of `admin export` and `admin import` where nobody can type it.",
+    allowed: "a text of at least 12 characters",
+    parse: (text) => (text.length >= 12 ? new Secret(text) : undefined),
+    secret: true,
+    derived: "asked for on the terminal",
+  }),
+  logLevel: fixed({
+    name: "HEADGATE_LOG_LEVEL",
+    description: "How much is logged to standard error.",
+    allowed: `one of ${logLevels.join(", ")}`,
+    parse: oneOf(logLevels),
+    default: "info",
+  }),
+  logFormat: fixed({
+    name: "HEADGATE_LOG_FORMAT",
+    description:
+      "The format of the log: text for people, json for programs, or auto, which is text if standard error is a " +
+      "terminal and json otherwise.",
+    allowed: `one of ${logFormats.join(", ")}`,
+    parse: oneOf(logFormats),
+    default: "auto",
+  }),
+} as const;
