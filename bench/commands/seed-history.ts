@@ -8,7 +8,7 @@ const USERS = 10;
 const WINDOW = "interval '29 days'";
 
 /** `count` commands of the last 29 days, evenly spread, by several users; every tenth of our caller. */
-export async function seedHistory({ sql, account }: BenchNode, count: number): Promise<void> {
+export async function seedHistory({ sql, account }: Pick<BenchNode, "sql" | "account">, count: number): Promise<void> {
   const { accountId, userId } = account;
   await sql.query("set synchronous_commit = off");
   await sql.query(

@@ -1,0 +1,146 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { ClientProcess } from "./client-process.ts";
+import { programsFolder, type Installation } from "./installation.ts";
+import type { MixedTask } from "./mixed-work.ts";
+import type { Counts, RequestAttack } from "./request-attacks.ts";
+import { send } from "./send-request.ts";
+
+/** One way in which a tenant does its worst. */
+export interface Attack {
+  readonly does: string;
+  /** Settles when it is over, with how it ended. */
+  readonly run: (installation: Installation, seconds: number) => Promise<string>;
+}
+
+/** The most of each that an attack takes, for the sake of the machine. */
+const MOST = { processes: 1500, memoryMiB: 2048, diskMB: 3000, sockets: 10_000 };
+const OTHER_ACCOUNTS = 12;
+const END_PATIENCE_MS = 30_000;
+/** How lines begin in which programs tell how far they got. */
+const SAID = "attack: ";
+
+const single: Readonly<Record<string, Attack>> = {
+  mixed: { does: "8 clients of ordinary work", run: byRequests("mixed", 8) },
+  fork: { does: `${MOST.processes} processes that compute`, run: byProgram("fork.py", [MOST.processes]) },
+  memory: { does: `${MOST.memoryMiB} MiB of memory`, run: byProgram("memory.py", [MOST.memoryMiB]) },
+  disk: { does: `${MOST.diskMB} MB of output and files`, run: byProgram("disk.py", [MOST.diskMB]) },
+  "event-log": { does: "an event log that is costly to read", run: byProgram("event-log.py", [100_000, 15_000]) },
+  bodies: { does: "20 submissions of 30 MB at the same time", run: byRequests("bodies", 20) },
+  sockets: { does: `${MOST.sockets} idle connections`, run: byRequests("sockets", MOST.sockets) },
+  submissions: { does: "32 clients that submit", run: byRequests("submissions", 32) },
+  listing: { does: "32 clients that list, in 13 accounts", run: byRequests("listing", 32) },
+};
+
+const together: readonly Attack["run"][] = [
+  byProgram("fork.py", [MOST.processes / 3]),
+  byProgram("memory.py", [MOST.memoryMiB / 2]),
+  byProgram("disk.py", [MOST.diskMB / 3]),
+  byProgram("event-log.py", [100_000, 5000]),
+  byRequests("bodies", 6),
+  byRequests("sockets", MOST.sockets / 3),
+  byRequests("submissions", 8),
+  byRequests("listing", 8),
+];
+
+export const attacks: Readonly<Record<string, Attack>> = {
+  ...single,
+  everything: {
+    does: "all of these together, a third of each",
+    run: async (installation, seconds) => {
+      const ends = await Promise.all(together.map((run) => run(installation, seconds)));
+      return ends.join("; ");
+    },
+  },
+};
+
+/** By a command whose program is one of those in `programs/`. */
+function byProgram(file: string, args: readonly number[]): Attack["run"] {
+  const code = readFileSync(join(programsFolder, file), "utf8");
+  return async (installation, seconds) => {
+    const words = [seconds, ...args].join(" ");
+    const program = `exec python3 - ${words} <<'END'\n${code}END\n`;
+    const body = JSON.stringify({ command_type: "SparkCommand", language: "python", program });
+    const { id, status } = await call(installation, "POST", "/commands", body);
+    if (id === undefined) return `not submitted: ${status}`;
+    const end = performance.now() + seconds * 1000;
+    while (performance.now() < end) {
+      await call(installation, "GET", `/commands/${id}/jobs`);
+      await delay(500);
+    }
+    return howItEnded(installation, id);
+  };
+}
+
+async function howItEnded(installation: Installation, id: number): Promise<string> {
+  const end = performance.now() + END_PATIENCE_MS;
+  for (;;) {
+    const { status = "", text } = await call(installation, "GET", `/commands/${id}`);
+    if (/^(done|error|cancelled)$/.test(status)) break;
+    if (performance.now() > end) {
+      await call(installation, "PUT", `/commands/${id}`, "{}");
+      return `still ${status === "" ? text : status} after its time: cancelled`;
+    }
+    await delay(200);
+  }
+  const { status = "" } = await call(installation, "GET", `/commands/${id}`);
+  const { text: attempts } = await call(installation, "GET", `/commands/${id}/attempts`);
+  const { text: log } = await call(installation, "GET", `/commands/${id}/logs`);
+  const said = log.split("\n").findLast((line) => line.startsWith(SAID));
+  return [status, /"cause":"([^"]*)"/.exec(attempts)?.[1], said?.slice(SAID.length)].filter(Boolean).join(", ");
+}
+
+interface Called {
+  readonly id?: number;
+  readonly status?: string;
+  readonly text: string;
+}
+
+async function call({ url, attacker }: Installation, method: string, path: string, body?: string): Promise<Called> {
+  const { text, status } = await send(url, {
+    method,
+    path,
+    token: attacker.token,
+    ...(body === undefined ? {} : { body }),
+  });
+  if (status !== "200") return { text: status };
+  try {
+    return { ...(JSON.parse(text) as { id?: number; status?: string }), text };
+  } catch {
+    return { text };
+  }
+}
+
+/** By clients in a process of their own. */
+function byRequests(kind: RequestAttack["kind"] | MixedTask["kind"], parallel: number): Attack["run"] {
+  return async (installation, seconds) => {
+    const { url } = installation;
+    const tokens = [installation.attacker.token, ...(kind === "listing" ? await makeAccounts(installation) : [])];
+    const clients = new ClientProcess();
+    try {
+      const common = { url, tokens, parallel, seconds };
+      return render(await clients.perform({ kind, ...common }));
+    } finally {
+      clients.close();
+    }
+  };
+}
+
+/** As many as the server lets one user have. */
+async function makeAccounts({ url, attacker }: Installation): Promise<string[]> {
+  const tokens: string[] = [];
+  for (let index = 0; index < OTHER_ACCOUNTS; index += 1) {
+    const body = JSON.stringify({ account: { name: `Attacker ${index}` } });
+    const { status, text } = await send(url, { method: "POST", path: "/account", token: attacker.token, body });
+    if (status !== "200") break;
+    tokens.push((JSON.parse(text) as { authentication_token: string }).authentication_token);
+  }
+  return tokens;
+}
+
+function render(counts: Counts): string {
+  return Object.entries(counts)
+    .map(([what, count]) => `${count} × ${what}`)
+    .join(", ");
+}

@@ -1,0 +1,30 @@
+"""Makes processes until it has enough of them; then all of them compute until the time is over.
+
+Usage: fork.py SECONDS PROCESSES
+"""
+
+import os
+import sys
+import time
+
+seconds, wanted = float(sys.argv[1]), int(sys.argv[2])
+end = time.monotonic() + seconds
+made = refused = 0
+reason = ""
+held_back, let_go = os.pipe()
+while made < wanted and time.monotonic() < end - seconds / 2:
+    try:
+        if os.fork() == 0:
+            os.close(let_go)
+            os.read(held_back, 1)
+            while time.monotonic() < end:
+                pass
+            os._exit(0)
+        made += 1
+    except OSError as error:
+        refused += 1
+        reason = os.strerror(error.errno)
+        time.sleep(0.005)
+os.close(let_go)
+print(f"attack: {made} processes" + (f", {refused} refused: {reason}" if refused else ""), file=sys.stderr, flush=True)
+time.sleep(max(0.0, end - time.monotonic()))

@@ -1,0 +1,114 @@
+import { connect, type Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { send, type RequestToSend } from "./send-request.ts";
+
+/** What a tenant's clients send. Each attack is limited in number and in time. */
+export interface RequestAttack {
+  readonly kind: "bodies" | "sockets" | "submissions" | "listing";
+  readonly url: string;
+  /** Of all accounts that the tenant's user has made. */
+  readonly tokens: readonly string[];
+  /** Requests at the same time, or sockets that are held. */
+  readonly parallel: number;
+  readonly seconds: number;
+}
+
+/** How often what happened. */
+export type Counts = Record<string, number>;
+
+const BODY_MB = 30;
+/** Fewer in all than this, however long it takes. */
+const MOST_SUBMISSIONS = 10_000;
+/** New sockets in each pause of `SOCKET_PAUSE_MS`. */
+const SOCKETS_AT_ONCE = 200;
+const SOCKET_PAUSE_MS = 50;
+
+const PAGES = [
+  "/commands?all_users=1&per_page=100&include_query_properties=true",
+  "/commands?all_users=1&per_page=100&page=20",
+  "/accounts/get_users?per_page=100",
+  "/users?per_page=100",
+  "/groups",
+  "/roles",
+  "/clusters",
+  "/account",
+];
+
+export async function attack(task: RequestAttack): Promise<Counts> {
+  switch (task.kind) {
+    case "bodies":
+      return repeatRequests(task, largeSubmission(), Infinity);
+    case "submissions":
+      return repeatRequests(task, submission, MOST_SUBMISSIONS);
+    case "listing":
+      return repeatRequests(task, (index) => ({ path: PAGES[index % PAGES.length] ?? "" }), Infinity);
+    case "sockets":
+      return holdSockets(task);
+  }
+}
+
+type NthRequest = (index: number) => Omit<RequestToSend, "token">;
+
+function largeSubmission(): NthRequest {
+  const program = "#".repeat(BODY_MB * 1_000_000);
+  const body = Buffer.from(JSON.stringify({ command_type: "SparkCommand", language: "python", program }));
+  return () => ({ method: "POST", path: "/commands", body });
+}
+
+/** A program that ends at once, so that every free place starts another process. */
+function submission(index: number): Omit<RequestToSend, "token"> {
+  const body = JSON.stringify({ command_type: "SparkCommand", language: "python", program: "true", name: `n${index}` });
+  return { method: "POST", path: "/commands", body };
+}
+
+async function repeatRequests(
+  { url, tokens, parallel, seconds }: RequestAttack,
+  nth: NthRequest,
+  most: number,
+): Promise<Counts> {
+  const end = performance.now() + seconds * 1000;
+  const counts: Counts = {};
+  let index = 0;
+  const client = async (): Promise<void> => {
+    while (performance.now() < end && index < most) {
+      const number = index++;
+      const token = tokens[number % tokens.length] ?? "";
+      const { status } = await send(url, { ...nth(number), token });
+      counts[status] = (counts[status] ?? 0) + 1;
+      if (status !== "200") await delay(10);
+    }
+  };
+  await Promise.all(Array.from({ length: parallel }, client));
+  return counts;
+}
+
+/** Half of the sockets send nothing, half of them the beginning of a request. */
+async function holdSockets({ url, parallel, seconds }: RequestAttack): Promise<Counts> {
+  const { hostname, port } = new URL(url);
+  const end = performance.now() + seconds * 1000;
+  const held = new Set<Socket>();
+  const counts: Counts = { opened: 0, refused: 0, dropped: 0 };
+  const count = (word: string): void => void (counts[word] = (counts[word] ?? 0) + 1);
+  const open = (index: number): void => {
+    let isOpen = false;
+    const socket = connect({ host: hostname, port: Number(port) }, () => {
+      isOpen = true;
+      count("opened");
+      if (index % 2 === 0) socket.write("GET /api/v1.2/account HTTP/1.1\r\nHost: ");
+    });
+    held.add(socket);
+    socket.on("error", () => undefined);
+    socket.on("close", () => {
+      held.delete(socket);
+      if (performance.now() < end) count(isOpen ? "dropped" : "refused");
+    });
+  };
+  for (let index = 0; performance.now() < end;) {
+    const missing = Math.min(SOCKETS_AT_ONCE, parallel - held.size);
+    for (let one = 0; one < missing; one += 1) open(index++);
+    await delay(SOCKET_PAUSE_MS);
+  }
+  counts.held = held.size;
+  for (const socket of held) socket.destroy();
+  return counts;
+}
