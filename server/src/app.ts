@@ -27,7 +27,8 @@ import { clusterControl, type StopStandbys } from "./commands/warm/cluster-contr
 import type { WarmServers } from "./commands/warm/warm-servers.ts";
 import { composeSparks, leaseFile, type SparkTasks } from "./compose-sparks.ts";
 import type { Config } from "./config.ts";
-import { openDatabase, type Database } from "./db/database.ts";
+import type { Database } from "./db/database.ts";
+import { openDatabases } from "./db/databases.ts";
 import { databaseMetrics } from "./db/metrics.ts";
 import { migrationState } from "./db/migrate.ts";
 import { macroSandbox } from "./engines/macro-sandbox/macro-sandbox.ts";
@@ -110,17 +111,18 @@ export async function startApp(options: AppOptions): Promise<App> {
 
 async function compose(options: AppOptions, held: AsyncDisposableStack): Promise<App> {
   const { config, connection, log, clock = systemClock, storeHealthy = () => true, setsUpSpark = false } = options;
-  const db = held.adopt(openDatabase(connection), (database) => database.close());
+  const databases = held.adopt(openDatabases(connection), (opened) => opened.close());
+  const { requests: db, background } = databases;
   const keys = openKeyRing(config.keyFile);
-  const denials = gatherDenials(db.system, clock, log);
+  const denials = gatherDenials(background.system, clock, log);
   held.defer(() => denials.flush());
   const limits = limitsOf(config, clock);
   const { dataDir, s3Endpoint, allowedNetworks, defaultFeatures } = config;
   const accountSettings = { dataDir, s3Endpoint, allowedNetworks, defaultFeatures };
-  const registry = openRegistry(db);
+  const registry = openRegistry(databases);
   const node = await readNode(config.dataDir, headgateOpenApi().info.version, config.memoryBudgetMiB);
   const standbys = (): Queue["standbys"] => queue.standbys;
-  const store = { connection, db, keys, nodeId: node.id, accountSettings };
+  const store = { connection, db: background, keys, nodeId: node.id, accountSettings };
   const sparks = await composeSparks({ ...options, ...store, setsUpSpark, standbys }, held);
   const { sql, sandbox, isolation, orphan } = sparks;
   const diskGuard = guardDisk(config.dataDir, config.lowDiskPercent);
@@ -128,11 +130,11 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const wake = (): void => queue.events.wake();
   const stopStandbys: StopStandbys = (matches) => queue.standbys.endUnused(matches);
   const control =
-    options.clusterControl ?? clusterControl({ db: db.system, servers: sql.servers, stopStandbys, log, wake });
-  const clusters = clusterServices(config, { db, keys, control, clock, log, settled: wake });
+    options.clusterControl ?? clusterControl({ db: background.system, servers: sql.servers, stopStandbys, log, wake });
+  const clusters = clusterServices(config, { db: background, keys, control, clock, log, settled: wake });
   held.defer(() => clusters.clusterLifecycle.stop());
   const storage = accountStorage(db, keys, accountSettings);
-  const parts = { connection, db, log, registry, node, driver: sparks.driver, sandbox, isolation, orphan };
+  const parts = { connection, db: background, log, registry, node, driver: sparks.driver, sandbox, isolation, orphan };
   const queue = composeQueue(config, {
     ...parts,
     sql: sql.executor,
@@ -143,14 +145,14 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
     isDiskLow: () => diskGuard.refusal() !== undefined,
   });
   held.defer(() => queue.stop());
-  const appServers = composeAppServers({ db, nodeId: node.id, servers: sql.servers, queue });
+  const appServers = composeAppServers({ db: background, nodeId: node.id, servers: sql.servers, queue });
   const tendApps = (): Promise<void> =>
     appServers
       .look()
       .catch((error: unknown) => log.warn({ err: error }, "the warm servers of apps could not be checked"));
   const macros = held.adopt(macroSandbox(), (sandbox) => sandbox.stop());
   const services: Services = {
-    ...outcomeServices({ dataDir, db, nodeId: node.id, log, storage, diskGuard }),
+    ...outcomeServices({ dataDir, db, background, nodeId: node.id, log, storage, diskGuard }),
     ...clusters,
     appControl: options.appControl ?? appServers,
     db,
@@ -176,7 +178,8 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const server = await openServer(config, { services, denials, log, registry, diskGuard, readiness });
   const url = await listen(server, config);
   queue.start();
-  const tasks = startTasks(config, { ...services, ...sparks.tasks, tendApps, diskGuard, nodeId: node.id, url }, log);
+  const ours = { db: background, tendApps, diskGuard, nodeId: node.id, url };
+  const tasks = startTasks(config, { ...services, ...sparks.tasks, ...ours }, log);
   held.defer(() => tasks.stop());
   const release = held.move();
 
@@ -211,7 +214,7 @@ async function stopApp(parts: StoppedParts, hurry: AbortSignal | undefined, ever
   await release.disposeAsync();
 }
 
-function openRegistry(db: Database): Registry {
+function openRegistry(db: Pick<Database, "stats">): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   databaseMetrics(registry, db);

@@ -100,6 +100,7 @@ export function accessGate({
         ...visitor,
         caller,
         reader: db.accountReader(caller.accountId),
+        patientReader: () => db.patientReader(caller.accountId),
         change: (work, reach) => {
           const kept = scope === undefined ? undefined : idempotentReply(keys, scope, admission.rawBody);
           return changeFor(db, caller, endpoint.id, kept)(work, reach);

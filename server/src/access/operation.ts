@@ -37,6 +37,8 @@ export interface Admitted extends Visitor {
   caller: Caller;
   /** Single reads in the caller's account. */
   reader: Queryable;
+  /** The same for reads that may rightly take long: they get 20 seconds instead of three. */
+  patientReader: () => Queryable;
   /** The one way to write: a transaction, its audit row and the idempotent reply, all or nothing. */
   change: Change;
   /** The refusal of what the table allows but a rule about this very object or caller does not; audited as a denial. */

@@ -4,6 +4,7 @@ import { firstAccountId } from "../accounts/store/operator.ts";
 import { importedCatalogs } from "../catalog/metastores/export-catalogs.ts";
 import type { Config } from "../config.ts";
 import { openDatabase } from "../db/database.ts";
+import { operatorWork } from "../db/work-limits.ts";
 import { findDataDirHolder, lockDataDir } from "../db/embedded/data-dir-lock.ts";
 import { loadExport } from "../db/export/load-export.ts";
 import { verifyExport } from "../db/export/read-export.ts";
@@ -80,7 +81,7 @@ function refuseBesideServer(dataDir: string): void {
 }
 
 async function auditImport({ connection }: Store): Promise<void> {
-  const db = openDatabase({ ...connection, max: 1, application_name: "headgate-admin" });
+  const db = openDatabase({ ...connection, application_name: "headgate-admin" }, { work: operatorWork });
   try {
     const accountId = await firstAccountId(db.system);
     if (accountId === undefined) return;

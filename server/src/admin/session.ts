@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { firstAccountId } from "../accounts/store/operator.ts";
 import type { Config } from "../config.ts";
 import { openDatabase, type Database } from "../db/database.ts";
+import { operatorWork } from "../db/work-limits.ts";
 import { migrate, migrationState } from "../db/migrate.ts";
 import { attachStore, type Store } from "../db/open-store.ts";
 import { Fault } from "../lib/fault.ts";
@@ -32,7 +33,7 @@ export async function withSession<T>(
   const { log } = openLog({ ...config, logLevel: "warn" });
   const store = await attachStore({ ...config, log, progress: (line) => cli.note(line) });
   const unguard = stopOnSignal(store);
-  const db = openDatabase({ ...store.connection, max: 2, application_name: "headgate-admin" });
+  const db = openDatabase({ ...store.connection, application_name: "headgate-admin" }, { work: operatorWork });
   try {
     if (!(await hasSchema(db.system))) {
       if (mayCreate !== true) throw noInstallation(config);

@@ -55,10 +55,10 @@ export const listHistory = operation({
   }),
   reply: Type.Object({ paging_info: PagingInfo, commands: Type.Array(Command) }),
 
-  async handle({ query, caller, reader }, { clock, commandView }: WithCommandView & { clock: Clock }) {
+  async handle({ query, caller, reader, patientReader }, { clock, commandView }: WithCommandView & { clock: Clock }) {
     const page = pageOf(query);
     const afterId = query.after ?? null;
-    const rows = await selectHistory(reader, {
+    const rows = await selectHistory(patientReader(), {
       ...historyWindow(query.start_date, query.end_date, clock.now()),
       ownerId: query.all_users === 1 ? null : caller.userId,
       filter: historyFilter(query),

@@ -26,11 +26,13 @@ export interface OutcomeServices extends WithCommandTexts, WithResults, WithOthe
 export interface OutcomeOptions extends PlaceOptions {
   readonly dataDir: string;
   readonly db: Database;
+  /** For what no request waits for. */
+  readonly background: Database;
   readonly nodeId: string;
   readonly log: Log;
 }
 
-export function outcomeServices({ dataDir, db, nodeId, log, ...places }: OutcomeOptions): OutcomeServices {
+export function outcomeServices({ dataDir, db, background, nodeId, log, ...places }: OutcomeOptions): OutcomeServices {
   const commandFilesOf: CommandFilesOf = (accountId, commandId) => commandFiles(dataDir, accountId, commandId);
   const uploads = openUploads();
   const nodes = otherNodes(db.system, nodeId, log);
@@ -45,6 +47,6 @@ export function outcomeServices({ dataDir, db, nodeId, log, ...places }: Outcome
     commandJobs: commandJobs(commandFilesOf),
     followerPlaces: followerPlaces(),
     locateResult: resultLocator(places, uploads),
-    publisher: new Publisher({ db: db.system, nodeId, places, uploads, commandFilesOf, results, log }),
+    publisher: new Publisher({ db: background.system, nodeId, places, uploads, commandFilesOf, results, log }),
   };
 }

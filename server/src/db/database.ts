@@ -1,8 +1,11 @@
 import { Pool, types, type CustomTypesConfig, type PoolClient, type PoolConfig } from "pg";
 import { inOneWrite } from "./one-write.ts";
+import { NoAnswerInTime, OutageWatch } from "./outage-watch.ts";
+import { FreshConnections, PooledUnit } from "./pooled-unit.ts";
 import { SharedConnection } from "./shared-connection.ts";
 import { StatementNames } from "./statement-names.ts";
-import { isStoreAway, storeFault } from "./store-fault.ts";
+import { isConnectionLost, isStoreAway, storeFault, unknownOutcomeFault } from "./store-fault.ts";
+import { backgroundWork, KEEP_ALIVE, type WorkLimits } from "./work-limits.ts";
 
 /**
  * The only door to PostgreSQL. Slices get a client from `asAccount` (row-level security shows that account's rows and
@@ -24,6 +27,8 @@ export interface Database {
   asSystem<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Single reads of one account, each its own transaction in one round trip. */
   accountReader(accountId: number): Queryable;
+  /** The same for reads that may rightly take long, such as a page deep in a history. */
+  patientReader(accountId: number): Queryable;
   /** Single statements of the owner, each its own transaction. */
   readonly system: Queryable;
   /** The same for quick statements that every request asks: they share a connection, and leave together. */
@@ -41,33 +46,47 @@ export interface DatabaseStats {
   roundTrips: number;
 }
 
-export function openDatabase(connection: PoolConfig): Database {
-  return new PooledDatabase(connection);
+export interface DatabaseOptions {
+  /** What kind of work its statements are of, which decides how long they may take. */
+  work?: WorkLimits;
+  /** Shared by all that reach the same server. */
+  watch?: OutageWatch;
+}
+
+export function openDatabase(connection: PoolConfig, options: DatabaseOptions = {}): Database {
+  return new PooledDatabase(connection, options);
 }
 
 class PooledDatabase implements Database {
   readonly #pool: Pool;
+  readonly #limits: WorkLimits;
+  readonly #watch: OutageWatch;
+  readonly #connections: FreshConnections;
   readonly #statements = new StatementNames();
   #roundTrips = 0;
 
   readonly system: Queryable = { query: (text, values = []) => this.#systemStatement(text, values) };
 
   readonly shared: Queryable = { query: (text, values = []) => this.#sharedStatement(text, values) };
-  readonly #sharedConnection = new SharedConnection(() => this.#pool.connect());
+  readonly #sharedConnection = new SharedConnection(() => this.#inUnit((unit) => this.#connections.take(unit)));
 
-  constructor(connection: PoolConfig) {
+  constructor(connection: PoolConfig, { work = backgroundWork, watch }: DatabaseOptions) {
+    this.#limits = work;
+    this.#watch = watch ?? new OutageWatch(connection);
     this.#pool = new Pool({
-      max: 16,
+      max: work.connections,
       pipeline: true,
-      connectionTimeoutMillis: 5_000,
+      connectionTimeoutMillis: work.connectMs,
       idleTimeoutMillis: 10_000, // each costs PostgreSQL some 15 MB
-      statement_timeout: 30_000,
-      query_timeout: 40_000, // of a server that does not even answer with its own timeout
-      idle_in_transaction_session_timeout: 60_000,
+      statement_timeout: work.statementMs,
+      // Ours have no I/O but SQL inside; one that the network cut off must not hold its locks for long.
+      idle_in_transaction_session_timeout: 15_000,
       application_name: "headgate",
       types: integersAsNumbers,
+      ...KEEP_ALIVE,
       ...connection,
     });
+    this.#connections = new FreshConnections(this.#pool, this.#watch);
     // A connection that breaks (PostgreSQL restarted), idle or in use, fails its statements and is dropped; without
     // these listeners it would end the process.
     this.#pool.on("error", () => undefined);
@@ -83,7 +102,14 @@ class PooledDatabase implements Database {
   }
 
   accountReader(accountId: number): Queryable {
-    return { query: (text, values = []) => this.#readAsAccount(accountId, text, values) };
+    const begin = beginAsAccount(accountId);
+    return { query: (text, values = []) => this.#readAsAccount(begin, this.#limits.unitMs, text, values) };
+  }
+
+  patientReader(accountId: number): Queryable {
+    const { patientStatementMs, patientUnitMs } = this.#limits;
+    const begin = `${beginAsAccount(accountId)}; set local statement_timeout = ${patientStatementMs}`;
+    return { query: (text, values = []) => this.#readAsAccount(begin, patientUnitMs, text, values) };
   }
 
   stats(): DatabaseStats {
@@ -91,12 +117,16 @@ class PooledDatabase implements Database {
     return { connections: totalCount, idle: idleCount, waiting: waitingCount, roundTrips: this.#roundTrips };
   }
 
-  close(): Promise<void> {
-    return this.#pool.end();
+  async close(): Promise<void> {
+    await this.#pool.end();
+    this.#watch.close();
   }
 
-  async #transaction<T>(begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
-    const client = await this.#connect();
+  #transaction<T>(begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#inUnit(async (unit) => this.#transactionOn(await this.#connections.take(unit), begin, work));
+  }
+
+  async #transactionOn<T>(client: PoolClient, begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
     // What nobody waits for: sent with the next statement or the commit, settled before the transaction counts as done.
     const sent: Promise<unknown>[] = [];
     let held: (() => Promise<unknown>)[] = [() => client.query(begin)];
@@ -120,74 +150,78 @@ class PooledDatabase implements Database {
       },
     };
     let isBroken = false;
+    let isCommitSent = false;
     try {
       const result = await work(tx);
       this.#roundTrips += 1;
       held.push(() => client.query("commit"));
+      isCommitSent = true;
       inOneWrite(client, sendHeld);
       await Promise.all(sent);
       return result;
     } catch (error) {
       // A broken connection never answers: there is nothing left to roll back on it.
       isBroken = isStoreAway(error) || !(await canRollBack(client));
-      throw storeFault(error);
+      const isUnanswered = isConnectionLost(error) || error instanceof NoAnswerInTime;
+      throw isCommitSent && isUnanswered ? unknownOutcomeFault(error) : error;
     } finally {
       client.release(isBroken);
     }
   }
 
-  async #readAsAccount<Row extends object>(
-    accountId: number,
+  #readAsAccount<Row extends object>(
+    begin: string,
+    limitMs: number,
     text: string,
     values: readonly unknown[],
   ): Promise<Row[]> {
-    const client = await this.#connect();
-    this.#roundTrips += 1;
-    const [opened, rows, closed] = inOneWrite(client, () => [
-      client.query(beginAsAccount(accountId)),
-      this.#run<Row>(client, text, values),
-      // After a failed statement this is a rollback; either way the connection is clean again.
-      client.query("commit"),
-    ]);
-    void Promise.allSettled([opened, rows, closed]).then(([, , close]) => {
-      client.release(close.status === "rejected");
-    });
-    try {
+    return this.#inUnit(async (unit) => {
+      const client = await this.#connections.take(unit);
+      this.#roundTrips += 1;
+      const [opened, rows, closed] = inOneWrite(client, () => [
+        client.query(begin),
+        this.#run<Row>(client, text, values),
+        // After a failed statement this is a rollback; either way the connection is clean again.
+        client.query("commit"),
+      ]);
+      void Promise.allSettled([opened, rows, closed]).then(([, , close]) => {
+        client.release(close.status === "rejected");
+      });
       await opened;
-      return await rows;
-    } catch (error) {
-      throw storeFault(error);
-    }
+      return rows;
+    }, limitMs);
   }
 
-  async #systemStatement<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]> {
-    const client = await this.#connect();
+  #systemStatement<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]> {
+    return this.#inUnit(async (unit) => {
+      const client = await this.#connections.take(unit);
+      this.#roundTrips += 1;
+      let isBroken = false;
+      try {
+        return await this.#run<Row>(client, text, values);
+      } catch (error) {
+        isBroken = isStoreAway(error);
+        throw error;
+      } finally {
+        client.release(isBroken);
+      }
+    });
+  }
+
+  #sharedStatement<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]> {
     this.#roundTrips += 1;
-    let isBroken = false;
+    return this.#inUnit((unit) => this.#sharedConnection.use(unit, (client) => this.#run<Row>(client, text, values)));
+  }
+
+  async #inUnit<T>(work: (unit: PooledUnit) => Promise<T>, limitMs = this.#limits.unitMs): Promise<T> {
+    let unit: PooledUnit | undefined;
     try {
-      return await this.#run<Row>(client, text, values);
+      unit = new PooledUnit(this.#watch, limitMs);
+      return await work(unit);
     } catch (error) {
-      isBroken = isStoreAway(error);
       throw storeFault(error);
     } finally {
-      client.release(isBroken);
-    }
-  }
-
-  async #sharedStatement<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]> {
-    this.#roundTrips += 1;
-    try {
-      return await this.#sharedConnection.use((client) => this.#run<Row>(client, text, values));
-    } catch (error) {
-      throw storeFault(error);
-    }
-  }
-
-  async #connect(): Promise<PoolClient> {
-    try {
-      return await this.#pool.connect();
-    } catch (error) {
-      throw storeFault(error);
+      unit?.end();
     }
   }
 

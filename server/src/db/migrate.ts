@@ -3,9 +3,11 @@ import { Client, type ClientConfig } from "pg";
 import { Fault } from "../lib/fault.ts";
 import type { Queryable } from "./database.ts";
 import { ensureAccountRole } from "./rights.ts";
+import { KEEP_ALIVE } from "./work-limits.ts";
 
 const MIGRATIONS = new URL("migrations/", import.meta.url);
 const LOCK_KEY = 0x68656164; // "head"
+const CONNECT_LIMIT_MS = 10_000;
 
 export interface Migration {
   number: number;
@@ -30,7 +32,7 @@ export async function readMigrations(): Promise<Migration[]> {
  * one of them work, the others find nothing left to do.
  */
 export async function migrate(connection: ClientConfig, upTo = Number.POSITIVE_INFINITY): Promise<Migration[]> {
-  const client = new Client(connection);
+  const client = new Client({ connectionTimeoutMillis: CONNECT_LIMIT_MS, ...KEEP_ALIVE, ...connection });
   client.on("error", () => undefined); // a lost connection shows at the next statement
   await client.connect();
   try {

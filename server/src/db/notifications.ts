@@ -1,5 +1,6 @@
 import { Client, type ClientConfig } from "pg";
 import type { Log } from "../lib/log.ts";
+import { KEEP_ALIVE } from "./work-limits.ts";
 
 /**
  * Messages between nodes, on a connection of their own and outside of every transaction: NOTIFY inside one would make
@@ -42,7 +43,9 @@ export function openNotifications(
     const fresh = new Client({
       application_name: "headgate messages",
       connectionTimeoutMillis: 5000,
+      query_timeout: 5000, // ends the connection, because it is pipelined: a silent one would lose every message
       pipeline: true,
+      ...KEEP_ALIVE,
       ...connection,
     });
     const dropped = (): void => {

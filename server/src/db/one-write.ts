@@ -1,8 +1,8 @@
 import type { Duplex } from "node:stream";
-import type { PoolClient } from "pg";
+import type { ClientBase } from "pg";
 
 /** What `work` sends at once leaves in one packet: on a busy server the system calls cost more than the SQL. */
-export function inOneWrite<T>(client: PoolClient, work: () => T): T {
+export function inOneWrite<T>(client: ClientBase, work: () => T): T {
   const stream = connectionStream(client);
   stream.cork();
   try {
@@ -12,6 +12,6 @@ export function inOneWrite<T>(client: PoolClient, work: () => T): T {
   }
 }
 
-export function connectionStream(client: PoolClient): Duplex {
+export function connectionStream(client: ClientBase): Duplex {
   return (client as unknown as { connection: { stream: Duplex } }).connection.stream; // public, but not typed
 }

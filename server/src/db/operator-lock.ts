@@ -1,5 +1,6 @@
 import { Client, type ClientConfig } from "pg";
 import { Fault } from "../lib/fault.ts";
+import { KEEP_ALIVE } from "./work-limits.ts";
 
 const LOCK_KEY = 0x68656165; // next to the one of migrate.ts
 
@@ -8,7 +9,7 @@ const LOCK_KEY = 0x68656165; // next to the one of migrate.ts
  * ends with the connection, whatever ends that; `work` may use the connection.
  */
 export async function withOperatorLock<T>(connection: ClientConfig, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ ...connection, application_name: "headgate-admin" });
+  const client = new Client({ ...KEEP_ALIVE, ...connection, application_name: "headgate-admin" });
   client.on("error", () => undefined); // a lost connection shows at the next statement
   await client.connect();
   try {

@@ -1,11 +1,13 @@
 import type { PoolClient } from "pg";
 import { connectionStream } from "./one-write.ts";
+import type { PooledUnit } from "./pooled-unit.ts";
 import { isStoreAway } from "./store-fault.ts";
 
 /**
- * One connection for the short statements of many requests: they are sent one behind the other, those of one turn of
- * the event loop in one packet. It is borrowed from the pool for the first of them and given back behind the last, so
- * one request alone is served as ever. A slow statement would hold up all others: only quick ones belong here.
+ * One connection for the short statements of many requests: they are sent one after the other, those of one turn of
+ * the event loop in one packet. It is borrowed from the pool for the first of them and given back after the last, so
+ * one request alone is served as ever. A slow statement would hold up all others: only quick ones belong here. The
+ * first of them that misses its deadline ends the connection, and with it the statements of all others on it.
  */
 export class SharedConnection {
   readonly #connect: () => Promise<PoolClient>;
@@ -15,11 +17,12 @@ export class SharedConnection {
     this.#connect = connect;
   }
 
-  async use<T>(statement: (client: PoolClient) => Promise<T>): Promise<T> {
+  async use<T>(unit: PooledUnit, statement: (client: PoolClient) => Promise<T>): Promise<T> {
     const borrowed = (this.#borrowed ??= { client: this.#connect(), users: 0, isBroken: false, isGathering: false });
     borrowed.users += 1;
     try {
-      const client = await borrowed.client;
+      const client = await unit.on(borrowed.client);
+      borrowed.connected = client;
       gather(borrowed, client);
       return await statement(client);
     } catch (error) {
@@ -27,7 +30,7 @@ export class SharedConnection {
       throw error;
     } finally {
       borrowed.users -= 1;
-      if (borrowed.users === 0) await this.#giveBack(borrowed);
+      if (borrowed.users === 0) this.#giveBack(borrowed);
     }
   }
 
@@ -37,15 +40,22 @@ export class SharedConnection {
     if (this.#borrowed === borrowed) this.#borrowed = undefined;
   }
 
-  async #giveBack(borrowed: Borrowed): Promise<void> {
+  #giveBack(borrowed: Borrowed): void {
     if (this.#borrowed === borrowed) this.#borrowed = undefined;
-    const client = await borrowed.client.catch(() => undefined);
-    client?.release(borrowed.isBroken);
+    const { client, connected, isBroken } = borrowed;
+    if (connected !== undefined) connected.release(isBroken);
+    // All have given up waiting for it.
+    else
+      void client.then(
+        (late) => late.release(isBroken),
+        () => undefined,
+      );
   }
 }
 
 interface Borrowed {
   readonly client: Promise<PoolClient>;
+  connected?: PoolClient;
   users: number;
   isBroken: boolean;
   /** What is sent now leaves at the end of this turn. */

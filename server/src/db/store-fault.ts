@@ -28,6 +28,7 @@ const CONFLICTS = new Set(["40P01", "40001", "23503"]);
  * becomes a 409. Other errors stay as they are.
  */
 export function storeFault(error: unknown): unknown {
+  if (error instanceof Fault) return error;
   if (isConflict(error)) {
     return new Fault("conflict", "A concurrent change of the same objects got in the way. Try again.", {
       cause: error,
@@ -40,6 +41,16 @@ export function storeFault(error: unknown): unknown {
         retryAfterSeconds: 2,
       })
     : error;
+}
+
+/** The connection ended between `commit` and its answer: PostgreSQL may have stored the change, and nothing tells. */
+export function unknownOutcomeFault(error: unknown): Fault {
+  return new StoreAwayFault(
+    "unavailable",
+    "The database did not confirm the change: it may be stored or not. Look before you send it again, or repeat it " +
+      "with the same Idempotency-Key.",
+    { cause: error, retryAfterSeconds: 2 },
+  );
 }
 
 /** Whether a concurrent change made this one fail. A retry may well succeed. */

@@ -5,13 +5,17 @@ import { connect, createServer, type Socket } from "node:net";
 export interface CutOffProxy {
   readonly port: number;
   cut(): void;
-  /** Data that was held back arrives late, or never because the connections break. */
-  heal(held: "arrives" | "breaks"): void;
+  /**
+   * Data that was held back arrives late, or never: the connections break, or stay silent for good, as when a firewall
+   * has forgotten them.
+   */
+  heal(held: "arrives" | "breaks" | "is lost"): void;
   close(): void;
 }
 
 export async function startCutOffProxy(target: { host: string; port: number }): Promise<CutOffProxy> {
   const pairs = new Set<readonly [Socket, Socket]>();
+  const lost = new Set<readonly [Socket, Socket]>();
   let isCut = false;
   const destroy = (): void => {
     for (const pair of pairs) for (const socket of pair) socket.destroy();
@@ -23,7 +27,7 @@ export async function startCutOffProxy(target: { host: string; port: number }): 
     for (const socket of pair) {
       socket.on("error", () => undefined);
       socket.on("close", () => {
-        if (isCut) return; // the other side must not notice before the cut is healed
+        if (isCut || lost.has(pair)) return; // the other side must not notice before the cut is healed
         pairs.delete(pair);
         for (const each of pair) each.destroy();
       });
@@ -45,6 +49,10 @@ export async function startCutOffProxy(target: { host: string; port: number }): 
     heal(held) {
       isCut = false;
       if (held === "breaks") destroy();
+      if (held === "is lost") {
+        for (const pair of pairs) lost.add(pair);
+        return;
+      }
       for (const pair of pairs) {
         if (pair.some(({ destroyed }) => destroyed)) for (const socket of pair) socket.destroy();
         else for (const socket of pair) socket.resume();

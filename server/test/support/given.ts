@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { PoolConfig } from "pg";
 import { pino } from "pino";
 import { afterAll, beforeAll } from "vitest";
 import { mintToken, tokenSha256 } from "../../src/access/token.ts";
@@ -79,6 +80,8 @@ export interface ServerOptions {
   dataDir?: string | undefined;
   clusterControl?: ClusterControl;
   appControl?: AppControl;
+  /** How the server reaches its database, such as through a proxy; directly by default. */
+  reach?: (connection: TestDatabase["connection"]) => Promise<PoolConfig>;
 }
 
 let uniqueEmail = 0;
@@ -97,7 +100,7 @@ export function useServer(options: ServerOptions = {}): Given {
     writeKeys(config.keyFile, [newKey([])]);
     app = await startApp({
       config,
-      connection: database.connection,
+      connection: (await options.reach?.(database.connection)) ?? database.connection,
       log: pino({ level: process.env.TEST_LOG ?? "silent" }),
       ...(options.clock === undefined ? {} : { clock: options.clock }),
       isIsolated: options.isIsolated ?? true,

@@ -1,0 +1,93 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startCutOffProxy, type CutOffProxy } from "../../test/chaos/cut-off-proxy.ts";
+import { cloneDatabase, type TestDatabase } from "../../test/support/test-database.ts";
+import { openDatabase, type Database } from "./database.ts";
+import { requestWork } from "./work-limits.ts";
+
+let database: TestDatabase;
+let proxy: CutOffProxy;
+let db: Database;
+
+beforeAll(async () => {
+  database = await cloneDatabase();
+});
+beforeEach(async () => {
+  const host = "127.0.0.1";
+  proxy = await startCutOffProxy({ host, port: database.connection.port });
+  const short = { connections: 3, statementMs: 100, unitMs: 250, patientStatementMs: 5_000, patientUnitMs: 6_000 };
+  db = openDatabase({ ...database.connection, host, port: proxy.port }, { work: { ...requestWork, ...short } });
+});
+afterEach(async () => {
+  proxy.close();
+  await db.close();
+});
+afterAll(() => database.drop());
+
+const away = { name: "Fault", code: "unavailable", retryAfterSeconds: expect.any(Number) };
+
+async function storedNames(): Promise<unknown[]> {
+  const direct = openDatabase({ ...database.connection, max: 1 });
+  try {
+    return (await direct.system.query<{ name: string }>("select name from account order by id")).map(
+      ({ name }) => name,
+    );
+  } finally {
+    await direct.close();
+  }
+}
+
+describe("when the database falls silent", () => {
+  test("in the middle of a transaction, it fails in time, is undone, and no later answer is taken for another", async () => {
+    const work = db.asSystem(async (tx) => {
+      await tx.query("insert into account (name) values ('half done')");
+      proxy.cut();
+      return tx.query("select 1 as one");
+    });
+    await expect(work).rejects.toMatchObject(away);
+    proxy.heal("arrives");
+    const answers = Array.from({ length: 20 }, (_, n) => db.system.query("select $1::int as n", [n]));
+    expect(await Promise.all(answers)).toEqual(Array.from({ length: 20 }, (_, n) => [{ n }]));
+    expect(await storedNames()).not.toContain("half done");
+  });
+
+  test("after the commit was sent, the refusal does not claim that nothing was stored", async () => {
+    const work = db.asSystem(async (tx) => {
+      await tx.query("insert into account (name) values ('perhaps')");
+      proxy.cut();
+    });
+    await expect(work).rejects.toMatchObject({ ...away, message: expect.stringMatching(/may be stored or not/) });
+    proxy.heal("arrives");
+  });
+
+  test("every statement that shares a connection fails, and the next one succeeds on another", async () => {
+    expect(await db.shared.query("select 1 as one")).toEqual([{ one: 1 }]);
+    proxy.cut();
+    const asked = [1, 2, 3].map((n) => db.shared.query("select $1::int as n", [n]));
+    for (const each of asked) await expect(each).rejects.toMatchObject(away);
+    proxy.heal("is lost");
+    expect(await db.shared.query("select 2 as two")).toEqual([{ two: 2 }]);
+  });
+});
+
+describe("on a database that answers", () => {
+  test("PostgreSQL ends a statement that takes too long, so that its work does not pile up", async () => {
+    await expect(db.system.query("select pg_sleep(60)")).rejects.toMatchObject(away);
+    const running = "select 1 from pg_stat_activity where query like '%pg_sleep(60)' and state = 'active'";
+    expect(await db.system.query(`${running} and pid <> pg_backend_pid()`)).toEqual([]);
+  });
+
+  test("a read that asks for patience may take longer than others", async () => {
+    const sql = "select 1 as one from pg_sleep(0.6)";
+    await expect(db.accountReader(1).query(sql)).rejects.toMatchObject(away);
+    expect(await db.patientReader(1).query(sql)).toEqual([{ one: 1 }]);
+  });
+
+  test("whoever waits for a connection fails in time when all are taken", async () => {
+    const { promise: end, resolve } = Promise.withResolvers<undefined>();
+    const holders = [1, 2, 3].map(() => db.asSystem(() => end));
+    await expect(db.system.query("select 1")).rejects.toMatchObject(away);
+    resolve(undefined);
+    await Promise.allSettled(holders);
+    expect(await db.system.query("select 1 as one")).toEqual([{ one: 1 }]);
+  });
+});
