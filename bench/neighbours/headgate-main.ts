@@ -3,6 +3,7 @@ import { pino } from "pino";
 import type { ProgramDriver } from "../../server/src/commands/queue/program-driver.ts";
 import { sparkDriver } from "../../server/src/commands/queue/spark-driver.ts";
 import { readConfig } from "../../server/src/config.ts";
+import { eventLogs } from "../../server/src/engines/spark-submit/event-log/event-logs.ts";
 import { start } from "../../server/src/start.ts";
 import { repositoryDir } from "../../server/test/support/repository-dir.ts";
 import { stubDriver } from "../../server/test/support/stub-driver.ts";
@@ -12,13 +13,16 @@ import { profileOnSignal } from "./profile-on-signal.ts";
  * `headgate start`, with a shell in place of Spark's driver: programs get what they would get with Spark, and start at
  * once. Their event logs are followed as Spark's are. SIGTERM stops everything, programs included.
  */
-const spark = sparkDriver({ current: () => ({ state: "failed", detail: "there is no Spark here" }) }, () =>
-  Promise.reject(new Error("there is no Spark here")),
+const log = pino({ level: "error" }, process.stderr);
+const spark = sparkDriver(
+  { current: () => ({ state: "failed", detail: "there is no Spark here" }) },
+  () => Promise.reject(new Error("there is no Spark here")),
+  eventLogs({ log }),
 );
 const driver: ProgramDriver = {
   ...stubDriver,
   memoryMiB: (command) => spark.memoryMiB(command),
-  followProgress: (files) => spark.followProgress(files),
+  followProgress: (...files) => spark.followProgress(...files),
 };
 const { BENCH_PROFILE } = process.env;
 if (BENCH_PROFILE !== undefined) profileOnSignal(BENCH_PROFILE);
@@ -28,7 +32,7 @@ const stop = new AbortController();
 const never = new AbortController().signal;
 const headgate = await start(
   config,
-  pino({ level: "error" }, process.stderr),
+  log,
   (line) => process.stdout.write(`${line}\n`),
   { stop: stop.signal, hurry: never, everything: never },
   { driver },

@@ -34,6 +34,7 @@ import { migrationState } from "./db/migrate.ts";
 import { macroSandbox } from "./engines/macro-sandbox/macro-sandbox.ts";
 import type { ShowProgress } from "./engines/set-up/set-up-step.ts";
 import { type SparkSetUp } from "./engines/spark-home/spark-set-up.ts";
+import { eventLogs } from "./engines/spark-submit/event-log/event-logs.ts";
 import { drain, listen } from "./http/listen.ts";
 import { httpMetrics } from "./http/metrics.ts";
 import type { ReadinessParts } from "./http/readiness.ts";
@@ -122,8 +123,9 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const registry = openRegistry(databases);
   const node = await readNode(config.dataDir, headgateOpenApi().info.version, config.memoryBudgetMiB);
   const standbys = (): Queue["standbys"] => queue.standbys;
+  const logs = held.adopt(eventLogs({ log }), (reading) => reading.stop());
   const store = { connection, db: background, keys, nodeId: node.id, accountSettings };
-  const sparks = await composeSparks({ ...options, ...store, setsUpSpark, standbys }, held);
+  const sparks = await composeSparks({ ...options, ...store, setsUpSpark, standbys, eventLogs: logs }, held);
   const { sql, sandbox, isolation, orphan } = sparks;
   const diskGuard = guardDisk(config.dataDir, config.lowDiskPercent);
   await diskGuard.check();
@@ -152,7 +154,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
       .catch((error: unknown) => log.warn({ err: error }, "the warm servers of apps could not be checked"));
   const macros = held.adopt(macroSandbox(), (sandbox) => sandbox.stop());
   const services: Services = {
-    ...outcomeServices({ dataDir, db, background, nodeId: node.id, log, storage, diskGuard }),
+    ...outcomeServices({ dataDir, db, background, nodeId: node.id, log, eventLogs: logs, storage, diskGuard }),
     ...clusters,
     appControl: options.appControl ?? appServers,
     db,

@@ -37,6 +37,7 @@ import type { SetUpStep, ShowProgress } from "./engines/set-up/set-up-step.ts";
 import { mergeContributions } from "./engines/spark-home/contribution.ts";
 import { ensureSparkHome } from "./engines/spark-home/spark-home.ts";
 import { startSparkSetUp, type SparkSetUp } from "./engines/spark-home/spark-set-up.ts";
+import type { EventLogs } from "./engines/spark-submit/event-log/event-logs.ts";
 import type { KeyRing } from "./lib/key-ring.ts";
 import type { Log } from "./lib/log.ts";
 import { readBootId } from "./lib/process-table.ts";
@@ -69,6 +70,7 @@ export interface SparksOptions {
   readonly nodeId: string;
   readonly accountSettings: AccountServices["accountSettings"];
   readonly log: Log;
+  readonly eventLogs: EventLogs;
   /** What runs programs instead of Spark. */
   readonly driver?: ProgramDriver;
   readonly setsUpSpark: boolean;
@@ -117,7 +119,7 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
     sandbox,
     isolation,
     setUp,
-    driver: options.driver ?? (setUp === undefined ? noDriver : sparkDriver(setUp, contributionsOf)),
+    driver: options.driver ?? (setUp === undefined ? noDriver : sparkDriver(setUp, contributionsOf, options.eventLogs)),
     sql,
     sharedMemory: {
       reservedMiB: () => sql.memory.reservedMiB() + metastores.reservedMiB(),

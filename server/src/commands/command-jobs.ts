@@ -1,5 +1,5 @@
-import type { SparkJob } from "../engines/spark-submit/event-log-progress.ts";
-import { EventLogReader, type EventLogState } from "../engines/spark-submit/event-log.ts";
+import type { EventLogs } from "../engines/spark-submit/event-log/event-logs.ts";
+import type { SparkJob } from "../engines/spark-submit/event-log/job-counts.ts";
 import type { CommandFilesOf } from "./command-text.ts";
 import { executorKind } from "./queue/choose-executor.ts";
 import { readStatementJobs, type StatementJob } from "./sql/statement-jobs.ts";
@@ -13,17 +13,7 @@ export interface CommandJobs {
   of(command: ResultOwner): Promise<readonly CommandJob[]>;
 }
 
-interface Followed {
-  readonly reader: EventLogReader;
-  underWay: Promise<EventLogState> | undefined;
-}
-
-/** So many logs are followed from where they were left; another is read anew. */
-const FOLLOWED_AT_MOST = 20;
-
-/** Event logs can be large and are asked for again and again: each is read once, by one reader for all who ask. */
-export function commandJobs(commandFilesOf: CommandFilesOf): CommandJobs {
-  const followed = new Map<string, Followed>();
+export function commandJobs(commandFilesOf: CommandFilesOf, eventLogs: EventLogs): CommandJobs {
   return {
     async of(command) {
       const { id, accountId, attempt } = command;
@@ -32,16 +22,7 @@ export function commandJobs(commandFilesOf: CommandFilesOf): CommandJobs {
       const kind = executorKind(command);
       if (kind === "refresh") return [];
       if (kind === "sql") return (await readStatementJobs(files.folder)).map(jobOfStatement);
-      const path = files.eventLog;
-      const log = followed.get(path) ?? { reader: new EventLogReader(path), underWay: undefined };
-      // Anew, so that it is the last to be forgotten.
-      followed.delete(path);
-      followed.set(path, log);
-      for (const oldest of followed.keys()) if (followed.size > FOLLOWED_AT_MOST) followed.delete(oldest);
-      log.underWay ??= log.reader.read().finally(() => {
-        log.underWay = undefined;
-      });
-      return (await log.underWay).jobs;
+      return eventLogs.jobs({ path: files.eventLog, owner: String(accountId) });
     },
   };
 }

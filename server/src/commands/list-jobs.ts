@@ -30,7 +30,7 @@ export const listJobs = operation({
   id: "command_jobs",
   summary: "List the Spark jobs of a command",
   description:
-    "Those of the last attempt, in the order of their ids; of very many the newest thousand. Of a query, one for each statement, with the tasks that Spark told of while it ran.",
+    "The jobs of the last attempt, in the order of their ids; of very many the newest thousand. For a program they come from the event log that Spark writes: while a long one is being read, and beyond its first GiB or a minute of reading, they are those read so far. For a query there is one for each statement, with the tasks that Spark told of while it ran.",
   tag: "Commands",
   method: "GET",
   paths: { "v1.2": "/commands/:command_id/jobs" },

@@ -1,5 +1,6 @@
 import type { Database } from "../db/database.ts";
 import { resultRenderer, type ResultRenderer } from "../engines/arrow-result/result-renderer.ts";
+import type { EventLogs } from "../engines/spark-submit/event-log/event-logs.ts";
 import type { Log } from "../lib/log.ts";
 import { commandFiles } from "./command-files.ts";
 import { commandJobs, type CommandJobs } from "./command-jobs.ts";
@@ -30,9 +31,11 @@ export interface OutcomeOptions extends PlaceOptions {
   readonly background: Database;
   readonly nodeId: string;
   readonly log: Log;
+  readonly eventLogs: EventLogs;
 }
 
-export function outcomeServices({ dataDir, db, background, nodeId, log, ...places }: OutcomeOptions): OutcomeServices {
+export function outcomeServices(options: OutcomeOptions): OutcomeServices {
+  const { dataDir, db, background, nodeId, log, eventLogs, ...places } = options;
   const commandFilesOf: CommandFilesOf = (accountId, commandId) => commandFiles(dataDir, accountId, commandId);
   const uploads = openUploads();
   const nodes = otherNodes(db.system, nodeId, log);
@@ -44,7 +47,7 @@ export function outcomeServices({ dataDir, db, background, nodeId, log, ...place
     commandTexts: texts,
     commandResults: commandResults(results, texts, nodes),
     resultRenderer: renderer,
-    commandJobs: commandJobs(commandFilesOf),
+    commandJobs: commandJobs(commandFilesOf, eventLogs),
     followerPlaces: followerPlaces(),
     locateResult: resultLocator(places, uploads),
     publisher: new Publisher({ db: background.system, nodeId, places, uploads, commandFilesOf, results, log }),

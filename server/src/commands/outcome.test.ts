@@ -141,7 +141,10 @@ describe("GET commands/<id>/attempts", () => {
 });
 
 describe("GET commands/<id>/jobs", () => {
-  const recorded = readFileSync(new URL("../engines/spark-submit/fixtures/three-jobs.jsonl", import.meta.url), "utf8");
+  const recorded = readFileSync(
+    new URL("../engines/spark-submit/event-log/fixtures/three-jobs.jsonl", import.meta.url),
+    "utf8",
+  );
 
   test("has the jobs of the event log; one that was under way at the end was killed", async () => {
     const account = await given.account();

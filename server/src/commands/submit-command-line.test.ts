@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { noEventLogs } from "../../test/support/no-event-logs.ts";
 import { stubSparkHome } from "../../test/support/stub-spark-home.ts";
 import { NOTHING_CONTRIBUTED } from "../engines/spark-home/contribution.ts";
 import { sparkDriver } from "./queue/spark-driver.ts";
@@ -9,8 +10,10 @@ import { sparkDriver } from "./queue/spark-driver.ts";
 /** A program that prints its arguments replaces Java, so a command's result is its driver's command line. */
 const home = stubSparkHome("/bin/echo");
 const given = useServer({
-  driver: sparkDriver({ current: () => ({ state: "ready", detail: "", home }) }, () =>
-    Promise.resolve(NOTHING_CONTRIBUTED),
+  driver: sparkDriver(
+    { current: () => ({ state: "ready", detail: "", home }) },
+    () => Promise.resolve(NOTHING_CONTRIBUTED),
+    noEventLogs,
   ),
 });
 

@@ -1,4 +1,4 @@
-import { constants } from "node:fs";
+import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 
 /** A file that is open, and its size at that moment. */
@@ -21,7 +21,7 @@ export async function openPlainFile(path: string): Promise<PlainFile | undefined
   try {
     handle = await open(path, FLAGS);
   } catch (error) {
-    if (error instanceof Error && "code" in error && ABSENT.has(String(error.code))) return undefined;
+    if (isAbsent(error)) return undefined;
     throw error;
   }
   try {
@@ -33,6 +33,24 @@ export async function openPlainFile(path: string): Promise<PlainFile | undefined
   }
   await handle.close();
   return undefined;
+}
+
+/** The same for a thread that may block: its descriptor. */
+export function openPlainFileSync(path: string): number | undefined {
+  let file: number;
+  try {
+    file = openSync(path, FLAGS);
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw error;
+  }
+  if (fstatSync(file).isFile()) return file;
+  closeSync(file);
+  return undefined;
+}
+
+function isAbsent(error: unknown): boolean {
+  return error instanceof Error && "code" in error && ABSENT.has(String(error.code));
 }
 
 /** The bytes from `start` up to `end`, a piece at a time. Fails when the file has become shorter than that. */

@@ -6,12 +6,13 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { SparkHome } from "../../src/engines/spark-home/spark-home.ts";
 import { driverCommandLine, type SourceProgram } from "../../src/engines/spark-submit/driver-command-line.ts";
-import { EventLogReader, type EventLogState } from "../../src/engines/spark-submit/event-log.ts";
+import type { EventLogState } from "../../src/engines/spark-submit/event-log/event-log-protocol.ts";
 import {
   renderHandOver,
   standbyCommandLine,
   standbyReady,
 } from "../../src/engines/spark-submit/standby-command-line.ts";
+import { readEventLog } from "../../src/engines/spark-submit/event-log/fixtures/read-event-log.ts";
 
 /** `standby`: by a driver that waited already. */
 export type Manner = "cold" | "standby";
@@ -79,7 +80,7 @@ export async function runDriver(home: SparkHome, what: ProgramToTry, manner: Man
       exitCode,
       output: manner === "cold" ? output : output.slice(standbyReady.length),
       log: readFileSync(path("log"), "utf8"),
-      events: await new EventLogReader(path("events/command-7-1")).read(),
+      events: readEventLog(path("events/command-7-1")),
     };
   } finally {
     rmSync(folder, { recursive: true, force: true });

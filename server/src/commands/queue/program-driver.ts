@@ -14,7 +14,7 @@ export interface ProgramDriver {
   /** One that waits for a program of the place; undefined: there is none. */
   standby?(place: SparkPlace, folders: Pick<DriverPlace, "work" | "input">): Promise<StandbyProgram | undefined>;
   /** Reads in percent, from what the driver leaves in its attempt's files. */
-  followProgress(files: AttemptFiles): () => Promise<number>;
+  followProgress(files: AttemptFiles, accountId: number): () => Promise<number>;
 }
 
 /** Folders of the attempt, as the program sees them. */

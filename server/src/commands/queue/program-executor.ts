@@ -55,7 +55,7 @@ export function programExecutor(options: ProgramExecutorOptions): Executor {
     memoryMiB: (command) => options.driver.memoryMiB(command),
     async prepare(run, signal): Promise<PreparedRun> {
       const prepared = await prepareProgram(run, options, signal);
-      return { spawn: () => Promise.resolve(new RunnerRun(run.files, options, prepared)) };
+      return { spawn: () => Promise.resolve(new RunnerRun(run, options, prepared)) };
     },
     async tidy(run) {
       // A driver may still wait there, of a claim that was never begun and is not made again.
@@ -63,7 +63,7 @@ export function programExecutor(options: ProgramExecutorOptions): Executor {
       await tidyAttempt(run.files);
       standbys?.noteEnd(run.command);
     },
-    adopt: (run) => Promise.resolve(new RunnerRun(run.files, options, undefined)),
+    adopt: (run) => Promise.resolve(new RunnerRun(run, options, undefined)),
   };
 }
 
@@ -126,10 +126,10 @@ class RunnerRun implements LiveRun {
   #isSeenRunning = false;
 
   /** Without `prepared`: an adopted one. */
-  constructor(files: AttemptFiles, { driver }: ProgramExecutorOptions, prepared: Prepared | undefined) {
+  constructor({ files, command }: Run, { driver }: ProgramExecutorOptions, prepared: Prepared | undefined) {
     this.handle = { kind: "runner", folder: files.folder };
     this.#files = files;
-    this.#readProgress = driver.followProgress(files);
+    this.#readProgress = driver.followProgress(files, command.accountId);
     this.#client = openRunnerClient(files.folder);
     this.#prepared = prepared;
   }

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { useServer } from "../../../test/support/given.ts";
+import { noEventLogs } from "../../../test/support/no-event-logs.ts";
 import { stubSparkHome } from "../../../test/support/stub-spark-home.ts";
 import { sparkCluster, type SparkClusterRules } from "../../clusters/spark-cluster.ts";
 import { mergeContributions, NOTHING_CONTRIBUTED } from "../../engines/spark-home/contribution.ts";
@@ -20,6 +21,7 @@ const given = useServer({
   driver: sparkDriver(
     { current: () => ({ state: "ready", detail: "", home }) },
     () => Promise.resolve(NOTHING_CONTRIBUTED),
+    noEventLogs,
     (folder) => findR(folder, []),
   ),
 });
@@ -51,8 +53,10 @@ async function lineOn(
   const { id: clusterId } = await account.post("/clusters", body);
   const { db, keys, config } = given.app.services;
   const clusterOf = sparkCluster(db, keys, { ...config, ...rules });
-  const driver = sparkDriver({ current: () => ({ state: "ready", detail: "", home }) }, async (place) =>
-    mergeContributions([{ properties: ofAccount }, await clusterOf(place.accountId, place.clusterId)]),
+  const driver = sparkDriver(
+    { current: () => ({ state: "ready", detail: "", home }) },
+    async (place) => mergeContributions([{ properties: ofAccount }, await clusterOf(place.accountId, place.clusterId)]),
+    noEventLogs,
   );
   const { accountId } = account;
   const command = { id: 7, accountId, clusterId, appId: null, pool: null, commandType: "SparkCommand" };

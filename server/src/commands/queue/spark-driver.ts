@@ -3,7 +3,7 @@ import { contributionDigest, type Contribution } from "../../engines/spark-home/
 import { findR as findRHere, type RSupport } from "../../engines/spark-home/find-r.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { driverCommandLine } from "../../engines/spark-submit/driver-command-line.ts";
-import { EventLogReader } from "../../engines/spark-submit/event-log.ts";
+import type { EventLogOf, EventLogs } from "../../engines/spark-submit/event-log/event-logs.ts";
 import { runsHere } from "../../engines/spark-submit/executor-jars.ts";
 import { renderHandOver, standbyCommandLine, standbyReady } from "../../engines/spark-submit/standby-command-line.ts";
 import { waitsIdly } from "../../engines/spark-submit/standby-rules.ts";
@@ -24,6 +24,7 @@ const NAMED_AT_MOST = 100;
 export function sparkDriver(
   setUp: Pick<SparkSetUp, "current">,
   contributionsOf: ContributionsOf,
+  eventLogs: Pick<EventLogs, "progress">,
   findR: (sparkHome: string) => Promise<RSupport> = findRHere,
 ): ProgramDriver {
   return {
@@ -99,10 +100,15 @@ export function sparkDriver(
       };
     },
 
-    followProgress({ eventLog }) {
-      const reader = new EventLogReader(eventLog);
-      return async () => (await reader.read()).progress;
-    },
+    followProgress: ({ eventLog: path }, accountId) => lastKnown(eventLogs, { path, owner: String(accountId) }),
+  };
+}
+
+function lastKnown(eventLogs: Pick<EventLogs, "progress">, log: EventLogOf): () => Promise<number> {
+  let last = 0;
+  return async () => {
+    last = (await eventLogs.progress(log)) ?? last;
+    return last;
   };
 }
 

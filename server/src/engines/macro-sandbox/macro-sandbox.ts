@@ -1,4 +1,4 @@
-import { FairQueue } from "./fair-queue.ts";
+import { FairQueue } from "../../lib/fair-queue.ts";
 import type { Limits, Macro, Outcome } from "./protocol.ts";
 import { SandboxProcess } from "./sandbox-process.ts";
 

@@ -1,6 +1,7 @@
 /**
- * Counts jobs and tasks from the events of one Spark application. Pure, and bounded: what is over is kept as numbers,
- * of jobs only the newest stay in the list.
+ * Counts jobs and tasks from the events of one Spark application. Pure. A program can write any event, so each one costs
+ * time in proportion to its own length, and the memory in use has a limit: ended work is kept as numbers, and of jobs
+ * only the newest stay in the list.
  */
 export interface SparkJob {
   readonly jobId: number;
@@ -23,33 +24,38 @@ interface LiveJob extends SparkJob {
   failedTasks: number;
   completedStages: number;
   endedAt: number | null;
+  /** The stages that `#jobOfStage` knows of it. */
+  stageIds: readonly number[];
 }
 
 const keptJobs = 1_000;
-/** Jobs that run at once; a program that starts more of them shows the rest when they end. */
-const keptStages = 100_000;
+/** Stages of running jobs; the tasks of further ones count when their job ends. */
+const keptStages = 4_000;
 
-export class EventLogProgress {
+export class JobCounts {
   readonly #jobs = new Map<number, LiveJob>();
-  readonly #jobOfStage = new Map<number, number>();
+  readonly #jobOfStage = new Map<number, LiveJob>();
+  /** How many ids the running jobs hold; some may have the same. */
+  #heldStages = 0;
   #knownTasks = 0;
   #doneTasks = 0;
   #progress = 0;
 
-  /** Tasks done of those known, 0–99 and never less than before: that it is all done only its end tells. */
+  /** The share of known tasks that are done, 0–99. It never falls, and only the end of the program makes it 100. */
   get progress(): number {
     return this.#progress;
   }
 
-  /** In the order of their ids, the newest thousand. */
+  /** The newest thousand, in the order of their ids. */
   get jobs(): SparkJob[] {
-    return [...this.#jobs.values()].map((job) => ({ ...job }));
+    return [...this.#jobs.values()].map(({ stageIds: _, ...job }) => job);
   }
 
   /** A second session in one program counts its jobs from 0 again. */
   restart(): void {
     this.#jobs.clear();
     this.#jobOfStage.clear();
+    this.#heldStages = 0;
     this.#knownTasks = 0;
     this.#doneTasks = 0;
   }
@@ -76,14 +82,15 @@ export class EventLogProgress {
   }
 
   #startJob(event: Readonly<Record<string, unknown>>): void {
-    const jobId = numberOf(event["Job ID"]);
+    const jobId = countOf(event["Job ID"]);
+    if (jobId === undefined || this.#jobs.has(jobId)) return;
     const stages = listOf(event["Stage Infos"]);
-    const tasks = stages.reduce((sum, stage) => sum + numberOf(stage["Number of Tasks"]), 0);
-    for (const stage of stages) {
-      if (this.#jobOfStage.size < keptStages) this.#jobOfStage.set(numberOf(stage["Stage ID"]), jobId);
-    }
-    this.#knownTasks += tasks;
-    this.#jobs.set(jobId, {
+    const tasks = stages.reduce((sum, stage) => sum + (countOf(stage["Number of Tasks"]) ?? 0), 0);
+    const stageIds = stages
+      .slice(0, keptStages - this.#heldStages)
+      .map((stage) => countOf(stage["Stage ID"]))
+      .filter((id) => id !== undefined);
+    const job: LiveJob = {
       jobId,
       status: "running",
       tasks,
@@ -91,9 +98,14 @@ export class EventLogProgress {
       failedTasks: 0,
       stages: stages.length,
       completedStages: 0,
-      submittedAt: numberOf(event["Submission Time"]),
+      submittedAt: timeOf(event["Submission Time"]),
       endedAt: null,
-    });
+      stageIds,
+    };
+    this.#knownTasks += tasks;
+    this.#heldStages += stageIds.length;
+    for (const stageId of stageIds) this.#jobOfStage.set(stageId, job);
+    this.#jobs.set(jobId, job);
     if (this.#jobs.size > keptJobs) this.#dropOldestJob();
   }
 
@@ -102,7 +114,7 @@ export class EventLogProgress {
     if (job === undefined) return;
     const succeeded = objectOf(event["Task End Reason"])["Reason"] === "Success";
     if (!succeeded) job.failedTasks += 1;
-    // A speculative or repeated task is no further step towards the end.
+    // A speculative or repeated task brings the job no nearer to its end.
     else if (job.completedTasks < job.tasks) {
       job.completedTasks += 1;
       this.#doneTasks += 1;
@@ -112,42 +124,53 @@ export class EventLogProgress {
   #completeStage(event: Readonly<Record<string, unknown>>): void {
     const info = objectOf(event["Stage Info"]);
     const job = this.#jobOf(info["Stage ID"]);
-    if (job !== undefined && info["Failure Reason"] === undefined) job.completedStages += 1;
+    const isNew = job !== undefined && job.completedStages < job.stages;
+    if (isNew && info["Failure Reason"] === undefined) job.completedStages += 1;
   }
 
-  /** Stages whose result was there already are skipped; their tasks are done with the job. */
+  /** Spark skips stages whose result it has already; their tasks are done when the job is. */
   #endJob(event: Readonly<Record<string, unknown>>): void {
-    const job = this.#jobs.get(numberOf(event["Job ID"]));
-    if (job === undefined) return;
+    const job = this.#jobs.get(countOf(event["Job ID"]) ?? -1);
+    if (job?.status !== "running") return;
     const succeeded = objectOf(event["Job Result"])["Result"] === "JobSucceeded";
     job.status = succeeded ? "succeeded" : "failed";
-    job.endedAt = numberOf(event["Completion Time"]);
+    job.endedAt = timeOf(event["Completion Time"]);
     this.#doneTasks += job.tasks - job.completedTasks;
     if (succeeded) job.completedTasks = job.tasks;
-    this.#forgetStages(job.jobId);
+    this.#forgetStages(job);
   }
 
   #jobOf(stageId: unknown): LiveJob | undefined {
-    const jobId = this.#jobOfStage.get(numberOf(stageId));
-    return jobId === undefined ? undefined : this.#jobs.get(jobId);
+    return this.#jobOfStage.get(countOf(stageId) ?? -1);
   }
 
   #dropOldestJob(): void {
-    const [oldest] = this.#jobs.keys();
+    const [oldest] = this.#jobs.values();
     if (oldest === undefined) return;
-    const job = this.#jobs.get(oldest);
-    if (job?.status === "running") this.#doneTasks += job.tasks - job.completedTasks;
-    this.#jobs.delete(oldest);
-    this.#forgetStages(oldest);
+    if (oldest.status === "running") {
+      this.#doneTasks += oldest.tasks - oldest.completedTasks;
+      this.#forgetStages(oldest);
+    }
+    this.#jobs.delete(oldest.jobId);
   }
 
-  #forgetStages(jobId: number): void {
-    for (const [stageId, owner] of this.#jobOfStage) if (owner === jobId) this.#jobOfStage.delete(stageId);
+  /** A later job may have taken a stage over. */
+  #forgetStages(job: LiveJob): void {
+    this.#heldStages -= job.stageIds.length;
+    for (const stageId of job.stageIds) if (this.#jobOfStage.get(stageId) === job) this.#jobOfStage.delete(stageId);
+    job.stageIds = [];
   }
 }
 
-function numberOf(value: unknown): number {
-  return typeof value === "number" ? value : 0;
+/** Spark's ids and numbers of tasks are 32-bit integers. */
+const largestCount = 2 ** 31 - 1;
+
+function countOf(value: unknown): number | undefined {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= largestCount ? Number(value) : undefined;
+}
+
+function timeOf(value: unknown): number {
+  return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : 0;
 }
 
 function objectOf(value: unknown): Readonly<Record<string, unknown>> {

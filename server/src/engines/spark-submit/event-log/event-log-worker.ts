@@ -1,0 +1,52 @@
+import { readlinkSync } from "node:fs";
+import { setPriority } from "node:os";
+import { basename } from "node:path";
+import { parentPort } from "node:worker_threads";
+import type { TurnReply, TurnRequest } from "./event-log-protocol.ts";
+import { EventLogReader } from "./event-log-reader.ts";
+
+/**
+ * The thread that reads event logs. It keeps a reader for each of the logs that were asked for last, so that a log that
+ * grows is not read from its beginning again.
+ */
+const port = parentPort;
+if (port === null) throw new Error("this module is the program of a thread");
+
+const readers = new Map<string, EventLogReader>();
+/** More than the programs that run on a node. In the worst case a reader holds half a MiB. */
+const keptReaders = 256;
+
+yieldToOthers();
+port.on("message", (request: TurnRequest) => port.postMessage(answer(request), []));
+
+function answer({ path, wants, isLast }: TurnRequest): TurnReply {
+  const reader = readerOf(path);
+  if (!readOn(reader) && !isLast) return undefined;
+  return { progress: reader.progress, jobs: wants === "jobs" ? reader.jobs : [] };
+}
+
+/** A file that cannot be read now has nothing to tell now. */
+function readOn(reader: EventLogReader): boolean {
+  try {
+    return reader.readOn();
+  } catch {
+    return true;
+  }
+}
+
+function readerOf(path: string): EventLogReader {
+  const reader = readers.get(path) ?? new EventLogReader(path);
+  readers.delete(path);
+  readers.set(path, reader);
+  for (const oldest of readers.keys()) if (readers.size > keptReaders) readers.delete(oldest);
+  return reader;
+}
+
+/** Where both want the processor, the thread that answers requests gets it. On Linux a thread has a nice value of its own. */
+function yieldToOthers(): void {
+  try {
+    setPriority(Number(basename(readlinkSync("/proc/thread-self"))), 10);
+  } catch {
+    // Elsewhere all threads are equal.
+  }
+}

@@ -1,0 +1,153 @@
+import { FairQueue } from "../../../lib/fair-queue.ts";
+import { Fault } from "../../../lib/fault.ts";
+import type { Log } from "../../../lib/log.ts";
+import { EventLogThread } from "./event-log-thread.ts";
+import type { EventLogState, TurnTaker, Wanted } from "./event-log-protocol.ts";
+import type { SparkJob } from "./job-counts.ts";
+
+/**
+ * What the event logs of programs tell. Programs can write what they like into them, so a thread reads them, in short
+ * turns that go round between the owners: no owner keeps another waiting, and the main thread parses nothing. The thread
+ * starts when it is needed and ends when it has been idle.
+ */
+export interface EventLogs {
+  /** In percent. Undefined: the log could not be read within half a second. */
+  progress(log: EventLogOf): Promise<number | undefined>;
+  /** The jobs, as far as the log was read within five seconds; the next call reads on. */
+  jobs(log: EventLogOf): Promise<readonly SparkJob[]>;
+  stop(): Promise<void>;
+}
+
+export interface EventLogOf {
+  readonly path: string;
+  /** The account that wrote it. */
+  readonly owner: string;
+}
+
+export interface EventLogsOptions {
+  readonly log: Log;
+  readonly patienceMs?: Readonly<Record<Wanted, number>>;
+  readonly waitingByOwner?: number;
+  readonly idleMs?: number;
+  readonly openThread?: () => TurnTaker;
+}
+
+interface Reading extends EventLogOf {
+  readonly wants: Wanted;
+  readonly until: number;
+  readonly result: PromiseWithResolvers<EventLogState>;
+}
+
+const nothing: EventLogState = { progress: 0, jobs: [] };
+/** Logs whose reading ended the thread; more than one is not to be expected. */
+const keptFailures = 100;
+const retryAfterSeconds = 5;
+
+export function eventLogs(options: EventLogsOptions): EventLogs {
+  return new QueuedEventLogs(options);
+}
+
+class QueuedEventLogs implements EventLogs {
+  readonly #log: Log;
+  readonly #patienceMs: Readonly<Record<Wanted, number>>;
+  readonly #idleMs: number;
+  readonly #openThread: () => TurnTaker;
+  readonly #queue: FairQueue<Reading>;
+  /** Callers that ask for the same share one reading. */
+  readonly #readings = new Map<string, Reading>();
+  readonly #failed = new Set<string>();
+  #thread: TurnTaker | undefined;
+  #idleTimer: NodeJS.Timeout | undefined;
+  #isWorking = false;
+  #isStopped = false;
+
+  constructor({
+    log,
+    patienceMs = { progress: 500, jobs: 5_000 },
+    waitingByOwner = 100,
+    idleMs = 60_000,
+    openThread = () => new EventLogThread(),
+  }: EventLogsOptions) {
+    this.#log = log;
+    this.#patienceMs = patienceMs;
+    this.#idleMs = idleMs;
+    this.#openThread = openThread;
+    this.#queue = new FairQueue({ waiting: waitingByOwner, taken: 1 });
+  }
+
+  async progress(log: EventLogOf): Promise<number | undefined> {
+    const { promise: tooLate, resolve } = Promise.withResolvers<undefined>();
+    const timer = setTimeout(() => resolve(undefined), this.#patienceMs.progress);
+    const state = await Promise.race([this.#read(log, "progress"), tooLate]);
+    clearTimeout(timer);
+    return state?.progress;
+  }
+
+  async jobs(log: EventLogOf): Promise<readonly SparkJob[]> {
+    const reading = this.#read(log, "jobs");
+    if (reading !== undefined) return (await reading).jobs;
+    throw new Fault("unavailable", "Too many event logs are being read; try again.", { retryAfterSeconds });
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    for (const { result } of this.#readings.values()) result.resolve(nothing);
+    await this.#endThread();
+  }
+
+  /** Undefined: the owner has too many waiting. */
+  #read({ path, owner }: EventLogOf, wants: Wanted): Promise<EventLogState> | undefined {
+    if (this.#isStopped || this.#failed.has(path)) return Promise.resolve(nothing);
+    const key = keyOf(path, wants);
+    const underWay = this.#readings.get(key);
+    if (underWay !== undefined) return underWay.result.promise;
+    const until = performance.now() + this.#patienceMs[wants];
+    const reading: Reading = { path, owner, wants, until, result: Promise.withResolvers<EventLogState>() };
+    if (!this.#queue.add(owner, reading)) return undefined;
+    this.#readings.set(key, reading);
+    if (!this.#isWorking) void this.#work();
+    return reading.result.promise;
+  }
+
+  async #work(): Promise<void> {
+    this.#isWorking = true;
+    clearTimeout(this.#idleTimer);
+    for (let taken = this.#queue.take(); taken !== undefined && !this.#isStopped; taken = this.#queue.take()) {
+      const reading = taken.item;
+      const state = await this.#turn(reading, performance.now() >= reading.until);
+      taken.release();
+      if (state === undefined && this.#queue.add(reading.owner, reading)) continue;
+      this.#readings.delete(keyOf(reading.path, reading.wants));
+      // Another reading of the owner may have taken its place in the queue.
+      reading.result.resolve(state ?? (await this.#turn(reading, true)) ?? nothing);
+    }
+    this.#isWorking = false;
+    this.#idleTimer = setTimeout(() => void this.#endThread(), this.#idleMs).unref();
+  }
+
+  /** Undefined: there is more to read. */
+  async #turn({ path, wants }: Reading, isLast: boolean): Promise<EventLogState | undefined> {
+    if (this.#failed.has(path)) return nothing;
+    this.#thread ??= this.#openThread();
+    try {
+      return await this.#thread.turn({ path, wants, isLast });
+    } catch (error) {
+      await this.#endThread();
+      if (!this.#isStopped) this.#log.warn({ err: error, path }, "an event log cannot be read: it is left alone");
+      this.#failed.add(path);
+      for (const oldest of this.#failed) if (this.#failed.size > keptFailures) this.#failed.delete(oldest);
+      return nothing;
+    }
+  }
+
+  async #endThread(): Promise<void> {
+    clearTimeout(this.#idleTimer);
+    const thread = this.#thread;
+    this.#thread = undefined;
+    await thread?.stop();
+  }
+}
+
+function keyOf(path: string, wants: Wanted): string {
+  return `${wants} ${path}`;
+}
