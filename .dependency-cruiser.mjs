@@ -37,7 +37,8 @@ const mayImport = {
   "openapi-document.ts": ["http/", "access/", "routes.ts"],
   "open-log.ts": ["lib/", "http/", "commands/", "config.ts"],
   "set-up.ts": ["lib/", "engines/", "config.ts"],
-  "compose-sparks.ts": [...leaves, ...everySlice, "tasks.ts", "config.ts"],
+  "run-allowance.ts": ["lib/", "engines/", "config.ts", "config/"],
+  "compose-sparks.ts": [...leaves, ...everySlice, "tasks.ts", "config.ts", "run-allowance.ts"],
   "app.ts": [
     ...leaves,
     ...everySlice,

@@ -126,7 +126,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const logs = held.adopt(eventLogs({ log }), (reading) => reading.stop());
   const store = { connection, db: background, keys, nodeId: node.id, accountSettings };
   const sparks = await composeSparks({ ...options, ...store, setsUpSpark, standbys, eventLogs: logs }, held);
-  const { sql, sandbox, isolation, orphan } = sparks;
+  const { sql, sandbox, allowance, isolation, orphan, driver } = sparks;
   const diskGuard = guardDisk(config.dataDir, config.lowDiskPercent);
   await diskGuard.check();
   const wake = (): void => queue.events.wake();
@@ -136,7 +136,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const clusters = clusterServices(config, { db: background, keys, control, clock, log, settled: wake });
   held.defer(() => clusters.clusterLifecycle.stop());
   const storage = accountStorage(db, keys, accountSettings);
-  const parts = { connection, db: background, log, registry, node, driver: sparks.driver, sandbox, isolation, orphan };
+  const parts = { connection, db: background, log, registry, node, driver, sandbox, allowance, isolation, orphan };
   const queue = composeQueue(config, {
     ...parts,
     sql: sql.executor,

@@ -29,6 +29,7 @@ import type { ContributionsOf } from "./commands/warm/spark-place.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { postgresRoster } from "./db/embedded/cluster.ts";
+import type { Allowance } from "./engines/runner/allowance.ts";
 import { keepPresence } from "./engines/runner/presence.ts";
 import type { OrphanTerms } from "./engines/runner/protocol.ts";
 import { ensureBubblewrap, findBubblewrap } from "./engines/sandbox/find-bubblewrap.ts";
@@ -41,6 +42,7 @@ import type { EventLogs } from "./engines/spark-submit/event-log/event-logs.ts";
 import type { KeyRing } from "./lib/key-ring.ts";
 import type { Log } from "./lib/log.ts";
 import { readBootId } from "./lib/process-table.ts";
+import { runAllowance } from "./run-allowance.ts";
 import type { TaskServices } from "./tasks.ts";
 
 export type SparkTasks = Pick<TaskServices, "tendMetastores" | "endSilent" | "dropCatalogs" | "endEndedPlaces">;
@@ -48,6 +50,7 @@ export type SparkTasks = Pick<TaskServices, "tendMetastores" | "endSilent" | "dr
 /** All of Spark on this node: how programs are kept apart, what shapes an account's Sparks, and what outlives us. */
 export interface Sparks {
   readonly sandbox: Sandbox;
+  readonly allowance: Allowance;
   readonly isolation: ProgramIsolation;
   /** Undefined: nobody sets it up here. */
   readonly setUp: SparkSetUp | undefined;
@@ -98,7 +101,8 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
     [...sql.servers.accounts(), ...standbys().accounts()].includes(accountId) ||
     runsForAccount(db.system, options.nodeId, accountId);
   const orphan = await announcePresence(options, held);
-  const engine = { spark: setUp, sandbox, orphan, log };
+  const allowance = runAllowance(config);
+  const engine = { spark: setUp, sandbox, allowance, orphan, log };
   const metastores = composeMetastores(config, { ...engine, catalogs, databases, storageOf, isInUse });
   held.defer(() => metastores.close());
   const clusterOf = sparkCluster(db, keys, config);
@@ -117,6 +121,7 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
     openTablePartitions,
     orphan,
     sandbox,
+    allowance,
     isolation,
     setUp,
     driver: options.driver ?? (setUp === undefined ? noDriver : sparkDriver(setUp, contributionsOf, options.eventLogs)),
@@ -180,7 +185,7 @@ function sparkContributions({ db, clusterOf, storageOf, metastores }: Contributi
 
 type MetastoreParts = Pick<
   OpenMetastoresOptions,
-  "catalogs" | "spark" | "databases" | "sandbox" | "storageOf" | "isInUse" | "orphan" | "log"
+  "catalogs" | "spark" | "databases" | "sandbox" | "allowance" | "storageOf" | "isInUse" | "orphan" | "log"
 >;
 
 function composeMetastores(config: Config, parts: MetastoreParts): Metastores {

@@ -2,6 +2,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import ipaddr from "ipaddr.js";
 import { parseConfigFile } from "./config/config-file.ts";
 import { nearestName } from "./config/nearest-name.ts";
+import type { Share } from "./config/parse-value.ts";
 import type { LogFormat, LogLevel } from "./config/server-settings.ts";
 import type { FixedSetting, Setting } from "./config/setting.ts";
 import { settingList, settings } from "./config/settings.ts";
@@ -56,6 +57,13 @@ export interface Config {
   readonly leaseSeconds: number;
   readonly orphanMinutes: number;
   readonly logLimitMiB: number;
+  /** 0: no limit. */
+  readonly outputLimitMiB: number;
+  /** 0: no limit. Null: by the machine's cores. */
+  readonly runProcesses: number | null;
+  readonly runMemoryMiB: number | null;
+  readonly runDisk: Share;
+  readonly runNice: number;
   readonly retainResultsDays: number;
   readonly retainLogsDays: number;
   readonly retainSizeMiB: number;
@@ -135,6 +143,11 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
     leaseSeconds: value(settings.leaseSeconds),
     orphanMinutes: value(settings.orphanMinutes),
     logLimitMiB: value(settings.logLimitMiB),
+    outputLimitMiB: value(settings.outputLimitMiB),
+    runProcesses: optional(settings.runProcesses),
+    runMemoryMiB: optional(settings.runMemoryMiB),
+    runDisk: value(settings.runDisk),
+    runNice: value(settings.runNice),
     retainResultsDays: value(settings.retainResultsDays),
     retainLogsDays: value(settings.retainLogsDays),
     retainSizeMiB: value(settings.retainSizeMiB),

@@ -31,7 +31,7 @@ async function startSleeper(folder: string): Promise<number> {
   const client = openRunnerClient(folder);
   const program = { argv: ["/bin/sleep", "600"], cwd: "/", env: {}, identity: undefined, descriptor3: undefined };
   const forever = { timeoutSeconds: null, checkSeconds: 60, elapsedSeconds: 0, leaseFile: null, leaseSeconds: 600 };
-  const alone = { rosterFolder: null, orphan: null };
+  const alone = { rosterFolder: null, orphan: null, resources: null };
   await client.start(program, {
     ...forever,
     ...alone,

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import type { Config } from "../config.ts";
+import { shareText } from "../config/parse-value.ts";
 import { describeDefault } from "../config/setting.ts";
 import { settings } from "../config/settings.ts";
 import { Secret } from "../lib/secret.ts";
@@ -25,6 +26,7 @@ export function settingsCommand(cli: Cli): Command {
 function shown(value: Config[keyof Config] | undefined): string | null {
   if (value === null || value === undefined) return null;
   if (value instanceof Secret) return value.toString();
+  if (typeof value === "object" && ("percent" in value || "miB" in value)) return shareText(value);
   if (typeof value === "object") {
     const list = "join" in value ? value : [...value].map(([name, text]) => `${name}=${text}`);
     return list.length === 0 ? "none" : list.join(",");

@@ -1,5 +1,5 @@
-import { integer, sizeMiB } from "./parse-value.ts";
-import { fixed } from "./setting.ts";
+import { integer, share, sizeMiB, sizeMiBOrNone } from "./parse-value.ts";
+import { derived, fixed } from "./setting.ts";
 
 /** Settings that limit what one user, account or program may take from the others. */
 export const limitSettings = {
@@ -37,6 +37,48 @@ export const limitSettings = {
     allowed: "a size such as 100m or 1g",
     parse: sizeMiB,
     default: "100m",
+  }),
+  outputLimitMiB: fixed({
+    name: "HEADGATE_OUTPUT_LIMIT",
+    description:
+      "How large the result of a command may be; beyond it the command ends as error, and has no result. 0 turns the " +
+      "limit off.",
+    allowed: "a size such as 10g or 500m, or 0",
+    parse: sizeMiBOrNone,
+    default: "10g",
+  }),
+  runProcesses: derived({
+    name: "HEADGATE_RUN_PROCESSES",
+    description:
+      "Processes and threads that the program of a command may have at the same time. 0 turns the limit off.",
+    allowed: "0, or an integer from 16 to 1000000",
+    parse: (text) => (text === "0" ? 0 : integer(16, 1_000_000)(text)),
+    derived: "1024, and 128 for each core",
+  }),
+  runMemoryMiB: derived({
+    name: "HEADGATE_RUN_MEMORY",
+    description:
+      "Memory that the program of a command may take beyond what the command is counted with (the heap of its driver and " +
+      "the overhead), its files in /dev/shm included. 0 turns the limit off.",
+    allowed: "a size such as 4g or 512m, or 0",
+    parse: sizeMiBOrNone,
+    derived: "2g, and 256m for each core",
+  }),
+  runDisk: fixed({
+    name: "HEADGATE_RUN_DISK",
+    description:
+      "Room that the folder of a running command may take on the data disk: scratch files, output, log and event log. 0 " +
+      "turns the limit off.",
+    allowed: "a share of the disk such as 50%, a size such as 100g, or 0",
+    parse: share,
+    default: "50%",
+  }),
+  runNice: fixed({
+    name: "HEADGATE_RUN_NICE",
+    description: "How far programs stand back from the server for the processor, as nice(1) counts it.",
+    allowed: "an integer from 0 to 19",
+    parse: integer(0, 19),
+    default: "10",
   }),
   lowDiskPercent: fixed({
     name: "HEADGATE_LOW_DISK",

@@ -74,5 +74,24 @@ export const sizeMiB: ParseValue<number> = (text) => {
   return value >= 1 && value <= 2 ** 30 ? value : undefined;
 };
 
+/** As `sizeMiB`, and 0. */
+export const sizeMiBOrNone: ParseValue<number> = (text) => (text === "0" ? 0 : sizeMiB(text));
+
+/** A part of something, or so much of it. */
+export type Share = { readonly percent: number } | { readonly miB: number };
+
+/** `50%`, or a size; 0 is a size. */
+export const share: ParseValue<Share> = (text) => {
+  const [, digits] = /^(\d{1,3})%$/.exec(text) ?? [];
+  if (digits !== undefined)
+    return Number(digits) >= 1 && Number(digits) <= 100 ? { percent: Number(digits) } : undefined;
+  const miB = sizeMiBOrNone(text);
+  return miB === undefined ? undefined : { miB };
+};
+
+export function shareText(value: Share): string {
+  return "percent" in value ? `${value.percent}%` : `${value.miB}m`;
+}
+
 /** How the listing describes what `path` allows. */
 export const A_PATH = "a path (a relative one counts from the repository; ~ is not expanded)";

@@ -159,7 +159,13 @@ export function useServer(options: ServerOptions = {}): Given {
 }
 
 export function testConfig(dataDir: string, settings: Record<string, string> = {}): Config {
-  const own = { HEADGATE_PORT: "0", HEADGATE_DATA_DIR: dataDir, HEADGATE_LOW_DISK: "0", HOME: dataDir };
+  const own = {
+    HEADGATE_PORT: "0",
+    HEADGATE_DATA_DIR: dataDir,
+    HEADGATE_LOW_DISK: "0",
+    HEADGATE_RUN_NICE: "0",
+    HOME: dataDir,
+  };
   return readConfig(
     { ...own, HEADGATE_CACHE_DIR: testCacheDir(), ...settings },
     { repositoryDir, isRoot: false, readFile: () => "" },

@@ -6,6 +6,7 @@ import type { Executor, Run } from "../../src/commands/queue/executor.ts";
 import { programExecutor } from "../../src/commands/queue/program-executor.ts";
 import { StandbyDrivers } from "../../src/commands/queue/standby-drivers.ts";
 import { monotonicMs } from "../../src/engines/runner/monotonic.ts";
+import { UNLIMITED } from "../../src/engines/runner/allowance.ts";
 import { findBubblewrap } from "../../src/engines/sandbox/find-bubblewrap.ts";
 import { testCacheDir } from "./cache-dir.ts";
 import { openSandbox } from "../../src/engines/sandbox/sandbox.ts";
@@ -33,6 +34,7 @@ export async function standbyParts(dataDir: string, programText: string): Promis
     driver,
     sandbox,
     limits: { ...limits, graceSeconds: 5 },
+    allowance: UNLIMITED,
     orphan: null,
     log,
     now: monotonicMs,
@@ -57,7 +59,11 @@ export async function standbyParts(dataDir: string, programText: string): Promis
     elapsedSeconds: 0,
     files: commandFiles(dataDir, place.accountId, command.id).attempt(1),
   };
-  return { standbys, executor: programExecutor({ dataDir, driver, sandbox, isolation, standbys, ...limits }), run };
+  return {
+    standbys,
+    executor: programExecutor({ dataDir, driver, sandbox, isolation, standbys, allowance: UNLIMITED, ...limits }),
+    run,
+  };
 }
 
 export const journalOf = (dataDir: string): string =>

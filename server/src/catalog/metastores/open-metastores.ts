@@ -1,5 +1,7 @@
 import { metastoreMemoryMiB } from "../../engines/hive-metastore/metastore-command-line.ts";
 import { authorityFile, Metastore, type MetastorePlan } from "../../engines/hive-metastore/metastore.ts";
+import { limitsOfServer } from "../../engines/lasting-process/lasting-process.ts";
+import type { Allowance } from "../../engines/runner/allowance.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { Fault } from "../../lib/fault.ts";
 import { jdbcUrl } from "./database-address.ts";
@@ -14,6 +16,8 @@ export interface OpenMetastoresOptions
     Pick<MetastorePlan, "sandbox" | "leaseFile" | "leaseSeconds" | "orphan"> {
   /** Undefined: none is started. */
   readonly spark: Pick<SparkSetUp, "current"> | undefined;
+  /** Absent: a metastore may take as much as it likes. */
+  readonly allowance?: Allowance;
   readonly databases: Pick<MetastoreDatabases, "provide">;
   /** As whom the account's processes run. */
   readonly identityOf: (accountId: number) => MetastorePlan["identity"];
@@ -44,7 +48,7 @@ function processIn(folder: string, options: OpenMetastoresOptions): MetastorePro
       if (spark?.state !== "ready") throw new Fault("unavailable", "Spark is not set up on this node");
       const { accountId, secrets } = launch;
       const login = await options.databases.provide(accountId, secrets.password);
-      const { sandbox, leaseFile, leaseSeconds, orphan, identityOf } = options;
+      const { sandbox, leaseFile, leaseSeconds, orphan, identityOf, allowance } = options;
       await metastore.start({
         home: spark.home,
         settings: settingsOf(folder, launch, login),
@@ -59,6 +63,7 @@ function processIn(folder: string, options: OpenMetastoresOptions): MetastorePro
         orphan,
         rosterFolder: options.databaseRoster,
         usersFolder: options.rosterOf(accountId),
+        ...(allowance === undefined ? {} : { resources: limitsOfServer(allowance, metastoreMemoryMiB) }),
       });
     },
     ready: (signal) => metastore.ready(signal),

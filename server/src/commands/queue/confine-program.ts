@@ -1,3 +1,5 @@
+import { confinedBy } from "../../engines/runner/allowance.ts";
+import type { ResourceLimits } from "../../engines/runner/protocol.ts";
 import type { ProgramToRun } from "../../engines/runner/runner-client.ts";
 import type { Identity } from "../../engines/sandbox/confined-program.ts";
 import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
@@ -17,12 +19,13 @@ export interface ConfinedPlace {
   readonly folders: ProgramFolders;
   readonly inside: Omit<DriverPlace, "applicationId">;
   readonly identity: Identity | undefined;
+  readonly resources: ResourceLimits;
 }
 
 export function confineProgram(
   sandbox: Sandbox,
   { argv, env, readOnly }: Pick<DriverProgram, "argv" | "env" | "readOnly">,
-  { folders, inside, identity }: ConfinedPlace,
+  { folders, inside, identity, resources }: ConfinedPlace,
 ): ProgramToRun {
   return sandbox.confine({
     argv,
@@ -37,5 +40,6 @@ export function confineProgram(
     tmpFolder: folders.tmp,
     userFolder: folders.user,
     identity,
+    ...confinedBy(resources),
   });
 }

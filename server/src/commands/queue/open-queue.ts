@@ -2,6 +2,7 @@ import type { ClientConfig } from "pg";
 import type { Registry } from "prom-client";
 import type { Database } from "../../db/database.ts";
 import { openNotifications, ownNotifications } from "../../db/notifications.ts";
+import type { Allowance } from "../../engines/runner/allowance.ts";
 import { writeLease } from "../../engines/runner/lease.ts";
 import { monotonicMs } from "../../engines/runner/monotonic.ts";
 import type { OrphanTerms } from "../../engines/runner/protocol.ts";
@@ -51,6 +52,7 @@ export interface QueueOptions {
   readonly orphan: OrphanTerms;
   readonly driver: ProgramDriver;
   readonly sandbox: Sandbox;
+  readonly allowance: Allowance;
   readonly isolation: ProgramIsolation;
   /** Queries wait and say why where there is nothing to run them. */
   readonly sql: Executor;
@@ -163,9 +165,9 @@ function whileThereIsRoom({ program, sql, refresh }: Executors, isDiskLow: () =>
 }
 
 function programs(options: QueueOptions, standbys: StandbyDrivers | undefined) {
-  const { driver, sandbox, isolation } = options;
+  const { driver, sandbox, allowance, isolation } = options;
   const { dataDir } = options.settings;
-  return programExecutor({ dataDir, driver, sandbox, isolation, standbys, ...runLimits(options) });
+  return programExecutor({ dataDir, driver, sandbox, allowance, isolation, standbys, ...runLimits(options) });
 }
 
 function refreshes(options: QueueOptions): Executor {
@@ -184,8 +186,9 @@ function runLimits({ isShared, leaseFile, settings }: QueueOptions) {
 
 /** A running process can only be given to an attempt where a sandbox hides which folder that is. */
 function openStandbys(options: QueueOptions): StandbyDrivers | undefined {
-  const { driver, sandbox, settings, orphan, log } = options;
+  const { driver, sandbox, allowance, settings, orphan, log } = options;
   if (driver.standby === undefined || sandbox.kind !== "bubblewrap") return undefined;
   const limits = { ...runLimits(options), graceSeconds: GRACE_SECONDS };
-  return new StandbyDrivers({ dataDir: settings.dataDir, driver, sandbox, limits, orphan, log, now: monotonicMs });
+  const { dataDir } = settings;
+  return new StandbyDrivers({ dataDir, driver, sandbox, limits, allowance, orphan, log, now: monotonicMs });
 }

@@ -37,6 +37,8 @@ export interface DriverProgram {
   readonly readOnly: readonly string[];
   /** Lines that the command's log shows before the output of the program. */
   readonly notes?: readonly string[];
+  /** What it takes of the node's memory, where that is known better now than before; absent: as `memoryMiB` says. */
+  readonly memoryMiB?: number;
   /** How a driver that waits does exactly the same; undefined: none does. */
   readonly handOver?: HandOver | undefined;
 }

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { findProcess, type ProcessHandle } from "../../engines/detached-process/process-handle.ts";
+import { limitsWithin, type Allowance } from "../../engines/runner/allowance.ts";
 import { isFull } from "../../engines/runner/free-room.ts";
-import type { Order, RunStatus } from "../../engines/runner/protocol.ts";
+import type { Order, ResourceLimits, RunStatus } from "../../engines/runner/protocol.ts";
 import {
   isOver,
   openRunnerClient,
@@ -33,6 +34,7 @@ export interface ProgramExecutorOptions {
   readonly leaseSeconds: number;
   readonly checkSeconds: number;
   readonly logLimitBytes: number;
+  readonly allowance: Allowance;
 }
 
 const LOOK_EVERY_MS = 1000;
@@ -81,7 +83,9 @@ async function prepareProgram(run: Run, options: ProgramExecutorOptions, signal:
   // It may take a metastore's start, and leaves nothing in the attempt's folder.
   const program = await unlessAborted(signal, driver.commandLine(run, { ...inside, applicationId }));
   const identity = accountIdentity(accountId);
-  const limits = limitsOf(run, options);
+  const memoryMiB = program.memoryMiB ?? driver.memoryMiB(run.command);
+  const resources = limitsWithin(options.allowance, memoryMiB);
+  const limits = limitsOf(run, options, resources);
   const { handOver } = program;
   if (
     handOver !== undefined &&
@@ -96,10 +100,11 @@ async function prepareProgram(run: Run, options: ProgramExecutorOptions, signal:
   const folders = await makeAttempt(folder, { accountId, identity, home: inside.work });
   await writeInput(folders.input, program.files, identity);
   await writeNotes(run.files, program.notes);
-  return { kind: "program", program: confineProgram(sandbox, program, { folders, inside, identity }), limits };
+  const place = { folders, inside, identity, resources };
+  return { kind: "program", program: confineProgram(sandbox, program, place), limits };
 }
 
-function limitsOf(run: Run, options: ProgramExecutorOptions): RunLimits {
+function limitsOf(run: Run, options: ProgramExecutorOptions, resources: ResourceLimits): RunLimits {
   return {
     outputFile: null,
     logFile: null,
@@ -112,6 +117,7 @@ function limitsOf(run: Run, options: ProgramExecutorOptions): RunLimits {
     leaseSeconds: options.leaseSeconds,
     rosterFolder: accountRoster(options.dataDir, run.command.accountId),
     orphan: null,
+    resources,
   };
 }
 
@@ -204,6 +210,8 @@ function endOf({ cause, exitCode, signal, message }: RunStatus): End {
       return { kind: "cancelled", cause: "cancelled" };
     case "disk-full":
       return { kind: "disk-full", cause: `the disk is full: ${message ?? "its output could not be kept"}` };
+    case "limit":
+      return { kind: "failed", cause: message ?? "it took more than a limit allows" };
     case "unused": // and so has no end of its own
     case "spawn-failed":
     case "lease-lost":

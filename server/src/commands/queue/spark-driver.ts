@@ -2,14 +2,14 @@ import { join } from "node:path";
 import { contributionDigest, type Contribution } from "../../engines/spark-home/contribution.ts";
 import { findR as findRHere, type RSupport } from "../../engines/spark-home/find-r.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
-import { driverCommandLine } from "../../engines/spark-submit/driver-command-line.ts";
+import { driverCommandLine, type DriverCommandLine } from "../../engines/spark-submit/driver-command-line.ts";
 import type { EventLogOf, EventLogs } from "../../engines/spark-submit/event-log/event-logs.ts";
 import { runsHere } from "../../engines/spark-submit/executor-jars.ts";
 import { renderHandOver, standbyCommandLine, standbyReady } from "../../engines/spark-submit/standby-command-line.ts";
 import { waitsIdly } from "../../engines/spark-submit/standby-rules.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { ContributionsOf } from "../warm/spark-place.ts";
-import type { ProgramDriver } from "./program-driver.ts";
+import type { HandOver, ProgramDriver } from "./program-driver.ts";
 import { accountUserName } from "./attempt-folders.ts";
 import { heapOf, sparkProgram } from "./spark-program.ts";
 
@@ -63,14 +63,8 @@ export function sparkDriver(
         files: { ...files, "spark.properties": line.propertiesText },
         readOnly: [...spark.home.readOnlyFolders, ...readOnly],
         notes: notesOn(line.ignored),
-        handOver:
-          line.fitsStandby && mayWait(contribution)
-            ? {
-                digest: contributionDigest(contribution),
-                generation: contribution.generation,
-                input: renderHandOver(line.submission),
-              }
-            : undefined,
+        memoryMiB: withOverhead(line.memoryMiB),
+        handOver: line.fitsStandby && mayWait(contribution) ? handOverOf(line, contribution) : undefined,
       };
     },
 
@@ -110,6 +104,11 @@ function lastKnown(eventLogs: Pick<EventLogs, "progress">, log: EventLogOf): () 
     last = (await eventLogs.progress(log)) ?? last;
     return last;
   };
+}
+
+function handOverOf({ submission }: DriverCommandLine, contribution: Contribution): HandOver {
+  const { generation } = contribution;
+  return { digest: contributionDigest(contribution), generation, input: renderHandOver(submission) };
 }
 
 /** Users choose the names, so the log shows only a limited number of them. */

@@ -13,6 +13,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { limitsWithin, type Allowance } from "../../engines/runner/allowance.ts";
 import type { OrphanTerms } from "../../engines/runner/protocol.ts";
 import { openRunnerClient, type RunLimits, type RunnerClient } from "../../engines/runner/runner-client.ts";
 import { writeInput } from "../../engines/sandbox/confined-folders.ts";
@@ -31,6 +32,7 @@ export interface StandbyOptions {
   readonly driver: ProgramDriver;
   readonly sandbox: Sandbox;
   readonly limits: Pick<RunLimits, "leaseFile" | "leaseSeconds" | "logLimitBytes" | "graceSeconds" | "checkSeconds">;
+  readonly allowance: Allowance;
   /** Null: after its server has gone, a driver stays until its time is over. */
   readonly orphan: OrphanTerms | null;
   readonly log: Log;
@@ -210,7 +212,7 @@ export class StandbyDrivers {
   }
 
   async #run(place: SparkPlace, folder: string, program: StandbyProgram): Promise<void> {
-    const { dataDir, sandbox, limits, now } = this.#options;
+    const { dataDir, sandbox, limits, allowance, now } = this.#options;
     const { digest, generation = 0, memoryMiB, greeting } = program;
     const client = openRunnerClient(folder);
     const gone = new AbortController();
@@ -223,13 +225,14 @@ export class StandbyDrivers {
       const folders = await makeStandby(folder, { accountId, identity, home: inside.work });
       await writeInput(folders.input, program.files, identity);
       const files = { outputFile: null, logFile: null };
+      const resources = limitsWithin(allowance, memoryMiB);
       const untimed = { timeoutSeconds: null, elapsedSeconds: 0 };
       const orphan =
         this.#options.orphan === null ? null : { ...this.#options.orphan, busyFile: null, usersFolder: null };
       const rosterFolder = accountRoster(dataDir, accountId);
       await client.start(
-        confineProgram(sandbox, program, { folders, inside, identity }),
-        { ...limits, ...files, ...untimed, orphan, rosterFolder },
+        confineProgram(sandbox, program, { folders, inside, identity, resources }),
+        { ...limits, ...files, ...untimed, orphan, rosterFolder, resources },
         { greeting, waitSeconds: WAIT_SECONDS },
       );
     } catch (error) {

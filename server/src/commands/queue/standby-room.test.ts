@@ -3,6 +3,7 @@ import { pino } from "pino";
 import { expect, test, vi } from "vitest";
 import { stubDriver } from "../../../test/support/stub-driver.ts";
 import { stubStandby } from "../../../test/support/stub-standby.ts";
+import { UNLIMITED } from "../../engines/runner/allowance.ts";
 import { openSandbox } from "../../engines/sandbox/sandbox.ts";
 import type { ProgramDriver } from "./program-driver.ts";
 import { StandbyDrivers } from "./standby-drivers.ts";
@@ -14,6 +15,7 @@ function openStandbys(standby: NonNullable<ProgramDriver["standby"]>): StandbyDr
     driver: { ...stubDriver, standby },
     sandbox: openSandbox("none", { kind: "missing", reason: "" }),
     limits: { leaseFile: null, leaseSeconds: 1, logLimitBytes: 1, graceSeconds: 1, checkSeconds: 1 },
+    allowance: UNLIMITED,
     orphan: null,
     log: pino({ enabled: false }),
     now: () => 0,

@@ -14,6 +14,8 @@ import {
   type ConnectServerPlan,
   type RunningServer,
 } from "../../engines/connect-server/connect-server.ts";
+import { limitsOfServer } from "../../engines/lasting-process/lasting-process.ts";
+import type { Allowance } from "../../engines/runner/allowance.ts";
 import { contributionDigest, type Contribution } from "../../engines/spark-home/contribution.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import type { LookTimes } from "../../lib/answering.ts";
@@ -41,6 +43,8 @@ export interface WarmServersOptions {
   readonly contributionsOf: ContributionsOf;
   readonly clusterOf: ClusterOf;
   readonly sandbox: ConnectServerPlan["sandbox"];
+  /** Absent: a server may take as much as it likes. */
+  readonly allowance?: Allowance;
   readonly leaseFile: string | null;
   readonly leaseSeconds: number;
   readonly orphan: ConnectServerPlan["orphan"];
@@ -223,7 +227,7 @@ export class WarmServers {
     const record: ServerRecord = { version: 1, place, digest, memoryMiB, generation: contribution.generation ?? 0 };
     writeServerRecord(folder, record);
     const process = this.#process(folder);
-    const { dataDir, sandbox, leaseFile, leaseSeconds, orphan } = this.#options;
+    const { dataDir, sandbox, leaseFile, leaseSeconds, orphan, allowance } = this.#options;
     const started = process.start({
       home: spark.home,
       contribution,
@@ -235,6 +239,7 @@ export class WarmServers {
       leaseSeconds,
       orphan,
       rosterFolder: accountRoster(dataDir, place.accountId),
+      ...(allowance === undefined ? {} : { resources: limitsOfServer(allowance, memoryMiB) }),
     });
     return this.#add(name, record, process, started);
   }

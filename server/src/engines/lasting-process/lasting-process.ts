@@ -13,7 +13,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Fault } from "../../lib/fault.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
 import { findProcess } from "../detached-process/process-handle.ts";
-import type { OrphanTerms } from "../runner/protocol.ts";
+import { confinedBy, limitsWithin, type Allowance } from "../runner/allowance.ts";
+import type { OrphanTerms, ResourceLimits } from "../runner/protocol.ts";
 import { openRunnerClient, type RunnerClient } from "../runner/runner-client.ts";
 import { makeConfinedFolders, makeOwned, writeInput, type ConfinedFolders } from "../sandbox/confined-folders.ts";
 import type { Identity } from "../sandbox/confined-program.ts";
@@ -35,6 +36,13 @@ export interface LastingPlan {
   readonly rosterFolder: string | null;
   /** The roster of the processes that need it. Null: it reports by itself whether it is needed. */
   readonly usersFolder: string | null;
+  /** Absent: it may take as much as it likes. */
+  readonly resources?: ResourceLimits;
+}
+
+/** For a server that people wait for: it stands back half as far as a program does. */
+export function limitsOfServer(allowance: Allowance, memoryMiB: number): ResourceLimits {
+  return limitsWithin({ ...allowance, nice: Math.floor(allowance.nice / 2) }, memoryMiB, ".."); // `run` is inside of its folder
 }
 
 export interface LastingProgram {
@@ -83,7 +91,17 @@ export class LastingProcess {
 
   /** Once per folder. Settles when the process is on its way; `untilUp` tells when it answers. */
   async start(plan: LastingPlan, programIn: (folders: ConfinedFolders) => LastingProgram): Promise<void> {
-    const { sandbox, identity, userName: name, levels, leaseFile, leaseSeconds, rosterFolder, usersFolder } = plan;
+    const {
+      sandbox,
+      identity,
+      userName: name,
+      levels,
+      leaseFile,
+      leaseSeconds,
+      rosterFolder,
+      usersFolder,
+      resources,
+    } = plan;
     this.#isStartedHere = true;
     const folders = await makeConfinedFolders(this.#folder, { name, identity, levels });
     const { argv, env, files, readOnly, writable, logLimitBytes, busyFile = null } = programIn(folders);
@@ -98,11 +116,18 @@ export class LastingProcess {
       tmpFolder: folders.tmp,
       userFolder: folders.user,
       identity,
+      ...(resources === undefined ? {} : confinedBy(resources)),
     });
     const forever = { timeoutSeconds: null, checkSeconds: 60, elapsedSeconds: 0 };
     const orphan = plan.orphan === null ? null : { ...plan.orphan, busyFile, usersFolder };
     const limits = { logLimitBytes, graceSeconds: GRACE_SECONDS, leaseFile, leaseSeconds, rosterFolder, orphan };
-    await this.#client.start(program, { ...forever, ...limits, outputFile: null, logFile: null });
+    await this.#client.start(program, {
+      ...forever,
+      ...limits,
+      outputFile: null,
+      logFile: null,
+      resources: resources ?? null,
+    });
   }
 
   /** What `look` finds. Fails with the reason when it has ended before it ever found anything. */

@@ -6,6 +6,7 @@ import type { Greeting, ResultFiles } from "./result-files.ts";
 import type { RosterEntry } from "./roster.ts";
 import type { StatusFile } from "./status-file.ts";
 import type { Exit, Supervision } from "./supervise-driver.ts";
+import type { EndReason } from "./watch-for-end.ts";
 
 /** What a runner holds while its program is there. */
 export interface Run {
@@ -18,14 +19,13 @@ export interface Run {
 
 /** From now on what the program writes is kept; where that fails it is ended. */
 export function collect({ results, driver }: Run, supervision: Supervision, greeting?: Greeting): Promise<void> {
-  const onFailure = (message: string): void => supervision.end({ cause: "disk-full", message, graceMs: 0 });
-  return results.collect(driver, onFailure, greeting);
+  return results.collect(driver, (reason) => supervision.end(reason), greeting);
 }
 
 /** Settles when nothing of the program is left, and all that it wrote is on the disk. */
 export async function conclude(
   folder: string,
-  { results }: Run,
+  { results, spec }: Run,
   supervision: Supervision,
   collected: Promise<void>,
 ): Promise<{ exit: Exit; end: Pick<RunStatus, "cause" | "message"> }> {
@@ -33,11 +33,21 @@ export async function conclude(
   const wasFull = exit.exitCode !== 0 && isFull(folder);
   // Whoever holds a pipe now has left both the session and the program's family.
   await Promise.race([collected, delay(1000)]);
-  const said = supervision.reason()?.message;
-  if (supervision.reason()?.cause === "disk-full") results.dropOutput();
+  const refused = exit.exitCode !== 0 && results.wasRefusedProcesses() ? refusedBy(spec, exit) : undefined;
+  const early = supervision.reason() ?? refused;
+  const said = early?.message;
+  if (supervision.reason()?.dropsOutput === true) results.dropOutput();
   results.close(said === undefined ? [] : [said]);
-  const reason = supervision.reason() ?? exited(wasFull); // also of what could not be written just now
+  const reason = early ?? supervision.reason() ?? exited(wasFull); // also of what could not be written just now
   return { exit, end: { cause: reason.cause, message: reason.message } };
+}
+
+/** The kernel's own limit may end a program before the runner has seen it there. */
+function refusedBy({ resources }: RunSpec, { exitCode }: Exit): EndReason | undefined {
+  const tasks = resources?.tasks ?? null;
+  if (tasks === null) return undefined;
+  const message = `exit code ${exitCode}, because it could not start another process: HEADGATE_RUN_PROCESSES allows ${tasks}`;
+  return { cause: "limit", message, graceMs: 0 };
 }
 
 /** A program that a full disk has failed mostly says so itself; whoever sees nothing but its exit code is told too. */

@@ -9,6 +9,7 @@ import type { ProcessHandle } from "../detached-process/process-handle.ts";
 import { readFields } from "./fields.ts";
 import { markName, markOf } from "./mark.ts";
 import type { RunSpec } from "./protocol.ts";
+import { yieldToOthers } from "./yield-to-others.ts";
 
 /** The program's first process, started and held at its gate: it runs nothing until `release`. */
 export interface Driver {
@@ -48,6 +49,7 @@ export async function startDriver(folder: string, spec: RunSpec, runner: Process
     const startTime = startTimeOfChild(pid); // before anything is awaited: one that ended still has its entry
     const handle = { bootId: await readBootId(), pid, startTime: (await startTime) ?? "" };
     lifeline.write(`${pid} ${handle.startTime}\n`);
+    if (spec.resources !== null) yieldToOthers(pid, spec.resources.nice);
     return {
       handle,
       child,

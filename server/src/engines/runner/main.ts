@@ -14,7 +14,8 @@ import { openStatusFile, type StatusFile } from "./status-file.ts";
 import { superviseDriver } from "./supervise-driver.ts";
 import { superviseStandby } from "./supervise-standby.ts";
 import { take } from "./taken.ts";
-import { watchForEnd } from "./watch-for-end.ts";
+import { watchForEnd, type EndReason } from "./watch-for-end.ts";
+import { watchDriver } from "./watch-resources.ts";
 
 /** Runs what the folder's spec says, once and for all; `protocol.ts` tells the states. */
 export async function runFolder(path: string): Promise<void> {
@@ -80,7 +81,9 @@ function messageOf(error: unknown): string {
 
 async function supervise(folder: string, run: Run, status: RunStatus): Promise<RunStatus> {
   const { file, spec, driver, roster } = run;
-  const check = watchForEnd(folder, spec, status.runner.bootId);
+  const mustEnd = watchForEnd(folder, spec, status.runner.bootId);
+  const exceeded = watchDriver(spec, driver);
+  const check = (): EndReason | undefined => mustEnd() ?? exceeded();
   const beat = (): void => {
     file.touch();
     roster.update();
@@ -93,7 +96,7 @@ async function supervise(folder: string, run: Run, status: RunStatus): Promise<R
     driver: driver.handle,
     startedAt: new Date().toISOString(),
   };
-  const tooLate = check();
+  const tooLate = mustEnd();
   if (tooLate === undefined) {
     file.write(running);
     roster.update();

@@ -40,7 +40,7 @@
 import { parseProcessHandle, type ProcessHandle } from "../detached-process/process-handle.ts";
 import { readFields, type Fields } from "./fields.ts";
 
-export const protocolVersion = 3;
+export const protocolVersion = 4;
 
 export const fileNames = {
   spec: "spec.json",
@@ -86,6 +86,24 @@ export interface RunSpec {
    * Since version 3. Ends the program when its server does not come back; null: the program goes on without a server.
    */
   readonly orphan: OrphanRule | null;
+  /** Since version 4. What the program may take; null: as much as it likes. */
+  readonly resources: ResourceLimits | null;
+}
+
+/** Null in it: no limit. */
+export interface ResourceLimits {
+  /** Processes and threads together, as the kernel counts them. */
+  readonly tasks: number | null;
+  /** Of all its processes, with what they keep in /dev/shm. */
+  readonly memoryBytes: number | null;
+  /** Of its standard output. */
+  readonly outputBytes: number | null;
+  /** Of the files in `folder`. */
+  readonly diskBytes: number | null;
+  /** Counts from the run's folder. */
+  readonly folder: string;
+  /** How far it stands back from other processes, as nice(1) counts it. */
+  readonly nice: number;
 }
 
 /** The part of the rule that is the same for all runners of a server. */
@@ -119,7 +137,8 @@ export interface Order extends Pick<RunSpec, "timeoutSeconds" | "checkSeconds" |
 
 /**
  * `stopped`: the runner got a signal to end, its folder was removed, or its server did not come back. `unused` (since
- * version 2): it ended for any reason before it had an order.
+ * version 2): it ended for any reason before it had an order. `limit` (since version 4): it took more than `resources`
+ * allows; the message names the limit.
  */
 export type EndCause = (typeof causes)[number];
 
@@ -180,6 +199,19 @@ export function parseSpec(text: string): RunSpec {
     standby: parseStandby(fields.optionalObject("standby")),
     rosterFolder: fields.optionalString("rosterFolder"),
     orphan: parseOrphanRule(fields.optionalObject("orphan")),
+    resources: parseResources(fields.optionalObject("resources")),
+  };
+}
+
+function parseResources(fields: Fields | null): ResourceLimits | null {
+  if (fields === null) return null;
+  return {
+    tasks: fields.optionalNumber("tasks"),
+    memoryBytes: fields.optionalNumber("memoryBytes"),
+    outputBytes: fields.optionalNumber("outputBytes"),
+    diskBytes: fields.optionalNumber("diskBytes"),
+    folder: fields.string("folder"),
+    nice: fields.number("nice", 0),
   };
 }
 
@@ -211,6 +243,7 @@ const causes = [
   "disk-full",
   "stopped",
   "unused",
+  "limit",
 ] as const;
 
 export function parseStatus(text: string): RunStatus {

@@ -4,14 +4,20 @@ import type { Socket } from "node:net";
 import { openCappedLog } from "./capped-log.ts";
 import { isDiskFull } from "./free-room.ts";
 import { fileNames, type RunSpec } from "./protocol.ts";
+import { searchForRefusal } from "./refused-processes.ts";
+import type { EndReason } from "./watch-for-end.ts";
+import { sizeText } from "../../lib/size-text.ts";
 
 export interface ResultFiles {
   /**
-   * Settles when both pipes have ended: the last process that could write is gone. When writing fails, `onFailure` is
-   * told and the rest is thrown away: the program is never held up. The output is what follows the greeting.
+   * Settles when both pipes have ended: the last process that could write is gone. When writing fails or the output is
+   * larger than its limit, `onFailure` is told and the rest is thrown away: the program is never held up. The output is
+   * what follows the greeting.
    */
-  collect(streams: OutputStreams, onFailure: (reason: string) => void, greeting?: Greeting): Promise<void>;
-  /** Gives the room of the output back: of a run that a full disk has ended nobody gets it. */
+  collect(streams: OutputStreams, onFailure: (reason: EndReason) => void, greeting?: Greeting): Promise<void>;
+  /** Whether the program's last words say that it was refused another process. */
+  wasRefusedProcesses(): boolean;
+  /** Gives the room of the output back, for a run that was ended because of its size: it has no result. */
   dropOutput(): void;
   /** The lines go to the log's end, also when there was no room for what came before. Returns when all is on the disk, as far as there is room. */
   close(lines: readonly string[]): void;
@@ -28,20 +34,29 @@ export interface Greeting {
   readonly onGreeting: (isRight: boolean) => void;
 }
 
-type FileNames = Pick<RunSpec, "outputFile" | "logFile" | "logLimitBytes">;
+type FileNames = Pick<RunSpec, "outputFile" | "logFile" | "logLimitBytes" | "resources">;
 
 /** Takes what the program writes to the disk, synchronously: so there is nothing to hold in memory. */
 export function openResultFiles(folder: string, spec: FileNames): ResultFiles {
-  let tell: (reason: string) => void = () => undefined;
-  const output = openFile(spec.outputFile ?? join(folder, fileNames.output), "w", (reason) => tell(reason));
-  const log = openFile(spec.logFile ?? join(folder, fileNames.log), "a", (reason) => tell(reason));
+  let tell: (reason: EndReason) => void = () => undefined;
+  const onFailure = (message: string): void => tell({ cause: "disk-full", message, graceMs: 0, dropsOutput: true });
+  const output = openFile(spec.outputFile ?? join(folder, fileNames.output), "w", onFailure);
+  const log = openFile(spec.logFile ?? join(folder, fileNames.log), "a", onFailure);
+  const limitBytes = spec.resources?.outputBytes ?? Infinity;
+  const writeOutput = limitSize(limitBytes, output.write, () => tell(outputTooLarge(limitBytes)));
+  const refusal = searchForRefusal();
   const cappedLog = openCappedLog(spec.logLimitBytes, log.write);
   return {
     async collect({ stdout, stderr }, onFailure, greeting) {
       tell = onFailure;
-      const write = greeting === undefined ? output.write : behindGreeting(greeting, output.write);
-      await Promise.all([drain(stdout, write), drain(stderr, (chunk) => cappedLog.add(chunk))]);
+      const write = greeting === undefined ? writeOutput : behindGreeting(greeting, writeOutput);
+      const writeLog = (chunk: Buffer): void => {
+        refusal.read(chunk);
+        cappedLog.add(chunk);
+      };
+      await Promise.all([drain(stdout, write), drain(stderr, writeLog)]);
     },
+    wasRefusedProcesses: () => refusal.isFound(),
     dropOutput: () => output.empty(),
     close(lines) {
       if (lines.length > 0) log.tryAgain();
@@ -49,6 +64,25 @@ export function openResultFiles(folder: string, spec: FileNames): ResultFiles {
       output.close();
       log.close();
     },
+  };
+}
+
+function outputTooLarge(limitBytes: number): EndReason {
+  const message = `too much output: HEADGATE_OUTPUT_LIMIT allows ${sizeText(limitBytes)}, so it has no result`;
+  return { cause: "limit", message, graceMs: 0, dropsOutput: true };
+}
+
+function limitSize(
+  limitBytes: number,
+  write: (bytes: Buffer) => void,
+  onExceeded: () => void,
+): (bytes: Buffer) => void {
+  let left = limitBytes;
+  return (bytes) => {
+    if (left < 0) return;
+    left -= bytes.length;
+    if (left < 0) onExceeded();
+    else write(bytes);
   };
 }
 

@@ -24,6 +24,7 @@ const limits: RunLimits = {
   leaseSeconds: 600,
   rosterFolder: null,
   orphan: null,
+  resources: null,
 };
 
 /** Test support: real runs of shell scripts, ended and removed afterwards whatever the test did. */

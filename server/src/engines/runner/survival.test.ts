@@ -272,6 +272,15 @@ describe("the protocol", () => {
     expect(run.read("output")).toBe("from version 2\n");
   });
 
+  test("a spec of version 4 is run with what that version meant", async () => {
+    const run = runs.make();
+    mkdirSync(run.folder);
+    copyFileSync(fixture("spec-4.json"), join(run.folder, "spec.json"));
+    await runnerOn(run);
+    expect(await run.ended()).toMatchObject({ cause: "limit", message: expect.stringContaining("too much output") });
+    expect(run.read("output")).toBe("");
+  });
+
   test("a spec of a later version is refused and named", async () => {
     const run = runs.make();
     mkdirSync(run.folder);

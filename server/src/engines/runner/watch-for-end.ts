@@ -11,6 +11,8 @@ export interface EndReason {
   readonly message: string;
   /** 0: nothing is left to be saved, or there is no time for it. */
   readonly graceMs: number;
+  /** The room of its output is given back: nobody gets it. */
+  readonly dropsOutput?: true;
 }
 
 /** Begins to count when it is called. The returned check says why the program has to end now, if it has to. */

@@ -2,15 +2,23 @@ import { isAbsolute } from "node:path";
 import { Fault } from "../../lib/fault.ts";
 import type { Identity, ProgramToConfine, ShownFolder } from "./confined-program.ts";
 
-type Confinement = Pick<ProgramToConfine, "env" | "cwd" | "readOnly" | "writable" | "tmpFolder" | "userFolder">;
+type Confinement = Pick<
+  ProgramToConfine,
+  "env" | "cwd" | "readOnly" | "writable" | "tmpFolder" | "userFolder" | "sharedMemoryBytes"
+>;
 
 /** Everything about one program; what is the same for all comes from `system-folders.ts`. */
-export function renderBubblewrapArguments(program: Confinement, { uid, gid }: Identity): string[] {
+export function renderBubblewrapArguments(
+  program: Confinement,
+  { uid, gid }: Identity,
+  sizesMemory: boolean,
+): string[] {
   const { env, cwd, userFolder, tmpFolder } = program;
   const namespaces = ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-cgroup-try"];
   const user = ["--uid", String(uid), "--gid", String(gid)];
   const files = userFiles.flatMap((name) => ["--ro-bind", absolute(`${userFolder}/${name}`), `/etc/${name}`]);
-  const ownFolders = ["--proc", "/proc", "--dev", "/dev", "--bind", absolute(tmpFolder), "/tmp"];
+  const shm = renderSharedMemory(sizesMemory ? program.sharedMemoryBytes : null);
+  const ownFolders = ["--proc", "/proc", "--dev", "/dev", ...shm, "--bind", absolute(tmpFolder), "/tmp"];
   const variables = Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]);
   return [
     ...namespaces,
@@ -27,6 +35,12 @@ export function renderBubblewrapArguments(program: Confinement, { uid, gid }: Id
     "--chdir",
     absolute(cwd),
   ];
+}
+
+/** A file system of its own, which can be sized and counted; the rest of /dev holds nothing that a program may write. */
+function renderSharedMemory(bytes: number | null | undefined): string[] {
+  const size = bytes === null || bytes === undefined ? [] : ["--size", String(bytes)];
+  return [...size, "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev"];
 }
 
 /** Written by `writeUserFiles`. */

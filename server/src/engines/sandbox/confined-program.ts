@@ -22,6 +22,10 @@ export interface ProgramToConfine {
   /** The real user the program runs as. Needed as root, impossible otherwise: then it is undefined, our own. */
   readonly identity: Identity | undefined;
   readonly openFiles?: number;
+  /** Processes and threads that it may have; absent or null: no limit of its own. */
+  readonly tasks?: number | null;
+  /** The size of its /dev/shm; absent or null: as large as the kernel makes it. Without bubblewrap: the machine's own. */
+  readonly sharedMemoryBytes?: number | null;
 }
 
 /** What to start. Nothing of it may be merged with an environment of ours. */

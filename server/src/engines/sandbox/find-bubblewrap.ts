@@ -17,6 +17,8 @@ export type BubblewrapSearch =
       /** The program of that name; undefined when the system has none. */
       readonly setsid: string | undefined;
       readonly disablesNestedNamespaces: boolean;
+      /** Whether it can size a file system in memory. */
+      readonly sizesMemory: boolean;
     }
   /** `reason` is for the operator and ends with what to do. */
   | { readonly kind: "missing" | "too-old" | "blocked"; readonly reason: string };
@@ -83,6 +85,7 @@ async function tryBubblewrap(
     version,
     setsid: existsSync("/usr/bin/setsid") ? "/usr/bin/setsid" : undefined,
     disablesNestedNamespaces: isAtLeast(version, 0, 8),
+    sizesMemory: isAtLeast(version, 0, 7),
   };
 }
 

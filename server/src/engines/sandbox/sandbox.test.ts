@@ -244,6 +244,7 @@ test("as root nothing is confined without a uid, and nothing runs with a broken 
     version: "0.8",
     setsid: "/s",
     disablesNestedNamespaces: true,
+    sizesMemory: true,
   } as const;
   const sandbox = openSandbox("auto", bubblewrap, 0);
   expect(() => sandbox.confine({ ...plain, identity: undefined })).toThrow("a uid of its own");

@@ -8,6 +8,7 @@
  * The confined program ends with the process that started bubblewrap, whatever ends that one. Killed by a signal it
  * shows as exit code 128 + signal: bubblewrap does not pass the signal on.
  */
+import { release } from "node:os";
 import { Fault } from "../../lib/fault.ts";
 import { renderBubblewrapArguments } from "./bubblewrap-arguments.ts";
 import type { ConfinedProgram, ProgramToConfine } from "./confined-program.ts";
@@ -55,7 +56,7 @@ interface Machine {
 
 function confineByBubblewrap(
   program: ProgramToConfine,
-  { path, setsid, disablesNestedNamespaces }: Extract<BubblewrapSearch, { kind: "usable" }>,
+  { path, setsid, disablesNestedNamespaces, sizesMemory }: Extract<BubblewrapSearch, { kind: "usable" }>,
   { before, after, ownUid }: Machine,
 ): ConfinedProgram {
   checkNames(program.env);
@@ -66,14 +67,15 @@ function confineByBubblewrap(
   const uid = program.identity?.uid ?? ownUid;
   const options = [
     ...before,
-    ...renderBubblewrapArguments(program, { uid, gid: program.identity?.gid ?? uid }),
+    ...renderBubblewrapArguments(program, { uid, gid: program.identity?.gid ?? uid }, sizesMemory),
     ...after,
     ...(disablesNestedNamespaces ? ["--disable-userns"] : []),
     ...(setsid === undefined ? ["--new-session"] : []),
   ];
   // bubblewrap's own --new-session would take its first process out of the session it was started in, and whoever has
   // to end all of that session would not find it. The program gets its session a step later.
-  const inner = setsid === undefined ? program.argv : [setsid, ...program.argv];
+  const session = setsid === undefined ? program.argv : [setsid, ...program.argv];
+  const inner = withTaskLimit(program, session);
   return {
     argv: withLimits(program, [path, "--args", "3", "--", ...inner]),
     env: wrapperEnvironment,
@@ -94,6 +96,23 @@ const limitsScript =
 
 function withLimits({ openFiles = 65_536 }: ProgramToConfine, argv: readonly string[]): string[] {
   return ["/bin/sh", "-c", limitsScript, "limits", String(openFiles), ...argv];
+}
+
+/** dash and busybox call it -p, bash -u. */
+const taskLimitScript = '{ ulimit -u "$1" || ulimit -p "$1"; } 2>/dev/null; shift; exec "$@"';
+
+/**
+ * Set inside of the user namespace, whose processes the kernel counts apart: so the limit is the program's own, whoever
+ * else runs under the same uid. Before Linux 5.14 the kernel counts all of them together, and only the runner counts.
+ */
+function withTaskLimit({ tasks = null }: ProgramToConfine, argv: readonly string[]): readonly string[] {
+  if (tasks === null || !countsTasksByNamespace()) return argv;
+  return ["/bin/sh", "-c", taskLimitScript, "limits", String(tasks), ...argv];
+}
+
+export function countsTasksByNamespace(kernel = release()): boolean {
+  const [major = 0, minor = 0] = kernel.split(".").map((part) => Number.parseInt(part, 10));
+  return major > 5 || (major === 5 && minor >= 14);
 }
 
 /** Other names are lost on the way through a shell; all of them may be kept or none. */

@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { findTestBubblewrap } from "../../../test/bubblewrap/find-test-bubblewrap.ts";
+import { because } from "../../../test/skip-reasons/skip-reasons.ts";
+import { useServer, type AccountClient } from "../../../test/support/given.ts";
+import { submitProgram } from "../../../test/support/programs.ts";
+import { stubDriver } from "../../../test/support/stub-driver.ts";
+import { accountIdentity } from "./attempt-folders.ts";
+
+const bubblewrap = await findTestBubblewrap(accountIdentity(1));
+const isIsolated = bubblewrap.kind === "usable";
+const lack = isIsolated ? "" : bubblewrap.reason;
+
+/** The stub driver is counted with 100 MB. */
+const given = useServer({
+  driver: stubDriver,
+  settings: {
+    HEADGATE_RUN_PROCESSES: "40",
+    HEADGATE_RUN_MEMORY: "30m",
+    HEADGATE_RUN_DISK: "16m",
+    HEADGATE_OUTPUT_LIMIT: "2m",
+    HEADGATE_RUN_NICE: "10",
+  },
+});
+
+let account: AccountClient;
+let neighbour: { stop(): Promise<string[]> };
+beforeAll(async () => {
+  account = await given.account();
+  neighbour = keepSubmitting(await given.account());
+});
+afterAll(async () => {
+  const ends = await neighbour.stop();
+  expect(ends.length).toBeGreaterThan(0);
+  expect(new Set(ends)).toEqual(new Set(["done: null"]));
+});
+
+/** One command after the other, until it is stopped. */
+function keepSubmitting(client: AccountClient): { stop(): Promise<string[]> } {
+  let isStopped = false;
+  const ends: string[] = [];
+  const work = async (): Promise<string[]> => {
+    while (!isStopped) {
+      const id = await submitProgram(client, "echo fine");
+      const { status } = await client.get(`/commands/${id}?wait_seconds=45`);
+      const { attempts } = await client.get(`/commands/${id}/attempts`);
+      ends.push(`${status}: ${attempts[0].cause}`);
+    }
+    return ends;
+  };
+  const worked = work();
+  return {
+    stop() {
+      isStopped = true;
+      return worked;
+    },
+  };
+}
+
+/** The cause that the log of the command gives. */
+async function failureOf(program: string): Promise<string> {
+  const id = await submitProgram(account, program);
+  expect(await account.get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "error" });
+  const { attempts } = await account.get(`/commands/${id}/attempts`);
+  expect((await account.get(`/commands/${id}/error_logs`)).error_log).toContain(`headgate: ${attempts[0].cause}`);
+  await account.get(`/commands/${id}/results`).refused(422);
+  return attempts[0].cause;
+}
+
+describe("a command that takes more than its limit ends as error and names the limit:", () => {
+  test("processes", async () => {
+    const bomb = "(trap '' TERM; while :; do sleep 300 & done) 2>/dev/null";
+    expect(await failureOf(`while :; do ${bomb}; done`)).toMatch(/HEADGATE_RUN_PROCESSES allows 40$/);
+  });
+
+  test.skipIf(!isIsolated)("processes that the kernel has refused", because(lack), async () => {
+    expect(await failureOf("while :; do sleep 300 & done")).toMatch(/HEADGATE_RUN_PROCESSES allows 40$/);
+  });
+
+  test("memory", async () => {
+    expect(await failureOf("head -c 500000000 /dev/zero | tail | sleep 300")).toMatch(
+      /^too much memory: .* its limit is 130m \(HEADGATE_RUN_MEMORY\)$/,
+    );
+  });
+
+  test.skipIf(!isIsolated)("files in /dev/shm, which have no more room than that", because(lack), async () => {
+    const fill = "head -c 500000000 /dev/zero > /dev/shm/file; sleep 300";
+    expect(await failureOf(fill)).toMatch(/^too much memory: .* its limit is 130m \(HEADGATE_RUN_MEMORY\)$/);
+  });
+
+  test("output", async () => {
+    expect(await failureOf("head -c 3000000 /dev/zero; sleep 300")).toBe(
+      "too much output: HEADGATE_OUTPUT_LIMIT allows 2m, so it has no result",
+    );
+  });
+
+  test("the disk", async () => {
+    expect(await failureOf("head -c 60000000 /dev/zero > file; sleep 300")).toMatch(
+      /^too much disk: .* HEADGATE_RUN_DISK allows 16m$/,
+    );
+  });
+
+  test("the disk, by a file that has lost its name", async () => {
+    const hidden = "exec 8> file; rm file; head -c 60000000 /dev/zero >&8; sleep 300";
+    expect(await failureOf(hidden)).toMatch(/^too much disk: /);
+  });
+
+  test("the disk, in a folder that is closed and deep", async () => {
+    const deep = "for i in $(seq 60); do mkdir long-name-of-a-folder-$i; cd long-name-of-a-folder-$i; done";
+    const hidden = `${deep}; head -c 60000000 /dev/zero > file; chmod 0 .; sleep 300`;
+    expect(await failureOf(hidden)).toMatch(/^too much disk: /);
+  });
+
+  test("the disk, by many empty files", async () => {
+    expect(await failureOf("mkdir many; cd many; seq 5000 | xargs touch; sleep 300")).toMatch(/^too much disk: /);
+  });
+});
+
+test("a command within its limits has its whole result", async () => {
+  const id = await submitProgram(account, "head -c 2000000 /dev/zero | tr '\\0' x");
+  expect(await account.get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "done" });
+  expect((await account.get(`/commands/${id}/results`)).results).toHaveLength(2_000_000);
+});
+
+test("programs stand back from the server for the processor, and are the first to go when memory runs out", async () => {
+  const id = await submitProgram(account, "cut -d' ' -f19 /proc/self/stat; cat /proc/self/oom_score_adj");
+  expect(await account.get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "done" });
+  expect((await account.get(`/commands/${id}/results`)).results).toBe("10\n500\n");
+});

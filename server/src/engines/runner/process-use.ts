@@ -1,0 +1,32 @@
+/** What proc(5) says that one process takes. */
+export interface ProcessUse {
+  readonly threads: number;
+  /** Memory that is its own or shared with others of the run; pages of files are not counted. */
+  readonly memoryBytes: number;
+}
+
+/** Of /proc/<pid>/status. A process that has ended and is not waited for has no lines about memory. */
+export function parseStatusFile(text: string): ProcessUse {
+  return {
+    threads: field(text, "Threads"),
+    memoryBytes: (field(text, "RssAnon") + field(text, "RssShmem") + field(text, "VmSwap")) * 1024,
+  };
+}
+
+export interface ProportionalUse {
+  readonly privateBytes: number;
+  readonly sharedMemoryBytes: number;
+}
+
+/** Of /proc/<pid>/smaps_rollup, where a page that n processes share counts 1/n for each. */
+export function parseRollup(text: string): ProportionalUse {
+  return {
+    privateBytes: (field(text, "Pss_Anon") + field(text, "SwapPss")) * 1024,
+    sharedMemoryBytes: field(text, "Pss_Shmem") * 1024,
+  };
+}
+
+function field(text: string, name: string): number {
+  const at = text.indexOf(`\n${name}:`);
+  return at < 0 ? 0 : Number.parseInt(text.slice(at + name.length + 2, at + name.length + 32), 10) || 0;
+}

@@ -1,0 +1,37 @@
+import { availableParallelism } from "node:os";
+import type { Config } from "./config.ts";
+import type { Share } from "./config/parse-value.ts";
+import type { Allowance } from "./engines/runner/allowance.ts";
+import { readDisk } from "./lib/disk-usage.ts";
+import { bytesPerMiB } from "./lib/size-text.ts";
+
+type LimitSettings = Pick<
+  Config,
+  "dataDir" | "outputLimitMiB" | "runProcesses" | "runMemoryMiB" | "runDisk" | "runNice"
+>;
+
+/**
+ * What the settings let a run on this machine take. The defaults grow with the cores, because Spark runs a task on each,
+ * with threads and perhaps a Python process for it.
+ */
+export function runAllowance(settings: LimitSettings, cores = availableParallelism()): Allowance {
+  const { dataDir, outputLimitMiB, runProcesses, runMemoryMiB, runDisk, runNice } = settings;
+  return {
+    tasks: unlessZero(runProcesses ?? 1024 + 128 * cores),
+    memoryBeyondMiB: unlessZero(runMemoryMiB ?? 2048 + 256 * cores),
+    outputBytes: unlessZero(outputLimitMiB * bytesPerMiB),
+    diskBytes: shareOfDisk(runDisk, dataDir),
+    nice: runNice,
+  };
+}
+
+/** Null: no limit. */
+export function shareOfDisk(share: Share, dataDir: string): number | null {
+  if ("miB" in share) return unlessZero(share.miB * bytesPerMiB);
+  const disk = readDisk(dataDir);
+  return disk === undefined ? null : Math.floor((disk.sizeBytes * share.percent) / 100);
+}
+
+function unlessZero(value: number): number | null {
+  return value === 0 ? null : value;
+}
