@@ -18,7 +18,7 @@ import { ExternalMetastores } from "./catalog/tables/external-metastores.ts";
 import { sparkCluster } from "./clusters/spark-cluster.ts";
 import type { ProgramIsolation } from "./commands/program-isolation.ts";
 import { accountIdentity, accountRoster } from "./commands/queue/attempt-folders.ts";
-import type { SharedMemory } from "./commands/queue/dispatcher.ts";
+import type { SharedMemory } from "./commands/queue/claimer.ts";
 import type { StandbyControl } from "./commands/queue/open-queue.ts";
 import { noDriver, type ProgramDriver } from "./commands/queue/program-driver.ts";
 import { sparkDriver } from "./commands/queue/spark-driver.ts";

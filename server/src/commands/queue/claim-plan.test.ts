@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Candidate } from "../store/queue.ts";
+import type { Candidate } from "../store/claims.ts";
 import { planClaims } from "./claim-plan.ts";
 
 const now = new Date("2026-01-01T00:10:00Z");

@@ -1,4 +1,4 @@
-import type { Candidate, Caps } from "../store/queue.ts";
+import type { Candidate, Caps } from "../store/claims.ts";
 import { laneOf } from "./lane.ts";
 
 /** What a node could claim now, in the order in which it should try. Pure. */

@@ -3,15 +3,8 @@ import type { Queryable } from "../../db/database.ts";
 import { after } from "../../lib/after.ts";
 import type { Log } from "../../lib/log.ts";
 import type { CommandFiles } from "../command-files.ts";
-import {
-  markSpawned,
-  noteProgress,
-  release,
-  settle,
-  type Claim,
-  type ClaimedCommand,
-  type SettledCommand,
-} from "../store/queue.ts";
+import type { ClaimedCommand } from "../store/claims.ts";
+import { markSpawned, noteProgress, release, settle, type Claim, type SettledCommand } from "../store/queue.ts";
 import type { Executor, LiveRun, PreparedRun, Run, RunnableCommand, RunOutcome } from "./executor.ts";
 import type { QueueMetrics } from "./queue-metrics.ts";
 import { timedOut } from "./run-end.ts";

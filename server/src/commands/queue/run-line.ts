@@ -1,7 +1,8 @@
 import type { Log } from "../../lib/log.ts";
 import type { LineForm, Piece, Tone } from "../../lib/terminal/log-line.ts";
 import { shortened } from "../../lib/terminal/printable.ts";
-import type { ClaimedCommand, SettledCommand } from "../store/queue.ts";
+import type { ClaimedCommand } from "../store/claims.ts";
+import type { SettledCommand } from "../store/queue.ts";
 
 /**
  * What the log says about commands: who runs which command and how it ended. It leaves out the text and the cause of a

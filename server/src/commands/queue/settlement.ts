@@ -1,5 +1,6 @@
 import { querySchema } from "../query-schema.ts";
-import type { ClaimedCommand, Settlement } from "../store/queue.ts";
+import type { ClaimedCommand } from "../store/claims.ts";
+import type { Settlement } from "../store/queue.ts";
 import type { RunOutcome } from "./executor.ts";
 
 /** §4.2: what a command without a timeout gets. */

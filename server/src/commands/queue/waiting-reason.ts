@@ -1,9 +1,9 @@
 import { isoSeconds, type Clock } from "../../lib/clock.ts";
 import type { WaitingReason } from "../command.ts";
 import type { CommandRow } from "../store/command-row.ts";
-import type { Caps } from "../store/queue.ts";
+import type { Caps } from "../store/claims.ts";
 import { noNodeReason, otherNodeReason } from "./closed-nodes.ts";
-import type { QueueSituation } from "./dispatcher.ts";
+import type { QueueSituation } from "./claimer.ts";
 import type { CommandKind, Executor } from "./executor.ts";
 import { laneOf } from "./lane.ts";
 

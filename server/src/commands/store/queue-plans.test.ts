@@ -8,20 +8,8 @@ import { openDatabase, type Tx } from "../../db/database.ts";
 import { groupNodes, listNodes, nodeHeartbeat } from "./nodes.ts";
 import { listUnpublished } from "./publishing.ts";
 import { findEnded, readQueueDepth } from "./queue-depth.ts";
-import {
-  cancel,
-  claim,
-  listAbandoned,
-  listCandidates,
-  listHeld,
-  listHeldStates,
-  markSpawned,
-  noteProgress,
-  release,
-  settle,
-  type Claim,
-  type Settlement,
-} from "./queue.ts";
+import { claim, listAbandoned, listCandidates, listHeld, listHeldStates } from "./claims.ts";
+import { cancel, markSpawned, noteProgress, release, settle, type Claim, type Settlement } from "./queue.ts";
 import { listEndedBefore } from "./retention.ts";
 
 /** What the queue asks every second costs by what waits and runs, however much has ended: the plans say so. */

@@ -2,7 +2,7 @@ import { followLease } from "../../engines/runner/lease.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { readBootId } from "../../lib/process-table.ts";
 import type { ProgramIsolation } from "../program-isolation.ts";
-import type { SharedMemory } from "../queue/dispatcher.ts";
+import type { SharedMemory } from "../queue/claimer.ts";
 import type { Executor, RunnablePlace } from "../queue/executor.ts";
 import { sqlExecutor } from "../sql/sql-executor.ts";
 import type { QueryLimits } from "../sql/query-limits.ts";

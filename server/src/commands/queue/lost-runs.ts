@@ -1,0 +1,63 @@
+import type { Queryable } from "../../db/database.ts";
+import type { Log } from "../../lib/log.ts";
+import { listAbandoned, type ClaimedCommand } from "../store/claims.ts";
+import { release, settle, type SettledCommand } from "../store/queue.ts";
+import type { Executor, RunnableCommand } from "./executor.ts";
+import type { QueueMetrics } from "./queue-metrics.ts";
+import { logEnd } from "./run-line.ts";
+import { settlementOf } from "./settlement.ts";
+
+export interface LostRunsOptions {
+  readonly db: Queryable;
+  readonly nodeId: string;
+  readonly leaseSeconds: number;
+  readonly executorOf: (command: RunnableCommand) => Executor;
+  readonly metrics: QueueMetrics;
+  readonly log: Log;
+  readonly onEnd: (commandId: number) => void;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
+/** Beyond the lease, for runners to end their programs; of a short lease as long as that. */
+const LEASE_MARGIN_SECONDS = 60;
+const LOOK_EVERY_MS = 5000;
+
+/** Settles the runs of nodes that have fallen silent. */
+export class LostRuns {
+  readonly #options: LostRunsOptions;
+  #lookedAt = -Infinity;
+
+  constructor(options: LostRunsOptions) {
+    this.#options = options;
+  }
+
+  async settle(): Promise<void> {
+    const { db, nodeId, leaseSeconds, metrics, log, onEnd, now } = this.#options;
+    if (now() - this.#lookedAt < LOOK_EVERY_MS) return;
+    this.#lookedAt = now();
+    const silentSeconds = leaseSeconds + Math.min(leaseSeconds, LEASE_MARGIN_SECONDS);
+    for (const command of await listAbandoned(db, nodeId, silentSeconds)) {
+      log.warn({ command: command.id, node: command.nodeId }, "settling a run of a node that has fallen silent");
+      const status = await this.#settleRun(command);
+      if (status !== undefined) metrics.lostHeartbeat();
+      if (status !== undefined && status !== "running") onEnd(command.id);
+    }
+  }
+
+  /** Undefined: another node was quicker, or its own is back. */
+  async #settleRun(command: ClaimedCommand & { nodeId: string }): Promise<SettledCommand["status"] | undefined> {
+    const { db, log, metrics, executorOf } = this.#options;
+    const isWanted = command.status !== "cancelling";
+    if (command.handle === null || (isWanted && executorOf(command).isRestartable === true)) {
+      return release(db, command);
+    }
+    const lost = { state: "lost", cause: "the node that ran it has fallen silent" } as const;
+    const settled = await settle(db, command, settlementOf(command, lost, Infinity));
+    if (settled !== undefined) {
+      metrics.settled(command.commandType, settled);
+      logEnd(log, command, settled);
+    }
+    return settled?.status;
+  }
+}

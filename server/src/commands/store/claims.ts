@@ -1,0 +1,171 @@
+import type { Queryable, Tx } from "../../db/database.ts";
+import type { RunnableCommand } from "../queue/executor.ts";
+import { ATTEMPT_GOES_ON, FREE, HELD } from "./queue.ts";
+
+/** Who runs what: the SQL that finds commands for a node, claims them, and lists those that nodes hold. */
+
+export interface Candidate extends RunnableCommand {
+  readonly dueAt: Date;
+  /** Of its account and of its cluster, on all nodes. */
+  readonly accountRunning: number;
+  readonly clusterRunning: number;
+  /** The cluster's own cap; null: the operator's. */
+  readonly clusterCap: number | null;
+  /** Whether its cluster is UP. */
+  readonly isClusterUp: boolean;
+}
+
+/**
+ * The first due commands of each lane of each cluster. The query hops from one lane to the next, so its cost grows with
+ * the number of lanes and not with the number of commands in them. If an account has very many lanes, the query takes the
+ * first command of each lane before the second of any, at most `perAccount` in all, and reads the text of only these
+ * commands. It counts the running commands of an account once, not once for each candidate.
+ */
+export function listCandidates(
+  db: Queryable,
+  { perLane, perAccount }: { readonly perLane: number; readonly perAccount: number },
+): Promise<Candidate[]> {
+  return db.query<Candidate>(
+    `with recursive busy as (
+       (select cluster_id, lane from command where ${FREE} order by cluster_id, lane limit 1)
+       union all
+       select next.cluster_id, next.lane
+       from busy cross join lateral (
+         select command.cluster_id, command.lane from command
+         where ${FREE} and (command.cluster_id, command.lane) > (busy.cluster_id, busy.lane)
+         order by command.cluster_id, command.lane limit 1
+       ) next
+     ),
+     head as (
+       select first.id, cluster.account_id,
+              row_number() over (partition by cluster.account_id order by first.place, first.due_at, first.id) as place
+       from busy
+       join cluster on cluster.id = busy.cluster_id
+       cross join lateral (
+         select id, due_at, row_number() over (order by due_at, id) as place from command
+         where command.cluster_id = busy.cluster_id and command.lane = busy.lane and ${FREE} and due_at <= now()
+         order by due_at, id limit $1
+       ) first
+     ),
+     running as (
+       select account_id, cluster_id, count(*) as commands from command
+       where account_id in (select account_id from head) and status in ('running', 'cancelling') and node_id is not null
+       group by account_id, cluster_id
+     ),
+     running_of_account as (select account_id, sum(commands)::bigint as commands from running group by account_id)
+     select command.id, command_type as "commandType", command.command, command.options, due_at as "dueAt",
+            resolved_macros as "resolvedMacros", app_id as "appId", command.pool,
+            cluster.id as "clusterId", cluster.account_id as "accountId",
+            cluster.max_concurrent_commands as "clusterCap", cluster.state = 'UP' as "isClusterUp",
+            coalesce(running_of_account.commands, 0) as "accountRunning",
+            coalesce(running.commands, 0) as "clusterRunning"
+     from head
+     join command on command.id = head.id
+     join cluster on cluster.id = command.cluster_id
+     left join running_of_account on running_of_account.account_id = cluster.account_id
+     left join running on running.account_id = cluster.account_id and running.cluster_id = cluster.id
+     where head.place <= $2
+     order by due_at, command.id`,
+    [perLane, perAccount],
+  );
+}
+
+export interface Caps {
+  readonly perAccount: number;
+  readonly perCluster: number;
+}
+
+export interface ClaimedCommand extends RunnableCommand {
+  readonly fence: number;
+  readonly attempt: number;
+  /** The user who submitted it. */
+  readonly email: string;
+  readonly name: string | null;
+  readonly requestId: string;
+  readonly timeoutSeconds: number | null;
+  readonly retry: number;
+  readonly retryDelayMinutes: number;
+  readonly memoryMiB: number;
+  readonly createdAt: Date;
+  /** Since the start of the first attempt; null before it. */
+  readonly elapsedSeconds: number | null;
+  readonly status: "running" | "cancelling";
+  readonly handle: unknown;
+  readonly programText: string | null;
+}
+
+const CLAIMED = `
+  command.id, command.account_id as "accountId", command.cluster_id as "clusterId", command.app_id as "appId",
+  command.pool,
+  command.command_type as "commandType", command.command, command.options, command.fence, command.attempt,
+  command.name, (select email from app_user where app_user.id = command.user_id) as email,
+  command.resolved_macros as "resolvedMacros", command.request_id as "requestId", command.timeout_seconds as "timeoutSeconds", command.retry,
+  command.retry_delay_minutes as "retryDelayMinutes", command.memory_mib as "memoryMiB",
+  command.created_at as "createdAt", command.status, command.handle,
+  extract(epoch from now() - command.start_time)::float8 as "elapsedSeconds",
+  (select resolved from command_source_text where command_id = command.id) as "programText"`;
+
+/**
+ * Undefined when another node was quicker, a cap is reached or this node shall not claim. The lock is the account's:
+ * its clusters are its own, so both caps hold however many nodes claim at once.
+ */
+export async function claim(
+  tx: Tx,
+  nodeId: string,
+  candidate: { readonly id: number; readonly accountId: number },
+  memoryMiB: number,
+  caps: Caps,
+  needsCluster = true,
+): Promise<ClaimedCommand | undefined> {
+  tx.send("select pg_advisory_xact_lock(hashtextextended('headgate claim', $1::bigint))", [candidate.accountId]);
+  const [row] = await tx.query<ClaimedCommand>(
+    `update command
+     set status = 'running', node_id = $2, fence = fence + 1, memory_mib = $3, handle = null, pid = null,
+         attempt = attempt + case when ${ATTEMPT_GOES_ON} then 0 else 1 end,
+         needs_cluster = $6, heartbeat_at = now()
+     from cluster, lateral (
+       select count(*) as of_account, count(*) filter (where other.cluster_id = cluster.id) as of_cluster
+       from command other
+       where other.account_id = cluster.account_id and other.status in ('running', 'cancelling')
+         and other.node_id is not null
+     ) running
+     where command.id = $1 and ${FREE} and command.due_at <= now() and cluster.id = command.cluster_id
+       and (cluster.state = 'UP' or not $6)
+       and running.of_account < $4 and running.of_cluster < coalesce(cluster.max_concurrent_commands, $5)
+       and exists (select from node where node.id = $2 and node.state = 'active')
+     returning ${CLAIMED}`,
+    [candidate.id, nodeId, memoryMiB, caps.perAccount, caps.perCluster, needsCluster],
+  );
+  return row;
+}
+
+/** What the node has claimed and not settled, by its own rows. */
+export function listHeld(db: Queryable, nodeId: string): Promise<ClaimedCommand[]> {
+  return db.query<ClaimedCommand>(`select ${CLAIMED} from command where command.node_id = $1 and ${HELD}`, [nodeId]);
+}
+
+/** Those without what only an adoption needs; asked every second. The end of a cluster is that of what needs it. */
+export function listHeldStates(
+  db: Queryable,
+  nodeId: string,
+): Promise<{ id: number; fence: number; status: "running" | "cancelling"; isClusterEnding: boolean }[]> {
+  return db.query(
+    `select command.id, command.fence, command.status,
+            command.needs_cluster and cluster.state = 'TERMINATING' as "isClusterEnding"
+     from command join cluster on cluster.id = command.cluster_id where command.node_id = $1 and ${HELD}`,
+    [nodeId],
+  );
+}
+
+/** Runs of other nodes that have not been heard of for so long that their runners have ended. */
+export function listAbandoned(
+  db: Queryable,
+  nodeId: string,
+  silentSeconds: number,
+): Promise<(ClaimedCommand & { nodeId: string })[]> {
+  return db.query(
+    `select ${CLAIMED}, node.id as "nodeId" from node join command on command.node_id = node.id and ${HELD}
+     where node.id <> $1 and node.heartbeat_at < now() - make_interval(secs => $2)`,
+    [nodeId, silentSeconds],
+  );
+}
