@@ -18,6 +18,7 @@ import { addDefaultCluster } from "./clusters/default-cluster.ts";
 import { outcomeServices, type OutcomeServices } from "./commands/outcome-services.ts";
 import { fileKeeper } from "./commands/queue/keep-files.ts";
 import { readNode } from "./commands/queue/node-identity.ts";
+import { NodeWatch } from "./commands/queue/node-watch.ts";
 import { announceAddress } from "./commands/store/nodes.ts";
 import { openQueue, type Queue, type QueueOptions } from "./commands/queue/open-queue.ts";
 import { type ProgramDriver } from "./commands/queue/program-driver.ts";
@@ -32,6 +33,7 @@ import { openDatabases } from "./db/databases.ts";
 import { databaseMetrics } from "./db/metrics.ts";
 import { migrationState } from "./db/migrate.ts";
 import { macroSandbox } from "./engines/macro-sandbox/macro-sandbox.ts";
+import { monotonicMs } from "./engines/runner/monotonic.ts";
 import type { ShowProgress } from "./engines/set-up/set-up-step.ts";
 import { type SparkSetUp } from "./engines/spark-home/spark-set-up.ts";
 import { eventLogs } from "./engines/spark-submit/event-log/event-logs.ts";
@@ -93,6 +95,8 @@ export interface AppOptions {
   isIsolated?: boolean;
   /** Replaces the setting HEADGATE_ORPHAN_MINUTES. */
   orphanSeconds?: number;
+  /** The monotonic clock, in milliseconds, by which the silence of other nodes is measured. */
+  silenceClock?: () => number;
   /** Whether the embedded PostgreSQL is up, where there is one. */
   storeHealthy?: () => boolean;
   /** Aborts the start. */
@@ -122,11 +126,13 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const accountSettings = { dataDir, s3Endpoint, allowedNetworks, defaultFeatures };
   const registry = openRegistry(databases);
   const node = await readNode(config.dataDir, headgateOpenApi().info.version, config.memoryBudgetMiB);
+  const nodeWatch = new NodeWatch({ db: background.system, ownId: node.id, now: options.silenceClock ?? monotonicMs });
+  const watch = { nodeId: node.id, nodeWatch };
   const standbys = (): Queue["standbys"] => queue.standbys;
   const logs = held.adopt(eventLogs({ log }), (reading) => reading.stop());
   const store = { connection, db: background, keys, nodeId: node.id, accountSettings };
   const sparks = await composeSparks({ ...options, ...store, setsUpSpark, standbys, eventLogs: logs }, held);
-  const { sql, sandbox, allowance, isolation, orphan, driver } = sparks;
+  const { sql, isolation } = sparks;
   const diskGuard = guardDisk(config.dataDir, config.lowDiskPercent);
   await diskGuard.check();
   const wake = (): void => queue.events.wake();
@@ -136,25 +142,24 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const clusters = clusterServices(config, { db: background, keys, control, clock, log, settled: wake });
   held.defer(() => clusters.clusterLifecycle.stop());
   const storage = accountStorage(db, keys, accountSettings);
-  const parts = { connection, db: background, log, registry, node, driver, sandbox, allowance, isolation, orphan };
+  const parts = { ...sparks, connection, db: background, log, registry, node, nodeWatch };
   const queue = composeQueue(config, {
     ...parts,
     sql: sql.executor,
     refreshTable: accountRefresh({ ...sparks, storage }),
-    sharedMemory: sparks.sharedMemory,
     useClusters: (ids) => clusters.clusterLifecycle.use(ids),
     lookAtApps: () => void tendApps(),
     isDiskLow: () => diskGuard.refusal() !== undefined,
   });
   held.defer(() => queue.stop());
-  const appServers = composeAppServers({ db: background, nodeId: node.id, servers: sql.servers, queue });
+  const appServers = composeAppServers({ db: background, ...watch, servers: sql.servers, queue });
   const tendApps = (): Promise<void> =>
     appServers
       .look()
       .catch((error: unknown) => log.warn({ err: error }, "the warm servers of apps could not be checked"));
   const macros = held.adopt(macroSandbox(), (sandbox) => sandbox.stop());
   const services: Services = {
-    ...outcomeServices({ dataDir, db, background, nodeId: node.id, log, eventLogs: logs, storage, diskGuard }),
+    ...outcomeServices({ dataDir, db, background, ...watch, log, eventLogs: logs, storage, diskGuard }),
     ...clusters,
     appControl: options.appControl ?? appServers,
     db,
@@ -281,10 +286,18 @@ function startTasks(config: Config, parts: TaskParts, log: Log): RunningTasks {
   );
 }
 
-function composeAppServers(parts: { db: Database; nodeId: string; servers: WarmServers; queue: Queue }): AppServers {
-  const { db, nodeId, servers, queue } = parts;
+interface AppServerParts {
+  db: Database;
+  nodeId: string;
+  nodeWatch: NodeWatch;
+  servers: WarmServers;
+  queue: Queue;
+}
+
+function composeAppServers({ db, nodeId, nodeWatch, servers, queue }: AppServerParts): AppServers {
   const wakeNodes = (): void => queue.events.appStopped();
-  return new AppServers({ db: db.system, nodeId, servers, standbys: queue.standbys, wakeNodes });
+  const silentNodes = (): string[] => nodeWatch.silentNodes();
+  return new AppServers({ db: db.system, nodeId, servers, standbys: queue.standbys, silentNodes, wakeNodes });
 }
 
 type QueueParts = Omit<QueueOptions, "settings" | "isShared" | "leaseFile">;

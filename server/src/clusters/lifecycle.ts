@@ -4,6 +4,7 @@ import type { Clock } from "../lib/clock.ts";
 import { Fault } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import type { Log } from "../lib/log.ts";
+import { ObservedSilence } from "../lib/observed-silence.ts";
 import { openToken } from "./cluster-token.ts";
 import type { ClusterControl, ControlledCluster } from "./control.ts";
 import { idleEnd, idleTimeoutOf } from "./idle-rule.ts";
@@ -14,10 +15,12 @@ import {
   failStart,
   finish,
   listIdle,
-  listLeft,
+  giveBack,
+  listWork,
   renew,
   take,
   type IdleCluster,
+  type SeenWork,
   type TakenWork,
 } from "./store/lifecycle.ts";
 
@@ -33,15 +36,19 @@ export interface LifecycleOptions {
   readonly keys: KeyRing;
   readonly control: ClusterControl;
   readonly clock: Clock;
+  /** Monotonic milliseconds. */
+  readonly now?: () => number;
   readonly log: Log;
   /** A cluster went UP or DOWN here: what waits for it can be looked at again. */
   readonly settled: (clusterId: number) => void;
 }
 
-/** A node that dies leaves its work for this long. */
+/** When the node at work was observed silent for this long, another takes its work. */
 const LEASE_SECONDS = 30;
 const RENEW_EVERY_MS = 8_000;
-/** Of a start that failed commands alone do not begin another for so long; users may. */
+/** Three looks. */
+const LONGEST_GAP_MS = 15_000;
+/** After a start that failed, commands alone do not begin another for so long; users may. */
 const PATIENCE_SECONDS = 30;
 const BATCH = 200;
 
@@ -54,6 +61,7 @@ export class ClusterLifecycle {
   readonly #options: LifecycleOptions;
   readonly #stopping = new AbortController();
   readonly #work = new Map<number, Work>();
+  readonly #silence = new ObservedSilence<number>({ longestGapMs: LONGEST_GAP_MS });
 
   constructor(options: LifecycleOptions) {
     this.#options = options;
@@ -72,13 +80,13 @@ export class ClusterLifecycle {
   }
 
   /** After the commit that left it PENDING or TERMINATING: goes on at once. What was under way for it is called off. */
-  proceed(clusterId: number): void {
+  proceed(clusterId: number, silent?: SeenWork): void {
     const before = this.#work.get(clusterId);
     before?.cancel.abort();
     const cancel = new AbortController();
     const signal = AbortSignal.any([cancel.signal, this.#stopping.signal]);
     const done = (before?.done ?? Promise.resolve())
-      .then(() => this.#carryOut(clusterId, signal))
+      .then(() => this.#carryOut(clusterId, signal, silent))
       .catch((error: unknown) =>
         this.#options.log.error({ err: error, cluster: clusterId }, "a cluster is left as it is"),
       )
@@ -90,9 +98,21 @@ export class ClusterLifecycle {
 
   /** Periodic: may run late, twice, or on several nodes at once. */
   async tend(): Promise<void> {
-    const { system } = this.#options.db;
-    for (const id of await listLeft(system, BATCH)) if (!this.#work.has(id)) this.proceed(id);
+    for (const work of await this.#listLeft()) this.proceed(work.id, work);
     await this.#endIdle();
+  }
+
+  async #listLeft(): Promise<SeenWork[]> {
+    const now = this.#options.now ?? (() => performance.now());
+    const askedAt = now();
+    const all = await listWork(this.#options.db.system);
+    this.#silence.look(
+      all.map(({ id, sign }) => [id, sign]),
+      askedAt,
+      now(),
+    );
+    const isLeft = ({ id, isFree }: SeenWork): boolean => isFree || this.#silence.silentMs(id) >= LEASE_SECONDS * 1000;
+    return all.filter((work) => isLeft(work) && !this.#work.has(work.id)).slice(0, BATCH);
   }
 
   /** What runs goes on; what is under way is left to whoever takes it up. */
@@ -116,20 +136,19 @@ export class ClusterLifecycle {
     }
   }
 
-  async #carryOut(clusterId: number, signal: AbortSignal): Promise<void> {
+  async #carryOut(clusterId: number, signal: AbortSignal, silent?: SeenWork): Promise<void> {
     const { db, clock, settled } = this.#options;
     if (signal.aborted) return;
-    const work = await take(db.system, clusterId, LEASE_SECONDS);
+    const work = await take(db.system, clusterId, LEASE_SECONDS, silent);
     if (work === undefined) return;
     const failure = await this.#control(work, signal);
     if (signal.aborted) {
-      // Ours still: others need not wait for the lease. Somebody else's: zero rows.
-      await renew(db.system, work, 0);
+      await giveBack(db.system, work);
       return;
     }
     if (failure === null) await finish(db.system, work, clock.now());
     else if (work.state === "PENDING") await failStart(db.system, work, failure);
-    else return; // TERMINATING: `tend` takes it up again when the lease is over
+    else return; // TERMINATING: `tend` takes it up again after the time of a lease
     settled(clusterId);
   }
 

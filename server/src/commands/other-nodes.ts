@@ -20,14 +20,22 @@ export interface WithOtherNodes {
   otherNodes: OtherNodes;
 }
 
-export function otherNodes(db: Queryable, ownId: string, log: Log): OtherNodes {
+export interface OtherNodesOptions {
+  readonly db: Queryable;
+  readonly ownId: string;
+  /** A node that counts as dead is not asked. */
+  readonly isSilent: (nodeId: string) => boolean;
+  readonly log: Log;
+}
+
+export function otherNodes({ db, ownId, isSilent, log }: OtherNodesOptions): OtherNodes {
   const isHere: OtherNodes["isHere"] = (nodeId) => nodeId === null || nodeId === undefined || nodeId === ownId;
   return {
     isHere,
     async ask({ id, nodes }, { forward }) {
-      const nodeId = nodes.at(-1);
-      if (isHere(nodeId) || forward === undefined) return undefined;
-      const address = await addressOf(db, nodeId ?? "");
+      const nodeId = nodes.at(-1) ?? "";
+      if (isHere(nodes.at(-1)) || forward === undefined || isSilent(nodeId)) return undefined;
+      const address = await addressOf(db, nodeId);
       if (address === undefined) return undefined;
       try {
         return await forward(address);

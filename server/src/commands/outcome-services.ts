@@ -10,6 +10,7 @@ import { otherNodes, type WithOtherNodes } from "./other-nodes.ts";
 import { publishedText } from "./published-text.ts";
 import { resultLocator, type LocateResult } from "./publishing/locate-result.ts";
 import type { PlaceOptions } from "./publishing/place.ts";
+import type { NodeWatch } from "./queue/node-watch.ts";
 import { Publisher } from "./publishing/publisher.ts";
 import { openUploads } from "./publishing/uploads.ts";
 import type { WithResults } from "./results/command-result.ts";
@@ -30,15 +31,17 @@ export interface OutcomeOptions extends PlaceOptions {
   /** For what no request waits for. */
   readonly background: Database;
   readonly nodeId: string;
+  readonly nodeWatch: Pick<NodeWatch, "isSilent">;
   readonly log: Log;
   readonly eventLogs: EventLogs;
 }
 
 export function outcomeServices(options: OutcomeOptions): OutcomeServices {
-  const { dataDir, db, background, nodeId, log, eventLogs, ...places } = options;
+  const { dataDir, db, background, nodeId, nodeWatch, log, eventLogs, ...places } = options;
   const commandFilesOf: CommandFilesOf = (accountId, commandId) => commandFiles(dataDir, accountId, commandId);
   const uploads = openUploads();
-  const nodes = otherNodes(db.system, nodeId, log);
+  const isSilent = (id: string): boolean => nodeWatch.isSilent(id);
+  const nodes = otherNodes({ db: db.system, ownId: nodeId, isSilent, log });
   const texts = commandTexts({ commandFilesOf, nodes, published: publishedText(places.storage) });
   const renderer = resultRenderer();
   const results = localResults(commandFilesOf, renderer);

@@ -133,7 +133,8 @@ create table cluster (
   worked_until timestamp with time zone,
   start_failure text,
   start_failed_at timestamp with time zone,
-  deleted_at timestamp with time zone
+  deleted_at timestamp with time zone,
+  work_beat bigint default 0 not null
 );
 
 create table cluster_label (
@@ -271,7 +272,8 @@ create table node (
   version text not null,
   started_at timestamp with time zone default now() not null,
   heartbeat_at timestamp with time zone default now() not null,
-  address text
+  address text,
+  beat bigint default 0 not null
 );
 
 create table schema_migration (

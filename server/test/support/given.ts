@@ -82,6 +82,10 @@ export interface ServerOptions {
   appControl?: AppControl;
   /** How the server reaches its database, such as through a proxy; directly by default. */
   reach?: (connection: TestDatabase["connection"]) => Promise<PoolConfig>;
+  /** Changes the database before the server uses it. */
+  prepareDatabase?: (connection: TestDatabase["connection"]) => Promise<void>;
+  /** The clock by which the silence of other nodes is measured. */
+  silenceClock?: () => number;
 }
 
 let uniqueEmail = 0;
@@ -96,6 +100,7 @@ export function useServer(options: ServerOptions = {}): Given {
     dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "headgate-file-"));
     chmodSync(dataDir, 0o711); // as root programs run under the account's uid
     database = await cloneDatabase();
+    await options.prepareDatabase?.(database.connection);
     const config = testConfig(dataDir, options.settings);
     writeKeys(config.keyFile, [newKey([])]);
     app = await startApp({
@@ -106,6 +111,7 @@ export function useServer(options: ServerOptions = {}): Given {
       isIsolated: options.isIsolated ?? true,
       ...(options.driver === undefined ? {} : { driver: options.driver }),
       ...(options.appControl === undefined ? {} : { appControl: options.appControl }),
+      ...(options.silenceClock === undefined ? {} : { silenceClock: options.silenceClock }),
       ...(options.clusterControl === undefined ? {} : { clusterControl: options.clusterControl }),
     });
   });

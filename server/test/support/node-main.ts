@@ -3,6 +3,7 @@ import { pino } from "pino";
 import { startApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
 import { repositoryDir } from "./repository-dir.ts";
+import { silenceClockByFile } from "./silence-clock.ts";
 import { stubDriver } from "./stub-driver.ts";
 import { stubStandby } from "./stub-standby.ts";
 
@@ -13,6 +14,7 @@ const {
   TEST_SPARK = "0",
   TEST_STANDBY = "0",
   TEST_ORPHAN_SECONDS,
+  TEST_SILENCE,
   ...env
 } = process.env;
 const driver = TEST_STANDBY === "1" ? stubStandby() : stubDriver;
@@ -22,6 +24,7 @@ const app = await startApp({
   log: pino({ level: TEST_LOG }),
   isIsolated: true, // the programs are ours, and isolation has its own tests
   ...(TEST_ORPHAN_SECONDS === undefined ? {} : { orphanSeconds: Number(TEST_ORPHAN_SECONDS) }),
+  ...(TEST_SILENCE === undefined ? {} : { silenceClock: silenceClockByFile(TEST_SILENCE) }),
   ...(TEST_SPARK === "1" ? { setsUpSpark: true } : { driver }),
 });
 process.stdout.write(`ready ${app.url}\n`);

@@ -1,7 +1,7 @@
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
-import { listIdle, listLeft } from "./lifecycle.ts";
+import { listIdle, listWork } from "./lifecycle.ts";
 
 /** What every node asks every few seconds costs by what is up, however many clusters and commands there are. */
 const CLUSTERS = 20_000;
@@ -68,7 +68,7 @@ test("what is idle is found by what is up", async () => {
 });
 
 test("what is left over is found by what is on its way", async () => {
-  const [{ rows, buffers } = { rows: 1, buffers: 99 }] = await explain((db) => listLeft(db, 200));
+  const [{ rows, buffers } = { rows: 1, buffers: 99 }] = await explain((db) => listWork(db));
   expect(rows).toBe(0);
   expect(buffers).toBeLessThan(BUFFERS_A_CLUSTER);
 });

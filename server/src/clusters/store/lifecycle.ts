@@ -14,9 +14,10 @@ import type { ClusterState } from "./cluster.ts";
  * | PENDING, UP | `beginEnd`, `beginIdleEnd`: a user, the idle rule | TERMINATING |
  * | TERMINATING | `finish`: nothing of it is left | DOWN |
  *
- * PENDING and TERMINATING are work. A node takes it by `take` for some seconds and renews that while it is at it; when
- * it dies, another takes it. Every change raises the fence, and what a node writes of its work carries the fence it
- * took: zero rows mean that somebody else decided otherwise.
+ * PENDING and TERMINATING are work. A node takes it by `take` and counts `work_beat` up while it is at it; when another
+ * node has observed no new beat for some seconds, it takes the work. (`worked_until` only tells whether a node has it, and
+ * serves nodes of an earlier version.) Every change raises the fence, and what a node writes of its work carries the
+ * fence it took: zero rows mean that somebody else decided otherwise.
  */
 const MOVE = "state_fence = state_fence + 1, state_since = now(), worked_until = null";
 
@@ -42,7 +43,8 @@ export function beginUse(system: Queryable, ids: readonly number[], patienceSeco
     `with startable as (
        select id from cluster
         where id = any($1) and deleted_at is null and state = 'DOWN'
-          and (start_failure is null or start_failed_at < now() - make_interval(secs => $2))
+          -- A time that lies ahead is from before the clock was set back.
+          and (start_failure is null or start_failed_at not between now() - make_interval(secs => $2) and now())
         order by id for update), -- in one order for all nodes
      begun as (
        update cluster set state = 'PENDING', ${MOVE} where id in (select id from startable) returning id, state)
@@ -88,19 +90,37 @@ export interface TakenWork extends Pick<ClusterSettings, "engine" | "sparkConfig
   fence: number;
 }
 
-/** Undefined: another node is at it, or it is done. */
-export async function take(system: Queryable, id: number, leaseSeconds: number): Promise<TakenWork | undefined> {
+/** A piece of work as it was seen: whether it is the same still. */
+export interface SeenWork {
+  readonly id: number;
+  readonly fence: number;
+  readonly beat: number;
+  /** Changes with every beat, of earlier versions too. */
+  readonly sign: string;
+  /** No node is at it. */
+  readonly isFree: boolean;
+}
+
+/** Undefined: a node is at it that has not been silent, or it is done. `silent`: as it was when it counted as that. */
+export async function take(
+  system: Queryable,
+  id: number,
+  leaseSeconds: number,
+  silent?: SeenWork,
+): Promise<TakenWork | undefined> {
   const [row] = await system.query<TakenWork>(
-    `update cluster set state_fence = state_fence + 1, worked_until = now() + make_interval(secs => $2)
-      where id = $1 and state in ('PENDING', 'TERMINATING') and (worked_until is null or worked_until < now())
+    `update cluster set state_fence = state_fence + 1, work_beat = work_beat + 1,
+            worked_until = now() + make_interval(secs => $2)
+      where id = $1 and state in ('PENDING', 'TERMINATING')
+        and (worked_until is null or (state_fence = $3 and work_beat = $4))
       returning id, account_id as "accountId", engine, spark_config as "sparkConfig", pools, token, state,
                 state_fence as fence`,
-    [id, leaseSeconds],
+    [id, leaseSeconds, silent?.fence ?? null, silent?.beat ?? null],
   );
   return row;
 }
 
-/** Also gives it back, by zero seconds. False: it is not ours any more. */
+/** False: it is not ours any more. */
 export async function renew(
   system: Queryable,
   { id, fence }: { id: number; fence: number },
@@ -108,9 +128,15 @@ export async function renew(
 ): Promise<boolean> {
   return changed(
     system,
-    "update cluster set worked_until = now() + make_interval(secs => $3) where id = $1 and state_fence = $2",
+    `update cluster set work_beat = work_beat + 1, worked_until = now() + make_interval(secs => $3)
+      where id = $1 and state_fence = $2`,
     [id, fence, leaseSeconds],
   );
+}
+
+/** Another node may take it at once; nothing changes when it is not ours any more. */
+export async function giveBack(system: Queryable, { id, fence }: { id: number; fence: number }): Promise<void> {
+  await system.query("update cluster set worked_until = null where id = $1 and state_fence = $2", [id, fence]);
 }
 
 /** PENDING becomes UP, TERMINATING becomes DOWN. */
@@ -142,14 +168,13 @@ export async function failStart(
   );
 }
 
-/** What nobody is at. */
-export async function listLeft(system: Queryable, limit: number): Promise<number[]> {
-  const rows = await system.query<{ id: number }>(
-    `select id from cluster where state in ('PENDING', 'TERMINATING') and (worked_until is null or worked_until < now())
-      order by id limit $1`,
-    [limit],
+/** Everything that nodes are at or should be. */
+export async function listWork(system: Queryable): Promise<SeenWork[]> {
+  return system.query(
+    `select id, state_fence as fence, work_beat as beat, worked_until is null as "isFree",
+            concat_ws(' ', state_fence, work_beat, extract(epoch from worked_until)) as sign
+       from cluster where state in ('PENDING', 'TERMINATING') order by id`,
   );
-  return rows.map(({ id }) => id);
 }
 
 export interface IdleCluster {

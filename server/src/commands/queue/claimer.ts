@@ -1,8 +1,9 @@
 import type { Database } from "../../db/database.ts";
 import { claim, listCandidates, type Candidate, type Caps, type ClaimedCommand } from "../store/claims.ts";
-import type { NodeGroup, NodeRegistration, NodeState } from "../store/nodes.ts";
+import type { NodeRegistration, NodeState } from "../store/nodes.ts";
 import { planClaims, type ClaimPlan, type SharedNeed } from "./claim-plan.ts";
 import type { Executor, RunnableCommand } from "./executor.ts";
+import type { WatchedNode } from "./node-watch.ts";
 import type { StandbyDrivers, StandbyRoom } from "./standby-drivers.ts";
 
 export interface ClaimerOptions {
@@ -34,7 +35,7 @@ export interface SharedMemory {
 export interface QueueSituation {
   readonly nodeState: NodeState;
   /** All nodes, this one included. */
-  readonly nodes: readonly NodeGroup[];
+  readonly nodes: readonly WatchedNode[];
   readonly candidates: readonly Candidate[];
   /** Why commands of a cluster wait for it, by its id. */
   readonly clusterReasons: ReadonlyMap<number, string>;

@@ -1,5 +1,6 @@
 import { isoSeconds } from "../../lib/clock.ts";
-import type { NodeGroup, NodeState } from "../store/nodes.ts";
+import type { NodeState } from "../store/nodes.ts";
+import type { NodeGroup } from "./node-watch.ts";
 
 type ClosedState = Exclude<NodeState, "active">;
 

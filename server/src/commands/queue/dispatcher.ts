@@ -1,26 +1,24 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { groupNodes, nodeHeartbeat, registerNode, type NodeGroup, type NodeState } from "../store/nodes.ts";
 import { listHeld, listHeldStates, type ClaimedCommand } from "../store/claims.ts";
 import { Claimer, type ClaimerOptions, type QueueSituation } from "./claimer.ts";
 import { ConductedRun, type ConductServices } from "./conduct-run.ts";
+import { Heartbeat, type HeartbeatOptions } from "./heartbeat.ts";
 import { LostRuns } from "./lost-runs.ts";
+import type { NodeWatch } from "./node-watch.ts";
 import { repeat, type Repetition, type Worked } from "./repeat.ts";
 import { STOPPED_WITH_ALL, type StopMark } from "./stop-mark.ts";
 
 export interface DispatcherOptions
   extends Omit<ConductServices, "db" | "stopping">, Omit<ClaimerOptions, "executorOf" | "stopping"> {
+  readonly nodeWatch: NodeWatch;
   readonly leaseSeconds: number;
   /** Monotonic milliseconds. */
   readonly now: () => number;
   readonly stopMark: StopMark;
-  /** The database knew this node when it was asked at that time. */
-  readonly renewLease: (askedAt: number) => void;
+  readonly renewLease: HeartbeatOptions["renewLease"];
 }
 
 const LOOK_EVERY_MS = 1000;
-const HEARTBEATS_PER_LEASE = 20;
-/** It also brings the state that an operator gave the node. */
-const HEARTBEAT_AT_LEAST_MS = 5000;
 /** How long a stop of everything waits for its runs to be settled. Killing a runner that does not answer takes less. */
 const STORE_PATIENCE_MS = 30_000;
 
@@ -37,19 +35,18 @@ export class Dispatcher {
   /** Fences of runs settled here: a look that began before they were must not adopt them. */
   readonly #settled = new Map<number, number>();
   readonly #releases = new Map<number, number>();
+  readonly #heartbeat: Heartbeat;
   readonly #claimer: Claimer;
   readonly #lostRuns: LostRuns;
   readonly #looks: Repetition;
-  #nodeState: NodeState = "active";
-  #nodes: readonly NodeGroup[] = [];
-  #heartbeatAt = -Infinity;
   #isEnding = false;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
     this.#services = { ...options, db: options.db.system, stopping: this.#stopping.signal };
     this.#claimer = new Claimer({ ...options, stopping: this.#stopping.signal });
-    this.#lostRuns = new LostRuns({ ...options, db: options.db.system, nodeId: options.node.id });
+    this.#heartbeat = new Heartbeat({ ...options, db: options.db.system });
+    this.#lostRuns = new LostRuns({ ...options, db: options.db.system });
     this.#looks = repeat(() => this.#look(), LOOK_EVERY_MS, this.#stopping.signal, options.log);
   }
 
@@ -104,7 +101,7 @@ export class Dispatcher {
   }
 
   async #look(): Promise<Worked> {
-    await this.#beat();
+    await this.#heartbeat.beat();
     await this.#settleStopped();
     await this.#reconcile();
     await this.#claimMore();
@@ -113,24 +110,6 @@ export class Dispatcher {
     const { plan, candidates } = this.#claimer.situation ?? {};
     const isIdle = plan?.claims.length === 0 && candidates?.length !== 0;
     return isIdle ? "idle" : "busy";
-  }
-
-  async #beat(): Promise<void> {
-    const { db, node, leaseSeconds, metrics, renewLease } = this.#options;
-    const askedAt = this.#options.now();
-    const everyMs = Math.min(HEARTBEAT_AT_LEAST_MS, (leaseSeconds * 1000) / HEARTBEATS_PER_LEASE);
-    if (askedAt - this.#heartbeatAt < everyMs) return;
-    try {
-      const known = await nodeHeartbeat(db.system, node.id);
-      if (known === undefined || this.#heartbeatAt === -Infinity) await registerNode(db.system, node);
-      this.#nodeState = known ?? "active";
-      renewLease(askedAt);
-      this.#heartbeatAt = askedAt;
-    } catch (error) {
-      metrics.lostHeartbeat();
-      throw error;
-    }
-    this.#nodes = await groupNodes(db.system);
   }
 
   async #reconcile(): Promise<void> {
@@ -153,8 +132,9 @@ export class Dispatcher {
   }
 
   async #claimMore(): Promise<void> {
-    const takesCommands = this.#nodeState === "active" && !this.#isEnding;
-    const view = { nodeState: this.#nodeState, nodes: this.#nodes, takesCommands };
+    const nodeState = this.#heartbeat.state;
+    const nodes = this.#options.nodeWatch.list();
+    const view = { nodeState, nodes, takesCommands: nodeState === "active" && !this.#isEnding };
     await this.#claimer.look(view, [...this.#runs.values()], (command) => this.#conduct(command));
   }
 

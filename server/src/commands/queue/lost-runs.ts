@@ -3,13 +3,14 @@ import type { Log } from "../../lib/log.ts";
 import { listAbandoned, type ClaimedCommand } from "../store/claims.ts";
 import { release, settle, type SettledCommand } from "../store/queue.ts";
 import type { Executor, RunnableCommand } from "./executor.ts";
+import type { NodeWatch } from "./node-watch.ts";
 import type { QueueMetrics } from "./queue-metrics.ts";
 import { logEnd } from "./run-line.ts";
 import { settlementOf } from "./settlement.ts";
 
 export interface LostRunsOptions {
   readonly db: Queryable;
-  readonly nodeId: string;
+  readonly nodeWatch: Pick<NodeWatch, "silentFor">;
   readonly leaseSeconds: number;
   readonly executorOf: (command: RunnableCommand) => Executor;
   readonly metrics: QueueMetrics;
@@ -19,9 +20,14 @@ export interface LostRunsOptions {
   readonly now: () => number;
 }
 
-/** Beyond the lease, for runners to end their programs; of a short lease as long as that. */
+/** Beyond the lease, for runners to end their programs; a short lease is doubled. */
 const LEASE_MARGIN_SECONDS = 60;
 const LOOK_EVERY_MS = 5000;
+
+/** How long a node must have been silent before its runs count as lost. */
+export function lostAfterMs(leaseSeconds: number): number {
+  return (leaseSeconds + Math.min(leaseSeconds, LEASE_MARGIN_SECONDS)) * 1000;
+}
 
 /** Settles the runs of nodes that have fallen silent. */
 export class LostRuns {
@@ -33,11 +39,11 @@ export class LostRuns {
   }
 
   async settle(): Promise<void> {
-    const { db, nodeId, leaseSeconds, metrics, log, onEnd, now } = this.#options;
-    if (now() - this.#lookedAt < LOOK_EVERY_MS) return;
+    const { db, nodeWatch, leaseSeconds, metrics, log, onEnd, now } = this.#options;
+    const silent = nodeWatch.silentFor(lostAfterMs(leaseSeconds));
+    if (silent.length === 0 || now() - this.#lookedAt < LOOK_EVERY_MS) return;
     this.#lookedAt = now();
-    const silentSeconds = leaseSeconds + Math.min(leaseSeconds, LEASE_MARGIN_SECONDS);
-    for (const command of await listAbandoned(db, nodeId, silentSeconds)) {
+    for (const command of await listAbandoned(db, silent)) {
       log.warn({ command: command.id, node: command.nodeId }, "settling a run of a node that has fallen silent");
       const status = await this.#settleRun(command);
       if (status !== undefined) metrics.lostHeartbeat();

@@ -23,6 +23,7 @@ import { chooseExecutor, type Executors } from "./choose-executor.ts";
 import type { SharedMemory, UseClusters } from "./claimer.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import type { Executor } from "./executor.ts";
+import type { NodeWatch } from "./node-watch.ts";
 import type { ProgramDriver } from "./program-driver.ts";
 import { GRACE_SECONDS, programExecutor } from "./program-executor.ts";
 import { queueMetrics } from "./queue-metrics.ts";
@@ -46,6 +47,7 @@ export interface QueueOptions {
   readonly registry: Registry;
   readonly settings: QueueSettings;
   readonly node: NodeRegistration;
+  readonly nodeWatch: NodeWatch;
   /** Other nodes may have the same database: then runs end with the lease of their node. */
   readonly isShared: boolean;
   readonly leaseFile: string;
@@ -131,6 +133,7 @@ export function openQueue(options: QueueOptions): Queue {
         db,
         log,
         node,
+        nodeWatch: options.nodeWatch,
         caps,
         metrics,
         executorOf,

@@ -2,11 +2,14 @@ import { randomUUID } from "node:crypto";
 import { afterEach, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { gatedProgram, queuedCommands } from "../../../test/support/queued-commands.ts";
+import { silenceClock } from "../../../test/support/silence-clock.ts";
 import { stubDriver } from "../../../test/support/stub-driver.ts";
 import { listProcesses } from "../../lib/process-table.ts";
 
+const silence = silenceClock();
 const given = useServer({
   driver: stubDriver,
+  silenceClock: silence.now,
   settings: { HEADGATE_LEASE_SECONDS: "5", HEADGATE_TIMEOUT_CHECK_SECONDS: "1" },
 });
 const PATIENCE = { timeout: 45_000 };
@@ -14,6 +17,7 @@ const { submit, letGo, cancelAll } = queuedCommands(given);
 const sql = (text: string, values: unknown[] = []) => given.app.services.db.system.query(text, values);
 
 afterEach(async () => {
+  silence.passes = false;
   await sql("update node set state = 'active'");
   await cancelAll();
 });
@@ -113,7 +117,7 @@ test("a run that another node has taken over counts as a rejection, ends, and wr
   const marker = `6${Date.now() % 1_000_000}.5`;
   const id = await submit(account, `sleep ${marker}`);
   await expect.poll(() => account.get(`/commands/${id}`), PATIENCE).toMatchObject({ pid: expect.any(Number) });
-  const other = await addNode("now() + interval '1 hour'"); // it stays alive until the test says otherwise
+  const other = await addNode();
   await sql("update command set node_id = $2, fence = fence + 1, progress = 42, pid = null where id = $1", [id, other]);
   await expect.poll(() => sample("headgate_queue_fence_rejections_total"), PATIENCE).toBe(1);
   const left = async () => (await listProcesses()).filter(({ commandLine }) => commandLine.includes(`sleep ${marker}`));
@@ -124,7 +128,7 @@ test("a run that another node has taken over counts as a rejection, ends, and wr
   // The other one falls silent: its run is settled here, and counted as that.
   const errors = 'headgate_command_seconds_count{type="SparkCommand",outcome="error"}';
   const before = await sample(errors);
-  await sql("update node set heartbeat_at = now() - interval '1 hour' where id = $1", [other]);
+  silence.passes = true;
   expect(await account.get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "error" });
   expect(await sample("headgate_queue_lost_heartbeats_total")).toBe(1);
   expect(await sample("headgate_queue_fence_rejections_total")).toBe(1);
@@ -134,7 +138,7 @@ test("a run that another node has taken over counts as a rejection, ends, and wr
 test("a lost run with retry goes on, and whoever waits for its end is not told before", async () => {
   const account = await given.account();
   const lost = await sample("headgate_queue_lost_heartbeats_total");
-  const other = await addNode("now() - interval '1 hour'");
+  const other = await addNode();
   const { nodes } = await (await given.operator()).get("/api/v2/nodes");
   const own = nodes.find(({ id }: { id: string }) => id !== other).id;
   await (await given.operator()).put(`/api/v2/nodes/${own}`, { state: "paused" });
@@ -145,6 +149,7 @@ test("a lost run with retry goes on, and whoever waits for its end is not told b
        handle = '{"kind":"runner"}' where id = $1`,
     [id, other],
   );
+  silence.passes = true;
   await expect.poll(() => sample("headgate_queue_lost_heartbeats_total"), PATIENCE).toBe(lost + 1);
   await (await given.operator()).put(`/api/v2/nodes/${own}`, { state: "active" });
   await expect.poll(() => account.get(`/commands/${id}`), PATIENCE).toMatchObject({ pid: expect.any(Number) });
@@ -158,11 +163,11 @@ test("a lost run with retry goes on, and whoever waits for its end is not told b
   });
 });
 
-async function addNode(heartbeat: "now() + interval '1 hour'" | "now() - interval '1 hour'"): Promise<string> {
+async function addNode(): Promise<string> {
   const id = randomUUID();
   await sql(
-    `insert into node (id, host, boot_id, memory_budget_mib, version, heartbeat_at)
-     values ($1, 'other', 'boot', 1000, '1', ${heartbeat})`,
+    `insert into node (id, host, boot_id, memory_budget_mib, version)
+     values ($1, 'other', 'boot', 1000, '1')`,
     [id],
   );
   return id;

@@ -6,6 +6,7 @@ import { noNodeReason, otherNodeReason } from "./closed-nodes.ts";
 import type { QueueSituation } from "./claimer.ts";
 import type { CommandKind, Executor } from "./executor.ts";
 import { laneOf } from "./lane.ts";
+import { groupNodes } from "./node-watch.ts";
 
 export interface WaitingFacts {
   /** Undefined: this node has not looked at the queue yet. */
@@ -27,7 +28,7 @@ export function waitingReasons({ situation, caps, clock, executorOf }: WaitingFa
     }
     const seen = situation();
     if (seen === undefined) return "the node is starting";
-    const noNode = noNodeReason(seen.nodes);
+    const noNode = noNodeReason(groupNodes(seen.nodes));
     if (noNode !== null) return noNode;
     const executor = executorOf(row);
     const unready = seen.nodeState === "active" ? executor.unready(row) : null;

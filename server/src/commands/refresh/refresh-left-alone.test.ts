@@ -1,12 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
+import { silenceClock } from "../../../test/support/silence-clock.ts";
 import { startThriftServer, type ThriftServer } from "../../../test/thrift/thrift-server.ts";
 
 /** Refreshes that last, because the metastore that they ask says nothing. No Spark is set up here. */
 const MINUTES = 60_000;
 let ahead = 0;
-const given = useServer({ clock: { now: () => new Date(Date.now() + ahead) } });
+const silence = silenceClock();
+const given = useServer({
+  clock: { now: () => new Date(Date.now() + ahead) },
+  silenceClock: silence.now,
+  settings: { HEADGATE_LEASE_SECONDS: "5" },
+});
 const PATIENCE = { timeout: 45_000 };
 let metastore: ThriftServer;
 let account: AccountClient;
@@ -109,8 +115,8 @@ describe("a refresh whose node has fallen silent", () => {
     const { system } = given.app.services.db;
     const silent = randomUUID();
     await system.query(
-      `insert into node (id, host, boot_id, memory_budget_mib, version, heartbeat_at)
-       values ($1, 'other', 'boot', 1000, '1', now())`,
+      `insert into node (id, host, boot_id, memory_budget_mib, version)
+       values ($1, 'other', 'boot', 1000, '1')`,
       [silent],
     );
     const id = await running();
@@ -122,7 +128,8 @@ describe("a refresh whose node has fallen silent", () => {
       [id, silent, state],
     );
     metastore.cutAll();
-    await system.query("update node set heartbeat_at = now() - interval '1 hour' where id = $1", [silent]);
+    silence.passes = true;
+    onTestFinished(() => void (silence.passes = false));
     return id;
   }
 

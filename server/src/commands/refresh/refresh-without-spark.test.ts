@@ -2,9 +2,11 @@ import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { useServer } from "../../../test/support/given.ts";
 import { refresh, refreshed } from "../../../test/support/refresh.ts";
+import { silenceClock } from "../../../test/support/silence-clock.ts";
 
 /** No Spark is set up here: queries would wait for ever. */
-const given = useServer();
+const silence = silenceClock();
+const given = useServer({ silenceClock: silence.now, settings: { HEADGATE_LEASE_SECONDS: "5" } });
 const MISSING = "the table default.orders is not in the metastore: create it before it is refreshed";
 
 test("a refresh in an account that never used Spark waits for nothing, and says that there is no such table", async () => {
@@ -35,8 +37,8 @@ test("a refresh whose node has fallen silent is begun again by another one, in t
   const silent = randomUUID();
   const { system } = given.app.services.db;
   await system.query(
-    `insert into node (id, host, boot_id, memory_budget_mib, version, heartbeat_at)
-     values ($1, 'other', 'boot', 1000, '1', now() - interval '1 hour')`,
+    `insert into node (id, host, boot_id, memory_budget_mib, version)
+     values ($1, 'other', 'boot', 1000, '1')`,
     [silent],
   );
   await system.query(
@@ -44,6 +46,7 @@ test("a refresh whose node has fallen silent is begun again by another one, in t
        handle = '{"kind":"refresh"}' where id = $1`,
     [id, silent],
   );
+  silence.passes = true;
   await operator.put(`/api/v2/nodes/${own}`, { state: "active" });
   const { log } = await refreshed(account, id, "error");
   expect(log).toContain(MISSING);

@@ -1,5 +1,4 @@
 import type { Queryable } from "../../db/database.ts";
-import { IS_LIVE } from "./nodes.ts";
 
 /** The warm servers of an app on one node. */
 export interface AppServersOfNode {
@@ -45,24 +44,28 @@ export async function readGenerations(db: Queryable, appIds: readonly number[]):
   return new Map(rows.map(({ id, generation }) => [id, generation]));
 }
 
-/** Which of the apps are up on another node. Silent nodes are ignored. */
-export async function listUpElsewhere(db: Queryable, nodeId: string, appIds: readonly number[]): Promise<number[]> {
+/** Which of the apps are up on a node that is not left out. */
+export async function listUpElsewhere(
+  db: Queryable,
+  appIds: readonly number[],
+  leftOut: readonly string[],
+): Promise<number[]> {
   const rows = await db.query<{ appId: number }>(
-    `select distinct app_id as "appId" from app_server join node on node.id = app_server.node_id
-     where app_id = any ($2) and is_up and node_id <> $1 and ${IS_LIVE}`,
-    [nodeId, appIds],
+    `select distinct app_id as "appId" from app_server
+     where app_id = any ($1) and is_up and node_id <> all ($2::uuid[])`,
+    [appIds, leftOut],
   );
   return rows.map(({ appId }) => appId);
 }
 
-/** Whether another live node has yet to end servers of the app that its last stop covers. */
-export async function isEndingElsewhere(db: Queryable, nodeId: string, appId: number): Promise<boolean> {
+/** Whether a node that is not left out has yet to end servers of the app that its last stop covers. */
+export async function isEndingElsewhere(db: Queryable, appId: number, leftOut: readonly string[]): Promise<boolean> {
   const [row] = await db.query<{ there: boolean }>(
     `select exists (
-       select from app_server join app on app.id = app_server.app_id join node on node.id = app_server.node_id
-       where app_id = $2 and node_id <> $1 and app_server.generation < app.generation and ${IS_LIVE}
+       select from app_server join app on app.id = app_server.app_id
+       where app_id = $1 and app_server.generation < app.generation and node_id <> all ($2::uuid[])
      ) as there`,
-    [nodeId, appId],
+    [appId, leftOut],
   );
   return row?.there ?? false;
 }

@@ -157,15 +157,16 @@ export function listHeldStates(
   );
 }
 
-/** Runs of other nodes that have not been heard of for so long that their runners have ended. */
+/** The runs of nodes whose last beats are still the given ones. */
 export function listAbandoned(
   db: Queryable,
-  nodeId: string,
-  silentSeconds: number,
+  silent: readonly { readonly id: string; readonly beat: number }[],
 ): Promise<(ClaimedCommand & { nodeId: string })[]> {
   return db.query(
-    `select ${CLAIMED}, node.id as "nodeId" from node join command on command.node_id = node.id and ${HELD}
-     where node.id <> $1 and node.heartbeat_at < now() - make_interval(secs => $2)`,
-    [nodeId, silentSeconds],
+    `select ${CLAIMED}, node.id as "nodeId"
+     from unnest($1::uuid[], $2::bigint[]) silent (id, beat)
+     join node on node.id = silent.id and node.beat = silent.beat
+     join command on command.node_id = node.id and ${HELD}`,
+    [silent.map(({ id }) => id), silent.map(({ beat }) => beat)],
   );
 }

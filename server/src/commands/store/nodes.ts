@@ -29,26 +29,32 @@ export async function registerNode(db: Queryable, node: NodeRegistration): Promi
     `insert into node (id, host, boot_id, memory_budget_mib, version) values ($1, $2, $3, $4, $5)
      on conflict (id) do update
      set host = excluded.host, boot_id = excluded.boot_id, memory_budget_mib = excluded.memory_budget_mib,
-         version = excluded.version, started_at = now(), heartbeat_at = now()`,
+         version = excluded.version, started_at = now(), heartbeat_at = now(), beat = node.beat + 1`,
     [node.id, node.host, node.bootId, node.memoryBudgetMiB, node.version],
   );
 }
 
+export interface HeartbeatReply {
+  readonly state: NodeState;
+  /** The database's time, in milliseconds since the epoch. */
+  readonly databaseMs: number;
+}
+
 /**
- * The node's state; undefined when the node is unknown to this database. For the node alone, which is between two
- * claims then: what it does not hold now it will not hold later.
+ * Undefined when the node is unknown to this database. For the node alone, which is between two claims then: what it
+ * does not hold now it will not hold later.
  */
-export async function nodeHeartbeat(db: Queryable, nodeId: string): Promise<NodeState | undefined> {
-  const [row] = await db.query<{ state: NodeState }>(
+export async function nodeHeartbeat(db: Queryable, nodeId: string): Promise<HeartbeatReply | undefined> {
+  const [row] = await db.query<HeartbeatReply>(
     `update node
-     set heartbeat_at = now(),
+     set heartbeat_at = now(), beat = beat + 1,
          state = case when state = 'draining' and not exists (
                    select from command where command.node_id = node.id and command.status in ('running', 'cancelling')
                  ) then 'drained' else state end
-     where id = $1 returning state`,
+     where id = $1 returning state, (extract(epoch from now()) * 1000)::float8 as "databaseMs"`,
     [nodeId],
   );
-  return row?.state;
+  return row;
 }
 
 /** Written again and again: the node's own registration knows nothing of it. */
@@ -56,38 +62,31 @@ export async function announceAddress(db: Queryable, nodeId: string, address: st
   await db.query("update node set address = $2 where id = $1 and address is distinct from $2", [nodeId, address]);
 }
 
-/**
- * A node writes a heartbeat at least every five seconds. After 30 seconds without one it counts as dead until it writes
- * again.
- */
-export const IS_LIVE = "node.heartbeat_at > now() - interval '30 seconds'";
-
-/** Undefined: it has no address, or has not been heard of lately. */
+/** Undefined: it has no address. */
 export async function findAddress(
   db: Queryable,
   nodeId: string,
 ): Promise<{ address: string; host: string } | undefined> {
   const [row] = await db.query<{ address: string; host: string }>(
-    `select address, host from node where id = $1 and address is not null and ${IS_LIVE}`,
+    "select address, host from node where id = $1 and address is not null",
     [nodeId],
   );
   return row;
 }
 
-/** The nodes that share a state, live or silent. */
-export interface NodeGroup {
+/** What one look at the nodes tells. */
+export interface NodeBeat {
+  readonly id: string;
   readonly state: NodeState;
-  /** Whether their last heartbeats are too old. */
-  readonly isSilent: boolean;
-  readonly count: number;
-  /** The latest heartbeat among them. */
+  readonly memoryBudgetMiB: number;
+  readonly beat: number;
+  /** By the database's clock of that moment: for people, and for nodes of a version that does not count beats. */
   readonly heartbeatAt: Date;
 }
 
-export function groupNodes(db: Queryable): Promise<NodeGroup[]> {
-  return db.query<NodeGroup>(
-    `select state, not ${IS_LIVE} as "isSilent", count(*), max(heartbeat_at) as "heartbeatAt"
-     from node group by 1, 2 order by 1, 2`,
+export function listBeats(db: Queryable): Promise<NodeBeat[]> {
+  return db.query<NodeBeat>(
+    `select id, state, memory_budget_mib as "memoryBudgetMiB", beat, heartbeat_at as "heartbeatAt" from node`,
   );
 }
 

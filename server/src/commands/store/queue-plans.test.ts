@@ -5,7 +5,7 @@ import { cloneDatabase, type TestDatabase } from "../../../test/support/test-dat
 import { foundAccount } from "../../accounts/found-account.ts";
 import { addDefaultCluster } from "../../clusters/default-cluster.ts";
 import { openDatabase, type Tx } from "../../db/database.ts";
-import { groupNodes, listNodes, nodeHeartbeat } from "./nodes.ts";
+import { listBeats, listNodes, nodeHeartbeat } from "./nodes.ts";
 import { listUnpublished } from "./publishing.ts";
 import { findEnded, readQueueDepth } from "./queue-depth.ts";
 import { claim, listAbandoned, listCandidates, listHeld, listHeldStates } from "./claims.ts";
@@ -54,8 +54,8 @@ afterAll(async () => {
 /** All of one account and one cluster: nothing but the state of a command tells the few from the many. */
 async function fill(): Promise<void> {
   await client.query(
-    `insert into node (id, host, boot_id, memory_budget_mib, version, heartbeat_at)
-     values ($1, 'own', '', 1000, '1', now()), ($2, 'silent', '', 1000, '1', now() - interval '1 hour')`,
+    `insert into node (id, host, boot_id, memory_budget_mib, version)
+     values ($1, 'own', '', 1000, '1'), ($2, 'silent', '', 1000, '1')`,
     [own, silent],
   );
   // To look them up so often would be most of the time; no plan is by them.
@@ -120,10 +120,10 @@ const statements: Record<string, (tx: Tx) => Promise<unknown>> = {
   release: (tx) => release(tx, held),
   settle: (tx) => settle(tx, held, settlement),
   cancel: (tx) => cancel(tx, waitingIds[0] ?? 0),
-  listAbandoned: (tx) => listAbandoned(tx, own, 20),
+  listAbandoned: (tx) => listAbandoned(tx, [{ id: silent, beat: 0 }]),
   nodeHeartbeat: (tx) => nodeHeartbeat(tx, own),
   listNodes: (tx) => listNodes(tx),
-  groupNodes: (tx) => groupNodes(tx),
+  listBeats: (tx) => listBeats(tx),
   readQueueDepth: (tx) => readQueueDepth(tx),
   findEnded: (tx) => findEnded(tx, [...waitingIds, ...endedIds]),
   listUnpublished: (tx) => listUnpublished(tx, own, { leaveAlone: [], after: 0, accounts: 4, each: 5 }),

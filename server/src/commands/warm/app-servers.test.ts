@@ -23,8 +23,8 @@ function fakeProcesses(...all: Fake[]) {
 
 async function nodeId(): Promise<string> {
   const [row] = await given.app.services.db.system.query<{ id: string }>(
-    `insert into node (id, host, boot_id, memory_budget_mib, version, heartbeat_at)
-     values (gen_random_uuid(), 'other', 'boot', 1000, '1', now() + interval '1 hour') returning id`,
+    `insert into node (id, host, boot_id, memory_budget_mib, version)
+     values (gen_random_uuid(), 'other', 'boot', 1000, '1') returning id`,
   );
   return row?.id ?? "";
 }
@@ -43,7 +43,14 @@ test("a node ends only the servers and waiting drivers of stopped and deleted ap
   const { system: db } = given.app.services.db;
   const id = await nodeId();
   let woken = 0;
-  const apps = new AppServers({ db, nodeId: id, servers, standbys, wakeNodes: () => void (woken += 1) });
+  const apps = new AppServers({
+    db,
+    nodeId: id,
+    servers,
+    standbys,
+    silentNodes: () => [],
+    wakeNodes: () => void (woken += 1),
+  });
   const reported = () =>
     db.query('select app_id as "appId", generation, is_up as "isUp" from app_server where node_id = $1 order by 1', [
       id,

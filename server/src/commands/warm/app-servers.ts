@@ -18,6 +18,8 @@ export interface AppServersOptions {
   readonly servers: Pick<WarmServers, "list" | "stop">;
   /** The standby drivers of this node. */
   readonly standbys: { list(): PlacedProcess[]; endUnused(matches: Matches): Promise<void> };
+  /** Nodes that count as dead: what they reported last is not true any more. */
+  readonly silentNodes: () => readonly string[];
   /** Makes all nodes check their servers. */
   readonly wakeNodes: () => void;
 }
@@ -28,7 +30,7 @@ const LOOK_EVERY_MS = 100;
 /**
  * The servers of apps on all nodes, with the database as the source of truth. A stop raises the generation of the app;
  * each node ends its servers and drivers of an earlier generation and reports the servers that are left. A dead node
- * reports nothing, so the rows of a node count only while it lives. When it comes back, it soon ends the servers that
+ * reports nothing, so the rows of a node do not count while it is silent. When it comes back, it soon ends the servers that
  * were stopped meanwhile.
  */
 export class AppServers {
@@ -43,20 +45,20 @@ export class AppServers {
   }
 
   async listUp(accountId: number, appIds: readonly number[]): Promise<ReadonlySet<number>> {
-    const { db, nodeId, servers } = this.#options;
+    const { db, servers } = this.#options;
     const here = servers.list().filter(({ place, isUp }) => isUp && place.accountId === accountId);
     const up = new Set(here.map(({ place }) => place.appId));
-    const elsewhere = new Set(await listUpElsewhere(db, nodeId, appIds));
+    const elsewhere = new Set(await listUpElsewhere(db, appIds, this.#leftOut()));
     return new Set(appIds.filter((id) => up.has(id) || elsewhere.has(id)));
   }
 
   /** Call it after the commit that has stopped or deleted the app. */
   async stop(appId: number): Promise<void> {
-    const { db, nodeId, wakeNodes } = this.#options;
+    const { db, wakeNodes } = this.#options;
     wakeNodes();
     await this.look();
     const patience = AbortSignal.timeout(STOP_PATIENCE_MS);
-    while (!patience.aborted && (await isEndingElsewhere(db, nodeId, appId))) await delay(LOOK_EVERY_MS);
+    while (!patience.aborted && (await isEndingElsewhere(db, appId, this.#leftOut()))) await delay(LOOK_EVERY_MS);
   }
 
   /**
@@ -72,6 +74,10 @@ export class AppServers {
         return this.#running;
       });
     return this.#queued;
+  }
+
+  #leftOut(): readonly string[] {
+    return [this.#options.nodeId, ...this.#options.silentNodes()];
   }
 
   async #obeyAndReport(): Promise<void> {

@@ -113,16 +113,16 @@ export class Operation implements ConnectExecution {
         error = thrown;
       }
       if (error?.kind === "taken over") {
-        takeovers = Date.now() - takenAt > this.#patience.reconnectMs ? 1 : takeovers + 1;
-        takenAt = Date.now();
+        takeovers = performance.now() - takenAt > this.#patience.reconnectMs ? 1 : takeovers + 1;
+        takenAt = performance.now();
         if (takeovers > MOST_TAKEOVERS) throw error;
       }
       const next = this.#next(call, error);
       if (next === undefined) throw await this.#calls.explain(error ?? emptyStream());
       call = next;
       if (!mayBeBroken(error, isFruitless)) continue;
-      brokenSince ??= Date.now();
-      if (Date.now() - brokenSince > this.#patience.reconnectMs) throw error ?? emptyStream();
+      brokenSince ??= performance.now();
+      if (performance.now() - brokenSince > this.#patience.reconnectMs) throw error ?? emptyStream();
       await delay(pauseMs, undefined, { signal: this.#signal }).catch(() => this.#signal.throwIfAborted());
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
     }

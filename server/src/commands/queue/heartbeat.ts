@@ -1,0 +1,81 @@
+import type { Queryable } from "../../db/database.ts";
+import type { Log } from "../../lib/log.ts";
+import { repairDueTimes } from "../store/due-times.ts";
+import {
+  nodeHeartbeat,
+  registerNode,
+  type HeartbeatReply,
+  type NodeRegistration,
+  type NodeState,
+} from "../store/nodes.ts";
+import type { NodeWatch } from "./node-watch.ts";
+import type { QueueMetrics } from "./queue-metrics.ts";
+
+export interface HeartbeatOptions {
+  readonly db: Queryable;
+  readonly node: NodeRegistration;
+  readonly nodeWatch: Pick<NodeWatch, "look">;
+  readonly leaseSeconds: number;
+  readonly metrics: Pick<QueueMetrics, "lostHeartbeat">;
+  readonly log: Log;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+  /** The database knew this node when it was asked at that time. */
+  readonly renewLease: (askedAt: number) => void;
+}
+
+const HEARTBEATS_PER_LEASE = 20;
+/** It also brings the state that an operator gave the node. */
+const HEARTBEAT_AT_LEAST_MS = 5000;
+/** A smaller step back delays what is due by less than that, and is not worth a look at all that waits. */
+const STEP_MS = 1000;
+
+/** Tells the others that this node lives, renews its lease, and looks whether the others live. */
+export class Heartbeat {
+  readonly #options: HeartbeatOptions;
+  #state: NodeState = "active";
+  #beatAt = -Infinity;
+  /** The database's time, and this node's monotonic one when it came. */
+  #last: { readonly databaseMs: number; readonly answeredAt: number } | undefined;
+
+  constructor(options: HeartbeatOptions) {
+    this.#options = options;
+  }
+
+  /** What an operator gave the node. */
+  get state(): NodeState {
+    return this.#state;
+  }
+
+  /** Does nothing when the last beat is a moment ago. */
+  async beat(): Promise<void> {
+    const { db, node, nodeWatch, leaseSeconds, metrics, now, renewLease } = this.#options;
+    const askedAt = now();
+    const everyMs = Math.min(HEARTBEAT_AT_LEAST_MS, (leaseSeconds * 1000) / HEARTBEATS_PER_LEASE);
+    if (askedAt - this.#beatAt < everyMs) return;
+    let reply: HeartbeatReply | undefined;
+    try {
+      reply = await nodeHeartbeat(db, node.id);
+      if (reply === undefined || this.#beatAt === -Infinity) await registerNode(db, node);
+      this.#state = reply?.state ?? "active";
+      renewLease(askedAt);
+      this.#beatAt = askedAt;
+    } catch (error) {
+      metrics.lostHeartbeat();
+      throw error;
+    }
+    if (reply !== undefined) await this.#noteTime(reply.databaseMs, askedAt);
+    await nodeWatch.look();
+  }
+
+  /** After a start the clock may have been set before. */
+  async #noteTime(databaseMs: number, askedAt: number): Promise<void> {
+    const { db, node, log, now } = this.#options;
+    const last = this.#last;
+    const answeredAt = now();
+    const isSetBack = last !== undefined && databaseMs < last.databaseMs + (askedAt - last.answeredAt) - STEP_MS;
+    if (isSetBack) log.warn("the clock of the database was set back");
+    if (isSetBack || last === undefined) await repairDueTimes(db, node.id);
+    this.#last = { databaseMs, answeredAt };
+  }
+}
