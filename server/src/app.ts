@@ -126,8 +126,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const accountSettings = { dataDir, s3Endpoint, allowedNetworks, defaultFeatures };
   const registry = openRegistry(databases);
   const node = await readNode(config.dataDir, headgateOpenApi().info.version, config.memoryBudgetMiB);
-  const nodeWatch = new NodeWatch({ db: background.system, ownId: node.id, now: options.silenceClock ?? monotonicMs });
-  const watch = { nodeId: node.id, nodeWatch };
+  const watch = watchNodes(background, node.id, options);
   const standbys = (): Queue["standbys"] => queue.standbys;
   const logs = held.adopt(eventLogs({ log }), (reading) => reading.stop());
   const store = { connection, db: background, keys, nodeId: node.id, accountSettings };
@@ -142,7 +141,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const clusters = clusterServices(config, { db: background, keys, control, clock, log, settled: wake });
   held.defer(() => clusters.clusterLifecycle.stop());
   const storage = accountStorage(db, keys, accountSettings);
-  const parts = { ...sparks, connection, db: background, log, registry, node, nodeWatch };
+  const parts = { ...sparks, ...watch, connection, db: background, log, registry, node };
   const queue = composeQueue(config, {
     ...parts,
     sql: sql.executor,
@@ -196,6 +195,10 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
     stop: (hurry, { everything = false } = {}) =>
       stopApp({ services, queue, server, sparks, tendApps, release }, hurry, everything),
   };
+}
+
+function watchNodes({ system }: Database, nodeId: string, { silenceClock = monotonicMs }: AppOptions) {
+  return { nodeId, nodeWatch: new NodeWatch({ db: system, ownId: nodeId, now: silenceClock }) };
 }
 
 interface StoppedParts {

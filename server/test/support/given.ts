@@ -82,8 +82,6 @@ export interface ServerOptions {
   appControl?: AppControl;
   /** How the server reaches its database, such as through a proxy; directly by default. */
   reach?: (connection: TestDatabase["connection"]) => Promise<PoolConfig>;
-  /** Changes the database before the server uses it. */
-  prepareDatabase?: (connection: TestDatabase["connection"]) => Promise<void>;
   /** The clock by which the silence of other nodes is measured. */
   silenceClock?: () => number;
 }
@@ -100,7 +98,6 @@ export function useServer(options: ServerOptions = {}): Given {
     dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "headgate-file-"));
     chmodSync(dataDir, 0o711); // as root programs run under the account's uid
     database = await cloneDatabase();
-    await options.prepareDatabase?.(database.connection);
     const config = testConfig(dataDir, options.settings);
     writeKeys(config.keyFile, [newKey([])]);
     app = await startApp({

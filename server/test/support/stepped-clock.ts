@@ -5,7 +5,7 @@ import type { TestDatabase } from "./test-database.ts";
  * Gives a database a clock of its own that a test can set: `now()` is found in a schema before PostgreSQL's own. For
  * sessions that are opened afterwards.
  */
-export async function addSteppedClock(connection: TestDatabase["connection"]): Promise<void> {
+export async function addSteppedClock(connection: TestDatabase["connection"]): Promise<TestDatabase["connection"]> {
   const client = new Client(connection);
   await client.connect();
   try {
@@ -26,4 +26,5 @@ export async function addSteppedClock(connection: TestDatabase["connection"]): P
   } finally {
     await client.end();
   }
+  return connection;
 }

@@ -8,7 +8,7 @@ import { stubDriver } from "../../../test/support/stub-driver.ts";
 /** The database's clock is set forward and back while another node runs commands. */
 const given = useServer({
   driver: stubDriver,
-  prepareDatabase: addSteppedClock,
+  reach: addSteppedClock,
   settings: { HEADGATE_LEASE_SECONDS: "5", HEADGATE_TIMEOUT_CHECK_SECONDS: "1" },
 });
 const PATIENCE = { timeout: 45_000 };
@@ -40,7 +40,11 @@ async function looks(count: number): Promise<void> {
     return row?.beat ?? 0;
   };
   const before = await beat();
-  await expect.poll(beat, PATIENCE).toBeGreaterThanOrEqual(before + count);
+  const lookNow = async (): Promise<number> => {
+    given.app.services.commandEvents.wake();
+    return beat();
+  };
+  await expect.poll(lookNow, PATIENCE).toBeGreaterThanOrEqual(before + count);
 }
 
 /** A command that another node runs, which beats as a node does. */
