@@ -2,7 +2,7 @@ package headgate.metastore
 
 import java.nio.file.{Files, Path, StandardCopyOption}
 
-import org.apache.hadoop.hive.metastore.HiveMetaStore
+import org.apache.hadoop.hive.metastore.HiveMetaStore.HMSHandler
 import org.apache.hadoop.security.UserGroupInformation
 
 /**
@@ -39,9 +39,9 @@ object MetastoreMain {
       MetastoreDatabase.addIndex(connection)
       HiveTransactions.leaveUnpooled(settings.hiveConf)
     }
-    val handler = HiveMetaStore.newRetryingHMSHandler("metastore", settings.hiveConf, false)
+    val handler = new HMSHandler("metastore", settings.hiveConf, true)
     report(settings.reportFile, s"READY ${server.port}")
-    server.serve(handler)
+    server.serve(TruthfulHandler.over(handler, settings.hiveConf, settings.databaseWaitSeconds))
     throw new IllegalStateException("the server has stopped listening")
   }
 

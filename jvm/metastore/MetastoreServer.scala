@@ -3,7 +3,6 @@ package headgate.metastore
 import java.net.{BindException, InetAddress, InetSocketAddress, ServerSocket}
 import java.util.concurrent.{Executors, LinkedBlockingQueue, ScheduledExecutorService, SynchronousQueue, ThreadFactory, ThreadPoolExecutor, TimeUnit}
 
-import org.apache.hadoop.hive.metastore.HiveMetaStore.HMSHandler
 import org.apache.hadoop.hive.metastore.api.ThriftHiveMetastore
 import org.apache.thrift.protocol.{TBinaryProtocol, TProtocol}
 import org.apache.thrift.server.{ServerContext, TServerEventHandler, TThreadPoolServer}
@@ -76,7 +75,6 @@ final class MetastoreServer(secret: Array[Byte], wantedPort: Int) {
     override def createContext(in: TProtocol, out: TProtocol): ServerContext = null
     override def processContext(context: ServerContext, in: TTransport, out: TTransport): Unit = ()
     override def deleteContext(context: ServerContext, in: TProtocol, out: TProtocol): Unit =
-      try Option(HMSHandler.getRawStore).foreach(_.shutdown())
-      finally HMSHandler.removeRawStore()
+      ThreadStore.release()
   }
 }

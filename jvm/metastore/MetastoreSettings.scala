@@ -28,6 +28,8 @@ final class MetastoreSettings private (properties: Map[String, String]) {
   lazy val hiveConf: HiveConf = {
     val conf = new HiveConf(classOf[MetastoreSettings])
     for ((key, value) <- properties if !key.startsWith("headgate.")) conf.set(key, value)
+    conf.setVar(HiveConf.ConfVars.METASTORECONNECTURLKEY, WatchedDriver.addressOf(jdbcUrl))
+    conf.setVar(HiveConf.ConfVars.METASTORE_CONNECTION_DRIVER, classOf[WatchedDriver].getName)
     conf
   }
 }

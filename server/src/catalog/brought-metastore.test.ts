@@ -62,6 +62,25 @@ describe("of a metastore that an account has brought", () => {
     await account.post("/partition_sensor", { ...asked, wait_seconds: 1 }).refused(503, says);
   });
 
+  test("a schema that it denies while its database is away is not taken for missing", async () => {
+    const missing = (sequence: number): Buffer =>
+      renderReply(getDatabase, sequence, { "no-such-object": { message: "sales: connection refused" } });
+    const noTables = (sequence: number): Buffer => renderReply(getAllTables, sequence, { success: [] });
+    const [listed, failed] = await Promise.all([
+      serve({
+        [getAllDatabases.name]: (sequence) => renderReply(getAllDatabases, sequence, { success: ["sales"] }),
+        [getDatabase.name]: missing,
+        [getAllTables.name]: noTables,
+      }),
+      serve({ ...refusals, [getDatabase.name]: missing, [getAllTables.name]: noTables }),
+    ]);
+    const account = await accountWith(listed);
+    await account.get("/hive/Sales").refused(503, /lists the schema Sales and says that it is not there/);
+    await account.get("/hive?describe=true").refused(503);
+    await account.get("/hive/nowhere").refused(404);
+    await (await accountWith(failed)).get("/hive/nowhere").refused(503);
+  });
+
   test("partitions are listed for two at once, for some when those have ended, and for no more", async () => {
     const held: (() => void)[] = [];
     let isHolding = true;

@@ -2,7 +2,7 @@ import { columnsJson } from "../../engines/hive-tables/columns-json.ts";
 import { tableColumns, type HiveColumns, type TableColumn } from "../../engines/hive-tables/table-columns.ts";
 import type { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
 import { HiveError } from "../../engines/hive-thrift/hive-error.ts";
-import type { HiveColumn, HiveStorage, HiveTable } from "../../engines/hive-thrift/hive-structs.ts";
+import type { HiveColumn, HiveDatabase, HiveStorage, HiveTable } from "../../engines/hive-thrift/hive-structs.ts";
 import { partitionName } from "../../engines/hive-thrift/partition-name.ts";
 import { atOnce } from "../../lib/at-once.ts";
 import { Fault } from "../../lib/fault.ts";
@@ -29,7 +29,7 @@ export class ExternalTables implements TableCatalog {
   }
 
   async schemas(names: readonly string[]): Promise<CatalogSchema[]> {
-    const schemas = await Promise.all(names.map((name) => there(this.#client.database(name, patience()))));
+    const schemas = await Promise.all(names.map((name) => this.#schema(name)));
     const found = schemas.filter((schema) => schema !== undefined);
     return found.map(({ name, description, locationUri }) => ({
       name,
@@ -41,7 +41,14 @@ export class ExternalTables implements TableCatalog {
   async tableNames(schema: string): Promise<string[] | undefined> {
     const names = await told(this.#client.tableNames(schema, patience()));
     if (names.length > 0) return names.toSorted();
-    return (await there(this.#client.database(schema, patience()))) === undefined ? undefined : [];
+    return (await this.#schema(schema)) === undefined ? undefined : [];
+  }
+
+  /** Metastores of Hive 2.3 deny every schema while their database is away. To list the names fails then. */
+  async #schema(name: string): Promise<HiveDatabase | undefined> {
+    const found = await there(this.#client.database(name, patience()));
+    if (found !== undefined || !(await this.schemaNames()).includes(name.toLowerCase())) return found;
+    throw new Fault("unavailable", `The metastore lists the schema ${name} and says that it is not there. Try again.`);
   }
 
   async *describe(schema: string, names: readonly string[]): AsyncGenerator<DescribedTable[]> {

@@ -107,6 +107,8 @@ function ownProperties(
     "hive.metastore.schema.verification": "false",
     "hive.stats.autogather": "false",
     "hive.metastore.rawstore.impl": "headgate.metastore.BatchingStore",
+    // To open the store: our own handler knows how long to wait for the database.
+    "hive.hmshandler.retry.attempts": "1",
     // Everything is read within its transaction: to load it once more for afterwards took a quarter of adding partitions.
     "javax.jdo.option.DetachAllOnCommit": "false",
     // Nothing is made and let go in one transaction, and no two objects point at each other: Hive needs neither search.

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
-import { connect } from "node:net";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -18,6 +18,7 @@ import { Secret } from "../../lib/secret.ts";
 import { renderCall } from "../hive-thrift/codec/message.ts";
 import { HiveClient } from "../hive-thrift/hive-client.ts";
 import { getAllDatabases, setUgi } from "../hive-thrift/hive-functions.ts";
+import type { HiveTable } from "../hive-thrift/hive-structs.ts";
 import { findTestBubblewrap } from "../../../test/bubblewrap/find-test-bubblewrap.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
 import type { SparkHome } from "../spark-home/spark-home.ts";
@@ -213,12 +214,44 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     client.close();
   });
 
-  it("goes on when its PostgreSQL was away", async () => {
-    const client = new HiveClient(known());
-    await client.databaseNames(soon());
-    await cluster.stop();
-    postgres = await cluster.start();
-    expect(await client.databaseNames(soon())).toContain("default");
+  it("answers after an outage of PostgreSQL as if there had been none, and never says that something is not there", async () => {
+    const many = { ...known(), maxConnections: 8 };
+    const [client, writer] = [new HiveClient(many), new HiveWriter(many)];
+    const sd = textStorage([{ name: "n", type: "int" }]);
+    const partitionKeys = [{ name: "day", type: "string" }];
+    const tableOf = (tableName: string): HiveTable => {
+      return { tableName, dbName: "away", sd, partitionKeys, parameters: new Map(), tableType: "MANAGED_TABLE" };
+    };
+    const add = (day: string): Promise<void> => {
+      const location = pathToFileURL(join(warehouse, "away.db/t", `day=${day}`)).href;
+      const added = [{ values: [day], sd: { ...sd, location }, parameters: new Map() }];
+      return client.addPartitions("away", "t", added, soon());
+    };
+    await writer.createDatabase({ name: "away" });
+    await writer.createTable(tableOf("t"));
+    await add("1");
+
+    const outage = await stopPostgres();
+    const answers = Promise.all([
+      client.database("away", soon()).then(({ name }) => name),
+      client.databaseNames(soon()).then((names) => names.includes("away")),
+      client.table("away", "t", soon()).then(({ tableName }) => tableName),
+      client.tableNames("away", soon()).then((names) => names.includes("t")),
+      client.partitionNames("away", "t", {}, soon()).then((names) => names.includes("day=1")),
+      client
+        .partitionsByNames("away", "t", ["day=1"], soon())
+        .next()
+        .then(({ value }) => value?.length),
+      writer.createTable(tableOf("made")),
+      add("2"),
+    ]);
+    await Promise.race([answers, outage.untilMissed(32)]);
+    await outage.end();
+    expect(await answers).toEqual(["away", true, "t", true, true, 1, undefined, undefined]);
+    expect([...(await client.tableNames("away", soon()))].sort()).toEqual(["made", "t"]);
+    expect(await client.partitionNames("away", "t", {}, soon())).toEqual(["day=1", "day=2"]);
+    await expect(client.table("away", "nothing", soon())).rejects.toMatchObject({ kind: "no-such-object" });
+    writer.close();
     client.close();
   });
 
@@ -257,6 +290,27 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     const wrong = await start({ password: "wrong" });
     await expect(ready(wrong)).rejects.toThrow(/cannot start: .*password authentication failed/);
   });
+
+  /** As `pg_ctl stop -m immediate`. In its place somebody listens who counts those that miss it. */
+  async function stopPostgres(): Promise<{ untilMissed(times: number): Promise<void>; end(): Promise<void> }> {
+    process.kill((await cluster.postmasterPid()) ?? 0, "SIGQUIT");
+    await cluster.stop();
+    let missed = 0;
+    const counter = createServer((socket) => {
+      missed += 1;
+      socket.destroy();
+    });
+    await once(counter.listen(postgres.port, "127.0.0.1"), "listening");
+    return {
+      async untilMissed(times) {
+        await expect.poll(() => missed, { timeout: 60_000 }).toBeGreaterThanOrEqual(times);
+      },
+      async end() {
+        await once(counter.close(), "close");
+        postgres = await cluster.start();
+      },
+    };
+  }
 
   async function javaOf(metastore: Metastore): Promise<number> {
     const all = await listProcessLinks();
