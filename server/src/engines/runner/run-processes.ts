@@ -57,10 +57,24 @@ function readProcess(folder: string): RunProcess[] {
   return text === undefined ? [] : [{ folder, ...parseStatusFile(text) }];
 }
 
-/** More than one number in NSpid: the process lives in a namespace below ours. */
+/**
+ * More than one number in NSpid: the process lives in a namespace below ours. While its sandbox is being made it still
+ * has our root folder, and /proc there lists the whole machine: that is the same file system as ours.
+ */
 function rootOfNamespace(pid: number): string[] {
   const text = readText(`/proc/${pid}/status`) ?? "";
-  return /^NSpid:\t\d+\t\d+/m.test(text) ? [`/proc/${pid}/root`] : [];
+  if (!/^NSpid:\t\d+\t\d+/m.test(text)) return [];
+  const root = `/proc/${pid}/root`;
+  const isOwn = readText(`${root}/proc/1/status`) !== undefined && deviceOf(`${root}/proc`) !== deviceOf("/proc");
+  return isOwn ? [root] : [];
+}
+
+function deviceOf(path: string): number | undefined {
+  try {
+    return statSync(path).dev;
+  } catch {
+    return undefined; // it has just ended
+  }
 }
 
 function descendants(pid: number): number[] {
