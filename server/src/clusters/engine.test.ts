@@ -70,6 +70,14 @@ describe("when an engine is used", () => {
     );
   });
 
+  test.each(["::a9fe:a9fe", "64:ff9b:1::a9fe:a9fe", "2002:a9fe:a9fe::", "2606:4700::5efe:a9fe:a9fe"])(
+    "a name that stands for %s, which carries a metadata address, is refused",
+    async (address) => {
+      const found = checkResolvedHosts(engineOf("rebound.example.com"), ["::/0"], () => Promise.resolve([address]));
+      await expect(found).rejects.toThrow(/^engine leads to rebound\.example\.com, which must not be a link-local/);
+    },
+  );
+
   test("what is configured on this machine leads nowhere else", async () => {
     expect(await checkResolvedHosts({ type: "local" }, [], resolve)).toEqual([]);
     expect(await checkResolvedHosts({ type: "yarn", hadoopConf: "prod" }, [], resolve)).toEqual([]);

@@ -1,6 +1,27 @@
 import { describe, expect, test } from "vitest";
 import { addressRefusal, hostRefusal } from "./network-policy.ts";
 
+/** IPv6 addresses that carry 169.254.169.254. */
+const formsOfMetadata = [
+  "::169.254.169.254",
+  "::a9fe:a9fe",
+  "0:0:0:0:0:0:169.254.169.254",
+  "::ffff:a9fe:a9fe",
+  "::FFFF:0:169.254.169.254",
+  "::ffff:0:a9fe:a9fe",
+  "64:ff9b::169.254.169.254",
+  "64:ff9b:1::a9fe:a9fe",
+  "64:ff9b:1:a9fe:a9:fe00::",
+  "64:ff9b:1:a9:fe:a9fe::",
+  "64:ff9b:1:0:a9:fea9:fe00::",
+  "2002:a9fe:a9fe::",
+  "2002:a9fe:a9fe:1::5",
+  "2001:0:a9fe:a9fe::f7f7:f7f7",
+  "2001:0:808:808::5601:5601",
+  "2606:4700::5efe:169.254.169.254",
+  "2606:4700::200:5efe:a9fe:a9fe",
+];
+
 const EVERYTHING = ["0.0.0.0/0", "::/0"];
 
 describe("an address given by a user", () => {
@@ -23,6 +44,16 @@ describe("an address given by a user", () => {
     "::ffff:10.0.0.1",
     "64:ff9b::a00:1",
     "2002:a00:1::",
+    "2002:808:808::1",
+    "2001:0:808:808::f7f7:f7f7",
+    "64:ff9b:1::808:808",
+    "::8.8.8.8",
+    "::808:808",
+    "::ffff:0:8.8.8.8",
+    "::127.0.0.1",
+    "::7f00:1",
+    "::a00:1",
+    "2606:4700::5efe:10.0.0.1",
   ])("%s is reached only inside an allowed network", (address) => {
     expect(addressRefusal(address, [])).toMatch(/HEADGATE_ALLOWED_NETWORKS/);
     expect(addressRefusal(address, EVERYTHING)).toBeUndefined();
@@ -33,6 +64,7 @@ describe("an address given by a user", () => {
     "169.254.0.1",
     "::ffff:169.254.169.254",
     "64:ff9b::a9fe:a9fe",
+    ...formsOfMetadata,
     "fe80::1",
     "fd00:ec2::254",
     "fd20:ce::254",
@@ -52,6 +84,13 @@ describe("an address given by a user", () => {
     expect(addressRefusal(address, EVERYTHING)).toBe("must be an IP address");
   });
 
+  test("an address that carries another is reached only where both may be", () => {
+    expect(addressRefusal("2002:a00:1::", ["2002::/16"])).toMatch(/HEADGATE_ALLOWED_NETWORKS/);
+    expect(addressRefusal("2002:a00:1::", ["10.0.0.0/8"])).toMatch(/HEADGATE_ALLOWED_NETWORKS/);
+    expect(addressRefusal("2002:a00:1::", ["2002::/16", "10.0.0.0/8"])).toBeUndefined();
+    expect(addressRefusal("64:ff9b:1::808:808", ["64:ff9b:1::/48"])).toBeUndefined();
+  });
+
   test("the allow-list takes networks and single addresses, of either family", () => {
     expect(addressRefusal("10.1.2.3", ["10.1.0.0/16"])).toBeUndefined();
     expect(addressRefusal("10.2.2.3", ["10.1.0.0/16", "fd00::/8"])).toBeDefined();
@@ -67,6 +106,14 @@ describe("a host before it is resolved", () => {
     (host) => {
       expect(hostRefusal(host, [])).toBeDefined();
       expect(hostRefusal(host, EVERYTHING)).toBeUndefined();
+    },
+  );
+
+  test.each([...formsOfMetadata, "169.254.169.254.", "fe80::1%eth0", "fe80::1%25eth0"])(
+    "%s is refused, in brackets too, whatever is allowed",
+    (host) => {
+      expect(hostRefusal(host, EVERYTHING)).toBeDefined();
+      expect(hostRefusal(`[${host}]`, EVERYTHING)).toBeDefined();
     },
   );
 

@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
+import { embeddedAddresses, ipv4In, isIPv4Compatible, LAST_FOUR } from "./embedded-ipv4.ts";
 
 /**
  * Where addresses given by users (S3 endpoints, HDFS, data stores, gateways, clusters) may lead. Pure: whoever connects
@@ -10,6 +11,8 @@ import ipaddr from "ipaddr.js";
  * | link-local, metadata services, unspecified, multicast, broadcast | never |
  * | loopback, private and other special ranges | only inside a network of the operator's allow-list |
  * | everything else | yes |
+ *
+ * An IPv6 address that carries an IPv4 address may be reached only where both may.
  */
 const METADATA_SERVICES = [
   "169.254.169.254", // also link-local
@@ -26,25 +29,27 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /** Why this address may not be reached, as the rule of an error message; undefined when it may. */
 export function addressRefusal(address: string, allowedNetworks: readonly string[]): string | undefined {
   if (!isAddress(address)) return "must be an IP address";
-  const parsed = effective(ipaddr.process(address));
-  const range = parsed.range();
-  if (NEVER.has(range) || METADATA_SERVICES.includes(parsed.toString())) {
-    return "must not be a link-local, metadata or other special address";
+  const parsed = effective(address);
+  // A gateway on the way may deliver to the IPv4 address inside.
+  const meant: Address[] = [parsed, ...embeddedAddresses(parsed)];
+  if (meant.some(isNever)) return "must not be a link-local, metadata or other special address";
+  if (meant.every((each) => isOpen(each) || allowedNetworks.some((network) => contains(network, each)))) {
+    return undefined;
   }
-  if (range === "unicast" || allowedNetworks.some((network) => contains(network, parsed))) return undefined;
   return "must not lie in a loopback, private or reserved network that HEADGATE_ALLOWED_NETWORKS does not name";
 }
 
 /** The same for the host of an address before it is resolved: a literal is judged, of names only `localhost`. */
 export function hostRefusal(host: string, allowedNetworks: readonly string[]): string | undefined {
   const bare = host.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
-  if (isAddress(bare)) return addressRefusal(bare, allowedNetworks);
+  // No name has a colon, so an address with a zone id is refused here.
+  if (isAddress(bare) || bare.includes(":")) return addressRefusal(bare, allowedNetworks);
   return /(^|\.)localhost$/i.test(bare) ? addressRefusal("127.0.0.1", allowedNetworks) : undefined;
 }
 
 /** Of a literal address. */
 export function isLoopback(address: string): boolean {
-  return isAddress(address) && effective(ipaddr.process(address)).range() === "loopback";
+  return isAddress(address) && effective(address).range() === "loopback";
 }
 
 function isAddress(text: string): boolean {
@@ -52,14 +57,27 @@ function isAddress(text: string): boolean {
   return isIP(text) !== 0 && !text.includes("%");
 }
 
-/** An IPv6 address that a NAT64 gateway translates is the IPv4 address it carries. */
-function effective(address: Address): Address {
-  if (!(address instanceof ipaddr.IPv6) || address.range() !== "rfc6052") return address;
-  return new ipaddr.IPv4(address.toByteArray().slice(-4));
+/** An IPv6 address that stands for an IPv4 address, in the system itself or at a public NAT64 gateway, is that address. */
+function effective(text: string): Address {
+  if (!text.includes(":")) return ipaddr.IPv4.parse(text);
+  // ipaddr.js reads ::1.2.3.4 as ::ffff:1.2.3.4; the URL parser writes it as ::102:304.
+  const address = ipaddr.IPv6.parse(new URL(`http://[${text}]`).hostname.slice(1, -1));
+  if (address.isIPv4MappedAddress()) return address.toIPv4Address();
+  return address.match(NAT64, 96) ? ipv4In(address, LAST_FOUR) : address;
+}
+
+const NAT64 = ipaddr.IPv6.parse("64:ff9b::");
+
+function isNever(address: Address): boolean {
+  return NEVER.has(address.range()) || METADATA_SERVICES.includes(address.toString());
+}
+
+function isOpen(address: Address): boolean {
+  return address.range() === "unicast" && !isIPv4Compatible(address);
 }
 
 function contains(network: string, address: Address): boolean {
-  const [base, length] = network.includes("/") ? ipaddr.parseCIDR(network) : wholeAddress(ipaddr.process(network));
+  const [base, length] = network.includes("/") ? ipaddr.parseCIDR(network) : wholeAddress(effective(network));
   return base.kind() === address.kind() && address.match(base, length);
 }
 
