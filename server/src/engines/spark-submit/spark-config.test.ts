@@ -34,6 +34,8 @@ describe("a kept configuration", () => {
     ["spark.driver.memory", "lots", /has spark\.driver\.memory "lots", which is not a size/],
     ["spark.executor.cores", "two", /has spark\.executor\.cores "two", which is not a whole number/],
     ["spark.driver.extraJavaOptions", "-Xmx9g", /may not have -Xmx/],
+    ["spark.driver.extraJavaOptions", "-agentlib:jdwp=server=y", /may not have -agentlib:jdwp in spark\.driver/],
+    ["spark.executor.extraJavaOptions", "-Xrunjdwp:server=y", /may not have -Xrunjdwp/],
     ["spark.driver.extraJavaOptions", "-cp /tmp", /may not have the Java option -cp/],
     ["my.key", "x", /has the key "my\.key"/],
     ["spark.a=b", "x", /has the key "spark\.a=b"/],

@@ -1,5 +1,6 @@
 import { invalid } from "../../lib/fault.ts";
 import { splitWords } from "../../lib/shell-words.ts";
+import { checkDebuggerPorts } from "./debugger-ports.ts";
 import { parseMemoryMiB } from "./memory-size.ts";
 import { isOwned, isProtected, refusalOf } from "./setting-rules.ts";
 import { checkValue, quoted } from "./setting-values.ts";
@@ -97,6 +98,7 @@ export function checkProperties(properties: ReadonlyMap<string, string>, field: 
 }
 
 function checkedProperties(properties: ReadonlyMap<string, string>, field: string): CheckedProperties {
+  checkDebuggerPorts(properties, field);
   const memory = properties.get("spark.driver.memory");
   return {
     javaOptions: javaOptionsOf(Object.fromEntries(properties), field),
