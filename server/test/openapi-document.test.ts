@@ -32,6 +32,23 @@ describe("the OpenAPI document", () => {
     }
   });
 
+  test("describes followed logs as a stream of events", () => {
+    const logs = operations.filter(({ path }) => path.endsWith("/logs"));
+    expect(logs.length).toBeGreaterThan(0);
+    for (const { operation } of logs) {
+      expect(operation.responses["200"]).toMatchObject({
+        content: {
+          "text/event-stream": {
+            example: expect.stringMatching(/^event: err\nid: \d+,\d+\ndata: .*event: end\ndata: done\n\n$/s),
+            "x-item-schema": {
+              oneOf: ["err", "tmp", "end"].map((event) => ({ properties: { event: { const: event } } })),
+            },
+          },
+        },
+      });
+    }
+  });
+
   test("names every operation once", () => {
     const ids = operations.map(({ operation }) => operation.operationId);
     expect(ids).toEqual([...new Set(ids)]);

@@ -1,10 +1,12 @@
 import { rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Value } from "typebox/value";
 import { describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { runProgram, submitProgram } from "../../test/support/programs.ts";
 import { stubDriver } from "../../test/support/stub-driver.ts";
 import { commandFiles } from "./command-files.ts";
+import { viewLogs } from "./view-logs.ts";
 
 const given = useServer({ driver: stubDriver, settings: { HEADGATE_IDENTIFIER_PREFIX: "acme" } });
 const PATIENCE = { timeout: 45_000 };
@@ -31,6 +33,14 @@ interface Event {
   data: string;
 }
 
+/** Every event is one that the OpenAPI document describes. */
+function checkDocumented(event: string, id: string | undefined, data: string): void {
+  const documented = viewLogs.eventStream?.events[event];
+  if (documented === undefined) throw new Error(`no event ${event} is documented`);
+  expect(Value.Check(documented.data, data), `data of ${event}`).toBe(true);
+  expect(documented.id === undefined ? id === undefined : Value.Check(documented.id, id), `id of ${event}`).toBe(true);
+}
+
 /** The events of a followed log, one by one; breaking off closes the connection. */
 async function* follow(account: AccountClient, id: number, query = ""): AsyncGenerator<Event> {
   const response = await fetch(`${given.base}/api/v1.2/commands/${id}/logs?follow=true${query}`, {
@@ -47,6 +57,7 @@ async function* follow(account: AccountClient, id: number, query = ""): AsyncGen
       const field = (name: string): string[] =>
         lines.filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2));
       const [event] = field("event");
+      if (event !== undefined) checkDocumented(event, field("id")[0], field("data").join("\n"));
       if (event !== undefined) yield { event, id: field("id")[0], data: field("data").join("\n") };
     }
   }

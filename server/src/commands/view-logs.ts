@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
-import { MAX_INTEGER } from "../http/schema.ts";
+import { MAX_INTEGER, OneOf } from "../http/schema.ts";
 import { StreamReply } from "../http/stream-reply.ts";
 import type { WithCommandTexts } from "./command-text.ts";
 import type { WithCommandEvents } from "./command-events.ts";
@@ -15,6 +15,11 @@ import { CommandParams } from "./view-command.ts";
 
 const Offset = (text: string) =>
   Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_INTEGER, description: `Bytes of ${text} to leave out` }));
+
+const Offsets = Type.String({
+  pattern: "^[0-9]+,[0-9]+$",
+  description: "err_file_processed and tmp_file_processed of a call that goes on after this event",
+});
 
 interface LogServices extends WithCommandTexts, WithCommandEvents, WithOtherNodes {
   followerPlaces: FollowerPlaces;
@@ -34,12 +39,26 @@ export const viewLogs = operation({
   query: Type.Object({
     err_file_processed: Offset("the log"),
     tmp_file_processed: Offset("the output"),
-    follow: Type.Optional(Type.Boolean({ description: "Streams until the command has ended" })),
+    follow: Type.Optional(Type.Boolean({ description: "Streams server-sent events until the command has ended" })),
   }),
-  streams: {
-    "text/plain": "The log, and the output of a running command",
-    "text/event-stream":
-      "With follow: events err and tmp with lines, their id the two offsets to go on from; at last end with the status",
+  streams: { "text/plain": "The log, and the output of a running command" },
+  eventStream: {
+    description:
+      "With follow: server-sent events as the command writes, until it has ended. Lines that begin with a colon are comments; one comes at least every 15 seconds. A stream that ends without the event end was cut off: follow again from the offsets of the last id.",
+    events: {
+      err: { description: "Lines of the log, each a line data", id: Offsets, data: Type.String() },
+      tmp: {
+        description: "Lines of the output of a running command, each a line data",
+        id: Offsets,
+        data: Type.String(),
+      },
+      end: {
+        description: "The command has ended; no event follows",
+        data: OneOf(["done", "error", "cancelled"], { description: "Its status" }),
+      },
+    },
+    example:
+      "event: err\nid: 27,0\ndata: The session has started.\n\nevent: tmp\nid: 27,3\ndata: 42\n\nevent: end\ndata: done\n\n",
   },
   replyHeaders: {
     err_length: "Bytes of the log beyond err_file_processed; not with follow",

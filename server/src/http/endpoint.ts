@@ -40,6 +40,21 @@ export interface EndpointExample {
   body?: Readonly<Record<string, unknown>>;
 }
 
+export interface EventStream {
+  description: string;
+  /** By name. */
+  events: Readonly<Record<string, StreamedEvent>>;
+  /** As it goes over the wire. */
+  example: string;
+}
+
+export interface StreamedEvent {
+  description: string;
+  /** What its fields hold; `id` is left out where the event has none. */
+  id?: TSchema;
+  data: TSchema;
+}
+
 export interface Endpoint<Access, Admitted, Services> {
   /** Reads as a CLI command: `whitelist_ip_add`. */
   id: string;
@@ -63,7 +78,9 @@ export interface Endpoint<Access, Admitted, Services> {
   /** Of the JSON it answers with; undefined when it answers with streams alone. */
   reply?: TSchema;
   /** What it streams instead, and what that holds. */
-  streams?: Partial<Record<Exclude<StreamType, "application/json">, string>>;
+  streams?: Partial<Record<Exclude<StreamType, "application/json" | "text/event-stream">, string>>;
+  /** The stream of server-sent events that it answers with when it is asked to. */
+  eventStream?: EventStream;
   /** Headers of its own, and what they say. */
   replyHeaders?: Readonly<Record<string, string>>;
   /** Finds what the path names before the body is judged: an unknown id is 404 whatever the body holds. */

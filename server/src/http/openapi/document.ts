@@ -61,7 +61,14 @@ export interface Reference {
 }
 
 /** By content type. */
-export type Content = Record<string, { schema: JsonSchema }>;
+export type Content = Record<string, MediaType>;
+
+export interface MediaType {
+  schema: JsonSchema;
+  example?: string;
+  /** Of one event of a stream, as OpenAPI 3.2 has it under `itemSchema`. */
+  "x-item-schema"?: JsonSchema;
+}
 
 export interface JsonContent {
   "application/json": { schema: JsonSchema; example?: Readonly<Record<string, unknown>> };

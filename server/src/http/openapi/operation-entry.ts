@@ -5,6 +5,7 @@ import { isRecord } from "../lenient.ts";
 import type { Content, Header, JsonSchema, Operation, Parameter, Reference } from "./document.ts";
 import type { DocumentedPath } from "./documented-paths.ts";
 import type { NamedSchemas } from "./named-schemas.ts";
+import { eventStreamContent } from "./event-stream-content.ts";
 import { refusalsOf } from "./refusals.ts";
 
 /** What the product's access rules say of an operation, in the words of the document. */
@@ -87,7 +88,8 @@ function requestBody(
   };
 }
 
-function replyContent({ reply, streams = {} }: Endpoint<unknown, never, never>, schemas: NamedSchemas): Content {
+function replyContent(endpoint: Endpoint<unknown, never, never>, schemas: NamedSchemas): Content {
+  const { reply, streams = {}, eventStream } = endpoint;
   const streamed = Object.entries(streams).map(([type, description]): [string, Content[string]] => [
     type,
     { schema: { type: "string", description } },
@@ -95,6 +97,7 @@ function replyContent({ reply, streams = {} }: Endpoint<unknown, never, never>, 
   return {
     ...(reply === undefined ? {} : { "application/json": { schema: schemas.place(reply) } }),
     ...Object.fromEntries(streamed),
+    ...(eventStream === undefined ? {} : { "text/event-stream": eventStreamContent(eventStream) }),
   };
 }
 
