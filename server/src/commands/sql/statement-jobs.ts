@@ -69,16 +69,23 @@ export interface StatementRecord {
   end(status: "succeeded" | "failed"): void;
 }
 
+/** The lines of more statements than are kept; all of them in a script of very many would take minutes to read. */
+const READ_BYTES = 4 * 1024 * 1024;
+
 export async function readStatementJobs(folder: string): Promise<StatementJob[]> {
   const file = await openPlainFile(statementsFile(folder));
   if (file === undefined) return [];
   const jobs = new Map<number, StatementJob>();
   try {
-    const lines = createInterface({ input: Readable.from(readPieces(file, 0, file.size), { objectMode: false }) });
+    const start = Math.max(0, file.size - READ_BYTES);
+    const lines = createInterface({ input: Readable.from(readPieces(file, start, file.size), { objectMode: false }) });
     for await (const line of lines) {
+      // The first line may be cut off, and is then none.
       const job = parsed(line);
-      if (job !== undefined) jobs.set(job.statement, joined(jobs.get(job.statement), job));
-      for (const oldest of jobs.keys()) if (jobs.size > KEPT_JOBS) jobs.delete(oldest);
+      if (job === undefined) continue;
+      jobs.set(job.statement, joined(jobs.get(job.statement), job));
+      const [oldest] = jobs.keys();
+      if (jobs.size > KEPT_JOBS && oldest !== undefined) jobs.delete(oldest);
     }
   } finally {
     await file.handle.close();

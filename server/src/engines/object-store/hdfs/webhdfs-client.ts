@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Dispatcher } from "undici";
 import type { CheckAddress } from "../../../lib/guarded-lookup.ts";
+import { isNestedDeeper } from "../../../lib/json-depth.ts";
 import { failureOfConnection, unreadable } from "../connection-failure.ts";
 import { readLimited } from "../read-limited.ts";
 import { sendRequest } from "../send-request.ts";
@@ -36,6 +37,8 @@ type Response = Dispatcher.ResponseData;
 
 const textLimitBytes = 4 * 1024 * 1024; // 1,000 entries of a folder with the longest names
 const errorLimitBytes = 64 * 1024;
+/** Those of a folder have six levels. A deep one of this size would take hundreds of MB when it is parsed. */
+const deepest = 16;
 const pauseMs = 200;
 
 /**
@@ -55,6 +58,7 @@ export class WebHdfsClient {
     const { body } = await this.#repeated(call, () => this.#final(call, this.#urlOf(call)));
     const text = await this.#whole(call, body);
     try {
+      if (isNestedDeeper(Buffer.from(text), deepest)) throw new Error("the answer is nested too deeply");
       return text === "" ? undefined : JSON.parse(text);
     } catch (error) {
       throw unreadable(call.subject, error);

@@ -117,6 +117,7 @@ describe("what HDFS says", () => {
     ["bad-response", 200, status({ length: "5" })],
     ["bad-response", 200, status({ length: -1 })],
     ["bad-response", 200, `{"FileStatus":${"[".repeat(10_000)}`],
+    ["bad-response", 200, status({ more: JSON.parse(`${"[".repeat(20)}${"]".repeat(20)}`) })],
     ["bad-response", 200, " ".repeat(5 * 1024 * 1024)],
   ])("is %s after %i, and none of its own words are told", async (kind, code, body) => {
     const store = storeAt(await listen((_, response) => response.writeHead(code).end(body)));

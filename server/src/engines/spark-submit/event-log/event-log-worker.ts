@@ -38,7 +38,8 @@ function readerOf(path: string): EventLogReader {
   const reader = readers.get(path) ?? new EventLogReader(path);
   readers.delete(path);
   readers.set(path, reader);
-  for (const oldest of readers.keys()) if (readers.size > keptReaders) readers.delete(oldest);
+  const [oldest] = readers.keys();
+  if (readers.size > keptReaders && oldest !== undefined) readers.delete(oldest);
   return reader;
 }
 

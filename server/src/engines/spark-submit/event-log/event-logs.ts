@@ -135,7 +135,8 @@ class QueuedEventLogs implements EventLogs {
       await this.#endThread();
       if (!this.#isStopped) this.#log.warn({ err: error, path }, "an event log cannot be read: it is left alone");
       this.#failed.add(path);
-      for (const oldest of this.#failed) if (this.#failed.size > keptFailures) this.#failed.delete(oldest);
+      const [oldest] = this.#failed;
+      if (this.#failed.size > keptFailures && oldest !== undefined) this.#failed.delete(oldest);
       return nothing;
     }
   }
