@@ -3,7 +3,7 @@ import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { writePrivateFile } from "../../lib/private-file.ts";
+import { writePrivateFileAsync } from "../../lib/private-file-async.ts";
 import { findProcess, type ProcessHandle } from "../detached-process/process-handle.ts";
 import { startDetached } from "../detached-process/start-detached.ts";
 import { stopSession } from "../detached-process/stop-session.ts";
@@ -77,7 +77,7 @@ export function openRunnerClient(folder: string): RunnerClient {
       const descriptor3File = descriptor3 === undefined ? null : path("descriptor3");
       if (descriptor3File !== null) await writeFile(descriptor3File, descriptor3 ?? "", { mode: 0o600 });
       const program = { argv, cwd, identity: identity ?? null, environmentFile, descriptor3File };
-      writePrivateFile(path("spec"), render({ ...limits, ...program, standby: standby ?? null }));
+      await writePrivateFileAsync(path("spec"), render({ ...limits, ...program, standby: standby ?? null }));
       return startDetached({
         argv: [process.execPath, ...nodeOptions, runnerProgram, folder],
         env: { PATH: "/usr/bin:/bin" },

@@ -1,0 +1,23 @@
+import { randomUUID } from "node:crypto";
+import { open, rename, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { flushFolder } from "./flush-folder.ts";
+
+/**
+ * As `writePrivateFile`, without blocking the event loop: on a busy disk a flush takes long. Several may write the same
+ * file at the same time.
+ */
+export async function writePrivateFileAsync(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${randomUUID()}.new`;
+  const handle = await open(temporary, "wx", 0o600);
+  try {
+    const there = await stat(path).catch(() => undefined);
+    if (there !== undefined) await handle.chown(there.uid, there.gid);
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(temporary, path);
+  await flushFolder(dirname(path));
+}
