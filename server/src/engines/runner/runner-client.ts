@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { writePrivateFileAsync } from "../../lib/private-file-async.ts";
 import { findProcess, type ProcessHandle } from "../detached-process/process-handle.ts";
-import { startDetached } from "../detached-process/start-detached.ts";
+import { startFromSpawner } from "../detached-process/spawner.ts";
 import { stopSession } from "../detached-process/stop-session.ts";
 import { markOf } from "./mark.ts";
 import { giveOrder, isStandby, readOrder } from "./order.ts";
@@ -78,7 +78,7 @@ export function openRunnerClient(folder: string): RunnerClient {
       if (descriptor3File !== null) await writeFile(descriptor3File, descriptor3 ?? "", { mode: 0o600 });
       const program = { argv, cwd, identity: identity ?? null, environmentFile, descriptor3File };
       await writePrivateFileAsync(path("spec"), render({ ...limits, ...program, standby: standby ?? null }));
-      return startDetached({
+      return startFromSpawner({
         argv: [process.execPath, ...nodeOptions, runnerProgram, folder],
         env: { PATH: "/usr/bin:/bin" },
         cwd: "/",
