@@ -10,7 +10,8 @@ import type { SteadyResult } from "./steady-requests.ts";
 const HELP = `npm run bench:neighbours -- [--only WAY]… [--seconds 10] [--profile FOLDER]
 
 Measures GET account of one tenant, idle and while another tenant of the same server does its worst, one way after the
-other, each on a fresh server. The limit of the p99 is the larger of three times idle and idle + 50 ms.
+other, each on a fresh server.
+The limit of the p99 is the larger of three times idle and idle + 50 ms. Programs run in the sandbox, so bubblewrap is needed.
 With --profile, a CPU profile of the server during each attack goes into the folder.
 
 Ways:
@@ -39,7 +40,7 @@ const HISTORY = 20_000;
 
 let open: Installation | undefined;
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => void open?.close().finally(() => process.exit(1)));
+  process.once(signal, () => void Promise.resolve(open?.close()).finally(() => process.exit(1)));
 }
 
 if (values.help) process.stdout.write(HELP);
