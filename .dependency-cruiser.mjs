@@ -61,7 +61,8 @@ const mayImport = {
     "end-everything.ts",
     "open-log.ts",
   ],
-  "start.ts": ["lib/", "db/", "accounts/", "clusters/", "config.ts", "app.ts"],
+  "open-port.ts": ["lib/", "http/", "engines/", "config.ts"],
+  "start.ts": ["lib/", "db/", "accounts/", "clusters/", "config.ts", "app.ts", "open-port.ts"],
   "main.ts": [
     ...leaves,
     ...everySlice,

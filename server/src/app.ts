@@ -37,7 +37,7 @@ import { monotonicMs } from "./engines/runner/monotonic.ts";
 import type { ShowProgress } from "./engines/set-up/set-up-step.ts";
 import { type SparkSetUp } from "./engines/spark-home/spark-set-up.ts";
 import { eventLogs } from "./engines/spark-submit/event-log/event-logs.ts";
-import { drain, listen } from "./http/listen.ts";
+import { listen, type Listening, type ListeningSocket } from "./http/listen.ts";
 import { httpMetrics } from "./http/metrics.ts";
 import type { ReadinessParts } from "./http/readiness.ts";
 import { buildServer } from "./http/server.ts";
@@ -99,6 +99,8 @@ export interface AppOptions {
   silenceClock?: () => number;
   /** Whether the embedded PostgreSQL is up, where there is one. */
   storeHealthy?: () => boolean;
+  /** To listen on, in place of the host and port of the settings. */
+  sockets?: readonly ListeningSocket[] | undefined;
   /** Aborts the start. */
   signal?: AbortSignal;
 }
@@ -182,18 +184,18 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
 
   const readiness = readinessParts(db, diskGuard, storeHealthy, sparks.setUp);
   const server = await openServer(config, { services, denials, log, registry, diskGuard, readiness });
-  const url = await listen(server, config);
+  const listening = await listen(server, { ...config, sockets: options.sockets });
   queue.start();
-  const ours = { db: background, tendApps, diskGuard, nodeId: node.id, url };
+  const ours = { db: background, tendApps, diskGuard, nodeId: node.id, url: listening.url };
   const tasks = startTasks(config, { ...services, ...sparks.tasks, ...ours }, log);
   held.defer(() => tasks.stop());
   const release = held.move();
 
   return {
-    url,
+    url: listening.url,
     services,
     stop: (hurry, { everything = false } = {}) =>
-      stopApp({ services, queue, server, sparks, tendApps, release }, hurry, everything),
+      stopApp({ services, queue, listening, sparks, tendApps, release }, hurry, everything),
   };
 }
 
@@ -204,17 +206,17 @@ function watchNodes({ system }: Database, nodeId: string, { silenceClock = monot
 interface StoppedParts {
   readonly services: Services;
   readonly queue: Queue;
-  readonly server: FastifyInstance;
+  readonly listening: Listening;
   readonly sparks: { stop(): Promise<void> };
   readonly tendApps: () => Promise<void>;
   readonly release: AsyncDisposableStack;
 }
 
 async function stopApp(parts: StoppedParts, hurry: AbortSignal | undefined, everything: boolean): Promise<void> {
-  const { services, queue, server, sparks, tendApps, release } = parts;
+  const { services, queue, listening, sparks, tendApps, release } = parts;
   queue.endWaits();
   const published = services.publisher.stop();
-  await drain(server, hurry);
+  await listening.drain(hurry);
   await published;
   if (everything) {
     await queue.stop({ endsRuns: true });

@@ -7,6 +7,7 @@ import { endServersOf } from "./commands/warm/servers-folder.ts";
 import type { Config } from "./config.ts";
 import { lockDataDir, type DataDirLock } from "./db/embedded/data-dir-lock.ts";
 import { stopLeftover } from "./db/embedded/leftover.ts";
+import { endPortHolder } from "./engines/port-holder/port-holder.ts";
 import { listFolder } from "./lib/list-folder.ts";
 import type { Log } from "./lib/log.ts";
 
@@ -51,6 +52,7 @@ async function endUnderLock(
   const warmServers = await count(endServersOf);
   const metastores = await count(endMetastoresOf);
   const programs = await endProgramsBelow(dataDir);
+  await endPortHolder(dataDir); // after the programs, which could take the port
   const postgresPid = databaseUrl === null ? await stopLeftover(lock, log) : undefined;
   if (programs + warmServers === 0 && !wasThere) mark.remove();
   return { programs, warmServers, metastores, standbyDrivers, postgresPid };

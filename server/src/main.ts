@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Config } from "./config.ts";
+import { takeGivenSockets } from "./http/given-sockets.ts";
 import type { Log } from "./lib/log.ts";
 import type { StopSignals } from "./start.ts";
 
@@ -66,12 +67,13 @@ async function loadConfigAndWarn(): Promise<Config> {
 }
 
 async function runServer(config: Config): Promise<void> {
+  const sockets = takeGivenSockets(process.env, process.pid);
   const [{ start }, { openLog }] = await Promise.all([import("./start.ts"), import("./open-log.ts")]);
   const { log, say, showProgress } = openLog(config);
   for (const warning of config.warnings) log.warn(warning);
   const signals = stopSignals(log);
   try {
-    const headgate = await start(config, log, say, signals, { setsUpSpark: true, showProgress });
+    const headgate = await start(config, log, say, signals, { setsUpSpark: true, showProgress, sockets });
     if (!signals.stop.aborted) await once(signals.stop, "abort");
     await headgate.stop({ everything: signals.everything.aborted });
   } catch (error) {

@@ -12,6 +12,7 @@ import { Fault } from "./lib/fault.ts";
 import { newKey, writeKeys } from "./lib/key-file.ts";
 import type { Log } from "./lib/log.ts";
 import { writePrivateFile } from "./lib/private-file.ts";
+import { openPort } from "./open-port.ts";
 
 /**
  * `npm start` in one process: the store, its migrations, the first account, the server. Stopping goes the other way:
@@ -32,8 +33,11 @@ export interface StopSignals {
   everything: AbortSignal;
 }
 
-/** How programs are run, how long their processes outlive us, and where the progress of the set-up is shown. */
-type Programs = Pick<AppOptions, "driver" | "setsUpSpark" | "showProgress" | "orphanSeconds">;
+/**
+ * How programs are run, how long their processes outlive us, where the progress of the set-up is shown, and the listening
+ * sockets that we were started with.
+ */
+type Programs = Pick<AppOptions, "driver" | "setsUpSpark" | "showProgress" | "orphanSeconds" | "sockets">;
 
 export async function start(
   config: Config,
@@ -47,6 +51,8 @@ export async function start(
   try {
     const lock = lockDataDir(config.dataDir);
     undo.defer(() => lock.release());
+    const port = openPort(config, programs.sockets ?? [], log);
+    undo.defer(() => port.release());
     const store = await openStore({ ...config, lock, log, progress: say, signal: stop });
     undo.defer(() => store.stop());
     stop.throwIfAborted();
@@ -55,9 +61,21 @@ export async function start(
     const first = await prepareFirstRun(config, store);
     mustHaveKeys(config.keyFile);
     if (first !== undefined) sayOperator(first, config, say); // now: what follows may fail, and comes without it again
-    const app = await listen(config, store, log, { ...programs, signal: stop });
+    const app = await listen(config, async () =>
+      startApp({
+        ...programs,
+        config,
+        connection: store.connection,
+        log,
+        storeHealthy: () => store.healthy(),
+        sockets: await port.sockets(),
+        signal: stop,
+      }),
+    );
     let everything = false;
     undo.defer(() => app.stop(hurry, { everything }));
+    await port.serve(true);
+    undo.defer(() => port.serve(false));
     announce(app, first, config, say);
     return {
       url: app.url,
@@ -111,25 +129,16 @@ const LISTEN_CURES: Readonly<Record<string, string | undefined>> = {
   EAI_AGAIN: "HEADGATE_HOST is a name that cannot be looked up now",
 };
 
-async function listen(
-  config: Config,
-  store: Store,
-  log: Log,
-  programs: Programs & Pick<AppOptions, "signal">,
-): Promise<App> {
+async function listen(config: Config, startListening: () => Promise<App>): Promise<App> {
   try {
-    return await startApp({
-      config,
-      connection: store.connection,
-      log,
-      ...programs,
-      storeHealthy: () => store.healthy(),
-    });
+    return await startListening();
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    const cure = LISTEN_CURES[code];
+    if (!(error instanceof Error) || !("code" in error)) throw error;
+    const cure = LISTEN_CURES[String(error.code)];
     if (cure === undefined) throw error;
-    throw new Fault("invalid", `cannot listen on ${config.host}:${config.port}. ${cure}.`, { cause: error });
+    const host = "address" in error && typeof error.address === "string" ? error.address : config.host;
+    const place = `${host.includes(":") ? `[${host}]` : host}:${config.port}`;
+    throw new Fault("invalid", `cannot listen on ${place}. ${cure}.`, { cause: error });
   }
 }
 

@@ -2,15 +2,19 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { findProcess, type ProcessHandle } from "../src/engines/detached-process/process-handle.ts";
+import { findPython } from "../src/engines/set-up/find-python.ts";
 import { readBootId, startTimeOfChild } from "../src/lib/process-table.ts";
 import { adminCli, urlOf } from "./support/admin-cli.ts";
 import type { Client } from "./support/client.ts";
+import { freePort, isFree } from "./support/free-port.ts";
 import { operatorClient, startHeadgate } from "./support/headgate-process.ts";
 import { install, stubEntry } from "./support/stub-installation.ts";
 import { cloneDatabase } from "./support/test-database.ts";
 import { startThriftServer } from "./thrift/thrift-server.ts";
 
 const PATIENCE = { timeout: 45_000 };
+/** Without Python the server has the port for itself. */
+const isPortHeld = (await findPython()) !== undefined;
 /** Whole installations are started and stopped. */
 const SLOW = { timeout: 180_000 };
 
@@ -44,12 +48,14 @@ test(
   "stop --all ends the processes of a server and those that a killed one left, and the next start settles both alike",
   SLOW,
   async () => {
-    const { operator, dataDir, settings, remove } = await install({});
+    const port = await freePort();
+    const { operator, dataDir, settings, remove } = await install({}, { HEADGATE_PORT: String(port) });
     onTestFinished(remove);
     const cli = adminCli(settings);
     const alive = await runProgram(operator);
     expect(await cli.run("stop", "--all")).toBe("Headgate and all its processes have stopped.\n");
     expect(await findProcess(alive.driver)).toBe("gone");
+    expect(await isFree(port)).toBe(true);
 
     const second = await startHeadgate(dataDir, settings, { entry: stubEntry });
     const killed = operatorClient(second, dataDir);
@@ -63,10 +69,12 @@ test(
     for (const { driver } of [failing, succeeding]) await expect.poll(() => findProcess(driver), PATIENCE).toBe("gone");
     expect(await findProcess(left.driver)).toBe("running");
     expect(await cli.refused("stop")).toContain(`No Headgate runs on ${dataDir}. \`stop --all\` ends the processes`);
+    expect(await isFree(port)).toBe(!isPortHeld);
     expect(await cli.run("stop", "--all")).toMatch(
       /^Ended the processes that an earlier Headgate on .* left running: 1 program/,
     );
     expect(await findProcess(left.driver)).toBe("gone");
+    expect(await isFree(port)).toBe(true);
     expect(await cli.run("stop", "--all")).toMatch(/^No Headgate runs on .*, and no process of an earlier one is left/);
 
     const third = await startHeadgate(dataDir, settings, { entry: stubEntry });

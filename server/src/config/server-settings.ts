@@ -16,7 +16,9 @@ const networks = "a comma list of IP addresses or CIDR blocks without host bits,
 export const serverSettings = {
   host: fixed({
     name: "HEADGATE_HOST",
-    description: "The address to listen on. Beyond loopback, put a proxy that speaks TLS in front.",
+    description:
+      "The address to listen on. On loopback, and with 0.0.0.0, the port is taken in both address families. Beyond " +
+      "loopback, put a proxy that speaks TLS in front.",
     allowed: "an IP address or a host name",
     parse: host,
     default: "127.0.0.1",

@@ -1,27 +1,108 @@
-import type { FastifyInstance } from "fastify";
+import { once } from "node:events";
+import { createServer, type Server } from "node:net";
+import type { FastifyInstance, FastifyListenOptions } from "fastify";
+import { FAMILY_MISSING, listenPlaces, type ListenPlace } from "../lib/listen-places.ts";
 
 /** A client that does not read its answer must not hold up a stop. */
 const DRAIN_LIMIT_MS = 20_000;
 
-/** Gives the address at which it is reached. */
-export async function listen(
-  server: FastifyInstance,
-  { host, port }: { readonly host: string; readonly port: number },
-): Promise<string> {
-  // Of a name with several addresses Fastify would drain the first alone.
-  await server.listen({ host: host === "localhost" ? "127.0.0.1" : host, port });
-  const address = server.server.address();
-  if (address === null || typeof address === "string") throw new Error("the server does not listen on TCP");
-  return `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`;
+/** A listening socket that another process has opened for us: a handle of Node, or the number of a descriptor. */
+export interface ListeningSocket {
+  readonly fd: number;
 }
 
-/** Takes no more requests and settles when those at work are answered; `hurry` cuts them. */
-export async function drain(server: FastifyInstance, hurry = new AbortController().signal): Promise<void> {
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Used in place of host and port. */
+  readonly sockets?: readonly ListeningSocket[] | undefined;
+}
+
+export interface Listening {
+  /** The address at which the server is reached. */
+  readonly url: string;
+  /** Takes no more requests and settles when those at work are answered; `hurry` cuts them. */
+  readonly drain: (hurry?: AbortSignal) => Promise<void>;
+}
+
+export async function listen(server: FastifyInstance, { host, port, sockets }: ListenOptions): Promise<Listening> {
+  const further = sockets === undefined ? await bindAll(server, host, port) : await listenOn(server, sockets);
+  return {
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${portOf(server.server)}`,
+    drain: (hurry) => drain(server, further, hurry),
+  };
+}
+
+/** A free port of one address may be taken at the other. */
+const FREE_PORT_ATTEMPTS = 10;
+
+/** The second address first: Fastify can listen again after a failure, but not after a success. */
+async function bindAll(server: FastifyInstance, host: string, port: number): Promise<Server[]> {
+  const [first, second] = listenPlaces(host);
+  for (let attempt = 1; ; attempt += 1) {
+    const further = second === undefined ? [] : await addListener(server, second, port);
+    try {
+      await server.listen({ ...first, port: further[0] === undefined ? port : portOf(further[0]) });
+      return further;
+    } catch (error) {
+      for (const listener of further) listener.close();
+      if (port !== 0 || codeOf(error) !== "EADDRINUSE" || attempt === FREE_PORT_ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** Empty: the machine has no such address family. */
+async function addListener(server: FastifyInstance, place: ListenPlace, port: number): Promise<Server[]> {
+  const listener = furtherListener(server);
+  try {
+    await once(listener.listen({ ...place, port }), "listening");
+    return [listener];
+  } catch (error) {
+    if (FAMILY_MISSING.has(codeOf(error))) return [];
+    throw error;
+  }
+}
+
+async function listenOn(server: FastifyInstance, [first, ...rest]: readonly ListeningSocket[]): Promise<Server[]> {
+  // Fastify passes its options on to Node, which prefers the handle. For `localhost` it would open further sockets.
+  const options = (socket: ListeningSocket | undefined): FastifyListenOptions =>
+    ({ host: "127.0.0.1", _handle: socket }) as FastifyListenOptions;
+  await server.listen(options(first));
+  const further = rest.map((socket) => furtherListener(server).listen(options(socket)));
+  await Promise.all(further.map((listener) => once(listener, "listening")));
+  return further;
+}
+
+/** A second socket of the same server: Fastify itself would serve it by another server, which it does not drain. */
+function furtherListener({ server }: FastifyInstance): Server {
+  // The options of Node's own HTTP server.
+  return createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    if (server.listening) server.emit("connection", socket);
+    else socket.destroy();
+  });
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the server does not listen on TCP");
+  return address.port;
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}
+
+async function drain(
+  server: FastifyInstance,
+  further: readonly Server[],
+  hurry = new AbortController().signal,
+): Promise<void> {
   const cut = (): void => server.server.closeAllConnections();
   const limit = setTimeout(cut, DRAIN_LIMIT_MS);
   hurry.addEventListener("abort", cut);
   if (hurry.aborted) cut();
-  await server.close();
+  const closed = further.map((listener) => once(listener.close(), "close"));
+  await Promise.all([server.close(), ...closed]);
   clearTimeout(limit);
   hurry.removeEventListener("abort", cut);
 }

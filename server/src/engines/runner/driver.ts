@@ -75,7 +75,8 @@ function say(pipe: Writable, text: string): void {
 /** A process of its own that outlives ours, even a SIGKILL, for as long as it takes to end the program. */
 function startLifeline(mark: string): Writable {
   const script = fileURLToPath(new URL("lifeline.sh", import.meta.url));
-  const { stdin, pid } = spawn("/bin/sh", [script, mark], {
+  // The folder is for readers of the process table (`engines/port-holder`).
+  const { stdin, pid } = spawn("/bin/sh", [script, mark, process.cwd()], {
     cwd: "/",
     env: { PATH: "/usr/bin:/bin" },
     stdio: ["pipe", "ignore", "ignore"],

@@ -1,6 +1,7 @@
 # Ends a program's session when its runner is gone, whatever ended that one. Standard input is a pipe from the runner:
 # the first line names the session, its end is the runner's end. Signals meant for the program are not for us.
-# The argument is what all of the program's processes have in their environment, as long as they have not cleared it.
+# The first argument is what all of the program's processes have in their environment, as long as they have not cleared
+# it. The second, the folder of the run, only shows in the process table which data directory the program belongs to.
 trap '' TERM INT HUP
 mark=$1
 read -r session started || exit 0

@@ -63,7 +63,8 @@ export function howToInstallPython(): string {
   return line === undefined ? "install Python 3 and pip with the package manager of this system" : `run ${line}`;
 }
 
-function pythonCandidates(): string[] {
+/** The names to try, in this order. */
+export function pythonCandidates(): string[] {
   const newer = [14, 13, 12, 11, 10].map((minor) => `python3.${minor}`);
   return ["python3", "/usr/bin/python3", "/usr/local/bin/python3", ...newer];
 }

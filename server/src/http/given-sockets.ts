@@ -1,0 +1,15 @@
+import type { ListeningSocket } from "./listen.ts";
+
+/** systemd's protocol: the first descriptor that is given. */
+const FIRST_DESCRIPTOR = 3;
+
+/**
+ * The listening sockets that systemd opened for this process (`sd_listen_fds(3)`); empty if there are none. Takes the
+ * variables out of the environment, because they are not meant for our children.
+ */
+export function takeGivenSockets(env: NodeJS.ProcessEnv, pid: number): readonly ListeningSocket[] {
+  const { LISTEN_PID: meantFor, LISTEN_FDS: count } = env;
+  for (const name of ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"]) delete env[name];
+  if (meantFor !== String(pid)) return [];
+  return Array.from({ length: Number(count) || 0 }, (_, index) => ({ fd: FIRST_DESCRIPTOR + index }));
+}

@@ -1,0 +1,41 @@
+import type { Config } from "./config.ts";
+import { endPortHolder, holdPort, type HeldPort } from "./engines/port-holder/port-holder.ts";
+import { awayAnswer } from "./http/away-answer.ts";
+import type { ListeningSocket } from "./http/listen.ts";
+import type { Log } from "./lib/log.ts";
+
+/** The port that the server listens on, from before it can serve until everything else has stopped. */
+export interface OpenedPort {
+  /** Undefined: the server has to bind the port itself. Fails when the port cannot be had. */
+  sockets(): Promise<readonly ListeningSocket[] | undefined>;
+  /** To be called when the server has begun to serve, and before it stops to. */
+  serve(isServing: boolean): Promise<void>;
+  release(): Promise<void>;
+}
+
+/**
+ * Returns at once; the port is opened meanwhile. `given`: the sockets that systemd holds for us. A free port (0) is not
+ * held, because no client of the next server would look for it there.
+ */
+export function openPort(config: Config, given: readonly ListeningSocket[], log: Log): OpenedPort {
+  const { dataDir, host, port } = config;
+  const isHeld = given.length === 0 && port !== 0;
+  const held = isHeld
+    ? holdPort({ dataDir, host, port, answer: awayAnswer(), log })
+    : endPortHolder(dataDir).then(() => undefined);
+  const heldOrNone = (): Promise<HeldPort | undefined> => held.catch(() => undefined);
+  void heldOrNone(); // a failure is for `sockets`, which may be called later
+  return {
+    async sockets() {
+      const opened = await held;
+      if (isHeld && opened === undefined) log.warn(NOT_HELD);
+      return given.length > 0 ? given : opened?.sockets;
+    },
+    serve: async (isServing) => (await heldOrNone())?.serve(isServing),
+    release: async () => (await heldOrNone())?.release(),
+  };
+}
+
+const NOT_HELD =
+  "Python 3.10 or newer cannot be run, so no process holds the port: while the server is stopped, a program of a " +
+  "command that still runs could listen on it";
