@@ -1,9 +1,11 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, afterEach, expect, test, vi } from "vitest";
-import { listProcesses, listProcessLinks } from "../src/lib/process-table.ts";
+import { afterAll, afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { findProcessLinks, listProcesses, listProcessLinks } from "../src/lib/process-table.ts";
 import { operatorClient, startHeadgate, temporaryDataDir, type HeadgateProcess } from "./support/headgate-process.ts";
+import { freePort, isFree } from "./support/free-port.ts";
+import { pretendRunner } from "./support/pretended-runner.ts";
 import { onTerminal } from "./support/pty.ts";
 import { Screen } from "./support/screen.ts";
 
@@ -88,6 +90,19 @@ test("closing the terminal stops the server cleanly, including the database", as
   process.kill(terminal, "SIGKILL");
   await vi.waitFor(async () => expect(await ours()).toEqual([]), { ...PATIENCE, interval: 100 });
   headgate = undefined;
+});
+
+test("Ctrl-C also ends the process that holds the port, although a program seems to run", async () => {
+  const port = await freePort();
+  const settings = { ...ON_TERMINAL, HEADGATE_PORT: String(port) };
+  headgate = await startHeadgate(dataDir.path, settings, { wrapper: onTerminal(100) });
+  const runner = pretendRunner(dataDir.path);
+  onTestFinished(() => runner.end());
+  const { pid } = headgate;
+  process.kill(pid, "SIGINT"); // as the terminal does
+  await vi.waitFor(async () => expect(await findProcessLinks(pid)).toBeUndefined(), PATIENCE);
+  headgate = undefined;
+  expect(await isFree(port)).toBe(true);
 });
 
 test("if stderr is not a terminal, the log is JSON lines, including those of commands", async () => {

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess, type StdioOptions } from "node:child_process";
+import { spawn, type StdioOptions } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { connect } from "node:net";
@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { pino } from "pino";
 import { describe, test, vi, type TestContext } from "vitest";
 import { freePort, isFree } from "../../../test/support/free-port.ts";
+import { pretendRunner } from "../../../test/support/pretended-runner.ts";
 import { because } from "../../../test/skip-reasons/skip-reasons.ts";
 import { listProcesses } from "../../lib/process-table.ts";
 import { findPython, howToInstallPython } from "../set-up/find-python.ts";
@@ -25,8 +26,7 @@ interface Place {
   readonly holders: () => Promise<number[]>;
   /** Sends it and returns all that comes back. */
   readonly say: (request: string, host?: string) => Promise<string>;
-  /** Looks as the runner of a program does in the process table. */
-  readonly pretendRunner: () => ChildProcess;
+  readonly pretendRunner: () => { end(): void };
 }
 
 /** A data directory and a free port. */
@@ -57,17 +57,11 @@ async function aPlace(onTestFinished: TestContext["onTestFinished"]): Promise<Pl
       return text(client);
     },
     pretendRunner() {
-      const script = ["-c", "sleep 600; :", "/x/runner.mjs", join(folder, "accounts/1/commands/1/attempts/1")];
-      const child = spawn("/bin/sh", script, { stdio: "ignore", detached: true });
-      onTestFinished(() => endGroup(child));
-      return child;
+      const runner = pretendRunner(folder);
+      onTestFinished(() => runner.end());
+      return runner;
     },
   };
-}
-
-/** With the processes that it has started. */
-function endGroup({ pid, exitCode, signalCode }: ChildProcess): void {
-  if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, "SIGKILL");
 }
 
 const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -136,7 +130,7 @@ describe.skipIf(python === undefined)("the holder of a port", options, () => {
     await expect.poll(holders, PATIENCE).not.toContain(first);
     expect(await holders()).toHaveLength(1);
     await next.release();
-    endGroup(runner);
+    runner.end();
     await expect.poll(holders, PATIENCE).toEqual([]);
     expect(await isFree(port)).toBe(true);
   });

@@ -171,7 +171,11 @@ async function untilItHolds(child: ChildProcess): Promise<Holder | undefined> {
     async ask(message, answer) {
       const answered = answerOf(child, answer);
       if (child.connected) child.send(message, () => undefined); // one that ends now is noticed by its end
-      await Promise.race([answered, ended, delay(patienceMs, undefined, { ref: false })]);
+      // The timer keeps our process alive meanwhile: the holder does not, and the rest of a stop would be left out.
+      const over = new AbortController();
+      const late = delay(patienceMs, undefined, { signal: over.signal }).catch(() => undefined);
+      await Promise.race([answered, ended, late]);
+      over.abort();
     },
     disconnect() {
       if (child.connected) child.disconnect();
