@@ -17,6 +17,8 @@ export interface StreamParts {
 
 const CONTINUATION = 0xffffffff;
 const PREFIX_BYTES = 8;
+/** Spark sends a schema and one batch, and a dictionary for each column that has one. */
+const MOST_MESSAGES = 10_000;
 
 /** The mark that ends a stream. */
 export const END_OF_STREAM: Uint8Array = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
@@ -27,7 +29,7 @@ export const END_OF_STREAM: Uint8Array = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0
  */
 export function cutStream(stream: Uint8Array): StreamParts {
   const view = new DataView(stream.buffer, stream.byteOffset, stream.byteLength);
-  let [at, schemaEnd, columns, rows] = [0, 0, 0, 0];
+  let [at, schemaEnd, columns, rows, messages] = [0, 0, 0, 0, 0];
   while (at + PREFIX_BYTES <= stream.length) {
     if (view.getUint32(at, true) !== CONTINUATION) throw new Error(`no Arrow message at byte ${at}`);
     const headBytes = view.getInt32(at + 4, true);
@@ -35,7 +37,12 @@ export function cutStream(stream: Uint8Array): StreamParts {
     const head = stream.subarray(at + PREFIX_BYTES, at + PREFIX_BYTES + headBytes);
     if (headBytes < 0 || head.length < headBytes) throw new Error("an Arrow message is cut off");
     const message = Message.getRootAsMessage(new ByteBuffer(head));
-    at += PREFIX_BYTES + headBytes + Number(message.bodyLength());
+    const bodyBytes = Number(message.bodyLength());
+    // A server can send any number: one below zero would lead us round in a circle.
+    if (!(bodyBytes >= 0 && bodyBytes <= stream.length)) throw new Error("an Arrow message has an impossible length");
+    messages += 1;
+    if (messages > MOST_MESSAGES) throw new Error(`an Arrow stream has more than ${MOST_MESSAGES} messages`);
+    at += PREFIX_BYTES + headBytes + bodyBytes;
     if (schemaEnd === 0) {
       columns = columnsOf(message);
       schemaEnd = at;
@@ -61,7 +68,9 @@ function rowsOf(message: Message): number {
           "results compressed with lz4 cannot be read: set spark.sql.execution.arrow.compression.codec to none or zstd",
         );
       }
-      return Number(batch?.length() ?? 0n);
+      const rows = Number(batch?.length() ?? 0n);
+      if (!Number.isSafeInteger(rows) || rows < 0) throw new Error("an Arrow batch has an impossible number of rows");
+      return rows;
     }
     case MessageHeader.DictionaryBatch:
       return 0;

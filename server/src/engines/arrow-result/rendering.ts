@@ -6,8 +6,18 @@ import { csvFormat, jsonFormat, textFormat, type RowFormat } from "./row-formats
 import { SpoolReader, type SpoolToRead } from "./spool-reader.ts";
 import { writeEscaped } from "./values/string-writers.ts";
 
-// Only a script that asks for it gets compressed batches.
-compressionRegistry.set(CompressionType.ZSTD, { decode: (data) => zstdDecompressSync(data) });
+/** What the buffers of one record may have together; Spark makes batches of 4 MiB, or of one row. */
+const INFLATED_LIMIT_BYTES = 256 * 1024 * 1024;
+let inflatedBytes = 0;
+
+// Only a script that asks for it gets compressed batches. A few bytes can stand for gigabytes.
+compressionRegistry.set(CompressionType.ZSTD, {
+  decode(data) {
+    const bytes = zstdDecompressSync(data, { maxOutputLength: Math.max(1, INFLATED_LIMIT_BYTES - inflatedBytes) });
+    inflatedBytes += bytes.length;
+    return bytes;
+  },
+});
 
 /** Text as Spark's command line shows it; with ^A between columns; RFC 4180; an array of objects; one IPC stream. */
 export type ResultFormat = "text" | "raw" | "csv" | "json" | "arrow";
@@ -208,6 +218,7 @@ class BatchLoader {
     }
     this.#reader.read(record, this.#buffer.subarray(before));
     this.#buffer.set(END_OF_STREAM, before + length);
+    inflatedBytes = 0;
     this.#loaded = [...RecordBatchReader.from(this.#buffer.subarray(0, needed))];
     this.#record = record;
   }

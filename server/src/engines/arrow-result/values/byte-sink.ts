@@ -48,12 +48,15 @@ export class ByteSink {
   }
 
   #grow(needed: number): void {
-    const bytes = new Uint8Array(Math.max(needed, this.bytes.length * 2));
+    if (needed > LARGEST_BYTES) throw new Error("a row is too long to be shown");
+    const bytes = new Uint8Array(Math.min(LARGEST_BYTES, Math.max(needed, this.bytes.length * 2)));
     bytes.set(this.bytes.subarray(0, this.at));
     this.bytes = bytes;
   }
 }
 
 const encoder = new TextEncoder();
+/** Of text with one row in it. A batch of 64 MiB has less, but lists that overlap in it could ask for any length. */
+const LARGEST_BYTES = 512 * 1024 * 1024;
 /** From here on the call of `set` is worth its price. */
 const LONG_COPY = 48;
