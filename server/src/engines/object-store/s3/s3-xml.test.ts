@@ -34,9 +34,19 @@ describe("a page of a listing", () => {
     page(entry("k").replace("2026", "twenty")),
     `<!DOCTYPE x [<!ENTITY e "${"e".repeat(1000)}">]>${page(entry("&e;"))}`,
     "<a>".repeat(200_000),
+    page("<a/>".repeat(100_001)),
+    page("&amp;".repeat(100_001)),
   ])("anything else is refused: %.40s", (xml) => {
     expect(() => parseListPage(xml)).toThrow(Error);
   });
+});
+
+test("carriage returns cost no more than other characters", () => {
+  const many = "\r".repeat(1024 * 1024);
+  expect(parseListPage(page(`${many}<IsTruncated>false</IsTruncated>${entry("a\r\nb")}`)).entries).toMatchObject([
+    { key: "a\nb" },
+  ]);
+  expect(parseErrorCode(`<Error>${many}<Code>NoSuchKey</Code></Error>`)).toBe("NoSuchKey");
 });
 
 test("the code of an error is a word or nothing", () => {
