@@ -4,7 +4,7 @@ import { isStoreAwayFault } from "../../db/store-fault.ts";
 import { findResult, type ResultColumn, type SpooledResult } from "../../engines/arrow-result/spool-result.ts";
 import { ConnectError } from "../../engines/spark-connect/connect-error.ts";
 import type { ConnectSession } from "../../engines/spark-connect/connect-session.ts";
-import { splitStatements, type SqlStatement } from "../../engines/spark-connect/split-statements.ts";
+import { splitLongScript, type SqlStatement } from "../../engines/spark-connect/split-statements.ts";
 import { after } from "../../lib/after.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { LineLog } from "../queue/line-log.ts";
@@ -135,7 +135,7 @@ export class SqlRun implements LiveRun {
   }
 
   async #conduct(state: ScriptState | undefined): Promise<RunOutcome> {
-    this.#statements = splitStatements(this.#run.programText ?? "");
+    this.#statements = await splitLongScript(this.#run.programText ?? "");
     // Statements before the one that was under way may have left it.
     if (state !== undefined) this.#result = await findResult(this.#run.files.folder);
     if (state?.outcome !== undefined) return state.outcome;

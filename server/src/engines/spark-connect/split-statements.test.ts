@@ -1,6 +1,6 @@
 import { assert, constant, constantFrom, array, oneof, property, tuple, string } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { splitStatements } from "./split-statements.ts";
+import { splitLongScript, splitStatements } from "./split-statements.ts";
 
 const texts = (script: string): string[] => splitStatements(script).map(({ text }) => text);
 
@@ -168,3 +168,17 @@ function cutBySparkCli(line: string): string[] {
   if (!closed && (isStatement || level > 0)) found.push(line.slice(begin));
   return found.map((text) => text.trim()).filter((text) => text !== "");
 }
+
+it("a long script is divided alike, in turns between which others have theirs", async () => {
+  const script = "select 'a;b'; begin select 1; end; ".repeat(10_000);
+  let turns = 0;
+  const count = (): void => {
+    turns += 1;
+    timer = setImmediate(count);
+  };
+  let timer = setImmediate(count);
+  const statements = await splitLongScript(script);
+  clearImmediate(timer);
+  expect(statements).toEqual(splitStatements(script));
+  expect(turns).toBeGreaterThan(2);
+});

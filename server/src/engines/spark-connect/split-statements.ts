@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { ScriptBlocks } from "./script-blocks.ts";
 import { sqlTokens } from "./sql-tokens.ts";
 
@@ -13,6 +14,27 @@ export interface SqlStatement {
  * strings, names, comments and scripts (`BEGIN … END`). Parts of nothing but space and comments are no statements.
  */
 export function splitStatements(script: string): SqlStatement[] {
+  const cutting = cutInTurns(script);
+  for (;;) {
+    const turn = cutting.next();
+    if (turn.done === true) return turn.value;
+  }
+}
+
+/** The same, without keeping others waiting: a script of 10 MiB takes seconds. */
+export async function splitLongScript(script: string): Promise<SqlStatement[]> {
+  const cutting = cutInTurns(script);
+  for (;;) {
+    const turn = cutting.next();
+    if (turn.done === true) return turn.value;
+    await setImmediate();
+  }
+}
+
+/** Some milliseconds. */
+const TOKENS_OF_A_TURN = 20_000;
+
+function* cutInTurns(script: string): Generator<undefined, SqlStatement[]> {
   const statements: SqlStatement[] = [];
   let blocks = new ScriptBlocks();
   let begin = 0;
@@ -24,7 +46,10 @@ export function splitStatements(script: string): SqlStatement[] {
     blocks = new ScriptBlocks();
     isEmpty = true;
   };
+  let tokens = 0;
   for (const token of sqlTokens(script)) {
+    tokens += 1;
+    if (tokens % TOKENS_OF_A_TURN === 0) yield;
     if (token.kind === "space" || token.kind === "comment") continue;
     if (token.kind === "semicolon" && !blocks.isOpen) {
       cut(token.start);
