@@ -33,6 +33,7 @@ import type { Allowance } from "./engines/runner/allowance.ts";
 import { keepPresence } from "./engines/runner/presence.ts";
 import type { OrphanTerms } from "./engines/runner/protocol.ts";
 import { ensureBubblewrap, findBubblewrap } from "./engines/sandbox/find-bubblewrap.ts";
+import { writeSystemCallFilter } from "./engines/sandbox/write-system-call-filter.ts";
 import { openSandbox, type Sandbox } from "./engines/sandbox/sandbox.ts";
 import type { SetUpStep, ShowProgress } from "./engines/set-up/set-up-step.ts";
 import { mergeContributions } from "./engines/spark-home/contribution.ts";
@@ -236,7 +237,9 @@ async function composeSandbox({
       : await ensureBubblewrap(identity, { cacheDir, signal, progress });
   showProgress?.(undefined);
   const ours = [dataDir, keyFile, configFile].filter((path) => path !== null);
-  const sandbox = openSandbox(isolation, found, process.getuid?.() ?? 0, ours);
+  const filterFile = writeSystemCallFilter(cacheDir);
+  if (filterFile === undefined) log.warn(`programs run without a filter of system calls: none for ${process.arch}`);
+  const sandbox = openSandbox(isolation, found, process.getuid?.() ?? 0, ours, filterFile);
   if (sandbox.warning !== undefined) log.warn(sandbox.warning);
   return sandbox;
 }

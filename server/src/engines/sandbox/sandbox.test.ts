@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, chownSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
-import { statSync, writeFileSync } from "node:fs";
+import { existsSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,13 +9,15 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { because, NO_ISOLATION } from "../../../test/skip-reasons/skip-reasons.ts";
 import type { ConfinedProgram, Identity, ProgramToConfine } from "./confined-program.ts";
 import { findTestBubblewrap } from "../../../test/bubblewrap/find-test-bubblewrap.ts";
-import { openSandbox } from "./sandbox.ts";
+import { countsTasksByNamespace, openSandbox } from "./sandbox.ts";
+import { writeSystemCallFilter } from "./write-system-call-filter.ts";
 import { writeUserFiles } from "./user-files.ts";
 
 const isRoot = process.getuid?.() === 0;
 const account = { uid: 200_017, gid: 200_017 };
 const found = await findTestBubblewrap(isRoot ? account : undefined);
 const usable = found.kind === "usable";
+const python = ["/usr/bin/python3", "/usr/local/bin/python3"].find((path) => existsSync(path));
 
 interface Case {
   readonly name: string;
@@ -80,7 +82,7 @@ describe.skipIf(!usable).each(cases)("a confined program, $name", because(NO_ISO
   let program: ProgramToConfine;
 
   const confine = async (script: string, changes: Partial<ProgramToConfine> = {}): Promise<Outcome> => {
-    const sandbox = openSandbox("bubblewrap", found, self.uid);
+    const sandbox = openSandbox("bubblewrap", found, self.uid, [], writeSystemCallFilter(base));
     return run(sandbox.confine({ ...program, argv: ["/bin/bash", "-c", script], ...changes }), self);
   };
 
@@ -120,6 +122,51 @@ describe.skipIf(!usable).each(cases)("a confined program, $name", because(NO_ISO
     expect(stdout).toMatch(new RegExp(`PATH=/usr/bin:/bin[|]PWD=${program.cwd}[|](SHLVL=\\d[|])?TOLD=a b\nc[|]_=`));
     for (const name of Object.keys(process.env).filter((key) => !/^(PATH|PWD|SHLVL|_|LC_ALL)$/.test(key))) {
       expect(stdout).not.toContain(`${name}=`);
+    }
+  });
+
+  test.skipIf(python === undefined)(
+    "makes no system call that Spark does not need",
+    because("no Python below /usr"),
+    async () => {
+      const calls =
+        process.arch === "x64" ? [101, 250, 321, 323, 165, 319, 435, 56] : [117, 219, 280, 282, 40, 279, 435, 220];
+      const script = `
+import ctypes, errno
+libc = ctypes.CDLL(None, use_errno=True)
+for number in ${JSON.stringify(calls)}:
+    libc.syscall(number, ctypes.c_ulong(0x10000011 if number == ${calls.at(-1)} else 0), 0, 0, 0, 0)
+    print(errno.errorcode.get(ctypes.get_errno()))
+`;
+      const { stdout, stderr } = await confine(`${python} - <<'END'\n${script}END`);
+      const [none, no] = ["ENOSYS", "EPERM"];
+      expect(stdout.trim().split("\n"), stderr).toEqual([no, no, no, no, no, none, none, no]);
+    },
+  );
+
+  test("has a /dev/shm of the size it is given, and writes nothing else in /dev", async () => {
+    const script =
+      "head -c 9000000 /dev/zero > /dev/shm/x; stat -c %s /dev/shm/x; echo no > /dev/y; echo fine > /dev/null";
+    const { stdout, stderr } = await confine(script, { sharedMemoryBytes: 1024 * 1024 });
+    expect(stdout).toBe("1048576\n");
+    expect(stderr).toMatch(/No space left on device[^]*\/dev\/y: Read-only file system/);
+  });
+
+  test("has so many processes as it may, whoever else runs under its uid", async () => {
+    const others = spawn("/bin/sh", ["-c", "for i in $(seq 60); do sleep 300 & done; echo up; wait"], {
+      stdio: ["ignore", "pipe", "ignore"],
+      detached: true,
+      ...user,
+    });
+    try {
+      await once(others.stdout, "data");
+      const script = "for i in $(seq $N); do sleep 300 & done; echo $N; kill $(jobs -p)";
+      const env = (count: number): Record<string, string> => ({ PATH: "/usr/bin:/bin", N: String(count) });
+      expect(await confine(script, { tasks: 40, env: env(30) })).toMatchObject({ stdout: "30\n", stderr: "" });
+      const tooMany = await confine(script, { tasks: 40, env: env(80), argv: ["/bin/sh", "-c", script] });
+      expect(tooMany.stderr).toMatch(countsTasksByNamespace() ? /fork/ : /^$/);
+    } finally {
+      process.kill(-(others.pid ?? 0), "SIGKILL");
     }
   });
 

@@ -25,18 +25,22 @@ export interface Sandbox {
   confine(program: ProgramToConfine): ConfinedProgram;
 }
 
-/** `hidden`: what is ours alone, wherever an operator has put it; it has to be there already. */
+/**
+ * `hidden`: what is ours alone, wherever an operator has put it; it has to be there already. `filterFile`: by
+ * `writeSystemCallFilter`; absent: all system calls are left to the programs.
+ */
 export function openSandbox(
   isolation: Isolation,
   found: BubblewrapSearch,
   ownUid = process.getuid?.() ?? 0,
   hidden: readonly string[] = [],
+  filterFile?: string,
 ): Sandbox {
   if (isolation === "none") return { kind: "none", warning: undefined, confine: runPlainly };
   if (found.kind === "usable") {
     // As root the owner and mode of what is ours keep programs out, and their user may not even get near it.
     const { cover, seal } = renderHiding(ownUid === 0 ? [] : hidden);
-    const machine = { before: [...readSystemFolders(), ...cover], after: seal, ownUid };
+    const machine = { before: [...readSystemFolders(), ...cover], after: seal, ownUid, filterFile };
     const confine = (program: ProgramToConfine): ConfinedProgram => confineByBubblewrap(program, found, machine);
     return { kind: "bubblewrap", warning: undefined, confine };
   }
@@ -52,12 +56,13 @@ interface Machine {
   readonly before: readonly string[];
   readonly after: readonly string[];
   readonly ownUid: number;
+  readonly filterFile: string | undefined;
 }
 
 function confineByBubblewrap(
   program: ProgramToConfine,
   { path, setsid, disablesNestedNamespaces, sizesMemory }: Extract<BubblewrapSearch, { kind: "usable" }>,
-  { before, after, ownUid }: Machine,
+  { before, after, ownUid, filterFile }: Machine,
 ): ConfinedProgram {
   checkNames(program.env);
   if (ownUid === 0 && program.identity === undefined) {
@@ -71,13 +76,14 @@ function confineByBubblewrap(
     ...after,
     ...(disablesNestedNamespaces ? ["--disable-userns"] : []),
     ...(setsid === undefined ? ["--new-session"] : []),
+    ...(filterFile === undefined ? [] : ["--seccomp", "5"]),
   ];
   // bubblewrap's own --new-session would take its first process out of the session it was started in, and whoever has
   // to end all of that session would not find it. The program gets its session a step later.
   const session = setsid === undefined ? program.argv : [setsid, ...program.argv];
   const inner = withTaskLimit(program, session);
   return {
-    argv: withLimits(program, [path, "--args", "3", "--", ...inner]),
+    argv: withLimits(program, [path, "--args", "3", "--", ...inner], filterFile),
     env: wrapperEnvironment,
     cwd: "/",
     identity: program.identity,
@@ -92,10 +98,12 @@ function runPlainly(program: ProgramToConfine): ConfinedProgram {
 }
 
 const limitsScript =
-  'ulimit -c 0; ulimit -n "$1" 2>/dev/null || ulimit -n "$(ulimit -H -n)" 2>/dev/null; shift; exec "$@"';
+  'ulimit -c 0; ulimit -n "$1" 2>/dev/null || ulimit -n "$(ulimit -H -n)" 2>/dev/null; ' +
+  '[ -z "$2" ] || exec 5<"$2"; shift 2; exec "$@"';
 
-function withLimits({ openFiles = 65_536 }: ProgramToConfine, argv: readonly string[]): string[] {
-  return ["/bin/sh", "-c", limitsScript, "limits", String(openFiles), ...argv];
+/** `descriptor5`: a file for bubblewrap. */
+function withLimits({ openFiles = 65_536 }: ProgramToConfine, argv: readonly string[], descriptor5 = ""): string[] {
+  return ["/bin/sh", "-c", limitsScript, "limits", String(openFiles), descriptor5, ...argv];
 }
 
 /** dash and busybox call it -p, bash -u. */

@@ -1,0 +1,75 @@
+import { expect, test } from "vitest";
+import { systemCallFilter, type Architecture } from "./system-call-filter.ts";
+
+/** The kernel's filter machine, as far as the filter uses it. */
+function run(filter: Buffer, call: { arch: number; number: number; args?: readonly number[] }): number {
+  const data = Buffer.alloc(64);
+  data.writeUInt32LE(call.number >>> 0, 0);
+  data.writeUInt32LE(call.arch >>> 0, 4);
+  (call.args ?? []).forEach((value, index) => data.writeUInt32LE(value >>> 0, 16 + 8 * index));
+  let loaded = 0;
+  for (let at = 0; ; at += 1) {
+    const code = filter.readUInt16LE(at * 8);
+    const [ifTrue, ifFalse, value] = [
+      filter[at * 8 + 2] ?? 0,
+      filter[at * 8 + 3] ?? 0,
+      filter.readUInt32LE(at * 8 + 4),
+    ];
+    const jump = (isTrue: boolean): number => (isTrue ? ifTrue : ifFalse);
+    if (code === 0x06) return value;
+    else if (code === 0x20) loaded = data.readUInt32LE(value);
+    else if (code === 0x15) at += jump(loaded === value);
+    else if (code === 0x35) at += jump(loaded >= value);
+    else if (code === 0x45) at += jump((loaded & value) !== 0);
+    else throw new Error(`unknown instruction ${code}`);
+  }
+}
+
+const ARCHITECTURES = { x64: 0xc000_003e, arm64: 0xc000_00b7 };
+const [ALLOW, EPERM, ENOSYS, KILL] = [0x7fff_0000, 0x0005_0001, 0x0005_0026, 0x8000_0000];
+const numbers = {
+  x64: {
+    read: 0,
+    ptrace: 101,
+    mount: 165,
+    setns: 308,
+    shmget: 29,
+    clone: 56,
+    clone3: 435,
+    personality: 135,
+    ioctl: 16,
+  },
+  arm64: {
+    read: 63,
+    ptrace: 117,
+    mount: 40,
+    setns: 268,
+    shmget: 194,
+    clone: 220,
+    clone3: 435,
+    personality: 92,
+    ioctl: 29,
+  },
+} as const;
+
+test.each(["x64", "arm64"] as const)("the filter for %s answers as it says", (name: Architecture) => {
+  const filter = systemCallFilter(name) ?? Buffer.alloc(0);
+  const of = (call: keyof (typeof numbers)["x64"], ...args: number[]): number =>
+    run(filter, { arch: ARCHITECTURES[name], number: numbers[name][call], args });
+  expect(of("read")).toBe(ALLOW);
+  expect([of("ptrace"), of("mount"), of("setns")]).toEqual([EPERM, EPERM, EPERM]);
+  expect([of("clone3"), of("shmget")]).toEqual([ENOSYS, ENOSYS]);
+  expect([of("clone", 0x003d_0f00), of("clone", 0x11), of("clone", 0x1000_0011)]).toEqual([ALLOW, ALLOW, EPERM]);
+  expect([of("personality", 0xffff_ffff), of("personality", 0x0040_0000)]).toEqual([ALLOW, EPERM]);
+  expect([of("ioctl", 0, 0x5413), of("ioctl", 0, 0x5412)]).toEqual([ALLOW, EPERM]);
+  expect(run(filter, { arch: 0x4000_0003, number: 0 })).toBe(KILL);
+});
+
+test("calls of x32 are absent", () => {
+  const filter = systemCallFilter("x64") ?? Buffer.alloc(0);
+  expect(run(filter, { arch: ARCHITECTURES.x64, number: 0x4000_0000 + 521 })).toBe(ENOSYS);
+});
+
+test("an architecture without a table has no filter", () => {
+  expect(systemCallFilter("riscv64")).toBeUndefined();
+});

@@ -1,0 +1,164 @@
+/**
+ * The seccomp filter of confined programs, as the bytes that bubblewrap hands to the kernel (`--seccomp`). It refuses
+ * system calls that no Spark program needs and through which kernels have been attacked, and those that give memory which
+ * no process shows. The namespaces refuse most of them anyway: the filter is a second wall.
+ *
+ * Calls that programs try before they use another way answer ENOSYS, as on a kernel without them; the others EPERM. A
+ * program for another architecture than the machine's is ended: its numbers would mean other calls.
+ */
+export type Architecture = "x64" | "arm64";
+
+/** Numbers on x64 and arm64; null: the architecture has no such call. */
+type Numbers = readonly [x64: number | null, arm64: number | null];
+
+const refused: Readonly<Record<string, Numbers>> = {
+  ptrace: [101, 117],
+  process_vm_readv: [310, 270],
+  process_vm_writev: [311, 271],
+  kcmp: [312, 272],
+  pidfd_getfd: [438, 438],
+  add_key: [248, 217],
+  request_key: [249, 218],
+  keyctl: [250, 219],
+  bpf: [321, 280],
+  userfaultfd: [323, 282],
+  perf_event_open: [298, 241],
+  fanotify_init: [300, 262],
+  mount: [165, 40],
+  umount2: [166, 39],
+  pivot_root: [155, 41],
+  chroot: [161, 51],
+  open_tree: [428, 428],
+  move_mount: [429, 429],
+  fsopen: [430, 430],
+  fsconfig: [431, 431],
+  fsmount: [432, 432],
+  fspick: [433, 433],
+  mount_setattr: [442, 442],
+  open_tree_attr: [467, 467],
+  setns: [308, 268],
+  unshare: [272, 97],
+  name_to_handle_at: [303, 264],
+  open_by_handle_at: [304, 265],
+  kexec_load: [246, 104],
+  kexec_file_load: [320, 294],
+  init_module: [175, 105],
+  finit_module: [313, 273],
+  delete_module: [176, 106],
+  reboot: [169, 142],
+  swapon: [167, 224],
+  swapoff: [168, 225],
+  acct: [163, 89],
+  quotactl: [179, 60],
+  quotactl_fd: [443, 443],
+  settimeofday: [164, 170],
+  clock_settime: [227, 112],
+  syslog: [103, 116],
+  sethostname: [170, 161],
+  setdomainname: [171, 162],
+  vhangup: [153, 58],
+  iopl: [172, null],
+  ioperm: [173, null],
+  modify_ldt: [154, null],
+};
+
+const absent: Readonly<Record<string, Numbers>> = {
+  io_uring_setup: [425, 425],
+  io_uring_enter: [426, 426],
+  io_uring_register: [427, 427],
+  // Its flags lie in memory, where a filter cannot look. The C library then uses clone.
+  clone3: [435, 435],
+  // Memory outside of every process, which the runner could not count: programs use /dev/shm instead.
+  memfd_create: [319, 279],
+  memfd_secret: [447, 447],
+  shmget: [29, 194],
+};
+
+/** By the lower half of an argument. */
+const clone: Numbers = [56, 220];
+const personality: Numbers = [135, 92];
+const ioctl: Numbers = [16, 29];
+/** Every CLONE_NEW… of clone(2). */
+const NEW_NAMESPACES = 0x7e02_0000;
+/** Linux as it is, with or without 32 bit addresses or uname of 2.6; asking for it. */
+const KNOWN_PERSONALITIES = [0x0, 0x8, 0x2_0000, 0x2_0008, 0xffff_ffff];
+/** Types into the terminal of somebody else. */
+const TIOCSTI = 0x5412;
+
+const EPERM = 1;
+const ENOSYS = 38;
+const answers = {
+  allow: 0x7fff_0000,
+  refuse: 0x0005_0000 | EPERM,
+  absent: 0x0005_0000 | ENOSYS,
+  kill: 0x8000_0000,
+} as const;
+type Answer = keyof typeof answers;
+
+const architectures: Readonly<Record<Architecture, number>> = { x64: 0xc000_003e, arm64: 0xc000_00b7 };
+/** The x32 calls of x64 have this bit, and numbers of their own. */
+const X32 = 0x4000_0000;
+
+/** Places in the kernel's `struct seccomp_data`. */
+const at = { number: 0, architecture: 4, argument: (index: number) => 16 + 8 * index };
+
+/** Undefined: nobody has written one for the architecture. */
+export function systemCallFilter(architecture: string): Buffer | undefined {
+  if (architecture !== "x64" && architecture !== "arm64") return undefined;
+  const numberOf = ([x64, arm64]: Numbers): number | null => (architecture === "x64" ? x64 : arm64);
+  const numbersIn = (calls: Readonly<Record<string, Numbers>>): number[] =>
+    Object.values(calls).flatMap((call) => numberOf(call) ?? []);
+  return assemble([
+    load(at.architecture),
+    unlessEqual(architectures[architecture], "kill"),
+    load(at.number),
+    ...(architecture === "x64" ? [ifAtLeast(X32, "absent")] : []),
+    ...numbersIn(refused).map((number) => ifEqual(number, "refuse")),
+    ...numbersIn(absent).map((number) => ifEqual(number, "absent")),
+    ...forCall(numberOf(clone), [load(at.argument(0)), ifAnyBit(NEW_NAMESPACES, "refuse"), end("allow")]),
+    ...forCall(numberOf(ioctl), [load(at.argument(1)), ifEqual(TIOCSTI, "refuse"), end("allow")]),
+    ...forCall(numberOf(personality), [
+      load(at.argument(0)),
+      ...KNOWN_PERSONALITIES.map((known) => ifEqual(known, "allow")),
+      end("refuse"),
+    ]),
+    end("allow"),
+  ]);
+}
+
+/** One instruction of the kernel's filter machine; jumps name where they lead. */
+interface Step {
+  readonly code: number;
+  readonly value: number;
+  readonly ifTrue?: Answer;
+  readonly ifFalse?: Answer | number;
+}
+
+const load = (place: number): Step => ({ code: 0x20, value: place });
+const ifEqual = (value: number, ifTrue: Answer): Step => ({ code: 0x15, value, ifTrue });
+const unlessEqual = (value: number, ifFalse: Answer): Step => ({ code: 0x15, value, ifFalse });
+const ifAtLeast = (value: number, ifTrue: Answer): Step => ({ code: 0x35, value, ifTrue });
+const ifAnyBit = (value: number, ifTrue: Answer): Step => ({ code: 0x45, value, ifTrue });
+const end = (answer: Answer): Step => ({ code: 0x06, value: answers[answer] });
+
+/** For that call only; others go on after the steps. */
+function forCall(number: number | null, steps: readonly Step[]): Step[] {
+  return number === null ? [] : [{ code: 0x15, value: number, ifFalse: steps.length }, ...steps];
+}
+
+const answerOrder: readonly Answer[] = ["allow", "refuse", "absent", "kill"];
+
+/** `struct sock_filter`: code, two distances, value. The answers stand at the end. */
+function assemble(steps: readonly Step[]): Buffer {
+  const all = [...steps, ...answerOrder.map(end)];
+  const bytes = Buffer.alloc(all.length * 8);
+  all.forEach(({ code, value, ifTrue, ifFalse }, index) => {
+    const distance = (target: Answer | number | undefined): number =>
+      typeof target === "string" ? steps.length + answerOrder.indexOf(target) - index - 1 : (target ?? 0);
+    bytes.writeUInt16LE(code, index * 8);
+    bytes.writeUInt8(distance(ifTrue), index * 8 + 2);
+    bytes.writeUInt8(distance(ifFalse), index * 8 + 3);
+    bytes.writeUInt32LE(value >>> 0, index * 8 + 4);
+  });
+  return bytes;
+}
