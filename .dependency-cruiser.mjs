@@ -43,6 +43,7 @@ const mayImport = {
     ...leaves,
     ...everySlice,
     "compose-sparks.ts",
+    "run-allowance.ts",
     "routes.ts",
     "tasks.ts",
     "openapi-document.ts",

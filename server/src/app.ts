@@ -15,6 +15,7 @@ import type { WithAccountTables } from "./catalog/tables/account-tables.ts";
 import { clusterServices, type ClusterServices } from "./clusters/cluster-services.ts";
 import type { ClusterControl } from "./clusters/control.ts";
 import { addDefaultCluster } from "./clusters/default-cluster.ts";
+import { AccountDisk } from "./commands/account-disk/account-disk.ts";
 import { outcomeServices, type OutcomeServices } from "./commands/outcome-services.ts";
 import { fileKeeper } from "./commands/queue/keep-files.ts";
 import { readNode } from "./commands/queue/node-identity.ts";
@@ -49,6 +50,7 @@ import type { Log } from "./lib/log.ts";
 import { runPeriodically, type RunningTasks } from "./lib/periodic.ts";
 import { headgateOpenApi } from "./openapi-document.ts";
 import { endpoints } from "./routes.ts";
+import { shareOfDisk } from "./run-allowance.ts";
 import { periodicTasks, type TaskServices } from "./tasks.ts";
 
 /**
@@ -144,6 +146,9 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   held.defer(() => clusters.clusterLifecycle.stop());
   const storage = accountStorage(db, keys, accountSettings);
   const parts = { ...sparks, ...watch, connection, db: background, log, registry, node };
+  const quotaBytes = shareOfDisk(config.accountDisk, dataDir);
+  const accountDisk = new AccountDisk({ dataDir, quotaBytes, queue: () => queue, servers: sql.servers, log });
+  held.defer(() => accountDisk.stop());
   const queue = composeQueue(config, {
     ...parts,
     sql: sql.executor,
@@ -151,6 +156,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
     useClusters: (ids) => clusters.clusterLifecycle.use(ids),
     lookAtApps: () => void tendApps(),
     isDiskLow: () => diskGuard.refusal() !== undefined,
+    diskExcess: (accountId) => accountDisk.excess(accountId),
   });
   held.defer(() => queue.stop());
   const appServers = composeAppServers({ db: background, ...watch, servers: sql.servers, queue });
@@ -178,6 +184,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
     commandEvents: queue.events,
     commandView: { commandTimes: config.commandTimes, waitingReason: queue.waitingReason },
     isolation,
+    accountDisk,
   };
   held.defer(() => services.resultRenderer.stop());
   held.defer(() => services.publisher.stop());
@@ -262,7 +269,7 @@ const EVERY_ADDRESS = new Set(["0.0.0.0", "::"]);
 
 interface TaskParts
   extends
-    Pick<TaskServices, "db" | "keys" | "clock" | "diskGuard" | "clusterLifecycle" | "tendApps">,
+    Pick<TaskServices, "db" | "keys" | "clock" | "diskGuard" | "accountDisk" | "clusterLifecycle" | "tendApps">,
     SparkTasks,
     Pick<OutcomeServices, "publisher"> {
   nodeId: string;

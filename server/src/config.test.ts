@@ -63,6 +63,7 @@ test("nothing set gives the documented defaults", () => {
     runMemoryMiB: null,
     runDisk: { percent: 50 },
     runNice: 10,
+    accountDisk: { percent: 50 },
     retainResultsDays: 30,
     retainLogsDays: 30,
     retainSizeMiB: 102_400,

@@ -64,6 +64,7 @@ export interface Config {
   readonly runMemoryMiB: number | null;
   readonly runDisk: Share;
   readonly runNice: number;
+  readonly accountDisk: Share;
   readonly retainResultsDays: number;
   readonly retainLogsDays: number;
   readonly retainSizeMiB: number;
@@ -148,6 +149,7 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
     runMemoryMiB: optional(settings.runMemoryMiB),
     runDisk: value(settings.runDisk),
     runNice: value(settings.runNice),
+    accountDisk: value(settings.accountDisk),
     retainResultsDays: value(settings.retainResultsDays),
     retainLogsDays: value(settings.retainLogsDays),
     retainSizeMiB: value(settings.retainSizeMiB),

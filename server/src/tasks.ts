@@ -18,6 +18,8 @@ export interface TaskServices {
   clock: Clock;
   log: Log;
   diskGuard: DiskGuard;
+  /** Measures what accounts have on this node's disk. */
+  accountDisk: { look(): Promise<void> };
   retention: Retention;
   clusterLifecycle: ClusterLifecycle;
   /** Of the files of commands, on this node. */
@@ -47,6 +49,7 @@ export function periodicTasks({
   clock,
   log,
   diskGuard,
+  accountDisk,
   retention,
   clusterLifecycle,
   keepFiles,
@@ -60,6 +63,7 @@ export function periodicTasks({
 }: TaskServices): PeriodicTask[] {
   return [
     { name: "disk", everySeconds: 5, run: () => diskGuard.check() },
+    { name: "account disk", everySeconds: 1, run: () => accountDisk.look() },
     // A rotation (admin key-rotate) reaches every node within these seconds; `--retire` waits longer than that.
     { name: "keys", everySeconds: 5, run: async () => keys.reload() },
     { name: "reseal", everySeconds: 60, run: () => resealSecrets(db, keys, RESEAL_BATCH) },

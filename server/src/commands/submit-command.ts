@@ -5,6 +5,7 @@ import type { MacroSandbox } from "../engines/macro-sandbox/macro-sandbox.ts";
 import type { Tx } from "../db/database.ts";
 import { invalid, type Fault } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
+import type { WithAccountDisk } from "./account-disk/account-disk.ts";
 import { Command, commandObject, type WithCommandView } from "./command.ts";
 import type { WithCommandEvents } from "./command-events.ts";
 import { sealSecrets } from "./command-secrets.ts";
@@ -31,7 +32,7 @@ import { ARGUMENTS_BYTES, checkLength, inlineLimit, scriptLimit } from "./submis
 export const SUBMISSION_BODY_BYTES = 32 * 1024 * 1024;
 const DEFAULT_LABEL = "default";
 
-export interface SubmissionServices extends WithCommandView, WithCommandEvents, WithProgramIsolation {
+export interface SubmissionServices extends WithCommandView, WithCommandEvents, WithProgramIsolation, WithAccountDisk {
   keys: KeyRing;
   macroSandbox: MacroSandbox;
   accountStorage: AccountStorage;
@@ -76,6 +77,7 @@ async function placeless(tx: Tx, { label, appId }: NewCommand): Promise<Fault> {
 type Who = Submitter & Pick<Admitted["caller"], "userId" | "requestId">;
 
 async function newCommand(body: SubmissionInput, caller: Who, services: SubmissionServices): Promise<NewCommand> {
+  services.accountDisk.check(caller.accountId);
   const plan = await engineChosen(planSubmission(body), caller.accountId, services);
   const name = checkName(body.name);
   const tags = checkTags(body.tags);

@@ -73,6 +73,15 @@ export const limitSettings = {
     parse: share,
     default: "50%",
   }),
+  accountDisk: fixed({
+    name: "HEADGATE_ACCOUNT_DISK",
+    description:
+      "Room that the files of one account may take on this node's data disk: storage, results, logs and scratch files. " +
+      "Above it the account's commands end as error, and new ones are refused. 0 turns the limit off.",
+    allowed: "a share of the disk such as 50%, a size such as 100g, or 0",
+    parse: share,
+    default: "50%",
+  }),
   runNice: fixed({
     name: "HEADGATE_RUN_NICE",
     description: "How far programs stand back from the server for the processor, as nice(1) counts it.",

@@ -48,6 +48,7 @@ const RELEASES_AT_MOST = 5;
  */
 export class ConductedRun {
   readonly claim: Claim;
+  readonly accountId: number;
   readonly memoryMiB: number;
   readonly isRestartable: boolean;
   readonly finished: Promise<RunEnd>;
@@ -63,6 +64,7 @@ export class ConductedRun {
 
   constructor(command: ClaimedCommand, nodeId: string, services: ConductServices, releases: number) {
     this.claim = { id: command.id, fence: command.fence, nodeId };
+    this.accountId = command.accountId;
     const executor = services.executorOf(command);
     this.memoryMiB = executor.sharesMemory === true ? 0 : command.memoryMiB;
     this.isRestartable = executor.isRestartable === true;

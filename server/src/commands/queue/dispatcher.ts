@@ -59,6 +59,16 @@ export class Dispatcher {
     return this.#claimer.situation;
   }
 
+  /** What runs here now. */
+  running(): { id: number; accountId: number }[] {
+    return [...this.#runs.values()].map(({ claim: { id }, accountId }) => ({ id, accountId }));
+  }
+
+  /** Ends what runs for the account, and what it waits to run again. */
+  endRunsOf(accountId: number, cause: string): void {
+    for (const run of this.#runs.values()) if (run.accountId === accountId) run.end(cause, { isFinal: true });
+  }
+
   /** Claims nothing more. What runs is left alone, unless it shall end too. */
   async stop({ endsRuns = false } = {}): Promise<void> {
     if (endsRuns) await this.#endRuns();

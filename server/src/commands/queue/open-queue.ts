@@ -66,6 +66,8 @@ export interface QueueOptions {
   readonly lookAtApps: () => void;
   /** Whether there is too little room for anything to begin. */
   readonly isDiskLow: () => boolean;
+  /** How the account is above its quota on this node's disk; undefined: it is not. */
+  readonly diskExcess: (accountId: number) => string | undefined;
 }
 
 /** The drivers that wait on this node. */
@@ -81,6 +83,10 @@ export interface Queue {
   readonly events: CommandEvents;
   readonly waitingReason: WaitingReason;
   readonly standbys: StandbyControl;
+  /** What runs here now. */
+  running(): { id: number; accountId: number }[];
+  /** As error with that cause; they are not tried again. */
+  endRunsOf(accountId: number, cause: string): void;
   /** From now on commands run here. */
   start(): void;
   /** Answers now whoever waits for the end of a command. */
@@ -95,10 +101,7 @@ export function openQueue(options: QueueOptions): Queue {
   const caps = { perAccount: settings.commandsPerAccount, perCluster: settings.commandsPerCluster };
   const standbys = openStandbys(options);
   const executorOf = chooseExecutor(
-    whileThereIsRoom(
-      { program: programs(options, standbys), sql: options.sql, refresh: refreshes(options) },
-      options.isDiskLow,
-    ),
+    whileThereIsRoom({ program: programs(options, standbys), sql: options.sql, refresh: refreshes(options) }, options),
   );
   let dispatcher: Dispatcher | undefined;
   const receive = (message: string): void => events.receive(message);
@@ -149,6 +152,8 @@ export function openQueue(options: QueueOptions): Queue {
         renewLease: (askedAt) => writeLease(options.leaseFile, { bootId: node.bootId, renewedAtMs: askedAt }),
       });
     },
+    running: () => dispatcher?.running() ?? [],
+    endRunsOf: (accountId, cause) => dispatcher?.endRunsOf(accountId, cause),
     endWaits: () => events.close(),
     async stop(options) {
       events.close();
@@ -160,10 +165,15 @@ export function openQueue(options: QueueOptions): Queue {
 }
 
 /** What cannot run at all needs no room to say so. */
-function whileThereIsRoom({ program, sql, refresh }: Executors, isDiskLow: () => boolean): Executors {
+function whileThereIsRoom(
+  { program, sql, refresh }: Executors,
+  { isDiskLow, diskExcess }: Pick<QueueOptions, "isDiskLow" | "diskExcess">,
+): Executors {
+  const noRoom = (accountId: number): string | null =>
+    isDiskLow() ? "the disk of the node is nearly full" : (diskExcess(accountId) ?? null);
   const guarded = (executor: Executor): Executor => ({
     ...executor,
-    unready: (command) => executor.unready(command) ?? (isDiskLow() ? "the disk of the node is nearly full" : null),
+    unready: (command) => executor.unready(command) ?? noRoom(command.accountId),
   });
   return { program: guarded(program), sql: guarded(sql), refresh: guarded(refresh) };
 }

@@ -1,0 +1,140 @@
+/**
+ * The quota of an account on this node's disk. Everything below `<data>/accounts/<id>` counts: folders of running
+ * commands, results, logs, spools, scratch files of warm servers, and the account's local storage. Above the quota the
+ * account's running commands end as error, and nothing of it starts or is accepted until there is room again.
+ */
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { readDisk } from "../../lib/disk-usage.ts";
+import { Fault } from "../../lib/fault.ts";
+import type { Log } from "../../lib/log.ts";
+import { sizeText } from "../../lib/size-text.ts";
+import type { Queue } from "../queue/open-queue.ts";
+import type { AccountToMeasure } from "./measure-account.ts";
+
+export interface AccountDiskOptions {
+  readonly dataDir: string;
+  /** Null: no quota. */
+  readonly quotaBytes: number | null;
+  readonly queue: () => Pick<Queue, "running" | "endRunsOf">;
+  /** Of warm servers. */
+  readonly servers: { accounts(): number[] };
+  readonly log: Log;
+}
+
+export interface WithAccountDisk {
+  accountDisk: Pick<AccountDisk, "check" | "look">;
+}
+
+/** A measurement takes at most this part of the time; one that a shrinking disk calls for, more. */
+const PART_OF_TIME = 1 / 20;
+const PART_IN_NEED = 1 / 2;
+
+interface Measured {
+  readonly used: number;
+  readonly freeBytes: number;
+  readonly at: number;
+  readonly workMs: number;
+}
+
+export class AccountDisk {
+  readonly #options: AccountDiskOptions;
+  readonly #measured = new Map<number, Measured>();
+  #worker: Worker | undefined;
+
+  constructor(options: AccountDiskOptions) {
+    this.#options = options;
+  }
+
+  /** Throws what a submission of the account is refused with. */
+  check(accountId: number): void {
+    const over = this.excess(accountId);
+    if (over === undefined) return;
+    throw new Fault(
+      "invalid",
+      `The account cannot submit commands: ${over}. Delete files of its storage, wait until results and logs expire, or ` +
+        "ask the operator for a larger quota.",
+    );
+  }
+
+  /** How an account is above its quota; undefined: it is not. */
+  excess(accountId: number): string | undefined {
+    const { quotaBytes } = this.#options;
+    const used = this.#measured.get(accountId)?.used ?? 0;
+    if (quotaBytes === null || used <= quotaBytes) return undefined;
+    return `its files on this node take ${sizeText(used)}, and HEADGATE_ACCOUNT_DISK allows ${sizeText(quotaBytes)}`;
+  }
+
+  /** Looks at the accounts that may write, and at those above their quota. */
+  async look(): Promise<void> {
+    const { quotaBytes, queue, servers } = this.#options;
+    if (quotaBytes === null) return;
+    const above = [...this.#measured.keys()].filter((id) => this.excess(id) !== undefined);
+    const all = new Set([
+      ...queue()
+        .running()
+        .map(({ accountId }) => accountId),
+      ...servers.accounts(),
+      ...above,
+    ]);
+    for (const accountId of all) await this.#lookAt(accountId, quotaBytes);
+  }
+
+  async stop(): Promise<void> {
+    await this.#worker?.terminate();
+  }
+
+  async #lookAt(accountId: number, quotaBytes: number): Promise<void> {
+    const { dataDir, queue, log } = this.#options;
+    const disk = readDisk(dataDir);
+    const last = this.#measured.get(accountId);
+    if (disk === undefined || !isDue(last, disk.freeBytes, quotaBytes)) return;
+    const begin = performance.now();
+    const used = await this.#measure({
+      folder: join(dataDir, "accounts", String(accountId)),
+      running: queue()
+        .running()
+        .filter((run) => run.accountId === accountId)
+        .map(({ id }) => String(id)),
+      leastBytes: disk.bytesPerInode,
+    });
+    const at = performance.now();
+    this.#measured.set(accountId, { used, freeBytes: disk.freeBytes, at, workMs: at - begin });
+    const over = this.excess(accountId);
+    if (over === undefined) return;
+    if (last === undefined || last.used <= quotaBytes)
+      log.warn({ accountId, used, quotaBytes }, "an account is above its quota");
+    queue().endRunsOf(accountId, `the account is above its quota: ${over}`);
+  }
+
+  /** One at a time: `look` waits for it. */
+  async #measure(account: AccountToMeasure): Promise<number> {
+    this.#worker ??= this.#openWorker();
+    const worker = this.#worker;
+    const answer = Promise.withResolvers<number>();
+    const onExit = (): void => answer.reject(new Error("the thread that measures folders has ended"));
+    worker.once("message", answer.resolve).once("exit", onExit);
+    try {
+      worker.postMessage(account, []);
+      return await answer.promise;
+    } finally {
+      worker.off("message", answer.resolve).off("exit", onExit);
+    }
+  }
+
+  #openWorker(): Worker {
+    const worker = new Worker(new URL("./account-disk-worker.ts", import.meta.url));
+    worker.on("error", (error) => this.#options.log.warn({ err: error }, "accounts' folders could not be measured"));
+    worker.once("exit", () => {
+      if (this.#worker === worker) this.#worker = undefined;
+    });
+    worker.unref();
+    return worker;
+  }
+}
+
+function isDue(last: Measured | undefined, freeBytes: number, quotaBytes: number): boolean {
+  if (last === undefined) return true;
+  const isInNeed = last.used > quotaBytes || last.freeBytes - freeBytes >= (quotaBytes - last.used) / 8;
+  return performance.now() - last.at >= last.workMs / (isInNeed ? PART_IN_NEED : PART_OF_TIME);
+}
