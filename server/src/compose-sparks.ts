@@ -30,6 +30,7 @@ import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { postgresRoster } from "./db/embedded/cluster.ts";
 import type { Allowance } from "./engines/runner/allowance.ts";
+import { findControlGroups } from "./engines/runner/find-control-groups.ts";
 import { keepPresence } from "./engines/runner/presence.ts";
 import type { OrphanTerms } from "./engines/runner/protocol.ts";
 import { ensureBubblewrap, findBubblewrap } from "./engines/sandbox/find-bubblewrap.ts";
@@ -102,7 +103,7 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
     [...sql.servers.accounts(), ...standbys().accounts()].includes(accountId) ||
     runsForAccount(db.system, options.nodeId, accountId);
   const orphan = await announcePresence(options, held);
-  const allowance = runAllowance(config);
+  const allowance = runAllowance(config, composeControlGroups(log));
   const engine = { spark: setUp, sandbox, allowance, orphan, log };
   const metastores = composeMetastores(config, { ...engine, catalogs, databases, storageOf, isInUse });
   held.defer(() => metastores.close());
@@ -218,6 +219,17 @@ function setUpSpark(
     log,
     showProgress,
   });
+}
+
+/** Tells at the start what holds the limits of programs on this machine. */
+function composeControlGroups(log: Log): string | null {
+  const found = findControlGroups();
+  if (found.kind === "usable") {
+    log.info({ folder: found.folder }, "the limits of programs are held by control groups and by their runners");
+    return found.folder;
+  }
+  log.info({ reason: found.reason }, "the limits of programs are held by their runners, without control groups");
+  return null;
 }
 
 async function composeSandbox({

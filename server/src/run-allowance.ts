@@ -14,7 +14,11 @@ type LimitSettings = Pick<
  * What the settings let a run on this machine take. The defaults grow with the cores, because Spark runs a task on each,
  * with threads and perhaps a Python process for it.
  */
-export function runAllowance(settings: LimitSettings, cores = availableParallelism()): Allowance {
+export function runAllowance(
+  settings: LimitSettings,
+  controlGroup: string | null,
+  cores = availableParallelism(),
+): Allowance {
   const { dataDir, outputLimitMiB, runProcesses, runMemoryMiB, runDisk, runNice } = settings;
   return {
     tasks: unlessZero(runProcesses ?? 1024 + 128 * cores),
@@ -22,6 +26,7 @@ export function runAllowance(settings: LimitSettings, cores = availableParalleli
     outputBytes: unlessZero(outputLimitMiB * bytesPerMiB),
     diskBytes: shareOfDisk(runDisk, dataDir),
     nice: runNice,
+    controlGroup,
   };
 }
 

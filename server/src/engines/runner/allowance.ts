@@ -10,6 +10,8 @@ export interface Allowance {
   readonly outputBytes: number | null;
   readonly diskBytes: number | null;
   readonly nice: number;
+  /** As in `ResourceLimits`. */
+  readonly controlGroup: string | null;
 }
 
 /** For programs that are trusted, as in tests. */
@@ -19,13 +21,14 @@ export const UNLIMITED: Allowance = {
   outputBytes: null,
   diskBytes: null,
   nice: 0,
+  controlGroup: null,
 };
 
 /** Of a program that the node's memory was charged with `memoryMiB` for; `folder` as in `ResourceLimits`. */
 export function limitsWithin(allowance: Allowance, memoryMiB: number, folder = "."): ResourceLimits {
-  const { tasks, memoryBeyondMiB, outputBytes, diskBytes, nice } = allowance;
+  const { tasks, memoryBeyondMiB, outputBytes, diskBytes, nice, controlGroup } = allowance;
   const memoryBytes = memoryBeyondMiB === null ? null : (memoryMiB + memoryBeyondMiB) * bytesPerMiB;
-  return { tasks, memoryBytes, outputBytes, diskBytes, folder, nice };
+  return { tasks, memoryBytes, outputBytes, diskBytes, folder, nice, controlGroup };
 }
 
 /** What a sandbox has to know of it. */

@@ -25,7 +25,7 @@ export function collect({ results, driver }: Run, supervision: Supervision, gree
 /** Settles when nothing of the program is left, and all that it wrote is on the disk. */
 export async function conclude(
   folder: string,
-  { results, spec }: Run,
+  { results, spec, driver: { group } }: Run,
   supervision: Supervision,
   collected: Promise<void>,
 ): Promise<{ exit: Exit; end: Pick<RunStatus, "cause" | "message"> }> {
@@ -33,7 +33,8 @@ export async function conclude(
   const wasFull = exit.exitCode !== 0 && isFull(folder);
   // Whoever holds a pipe now has left both the session and the program's family.
   await Promise.race([collected, delay(1000)]);
-  const refused = exit.exitCode !== 0 && results.wasRefusedProcesses() ? refusedBy(spec, exit) : undefined;
+  const refused = exit.exitCode === 0 ? undefined : refusedBy(spec, exit, results, group?.excess());
+  group?.remove();
   const early = supervision.reason() ?? refused;
   const said = early?.message;
   if (supervision.reason()?.dropsOutput === true) results.dropOutput();
@@ -42,11 +43,18 @@ export async function conclude(
   return { exit, end: { cause: reason.cause, message: reason.message } };
 }
 
-/** The kernel's own limit may end a program before the runner has seen it there. */
-function refusedBy({ resources }: RunSpec, { exitCode }: Exit): EndReason | undefined {
-  const tasks = resources?.tasks ?? null;
-  if (tasks === null) return undefined;
-  const message = `exit code ${exitCode}, because it could not start another process: HEADGATE_RUN_PROCESSES allows ${tasks}`;
+/** The kernel's own limits may end a program before the runner has seen it there. */
+function refusedBy(
+  { resources }: RunSpec,
+  { exitCode }: Exit,
+  results: ResultFiles,
+  excess: string | undefined,
+): EndReason | undefined {
+  const tasks = results.wasRefusedProcesses() ? (resources?.tasks ?? null) : null;
+  if (excess === undefined && tasks === null) return undefined;
+  const message =
+    excess ??
+    `exit code ${exitCode}, because it could not start another process: HEADGATE_RUN_PROCESSES allows ${tasks}`;
   return { cause: "limit", message, graceMs: 0 };
 }
 

@@ -8,13 +8,15 @@ import { readBootId, startTimeOfChild } from "../../lib/process-table.ts";
 import type { ProcessHandle } from "../detached-process/process-handle.ts";
 import { readFields } from "./fields.ts";
 import { markName, markOf } from "./mark.ts";
-import type { RunSpec } from "./protocol.ts";
+import { openControlGroup, type ControlGroup } from "./control-group.ts";
+import type { ResourceLimits, RunSpec } from "./protocol.ts";
 import { yieldToOthers } from "./yield-to-others.ts";
 
 /** The program's first process, started and held at its gate: it runs nothing until `release`. */
 export interface Driver {
   readonly handle: ProcessHandle;
   readonly child: ChildProcess;
+  readonly group: ControlGroup | undefined;
   readonly stdout: Socket;
   readonly stderr: Socket;
   release(): void;
@@ -49,10 +51,11 @@ export async function startDriver(folder: string, spec: RunSpec, runner: Process
     const startTime = startTimeOfChild(pid); // before anything is awaited: one that ended still has its entry
     const handle = { bootId: await readBootId(), pid, startTime: (await startTime) ?? "" };
     lifeline.write(`${pid} ${handle.startTime}\n`);
-    if (spec.resources !== null) yieldToOthers(pid, spec.resources.nice);
+    const group = spec.resources === null ? undefined : limitDriver(spec.resources, handle);
     return {
       handle,
       child,
+      group,
       stdout: readPipe(stdout.readEnd),
       stderr: readPipe(stderr.readEnd),
       release: () => say(child.stdio[4] as Writable, "go\n"), // asked for as a pipe above
@@ -65,6 +68,14 @@ export async function startDriver(folder: string, spec: RunSpec, runner: Process
     closeSync(stderr.writeEnd);
     if (extra !== "ignore") closeSync(extra);
   }
+}
+
+function limitDriver(resources: ResourceLimits, { pid, startTime }: ProcessHandle): ControlGroup | undefined {
+  yieldToOthers(pid, resources.nice);
+  const { controlGroup } = resources;
+  const group = controlGroup === null ? undefined : openControlGroup(controlGroup, `${pid}-${startTime}`, resources);
+  group?.add(pid);
+  return group;
 }
 
 function say(pipe: Writable, text: string): void {

@@ -104,6 +104,8 @@ export interface ResourceLimits {
   readonly folder: string;
   /** How far it stands back from other processes, as nice(1) counts it. */
   readonly nice: number;
+  /** The control group that the run's own is made in; null: the runner watches alone. */
+  readonly controlGroup: string | null;
 }
 
 /** The part of the rule that is the same for all runners of a server. */
@@ -212,6 +214,7 @@ function parseResources(fields: Fields | null): ResourceLimits | null {
     diskBytes: fields.optionalNumber("diskBytes"),
     folder: fields.string("folder"),
     nice: fields.number("nice", 0),
+    controlGroup: fields.optionalString("controlGroup"),
   };
 }
 

@@ -30,9 +30,13 @@ export function watchResources(limits: ResourceLimits, processes: RunProcesses):
 }
 
 /** Limits are the kernel's to tell on Linux alone. */
-export function watchDriver({ resources }: RunSpec, { handle }: Driver): () => EndReason | undefined {
+export function watchDriver({ resources }: RunSpec, { handle, group }: Driver): () => EndReason | undefined {
   if (resources === null || process.platform !== "linux") return () => undefined;
-  return watchResources(resources, findRunProcesses(handle.pid));
+  const watch = watchResources(resources, findRunProcesses(handle.pid));
+  return () => {
+    const message = group?.excess();
+    return message === undefined ? watch() : { cause: "limit", message, graceMs: 0 };
+  };
 }
 
 /** The kernel refuses any more (`ulimit -u`), so reaching the limit is what there is to see. */

@@ -1,0 +1,74 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openControlGroup } from "./control-group.ts";
+import { findControlGroups, SERVER_GROUP } from "./find-control-groups.ts";
+
+/** A folder laid out as the kernel does it: plain files, whatever is written into them. */
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "headgate-groups-"));
+  writeFileSync(join(root, "cgroup.controllers"), "cpuset cpu io memory pids\n");
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const limits = {
+  tasks: 40,
+  memoryBytes: 1_000_000,
+  outputBytes: null,
+  diskBytes: null,
+  folder: ".",
+  nice: 10,
+  controlGroup: null,
+};
+const read = (...names: string[]): string => readFileSync(join(root, ...names), "utf8");
+
+test("a group has the limits of its run, holds its process and names the limit that the kernel enforced", () => {
+  const group = openControlGroup(root, "run", limits);
+  expect(["pids.max", "memory.max", "memory.oom.group", "cpu.weight"].map((name) => read("run", name))).toEqual([
+    "40",
+    "1000000",
+    "1",
+    "20",
+  ]);
+  group?.add(77);
+  expect(read("run", "cgroup.procs")).toBe("77");
+  expect(group?.excess()).toBeUndefined();
+  writeFileSync(join(root, "run", "memory.events"), "oom 1\noom_kill 2\noom_group_kill 1\n");
+  expect(group?.excess()).toBe("too much memory: its limit is 1m (HEADGATE_RUN_MEMORY)");
+  writeFileSync(join(root, "run", "pids.events"), "max 3\n");
+  expect(group?.excess()).toBe("too many processes: HEADGATE_RUN_PROCESSES allows 40");
+});
+
+test("without a place for it there is no group", () => {
+  expect(openControlGroup(join(root, "absent"), "run", limits)).toBeUndefined();
+});
+
+describe("groups are made", () => {
+  const find = (own: string, isRoot: boolean): ReturnType<typeof findControlGroups> => {
+    writeFileSync(join(root, "self"), `1:name=x:/\n0::${own}\n`);
+    return findControlGroups({ root, self: join(root, "self"), isRoot });
+  };
+
+  test("beside the server where its group was divided for it", () => {
+    mkdirSync(join(root, "system.slice/headgate.service", SERVER_GROUP), { recursive: true });
+    const folder = join(root, "system.slice/headgate.service/headgate-runs");
+    expect(find(`/system.slice/headgate.service/${SERVER_GROUP}`, false)).toEqual({ kind: "usable", folder });
+    expect(read("system.slice/headgate.service/cgroup.subtree_control")).toBe("+cpu +memory +pids");
+    expect(existsSync(join(folder, "cgroup.subtree_control"))).toBe(true);
+  });
+
+  test("at the top by root", () => {
+    expect(find("/user.slice/session", true)).toEqual({ kind: "usable", folder: join(root, "headgate-runs") });
+  });
+
+  test("nowhere in a group of others, nor without the controllers", () => {
+    expect(find("/user.slice/session", false)).toMatchObject({
+      kind: "absent",
+      reason: expect.stringContaining("delegated"),
+    });
+    writeFileSync(join(root, "cgroup.controllers"), "cpu\n");
+    expect(find("/", true)).toMatchObject({ kind: "absent", reason: expect.stringContaining("version 2") });
+  });
+});
