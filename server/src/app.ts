@@ -146,24 +146,19 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   held.defer(() => clusters.clusterLifecycle.stop());
   const storage = accountStorage(db, keys, accountSettings);
   const parts = { ...sparks, ...watch, connection, db: background, log, registry, node };
-  const quotaBytes = shareOfDisk(config.accountDisk, dataDir);
-  const accountDisk = new AccountDisk({ dataDir, quotaBytes, queue: () => queue, servers: sql.servers, log });
-  held.defer(() => accountDisk.stop());
+  const quota = { quotaBytes: shareOfDisk(config.accountDisk, dataDir), queue: () => queue, servers: sql.servers };
+  const accountDisk = held.adopt(new AccountDisk({ dataDir, ...quota, log }), (disk) => disk.stop());
   const queue = composeQueue(config, {
     ...parts,
     sql: sql.executor,
     refreshTable: accountRefresh({ ...sparks, storage }),
     useClusters: (ids) => clusters.clusterLifecycle.use(ids),
     lookAtApps: () => void tendApps(),
-    isDiskLow: () => diskGuard.refusal() !== undefined,
-    diskExcess: (accountId) => accountDisk.excess(accountId),
+    ...roomOnDisk(diskGuard, accountDisk),
   });
   held.defer(() => queue.stop());
   const appServers = composeAppServers({ db: background, ...watch, servers: sql.servers, queue });
-  const tendApps = (): Promise<void> =>
-    appServers
-      .look()
-      .catch((error: unknown) => log.warn({ err: error }, "the warm servers of apps could not be checked"));
+  const tendApps = (): Promise<void> => lookAtApps(appServers, log);
   const macros = held.adopt(macroSandbox(), (sandbox) => sandbox.stop());
   const services: Services = {
     ...outcomeServices({ dataDir, db, background, ...watch, log, eventLogs: logs, storage, diskGuard }),
@@ -304,6 +299,16 @@ interface AppServerParts {
   nodeWatch: NodeWatch;
   servers: WarmServers;
   queue: Queue;
+}
+
+function roomOnDisk(guard: DiskGuard, disk: AccountDisk): Pick<QueueOptions, "isDiskLow" | "diskExcess"> {
+  return { isDiskLow: () => guard.refusal() !== undefined, diskExcess: (accountId) => disk.excess(accountId) };
+}
+
+async function lookAtApps(servers: AppServers, log: Log): Promise<void> {
+  await servers
+    .look()
+    .catch((error: unknown) => log.warn({ err: error }, "the warm servers of apps could not be checked"));
 }
 
 function composeAppServers({ db, nodeId, nodeWatch, servers, queue }: AppServerParts): AppServers {
