@@ -126,8 +126,8 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const denials = gatherDenials(background.system, clock, log);
   held.defer(() => denials.flush());
   const limits = limitsOf(config, clock);
-  const { dataDir, s3Endpoint, allowedNetworks, defaultFeatures } = config;
-  const accountSettings = { dataDir, s3Endpoint, allowedNetworks, defaultFeatures };
+  const { dataDir, s3Endpoint, allowedNetworks, defaultFeatures, accountsPerUser } = config;
+  const accountSettings = { dataDir, s3Endpoint, allowedNetworks, defaultFeatures, accountsPerUser };
   const registry = openRegistry(databases);
   const node = await readNode(config.dataDir, headgateOpenApi().info.version, config.memoryBudgetMiB);
   const watch = watchNodes(background, node.id, options);
@@ -253,11 +253,15 @@ function openServer(config: Config, parts: ServerParts): Promise<FastifyInstance
     log,
     identifierPrefix: config.identifierPrefix,
     trustedProxies: config.trustedProxies,
+    connections: config.connections,
+    bodyLimits: { accountBytes: config.accountBodiesMiB * MIB, nodeBytes: config.nodeBodiesMiB * MIB },
     metrics: httpMetrics(registry),
     writesRefused: () => diskGuard.refusal(),
     system: { registry, openApi: headgateOpenApi, readingOrder: endpoints.map(({ id }) => id), readiness },
   });
 }
+
+const MIB = 1024 * 1024;
 
 /** To listen on, but not to be reached at. */
 const EVERY_ADDRESS = new Set(["0.0.0.0", "::"]);
@@ -275,7 +279,7 @@ interface TaskParts
 function startTasks(config: Config, parts: TaskParts, log: Log): RunningTasks {
   const { retainAuditDays: auditDays, retainIdempotencyHours: idempotencyHours } = config;
   const { retainResultsDays: resultsDays, retainLogsDays: logsDays } = config;
-  const sizeBytes = config.retainSizeMiB * 1024 * 1024;
+  const sizeBytes = config.retainSizeMiB * MIB;
   const keepFiles = fileKeeper(parts.db, parts.clock, config.dataDir, { resultsDays, logsDays, sizeBytes });
   const retention = { auditDays, idempotencyHours };
   const { publisher, nodeId, url } = parts;

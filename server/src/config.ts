@@ -51,6 +51,10 @@ export interface Config {
   readonly hadoopConfs: ReadonlyMap<string, string>;
   /** Null: a share of the machine. */
   readonly memoryBudgetMiB: number | null;
+  readonly accountsPerUser: number;
+  readonly connections: number;
+  readonly accountBodiesMiB: number;
+  readonly nodeBodiesMiB: number;
   readonly commandsPerAccount: number;
   readonly commandsPerCluster: number;
   readonly timeoutCheckSeconds: number;
@@ -138,6 +142,10 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
     allowedNetworks: optional(settings.allowedNetworks) ?? (isLoopback(host) ? loopbackNetworks : Object.freeze([])),
     hadoopConfs: new Map(value(settings.hadoopConfs)),
     memoryBudgetMiB: optional(settings.memoryBudgetMiB),
+    accountsPerUser: value(settings.accountsPerUser),
+    connections: value(settings.connections),
+    accountBodiesMiB: value(settings.accountBodiesMiB),
+    nodeBodiesMiB: value(settings.nodeBodiesMiB),
     commandsPerAccount: value(settings.commandsPerAccount),
     commandsPerCluster: value(settings.commandsPerCluster),
     timeoutCheckSeconds: value(settings.timeoutCheckSeconds),

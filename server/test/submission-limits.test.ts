@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { SUBMISSION_BODY_BYTES } from "../src/commands/submit-command.ts";
+import { SUBMISSION_BODY } from "../src/commands/submit-command.ts";
 import { LONGEST_TEXT_BYTES, SubmissionBody } from "../src/commands/submission/body.ts";
 import { MAX_EXPRESSION_LENGTH, MAX_MACROS } from "../src/commands/submission/macro-list.ts";
 import { ARGUMENTS_BYTES, INLINE_BYTES, SCRIPT_BYTES } from "../src/commands/submission/text-limits.ts";
@@ -52,7 +52,8 @@ describe("docs/commands.md", () => {
     );
     expect(page).toContain(`| the script at \`script_location\` | ${script} | ${longest} with \`large_scripts\` |`);
     expect(page).toContain(`| arguments, each with its macros filled in | ${ARGUMENTS_BYTES / 1024} KiB |`);
-    expect(page).toContain(`| the whole body, as JSON | ${mib(SUBMISSION_BODY_BYTES)} |`);
+    const { bytes, bytesWithFeature, feature } = SUBMISSION_BODY;
+    expect(page).toContain(`| the whole body, as JSON | ${mib(bytes)} | ${mib(bytesWithFeature)} with \`${feature}\``);
   });
 
   test("states the limits of macros that are enforced", () => {

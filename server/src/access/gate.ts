@@ -1,4 +1,5 @@
 import type { Database } from "../db/database.ts";
+import { ANONYMOUS_TERMS, ORDINARY_BODY_BYTES, QUERY_BODY_BYTES, type BodyTerms } from "../http/body-terms.ts";
 import type { Arrival, Gate } from "../http/gate.ts";
 import { notFound } from "../http/input.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -39,8 +40,8 @@ export interface GateOptions {
 /** Null: the operation is public and nobody is known. */
 export type Admission = {
   caller: Caller;
-  /** Known once it is read; an idempotent reply is bound to it. */
-  rawBody: Buffer;
+  /** Known once the body is read; an idempotent reply is bound to it. */
+  bodySha256: Buffer;
 } | null;
 
 const LAST_LOGIN_STALE_MS = 10 * 60_000;
@@ -87,7 +88,7 @@ export function accessGate({
         throw new Fault("forbidden", refusal);
       }
       noteLogin(known);
-      return { caller, rawBody: NO_BODY };
+      return { caller, bodySha256: NO_BODY };
     },
 
     enter(endpoint, admission, arrival) {
@@ -102,7 +103,7 @@ export function accessGate({
         reader: db.accountReader(caller.accountId),
         patientReader: () => db.patientReader(caller.accountId),
         change: (work, reach) => {
-          const kept = scope === undefined ? undefined : idempotentReply(keys, scope, admission.rawBody);
+          const kept = scope === undefined ? undefined : idempotentReply(keys, scope, admission.bodySha256);
           return changeFor(db, caller, endpoint.id, kept)(work, reach);
         },
         deny: (message) => {
@@ -112,17 +113,29 @@ export function accessGate({
       };
     },
 
-    async replay(admission, arrival, rawBody) {
+    bodyTerms: ({ access, method }, admission) =>
+      admission === null ? ANONYMOUS_TERMS : termsOf(access, method === "GET", admission.caller),
+
+    async replay(admission, arrival, bodySha256) {
       const scope = admission === null ? undefined : scopeOf(admission.caller, arrival);
       if (admission === null || scope === undefined) return undefined;
       checkIdempotencyKey(scope.key);
-      admission.rawBody = rawBody;
-      return keptReply(db, keys, scope, rawBody);
+      admission.bodySha256 = bodySha256;
+      return keptReply(db, keys, scope, bodySha256);
     },
 
     describe: (admission) =>
       admission === null ? {} : { accountId: admission.caller.accountId, userId: admission.caller.userId },
   };
+}
+
+function termsOf({ largeBody }: OperationAccess, isGet: boolean, { accountId, features }: Caller): BodyTerms {
+  const owner = `account ${accountId}`;
+  if (isGet) return { limitBytes: QUERY_BODY_BYTES, owner };
+  if (largeBody === undefined) return { limitBytes: ORDINARY_BODY_BYTES, owner };
+  const { bytes, feature, bytesWithFeature } = largeBody;
+  if (features.has(feature)) return { limitBytes: bytesWithFeature, owner };
+  return { limitBytes: bytes, owner, hint: `an operator can turn on the feature ${feature}, which allows more.` };
 }
 
 function refusalOf({ state, addressAllowed }: Authenticated): string | undefined {

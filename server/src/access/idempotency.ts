@@ -47,7 +47,7 @@ export async function keptReply(
   db: Database,
   keys: KeyRing,
   scope: IdempotencyScope,
-  rawBody: Buffer,
+  bodySha256: Buffer,
 ): Promise<unknown> {
   const [row] = await db.accountReader(scope.caller.accountId).query<KeptRow>(
     `select body_sha256, reply from idempotency
@@ -55,13 +55,13 @@ export async function keptReply(
     [scope.caller.tokenId, scope.method, scope.path, scope.key],
   );
   if (row === undefined) return undefined;
-  if (!row.body_sha256.equals(bodySha256(rawBody))) {
+  if (!row.body_sha256.equals(bodySha256)) {
     throw new Fault("invalid", "Idempotency-Key was used before with another body");
   }
   return JSON.parse(keys.open(row.reply, sealContext(scope)).toString("utf8"));
 }
 
-export function idempotentReply(keys: KeyRing, scope: IdempotencyScope, rawBody: Buffer): IdempotentReply {
+export function idempotentReply(keys: KeyRing, scope: IdempotencyScope, bodySha256: Buffer): IdempotentReply {
   const { caller, method, path, key } = scope;
   return {
     async claim(tx) {
@@ -94,7 +94,7 @@ export function idempotentReply(keys: KeyRing, scope: IdempotencyScope, rawBody:
           method,
           path,
           key,
-          bodySha256(rawBody),
+          bodySha256,
           keys.seal(Buffer.from(JSON.stringify(reply)), sealContext(scope)),
         ],
       );
@@ -108,8 +108,4 @@ function sealContext({ caller }: IdempotencyScope): string {
 
 export function replySealContext(accountId: number): string {
   return `${SEAL_CONTEXT}:${accountId}`;
-}
-
-function bodySha256(rawBody: Buffer): Buffer {
-  return createHash("sha256").update(rawBody).digest();
 }

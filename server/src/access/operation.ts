@@ -1,6 +1,7 @@
 import type { Database, Queryable } from "../db/database.ts";
 import { endpointFor } from "../http/endpoint.ts";
 import type { Fault } from "../lib/fault.ts";
+import type { Feature } from "../lib/features.ts";
 import type { Caller } from "./caller.ts";
 import type { Change } from "./change.ts";
 import type { PermissionRow } from "./permission.ts";
@@ -19,6 +20,8 @@ export interface OperationAccess {
   permission: PermissionRow | "member" | "operator" | "public";
   /** Where the body chooses what is done: the gate lets in whoever one of the rows does, the handler asks for the one. */
   alternatives?: readonly PermissionRow[];
+  /** A body larger than that of ordinary operations. With the feature it may be larger again. */
+  largeBody?: { readonly bytes: number; readonly feature: Feature; readonly bytesWithFeature: number };
   /** The object whose policy decides before the table does, and where its id stands in the request. */
   object?: { type: ObjectType; idFrom: { params: string } | { body: string } | { query: string } };
 }

@@ -13,6 +13,8 @@ export interface AccountServices {
     allowedNetworks: readonly string[];
     /** On in new accounts. */
     defaultFeatures: readonly Feature[];
+    /** Those that one user may create; operators may create any number. */
+    accountsPerUser: number;
   };
 }
 

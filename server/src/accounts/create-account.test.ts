@@ -3,8 +3,8 @@ import { Client } from "../../test/support/client.ts";
 import { useServer } from "../../test/support/given.ts";
 
 const given = useServer();
-/** A server on which every new account has the feature for an idle time in seconds. */
-const quick = useServer({ settings: { HEADGATE_FEATURES: "aggressive_downscaling" } });
+/** A server on which every new account has the feature for an idle time in seconds, and users create few. */
+const quick = useServer({ settings: { HEADGATE_FEATURES: "aggressive_downscaling", HEADGATE_ACCOUNTS_PER_USER: "3" } });
 
 const V2 = "/api/v2/accounts";
 
@@ -335,5 +335,28 @@ describe("POST account: whose it is", () => {
     expect(old.headers.get("link")).toBe('</api/v2/accounts>; rel="successor-version"');
     const current = await creator.post(V2, { account: { name: "New" } }).reply();
     expect(current.headers.get("deprecation")).toBeNull();
+  });
+});
+
+describe("the number of accounts that a user may create", () => {
+  const statusesOf = async (creator: Client, attempts: number): Promise<number[]> => {
+    const replies = Array.from({ length: attempts }, () => creator.post(V2, { account: { name: "More" } }).reply());
+    return (await Promise.all(replies)).map(({ status }) => status).toSorted();
+  };
+
+  test("is limited, also when they ask for many at once and through their other accounts", async () => {
+    const creator = await quick.account(); // the first of three
+    expect(await statusesOf(creator, 6)).toEqual([200, 200, 422, 422, 422, 422]);
+    await creator.post(V2, { account: { name: "More" } }).refused(422, /^account cannot .* at most 3 accounts/);
+    const { authentication_token: token } = await (await quick.account()).post(V2, { account: { name: "Second" } });
+    const throughSecond = new Client(quick.base, token);
+    expect(await statusesOf(throughSecond, 3)).toEqual([200, 422, 422]);
+  });
+
+  test("does not count accounts that others founded, and does not apply to operators", async () => {
+    const account = await quick.account();
+    const member = await quick.member(account, { groups: ["system-user"] });
+    expect(await statusesOf(member, 4)).toEqual([200, 200, 200, 422]);
+    expect(await statusesOf(await quick.operator(), 5)).toEqual([200, 200, 200, 200, 200]);
   });
 });

@@ -9,7 +9,7 @@ import type { AccountServices } from "./account-services.ts";
 import { checkAccountName, newSettings } from "./account-settings.ts";
 import { givenCredentials, sealCredentials, type GivenCredentials } from "./credentials.ts";
 import { foundAccount } from "./found-account.ts";
-import { planOf, sendCredentials, sendFirstWhitelistedIp } from "./store/founding.ts";
+import { lockAndCountFounded, planOf, sendCredentials, sendFirstWhitelistedIp } from "./store/founding.ts";
 
 /** §4.12 Create. The caller becomes the new account's first system-admin, with a token of its own for it. */
 export const createAccount = operation({
@@ -41,7 +41,7 @@ export const createAccount = operation({
   }),
 
   async handle({ body: { account }, caller, change }, services: { keys: KeyRing } & AccountServices) {
-    const { allowedNetworks, defaultFeatures } = services.accountSettings;
+    const { allowedNetworks, defaultFeatures, accountsPerUser } = services.accountSettings;
     if (account.role_arn !== undefined && account.role_arn !== "") {
       throw invalid("role_arn", "cannot be set through the API: an operator sets it for an account that exists");
     }
@@ -54,6 +54,9 @@ export const createAccount = operation({
     const isSubAccount = account.sub_account_creation ?? false;
 
     return change(async (tx, audit) => {
+      if (!caller.isOperator && (await lockAndCountFounded(tx, caller.userId)) >= accountsPerUser) {
+        throw invalid("account", `cannot be created: a user can create at most ${accountsPerUser} accounts`);
+      }
       const { accountId, groups, token } = await foundAccount(tx, {
         account: {
           name,

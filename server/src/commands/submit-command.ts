@@ -28,8 +28,12 @@ import { planSubmission } from "./submission/plan-submission.ts";
 import { checkSparkWords } from "./submission/spark-words.ts";
 import { ARGUMENTS_BYTES, checkLength, inlineLimit, scriptLimit } from "./submission/text-limits.ts";
 
-/** JSON escapes make text grow; the text itself has its own limits. */
-export const SUBMISSION_BODY_BYTES = 32 * 1024 * 1024;
+/** JSON escapes make text grow up to six times; the text itself has its own limits. */
+export const SUBMISSION_BODY = {
+  bytes: 2 * 1024 * 1024,
+  feature: "large_inline_content",
+  bytesWithFeature: 32 * 1024 * 1024,
+} as const;
 const DEFAULT_LABEL = "default";
 
 export interface SubmissionServices extends WithCommandView, WithCommandEvents, WithProgramIsolation, WithAccountDisk {
@@ -48,9 +52,11 @@ export const submitCommand = operation({
   tag: "Commands",
   method: "POST",
   paths: { "v1.2": "/commands" },
-  access: { permission: { groups: ["system-user", "system-admin"], role: "command:create" } },
+  access: {
+    permission: { groups: ["system-user", "system-admin"], role: "command:create" },
+    largeBody: SUBMISSION_BODY,
+  },
   body: SubmissionBody,
-  bodyLimitBytes: SUBMISSION_BODY_BYTES,
   example: { body: { command_type: "SparkCommand", sql: "select 1 as one", name: "first" } },
   reply: Command,
 

@@ -17,6 +17,36 @@ export const limitSettings = {
     parse: integer(0, 1_000_000),
     default: "100",
   }),
+  accountsPerUser: fixed({
+    name: "HEADGATE_ACCOUNTS_PER_USER",
+    description: "Accounts that one user may create through the API. Operators may create any number.",
+    allowed: "an integer from 0 to 100000",
+    parse: integer(0, 100_000),
+    default: "20",
+  }),
+  connections: fixed({
+    name: "HEADGATE_CONNECTIONS",
+    description:
+      "Open connections of clients. At the limit, a new one takes the place of the one that has been idle longest, " +
+      "those without a valid token first. Connections of trusted proxies do not count.",
+    allowed: "an integer from 10 to 1000000",
+    parse: integer(10, 1_000_000),
+    default: "4000",
+  }),
+  accountBodiesMiB: fixed({
+    name: "HEADGATE_ACCOUNT_BODIES",
+    description: "Memory for request bodies of one account at the same time. More are 429.",
+    allowed: "a size such as 100m or 1g",
+    parse: sizeMiB,
+    default: "64m",
+  }),
+  nodeBodiesMiB: fixed({
+    name: "HEADGATE_NODE_BODIES",
+    description: "Memory for request bodies of all accounts at the same time, on one node. More are 503.",
+    allowed: "a size such as 100m or 1g",
+    parse: sizeMiB,
+    default: "256m",
+  }),
   commandsPerAccount: fixed({
     name: "HEADGATE_COMMANDS_PER_ACCOUNT",
     description: "Commands of one account that run at the same time, on all nodes together.",

@@ -74,7 +74,6 @@ export interface Endpoint<Access, Admitted, Services> {
   params?: TObject;
   query?: TObject;
   body?: TObject;
-  bodyLimitBytes?: number;
   /** Of the JSON it answers with; undefined when it answers with streams alone. */
   reply?: TSchema;
   /** What it streams instead, and what that holds. */

@@ -1,3 +1,4 @@
+import type { BodyTerms } from "./body-terms.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /**
@@ -7,8 +8,10 @@ import type { Endpoint } from "./endpoint.ts";
 export interface Gate<Access, Admission, Admitted> {
   admit(endpoint: Endpoint<Access, Admitted, never>, arrival: Arrival): Promise<Admission>;
   enter(endpoint: Endpoint<Access, Admitted, never>, admission: Admission, arrival: Arrival): Admitted;
+  /** How large a body the caller may send; asked before it is read. */
+  bodyTerms(endpoint: Endpoint<Access, Admitted, never>, admission: Admission): BodyTerms;
   /** A reply kept for this idempotency key, or undefined. */
-  replay(admission: Admission, arrival: Arrival, rawBody: Buffer): Promise<unknown>;
+  replay(admission: Admission, arrival: Arrival, bodySha256: Buffer): Promise<unknown>;
   /** What the request log may say of the caller. */
   describe(admission: Admission): Record<string, number | string>;
 }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import { Fault } from "../lib/fault.ts";
 import { deprecationHeaders } from "./deprecation.ts";
@@ -7,6 +8,7 @@ import type { Endpoint, RequestInput, RequestLife } from "./endpoint.ts";
 import { ForwardedReply, forwardRequest, isForwarded, passOn } from "./forwarded-reply.ts";
 import type { Arrival } from "./gate.ts";
 import { isRecord } from "./lenient.ts";
+import { markAuthenticated } from "./limit-connections.ts";
 import { routeTable, type Route } from "./route-table.ts";
 import { StreamReply, streamOf } from "./stream-reply.ts";
 import type { HttpOptions } from "./http-options.ts";
@@ -34,11 +36,13 @@ function routeOptions<Access, Admission, Admitted, Services>(
   return {
     method: endpoint.method,
     url: route.url,
-    ...(endpoint.bodyLimitBytes === undefined ? {} : { bodyLimit: endpoint.bodyLimitBytes }),
     config: { operation: endpoint.id, caller: (admission) => gate.describe(admission as Admission) },
     async onRequest(request, reply) {
       reply.headers(headers);
       request.admission = await gate.admit(endpoint, arrivalOf(request));
+      if (request.admission !== null) markAuthenticated(request.raw.socket);
+      request.answerTo = reply.raw;
+      request.bodyTerms = gate.bodyTerms(endpoint, admissionOf(request));
       const refusal = isGet ? undefined : writesRefused();
       if (refusal !== undefined) throw refusal;
     },
@@ -56,7 +60,7 @@ function routeOptions<Access, Admission, Admitted, Services>(
         body: isGet ? {} : readBody(request.body ?? {}),
       };
       if (arrival.idempotencyKey !== undefined && endpoint.method === "POST") {
-        const kept = await gate.replay(admission, arrival, request.rawBody ?? Buffer.alloc(0));
+        const kept = await gate.replay(admission, arrival, request.bodySha256?.() ?? SHA256_OF_NOTHING);
         if (kept !== undefined) {
           reply.header("Idempotent-Replayed", "true");
           return kept;
@@ -72,6 +76,8 @@ function routeOptions<Access, Admission, Admitted, Services>(
     },
   };
 }
+
+const SHA256_OF_NOTHING = createHash("sha256").digest();
 
 function arrivalOf(request: FastifyRequest): Arrival {
   const { "x-auth-token": token, "idempotency-key": key } = request.headers;

@@ -1,21 +1,26 @@
 import { randomUUID } from "node:crypto";
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { Fault } from "../lib/fault.ts";
 import { canonicalUrl } from "./canonical-url.ts";
 import { cutOff, errorReply, toFault } from "./error-body.ts";
 import type { HttpOptions } from "./http-options.ts";
+import { limitConnections } from "./limit-connections.ts";
 import { prefixRewrite } from "./identifier-prefix.ts";
 import { notFound } from "./input.ts";
-import { jsonBody } from "./json-body.ts";
+import { BodyBudget } from "./body-budget.ts";
+import type { BodyTerms } from "./body-terms.ts";
+import { receiveBodies } from "./receive-bodies.ts";
 import { observeRequests } from "./observe-requests.ts";
 import { refuseBrokenRequest } from "./refuse-broken-request.ts";
 import { otherMethodRefusal } from "./refuse-other-methods.ts";
 import { registerRoutes } from "./register-routes.ts";
 import { registerSystemRoutes } from "./system-routes.ts";
 
-export const BODY_LIMIT_BYTES = 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 60_000;
+/** From the connection, or from the first byte of a later request, to the last one of its headers. */
+const HEADERS_TIMEOUT_MS = 10_000;
+const TIMEOUT_CHECK_MS = 1_000;
 const PARAMETER_LIMIT = 4096;
 const CLIENT_REQUEST_ID = /^[\w.-]{1,64}$/;
 
@@ -31,12 +36,15 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   const traceHeader = `X-${identifierPrefix.charAt(0).toUpperCase()}${identifierPrefix.slice(1)}-Trace-Id`;
 
   const server = Fastify({
-    bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: "idle",
     // While it drains, a request on an open connection is answered as ever; Fastify's own refusal has another form.
     return503OnClosing: false,
-    http: { requireHostHeader: false }, // Node's own refusal has no body; see below
+    http: {
+      requireHostHeader: false, // Node's own refusal has no body; see below
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+    },
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
     routerOptions: { maxParamLength: PARAMETER_LIMIT },
     rewriteUrl: (request) => canonicalUrl(request.url ?? "/", identifierPrefix),
@@ -58,6 +66,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
       log.warn({ requestId: request.id, err: fault.cause }, "request refused");
     }
     const { status, headers, body } = errorReply(fault);
+    if (request.isBodyRefused) headers.Connection = "close"; // the client goes on sending it
     return reply
       .code(status)
       .headers({ "X-Request-Id": request.id, [traceHeader]: request.id, ...headers })
@@ -71,19 +80,11 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   );
   server.setNotFoundHandler((request, reply) => sendFault(notFound(), request, reply));
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, bytes, done) => {
-    try {
-      request.rawBody = Buffer.from(bytes);
-      done(null, prefix.incoming(jsonBody(request.rawBody)));
-    } catch (error) {
-      done(error instanceof Error ? error : new Error(String(error)));
-    }
-  });
+  receiveBodies(server, new BodyBudget(options.bodyLimits), (value) => prefix.incoming(value));
   // §4.6, §4.14: a JSON body on GET is read.
   server.addHttpMethod("GET", { hasBody: true, overrideExisting: true });
   const otherMethod = otherMethodRefusal(server, PARAMETER_LIMIT);
   server.decorateRequest("admission", null);
-  server.decorateRequest("rawBody");
   server.addHook("onRequest", (request, reply, done) => {
     // A body is JSON whatever its Content-Type says.
     request.raw.headers["content-type"] = "application/json";
@@ -102,6 +103,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   }
   // An expectation that nobody knows is ignored; Node's own refusal has no body.
   server.server.on("checkExpectation", (request, response) => server.server.emit("request", request, response));
+  limitConnections(server.server, { most: options.connections, trustedProxies: options.trustedProxies });
   observeRequests(server, log, metrics);
   registerSystemRoutes(server, options.system, identifierPrefix);
   registerRoutes(server, options);
@@ -118,7 +120,12 @@ declare module "fastify" {
   interface FastifyRequest {
     /** What the gate found out about the caller; null on routes without one. */
     admission: unknown;
+    bodyTerms: BodyTerms | undefined;
+    answerTo: ServerResponse | undefined;
+    bodySha256: (() => Buffer) | undefined;
+    /** The body as it came, of small ones only. */
     rawBody: Buffer | undefined;
+    isBodyRefused: boolean;
   }
   interface FastifyContextConfig {
     operation?: string;

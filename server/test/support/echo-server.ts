@@ -7,6 +7,8 @@ import { buildServer } from "../../src/http/server.ts";
 import { openApiDocument } from "../../src/http/openapi.ts";
 import type { Log } from "../../src/lib/log.ts";
 
+const MIB = 1024 * 1024;
+
 type Nothing = Record<string, never>;
 
 /** The HTTP layer alone, over endpoints of the test's own and a gate that lets everybody in. */
@@ -23,11 +25,14 @@ export async function serverOf(
     gate: {
       admit: () => Promise.resolve(null),
       enter: () => ({}),
+      bodyTerms: () => ({ limitBytes: MIB, owner: "all" }),
       replay: () => Promise.resolve(undefined),
       describe: () => ({}),
     },
     identifierPrefix: "svc",
     trustedProxies: [],
+    connections: 1000,
+    bodyLimits: { accountBytes: 64 * MIB, nodeBytes: 64 * MIB },
     log,
     metrics: httpMetrics(registry),
     writesRefused: () => undefined,

@@ -54,6 +54,21 @@ export async function planOf(tx: Tx, accountId: number): Promise<string> {
   return row.plan;
 }
 
+/**
+ * How many accounts the user has founded: theirs is the first membership there. Held until the transaction ends, so that
+ * creations at the same time are counted one after the other.
+ */
+export async function lockAndCountFounded(tx: Tx, userId: number): Promise<number> {
+  await tx.query("select from app_user where id = $1 for no key update", [userId]);
+  const [row] = await tx.query<{ accounts: number }>(
+    `select count(*) as accounts from membership own
+      where own.user_id = $1
+        and not exists (select from membership other where other.account_id = own.account_id and other.id < own.id)`,
+    [userId],
+  );
+  return row?.accounts ?? 0;
+}
+
 /** Where the whitelist is enforced from the first moment, it holds the founder's address. */
 export function sendFirstWhitelistedIp(tx: Tx, accountId: number, address: string): void {
   tx.send("insert into whitelisted_ip (account_id, ip_cidr, given_text) values ($1, $2::text::cidr, $2)", [

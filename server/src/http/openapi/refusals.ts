@@ -12,8 +12,8 @@ const MEANINGS = {
   409: "A unique name is taken, an edit conflicts, or the same idempotency key is in flight.",
   413: "The body is larger than this operation takes.",
   422: "A value breaks a rule; the message names the field and the rule.",
-  429: "Too many requests; wait as Retry-After says.",
-  503: "The store is away or the disk is nearly full; try again as Retry-After says.",
+  429: "Too many requests, or too many large bodies at once; wait as Retry-After says.",
+  503: "The store is away, the disk is nearly full or the server has too much to do; try again as Retry-After says.",
 } as const;
 
 type Refusal = keyof typeof MEANINGS;

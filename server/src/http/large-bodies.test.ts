@@ -1,0 +1,129 @@
+import { Agent, request as httpRequest, type ClientRequest } from "node:http";
+import { once } from "node:events";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { rawRequest } from "../../test/support/raw-request.ts";
+import { BodyParser } from "./parsed-body.ts";
+
+const given = useServer({ settings: { HEADGATE_ACCOUNT_BODIES: "40m", HEADGATE_NODE_BODIES: "70m" } });
+
+const MIB = 1024 * 1024;
+const LARGE = 30 * MIB;
+
+interface Answer {
+  status: number;
+  retryAfter: string | undefined;
+  connection: string | undefined;
+}
+
+/** A submission that says its length and sends no more than its beginning. */
+function begin(
+  account: AccountClient | undefined,
+  bytes: number | "chunked",
+): { answer: Promise<Answer>; socket: ClientRequest } {
+  const length: Record<string, string> =
+    bytes === "chunked" ? { "Transfer-Encoding": "chunked" } : { "Content-Length": String(bytes) };
+  const token: Record<string, string> = account?.token === undefined ? {} : { "X-AUTH-TOKEN": account.token };
+  const { hostname, port } = new URL(given.base);
+  const socket = httpRequest({
+    hostname,
+    port,
+    method: "POST",
+    path: "/api/v1.2/commands",
+    headers: { ...length, ...token },
+    agent: new Agent(),
+  });
+  socket.on("error", () => undefined);
+  socket.write('{"command_type": "');
+  onTestFinished(() => void socket.destroy());
+  const answer = once(socket, "response").then(([response]) => ({
+    status: response.statusCode,
+    retryAfter: response.headers["retry-after"],
+    connection: response.headers.connection,
+  }));
+  answer.catch(() => undefined);
+  return { answer, socket };
+}
+
+const large = (): Promise<AccountClient> => given.account({ features: ["large_inline_content"] });
+
+describe("a large body", () => {
+  test("is 413 above 2 MiB where the account has no feature for it, before it is read", async () => {
+    const account = await given.account();
+    expect(await begin(account, 2 * MIB + 1).answer).toMatchObject({ status: 413, connection: "close" });
+    const reply = await account
+      .post("/commands", { command_type: "SparkCommand", program: "x".repeat(2 * MIB) })
+      .reply();
+    expect(reply.body.error.error_message).toMatch(/larger than 2 MiB: .*large_inline_content/);
+  });
+
+  test("is 429 when the account sends several at once, and 503 when all accounts together do", async () => {
+    const [one, two, three] = await Promise.all([large(), large(), large()]);
+    const first = begin(one, LARGE);
+    await expect.poll(async () => (await begin(one, LARGE).answer).status).toBe(429);
+    expect(await begin(one, LARGE).answer).toMatchObject({ status: 429, retryAfter: "1" });
+    const second = begin(two, LARGE);
+    await expect.poll(async () => (await begin(two, LARGE).answer).status).toBe(429);
+    expect(await begin(three, LARGE).answer).toMatchObject({ status: 503, retryAfter: "1" });
+    // Small ones are served meanwhile, and the room is free again when the senders have gone.
+    await three.post("/commands", { command_type: "SparkCommand", language: "python", program: "true" });
+    first.socket.destroy();
+    second.socket.destroy();
+    const program = "x".repeat(9 * MIB);
+    await expect.poll(async () => (await submit(three, program)).status, { timeout: 5_000 }).toBe(200);
+  });
+
+  test("is counted as it comes when it does not say its length", async () => {
+    const account = await given.account();
+    const { answer, socket } = begin(account, "chunked");
+    for (let sent = 0; sent <= 2 * MIB; sent += MIB / 4) socket.write("x".repeat(MIB / 4));
+    expect(await answer).toMatchObject({ status: 413 });
+  });
+
+  test("without a good token is refused before it is read, and where none is needed 16 KiB is all", async () => {
+    expect(await begin(undefined, LARGE).answer).toMatchObject({ status: 401 });
+    const body = JSON.stringify({ more: "x".repeat(20 * 1024) });
+    for (const [method, path] of [
+      ["POST", "/api/v2/invitations/accept"],
+      ["GET", "/healthz"],
+    ] as const) {
+      expect(await rawRequest(given.base, { method, path, body })).toMatchObject({ status: 413 });
+    }
+  });
+
+  test("leaves the event loop to others while it is parsed", async () => {
+    const parser = new BodyParser();
+    onTestFinished(() => parser.stop());
+    const escaped = String.raw`\u0041`.repeat(5 * MIB);
+    const parsing = parser.parseLarge(Buffer.from(`{"program": "${escaped}"}`));
+    let turns = 0;
+    const watch = setInterval(() => (turns += 1), 1);
+    const { value } = await parsing;
+    clearInterval(watch);
+    expect(value).toEqual({ program: "A".repeat(5 * MIB) });
+    expect(turns).toBeGreaterThan(5);
+  });
+
+  test("of too many values is 400, and so are broken JSON and bytes that are no UTF-8", async () => {
+    const account = await large();
+    const many = `{"tags": [${"1,".repeat(200_000)}1]}`;
+    await account.post("/commands", undefined, { rawBody: many }).refused(400, /more than 100000 values/);
+    const broken = `{"program": "${"x".repeat(200_000)}"`;
+    await account.post("/commands", undefined, { rawBody: broken }).refused(400, /not valid JSON/);
+    const bytes = new Uint8Array(Buffer.concat([Buffer.from(broken), Buffer.from([0xff])]));
+    await account.post("/commands", undefined, { rawBody: bytes }).refused(400, /not valid UTF-8/);
+  });
+
+  test("is known again by its Idempotency-Key", async () => {
+    const account = await large();
+    const key = { headers: { "Idempotency-Key": "large" } };
+    const body = { command_type: "SparkCommand", language: "python", program: "x".repeat(300_000) };
+    const { id } = await account.post("/commands", body, key);
+    expect((await account.post("/commands", body, key)).id).toBe(id);
+    await account.post("/commands", { ...body, program: "y".repeat(300_000) }, key).refused(422, /another body/);
+  });
+});
+
+function submit(account: AccountClient, program: string) {
+  return account.post("/commands", { command_type: "SparkCommand", language: "python", program }).reply();
+}

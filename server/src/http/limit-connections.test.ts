@@ -1,0 +1,59 @@
+import { once } from "node:events";
+import { Agent } from "node:http";
+import { connect, type Socket } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import { useServer, type Given } from "../../test/support/given.ts";
+import { sendAs } from "../../test/support/raw-request.ts";
+
+const MOST = 50;
+const given = useServer({ settings: { HEADGATE_CONNECTIONS: String(MOST) } });
+const proxied = useServer({ settings: { HEADGATE_CONNECTIONS: "10", HEADGATE_TRUSTED_PROXIES: "127.0.0.0/8" } });
+
+let sockets: Socket[] = [];
+afterEach(() => {
+  for (const socket of sockets) socket.destroy();
+  sockets = [];
+});
+
+/** Connections that never become a request: silent ones, and some with half of their headers. */
+async function flood(server: Given, count: number): Promise<void> {
+  const { hostname, port } = new URL(server.base);
+  const opened = Array.from({ length: count }, async (_, index) => {
+    const socket = connect(Number(port), hostname);
+    sockets.push(socket);
+    socket.on("error", () => undefined);
+    socket.resume();
+    await Promise.race([once(socket, "connect"), once(socket, "close")]);
+    if (index % 2 === 0) socket.write("GET /api/v1.2/account HTTP/1.1\r\nX-Slow: ");
+  });
+  await Promise.all(opened);
+}
+
+const stillOpen = (): number =>
+  sockets.filter(({ destroyed, readyState }) => !destroyed && readyState === "open").length;
+
+describe("idle connections without a token", () => {
+  test("are dropped at the limit, oldest first, while callers are served and keep their connections", async () => {
+    const account = await given.account();
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const ports = new Set<number>();
+    const ask = () => sendAs(given.base, account, { path: "/api/v1.2/account", agent });
+    agent.on("free", (socket: Socket) => ports.add(socket.localPort ?? 0));
+    expect((await ask()).status).toBe(200);
+    await flood(given, 300);
+    await expect.poll(stillOpen).toBeLessThan(MOST);
+    expect(sockets.at(0)?.destroyed).toBe(true);
+    expect((await ask()).status).toBe(200);
+    expect(ports.size).toBe(1); // on the same connection as before
+    await account.get("/account"); // on a new one
+    agent.destroy();
+  });
+});
+
+describe("connections of a trusted proxy", () => {
+  test("are not counted", async () => {
+    await flood(proxied, 40);
+    await (await proxied.account()).get("/account");
+    expect(stillOpen()).toBe(40);
+  });
+});

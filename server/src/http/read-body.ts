@@ -1,0 +1,61 @@
+import type { Readable } from "node:stream";
+import { Fault } from "../lib/fault.ts";
+import { UNCOUNTED_BYTES, type BodyBudget } from "./body-budget.ts";
+import type { BodyTerms } from "./body-terms.ts";
+
+export interface IncomingBody {
+  readonly stream: Readable;
+  /** The header Content-Length; undefined: it comes in chunks. */
+  readonly declaredBytes: number | undefined;
+  readonly terms: BodyTerms;
+  readonly budget: BodyBudget;
+  /** Told the bytes that the body takes of the budget, once for each part. They are for the caller to release. */
+  readonly claimed: (bytes: number) => void;
+}
+
+type Done = (error: Error | null, bytes?: Buffer) => void;
+
+/** Collects a body within its limit and the budget. One that says its length is refused before a byte of it is read. */
+export function readBody(body: IncomingBody, done: Done): void {
+  const { stream, declaredBytes, terms, budget, claimed } = body;
+  let counted = 0;
+  const count = (bytes: number): void => {
+    if (bytes > terms.limitBytes) throw tooLarge(terms);
+    if (bytes <= UNCOUNTED_BYTES || bytes <= counted) return;
+    // Chunks are counted by as much again as there is, so that few of them ask.
+    const wanted = declaredBytes === undefined ? Math.min(2 * bytes, terms.limitBytes) : bytes;
+    budget.claim(terms.owner, wanted - counted);
+    claimed(wanted - counted);
+    counted = wanted;
+  };
+  const chunks: Buffer[] = [];
+  let received = 0;
+  const end = (error: Error | null): void => {
+    stream.off("data", onData).off("end", onEnd).off("error", end);
+    if (error === null) done(null, chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, received));
+    else done(error);
+  };
+  const onData = (chunk: Buffer): void => {
+    received += chunk.length;
+    try {
+      count(received);
+      chunks.push(chunk);
+    } catch (error) {
+      stream.pause();
+      end(error instanceof Error ? error : new Error(String(error)));
+    }
+  };
+  const onEnd = (): void => end(null);
+  try {
+    if (declaredBytes !== undefined) count(declaredBytes);
+  } catch (error) {
+    done(error instanceof Error ? error : new Error(String(error)));
+    return;
+  }
+  stream.on("data", onData).on("end", onEnd).on("error", end);
+}
+
+function tooLarge({ limitBytes, hint }: BodyTerms): Fault {
+  const size = limitBytes >= 1024 * 1024 ? `${limitBytes / 1024 / 1024} MiB` : `${limitBytes / 1024} KiB`;
+  return new Fault("too-large", `The body is larger than ${size}${hint === undefined ? "." : `: ${hint}`}`);
+}
