@@ -40,7 +40,7 @@ export interface Admitted extends Visitor {
   caller: Caller;
   /** Single reads in the caller's account. */
   reader: Queryable;
-  /** The same for reads that may rightly take long: they get 20 seconds instead of three. */
+  /** The same for reads that may rightly take long: they get 20 seconds instead of ten. */
   patientReader: () => Queryable;
   /** The one way to write: a transaction, its audit row and the idempotent reply, all or nothing. */
   change: Change;

@@ -7,7 +7,7 @@ import { connectionStream } from "./one-write.ts";
 const TICK_MS = 250;
 /** A unit without an answer for as long makes us ask whether PostgreSQL answers at all. */
 const PROBE_AFTER_TICKS = 4;
-const PROBE_LIMIT_TICKS = 8;
+const PROBE_LIMIT_TICKS = 10;
 /** Between two probes while something takes long on a server that answers. */
 const PROBE_PAUSE_TICKS = 8;
 

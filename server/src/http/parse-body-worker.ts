@@ -18,7 +18,10 @@ export type ParseReply =
  */
 const MOST_VALUES = 100_000;
 
-parentPort?.on("message", ({ bytes }: ParseRequest) => parentPort?.postMessage(parse(bytes)));
+parentPort?.on("message", ({ bytes }: ParseRequest) => {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  parentPort?.postMessage(parse(bytes));
+});
 
 function parse(bytes: Uint8Array): ParseReply {
   try {
@@ -35,7 +38,7 @@ function parse(bytes: Uint8Array): ParseReply {
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 /** A value begins after each of `[`, `{`, `,` and `:`. */
-const BEFORE_VALUES = new Set([..."[{,:"].map((mark) => mark.charCodeAt(0)));
+const BEFORE_VALUES = new Set(["[", "{", ",", ":"].map((mark) => mark.charCodeAt(0)));
 
 function hasMoreValues(bytes: Uint8Array, most: number): boolean {
   let found = 0;

@@ -13,10 +13,9 @@ export interface IncomingBody {
   readonly claimed: (bytes: number) => void;
 }
 
-type Done = (error: Error | null, bytes?: Buffer) => void;
-
 /** Collects a body within its limit and the budget. One that says its length is refused before a byte of it is read. */
-export function readBody(body: IncomingBody, done: Done): void {
+export function readBody(body: IncomingBody): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const { stream, declaredBytes, terms, budget, claimed } = body;
   let counted = 0;
   const count = (bytes: number): void => {
@@ -30,11 +29,7 @@ export function readBody(body: IncomingBody, done: Done): void {
   };
   const chunks: Buffer[] = [];
   let received = 0;
-  const end = (error: Error | null): void => {
-    stream.off("data", onData).off("end", onEnd).off("error", end);
-    if (error === null) done(null, chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, received));
-    else done(error);
-  };
+  const leave = (): void => void stream.off("data", onData).off("end", onEnd).off("error", onError);
   const onData = (chunk: Buffer): void => {
     received += chunk.length;
     try {
@@ -42,17 +37,26 @@ export function readBody(body: IncomingBody, done: Done): void {
       chunks.push(chunk);
     } catch (error) {
       stream.pause();
-      end(error instanceof Error ? error : new Error(String(error)));
+      leave();
+      reject(error);
     }
   };
-  const onEnd = (): void => end(null);
+  const onEnd = (): void => {
+    leave();
+    const [only = Buffer.alloc(0)] = chunks;
+    resolve(chunks.length < 2 ? only : Buffer.concat(chunks, received));
+  };
+  const onError = (error: Error): void => {
+    leave();
+    reject(error);
+  };
   try {
     if (declaredBytes !== undefined) count(declaredBytes);
+    stream.on("data", onData).on("end", onEnd).on("error", onError);
   } catch (error) {
-    done(error instanceof Error ? error : new Error(String(error)));
-    return;
+    reject(error);
   }
-  stream.on("data", onData).on("end", onEnd).on("error", end);
+  return promise;
 }
 
 function tooLarge({ limitBytes, hint }: BodyTerms): Fault {

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { BodyBudget } from "./body-budget.ts";
 import { ANONYMOUS_TERMS } from "./body-terms.ts";
@@ -22,42 +23,21 @@ export function receiveBodies(
     request.bodySha256 = sha256;
     return incoming(value);
   };
-  server.addContentTypeParser("application/json", (request, stream, done) => {
+  server.addContentTypeParser("application/json", async (request: FastifyRequest, stream: IncomingMessage) => {
     const length = request.headers["content-length"];
     const { bodyTerms: terms = ANONYMOUS_TERMS, answerTo } = request;
-    const body = {
-      stream,
-      declaredBytes: length === undefined ? undefined : Number(length),
-      terms,
-      budget,
-      // Also when the client has gone: then the answer is closed without having been sent.
-      claimed: (bytes: number) => answerTo?.once("close", () => budget.release(terms.owner, bytes)),
+    const declaredBytes = length === undefined ? undefined : Number(length);
+    // Also when the client has gone: then the answer is closed without having been sent.
+    const claimed = (bytes: number): void => {
+      answerTo?.once("close", () => budget.release(terms.owner, bytes));
     };
-    readBody(body, (error, bytes = Buffer.alloc(0)) => {
-      if (error !== null) {
-        request.isBodyRefused = true;
-        done(error);
-        return;
-      }
-      try {
-        const small = parser.parseSmall(bytes);
-        if (small !== undefined) {
-          request.rawBody = bytes;
-          done(null, settle(request, small));
-          return;
-        }
-      } catch (failure) {
-        done(asError(failure));
-        return;
-      }
-      parser.parseLarge(bytes).then(
-        (parsed) => done(null, settle(request, parsed)),
-        (failure: unknown) => done(asError(failure)),
-      );
+    const bytes = await readBody({ stream, declaredBytes, terms, budget, claimed }).catch((error: unknown) => {
+      request.isBodyRefused = true;
+      throw error;
     });
+    const small = parser.parseSmall(bytes);
+    if (small === undefined) return settle(request, await parser.parseLarge(bytes));
+    request.rawBody = bytes;
+    return settle(request, small);
   });
-}
-
-function asError(failure: unknown): Error {
-  return failure instanceof Error ? failure : new Error(String(failure));
 }

@@ -19,8 +19,8 @@ import { registerSystemRoutes } from "./system-routes.ts";
 
 const REQUEST_TIMEOUT_MS = 60_000;
 /** From the connection, or from the first byte of a later request, to the last one of its headers. */
-const HEADERS_TIMEOUT_MS = 10_000;
-const TIMEOUT_CHECK_MS = 1_000;
+const HEADERS_TIMEOUT_MS = 30_000;
+const TIMEOUT_CHECK_MS = 2_000;
 const PARAMETER_LIMIT = 4096;
 const CLIENT_REQUEST_ID = /^[\w.-]{1,64}$/;
 
