@@ -206,6 +206,7 @@ const CATALOGS_AT_ONCE = 16;
 
 async function dropCatalogs(databases: MetastoreDatabases): Promise<void> {
   while ((await databases.dropOrphans(CATALOGS_AT_ONCE)) === CATALOGS_AT_ONCE);
+  await databases.fitConnectionLimits();
 }
 
 function setUpSpark(

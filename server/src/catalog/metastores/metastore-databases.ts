@@ -17,6 +17,7 @@ import type { Secret } from "../../lib/secret.ts";
 import { boundAnswers } from "./bounded-answers.ts";
 import { databaseAddress, type DatabaseAddress } from "./database-address.ts";
 import { metastoreName, metastorePrefix } from "./metastore-names.ts";
+import { connectionsPerRole, MOST_PER_ROLE } from "./role-connections.ts";
 import {
   closeToPublic,
   dropDatabaseAndRole,
@@ -31,6 +32,8 @@ import {
   mayHold,
   openSchema,
   readRights,
+  readServerRoom,
+  setConnectionLimits,
 } from "./store/metastore-database.ts";
 
 export interface MetastoreDatabasesOptions {
@@ -45,11 +48,6 @@ export interface MetastoreLogin {
   readonly password: Secret;
 }
 
-/**
- * Of one role, from all nodes together. On each node its metastore has eight at most and our readers two; a refresh that
- * writes has two, and an account runs twenty commands at a time. This is for one that has gone mad.
- */
-const CONNECTIONS_PER_ROLE = 48;
 const CONNECT_LIMIT_MS = 10_000;
 const STATEMENT_LIMIT_MS = 60_000;
 const WRITE_LIMIT_MS = 120_000;
@@ -94,6 +92,14 @@ export class MetastoreDatabases {
     const names = await this.#connected({}, (client) => listOrphans(client, prefix, limit));
     for (const name of names) await this.#dropNamed(name);
     return names.length;
+  }
+
+  /** For roles of an earlier version, and for a server whose settings or roles have changed. */
+  async fitConnectionLimits(): Promise<void> {
+    const prefix = metastorePrefix(this.#server().product);
+    await this.#connected({}, async (client) => {
+      await setConnectionLimits(client, prefix, connectionsPerRole(await readServerRoom(client, prefix)));
+    });
   }
 
   /** Of the accounts that have one, as their ids. */
@@ -155,7 +161,7 @@ export class MetastoreDatabases {
     try {
       return await this.#entered(login, async (client) => {
         if (await mayConnect(client, login.user, product)) return false;
-        return mayHold(client, login.user, CONNECTIONS_PER_ROLE);
+        return mayHold(client, login.user, MOST_PER_ROLE);
       });
     } catch (error) {
       if (isLoginRefused(error) || errorCode(error) === NO_DATABASE) return false;
@@ -180,7 +186,10 @@ export class MetastoreDatabases {
       await this.#connected({}, async (client) => {
         await lockName(client, name);
         await assertRights(client);
-        await makeRole(client, name, { verifier: scramVerifier(password), connections: CONNECTIONS_PER_ROLE });
+        const prefix = metastorePrefix(this.#server().product);
+        const connections = connectionsPerRole(await readServerRoom(client, prefix, name));
+        await makeRole(client, name, { verifier: scramVerifier(password), connections });
+        await setConnectionLimits(client, prefix, connections);
         await this.#closeProduct(client, name);
         await makeDatabase(client, name);
         await this.#connected({ database: name }, (inside) => openSchema(inside, name));

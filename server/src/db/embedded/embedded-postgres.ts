@@ -14,6 +14,7 @@
  * | restarting | `stop()`                | stopped    |
  */
 import type { Log } from "../../lib/log.ts";
+import { grantReservedConnections } from "./reserve-connections.ts";
 import { Fault } from "../../lib/fault.ts";
 import { provideBinaries, type Binaries } from "./binaries.ts";
 import { describeCluster, makeClusterFolder, type Cluster } from "./cluster.ts";
@@ -80,6 +81,11 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     throw error;
   });
   const supervision = supervise(started.plan, started.postmaster, log);
+  await grantReservedConnections(started.plan.endpoint, passwords.superuser).catch(async (error: unknown) => {
+    await supervision.stop();
+    watcher.close();
+    throw error;
+  });
   return {
     ...started.plan.endpoint,
     user: appRole,

@@ -30,9 +30,11 @@ export function planSettings(
     hba_file: cluster.hostAccessFile,
 
     // The app's role is no superuser: an operator gets in even when every other connection is taken. Besides our own
-    // few each account's metastore has some while Sparks of it run; 140 more cost 5 MB.
+    // few each account's metastore has some while Sparks of it run; 140 more cost 5 MB. Metastores cannot take those
+    // that are reserved for the app's role (reserve-connections.ts).
     max_connections: "200",
     superuser_reserved_connections: "4",
+    reserved_connections: "60",
 
     shared_buffers: "64MB",
     huge_pages: "off",
