@@ -133,6 +133,7 @@ function storedCommand(userId: number): NewCommand {
     pool: null,
     appId: null,
     lane: "program",
+    statedMemoryMiB: 0,
     timeoutSeconds: null,
     macros: null,
     resolvedMacros: null,

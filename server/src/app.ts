@@ -176,8 +176,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
     accountTables: sparks.accountTables,
     sensors: openSensors(sparks.accountTables, storage),
     macroSandbox: macros,
-    commandEvents: queue.events,
-    commandView: { commandTimes: config.commandTimes, waitingReason: queue.waitingReason },
+    ...queueServices(queue, config),
     isolation,
     accountDisk,
   };
@@ -203,6 +202,10 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
 
 function watchNodes({ system }: Database, nodeId: string, { silenceClock = monotonicMs }: AppOptions) {
   return { nodeId, nodeWatch: new NodeWatch({ db: system, ownId: nodeId, now: silenceClock }) };
+}
+
+function queueServices({ events, waitingReason, memoryNeed }: Queue, { commandTimes }: Config) {
+  return { commandEvents: events, commandView: { commandTimes, waitingReason }, memoryNeed };
 }
 
 interface StoppedParts {

@@ -130,6 +130,7 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
     sql,
     sharedMemory: {
       reservedMiB: () => sql.memory.reservedMiB() + metastores.reservedMiB(),
+      inUseMiB: () => sql.memory.inUseMiB(),
       evict(neededMiB) {
         sql.memory.evict(neededMiB);
         metastores.evict();

@@ -65,6 +65,7 @@ test("nothing set gives the documented defaults", () => {
     outputLimitMiB: 10_240,
     runProcesses: null,
     runMemoryMiB: null,
+    accountMemory: { percent: 50 },
     runDisk: { percent: 50 },
     runNice: 10,
     accountDisk: { percent: 50 },

@@ -57,6 +57,7 @@ export interface Config {
   readonly nodeBodiesMiB: number;
   readonly commandsPerAccount: number;
   readonly commandsPerCluster: number;
+  readonly accountMemory: Share;
   readonly timeoutCheckSeconds: number;
   readonly leaseSeconds: number;
   readonly orphanMinutes: number;
@@ -148,6 +149,7 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
     nodeBodiesMiB: value(settings.nodeBodiesMiB),
     commandsPerAccount: value(settings.commandsPerAccount),
     commandsPerCluster: value(settings.commandsPerCluster),
+    accountMemory: value(settings.accountMemory),
     timeoutCheckSeconds: value(settings.timeoutCheckSeconds),
     leaseSeconds: value(settings.leaseSeconds),
     orphanMinutes: value(settings.orphanMinutes),

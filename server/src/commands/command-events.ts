@@ -39,6 +39,8 @@ export interface CommandEventsOptions {
 export interface CommandEventSource extends CommandEvents {
   /** The command has ended, on this node. */
   noteEnd(commandId: number): void;
+  /** Something may be claimed by another node. */
+  wakeNodes(): void;
   receive(message: string): void;
   close(): void;
 }
@@ -110,6 +112,7 @@ export function openCommandEvents({
       resolveAll(commandId);
       publish(`${ENDED}${commandId}`);
     },
+    wakeNodes: () => publish(WAKE),
     receive(message) {
       if (message === WAKE) poke();
       if (message === APP_STOPPED) lookAtApps();

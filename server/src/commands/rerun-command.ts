@@ -7,6 +7,7 @@ import { checkMayRunPrograms, type WithProgramIsolation } from "./program-isolat
 import { runsUsersCode } from "./queue/choose-executor.ts";
 import { macroValues } from "./macros.ts";
 import { laneOf } from "./queue/lane.ts";
+import type { WithMemoryNeed } from "./queue/memory-need.ts";
 import { findCommand, findProgramText, hasLabel, insertRerun } from "./store/submission.ts";
 import { checkPlace } from "./submission/check-place.ts";
 import { unknownApp } from "./submission/spark.ts";
@@ -37,21 +38,24 @@ export const rerunCommand = operation({
 
   async handle(
     { found, caller, requestId, change },
-    services: WithCommandView & WithCommandEvents & WithProgramIsolation,
+    services: WithCommandView & WithCommandEvents & WithProgramIsolation & WithMemoryNeed,
   ) {
     if (runsUsersCode(found)) await checkMayRunPrograms(services.isolation, caller.accountId, found.commandType);
     if (found.commandType === "SparkCommand") {
       checkSparkWords(found.command, macroValues(found.resolvedMacros), found.programText);
     }
+    const statedMemoryMiB = services.memoryNeed.statedMiB(found, found.programText);
     const reply = await change(async (tx, audit) => {
       const { id: commandId, label } = found;
-      const row = await insertRerun(tx, { commandId, label, userId: caller.userId, requestId, lane: laneOf(found) });
+      const lane = laneOf(found);
+      const row = await insertRerun(tx, { commandId, label, userId: caller.userId, requestId, lane, statedMemoryMiB });
       if (row === undefined) {
         throw (await hasLabel(tx, label))
           ? unknownApp()
           : invalid("label", `${label} names no cluster of the account any more`);
       }
       checkPlace(row.engineType, row);
+      services.memoryNeed.check({ ...row, statedMemoryMiB }, row.engineType);
       audit.object = `command/${row.id}`;
       return commandObject(row, services.commandView);
     });

@@ -13,9 +13,11 @@ import { maskSubmission } from "./copy-secrets/mask-submission.ts";
 import { fillMacros, givenMacrosJson, namesMacro, resolvedMacrosOf, type MacroValues } from "./macros.ts";
 import { checkMayRunPrograms, type WithProgramIsolation } from "./program-isolation.ts";
 import { runsUsersCode } from "./queue/choose-executor.ts";
+import type { RunnableCommand } from "./queue/executor.ts";
 import { laneOf } from "./queue/lane.ts";
+import type { WithMemoryNeed } from "./queue/memory-need.ts";
 import { readScript, type AccountStorage } from "./read-script.ts";
-import { hasLabel, insertCommand, type NewCommand } from "./store/submission.ts";
+import { hasLabel, insertCommand, type InsertedCommand, type NewCommand } from "./store/submission.ts";
 import { SubmissionBody, type SubmissionInput } from "./submission/body.ts";
 import { checkPlace } from "./submission/check-place.ts";
 import { evaluateMacros } from "./submission/evaluate-macros.ts";
@@ -36,7 +38,8 @@ export const SUBMISSION_BODY = {
 } as const;
 const DEFAULT_LABEL = "default";
 
-export interface SubmissionServices extends WithCommandView, WithCommandEvents, WithProgramIsolation, WithAccountDisk {
+export interface SubmissionServices
+  extends WithCommandView, WithCommandEvents, WithProgramIsolation, WithAccountDisk, WithMemoryNeed {
   keys: KeyRing;
   macroSandbox: MacroSandbox;
   accountStorage: AccountStorage;
@@ -66,6 +69,7 @@ export const submitCommand = operation({
       const inserted = await insertCommand(tx, command);
       if (inserted === undefined) throw await placeless(tx, command);
       checkPlace(inserted.engineType, command);
+      services.memoryNeed.check(runnable(command, inserted, caller.accountId), inserted.engineType);
       audit.object = `command/${inserted.id}`;
       return submitted(command, inserted, caller.accountId, services);
     });
@@ -96,6 +100,11 @@ async function newCommand(body: SubmissionInput, caller: Who, services: Submissi
   for (const [field, text] of Object.entries(plan.macroTexts)) fillMacros(text, values, field, ARGUMENTS_BYTES);
   const source = plan.source === null ? null : await sourceText(plan.source, values, caller, services.accountStorage);
   if (plan.commandType === "SparkCommand") checkSparkWords(plan.command, values, source?.resolved ?? null);
+  const resolvedMacros = resolvedMacrosOf(values);
+  const statedMemoryMiB = services.memoryNeed.statedMiB(
+    { id: 0, accountId: caller.accountId, clusterId: 0, pool: null, ...plan, resolvedMacros },
+    source?.resolved ?? null,
+  );
   const masked = maskSubmission(plan.command, plan.secretField, { given: macros, values });
   return {
     userId: caller.userId,
@@ -109,6 +118,7 @@ async function newCommand(body: SubmissionInput, caller: Who, services: Submissi
     pool: body.pool ?? null,
     appId: plan.appId,
     lane: laneOf(plan),
+    statedMemoryMiB,
     timeoutSeconds: body.timeout ?? null,
     macros: givenMacrosJson(masked.macros),
     resolvedMacros: resolvedMacrosOf(masked.values),
@@ -119,6 +129,14 @@ async function newCommand(body: SubmissionInput, caller: Who, services: Submissi
     tags,
     source,
   };
+}
+
+function runnable(
+  command: NewCommand,
+  inserted: Pick<InsertedCommand, "id" | "clusterId" | "placeMemory">,
+  accountId: number,
+): RunnableCommand {
+  return { ...command, ...inserted, accountId };
 }
 
 /** Only a refresh depends on a setting of the account, so only a refresh asks for it. */

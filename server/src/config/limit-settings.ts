@@ -61,6 +61,15 @@ export const limitSettings = {
     parse: integer(1, 100_000),
     default: "8",
   }),
+  accountMemory: fixed({
+    name: "HEADGATE_ACCOUNT_MEMORY",
+    description:
+      "Memory of a node that the commands of one account may take while commands of another account run or wait there. 0 " +
+      "turns the limit off.",
+    allowed: "a share of the node's budget such as 50%, a size such as 8g, or 0",
+    parse: share,
+    default: "50%",
+  }),
   logLimitMiB: fixed({
     name: "HEADGATE_LOG_LIMIT",
     description: "How much of a command's log is kept; what comes after it is dropped.",

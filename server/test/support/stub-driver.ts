@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { ProgramDriver } from "../../src/commands/queue/program-driver.ts";
+import { heapOf, statedHeap } from "../../src/commands/queue/spark-program.ts";
 
 /**
  * Stands in for Spark's driver: a real process in the real sandbox under the real runner, that runs the command's text
@@ -7,7 +8,8 @@ import type { ProgramDriver } from "../../src/commands/queue/program-driver.ts";
  */
 export const stubDriver: ProgramDriver = {
   unready: () => null,
-  memoryMiB: () => 100,
+  memoryMiB: (command) => heapOf(command, 100),
+  statedMemoryMiB: statedHeap,
   commandLine: (run, { input }) =>
     Promise.resolve({
       argv: ["/bin/sh", join(input, "program.sh")],

@@ -10,6 +10,7 @@ const given = useServer({
     HEADGATE_COMMANDS_PER_CLUSTER: "2",
     HEADGATE_MEMORY_BUDGET: "450m",
     HEADGATE_LEASE_SECONDS: "5",
+    HEADGATE_ACCOUNT_MEMORY: "0", // has its own tests
   },
 });
 const PATIENCE = { timeout: 45_000 };

@@ -1,10 +1,31 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Candidate } from "../store/claims.ts";
-import { planClaims } from "./claim-plan.ts";
+import { planClaims, type PlanInput, type PlannedClaim } from "./claim-plan.ts";
+import type { NodeRoom } from "./memory-rules.ts";
 
 const now = new Date("2026-01-01T00:10:00Z");
 const caps = { perAccount: 20, perCluster: 8 };
-const plenty = { budgetMiB: 10_000, usedMiB: 0 };
+const plenty = room(10_000);
+
+/** Without a share, unless it is given. */
+function room(budgetMiB: number, more: Partial<NodeRoom> = {}): NodeRoom {
+  return { budgetMiB, shareMiB: Infinity, usedMiB: 0, usedBy: new Map(), ...more };
+}
+
+interface Asked {
+  room?: NodeRoom;
+  memoryOf?: PlanInput["memoryOf"];
+  /** For how many seconds the command has waited for memory, by its id. */
+  waited?: Readonly<Record<number, number>>;
+}
+
+function plan(candidates: readonly Candidate[], { room = plenty, memoryOf = () => 100, waited = {} }: Asked = {}) {
+  const waitedMs = ({ id }: Candidate): number => (waited[id] ?? 0) * 1000;
+  return planClaims({ candidates, caps, room, memoryOf, waitedMs });
+}
+
+const idsOf = ({ claims }: { claims: readonly PlannedClaim[] }): number[] =>
+  claims.map(({ candidate }) => candidate.id);
 
 let lastId = 0;
 function waiting(accountId: number, more: Partial<Candidate> = {}): Candidate {
@@ -29,7 +50,7 @@ function waiting(accountId: number, more: Partial<Candidate> = {}): Candidate {
 }
 
 function accountsOf(candidates: Candidate[], room = plenty, memoryMiB = 100): number[] {
-  const { claims } = planClaims(candidates, caps, room, () => memoryMiB, now);
+  const { claims } = plan(candidates, { room, memoryOf: () => memoryMiB });
   return claims.map(({ candidate }) => candidate.accountId);
 }
 
@@ -51,8 +72,7 @@ test("neither the account's cap nor the cluster's is exceeded by one plan", () =
 
 test("a cluster's commands keep their order", () => {
   const queue = Array.from({ length: 4 }, () => waiting(1));
-  const { claims } = planClaims(queue, caps, plenty, () => 1, now);
-  expect(claims.map(({ candidate }) => candidate.id)).toEqual(queue.map(({ id }) => id));
+  expect(idsOf(plan(queue))).toEqual(queue.map(({ id }) => id));
 });
 
 const refresh = { commandType: "HiveCommand", options: { engine: "native" } };
@@ -60,8 +80,7 @@ const query = (appId: number | null) => ({ commandType: "SparkCommand", command:
 
 test("commands of different kinds are taken in the order they are due", () => {
   const queue = [waiting(1), waiting(1, refresh), waiting(1, query(null)), waiting(1), waiting(1, query(7))];
-  const { claims } = planClaims(queue, caps, plenty, () => 1, now);
-  expect(claims.map(({ candidate }) => candidate.id)).toEqual(queue.map(({ id }) => id));
+  expect(idsOf(plan(queue))).toEqual(queue.map(({ id }) => id));
 });
 
 test("a command that waits for memory holds up only its own kind on its cluster, and queries only those of their app", () => {
@@ -69,64 +88,113 @@ test("a command that waits for memory holds up only its own kind on its cluster,
   const queue = [large, waiting(1), waiting(1, refresh), waiting(1, query(null)), waiting(1, query(7))];
   const isLarge = ({ id, appId }: Candidate): boolean => id === large.id || appId === 7;
   const memoryOf = (each: Candidate): number => (isLarge(each) ? 900 : 50);
-  const plan = planClaims(queue, caps, { budgetMiB: 1000, usedMiB: 200 }, memoryOf, now);
-  expect(plan.claims.map(({ candidate }) => candidate.id)).toEqual([queue[2]?.id, queue[3]?.id]);
-  expect(plan.shortOfMemory).toEqual([large.id, queue[4]?.id]);
+  const planned = plan(queue, { room: room(1000, { usedMiB: 200 }), memoryOf });
+  expect(idsOf(planned)).toEqual([queue[2]?.id, queue[3]?.id]);
+  expect([...planned.shortages.keys()]).toEqual([large.id, queue[4]?.id]);
 });
 
 test("what needs no memory runs on a node whose memory is taken, and more than that", () => {
-  expect(accountsOf([waiting(1)], { budgetMiB: 1000, usedMiB: 1200 }, 0)).toEqual([1]);
-  expect(accountsOf([waiting(1)], { budgetMiB: 1000, usedMiB: 1200 }, 1)).toEqual([]);
+  const taken = room(1000, { usedMiB: 1200 });
+  expect(accountsOf([waiting(1)], taken, 0)).toEqual([1]);
+  expect(accountsOf([waiting(1)], taken, 1)).toEqual([]);
 });
 
-test("memory that is short keeps a command waiting and others running", () => {
-  const large = waiting(1);
-  const small = waiting(2);
+describe("a command that waits for memory", () => {
+  const [large, own, other] = [waiting(1), waiting(1, query(9)), waiting(2)];
   const memoryOf = ({ id }: Candidate): number => (id === large.id ? 900 : 50);
-  const plan = planClaims([large, small], caps, { budgetMiB: 1000, usedMiB: 200 }, memoryOf, now);
-  expect(plan.claims.map(({ candidate }) => candidate.id)).toEqual([small.id]);
-  expect(plan.shortOfMemory).toEqual([large.id]);
+  const full = room(1000, { usedMiB: 200 });
+
+  test("is passed by smaller ones at first", () => {
+    const planned = plan([large, own, other], { room: full, memoryOf });
+    expect(new Set(idsOf(planned))).toEqual(new Set([own.id, other.id]));
+    expect(planned).toMatchObject({ shortages: new Map([[large.id, "memory"]]), missingMiB: 100 });
+  });
+
+  test("is after a minute not passed by those of its own account, and by all others", () => {
+    const planned = plan([large, own, other], { room: full, memoryOf, waited: { [large.id]: 61 } });
+    expect(idsOf(planned)).toEqual([other.id]);
+  });
+
+  test("is passed at any time by commands of its account that need no memory", () => {
+    const free = waiting(1, query(null));
+    const needs = (each: Candidate): number => (each.id === free.id ? 0 : memoryOf(each));
+    const planned = plan([large, free], { room: full, memoryOf: needs, waited: { [large.id]: 61 } });
+    expect(idsOf(planned)).toEqual([free.id]);
+  });
+
+  test("gets its share after ten minutes, and the others keep the rest of the node", () => {
+    const crowd = [waiting(2), waiting(3), waiting(4)];
+    const needs = ({ id }: Candidate): number => (id === large.id ? 500 : 100);
+    const busy = room(1000, { shareMiB: 500, usedMiB: 600, usedBy: new Map([2, 3].map((id) => [id, 300])) });
+    const waited = { [large.id]: 601 };
+    expect(idsOf(plan([large, ...crowd], { room: busy, memoryOf: needs, waited }))).toEqual([]);
+    const less = { ...busy, usedMiB: 400, usedBy: new Map([2, 3].map((id) => [id, 200])) };
+    expect(idsOf(plan([large, ...crowd], { room: less, memoryOf: needs, waited }))).toContain(large.id);
+    const half = room(1000, { shareMiB: 500, usedMiB: 550, usedBy: new Map([[1, 150], [2, 400]]) }); // prettier-ignore
+    expect(idsOf(plan([large, ...crowd], { room: half, memoryOf: needs, waited }))).toEqual([crowd[0]?.id]);
+  });
 });
 
-test("a command that has waited long is not passed by smaller ones", () => {
-  const large = waiting(1, { dueAt: new Date(now.getTime() - 120_000) });
-  const plan = planClaims(
-    [large, waiting(2)],
-    caps,
-    { budgetMiB: 1000, usedMiB: 200 },
-    ({ id }) => (id === large.id ? 900 : 50),
-    now,
-  );
-  expect(plan.claims).toEqual([]);
+describe("the share of an account", () => {
+  const half = (more: Partial<NodeRoom> = {}): NodeRoom => room(1000, { shareMiB: 500, ...more });
+
+  test("binds while another account waits or runs, and not when it is alone", () => {
+    const crowd = Array.from({ length: 8 }, () => waiting(1));
+    expect(accountsOf(crowd, half())).toHaveLength(8);
+    expect(accountsOf(crowd, half({ usedMiB: 100, usedBy: new Map([[2, 100]]) }))).toHaveLength(5);
+    const both = accountsOf([...crowd, waiting(2)], half());
+    expect([both.filter((id) => id === 1), both.filter((id) => id === 2)].map(({ length }) => length)).toEqual([5, 1]);
+  });
+
+  test("does not bind for an account that waits for its own caps only", () => {
+    const crowd = Array.from({ length: 8 }, () => waiting(1));
+    const capped = waiting(2, { accountRunning: 20 });
+    expect(accountsOf([...crowd, capped], half())).toHaveLength(8);
+  });
+
+  test("leaves the reason with those that wait for it", () => {
+    const crowd = Array.from({ length: 6 }, () => waiting(1));
+    const { shortages } = plan([...crowd, waiting(2)], { room: half() });
+    expect(shortages).toEqual(new Map([[crowd[5]?.id, "share"]]));
+  });
+
+  const beside = half({ usedMiB: 100, usedBy: new Map([[2, 100]]) });
+  test.each([
+    ["starts when no other account runs or waits", half(), [], 0, true],
+    ["waits while another account runs", beside, [], 0, false],
+    ["starts after a minute when others only run", beside, [], 61, true],
+    ["does not start before one that waits, even after a minute", beside, [waiting(2)], 61, false],
+    ["starts after ten minutes when it fits", beside, [waiting(3, { accountRunning: 20 })], 601, true],
+  ])("a command larger than it %s", (_what, space, others, seconds, starts) => {
+    const large = waiting(1);
+    const memoryOf = ({ id }: Candidate): number => (id === large.id ? 900 : 100);
+    const planned = plan([large, ...others], { room: space, memoryOf, waited: { [large.id]: seconds } });
+    expect(idsOf(planned).includes(large.id)).toBe(starts);
+  });
+
+  test("leaves no node idle: of commands that are all larger, the first starts", () => {
+    const queue = [waiting(1), waiting(2)];
+    expect(accountsOf(queue, half(), 600)).toEqual([1]);
+    expect(accountsOf(queue, half({ usedMiB: 600, usedBy: new Map([[1, 600]]) }), 600)).toEqual([]);
+  });
 });
 
-test("only commands that need no memory overtake a command that has waited long", () => {
-  const large = waiting(1, { dueAt: new Date(now.getTime() - 120_000) });
-  const free = [waiting(1, query(null)), waiting(2, query(null))];
-  const plan = planClaims(
-    [large, ...free, waiting(2)],
-    caps,
-    { budgetMiB: 1000, usedMiB: 200 },
-    (each) => (each.id === large.id ? 900 : free.includes(each) ? 0 : 50),
-    now,
-  );
-  expect(plan.claims.map(({ candidate }) => candidate.id)).toEqual(free.map(({ id }) => id));
-  expect(plan.shortOfMemory).toEqual([large.id]);
-});
-
-test("what is larger than the node runs alone", () => {
-  const plan = planClaims([waiting(1)], caps, { budgetMiB: 1000, usedMiB: 0 }, () => 64_000, now);
-  expect(plan.claims).toMatchObject([{ memoryMiB: 1000 }]);
+test("what is larger than the node is left to a larger one, and holds up nothing", () => {
+  const [huge, next] = [waiting(1), waiting(1)];
+  const memoryOf = ({ id }: Candidate): number => (id === huge.id ? 64_000 : 100);
+  const planned = plan([huge, next], { room: room(1000), memoryOf, waited: { [huge.id]: 6000 } });
+  expect(idsOf(planned)).toEqual([next.id]);
+  expect(planned.shortages).toEqual(new Map([[huge.id, "node"]]));
 });
 
 test("what commands of one place share is needed once", () => {
   const queries = [waiting(1), waiting(1), waiting(1), waiting(2)];
   const need = ({ clusterId }: Candidate) => ({ memoryMiB: 600, sharedBy: `cluster ${clusterId}` });
-  const { claims, shortOfMemory } = planClaims(queries, caps, { budgetMiB: 1000, usedMiB: 0 }, need, now);
+  const { claims, shortages } = plan(queries, { room: room(1000), memoryOf: need });
   expect(claims.map(({ candidate, memoryMiB }) => [candidate.accountId, memoryMiB])).toEqual([
     [1, 600],
     [1, 0],
     [1, 0],
   ]);
-  expect(shortOfMemory).toEqual([queries[3]?.id]);
+  expect([...shortages.keys()]).toEqual([queries[3]?.id]);
 });

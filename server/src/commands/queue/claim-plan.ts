@@ -1,23 +1,21 @@
 import type { Candidate, Caps } from "../store/claims.ts";
 import { laneOf } from "./lane.ts";
+import { MemoryRules, type NodeRoom, type Shortage } from "./memory-rules.ts";
 
 /** What a node could claim now, in the order in which it should try. Pure. */
 export interface ClaimPlan {
   readonly claims: readonly PlannedClaim[];
-  /** Commands that only memory of this node keeps waiting. */
-  readonly shortOfMemory: readonly number[];
-  /** How much more the first of them needs. */
+  /** Commands that only memory of this node keeps waiting, and why. */
+  readonly shortages: ReadonlyMap<number, Shortage>;
+  /** How much more the first of them needs of the node's memory. */
   readonly missingMiB: number;
 }
 
 export interface PlannedClaim {
   readonly candidate: Candidate;
   readonly memoryMiB: number;
-}
-
-export interface NodeRoom {
-  readonly budgetMiB: number;
-  readonly usedMiB: number;
+  /** Other commands share what it needs. */
+  readonly isShared: boolean;
 }
 
 /** Memory that commands with the same `sharedBy` need once. */
@@ -26,65 +24,69 @@ export interface SharedNeed {
   readonly sharedBy: string;
 }
 
-/**
- * When a command has waited for memory this long, no other command that needs memory is taken before it: small commands
- * must not keep a large one waiting for ever.
- */
-const PATIENCE_MS = 60_000;
+export interface PlanInput {
+  readonly candidates: readonly Candidate[];
+  readonly caps: Caps;
+  readonly room: NodeRoom;
+  readonly memoryOf: (candidate: Candidate) => number | SharedNeed;
+  /** How long this node has seen the command wait for memory, in milliseconds. */
+  readonly waitedMs: (candidate: Candidate) => number;
+}
 
 /**
  * Fair between accounts: the next place goes to the account with the fewest running commands, then to the command that
- * is due longest. Commands of a lane keep their order; a command that has to wait for memory holds up only its own
- * lane. A command that needs more than the whole budget counts as needing the whole budget, so it runs alone.
+ * is due longest. Commands of a lane keep their order; a command that has to wait for memory holds up only its own lane,
+ * and after a while its account (`memory-rules.ts`). A command that is larger than this node is left to a larger one and
+ * holds up nothing.
  */
-export function planClaims(
-  candidates: readonly Candidate[],
-  caps: Caps,
-  room: NodeRoom,
-  memoryOf: (candidate: Candidate) => number | SharedNeed,
-  now: Date,
-): ClaimPlan {
+export function planClaims({ candidates, caps, room, memoryOf, waitedMs }: PlanInput): ClaimPlan {
   const lanes = new Set([...Map.groupBy(candidates, laneKey).values()].map((lane) => [...lane]));
   const accounts = new Map(candidates.map((each) => [each.accountId, each.accountRunning]));
   const clusters = new Map(candidates.map((each) => [each.clusterId, each.clusterRunning]));
-  const claims: PlannedClaim[] = [];
-  const shortOfMemory: number[] = [];
+  const mayRun = ({ accountId, clusterId, clusterCap }: Candidate): boolean =>
+    (accounts.get(accountId) ?? 0) < caps.perAccount &&
+    (clusters.get(clusterId) ?? 0) < (clusterCap ?? caps.perCluster);
   const shared = new Set<string>();
-  let { usedMiB } = room;
-  let missingMiB = 0;
-  let isMemoryKept = false;
+  const needOf = (candidate: Candidate): Need => {
+    const need = memoryOf(candidate);
+    if (typeof need === "number") return { memoryMiB: need, sharedBy: undefined };
+    return shared.has(need.sharedBy) ? { ...need, memoryMiB: 0 } : need;
+  };
+  const heads = [...lanes].flatMap(([head]) => (head !== undefined && mayRun(head) ? head : []));
+  const waiting = heads.filter((head) => isMemory(needOf(head).memoryMiB, room)).map(({ accountId }) => accountId);
+  const rules = new MemoryRules(room, waiting);
+  const claims: PlannedClaim[] = [];
+  const take = (candidate: Candidate, { memoryMiB, sharedBy }: Need): void => {
+    claims.push({ candidate, memoryMiB, isShared: sharedBy !== undefined });
+    if (sharedBy !== undefined) shared.add(sharedBy);
+    rules.take(candidate.accountId, memoryMiB);
+    accounts.set(candidate.accountId, (accounts.get(candidate.accountId) ?? 0) + 1);
+    clusters.set(candidate.clusterId, (clusters.get(candidate.clusterId) ?? 0) + 1);
+  };
 
   for (;;) {
     const lane = firstLane(lanes, accounts);
     const next = lane?.[0];
-    if (lane === undefined || next === undefined) return { claims, shortOfMemory, missingMiB };
-    const ofAccount = accounts.get(next.accountId) ?? 0;
-    const ofCluster = clusters.get(next.clusterId) ?? 0;
-    if (ofAccount >= caps.perAccount || ofCluster >= (next.clusterCap ?? caps.perCluster)) {
-      lanes.delete(lane);
-      continue;
-    }
-    const need = memoryOf(next);
-    const sharedBy = typeof need === "number" ? undefined : need.sharedBy;
-    const fullMiB = typeof need === "number" ? need : need.memoryMiB;
-    const isThere = sharedBy !== undefined && shared.has(sharedBy);
-    const memoryMiB = isThere ? 0 : Math.min(fullMiB, room.budgetMiB);
-    if (memoryMiB > 0 && (isMemoryKept || usedMiB + memoryMiB > room.budgetMiB)) {
-      lanes.delete(lane);
-      if (isMemoryKept) continue;
-      if (shortOfMemory.length === 0) missingMiB = usedMiB + memoryMiB - room.budgetMiB;
-      shortOfMemory.push(next.id);
-      isMemoryKept = now.getTime() - next.dueAt.getTime() > PATIENCE_MS;
-      continue;
-    }
-    claims.push({ candidate: next, memoryMiB });
-    if (sharedBy !== undefined) shared.add(sharedBy);
-    usedMiB += memoryMiB;
-    accounts.set(next.accountId, ofAccount + 1);
-    clusters.set(next.clusterId, ofCluster + 1);
-    lane.shift();
+    if (lane === undefined || next === undefined) break;
+    const need = needOf(next);
+    const shortage = mayRun(next) ? rules.shortageOf(next, need.memoryMiB, waitedMs(next)) : "cap";
+    if (shortage === undefined) take(next, need);
+    if (shortage === undefined || shortage === "node") lane.shift();
+    else lanes.delete(lane);
     if (lane.length === 0) lanes.delete(lane);
   }
+  const alone = rules.firstIfIdle();
+  if (alone !== undefined) take(alone, needOf(alone));
+  return { claims, shortages: rules.shortages, missingMiB: rules.missingMiB };
+}
+
+interface Need {
+  readonly memoryMiB: number;
+  readonly sharedBy: string | undefined;
+}
+
+function isMemory(memoryMiB: number, { budgetMiB }: NodeRoom): boolean {
+  return memoryMiB > 0 && memoryMiB <= budgetMiB;
 }
 
 function laneKey(candidate: Candidate): string {

@@ -1,8 +1,16 @@
 import type { Database } from "../../db/database.ts";
+import type { Log } from "../../lib/log.ts";
+import type { CommandFiles } from "../command-files.ts";
 import { claim, listCandidates, type Candidate, type Caps, type ClaimedCommand } from "../store/claims.ts";
 import type { NodeRegistration, NodeState } from "../store/nodes.ts";
-import { planClaims, type ClaimPlan, type SharedNeed } from "./claim-plan.ts";
+import { endUnclaimed } from "../store/queue.ts";
+import { planClaims, type ClaimPlan, type PlannedClaim, type SharedNeed } from "./claim-plan.ts";
 import type { Executor, RunnableCommand } from "./executor.ts";
+import { LoadSharing } from "./load-sharing.ts";
+import { lostAfterMs } from "./lost-runs.ts";
+import type { NodeRoom } from "./memory-rules.ts";
+import { largestBudgetMiB, tooLargeCause } from "./node-budgets.ts";
+import { writeToLog } from "./run-log.ts";
 import type { WatchedNode } from "./node-watch.ts";
 import type { StandbyDrivers, StandbyRoom } from "./standby-drivers.ts";
 
@@ -15,6 +23,16 @@ export interface ClaimerOptions {
   readonly useClusters: UseClusters;
   /** Undefined: no driver waits on this node. */
   readonly standbys: Pick<StandbyDrivers, "keepWithin"> | undefined;
+  /** The most that one account may take here while others run or wait. */
+  readonly accountMemoryMiB: number;
+  readonly leaseSeconds: number;
+  readonly filesOf: (command: RunnableCommand) => CommandFiles;
+  readonly onEnd: (commandId: number) => void;
+  readonly log: Log;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+  /** Makes the other nodes look at the queue. */
+  readonly wakeNodes: () => void;
   /** Aborted: claims nothing more. */
   readonly stopping: AbortSignal;
 }
@@ -27,6 +45,8 @@ export type UseClusters = (
 /** What the node's memory is taken by besides the runs: processes that commands share. */
 export interface SharedMemory {
   reservedMiB(): number;
+  /** What is taken by those that are in use, by account. */
+  inUseMiB(): ReadonlyMap<number, number>;
   /** Asks for so much of it back; what is in use stays. */
   evict(neededMiB: number): void;
 }
@@ -49,19 +69,24 @@ export interface NodeView extends Pick<QueueSituation, "nodeState" | "nodes"> {
 
 /** What the node runs already. */
 export interface HeldRun {
+  readonly accountId: number;
   readonly memoryMiB: number;
 }
 
-const NOTHING_PLANNED: ClaimPlan = { claims: [], shortOfMemory: [], missingMiB: 0 };
+const NOTHING_PLANNED: ClaimPlan = { claims: [], shortages: new Map(), missingMiB: 0 };
 const CANDIDATES = { perLane: 16, perAccount: 256 };
 
 /** Claims for this node what waits, as far as caps and memory go. */
 export class Claimer {
   readonly #options: ClaimerOptions;
+  readonly #sharing: LoadSharing;
+  /** When this node first saw a command wait for memory. */
+  #shortSince: ReadonlyMap<number, number> = new Map();
   #situation: QueueSituation | undefined;
 
   constructor(options: ClaimerOptions) {
     this.#options = options;
+    this.#sharing = new LoadSharing({ ...options, db: options.db.system });
   }
 
   /** Undefined before the first look. */
@@ -75,7 +100,7 @@ export class Claimer {
     runs: readonly HeldRun[],
     conduct: (command: ClaimedCommand) => void,
   ): Promise<void> {
-    const { db, node, caps, executorOf, sharedMemory, standbys, stopping } = this.#options;
+    const { db, executorOf, sharedMemory, standbys } = this.#options;
     const candidates = await listCandidates(db.system, CANDIDATES);
     if (!takesCommands) {
       standbys?.keepWithin({ freeMiB: 0, spareMiB: 0 });
@@ -87,18 +112,64 @@ export class Claimer {
     const ready = candidates.filter(
       (candidate) => !waitsForCluster(candidate) && executorOf(candidate).unready(candidate) === null,
     );
-    const ofRuns = runs.reduce((sum, { memoryMiB }) => sum + memoryMiB, 0);
-    const usedMiB = ofRuns + sharedMemory.reservedMiB();
-    const room = { budgetMiB: node.memoryBudgetMiB, usedMiB };
-    const plan = planClaims(ready, caps, room, (each) => needOf(executorOf(each), each), new Date());
+    const room = this.#roomBeside(runs);
+    const plan = this.#plan(ready, room);
     this.#situation = { ...seen, candidates, clusterReasons, plan };
-    standbys?.keepWithin(roomForStandbys(plan, node.memoryBudgetMiB - usedMiB));
+    standbys?.keepWithin(roomForStandbys(plan, room.budgetMiB - room.usedMiB));
     if (plan.missingMiB > 0) sharedMemory.evict(plan.missingMiB);
-    for (const { candidate, memoryMiB } of plan.claims) {
+    await this.#claim(await this.#sharing.choose(plan.claims, seen.nodes, room.usedMiB), conduct);
+    await this.#endTooLarge(ready, seen.nodes);
+  }
+
+  #roomBeside(runs: readonly HeldRun[]): NodeRoom {
+    const { node, accountMemoryMiB, sharedMemory } = this.#options;
+    const usedBy = new Map(sharedMemory.inUseMiB());
+    let usedMiB = sharedMemory.reservedMiB();
+    for (const { accountId, memoryMiB } of runs) {
+      usedBy.set(accountId, (usedBy.get(accountId) ?? 0) + memoryMiB);
+      usedMiB += memoryMiB;
+    }
+    return { budgetMiB: node.memoryBudgetMiB, shareMiB: accountMemoryMiB, usedMiB, usedBy };
+  }
+
+  #plan(candidates: readonly Candidate[], room: NodeRoom): ClaimPlan {
+    const { caps, executorOf, now } = this.#options;
+    const [at, since] = [now(), this.#shortSince];
+    const plan = planClaims({
+      candidates,
+      caps,
+      room,
+      memoryOf: (each) => needOf(executorOf(each), each),
+      waitedMs: ({ id }) => at - (since.get(id) ?? at),
+    });
+    this.#shortSince = new Map([...plan.shortages.keys()].map((id) => [id, since.get(id) ?? at]));
+    return plan;
+  }
+
+  async #claim(claims: readonly PlannedClaim[], conduct: (command: ClaimedCommand) => void): Promise<void> {
+    const { db, node, caps, executorOf, stopping } = this.#options;
+    for (const { candidate, memoryMiB } of claims) {
       if (stopping.aborted) return;
       const needsCluster = executorOf(candidate).needsNoCluster !== true;
       const command = await db.asSystem((tx) => claim(tx, node.id, candidate, memoryMiB, caps, needsCluster));
       if (command !== undefined) conduct(command);
+    }
+  }
+
+  /** Ends what no node could ever start; budgets may have become smaller since it was submitted. */
+  async #endTooLarge(candidates: readonly Candidate[], nodes: readonly WatchedNode[]): Promise<void> {
+    const { db, node, executorOf, leaseSeconds, filesOf, onEnd, log } = this.#options;
+    const { shortages } = this.#situation?.plan ?? NOTHING_PLANNED;
+    const largestMiB = largestBudgetMiB(nodes, node.memoryBudgetMiB, lostAfterMs(leaseSeconds));
+    for (const candidate of candidates.filter(({ id }) => shortages.get(id) === "node")) {
+      const neededMiB = executorOf(candidate).memoryMiB(candidate);
+      if (neededMiB <= largestMiB) continue;
+      const cause = tooLargeCause(neededMiB, largestMiB);
+      const attempt = await endUnclaimed(db.system, { id: candidate.id, nodeId: node.id, cause });
+      if (attempt === undefined) continue;
+      await writeToLog(filesOf(candidate).attempt(attempt), { cause, next: { status: "error" } });
+      log.warn({ command: candidate.id, account: candidate.accountId }, `command ended as error: ${cause}`);
+      onEnd(candidate.id);
     }
   }
 
@@ -116,8 +187,8 @@ export class Claimer {
  * A command that is claimed now may get a driver that waits, and takes its memory over. Its memory counts at the next look,
  * when the driver has been taken or has to go.
  */
-function roomForStandbys({ claims, shortOfMemory }: ClaimPlan, freeMiB: number): StandbyRoom {
-  if (shortOfMemory.length > 0) return { freeMiB: 0, spareMiB: 0 };
+function roomForStandbys({ claims, shortages }: ClaimPlan, freeMiB: number): StandbyRoom {
+  if (shortages.size > 0) return { freeMiB: 0, spareMiB: 0 };
   return { freeMiB, spareMiB: freeMiB - claims.reduce((sum, { memoryMiB }) => sum + memoryMiB, 0) };
 }
 

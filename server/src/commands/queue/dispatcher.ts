@@ -9,7 +9,9 @@ import { repeat, type Repetition, type Worked } from "./repeat.ts";
 import { STOPPED_WITH_ALL, type StopMark } from "./stop-mark.ts";
 
 export interface DispatcherOptions
-  extends Omit<ConductServices, "db" | "stopping">, Omit<ClaimerOptions, "executorOf" | "stopping"> {
+  extends
+    Omit<ConductServices, "db" | "stopping">,
+    Omit<ClaimerOptions, "executorOf" | "filesOf" | "stopping" | "onEnd" | "log"> {
   readonly nodeWatch: NodeWatch;
   readonly leaseSeconds: number;
   /** Monotonic milliseconds. */

@@ -23,6 +23,8 @@ export interface Executor {
   readonly isRestartable?: boolean;
   /** What the node's budget must have left for it, and is charged with while it runs. */
   memoryMiB(command: RunnableCommand): number;
+  /** What the command's own words ask for, with the text of its script; absent or undefined: nothing. */
+  statedMemoryMiB?(command: RunnableCommand, text: string | null): number | undefined;
   /** Commands of the same one share what they need; undefined: each needs its own. */
   sharedBy?(command: RunnableCommand): string;
   /** With `signal` aborted it need not go on; it may reject then, and must have left nothing half done. */
@@ -92,6 +94,10 @@ export interface RunnableCommand {
   readonly options: Readonly<Record<string, unknown>> | null;
   /** JSON: the values of its macros. */
   readonly resolvedMacros: string | null;
+  /** What its own words ask of the node's memory, as its submission has found; 0 or absent: nothing. */
+  readonly statedMemoryMiB?: number;
+  /** The heap that its app or else its cluster gives to drivers, as it is written there; null or absent: neither does. */
+  readonly placeMemory?: string | null;
 }
 
 /** Where it runs. */

@@ -26,6 +26,9 @@ import type { Executor } from "./executor.ts";
 import type { NodeWatch } from "./node-watch.ts";
 import type { ProgramDriver } from "./program-driver.ts";
 import { GRACE_SECONDS, programExecutor } from "./program-executor.ts";
+import { lostAfterMs } from "./lost-runs.ts";
+import { memoryNeed, type MemoryNeed } from "./memory-need.ts";
+import { largestBudgetMiB } from "./node-budgets.ts";
 import { queueMetrics } from "./queue-metrics.ts";
 import { StandbyDrivers } from "./standby-drivers.ts";
 import { StopMark } from "./stop-mark.ts";
@@ -35,6 +38,7 @@ export interface QueueSettings {
   readonly dataDir: string;
   readonly commandsPerAccount: number;
   readonly commandsPerCluster: number;
+  readonly accountMemory: Share;
   readonly timeoutCheckSeconds: number;
   readonly leaseSeconds: number;
   readonly logLimitMiB: number;
@@ -82,6 +86,7 @@ export interface StandbyControl extends PlaceProcesses {
 export interface Queue {
   readonly events: CommandEvents;
   readonly waitingReason: WaitingReason;
+  readonly memoryNeed: MemoryNeed;
   readonly standbys: StandbyControl;
   /** What runs here now. */
   running(): { id: number; accountId: number }[];
@@ -124,6 +129,9 @@ export function openQueue(options: QueueOptions): Queue {
       clock: systemClock, // the rows' times are real ones
       executorOf,
     }),
+    memoryNeed: memoryNeed(executorOf, () =>
+      largestBudgetMiB(options.nodeWatch.list(), node.memoryBudgetMiB, lostAfterMs(settings.leaseSeconds)),
+    ),
     standbys: {
       accounts: () => standbys?.accounts() ?? [],
       unusedPlaces: () => standbys?.unusedPlaces() ?? [],
@@ -138,6 +146,8 @@ export function openQueue(options: QueueOptions): Queue {
         node,
         nodeWatch: options.nodeWatch,
         caps,
+        accountMemoryMiB: shareOf(settings.accountMemory, node.memoryBudgetMiB),
+        wakeNodes: () => events.wakeNodes(),
         metrics,
         executorOf,
         timeoutCheckSeconds: settings.timeoutCheckSeconds,
@@ -162,6 +172,14 @@ export function openQueue(options: QueueOptions): Queue {
       await notifications.close();
     },
   };
+}
+
+/** 0 as a size: no limit. */
+type Share = { readonly percent: number } | { readonly miB: number };
+
+function shareOf(share: Share, budgetMiB: number): number {
+  if ("percent" in share) return Math.floor((budgetMiB * share.percent) / 100);
+  return share.miB === 0 ? Infinity : share.miB;
 }
 
 /** What cannot run at all needs no room to say so. */

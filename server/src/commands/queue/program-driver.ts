@@ -10,6 +10,8 @@ export interface ProgramDriver {
   /** Why no program can start on this node now; null: one can. */
   unready(): string | null;
   memoryMiB(command: RunnableCommand): number;
+  /** What the command's own words ask for, with the text of its script; undefined: nothing. */
+  statedMemoryMiB(command: RunnableCommand, text: string | null): number | undefined;
   commandLine(run: Run, place: DriverPlace): Promise<DriverProgram>;
   /** One that waits for a program of the place; undefined: there is none. */
   standby?(place: SparkPlace, folders: Pick<DriverPlace, "work" | "input">): Promise<StandbyProgram | undefined>;
@@ -65,6 +67,7 @@ export interface StandbyProgram extends Omit<DriverProgram, "handOver" | "notes"
 export const noDriver: ProgramDriver = {
   unready: () => "Spark is not set up on this node",
   memoryMiB: () => 0,
+  statedMemoryMiB: () => undefined,
   commandLine: () => Promise.reject(new Fault("unavailable", "Spark is not set up on this node")),
   followProgress: () => () => Promise.resolve(0),
 };

@@ -54,7 +54,8 @@ export function programExecutor(options: ProgramExecutorOptions): Executor {
   const { standbys } = options;
   return {
     unready: () => options.driver.unready(),
-    memoryMiB: (command) => options.driver.memoryMiB(command),
+    memoryMiB: (command) => command.statedMemoryMiB || options.driver.memoryMiB(command),
+    statedMemoryMiB: (command, text) => options.driver.statedMemoryMiB(command, text),
     async prepare(run, signal): Promise<PreparedRun> {
       const prepared = await prepareProgram(run, options, signal);
       return { spawn: () => Promise.resolve(new RunnerRun(run, options, prepared)) };

@@ -12,7 +12,10 @@ export async function writeNotes({ log }: AttemptFiles, notes: readonly string[]
 }
 
 /** The log of a command says why it did not succeed, also where nothing of it ran. Best effort: the row says it too. */
-export async function writeToLog(files: AttemptFiles, { cause, next }: Settlement): Promise<void> {
+export async function writeToLog(
+  files: AttemptFiles,
+  { cause, next }: Pick<Settlement, "cause" | "next">,
+): Promise<void> {
   if (cause === null) return;
   const retry = next.status === "retry" ? `; the next attempt follows in ${next.delaySeconds} seconds` : "";
   try {

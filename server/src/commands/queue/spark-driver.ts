@@ -11,7 +11,7 @@ import { Fault } from "../../lib/fault.ts";
 import type { ContributionsOf } from "../warm/spark-place.ts";
 import type { HandOver, ProgramDriver } from "./program-driver.ts";
 import { accountUserName } from "./attempt-folders.ts";
-import { heapOf, sparkProgram } from "./spark-program.ts";
+import { heapOf, sparkProgram, statedHeap } from "./spark-program.ts";
 
 /** Spark's own default for `spark.driver.memory`. */
 const DEFAULT_MEMORY_MIB = 1024;
@@ -35,6 +35,11 @@ export function sparkDriver(
     },
 
     memoryMiB: (command) => withOverhead(heapOf(command, DEFAULT_MEMORY_MIB)),
+
+    statedMemoryMiB(command, text) {
+      const heap = statedHeap(command, text);
+      return heap === undefined ? undefined : withOverhead(heap);
+    },
 
     async commandLine({ command, programText, requestId }, { work, input, eventLogFolder, applicationId }) {
       const spark = setUp.current();

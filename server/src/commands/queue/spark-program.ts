@@ -1,10 +1,11 @@
 import { join } from "node:path";
 import type { RSupport } from "../../engines/spark-home/find-r.ts";
 import {
-  driverMemoryMiB,
+  statedMemoryMiB,
   type DriverProgram,
   type SourceProgram,
 } from "../../engines/spark-submit/driver-command-line.ts";
+import { parseMemoryMiB } from "../../engines/spark-submit/memory-size.ts";
 import { Fault } from "../../lib/fault.ts";
 import { splitWords } from "../../lib/shell-words.ts";
 import { macroValues } from "../macros.ts";
@@ -58,15 +59,29 @@ export async function sparkProgram(
  * reason when it is started. The text of a script is not read.
  */
 export function heapOf(command: RunnableCommand, defaultMiB: number): number {
+  return statedHeap(command, null) ?? placeHeap(command) ?? defaultMiB;
+}
+
+/** What the words of the command say; undefined: nothing. `text`: that of the script of a command line, where it is known. */
+export function statedHeap(command: RunnableCommand, text: string | null): number | undefined {
   try {
     if (languageOf(command.command) !== "command_line") {
       const words = { arguments: wordsOf(command, "arguments"), programArguments: [] };
-      return driverMemoryMiB({ kind: "python", file: "", ...words }, defaultMiB);
+      return statedMemoryMiB({ kind: "python", file: "", ...words });
     }
-    const words = [...wordsOf(command, "cmdline"), ...wordsOf(command, "program")];
-    return words.length === 0 ? defaultMiB : driverMemoryMiB({ kind: "command_line", field: "", words }, defaultMiB);
+    const words =
+      text === null ? [...wordsOf(command, "cmdline"), ...wordsOf(command, "program")] : splitWords(text, "script");
+    return words.length === 0 ? undefined : statedMemoryMiB({ kind: "command_line", field: "", words });
   } catch {
-    return defaultMiB;
+    return undefined;
+  }
+}
+
+function placeHeap({ placeMemory = null }: RunnableCommand): number | undefined {
+  try {
+    return placeMemory === null ? undefined : parseMemoryMiB(placeMemory, "spark.driver.memory");
+  } catch {
+    return undefined;
   }
 }
 

@@ -6,6 +6,7 @@ import { noNodeReason, otherNodeReason } from "./closed-nodes.ts";
 import type { QueueSituation } from "./claimer.ts";
 import type { CommandKind, Executor } from "./executor.ts";
 import { laneOf } from "./lane.ts";
+import type { Shortage } from "./memory-rules.ts";
 import { groupNodes } from "./node-watch.ts";
 
 export interface WaitingFacts {
@@ -48,11 +49,19 @@ export function waitingReasons({ situation, caps, clock, executorOf }: WaitingFa
   };
 }
 
+const SHORTAGES: Record<Shortage, string> = {
+  memory: "the memory of the node is taken by other commands",
+  share: "its account may not take more of the node's memory while other accounts need it",
+  node: "it needs more memory than this node has, and waits for a larger one",
+};
+
 function placeInQueue(row: CommandRow, { candidates, plan }: QueueSituation): string {
   const lane = laneOf(row);
   const inLane = candidates.filter((each) => each.clusterId === row.clusterId && laneOf(each) === lane);
   const isClaimed = plan.claims.some(({ candidate }) => candidate.id === row.id);
   if (inLane.length === 0 || isClaimed) return "it is about to start";
-  const isShort = inLane.some(({ id }) => plan.shortOfMemory.includes(id));
-  return isShort ? "the memory of the node is taken by other commands" : "other commands are ahead of it";
+  const own = plan.shortages.get(row.id);
+  const shortage = own ?? inLane.map(({ id }) => plan.shortages.get(id)).find((each) => each !== undefined);
+  if (own === undefined && shortage === "node") return "other commands are ahead of it";
+  return shortage === undefined ? "other commands are ahead of it" : SHORTAGES[shortage];
 }

@@ -39,7 +39,7 @@ export function sqlExecutor({ servers, isolation, unready, limits, bootId }: Sql
   return {
     unready,
     sharesMemory: true,
-    memoryMiB: (command) => servers.costMiB(placeOf(command)),
+    memoryMiB: (command) => servers.costMiB(placeOf(command), command.placeMemory ?? null),
     sharedBy: (command) => placeKey(placeOf(command)),
     async prepare(run) {
       await checkMayRunPrograms(isolation, run.command.accountId, run.command.commandType);

@@ -1,5 +1,6 @@
 import type { Queryable, Tx } from "../../db/database.ts";
 import type { RunnableCommand } from "../queue/executor.ts";
+import { PLACE_MEMORY } from "./place-memory.ts";
 import { ATTEMPT_GOES_ON, FREE, HELD } from "./queue.ts";
 
 /** Who runs what: the SQL that finds commands for a node, claims them, and lists those that nodes hold. */
@@ -55,6 +56,7 @@ export function listCandidates(
      running_of_account as (select account_id, sum(commands)::bigint as commands from running group by account_id)
      select command.id, command_type as "commandType", command.command, command.options, due_at as "dueAt",
             resolved_macros as "resolvedMacros", app_id as "appId", command.pool,
+            command.memory_mib as "statedMemoryMiB", ${PLACE_MEMORY} as "placeMemory",
             cluster.id as "clusterId", cluster.account_id as "accountId",
             cluster.max_concurrent_commands as "clusterCap", cluster.state = 'UP' as "isClusterUp",
             coalesce(running_of_account.commands, 0) as "accountRunning",
@@ -62,6 +64,7 @@ export function listCandidates(
      from head
      join command on command.id = head.id
      join cluster on cluster.id = command.cluster_id
+     left join app on app.id = command.app_id
      left join running_of_account on running_of_account.account_id = cluster.account_id
      left join running on running.account_id = cluster.account_id and running.cluster_id = cluster.id
      where head.place <= $2
@@ -137,6 +140,16 @@ export async function claim(
     [candidate.id, nodeId, memoryMiB, caps.perAccount, caps.perCluster, needsCluster],
   );
   return row;
+}
+
+/** What nodes run, by cluster. Reads no more than what runs. */
+export function listLoads(
+  db: Queryable,
+): Promise<{ nodeId: string; clusterId: number; commands: number; memoryMiB: number }[]> {
+  return db.query(
+    `select node_id as "nodeId", cluster_id as "clusterId", count(*) as commands, sum(memory_mib) as "memoryMiB"
+     from command where ${HELD} and node_id is not null group by node_id, cluster_id`,
+  );
 }
 
 /** What the node has claimed and not settled, by its own rows. */

@@ -8,7 +8,7 @@ import { openDatabase, type Tx } from "../../db/database.ts";
 import { listBeats, listNodes, nodeHeartbeat } from "./nodes.ts";
 import { listUnpublished } from "./publishing.ts";
 import { findEnded, readQueueDepth } from "./queue-depth.ts";
-import { claim, listAbandoned, listCandidates, listHeld, listHeldStates } from "./claims.ts";
+import { claim, listAbandoned, listCandidates, listHeld, listHeldStates, listLoads } from "./claims.ts";
 import { cancel, markSpawned, noteProgress, release, settle, type Claim, type Settlement } from "./queue.ts";
 import { listEndedBefore } from "./retention.ts";
 
@@ -113,6 +113,7 @@ const settlement: Settlement = { next: { status: "error" }, ...facts };
 const statements: Record<string, (tx: Tx) => Promise<unknown>> = {
   listCandidates: (tx) => listCandidates(tx, CANDIDATES),
   claim: (tx) => claim(tx, own, { id: waitingIds[0] ?? 0, accountId }, 100, caps),
+  listLoads: (tx) => listLoads(tx),
   listHeld: (tx) => listHeld(tx, own),
   listHeldStates: (tx) => listHeldStates(tx, own),
   markSpawned: (tx) => markSpawned(tx, held, { kind: "runner" }),

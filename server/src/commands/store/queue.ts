@@ -155,6 +155,31 @@ export async function settle(db: Queryable, run: Claim, settlement: Settlement):
   return row;
 }
 
+/** Ends a command that no node holds as `error`, in an attempt of its own. Its number; undefined: a node has it now, or it has ended. */
+export async function endUnclaimed(
+  db: Queryable,
+  { id, nodeId, cause }: { readonly id: number; readonly nodeId: string; readonly cause: string },
+): Promise<number | undefined> {
+  const [row] = await db.query<{ attempt: number }>(
+    `with ended as (
+       update command
+       set status = 'error', end_time = now(), fence = fence + 1,
+           attempt = attempt + case when ${ATTEMPT_GOES_ON} then 0 else 1 end
+       where id = $1 and ${FREE} returning id, account_id, attempt
+     ), noted as (
+       insert into command_attempt (command_id, account_id, number, ended_at, cause, node_id)
+       select id, account_id, attempt, now(), $2, $3 from ended
+       on conflict (command_id, number) do update set ended_at = excluded.ended_at, cause = excluded.cause
+     ), unpublished as (
+       insert into command_publishing (command_id, account_id, attempt, node_id)
+       select id, account_id, attempt, $3 from ended on conflict do nothing
+     )
+     select attempt from ended`,
+    [id, cause, nodeId],
+  );
+  return row?.attempt;
+}
+
 /** Ends what nobody runs, asks the node that runs it to end it otherwise. Undefined: it has ended already. */
 export async function cancel(db: Queryable, commandId: number): Promise<"cancelled" | "cancelling" | undefined> {
   const [row] = await db.query<{ status: "cancelled" | "cancelling" }>(

@@ -1,4 +1,5 @@
 import type { Queryable, Tx } from "../../db/database.ts";
+import { PLACE_MEMORY } from "./place-memory.ts";
 import { COMMAND_COLUMNS, type CommandRow, type CommandType } from "./command-row.ts";
 
 export interface NewCommand {
@@ -13,6 +14,8 @@ export interface NewCommand {
   pool: string | null;
   appId: number | null;
   lane: string;
+  /** What its own words ask of a node's memory; 0: nothing. */
+  statedMemoryMiB: number;
   timeoutSeconds: number | null;
   macros: string | null;
   resolvedMacros: string | null;
@@ -31,24 +34,27 @@ export interface InsertedCommand {
   createdAt: Date;
   /** Of the cluster; a connect engine runs SQL only. */
   engineType: string;
+  /** The heap that its app or else its cluster gives to drivers. */
+  placeMemory: string | null;
 }
 
 /** Held until the command can be seen: whoever deletes the cluster or the app waits, and finds it in use. */
 const TARGET = `
-  select l.cluster_id, c.engine ->> 'type' as engine_type
-    from cluster_label l join cluster c on c.id = l.cluster_id
+  select l.cluster_id, cluster.engine ->> 'type' as engine_type, cluster.spark_config
+    from cluster_label l join cluster on cluster.id = l.cluster_id
    where l.label = $2 for key share of l`;
 
 /** The row, its tags and its text in one statement. Undefined: the account has no cluster of that label, or no such app. */
 export async function insertCommand(tx: Tx, given: NewCommand): Promise<InsertedCommand | undefined> {
   const [row] = await tx.query<InsertedCommand>(
     `with target as (${TARGET}),
-     used_app as (select id from app where id = $20 for key share),
+     used_app as (select id, config from app where id = $20 for key share),
      made as (
        insert into command (user_id, label, cluster_id, command_type, command, secrets, options, name, template, pool,
          timeout_seconds, macros, resolved_macros, can_notify, request_id, retry, retry_delay_minutes, app_id, lane,
-         is_masked)
-       select $1, $2, cluster_id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $20, $21, true from target
+         memory_mib, is_masked)
+       select $1, $2, cluster_id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $20, $21, $22, true
+         from target
         where $20::bigint is null or exists (select from used_app)
        returning id, cluster_id, created_at),
      tagged as (
@@ -57,7 +63,9 @@ export async function insertCommand(tx: Tx, given: NewCommand): Promise<Inserted
      sourced as (
        insert into command_source_text (command_id, original, resolved)
        select made.id, $18, $19 from made where $19::text is not null)
-     select id, made.cluster_id as "clusterId", created_at as "createdAt", engine_type as "engineType" from made, target`,
+     select made.id, made.cluster_id as "clusterId", created_at as "createdAt", engine_type as "engineType",
+            ${PLACE_MEMORY} as "placeMemory"
+       from made, target cluster left join used_app app on true`,
     [
       given.userId,
       given.label,
@@ -80,6 +88,7 @@ export async function insertCommand(tx: Tx, given: NewCommand): Promise<Inserted
       given.source?.resolved ?? null,
       given.appId,
       given.lane,
+      given.statedMemoryMiB,
     ],
   );
   return row;
@@ -126,19 +135,26 @@ export async function hasLabel(tx: Tx, label: string): Promise<boolean> {
  */
 export async function insertRerun(
   tx: Tx,
-  rerun: { commandId: number; userId: number; requestId: string; label: string; lane: string },
-): Promise<(CommandRow & Pick<InsertedCommand, "engineType">) | undefined> {
-  const [row] = await tx.query<CommandRow & Pick<InsertedCommand, "engineType">>(
+  rerun: {
+    commandId: number;
+    userId: number;
+    requestId: string;
+    label: string;
+    lane: string;
+    statedMemoryMiB: number;
+  },
+): Promise<(CommandRow & Pick<InsertedCommand, "engineType" | "placeMemory">) | undefined> {
+  const [row] = await tx.query<CommandRow & Pick<InsertedCommand, "engineType" | "placeMemory">>(
     `with target as (${TARGET}),
      earlier as (select * from command where id = $1),
-     used_app as (select id from app where id = (select app_id from earlier) for key share),
+     used_app as (select id, config from app where id = (select app_id from earlier) for key share),
      c as (
        insert into command (user_id, label, cluster_id, command_type, command, secrets, options, name, template, pool,
          app_id, timeout_seconds, macros, resolved_macros, can_notify, request_id, retry, retry_delay_minutes,
-         lane, is_masked)
+         lane, memory_mib, is_masked)
        select $3, e.label, target.cluster_id, e.command_type, e.command, e.secrets, e.options, e.name, e.template, e.pool,
               e.app_id, e.timeout_seconds, e.macros, e.resolved_macros, e.can_notify, $4, e.retry,
-              e.retry_delay_minutes, $5, e.is_masked
+              e.retry_delay_minutes, $5, $6, e.is_masked
          from earlier e, target where e.app_id is null or exists (select from used_app)
        returning *),
      tagged as (
@@ -147,8 +163,9 @@ export async function insertRerun(
      sourced as (
        insert into command_source_text (command_id, original, resolved)
        select c.id, s.original, s.resolved from c, command_source_text s where s.command_id = $1)
-     select ${COMMAND_COLUMNS}, engine_type as "engineType" from c, target`,
-    [rerun.commandId, rerun.label, rerun.userId, rerun.requestId, rerun.lane],
+     select ${COMMAND_COLUMNS}, engine_type as "engineType", ${PLACE_MEMORY} as "placeMemory"
+       from c, target cluster left join used_app app on true`,
+    [rerun.commandId, rerun.label, rerun.userId, rerun.requestId, rerun.lane, rerun.statedMemoryMiB],
   );
   return row;
 }

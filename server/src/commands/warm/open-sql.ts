@@ -38,7 +38,11 @@ export async function openSql({ spark, isolation, ...options }: SqlOptions): Pro
   return {
     servers,
     executor: sqlExecutor({ servers, isolation, unready, limits: limitsOf(options, bootId), bootId }),
-    memory: { reservedMiB: () => servers.reservedMiB(), evict: (neededMiB) => servers.evict(neededMiB) },
+    memory: {
+      reservedMiB: () => servers.reservedMiB(),
+      inUseMiB: () => servers.inUseMiB(),
+      evict: (neededMiB) => servers.evict(neededMiB),
+    },
   };
 }
 

@@ -11,4 +11,14 @@ export function serverMemoryMiB(contribution: Contribution): number {
   return heap + Math.max(OVERHEAD_MIB, Math.ceil(heap * OVERHEAD_SHARE));
 }
 
-export const DEFAULT_MEMORY_MIB = serverMemoryMiB(NOTHING_CONTRIBUTED);
+const DEFAULT_MEMORY_MIB = serverMemoryMiB(NOTHING_CONTRIBUTED);
+
+/** The same before a server of the place has run; `heap`: as its configuration writes it, null without one. */
+export function configuredMemoryMiB(heap: string | null): number {
+  if (heap === null) return DEFAULT_MEMORY_MIB;
+  try {
+    return serverMemoryMiB({ ...NOTHING_CONTRIBUTED, properties: { "spark.driver.memory": heap } });
+  } catch {
+    return DEFAULT_MEMORY_MIB; // it fails with the reason when it is started
+  }
+}

@@ -24,7 +24,7 @@ import { listFolder } from "../../lib/list-folder.ts";
 import type { Log } from "../../lib/log.ts";
 import { accountIdentity, accountRoster } from "../queue/attempt-folders.ts";
 import { RemoteClusters, type ClusterOf } from "./remote-clusters.ts";
-import { DEFAULT_MEMORY_MIB, serverMemoryMiB } from "./server-memory.ts";
+import { configuredMemoryMiB, serverMemoryMiB } from "./server-memory.ts";
 import {
   isRemoteServerName,
   newServerName,
@@ -133,9 +133,9 @@ export class WarmServers {
   }
 
   /** What a command of the place needs for a server of its own; nothing where one is, or is somebody else's. */
-  costMiB(place: SparkPlace): number {
+  costMiB(place: SparkPlace, heap: string | null = null): number {
     if (this.#of(place).length > 0 || this.#remoteClusters.has(place)) return 0;
-    return this.#lastMemoryMiB.get(placeKey(place)) ?? DEFAULT_MEMORY_MIB;
+    return this.#lastMemoryMiB.get(placeKey(place)) ?? configuredMemoryMiB(heap);
   }
 
   /** Whether queries of the cluster go to somebody else's server, as far as it is known: else it is found out. */
@@ -143,6 +143,16 @@ export class WarmServers {
     const isKnown = this.#remoteClusters.has(cluster);
     if (!isKnown) this.#remoteClusters.findOut(cluster);
     return isKnown;
+  }
+
+  /** What the servers that run queries take, by account. */
+  inUseMiB(): Map<number, number> {
+    const inUse = new Map<number, number>();
+    for (const { isIdle, record } of this.#servers.values()) {
+      const { accountId } = record.place;
+      if (!isIdle) inUse.set(accountId, (inUse.get(accountId) ?? 0) + record.memoryMiB);
+    }
+    return inUse;
   }
 
   /** What the servers take of the node's memory. */

@@ -1,9 +1,9 @@
 import { pathToFileURL } from "node:url";
-import { splitWords } from "../../lib/shell-words.ts";
 import type { Contribution } from "../spark-home/contribution.ts";
 import type { SparkHome } from "../spark-home/spark-home.ts";
 import { driverMainClass } from "../spark-submit/driver-command-line.ts";
 import { executorJars, runsHere } from "../spark-submit/executor-jars.ts";
+import { javaOptionsOf } from "../spark-submit/java-options.ts";
 import { parseMemoryMiB } from "../spark-submit/memory-size.ts";
 import { renderProperties } from "../spark-submit/properties-file.ts";
 import { POOLS_PROPERTY, renderPools } from "./fair-pools.ts";
@@ -43,9 +43,7 @@ export function connectCommandLine(
   { input, work }: ConnectPlace,
 ): ConnectCommandLine {
   const { properties, classPath, env } = contribution;
-  const javaOptions = ["spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions"].flatMap((key) =>
-    splitWords(properties[key] ?? "", key),
-  );
+  const javaOptions = javaOptionsOf(properties, "spark_config");
   const extraClassPath = [
     ...classPath,
     ...(properties["spark.driver.extraClassPath"]?.split(":").filter(Boolean) ?? []),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { driverCommandLine, driverMemoryMiB, type DriverRun, type SourceProgram } from "./driver-command-line.ts";
+import { driverCommandLine, statedMemoryMiB, type DriverRun, type SourceProgram } from "./driver-command-line.ts";
 import { parseMemoryMiB } from "./memory-size.ts";
 import { parseProperties, renderProperties } from "./properties-file.ts";
 
@@ -249,7 +249,7 @@ describe("a driver's command line", () => {
   });
 
   it("tells the memory before anything is prepared", () => {
-    expect(driverMemoryMiB(withCommandLine("--driver-memory", "4g", "a.py").program, 1024)).toBe(4096);
+    expect(statedMemoryMiB(withCommandLine("--driver-memory", "4g", "a.py").program)).toBe(4096);
   });
 });
 

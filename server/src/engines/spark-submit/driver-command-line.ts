@@ -4,10 +4,11 @@ import { Fault } from "../../lib/fault.ts";
 import { howToInstallPython, pythonNeeded } from "../set-up/find-python.ts";
 import { driverEnvironment, jvmWords, pythonOf, type DriverHome } from "./driver-jvm.ts";
 import { executorWords, runsHere } from "./executor-jars.ts";
+import { javaOptionsOf } from "./java-options.ts";
 import { parseMemoryMiB } from "./memory-size.ts";
 import { renderProperties } from "./properties-file.ts";
 import { fitsStandby } from "./standby-rules.ts";
-import { checkArguments, checkCommandLine, javaOptionsOf, type CheckedOptions } from "./submit-rules.ts";
+import { checkArguments, checkCommandLine, type CheckedOptions } from "./submit-rules.ts";
 
 /**
  * The command line of a Spark driver: Spark's own main class in a JVM that is started directly, with the class-data
@@ -102,9 +103,9 @@ export function driverCommandLine(run: DriverRun): DriverCommandLine {
   };
 }
 
-/** What a node's budget is charged with, before anything else is known. Throws what is wrong with the options. */
-export function driverMemoryMiB(program: DriverProgram, defaultMemoryMiB: number): number {
-  return checkProgram(program).memoryMiB ?? defaultMemoryMiB;
+/** The heap that the program's options ask for; undefined: none. Throws what is wrong with the options. */
+export function statedMemoryMiB(program: DriverProgram): number | undefined {
+  return checkProgram(program).memoryMiB;
 }
 
 function memoryOf({ "spark.driver.memory": memory }: DriverRun["properties"]): number | undefined {

@@ -36,6 +36,8 @@ describe("a kept configuration", () => {
     ["spark.driver.extraJavaOptions", "-Xmx9g", /may not have -Xmx/],
     ["spark.driver.extraJavaOptions", "-agentlib:jdwp=server=y", /may not have -agentlib:jdwp in spark\.driver/],
     ["spark.executor.extraJavaOptions", "-Xrunjdwp:server=y", /may not have -Xrunjdwp/],
+    ["spark.driver.defaultJavaOptions", "-XX:MaxHeapSize=9g", /may not have -XX:MaxHeapSize/],
+    ["spark.driver.extraJavaOptions", "-Dx=y -mx9g", /may not have -mx/],
     ["spark.driver.extraJavaOptions", "-cp /tmp", /may not have the Java option -cp/],
     ["my.key", "x", /has the key "my\.key"/],
     ["spark.a=b", "x", /has the key "spark\.a=b"/],

@@ -2,7 +2,7 @@ import { Fault } from "../../lib/fault.ts";
 import { driverEnvironment, jvmWords, pythonOf, type DriverHome } from "./driver-jvm.ts";
 import { parseMemoryMiB } from "./memory-size.ts";
 import { renderProperties } from "./properties-file.ts";
-import { javaOptionsOf } from "./submit-rules.ts";
+import { javaOptionsOf } from "./java-options.ts";
 
 /**
  * A driver that waits for its program (`jvm/standby`): it has run a session already and goes on, told what to do, in a

@@ -1,4 +1,5 @@
-import { javaOptionsOf, type CheckedOptions } from "./submit-rules.ts";
+import { javaOptionsOf } from "./java-options.ts";
+import type { CheckedOptions } from "./submit-rules.ts";
 
 /** Options that say nothing of the JVM itself, of its user or of its interpreter. */
 const options = new Set(

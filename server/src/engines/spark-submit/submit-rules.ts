@@ -1,6 +1,6 @@
 import { invalid } from "../../lib/fault.ts";
-import { splitWords } from "../../lib/shell-words.ts";
 import { checkDebuggerPorts } from "./debugger-ports.ts";
+import { javaOptionsOf } from "./java-options.ts";
 import { parseMemoryMiB } from "./memory-size.ts";
 import { isOwned, isProtected, refusalOf } from "./setting-rules.ts";
 import { checkValue, quoted } from "./setting-values.ts";
@@ -105,22 +105,4 @@ function checkedProperties(properties: ReadonlyMap<string, string>, field: strin
     classPath: properties.get("spark.driver.extraClassPath")?.split(":").filter(Boolean) ?? [],
     memoryMiB: memory === undefined ? undefined : parseMemoryMiB(memory, field),
   };
-}
-
-export function javaOptionsOf(properties: Readonly<Record<string, string>>, field: string): string[] {
-  const { "spark.driver.defaultJavaOptions": common, "spark.driver.extraJavaOptions": extra } = properties;
-  return [...javaOptions(common, field), ...javaOptions(extra, field)];
-}
-
-/** They stand before the main class on Java's command line: none may take its place, or that of the class path. */
-function javaOptions(text: string | undefined, field: string): string[] {
-  const words = splitWords(text ?? "", field);
-  for (const word of words) {
-    if (!word.startsWith("-")) throw invalid(field, `has the Java option ${quoted(word)}; write it as -name=value`);
-    if (word.startsWith("-Xmx")) throw invalid(field, "may not have -Xmx: use --driver-memory");
-    if (/^(-cp|-classpath|--class-path.*|-jar|-m|--module|-p|--module-path|--source)$/.test(word)) {
-      throw invalid(field, `may not have the Java option ${word}: use --driver-class-path or --jars`);
-    }
-  }
-  return words;
 }

@@ -1,0 +1,41 @@
+import { invalid } from "../../lib/fault.ts";
+import { commandLineField } from "../submission/spark-words.ts";
+import { executorKind } from "./choose-executor.ts";
+import type { Executor, RunnableCommand } from "./executor.ts";
+
+/** What submission has to know of the memory that a command will need. */
+export interface MemoryNeed {
+  /** What its own words ask for; 0: nothing. `text`: that of its script. */
+  statedMiB(command: RunnableCommand, text: string | null): number;
+  /** Refuses a command that no node of the installation could ever start. */
+  check(command: RunnableCommand, engineType: string): void;
+}
+
+/** For handlers: their services have it under this name. */
+export interface WithMemoryNeed {
+  memoryNeed: MemoryNeed;
+}
+
+export function memoryNeed(executorOf: (command: RunnableCommand) => Executor, largestMiB: () => number): MemoryNeed {
+  return {
+    statedMiB: (command, text) => executorOf(command).statedMemoryMiB?.(command, text) ?? 0,
+    check(command, engineType) {
+      if (engineType === "connect") return; // it runs elsewhere
+      const neededMiB = executorOf(command).memoryMiB(command);
+      const largest = largestMiB();
+      if (neededMiB <= largest) return;
+      const limits = `needs ${neededMiB} MiB of memory, and the largest node has ${largest} MiB for commands`;
+      throw invalid(fieldOf(command), `${limits}: use a smaller driver memory`);
+    },
+  };
+}
+
+/** The field that decides how much the command needs. */
+function fieldOf(command: RunnableCommand): string {
+  const isProgram = executorKind(command) === "program";
+  const isStated = (command.statedMemoryMiB ?? 0) > 0;
+  if (isProgram && (isStated || (command.placeMemory ?? null) === null)) {
+    return commandLineField(command.command) ?? "arguments";
+  }
+  return command.appId === null ? "label" : "app_id";
+}

@@ -1,0 +1,133 @@
+import type { Candidate } from "../store/claims.ts";
+
+/**
+ * Which command may take memory of this node. `budget` is the node's, `share` the most that one account may take while
+ * commands of another account run or wait here (`HEADGATE_ACCOUNT_MEMORY`).
+ *
+ * | the command needs | it starts when it fits into the free memory, and |
+ * |---|---|
+ * | no memory of its own | always |
+ * | no more than is left of its account's share | always |
+ * | more than that, and the account runs something here | no command of another account runs or waits here |
+ * | more than the whole share, and the account runs nothing here | no command of another account runs or waits here; or after a minute, when none waits; or after ten minutes; or when nothing runs here |
+ * | more than the budget | never here |
+ *
+ * | it has waited | then |
+ * |---|---|
+ * | a minute | no other command of its own account takes memory before it |
+ * | ten minutes | the other accounts together leave it what it needs, up to its share: at least the rest of the node stays theirs |
+ *
+ * So a command within its share starts sooner or later whatever others do, and no command keeps other accounts from
+ * starting theirs. A larger one depends on the others: it starts when they leave enough room.
+ */
+export type Shortage = "memory" | "share" | "node";
+
+export interface NodeRoom {
+  readonly budgetMiB: number;
+  readonly shareMiB: number;
+  /** All that is taken. */
+  readonly usedMiB: number;
+  /** What is taken by commands that run, by account; an account that runs something is there with 0 at least. */
+  readonly usedBy: ReadonlyMap<number, number>;
+}
+
+/** Small commands of the same account do not keep a large one waiting for longer. */
+const PATIENCE_MS = 60_000;
+/** Nor do other accounts that take more than the rest of the node. */
+const TURN_MS = 600_000;
+
+export class MemoryRules {
+  readonly shortages = new Map<number, Shortage>();
+  readonly #room: NodeRoom;
+  readonly #waiting: ReadonlySet<number>;
+  readonly #usedBy: Map<number, number>;
+  #usedMiB: number;
+  #missingMiB = 0;
+  readonly #heldAccounts = new Set<number>();
+  #reservation: { readonly accountId: number; readonly memoryMiB: number } | undefined;
+  #firstOverShare: { readonly candidate: Candidate; readonly memoryMiB: number } | undefined;
+
+  /** `waiting`: accounts with a command that could start now if there is memory. */
+  constructor(room: NodeRoom, waiting: Iterable<number>) {
+    this.#room = room;
+    this.#waiting = new Set(waiting);
+    this.#usedBy = new Map(room.usedBy);
+    this.#usedMiB = room.usedMiB;
+  }
+
+  /** How much more the first command needs that only lacks memory. */
+  get missingMiB(): number {
+    return this.#missingMiB;
+  }
+
+  /** Undefined: it may start. */
+  shortageOf(candidate: Candidate, memoryMiB: number, waitedMs: number): Shortage | undefined {
+    if (memoryMiB === 0) return undefined;
+    const shortage = this.#shortage(candidate, memoryMiB, waitedMs);
+    if (shortage === undefined) return undefined;
+    this.shortages.set(candidate.id, shortage);
+    if (shortage === "node") return shortage;
+    if (shortage === "share") this.#firstOverShare ??= { candidate, memoryMiB };
+    const { accountId } = candidate;
+    if (waitedMs >= PATIENCE_MS) this.#heldAccounts.add(accountId);
+    if (waitedMs >= TURN_MS) {
+      this.#reservation ??= { accountId, memoryMiB: Math.min(memoryMiB, this.#room.shareMiB) };
+    }
+    return shortage;
+  }
+
+  take(accountId: number, memoryMiB: number): void {
+    this.#usedMiB += memoryMiB;
+    this.#usedBy.set(accountId, this.#used(accountId) + memoryMiB);
+  }
+
+  /** Nothing runs here and nothing was taken: the first command above its share is better than an idle node. */
+  firstIfIdle(): Candidate | undefined {
+    const first = this.#firstOverShare;
+    if (first === undefined || this.#usedBy.size > 0) return undefined;
+    const missingMiB = this.#usedMiB + first.memoryMiB - this.#room.budgetMiB;
+    if (missingMiB > 0) {
+      this.#missingMiB ||= missingMiB; // servers that nobody uses take it
+      return undefined;
+    }
+    this.shortages.delete(first.candidate.id);
+    return first.candidate;
+  }
+
+  #shortage(candidate: Candidate, memoryMiB: number, waitedMs: number): Shortage | undefined {
+    const { budgetMiB } = this.#room;
+    if (memoryMiB > budgetMiB) return "node";
+    const { accountId } = candidate;
+    if (this.#heldAccounts.has(accountId)) return "memory";
+    if (this.#isOverShare(accountId, memoryMiB, waitedMs)) return "share";
+    if (this.#usedMiB + memoryMiB > budgetMiB) {
+      this.#missingMiB ||= this.#usedMiB + memoryMiB - budgetMiB;
+      return "memory";
+    }
+    return this.#isReserved(accountId, memoryMiB) ? "memory" : undefined;
+  }
+
+  #isOverShare(accountId: number, memoryMiB: number, waitedMs: number): boolean {
+    const { shareMiB } = this.#room;
+    const usedMiB = this.#used(accountId);
+    if (usedMiB + memoryMiB <= shareMiB) return false;
+    const isOther = (other: number): boolean => other !== accountId;
+    const othersWait = [...this.#waiting].some(isOther);
+    const othersRun = [...this.#usedBy.keys()].some(isOther);
+    if (!othersWait && !othersRun) return false;
+    if (usedMiB > 0) return true;
+    return waitedMs < TURN_MS && (othersWait || waitedMs < PATIENCE_MS);
+  }
+
+  /** The rest of the node, beside what is kept for the account that has waited longest. */
+  #isReserved(accountId: number, memoryMiB: number): boolean {
+    const reserved = this.#reservation;
+    if (reserved === undefined || reserved.accountId === accountId) return false;
+    const usedByOthers = this.#usedMiB - this.#used(reserved.accountId);
+    return usedByOthers + memoryMiB > this.#room.budgetMiB - reserved.memoryMiB;
+  }
+
+  #used(accountId: number): number {
+    return this.#usedBy.get(accountId) ?? 0;
+  }
+}

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import type { Candidate } from "../store/claims.ts";
+import type { PlannedClaim } from "./claim-plan.ts";
+import { spreadClaims, type NodeLoad } from "./spread-claims.ts";
+
+function load(id: string, commands = 0, more: Partial<NodeLoad> = {}): NodeLoad {
+  return { id, budgetMiB: 1000, usedMiB: commands * 100, commands, ofCluster: new Map([[1, commands]]), ...more };
+}
+
+function claims(count: number, more: Partial<PlannedClaim> = {}, clusterId = 1): PlannedClaim[] {
+  return Array.from({ length: count }, (_, index) => ({
+    candidate: { id: index + 1, clusterId } as Candidate, // all that is read
+    memoryMiB: 100,
+    isShared: false,
+    ...more,
+  }));
+}
+
+/** The node of each command. */
+function spread(planned: PlannedClaim[], own: NodeLoad, ...others: NodeLoad[]): string[] {
+  const { left } = spreadClaims(planned, own, others, () => 8);
+  return planned.map(({ candidate }) => left.get(candidate.id)?.nodeId ?? own.id);
+}
+
+test("a command that comes to idle nodes stays with whichever looks first", () => {
+  expect(spread(claims(1), load("a"), load("b"), load("c"))).toEqual(["a"]);
+});
+
+test("many commands are spread evenly over equal nodes", () => {
+  expect(spread(claims(6), load("a"), load("b"), load("c")).toSorted()).toEqual(["a", "a", "b", "b", "c", "c"]);
+});
+
+test("a node with more commands of the cluster leaves the next ones to the others", () => {
+  expect(spread(claims(3), load("a", 2), load("b", 0), load("c", 1))).toEqual(["b", "b", "c"]);
+});
+
+test("nodes get as much as their budgets are", () => {
+  const all = spread(claims(5), load("a"), load("b", 0, { budgetMiB: 4000 }));
+  expect(all.filter((id) => id === "b")).toHaveLength(4);
+});
+
+test("nothing is left to a node without the memory for it", () => {
+  expect(spread(claims(1), load("a", 1), load("b", 0, { usedMiB: 950 }))).toEqual(["a"]);
+});
+
+test("a query stays with its warm server until the node runs half of what the cluster may", () => {
+  const queries = claims(6, { memoryMiB: 0, isShared: true });
+  expect(spread(queries, load("a"), load("b"))).toEqual(["a", "a", "a", "a", "b", "b"]);
+});
