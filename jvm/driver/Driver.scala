@@ -1,12 +1,15 @@
 package headgate.driver
 
+import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
 import java.util.Properties
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.security.Groups
+import org.apache.hadoop.io.Text
+import org.apache.hadoop.security.{Groups, UserGroupInformation}
+import org.apache.hadoop.security.token.{Token, TokenIdentifier}
 import org.apache.spark.deploy.SparkSubmit
-import org.apache.spark.sql.connect.headgate.Activity
+import org.apache.spark.sql.connect.headgate.{Activity, OwnSocket}
 
 /**
  * Spark's own submission, after what has to be settled in a JVM before anything of Hadoop is used in it. The arguments are
@@ -16,6 +19,7 @@ object Driver {
   private val secretProperty = "spark.headgate.metastore.secret"
   /** Only Spark Connect servers have it. */
   private val busyFileProperty = "spark.headgate.busyFile"
+  private val socketProperty = "spark.headgate.socket"
 
   def main(arguments: Array[String]): Unit = {
     arguments.sliding(2).collectFirst { case Array("--properties-file", file) => prepare(Path.of(file)) }
@@ -24,9 +28,12 @@ object Driver {
 
   def prepare(propertiesFile: Path): Unit = {
     val properties = readProperties(propertiesFile)
-    Option(properties.getProperty(secretProperty)).foreach(showSecret(ProcessUser.name, _))
+    val secret = Option(properties.getProperty(secretProperty))
+    if (secret.isDefined) nameGroup(ProcessUser.name)
     ProcessUser.logIn()
+    secret.foreach(keepSecret)
     Option(properties.getProperty(busyFileProperty)).foreach(file => Activity.report(Path.of(file)))
+    Option(properties.getProperty(socketProperty)).foreach(file => OwnSocket.open(Path.of(file)))
     if (YarnCluster.isMaster(properties)) YarnCluster.prepare(properties)
   }
 
@@ -38,14 +45,22 @@ object Driver {
     properties
   }
 
-  /**
-   * Our metastores serve who names the secret as a group of theirs. Whose groups are whose is read once in a JVM, from
-   * whichever configuration comes first: Spark's own settings come too late.
-   */
-  private def showSecret(name: String, secret: String): Unit = {
+  /** Hive's client asks for the user's groups, and Hadoop would start a shell to find them. Read once in a JVM. */
+  private def nameGroup(user: String): Unit = {
     val conf = new Configuration
-    conf.set("hadoop.user.group.static.mapping.overrides", s"$name=$secret")
+    conf.set("hadoop.user.group.static.mapping.overrides", s"$user=$user")
     Groups.getUserToGroupsMappingService(conf)
+    ()
+  }
+
+  /**
+   * Our metastores let in who knows the secret (`jvm/metastore/SharedSecret.scala`). Hive's client takes it from a token of
+   * its user that has the signature which the settings name (`catalog/metastores/spark-catalog.ts`).
+   */
+  private def keepSecret(secret: String): Unit = {
+    val (name, password) = ("headgate".getBytes(UTF_8), secret.getBytes(UTF_8))
+    val token = new Token[TokenIdentifier](name, password, new Text("HIVE_DELEGATION_TOKEN"), new Text("headgate"))
+    UserGroupInformation.getLoginUser.addToken(token)
     ()
   }
 }

@@ -9,21 +9,19 @@ import scala.jdk.CollectionConverters._
 import org.apache.hadoop.hive.metastore.api.ThriftHiveMetastore.{set_ugi_args, set_ugi_result}
 import org.apache.thrift.TProcessor
 import org.apache.thrift.protocol.{TBinaryProtocol, TMessage, TMessageType, TProtocol}
-import org.apache.thrift.transport.{TSocket, TTransportException}
+import org.apache.thrift.transport.TTransportException
 
 /**
- * One connection. Spark's client opens with `set_ugi(user, groups)`: one of the groups has to be the secret, and nothing
- * else is understood before that. Spark gets the group from `hadoop.user.group.static.mapping.overrides`.
+ * One connection, of a client that has proven to know the secret (`SharedSecret`), or of a Spark of an earlier version.
+ * That one opens with `set_ugi(user, groups)`: one of the groups has to be the secret, and nothing else is understood
+ * before that.
  */
-final class GuardedProcessor(client: TSocket, all: TProcessor, secret: Array[Byte]) extends TProcessor {
+final class GuardedProcessor(client: Newcomer, all: TProcessor, secret: Array[Byte]) extends TProcessor {
   private val longestWord = 4096L
   private val mostGroups = 64L
-  @volatile private var isKnown = false
 
   override def process(in: TProtocol, out: TProtocol): Unit =
-    if (isKnown) all.process(in, out) else greet(in, out)
-
-  def closeStranger(): Unit = if (!isKnown) client.close()
+    if (client.isKnown) all.process(in, out) else greet(in, out)
 
   private def greet(in: TProtocol, out: TProtocol): Unit = {
     // Strict: a stranger makes us hold no more than a few words.
@@ -34,7 +32,7 @@ final class GuardedProcessor(client: TSocket, all: TProcessor, secret: Array[Byt
     greeting.read(words)
     words.readMessageEnd()
     if (greeting.getGroup_names == null || !greeting.getGroup_names.asScala.exists(isSecret)) refuse()
-    isKnown = true
+    client.letIn()
     answer(message.seqid, greeting.getUser_name, out)
   }
 

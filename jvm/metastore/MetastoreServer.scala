@@ -15,7 +15,7 @@ final class MetastoreServer(secret: Array[Byte], wantedPort: Int) {
   private val leastThreads = 4
   private val mostThreads = 200
   private val idleSeconds = 60L
-  /** Who has not shown the secret by then is cut off, however slowly it speaks. */
+  /** Who has not proven by then to know the secret is cut off, however slowly it speaks. */
   private val greetingSeconds = 10L
   /** The oldest stranger makes room for the next: many who keep still must not take the threads of all others. */
   private val mostNewcomers = 100
@@ -39,34 +39,40 @@ final class MetastoreServer(secret: Array[Byte], wantedPort: Int) {
   private val timer: ScheduledExecutorService = Executors.newSingleThreadScheduledExecutor(daemons)
 
   /** Who has come in the last seconds, the oldest first. */
-  private val newcomers = new LinkedBlockingQueue[GuardedProcessor]
+  private val newcomers = new LinkedBlockingQueue[Newcomer]
 
   val port: Int = socket.getLocalPort
 
   def serve(handler: ThriftHiveMetastore.Iface): Unit = {
     val all = new ThriftHiveMetastore.Processor(handler)
     val processors = new TProcessorFactory(null) {
-      override def getProcessor(transport: TTransport): TProcessor = {
-        // What TServerSocket accepts is always one.
-        val guarded = new GuardedProcessor(transport.asInstanceOf[TSocket], all, secret)
-        newcomers.add(guarded)
-        while (newcomers.size > mostNewcomers) Option(newcomers.poll()).foreach(_.closeStranger())
-        val expire: Runnable = () => {
-          newcomers.remove(guarded)
-          guarded.closeStranger()
-        }
-        timer.schedule(expire, greetingSeconds, TimeUnit.SECONDS)
-        guarded
-      }
+      // What `newcomersOf` accepts is always one.
+      override def getProcessor(transport: TTransport): TProcessor =
+        new GuardedProcessor(transport.asInstanceOf[Newcomer], all, secret)
     }
     val server = new TThreadPoolServer(
-      new TThreadPoolServer.Args(new TServerSocket(socket))
+      new TThreadPoolServer.Args(newcomersOf(socket))
         .processorFactory(processors)
+        .transportFactory(new SharedSecret(secret))
         .protocolFactory(new TBinaryProtocol.Factory)
         .executorService(
           new ThreadPoolExecutor(leastThreads, mostThreads, idleSeconds, TimeUnit.SECONDS, new SynchronousQueue, daemons)))
     server.setServerEventHandler(ReleaseStore)
     server.serve()
+  }
+
+  private def newcomersOf(socket: ServerSocket): TServerSocket = new TServerSocket(socket) {
+    override def accept(): TSocket = {
+      val newcomer = new Newcomer(socket.accept())
+      newcomers.add(newcomer)
+      while (newcomers.size > mostNewcomers) Option(newcomers.poll()).foreach(_.closeStranger())
+      val expire: Runnable = () => {
+        newcomers.remove(newcomer)
+        newcomer.closeStranger()
+      }
+      timer.schedule(expire, greetingSeconds, TimeUnit.SECONDS)
+      newcomer
+    }
   }
 
   /** A thread keeps its connection to the database with its client: when that is gone, so must it be. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { databaseAddress, jdbcUrl } from "./database-address.ts";
 
+const PLAIN = "sslmode=disable&authenticationPluginClassName=headgate.metastore.ScramOnly";
 const COMMON =
   "ApplicationName=headgate-metastore&tcpKeepAlive=true&options=-c+default_transaction_isolation%3Dread%5C+committed";
 
@@ -14,13 +15,13 @@ function urlFor(connectionString: string): string {
 test("the embedded PostgreSQL is reached over the loopback, although we use its socket", () => {
   const address = databaseAddress({ host: "/data/postgres/run", port: 20_001, user: "headgate" }, true);
   expect(jdbcUrl(address, "headgate_metastore_1", "")).toBe(
-    `jdbc:postgresql://127.0.0.1:20001/headgate_metastore_1?sslmode=disable&${COMMON}`,
+    `jdbc:postgresql://127.0.0.1:20001/headgate_metastore_1?${PLAIN}&${COMMON}`,
   );
 });
 
 test("another one is reached where DATABASE_URL says, in any of its forms", () => {
   expect(urlFor("postgres://ada:hush@db.example.com/a")).toBe(
-    `jdbc:postgresql://db.example.com:5432/a_metastore_1?sslmode=disable&${COMMON}`,
+    `jdbc:postgresql://db.example.com:5432/a_metastore_1?${PLAIN}&${COMMON}`,
   );
   expect(urlFor("postgres://ada:hush@[::1]:6000/a")).toContain("//[::1]:6000/");
   expect(urlFor("postgres:///a?host=db.example.com&port=6001&user=ada")).toContain("//db.example.com:6001/");

@@ -42,7 +42,8 @@ export function jdbcUrl({ host, port, ssl }: DatabaseAddress, database: string, 
 }
 
 function tlsParameters(ssl: DatabaseAddress["ssl"], caFile: string): Record<string, string> {
-  if (ssl === false) return { sslmode: "disable" };
+  // Without TLS anything can listen there. Our class (`jvm/metastore`) shows the password to nobody.
+  if (ssl === false) return { sslmode: "disable", authenticationPluginClassName: "headgate.metastore.ScramOnly" };
   if (ssl.rejectUnauthorized === false) return { sslmode: "require" };
   const sslmode = ssl.checkServerIdentity === undefined ? "verify-full" : "verify-ca";
   if (ssl.ca !== undefined) return { sslmode, sslrootcert: caFile };

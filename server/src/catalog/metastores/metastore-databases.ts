@@ -144,10 +144,11 @@ export class MetastoreDatabases {
     return { address, database: name, user: name, password };
   }
 
-  /** As the metastore connects. */
+  /** As the metastore connects, but to the embedded server by its socket: others can take its port while it is down. */
   #asRole({ address, database, user, password }: MetastoreLogin): ClientConfig {
     const { host, port, ssl } = address;
-    return { ...explicit(this.#options.connection), host, port, ssl, database, user, password: password.reveal() };
+    const place = this.#options.isEmbedded ? {} : { host, port, ssl };
+    return { ...explicit(this.#options.connection), ...place, database, user, password: password.reveal() };
   }
 
   async #dropNamed(name: string): Promise<void> {

@@ -8,14 +8,17 @@ import type { Secret } from "../../lib/secret.ts";
 const CONNECT_TRIES = 60;
 
 /**
- * What a Spark has to be told to find the account's tables; the same words for the same port and secret. The secret is
- * for the main of ours that Spark is started by: it shows it to the metastore as a group of its user.
+ * What a Spark has to be told to find the account's tables; the same words for the same port and secret. The main of ours
+ * that Spark is started by (`jvm/driver`) makes a token of the secret, by which Spark and the metastore recognise each
+ * other (SASL): neither shows the secret to whatever listens on the port.
  */
 export function ownCatalog(port: number, secret: Secret): Pick<Contribution, "properties"> {
   return {
     properties: {
       ...externalCatalog(`thrift://127.0.0.1:${port}`).properties,
       "spark.headgate.metastore.secret": secret.reveal(),
+      "spark.hadoop.hive.metastore.sasl.enabled": "true",
+      "spark.hadoop.hive.metastore.token.signature": "headgate",
       "spark.hadoop.hive.metastore.connect.retries": String(CONNECT_TRIES),
     },
   };

@@ -27,6 +27,9 @@ export interface ConnectCommandLine {
   readonly files: Readonly<Record<string, string>>;
 }
 
+/** In the server's own folder: a socket that leads to the server and that no other account can reach. */
+export const SOCKET_NAME = "connect.socket";
+
 /** A file in the server's own folder, which exists while a statement runs. */
 export const busyFile = (work: string): string => `${work}/busy`;
 
@@ -133,6 +136,7 @@ function serverRules(work: string): Record<string, string> {
     "spark.connect.grpc.interceptor.classes": "headgate.connect.PoolInterceptor",
     // Read by `jvm/driver`.
     "spark.headgate.busyFile": busyFile(work),
+    "spark.headgate.socket": SOCKET_NAME,
     "spark.connect.extensions.command.classes": "org.apache.spark.sql.connect.headgate.StoredResults",
     "spark.connect.execute.manager.detachedTimeout": DETACHED,
     "spark.connect.execute.reattachable.enabled": "true",

@@ -9,9 +9,10 @@ import { join } from "node:path";
 import { writePrivateFile } from "../../lib/private-file.ts";
 import { readHead, readTail } from "../../lib/plain-file.ts";
 import { LastingProcess, type LastingPlan } from "../lasting-process/lasting-process.ts";
+import { confinedFolders } from "../sandbox/confined-folders.ts";
 import type { Contribution } from "../spark-home/contribution.ts";
 import type { SparkHome } from "../spark-home/spark-home.ts";
-import { busyFile, connectCommandLine, readPort } from "./connect-command-line.ts";
+import { busyFile, connectCommandLine, readPort, SOCKET_NAME } from "./connect-command-line.ts";
 
 /** No users' roster: the server reports itself whether a statement runs in it. */
 export interface ConnectServerPlan extends Omit<LastingPlan, "usersFolder"> {
@@ -24,6 +25,8 @@ export interface ConnectAddress {
   /** Where to find the host, when that was found out already. */
   readonly address?: string;
   readonly port: number;
+  /** Of a server on this machine: a Unix socket that leads to it, instead of the port. */
+  readonly socket?: string;
   readonly tls: boolean;
   /** Undefined: it asks for none. */
   readonly token: string | undefined;
@@ -59,6 +62,8 @@ interface ServerFile {
   readonly port: number | null;
   /** Undefined: as long as every process of ours. */
   readonly startLimitMs?: number | undefined;
+  /** Undefined: it was started by a version that did not know of the socket. */
+  readonly hasSocket?: true;
 }
 
 /** It waits for a place in its queue, and the first one of an account sends Spark's jars before. */
@@ -85,7 +90,8 @@ export class ConnectServer implements RunningServer {
     const token = randomBytes(32).toString("hex");
     await this.#process.start({ ...plan, usersFolder: null }, (folders) => {
       const isOnYarn = contribution.properties["spark.master"] === "yarn";
-      this.#write({ version: 1, token, port: null, startLimitMs: isOnYarn ? YARN_START_LIMIT_MS : undefined });
+      const startLimitMs = isOnYarn ? YARN_START_LIMIT_MS : undefined;
+      this.#write({ version: 1, token, port: null, startLimitMs, hasSocket: true });
       return {
         ...connectCommandLine(home, contribution, token, folders),
         readOnly: [...home.readOnlyFolders, ...contribution.readOnly],
@@ -111,7 +117,9 @@ export class ConnectServer implements RunningServer {
     const port = known.port ?? readPort(await readHead(this.#process.logFile, HEAD_BYTES));
     if (port === undefined) return undefined;
     if (known.port === null) this.#write({ ...known, port });
-    this.#address = { host: "127.0.0.1", port, tls: false, token: known.token };
+    const socket = join(confinedFolders(this.folder).work, SOCKET_NAME);
+    const way = known.hasSocket === true ? { socket } : {};
+    this.#address = { host: "127.0.0.1", port, ...way, tls: false, token: known.token };
     return this.#address;
   }
 

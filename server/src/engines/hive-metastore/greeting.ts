@@ -1,23 +1,18 @@
-import { Connection, ConnectionLost } from "../hive-thrift/connection.ts";
-import { setUgi } from "../hive-thrift/hive-functions.ts";
-
-const budgetBytes = 64 * 1024;
+import { Secret } from "../../lib/secret.ts";
+import { Connection } from "../hive-thrift/connection.ts";
+import { Unproven } from "../hive-thrift/shared-secret.ts";
 
 /**
- * Whether a metastore on this machine lives and knows the secret: it answers nobody's first words without it.
- * What fails on our side (such as too many open files) is thrown.
+ * Whether the metastore on this machine lives and knows the secret. Whatever else listens on the port learns nothing by
+ * the question. What fails on our side (such as too many open files) is thrown.
  */
 export async function isGreeted(port: number, secret: string, signal: AbortSignal): Promise<boolean> {
+  const address = { host: "127.0.0.1", port, checkAddress: () => null };
   try {
-    const connection = await Connection.open({ host: "127.0.0.1", port, checkAddress: () => null }, signal);
-    try {
-      await connection.call(setUgi, { userName: "headgate", groupNames: [secret] }, { signal, budgetBytes });
-      return true;
-    } finally {
-      connection.destroy();
-    }
+    (await Connection.open(address, signal, new Secret(secret))).destroy();
+    return true;
   } catch (error) {
-    if (signal.aborted || error instanceof ConnectionLost || isRefused(error)) return false;
+    if (signal.aborted || error instanceof Unproven || isRefused(error)) return false;
     throw error;
   }
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { connect, createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { findSparkHome, SET_UP_MS } from "../../../test/support/connect-server.ts";
 import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { listeningSockets } from "../../../test/support/listening-sockets.ts";
@@ -29,6 +29,8 @@ import { metastoreCommandLine } from "./metastore-command-line.ts";
 const START_MS = 120_000;
 const identity = process.getuid?.() === 0 ? { uid: 200_077, gid: 200_077 } : undefined;
 const secret = randomBytes(24).toString("hex");
+/** As `database-address.ts` has it. */
+const scramOnly = "sslmode=disable&authenticationPluginClassName=headgate.metastore.ScramOnly";
 
 // Says so when it is left out: Java or Python is not on this machine.
 describe.skipIf(sparkIsMissing)("a metastore", () => {
@@ -65,7 +67,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
       home,
       settings: {
         database: {
-          jdbcUrl: `jdbc:postgresql://127.0.0.1:${postgres.port}/tables`,
+          jdbcUrl: `jdbc:postgresql://127.0.0.1:${postgres.port}/tables?${scramOnly}`,
           user: postgres.user,
           password: changes.password ?? postgres.password,
         },
@@ -115,13 +117,42 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
       renderCall(setUgi, 1, { userName: "us", groupNames: ["guess"] }),
       renderCall(setUgi, 1, { userName: "us", groupNames: [""] }),
       renderCall(setUgi, 1, { userName: secret, groupNames: [] }),
-      // A word of 2 GB: nothing is set aside for it.
+      // Words of 2 GB and of 100 MB: nothing is set aside for them.
       Buffer.from("800100017fffffff", "hex"),
+      Buffer.from("0106000000", "hex"),
       Buffer.from("GET / HTTP/1.1\r\n\r\n"),
     ];
     for (const words of tries) expect(await answerTo(port, words)).toHaveLength(0);
     expect(await first.isHealthy("guess")).toBe(false);
     await expect.poll(() => first.isHealthy(secret)).toBe(true);
+  });
+
+  it("is not taken for a stranger that has its port, who learns nothing of the secret", async () => {
+    const heard: Buffer[] = [];
+    const stranger = createServer((socket) => {
+      socket
+        .on("error", () => undefined)
+        .on("data", (chunk) => {
+          heard.push(chunk);
+          socket.write(saslMessage(2, 'realm="default",nonce="bm9uY2U=",qop="auth",charset=utf-8,algorithm=md5-sess'));
+          socket.write(saslMessage(5, `rspauth=${"0".repeat(32)}`));
+        });
+    });
+    await once(stranger.listen(0, "127.0.0.1"), "listening");
+    const { port: taken } = stranger.address() as AddressInfo; // it listens on TCP
+    try {
+      expect(await isGreeted(taken, secret, soon())).toBe(false);
+      const client = new HiveClient({ ...known(), port: taken });
+      await expect(client.databaseNames(soon())).rejects.toThrow("has not proven that it is the right one");
+      const all = Buffer.concat(heard).toString("latin1");
+      expect(all).toContain("DIGEST-MD5");
+      expect(all).toContain("response=");
+      for (const form of [secret, Buffer.from(secret).toString("base64"), "get_all_databases"]) {
+        expect(all).not.toContain(form);
+      }
+    } finally {
+      await once(stranger.close(), "close");
+    }
   });
 
   it("answers who has the secret while strangers keep still on more connections than it serves", async () => {
@@ -245,8 +276,11 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
       writer.createTable(tableOf("made")),
       add("2"),
     ]);
-    await Promise.race([answers, outage.untilMissed(32)]);
+    const tried = vi.waitUntil(() => outage.stranger.length >= 32, { timeout: 60_000 });
+    await Promise.race([answers, tried]);
     await outage.end();
+    expect(outage.stranger.join("")).toContain(postgres.user);
+    expect(outage.stranger.join("")).not.toContain(postgres.password);
     expect(await answers).toEqual(["away", true, "t", true, true, 1, undefined, undefined]);
     expect([...(await client.tableNames("away", soon()))].sort()).toEqual(["made", "t"]);
     expect(await client.partitionNames("away", "t", {}, soon())).toEqual(["day=1", "day=2"]);
@@ -291,22 +325,25 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     await expect(ready(wrong)).rejects.toThrow(/cannot start: .*password authentication failed/);
   });
 
-  /** As `pg_ctl stop -m immediate`. In its place somebody listens who counts those that miss it. */
-  async function stopPostgres(): Promise<{ untilMissed(times: number): Promise<void>; end(): Promise<void> }> {
+  /** As `pg_ctl stop -m immediate`. In its place somebody listens who asks for passwords. */
+  async function stopPostgres(): Promise<{ stranger: string[]; end(): Promise<void> }> {
     process.kill((await cluster.postmasterPid()) ?? 0, "SIGQUIT");
     await cluster.stop();
-    let missed = 0;
-    const counter = createServer((socket) => {
-      missed += 1;
-      socket.destroy();
+    const stranger: string[] = [];
+    const askForPassword = Buffer.from("520000000800000003", "hex");
+    const server = createServer((socket) => {
+      socket
+        .on("error", () => undefined)
+        .on("data", (chunk) => {
+          stranger.push(chunk.toString("latin1"));
+          socket.write(askForPassword);
+        });
     });
-    await once(counter.listen(postgres.port, "127.0.0.1"), "listening");
+    await once(server.listen(postgres.port, "127.0.0.1"), "listening");
     return {
-      async untilMissed(times) {
-        await expect.poll(() => missed, { timeout: 60_000 }).toBeGreaterThanOrEqual(times);
-      },
+      stranger,
       async end() {
-        await once(counter.close(), "close");
+        await once(server.close(), "close");
         postgres = await cluster.start();
       },
     };
@@ -323,6 +360,12 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     }
   }
 });
+
+function saslMessage(status: number, text: string): Buffer {
+  const head = Buffer.from([status, 0, 0, 0, 0]);
+  head.writeUInt32BE(text.length, 1);
+  return Buffer.concat([head, Buffer.from(text)]);
+}
 
 /** And waits until they are gone. */
 const endConnections = `select pg_terminate_backend(pid, 10000) from pg_stat_activity

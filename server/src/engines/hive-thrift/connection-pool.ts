@@ -10,7 +10,7 @@ import { setUgi } from "./hive-functions.ts";
 export interface PoolOptions extends Address, Partial<PoolLimits> {
   /** Who we say we are: metastores without Kerberos believe it. */
   readonly user: string;
-  /** Our own metastores serve who shows it, as a name among the user's groups. */
+  /** Of a metastore of ours: both sides prove that they know it. */
   readonly secret?: Secret | undefined;
 }
 
@@ -114,10 +114,10 @@ export class ConnectionPool {
   async #open(signal: AbortSignal): Promise<Connection> {
     const { user, secret, connectTimeoutMs, budgetBytes } = this.#options;
     const soon = AbortSignal.any([signal, AbortSignal.timeout(connectTimeoutMs)]);
-    const connection = await Connection.open(this.#options, soon);
+    const connection = await Connection.open(this.#options, soon, secret);
+    if (secret !== undefined) return connection;
     try {
-      const groupNames = secret === undefined ? [] : [secret.reveal()];
-      await connection.call(setUgi, { userName: user, groupNames }, { signal: soon, budgetBytes });
+      await connection.call(setUgi, { userName: user, groupNames: [] }, { signal: soon, budgetBytes });
     } catch (error) {
       connection.destroy();
       throw error instanceof ConnectionLost ? new GreetingRefused(error) : error;

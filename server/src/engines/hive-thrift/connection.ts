@@ -2,13 +2,16 @@ import { once } from "node:events";
 import { connect, isIP, type Socket } from "node:net";
 import { Fault } from "../../lib/fault.ts";
 import { guardedLookup, type CheckAddress } from "../../lib/guarded-lookup.ts";
+import type { Secret } from "../../lib/secret.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { ByteSource, type Reading } from "./codec/byte-source.ts";
 import { CallRefused, readReply, renderCall } from "./codec/message.ts";
 import { ThriftError } from "./codec/thrift-error.ts";
 import type { Fields, ThriftType } from "./codec/thrift-type.ts";
+import { frame, FrameReader } from "./frames.ts";
 import { HiveError } from "./hive-error.ts";
 import { resultOf, type HiveFunction, type ParametersOf, type ResultOf } from "./hive-function.ts";
+import { proveSecret } from "./shared-secret.ts";
 
 export interface Address {
   readonly host: string;
@@ -39,27 +42,35 @@ interface CallUnderWay {
 /** One connection, one call at a time. After a failure that is not the metastore's own word it is of no use any more. */
 export class Connection {
   readonly #socket: Socket;
+  /** Undefined: messages come without frames. */
+  readonly #frames: FrameReader | undefined;
   #sequence = 0;
   #current: CallUnderWay | undefined;
   #isBroken = false;
 
-  static async open({ host, port, checkAddress }: Address, signal: AbortSignal): Promise<Connection> {
+  /** With a secret, to a metastore of ours: both sides prove first that they know it. */
+  static async open({ host, port, checkAddress }: Address, signal: AbortSignal, secret?: Secret): Promise<Connection> {
     const refusal = isIP(host) === 0 ? null : checkAddress(host);
     if (refusal !== null) throw refused(refusal);
     signal.throwIfAborted();
     const socket = connect({ host, port, lookup: guardedLookup(checkAddress, refused), noDelay: true });
     try {
       await unlessAborted(signal, once(socket, "connect"));
+      if (secret !== undefined) await proveSecret(socket, secret, signal);
     } catch (error) {
+      socket.on("error", () => undefined);
       socket.destroy();
       throw error;
     }
-    return new Connection(socket);
+    return new Connection(socket, secret === undefined ? undefined : new FrameReader());
   }
 
-  private constructor(socket: Socket) {
+  private constructor(socket: Socket, frames: FrameReader | undefined) {
     this.#socket = socket;
-    socket.on("data", (chunk) => this.#take(chunk));
+    this.#frames = frames;
+    socket.on("data", (chunk) => {
+      for (const content of this.#frames?.contents(chunk) ?? [chunk]) this.#take(content);
+    });
     socket.on("error", (error) => this.#break(this.#lost(error)));
     socket.on("close", () => this.#break(this.#lost(undefined)));
   }
@@ -94,7 +105,10 @@ export class Connection {
     if (signal.aborted) abort();
     else signal.addEventListener("abort", abort, { once: true });
     try {
-      if (!this.#isBroken) this.#socket.write(renderCall(called, this.#sequence, values));
+      if (!this.#isBroken) {
+        const message = renderCall(called, this.#sequence, values);
+        this.#socket.write(this.#frames === undefined ? message : frame(message));
+      }
       return resultOf(called, await settled.promise);
     } catch (error) {
       if (!(error instanceof CallRefused)) throw error;

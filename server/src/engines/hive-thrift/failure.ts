@@ -1,6 +1,7 @@
 import { Fault } from "../../lib/fault.ts";
 import { MessageTooLong, ThriftError } from "./codec/thrift-error.ts";
 import { ConnectionLost, type Address } from "./connection.ts";
+import { Unproven } from "./shared-secret.ts";
 
 /** It ended the connection instead of greeting back. */
 export class GreetingRefused extends Error {
@@ -28,6 +29,7 @@ export function isTooLong(error: unknown): boolean {
 
 function wordsFor(error: unknown): string | undefined {
   if (error instanceof ThriftError) return `does not speak as one: ${error.message}`;
+  if (error instanceof Unproven) return `has not proven that it is the right one: ${error.message}`;
   if (error instanceof GreetingRefused) {
     return "ends the connection when it is greeted: it may want Kerberos, TLS or another secret";
   }

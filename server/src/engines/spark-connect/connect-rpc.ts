@@ -12,12 +12,15 @@ import { credentials, Channel, Metadata } from "@grpc/grpc-js";
 import type { Secret } from "../../lib/secret.ts";
 import { asConnectError, ConnectError } from "./connect-error.ts";
 import { GrpcCall } from "./grpc-call.ts";
+import { SocketPath } from "./socket-path.ts";
 
 export interface ConnectAddress {
   readonly host: string;
   /** Where to find the host: its name is not asked for again, only shown to the server. */
   readonly address?: string | undefined;
   readonly port: number;
+  /** A Unix socket that leads to the server. Unlike the port, no other account can take it when the server has died. */
+  readonly socket?: string | undefined;
   /** None for a server that asks for none. */
   readonly token?: Secret | undefined;
   readonly tls?: boolean;
@@ -60,16 +63,16 @@ const channelOptions = {
 /** Typed calls over one connection, which is made when first needed and again when it broke. */
 export class ConnectRpc {
   readonly #channel: Channel;
+  readonly #socket: SocketPath | undefined;
   readonly #token: Secret | undefined;
 
-  constructor({ host, address, port, token, tls = false }: ConnectAddress) {
+  constructor(server: ConnectAddress) {
+    const { host, port, token, tls = false } = server;
     const security = tls ? credentials.createSsl() : credentials.createInsecure();
     const authority = `${bracketed(host)}:${port}`;
     const named = { ...channelOptions, "grpc.default_authority": authority, "grpc.ssl_target_name_override": host };
-    this.#channel =
-      address === undefined
-        ? new Channel(authority, security, channelOptions)
-        : new Channel(`ipv${isIP(address)}:${bracketed(address)}:${port}`, security, named);
+    this.#socket = server.socket === undefined ? undefined : new SocketPath(server.socket);
+    this.#channel = new Channel(this.#socket?.target ?? targetOf(server, authority), security, named);
     this.#token = token;
   }
 
@@ -104,6 +107,7 @@ export class ConnectRpc {
 
   close(): void {
     this.#channel.close();
+    this.#socket?.close();
   }
 
   #call<I extends DescMessage, O extends DescMessage>(
@@ -136,6 +140,10 @@ async function translated<T>(work: Promise<T>): Promise<T> {
 
 function oddReply(method: string): ConnectError {
   return new ConnectError({ kind: "unavailable", message: `${method} was not answered with one message`, code: 13 });
+}
+
+function targetOf({ address, port }: ConnectAddress, authority: string): string {
+  return address === undefined ? authority : `ipv${isIP(address)}:${bracketed(address)}:${port}`;
 }
 
 function bracketed(host: string): string {

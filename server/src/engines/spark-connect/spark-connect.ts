@@ -23,6 +23,8 @@ export interface ConnectOptions {
   /** Where to find the host: its name is not asked for again, only shown to the server. */
   readonly address?: string | undefined;
   readonly port: number;
+  /** A Unix socket that leads to the server, instead of the port. */
+  readonly socket?: string | undefined;
   /** None for a server that asks for none. */
   readonly token?: Secret | undefined;
   readonly tls?: boolean;

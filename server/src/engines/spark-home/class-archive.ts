@@ -93,6 +93,8 @@ function trainingProperties(work: string, driverPython: string): string {
     "spark.sql.warehouse.dir": join(work, "warehouse"),
     "spark.sql.catalogImplementation": "hive",
     "spark.headgate.metastore.secret": "training",
+    "spark.hadoop.hive.metastore.sasl.enabled": "true",
+    "spark.hadoop.hive.metastore.token.signature": "headgate",
     "spark.eventLog.enabled": "true",
     "spark.eventLog.dir": `file://${work}`,
     "spark.eventLog.compress": "false",
