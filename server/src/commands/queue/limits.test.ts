@@ -41,7 +41,7 @@ test("no more run on a node than its memory allows, shared between the accounts"
     const { commands } = await second.get("/commands");
     return commands.find(({ status }: { status: string }) => status === "waiting").waiting_reason;
   };
-  await expect.poll(reason, PATIENCE).toMatch(/memory of the node/);
+  await expect.poll(reason, PATIENCE).toMatch(/node.s memory/);
 });
 
 describe("/api/v2/nodes", () => {

@@ -13,7 +13,7 @@ const portOptions = [
   /^-Xrunjdwp/,
   /^-Dcom\.sun\.management\.(config\.file|jmxremote\.(rmi\.)?port)\b/,
 ];
-const optionsFile = /^(-XX:VMOptionsFile\b|@)/;
+const optionsFile = /^(-XX:(Flags|VMOptionsFile)\b|-XX:[+-]ReadVMOptionsFile|@)/;
 
 /** Properties whose value is a text of Java options. */
 const javaOptions =

@@ -24,20 +24,14 @@ const MEMORY_OPTION = new RegExp(
   "s",
 );
 
-/** Options that read further options from a file, which nobody has checked. */
-const OPTIONS_FILE = /^(-XX:(Flags|VMOptionsFile)\b.*|-XX:[+-]ReadVMOptionsFile.*|@.*)$/s;
-
 const CLASS_PATH = /^(-cp|-classpath|--class-path.*|-jar|-m|--module|-p|--module-path|--source)$/;
 
 /** They stand before the main class on Java's command line: none may take its place, or that of the class path. */
 function javaOptions(text: string | undefined, field: string): string[] {
   const words = splitWords(text ?? "", field);
   for (const word of words) {
-    const name = nameOf(word);
-    if (OPTIONS_FILE.test(word))
-      throw invalid(field, `may not have the Java option ${name}: give the options directly`);
     if (!word.startsWith("-")) throw invalid(field, `has the Java option ${quoted(word)}; write it as -name=value`);
-    if (MEMORY_OPTION.test(word)) throw invalid(field, `may not have ${name}: use --driver-memory`);
+    if (MEMORY_OPTION.test(word)) throw invalid(field, `may not have ${nameOf(word)}: use --driver-memory`);
     if (CLASS_PATH.test(word)) {
       throw invalid(field, `may not have the Java option ${word}: use --driver-class-path or --jars`);
     }
@@ -47,6 +41,6 @@ function javaOptions(text: string | undefined, field: string): string[] {
 
 /** Without its value, for messages. */
 function nameOf(word: string): string {
-  const [name = ""] = /^(-Xm[nsx]|-m[sx]|@|[^=]*)/.exec(word) ?? [];
+  const [name = ""] = /^(-Xm[nsx]|-m[sx]|[^=]*)/.exec(word) ?? [];
   return name.slice(0, 100);
 }
