@@ -185,6 +185,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
 
   const readiness = readinessParts(db, diskGuard, storeHealthy, sparks.setUp);
   const server = await openServer(config, { services, denials, log, registry, diskGuard, readiness });
+  await watch.nodeWatch.look(); // a submission is judged by the budgets of all nodes
   const listening = await listen(server, { ...config, sockets: options.sockets });
   queue.start();
   const ours = { db: background, tendApps, diskGuard, nodeId: node.id, url: listening.url };

@@ -14,7 +14,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   const host = "127.0.0.1";
   proxy = await startCutOffProxy({ host, port: database.connection.port });
-  const short = { connections: 3, statementMs: 100, unitMs: 250, patientStatementMs: 5_000, patientUnitMs: 6_000 };
+  const short = { connections: 3, statementMs: 400, unitMs: 1000, patientStatementMs: 5_000, patientUnitMs: 6_000 };
   db = openDatabase({ ...database.connection, host, port: proxy.port }, { work: { ...requestWork, ...short } });
 });
 afterEach(async () => {
@@ -77,7 +77,7 @@ describe("on a database that answers", () => {
   });
 
   test("a read that asks for patience may take longer than others", async () => {
-    const sql = "select 1 as one from pg_sleep(0.6)";
+    const sql = "select 1 as one from pg_sleep(0.8)";
     await expect(db.accountReader(1).query(sql)).rejects.toMatchObject(away);
     expect(await db.patientReader(1).query(sql)).toEqual([{ one: 1 }]);
   });

@@ -117,7 +117,7 @@ export class Claimer {
     this.#situation = { ...seen, candidates, clusterReasons, plan };
     standbys?.keepWithin(roomForStandbys(plan, room.budgetMiB - room.usedMiB));
     if (plan.missingMiB > 0) sharedMemory.evict(plan.missingMiB);
-    await this.#claim(await this.#sharing.choose(plan.claims, seen.nodes, room.usedMiB), conduct);
+    await this.#claim(await this.#sharing.choose(plan.claims, seen.nodes), conduct);
     await this.#endTooLarge(ready, seen.nodes);
   }
 
@@ -142,7 +142,9 @@ export class Claimer {
       memoryOf: (each) => needOf(executorOf(each), each),
       waitedMs: ({ id }) => at - (since.get(id) ?? at),
     });
-    this.#shortSince = new Map([...plan.shortages.keys()].map((id) => [id, since.get(id) ?? at]));
+    // It goes on counting while a cap is what the command waits for.
+    const short = candidates.filter(({ id }) => plan.shortages.has(id) || since.has(id));
+    this.#shortSince = new Map(short.map(({ id }) => [id, since.get(id) ?? at]));
     return plan;
   }
 

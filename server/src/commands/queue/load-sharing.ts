@@ -35,11 +35,7 @@ export class LoadSharing {
   }
 
   /** Which of the claims this node takes now. Asks the database only when there are claims and another node to take them. */
-  async choose(
-    claims: readonly PlannedClaim[],
-    nodes: readonly WatchedNode[],
-    usedMiB: number,
-  ): Promise<PlannedClaim[]> {
+  async choose(claims: readonly PlannedClaim[], nodes: readonly WatchedNode[]): Promise<PlannedClaim[]> {
     const { db, node, caps, now, wakeNodes } = this.#options;
     const overdue = this.#noteOverdue(claims);
     const others = nodes.filter((each) => this.#takesCommands(each));
@@ -48,7 +44,7 @@ export class LoadSharing {
       return [...claims];
     }
     const loads = loadsByNode(await listLoads(db));
-    const own = loadOf({ id: node.id, memoryBudgetMiB: node.memoryBudgetMiB }, loads, usedMiB);
+    const own = loadOf(node, loads);
     const spread = spreadClaims(
       claims.filter(({ candidate }) => !overdue.has(candidate.id)),
       own,
@@ -95,16 +91,16 @@ function loadsByNode(rows: readonly LoadRow[]): Map<string, LoadRow[]> {
   return Map.groupBy(rows, ({ nodeId }) => nodeId);
 }
 
+/** The rows of the commands only: idle servers give their memory up, and those of other nodes are not known here. */
 function loadOf(
   { id, memoryBudgetMiB }: Pick<WatchedNode, "id" | "memoryBudgetMiB">,
   loads: ReadonlyMap<string, readonly LoadRow[]>,
-  usedMiB?: number,
 ): NodeLoad {
   const rows = loads.get(id) ?? [];
   return {
     id,
     budgetMiB: memoryBudgetMiB,
-    usedMiB: usedMiB ?? rows.reduce((sum, { memoryMiB }) => sum + memoryMiB, 0),
+    usedMiB: rows.reduce((sum, { memoryMiB }) => sum + memoryMiB, 0),
     commands: rows.reduce((sum, { commands }) => sum + commands, 0),
     ofCluster: new Map(rows.map(({ clusterId, commands }) => [clusterId, commands])),
   };
