@@ -251,7 +251,7 @@ async function composeSandbox({
       : await ensureBubblewrap(identity, { cacheDir, signal, progress });
   showProgress?.(undefined);
   const ours = [dataDir, keyFile, configFile].filter((path) => path !== null);
-  const filterFile = writeSystemCallFilter(cacheDir);
+  const filterFile = writeSystemCallFilter([cacheDir, dataDir]);
   if (filterFile === undefined) log.warn(`programs run without a filter of system calls: none for ${process.arch}`);
   const sandbox = openSandbox(isolation, found, process.getuid?.() ?? 0, ours, filterFile);
   if (sandbox.warning !== undefined) log.warn(sandbox.warning);

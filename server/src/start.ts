@@ -133,13 +133,18 @@ async function listen(config: Config, startListening: () => Promise<App>): Promi
   try {
     return await startListening();
   } catch (error) {
-    if (!(error instanceof Error) || !("code" in error)) throw error;
+    if (!(error instanceof Error) || !("code" in error) || !isOfListening(error)) throw error;
     const cure = LISTEN_CURES[String(error.code)];
     if (cure === undefined) throw error;
     const host = "address" in error && typeof error.address === "string" ? error.address : config.host;
     const place = `${host.includes(":") ? `[${host}]` : host}:${config.port}`;
     throw new Fault("invalid", `cannot listen on ${place}. ${cure}.`, { cause: error });
   }
+}
+
+/** A file may be denied as well, with the same code. */
+function isOfListening(error: Error): boolean {
+  return "syscall" in error && ["listen", "bind", "getaddrinfo"].includes(String(error.syscall));
 }
 
 function sayOperator({ email, token }: FirstAccount, config: Config, say: (line: string) => void): void {

@@ -17,10 +17,13 @@ async function tokenOf(id: number): Promise<Buffer | null | undefined> {
   return row?.token;
 }
 
-/** A command has started it, even one that never ran. */
+/** A command may have started it, even one that never ran, and even a moment after it was killed. */
 async function end(label: string): Promise<void> {
-  await account.put(`/clusters/${label}/state`, { state: "terminate", force: true });
-  await expect.poll(async () => (await account.get(`/clusters/${label}/state`)).state).toBe("DOWN");
+  const terminate = async (): Promise<string> => {
+    await account.put(`/clusters/${label}/state`, { state: "terminate", force: true });
+    return (await account.get(`/clusters/${label}/state`)).state;
+  };
+  await expect.poll(terminate).toBe("DOWN");
 }
 
 describe("PUT /api/v1.2/clusters/<id or label>", () => {

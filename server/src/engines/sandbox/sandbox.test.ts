@@ -82,7 +82,7 @@ describe.skipIf(!usable).each(cases)("a confined program, $name", because(NO_ISO
   let program: ProgramToConfine;
 
   const confine = async (script: string, changes: Partial<ProgramToConfine> = {}): Promise<Outcome> => {
-    const sandbox = openSandbox("bubblewrap", found, self.uid, [], writeSystemCallFilter(base));
+    const sandbox = openSandbox("bubblewrap", found, self.uid, [], writeSystemCallFilter([base]));
     return run(sandbox.confine({ ...program, argv: ["/bin/bash", "-c", script], ...changes }), self);
   };
 

@@ -1,18 +1,37 @@
-import { chmodSync, renameSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { chmodSync, existsSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemCallFilter } from "./system-call-filter.ts";
 
 /**
- * Writes the filter for this machine into a folder that the users of programs can pass, because bubblewrap runs as one of
- * them. Returns the file; undefined: there is no filter for the architecture.
+ * Writes the filter for this machine into the first of the folders that it may write to. Users of programs must be able
+ * to pass the folder, because bubblewrap runs as one of them. Returns the file; undefined: there is no filter for the
+ * architecture.
  */
-export function writeSystemCallFilter(folder: string, architecture: string = process.arch): string | undefined {
+export function writeSystemCallFilter(
+  folders: readonly string[],
+  architecture: string = process.arch,
+): string | undefined {
   const filter = systemCallFilter(architecture);
   if (filter === undefined) return undefined;
-  const file = join(folder, `system-calls-${architecture}.bpf`);
+  const hash = createHash("sha256").update(filter).digest("hex").slice(0, 12);
+  const files = folders.map((folder) => join(folder, `system-calls-${architecture}-${hash}.bpf`));
+  const failures: unknown[] = [];
+  for (const file of files) {
+    try {
+      writeOnce(file, filter);
+      return file;
+    } catch (error) {
+      failures.push(error); // a cache that several users share belongs to one of them
+    }
+  }
+  throw failures[0];
+}
+
+function writeOnce(file: string, content: Buffer): void {
+  if (existsSync(file)) return;
   const next = `${file}.${process.pid}`;
-  writeFileSync(next, filter);
+  writeFileSync(next, content);
   chmodSync(next, 0o644); // whatever our umask is
   renameSync(next, file);
-  return file;
 }
