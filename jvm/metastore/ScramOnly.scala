@@ -9,6 +9,9 @@ import org.postgresql.util.{PSQLException, PSQLState}
 /**
  * Logs in by SCRAM alone, in which both sides prove that they know the password. A program that has taken the port of a
  * stopped PostgreSQL could otherwise ask for the password itself. The URL names this class where there is no TLS.
+ *
+ * The driver asks this class only when the server wants a password. `requireAuth` in the URL refuses a server that wants
+ * none.
  */
 final class ScramOnly(properties: Properties) extends AuthenticationPlugin {
   override def getPassword(kind: AuthenticationRequestType): Array[Char] =

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { databaseAddress, jdbcUrl } from "./database-address.ts";
 
-const PLAIN = "sslmode=disable&authenticationPluginClassName=headgate.metastore.ScramOnly";
+const PLAIN = "sslmode=disable&requireAuth=scram-sha-256&authenticationPluginClassName=headgate.metastore.ScramOnly";
 const COMMON =
   "ApplicationName=headgate-metastore&tcpKeepAlive=true&options=-c+default_transaction_isolation%3Dread%5C+committed";
 

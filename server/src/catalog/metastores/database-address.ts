@@ -41,9 +41,19 @@ export function jdbcUrl({ host, port, ssl }: DatabaseAddress, database: string, 
   return `jdbc:postgresql://${name}:${port}/${encodeURIComponent(database)}?${parameters.toString()}`;
 }
 
+/**
+ * Without TLS anything can listen there. The driver refuses a server that has not proven itself by SCRAM, one that lets
+ * everybody in included. Our class (`jvm/metastore`) keeps the password from the other ways of asking for it, also in
+ * drivers that do not know `requireAuth`.
+ */
+const WITHOUT_TLS = {
+  sslmode: "disable",
+  requireAuth: "scram-sha-256",
+  authenticationPluginClassName: "headgate.metastore.ScramOnly",
+};
+
 function tlsParameters(ssl: DatabaseAddress["ssl"], caFile: string): Record<string, string> {
-  // Without TLS anything can listen there. Our class (`jvm/metastore`) shows the password to nobody.
-  if (ssl === false) return { sslmode: "disable", authenticationPluginClassName: "headgate.metastore.ScramOnly" };
+  if (ssl === false) return WITHOUT_TLS;
   if (ssl.rejectUnauthorized === false) return { sslmode: "require" };
   const sslmode = ssl.checkServerIdentity === undefined ? "verify-full" : "verify-ca";
   if (ssl.ca !== undefined) return { sslmode, sslrootcert: caFile };

@@ -30,7 +30,8 @@ const START_MS = 120_000;
 const identity = process.getuid?.() === 0 ? { uid: 200_077, gid: 200_077 } : undefined;
 const secret = randomBytes(24).toString("hex");
 /** As `database-address.ts` has it. */
-const scramOnly = "sslmode=disable&authenticationPluginClassName=headgate.metastore.ScramOnly";
+const scramOnly =
+  "sslmode=disable&requireAuth=scram-sha-256&authenticationPluginClassName=headgate.metastore.ScramOnly";
 
 // Says so when it is left out: Java or Python is not on this machine.
 describe.skipIf(sparkIsMissing)("a metastore", () => {
@@ -281,6 +282,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     await outage.end();
     expect(outage.stranger.join("")).toContain(postgres.user);
     expect(outage.stranger.join("")).not.toContain(postgres.password);
+    expect(outage.afterWelcome).toEqual([]);
     expect(await answers).toEqual(["away", true, "t", true, true, 1, undefined, undefined]);
     expect([...(await client.tableNames("away", soon()))].sort()).toEqual(["made", "t"]);
     expect(await client.partitionNames("away", "t", {}, soon())).toEqual(["day=1", "day=2"]);
@@ -326,22 +328,28 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
   });
 
   /** As `pg_ctl stop -m immediate`. In its place somebody listens who asks for passwords. */
-  async function stopPostgres(): Promise<{ stranger: string[]; end(): Promise<void> }> {
+  async function stopPostgres(): Promise<{ stranger: string[]; afterWelcome: string[]; end(): Promise<void> }> {
     process.kill((await cluster.postmasterPid()) ?? 0, "SIGQUIT");
     await cluster.stop();
     const stranger: string[] = [];
-    const askForPassword = Buffer.from("520000000800000003", "hex");
+    const afterWelcome: string[] = [];
+    let connections = 0;
     const server = createServer((socket) => {
+      const asksForPassword = (connections += 1) % 2 === 0;
+      let isAnswered = false;
       socket
         .on("error", () => undefined)
         .on("data", (chunk) => {
           stranger.push(chunk.toString("latin1"));
-          socket.write(askForPassword);
+          if (isAnswered && !asksForPassword) afterWelcome.push(chunk.toString("latin1"));
+          socket.write(asksForPassword ? ASK_FOR_PASSWORD : WELCOME);
+          isAnswered = true;
         });
     });
     await once(server.listen(postgres.port, "127.0.0.1"), "listening");
     return {
       stranger,
+      afterWelcome,
       async end() {
         await once(server.close(), "close");
         postgres = await cluster.start();
@@ -360,6 +368,16 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     }
   }
 });
+
+/** As PostgreSQL writes them. */
+const ASK_FOR_PASSWORD = Buffer.from("520000000800000003", "hex");
+const WELCOME = Buffer.concat([
+  Buffer.from("520000000800000000", "hex"), // AuthenticationOk
+  ...["server_version\x0017.0\0", "client_encoding\0UTF8\0"].map((status) =>
+    Buffer.concat([Buffer.from([0x53, 0, 0, 0, status.length + 4]), Buffer.from(status)]),
+  ),
+  Buffer.from("5a0000000549", "hex"), // ReadyForQuery
+]);
 
 function saslMessage(status: number, text: string): Buffer {
   const head = Buffer.from([status, 0, 0, 0, 0]);
