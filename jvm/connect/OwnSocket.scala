@@ -6,8 +6,6 @@ import java.nio.ByteBuffer
 import java.nio.channels.{ServerSocketChannel, SocketChannel}
 import java.nio.file.{Files, Path}
 
-import scala.util.control.NonFatal
-
 import org.apache.spark.sql.connect.service.SparkConnectService
 
 /**
@@ -26,21 +24,27 @@ object OwnSocket {
     inBackground("headgate-socket") {
       while (true)
         try serve(socket.accept())
-        catch { case NonFatal(_) => Thread.sleep(100) } // no descriptors left, say
+        catch { case _: Throwable => Thread.sleep(100) } // no descriptors or threads left, say: an Error for threads
     }
   }
 
-  private def serve(client: SocketChannel): Unit =
+  private def serve(client: SocketChannel): Unit = {
+    var server: SocketChannel = null
+    var isServed = false
     try {
       // The port is this JVM's own as long as its server runs.
-      if (!SparkConnectService.started || SparkConnectService.stopped) throw new IOException("the server does not run")
-      val server = SocketChannel.open(new InetSocketAddress("127.0.0.1", SparkConnectService.localPort))
-      server.socket.setTcpNoDelay(true)
-      inBackground("headgate-socket-in")(copy(client, server))
-      inBackground("headgate-socket-out")(copy(server, client))
-    } catch {
-      case failure: IOException => client.close()
+      if (SparkConnectService.started && !SparkConnectService.stopped) {
+        server = SocketChannel.open(new InetSocketAddress("127.0.0.1", SparkConnectService.localPort))
+        server.socket.setTcpNoDelay(true)
+        inBackground("headgate-socket-in")(copy(client, server))
+        inBackground("headgate-socket-out")(copy(server, client))
+        isServed = true
+      }
+    } finally if (!isServed) {
+      client.close()
+      if (server != null) server.close()
     }
+  }
 
   private def copy(from: SocketChannel, to: SocketChannel): Unit =
     try {
