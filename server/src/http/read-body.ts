@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 import { Fault } from "../lib/fault.ts";
 import { UNCOUNTED_BYTES, type BodyBudget } from "./body-budget.ts";
 import type { BodyTerms } from "./body-terms.ts";
+import { cutOff } from "./error-body.ts";
 
 export interface IncomingBody {
   readonly stream: Readable;
@@ -29,7 +30,8 @@ export function readBody(body: IncomingBody): Promise<Buffer> {
   };
   const chunks: Buffer[] = [];
   let received = 0;
-  const leave = (): void => void stream.off("data", onData).off("end", onEnd).off("error", onError);
+  const leave = (): void =>
+    void stream.off("data", onData).off("end", onEnd).off("error", onError).off("close", onClose);
   const onData = (chunk: Buffer): void => {
     received += chunk.length;
     try {
@@ -50,9 +52,10 @@ export function readBody(body: IncomingBody): Promise<Buffer> {
     leave();
     reject(error);
   };
+  const onClose = (): void => onError(cutOff(undefined));
   try {
     if (declaredBytes !== undefined) count(declaredBytes);
-    stream.on("data", onData).on("end", onEnd).on("error", onError);
+    stream.on("data", onData).on("end", onEnd).on("error", onError).on("close", onClose);
   } catch (error) {
     reject(error);
   }

@@ -1,8 +1,9 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { BodyBudget } from "./body-budget.ts";
 import { ANONYMOUS_TERMS } from "./body-terms.ts";
 import { BodyParser, type ParsedBody } from "./parsed-body.ts";
+import { cutOff } from "./error-body.ts";
 import { readBody } from "./read-body.ts";
 
 /** Reads and parses every body by the terms that the gate has set on its request. */
@@ -27,9 +28,10 @@ export function receiveBodies(
     const length = request.headers["content-length"];
     const { bodyTerms: terms = ANONYMOUS_TERMS, answerTo } = request;
     const declaredBytes = length === undefined ? undefined : Number(length);
-    // Also when the client has gone: then the answer is closed without having been sent.
+    // Its events are over when the client left during admission, and nothing would return the claim.
+    if (stream.destroyed || answerTo?.closed === true) throw cutOff(undefined);
     const claimed = (bytes: number): void => {
-      answerTo?.once("close", () => budget.release(terms.owner, bytes));
+      onceOver(stream, answerTo, () => budget.release(terms.owner, bytes));
     };
     const bytes = await readBody({ stream, declaredBytes, terms, budget, claimed }).catch((error: unknown) => {
       request.isBodyRefused = true;
@@ -40,4 +42,20 @@ export function receiveBodies(
     request.rawBody = bytes;
     return settle(request, small);
   });
+}
+
+/** Calls back when the request is answered or its client has gone, at once if that has happened already. */
+function onceOver({ socket }: IncomingMessage, answerTo: ServerResponse | undefined, release: () => void): void {
+  const over = (): void => {
+    socket.off("close", over);
+    answerTo?.off("close", over);
+    release();
+  };
+  if (socket.destroyed || answerTo?.closed === true) {
+    release();
+    return;
+  }
+  // The answer to a pipelined request does not close with the socket while another answer goes before it.
+  socket.on("close", over);
+  answerTo?.on("close", over);
 }
