@@ -15,8 +15,11 @@ afterEach(() => {
   sockets = [];
 });
 
-/** Connections that never become a request: silent ones, and some with half of their headers. */
-async function flood(server: Given, count: number): Promise<void> {
+const HALF_HEADERS = "GET /api/v1.2/account HTTP/1.1\r\nX-Slow: ";
+const NO_BODY = "GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n";
+
+/** Connections that never become a whole request: silent ones, and some that send a beginning. */
+async function flood(server: Given, count: number, beginning = HALF_HEADERS): Promise<void> {
   const { hostname, port } = new URL(server.base);
   const opened = Array.from({ length: count }, async (_, index) => {
     const socket = connect(Number(port), hostname);
@@ -24,7 +27,7 @@ async function flood(server: Given, count: number): Promise<void> {
     socket.on("error", () => undefined);
     socket.resume();
     await Promise.race([once(socket, "connect"), once(socket, "close")]);
-    if (index % 2 === 0) socket.write("GET /api/v1.2/account HTTP/1.1\r\nX-Slow: ");
+    if (index % 2 === 0) socket.write(beginning);
   });
   await Promise.all(opened);
 }
@@ -47,6 +50,16 @@ describe("idle connections without a token", () => {
     expect(ports.size).toBe(1); // on the same connection as before
     await account.get("/account"); // on a new one
     agent.destroy();
+  });
+
+  test("are dropped as well when they have sent headers and owe the body", async () => {
+    const account = await given.account();
+    await account.get("/account");
+    await flood(given, MOST - 10, NO_BODY);
+    await account.get("/account"); // by its answer the server has read their headers
+    await flood(given, MOST, NO_BODY);
+    await expect.poll(() => sockets.at(0)?.destroyed).toBe(true);
+    await account.get("/account");
   });
 });
 

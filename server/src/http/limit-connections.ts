@@ -17,7 +17,7 @@ export function markAuthenticated(socket: Socket): void {
 /**
  * Keeps the number of connections below a limit, so that idle ones cannot take every file descriptor. At the limit a
  * new connection takes the place of the one that has been idle longest: first of those that never showed a valid token,
- * a half-sent request included, then of the others. When all are at work, the new one is refused.
+ * a half-sent request or body included, then of the others. When all are at work, the new one is refused.
  */
 export function limitConnections(server: Server, { most, trustedProxies }: ConnectionLimits): void {
   const isTrusted = addressMatcher(trustedProxies);
@@ -32,11 +32,17 @@ export function limitConnections(server: Server, { most, trustedProxies }: Conne
     if (!socket.destroyed) (authenticated.has(socket) ? idle.authenticated : idle.anonymous).add(socket);
   };
   const counted = new WeakSet<Socket>();
+  const atWork = new WeakMap<Socket, IncomingMessage>();
+  // A request without a token that never sends its body would otherwise hold its place for good.
+  const isEvictable = (socket: Socket): boolean => {
+    const request = atWork.get(socket);
+    return request === undefined || !(request.complete || authenticated.has(socket));
+  };
 
   server.on("connection", (socket: Socket) => {
     if (isTrusted(socket.remoteAddress)) return;
     if (open >= most) {
-      const [victim = socket] = [...first(idle.anonymous), ...first(idle.authenticated)];
+      const victim = first(idle.anonymous, isEvictable) ?? first(idle.authenticated, () => true) ?? socket;
       forget(victim);
       victim.destroy();
       if (victim === socket) return;
@@ -49,16 +55,23 @@ export function limitConnections(server: Server, { most, trustedProxies }: Conne
     });
     rest(socket);
   });
-  server.on("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
     if (!counted.has(socket)) return;
-    forget(socket);
-    response.once("close", () => rest(socket));
+    atWork.set(socket, request);
+    idle.authenticated.delete(socket);
+    response.once("close", () => {
+      if (atWork.get(socket) !== request) return; // a pipelined one follows
+      atWork.delete(socket);
+      forget(socket);
+      rest(socket);
+    });
   });
 }
 
-function first(sockets: ReadonlySet<Socket>): Socket[] {
-  for (const socket of sockets) return [socket];
-  return [];
+function first(sockets: ReadonlySet<Socket>, isWanted: (socket: Socket) => boolean): Socket | undefined {
+  for (const socket of sockets) if (isWanted(socket)) return socket;
+  return undefined;
 }
 
 function addressMatcher(networks: readonly string[]): (address: string | undefined) => boolean {
