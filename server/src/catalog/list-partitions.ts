@@ -20,9 +20,10 @@ export const listPartitions = operation({
   find: findTableInPath,
 
   async handle({ found, caller, endingSignal }, { accountTables }: WithAccountTables) {
-    await accountTables.listings.take(caller.accountId, endingSignal());
+    const signal = endingSignal();
+    await accountTables.listings.take(caller.accountId, signal);
     const tables = await accountTables.of(caller.accountId);
-    return streamedArray(tables.partitions(found.schema, found.name), shown);
+    return streamedArray(tables.partitions(found.schema, found.name, signal), shown);
   },
 });
 

@@ -23,9 +23,9 @@ export const listSchemas = operation({
   query: Type.Object({ ...PageQuery, describe: Type.Optional(Type.Boolean({ default: false })) }),
   reply: Type.Union([Type.Array(Type.String()), Type.Object({ paging_info: PagingInfo, schemas: Type.Array(Schema) })]),
 
-  async handle({ query, caller }, { accountTables }: WithAccountTables) {
+  async handle({ query, caller, endingSignal }, { accountTables }: WithAccountTables) {
     const tables = await accountTables.of(caller.accountId);
-    const names = await tables.schemaNames();
+    const names = await tables.schemaNames(endingSignal());
     if (query.describe !== true) return streamedArray([names]);
     const page = pageOf(query);
     const some = names.slice(page.offset, page.offset + page.limit);

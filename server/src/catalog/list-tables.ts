@@ -13,6 +13,7 @@ const Columns = Type.Object({ columns: Type.Array(Type.Object({ name: Type.Strin
 interface FoundSchema {
   readonly tables: TableCatalog;
   readonly names: readonly string[];
+  readonly signal: AbortSignal;
 }
 
 /** §4.8. */
@@ -38,23 +39,24 @@ export const listTables = operation({
   reply: Type.Union([Type.Array(Type.String()), Type.Array(Type.Record(Type.String(), Columns))]),
   find: findSchema,
 
-  async handle({ found, params, query, caller, endingSignal }, { accountTables }: WithAccountTables) {
-    const signal = endingSignal();
-    await accountTables.listings.take(caller.accountId, signal);
+  async handle({ found: { tables, signal, ...found }, params, query }) {
     const names = query.filter === undefined ? found.names : await filterNames(found.names, query.filter, signal);
     if (query.describe === undefined) return streamedArray([names]);
-    return streamedArray(found.tables.describe(params.schema, names), described);
+    return streamedArray(tables.describe(params.schema, names, signal), described);
   },
 });
 
+/** Takes a place before it reads the names, so that requests that wait for one hold no names. */
 async function findSchema(
-  { params, caller }: { params: { schema: string }; caller: Caller },
+  { params, caller, endingSignal }: { params: { schema: string }; caller: Caller; endingSignal: () => AbortSignal },
   { accountTables }: WithAccountTables,
 ): Promise<FoundSchema> {
+  const signal = endingSignal();
+  await accountTables.listings.take(caller.accountId, signal);
   const tables = await accountTables.of(caller.accountId);
-  const names = await tables.tableNames(params.schema);
+  const names = await tables.tableNames(params.schema, signal);
   if (names === undefined) throw notFound();
-  return { tables, names };
+  return { tables, names, signal };
 }
 
 function described({ name, columnsJson }: DescribedTable): string {

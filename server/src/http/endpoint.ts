@@ -84,7 +84,7 @@ export interface Endpoint<Access, Admitted, Services> {
   replyHeaders?: Readonly<Record<string, string>>;
   /** Finds what the path names before the body is judged: an unknown id is 404 whatever the body holds. */
   find?: (
-    request: Pick<RequestInput<TObject, TObject, TObject>, "params"> & Admitted,
+    request: Pick<RequestInput<TObject, TObject, TObject>, "params"> & Admitted & Pick<RequestLife, "endingSignal">,
     services: Services,
   ) => Promise<unknown>;
   handle: (
@@ -107,7 +107,10 @@ type EndpointDefinition<
   query?: Q;
   body?: B;
   reply?: R;
-  find?: (request: Pick<RequestInput<P, Q, B>, "params"> & Admitted, services: Services) => Promise<Found>;
+  find?: (
+    request: Pick<RequestInput<P, Q, B>, "params"> & Admitted & Pick<RequestLife, "endingSignal">,
+    services: Services,
+  ) => Promise<Found>;
   handle: (
     request: RequestInput<P, Q, B> & Admitted & RequestLife & { found: Found },
     services: Services,

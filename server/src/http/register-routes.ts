@@ -53,7 +53,11 @@ function routeOptions<Access, Admission, Admitted, Services>(
       reply.serializer(writeReply).type("application/json; charset=utf-8");
       const params = readParams(request.params);
       const admitted = gate.enter(endpoint, admission, arrival);
-      const found = await endpoint.find?.({ params, ...admitted }, services);
+      const life: RequestLife = {
+        endingSignal: () => endingSignal(reply),
+        forward: isForwarded(request) ? undefined : (base) => forwardRequest(request, base, endingSignal(reply)),
+      };
+      const found = await endpoint.find?.({ params, ...admitted, endingSignal: life.endingSignal }, services);
       const input: RequestInput<TObject, TObject, TObject> = {
         params,
         query: readQuery(isGet ? { ...objectBody(request.body), ...queryOf(request) } : queryOf(request)),
@@ -66,10 +70,6 @@ function routeOptions<Access, Admission, Admitted, Services>(
           return kept;
         }
       }
-      const life: RequestLife = {
-        endingSignal: () => endingSignal(reply),
-        forward: isForwarded(request) ? undefined : (base) => forwardRequest(request, base, endingSignal(reply)),
-      };
       const answer = await endpoint.handle({ ...input, ...admitted, ...life, found }, services);
       if (answer instanceof ForwardedReply) return passOn(answer, reply);
       return answer instanceof StreamReply ? streamOf(answer, reply) : answer;

@@ -131,9 +131,10 @@ function batchSize(count: number): number {
 
 /**
  * A connection that was lost without an answer: the call may have succeeded, and two are as good as one. So it is with
- * what the metastore says of a partition that somebody else adds at the same moment.
+ * what the metastore says of a partition that somebody else adds at the same moment, and with too many reads at once.
  */
 function doesPass(error: unknown): boolean {
   if (error instanceof HiveError) return error.kind === "already-exists";
-  return error instanceof Fault && error.code === "unavailable" && !isTooLong(error);
+  if (!(error instanceof Fault)) return false;
+  return error.code === "rate-limited" || (error.code === "unavailable" && !isTooLong(error));
 }

@@ -1,5 +1,6 @@
 import { columnsJson } from "../../engines/hive-tables/columns-json.ts";
 import { tableColumns, type HiveColumns, type TableColumn } from "../../engines/hive-tables/table-columns.ts";
+import { keepUntil } from "../../engines/hive-thrift/call-gate.ts";
 import type { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
 import { HiveError } from "../../engines/hive-thrift/hive-error.ts";
 import type { HiveColumn, HiveDatabase, HiveStorage, HiveTable } from "../../engines/hive-thrift/hive-structs.ts";
@@ -7,6 +8,7 @@ import { partitionName } from "../../engines/hive-thrift/partition-name.ts";
 import { atOnce } from "../../lib/at-once.ts";
 import { Fault } from "../../lib/fault.ts";
 import { askExternalPartitions } from "./ask-external-partitions.ts";
+import { stopping } from "./listing-places.ts";
 import { metastoreFailure } from "./metastore-failure.ts";
 import type { PartitionAnswer, PartitionQuestion } from "./partition-question.ts";
 import type { CatalogPartition, CatalogSchema, CatalogTable, DescribedTable, TableCatalog } from "./table-catalog.ts";
@@ -24,8 +26,9 @@ export class ExternalTables implements TableCatalog {
     this.#client = client;
   }
 
-  async schemaNames(): Promise<string[]> {
-    return (await told(this.#client.databaseNames(patience()))).toSorted();
+  async schemaNames(until?: AbortSignal): Promise<string[]> {
+    const keep = until === undefined ? undefined : keepUntil(until);
+    return (await told(this.#client.databaseNames(patience(ending(until)), keep))).toSorted();
   }
 
   async schemas(names: readonly string[]): Promise<CatalogSchema[]> {
@@ -38,8 +41,9 @@ export class ExternalTables implements TableCatalog {
     }));
   }
 
-  async tableNames(schema: string): Promise<string[] | undefined> {
-    const names = await told(this.#client.tableNames(schema, patience()));
+  async tableNames(schema: string, until?: AbortSignal): Promise<string[] | undefined> {
+    const keep = until === undefined ? undefined : keepUntil(until);
+    const names = await told(this.#client.tableNames(schema, patience(ending(until)), keep));
     if (names.length > 0) return names.toSorted();
     return (await this.#schema(schema)) === undefined ? undefined : [];
   }
@@ -51,8 +55,8 @@ export class ExternalTables implements TableCatalog {
     throw new Fault("unavailable", `The metastore lists the schema ${name} and says that it is not there. Try again.`);
   }
 
-  async *describe(schema: string, names: readonly string[]): AsyncGenerator<DescribedTable[]> {
-    const tables = this.#client.tables(schema, names, AbortSignal.timeout(10 * PATIENCE_MS));
+  async *describe(schema: string, names: readonly string[], until?: AbortSignal): AsyncGenerator<DescribedTable[]> {
+    const tables = this.#client.tables(schema, names, patience(ending(until), 10 * PATIENCE_MS));
     for await (const some of eachTold(tables)) {
       yield some.map((table) => ({
         name: table.tableName,
@@ -80,15 +84,22 @@ export class ExternalTables implements TableCatalog {
     };
   }
 
-  async *partitions(schema: string, name: string): AsyncGenerator<CatalogPartition[]> {
-    const table = await this.table(schema, name);
+  async *partitions(schema: string, name: string, until?: AbortSignal): AsyncGenerator<CatalogPartition[]> {
+    const signal = patience(ending(until), 10 * PATIENCE_MS);
+    const table = await this.table(schema, name, signal);
     const keys = table?.partitionKeys ?? [];
     // To a metastore it is a mistake to ask for those of a table that is not partitioned.
     if (keys.length === 0) return;
-    const names = (await there(this.#client.partitionNames(schema, name, {}, patience()))) ?? [];
-    const all = this.#client.partitionsByNames(schema, name, names.toSorted(), AbortSignal.timeout(10 * PATIENCE_MS));
-    for await (const some of eachTold(all)) {
-      yield some.map(({ values, sd }) => ({ name: partitionName(keys, values), location: sd?.location ?? null }));
+    const over = new AbortController();
+    const keep = keepUntil(AbortSignal.any([signal, over.signal]));
+    try {
+      const names = (await there(this.#client.partitionNames(schema, name, { keep }, patience(signal)))) ?? [];
+      const all = this.#client.partitionsByNames(schema, name, names.toSorted(), signal);
+      for await (const some of eachTold(all)) {
+        yield some.map(({ values, sd }) => ({ name: partitionName(keys, values), location: sd?.location ?? null }));
+      }
+    } finally {
+      over.abort();
     }
   }
 
@@ -116,9 +127,19 @@ export function tableIdentity({ createTime = 0 }: Pick<HiveTable, "createTime">)
   return String(createTime);
 }
 
-function patience(signal?: AbortSignal): AbortSignal {
-  const late = AbortSignal.timeout(PATIENCE_MS);
+function patience(signal?: AbortSignal, ms = PATIENCE_MS): AbortSignal {
+  const late = AbortSignal.timeout(ms);
   return signal === undefined ? late : AbortSignal.any([signal, late]);
+}
+
+/** The same moment, with a reason that may be shown: the client has gone, or the server is about to stop. */
+function ending(until: AbortSignal | undefined): AbortSignal | undefined {
+  if (until === undefined) return undefined;
+  const ended = new AbortController();
+  const end = (): void => ended.abort(stopping());
+  if (until.aborted) end();
+  else until.addEventListener("abort", end, { once: true });
+  return ended.signal;
 }
 
 async function there<T>(asked: Promise<T>): Promise<T | undefined> {

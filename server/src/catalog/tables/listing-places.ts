@@ -66,7 +66,7 @@ export class ListingPlaces {
   }
 }
 
-/** Who has gone does not read it. */
-function stopping(): Fault {
+/** A client that has gone does not read it. */
+export function stopping(): Fault {
   return new Fault("unavailable", "The server is about to stop. Try again.");
 }

@@ -3,21 +3,22 @@ import type { PartitionAnswer, PartitionQuestion } from "./partition-question.ts
 
 /**
  * What an account's metastore knows of its tables, whoever keeps it: ours is read by SQL on its database, which needs no
- * Java, somebody else's by Thrift. What can be long comes piece by piece.
+ * Java, an external one by Thrift. Long answers come piece by piece. The signal `until` is aborted when the caller needs
+ * the answer no longer: so long the answer of an external metastore counts as in memory (`metastore-reads.ts`).
  */
 export interface TableCatalog {
   /** In order. */
-  schemaNames(): Promise<string[]>;
+  schemaNames(until?: AbortSignal): Promise<string[]>;
   /** Those of the names that are there, in the order of the names. */
   schemas(names: readonly string[]): Promise<CatalogSchema[]>;
   /** In order; of a metastore of ours in that of its database. Undefined: there is no such schema. */
-  tableNames(schema: string): Promise<string[] | undefined>;
+  tableNames(schema: string, until?: AbortSignal): Promise<string[] | undefined>;
   /** Those of the names that are there. They have to be in the order that `tableNames` has: the database counts on it. */
-  describe(schema: string, names: readonly string[]): AsyncIterable<readonly DescribedTable[]>;
+  describe(schema: string, names: readonly string[], until?: AbortSignal): AsyncIterable<readonly DescribedTable[]>;
   /** Undefined: there is no such schema or table. The signal ends what is asked of somebody else's metastore. */
   table(schema: string, name: string, signal?: AbortSignal): Promise<CatalogTable | undefined>;
   /** In the order of their names; none where there is no such table. */
-  partitions(schema: string, name: string): AsyncIterable<readonly CatalogPartition[]>;
+  partitions(schema: string, name: string, until?: AbortSignal): AsyncIterable<readonly CatalogPartition[]>;
   /** In the order of the questions. */
   hasPartitions(questions: readonly PartitionQuestion[]): Promise<PartitionAnswer[]>;
 }

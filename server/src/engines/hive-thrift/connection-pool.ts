@@ -1,8 +1,9 @@
 import { atOnce } from "../../lib/at-once.ts";
 import type { Secret } from "../../lib/secret.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
+import type { CallGate, KeepAnswer } from "./call-gate.ts";
 import type { Fields, ThriftType } from "./codec/thrift-type.ts";
-import { Connection, ConnectionLost, type Address } from "./connection.ts";
+import { Connection, ConnectionLost, type Address, type CallLimits } from "./connection.ts";
 import { failureOf, GreetingRefused } from "./failure.ts";
 import type { HiveFunction, ParametersOf, ResultOf } from "./hive-function.ts";
 import { setUgi } from "./hive-functions.ts";
@@ -12,6 +13,8 @@ export interface PoolOptions extends Address, Partial<PoolLimits> {
   readonly user: string;
   /** Of a metastore of ours: both sides prove that they know it. */
   readonly secret?: Secret | undefined;
+  /** Shared with other pools. */
+  readonly gate?: CallGate | undefined;
 }
 
 export interface PoolLimits {
@@ -33,9 +36,11 @@ const defaults: PoolLimits = {
   budgetBytes: 256 * 1024 * 1024,
 };
 
-interface CallLimits {
-  readonly signal: AbortSignal;
-  readonly budgetBytes: number;
+const greetingBytes = 64 * 1024;
+
+interface CallOptions {
+  readonly budgetBytes?: number | undefined;
+  readonly keep?: KeepAnswer | undefined;
 }
 
 /**
@@ -61,12 +66,12 @@ export class ConnectionPool {
     called: HiveFunction<A, T>,
     values: ParametersOf<A>,
     signal: AbortSignal,
-    mostBytes = this.#options.budgetBytes,
+    { budgetBytes: mostBytes = this.#options.budgetBytes, keep }: CallOptions = {},
   ): Promise<ResultOf<T>> {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(this.#options.callTimeoutMs)]);
     const budgetBytes = Math.min(mostBytes, this.#options.budgetBytes);
     try {
-      const work = this.#inTurn(() => this.#callInTurn(called, values, { signal: deadline, budgetBytes }));
+      const work = this.#inTurn(() => this.#callAdmitted(called, values, { signal: deadline, budgetBytes }, keep));
       return await unlessAborted(deadline, work);
     } catch (error) {
       throw failureOf(error, this.#options);
@@ -77,6 +82,26 @@ export class ConnectionPool {
   close(): void {
     this.#isClosed = true;
     for (const connection of this.#idle.keys()) this.#end(connection);
+  }
+
+  async #callAdmitted<A extends Fields, T extends ThriftType | null>(
+    called: HiveFunction<A, T>,
+    values: ParametersOf<A>,
+    limits: CallLimits,
+    keep: KeepAnswer = (held) => held.release(),
+  ): Promise<ResultOf<T>> {
+    limits.signal.throwIfAborted();
+    const admitted = await this.#options.gate?.enter(limits.signal);
+    if (admitted === undefined) return this.#callInTurn(called, values, limits);
+    try {
+      const result = await this.#callInTurn(called, values, { ...limits, pay: (bytes) => admitted.pay(bytes) });
+      admitted.end();
+      keep(admitted);
+      return result;
+    } catch (error) {
+      admitted.release();
+      throw error;
+    }
   }
 
   /** Once more on a connection of its own, when an idle one turns out to be dead and two calls are as good as one. */
@@ -112,12 +137,13 @@ export class ConnectionPool {
   }
 
   async #open(signal: AbortSignal): Promise<Connection> {
-    const { user, secret, connectTimeoutMs, budgetBytes } = this.#options;
+    const { user, secret, connectTimeoutMs } = this.#options;
     const soon = AbortSignal.any([signal, AbortSignal.timeout(connectTimeoutMs)]);
     const connection = await Connection.open(this.#options, soon, secret);
     if (secret !== undefined) return connection;
     try {
-      await connection.call(setUgi, { userName: user, groupNames: [] }, { signal: soon, budgetBytes });
+      const limits = { signal: soon, budgetBytes: greetingBytes };
+      await connection.call(setUgi, { userName: user, groupNames: [] }, limits);
     } catch (error) {
       connection.destroy();
       throw error instanceof ConnectionLost ? new GreetingRefused(error) : error;

@@ -32,6 +32,12 @@ export class ConnectionLost extends Error {
   }
 }
 
+export interface CallLimits {
+  readonly signal: AbortSignal;
+  readonly budgetBytes: number;
+  readonly pay?: ((bytes: number) => void) | undefined;
+}
+
 interface CallUnderWay {
   readonly source: ByteSource;
   readonly reading: Reading<Readonly<Record<string, unknown>>>;
@@ -93,11 +99,11 @@ export class Connection {
   async call<A extends Fields, T extends ThriftType | null>(
     called: HiveFunction<A, T>,
     values: ParametersOf<A>,
-    { signal, budgetBytes }: { signal: AbortSignal; budgetBytes: number },
+    { signal, budgetBytes, pay }: CallLimits,
   ): Promise<ResultOf<T>> {
     if (!this.isUsable) throw new ConnectionLost(true, undefined);
     this.#sequence += 1;
-    const source = new ByteSource(budgetBytes);
+    const source = new ByteSource(budgetBytes, pay);
     const reading = readReply(source, called, this.#sequence);
     const settled = Promise.withResolvers<Readonly<Record<string, unknown>>>();
     this.#current = { source, reading, settled, isUnanswered: true };

@@ -3,7 +3,9 @@
  * A leaf library: whose metastore it is, and whether its address may be reached, the caller knows. What the metastore
  * says of a call is a `HiveError`; that it is not there, too slow or none at all is a fault, `unavailable`.
  */
+import type { KeepAnswer } from "./call-gate.ts";
 import { ConnectionPool, type PoolOptions } from "./connection-pool.ts";
+import { heldPieces } from "./held-pieces.ts";
 import {
   addPartitions,
   getAllDatabases,
@@ -16,7 +18,6 @@ import {
 } from "./hive-functions.ts";
 import { ours, type HiveDatabase, type HivePartition, type HiveStorage, type HiveTable } from "./hive-structs.ts";
 import { parsePartitionName } from "./partition-name.ts";
-import { readAhead } from "../../lib/read-ahead.ts";
 
 export type HiveClientOptions = PoolOptions;
 
@@ -27,6 +28,7 @@ export interface PartitionChoice {
   readonly limit?: number | undefined;
   /** Of an answer that is to cost less than the client takes. */
   readonly budgetBytes?: number | undefined;
+  readonly keep?: KeepAnswer | undefined;
 }
 
 export interface NewPartition {
@@ -50,8 +52,8 @@ export class HiveClient {
     this.#pool = new ConnectionPool(options);
   }
 
-  databaseNames(signal: AbortSignal): Promise<readonly string[]> {
-    return this.#pool.call(getAllDatabases, {}, signal, namesBudgetBytes);
+  databaseNames(signal: AbortSignal, keep?: KeepAnswer): Promise<readonly string[]> {
+    return this.#pool.call(getAllDatabases, {}, signal, { budgetBytes: namesBudgetBytes, keep });
   }
 
   database(name: string, signal: AbortSignal): Promise<HiveDatabase> {
@@ -59,8 +61,8 @@ export class HiveClient {
   }
 
   /** Views, too. None of a database that is not there: `database` tells. */
-  tableNames(dbName: string, signal: AbortSignal): Promise<readonly string[]> {
-    return this.#pool.call(getAllTables, { dbName }, signal, namesBudgetBytes);
+  tableNames(dbName: string, signal: AbortSignal, keep?: KeepAnswer): Promise<readonly string[]> {
+    return this.#pool.call(getAllTables, { dbName }, signal, { budgetBytes: namesBudgetBytes, keep });
   }
 
   async table(dbName: string, tblName: string, signal: AbortSignal): Promise<HiveTable> {
@@ -73,9 +75,10 @@ export class HiveClient {
    * there are left out.
    */
   tables(dbName: string, names: readonly string[], signal: AbortSignal): AsyncGenerator<readonly HiveTable[]> {
-    return readAhead(names, tablesAtOnce, this.#pool.maxConnections, async (tblNames) => {
+    const options = { pieceSize: tablesAtOnce, ahead: this.#pool.maxConnections, signal };
+    return heldPieces(names, options, async (tblNames, keep) => {
       const request = { dbName, tblNames, capabilities: ours };
-      const { tables } = await this.#pool.call(getTables, { request }, signal);
+      const { tables } = await this.#pool.call(getTables, { request }, signal, { keep });
       const places = new Map(tblNames.map((name, place) => [name, place]));
       const placeOf = ({ tableName }: HiveTable): number => places.get(tableName) ?? tblNames.length;
       return tables.toSorted((one, other) => placeOf(one) - placeOf(other));
@@ -90,7 +93,7 @@ export class HiveClient {
     signal: AbortSignal,
   ): Promise<readonly string[]> {
     return chosenNames(choice, (values, limit) =>
-      this.#pool.call(getPartitionNames, { dbName, tableName, values, limit }, signal, choice.budgetBytes),
+      this.#pool.call(getPartitionNames, { dbName, tableName, values, limit }, signal, choice),
     );
   }
 
@@ -101,8 +104,9 @@ export class HiveClient {
     names: readonly string[],
     signal: AbortSignal,
   ): AsyncGenerator<readonly HivePartition[]> {
-    return readAhead(names, partitionsAtOnce, this.#pool.maxConnections, (names) =>
-      this.#pool.call(getPartitionsByNames, { dbName, tableName, names }, signal),
+    const options = { pieceSize: partitionsAtOnce, ahead: this.#pool.maxConnections, signal };
+    return heldPieces(names, options, (names, keep) =>
+      this.#pool.call(getPartitionsByNames, { dbName, tableName, names }, signal, { keep }),
     );
   }
 

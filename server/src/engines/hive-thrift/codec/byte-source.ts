@@ -14,9 +14,12 @@ export class ByteSource {
   #later: Buffer[] = [];
   #laterBytes = 0;
   #budgetBytes: number;
+  readonly #pay: ((bytes: number) => void) | undefined;
 
-  constructor(budgetBytes: number) {
+  /** What is spent is paid for besides, where many messages share memory. */
+  constructor(budgetBytes: number, pay?: (bytes: number) => void) {
     this.#budgetBytes = budgetBytes;
+    this.#pay = pay;
   }
 
   push(chunk: Buffer): void {
@@ -37,6 +40,7 @@ export class ByteSource {
   spend(bytes: number): void {
     this.#budgetBytes -= bytes;
     if (this.#budgetBytes < 0) throw new MessageTooLong("the message is longer than we take");
+    this.#pay?.(bytes);
   }
 
   /** True when so many bytes are at hand in one piece: then nothing has to be waited for. */

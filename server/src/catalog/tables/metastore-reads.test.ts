@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { MetastoreReads } from "./metastore-reads.ts";
+
+const MIB = 1024 * 1024;
+const later = (): AbortSignal => AbortSignal.timeout(30_000);
+const tooMuchOfAll = { code: "unavailable", retryAfterSeconds: 5 };
+const tooMuchOfAccount = { code: "rate-limited", retryAfterSeconds: 5 };
+
+test("one account takes at most half of the calls, and others get the rest until none is left", async () => {
+  const reads = new MetastoreReads({ calls: 4, patienceMs: 20 });
+  const enter = (accountId: number) => reads.of(accountId).enter(later());
+  await enter(1);
+  await enter(1);
+  await expect(enter(1)).rejects.toMatchObject(tooMuchOfAccount);
+  await enter(2);
+  await enter(3);
+  await expect(enter(4)).rejects.toMatchObject(tooMuchOfAll);
+});
+
+test("a call that waits begins when another one ends, unless its client goes first", async () => {
+  const reads = new MetastoreReads({ calls: 2 });
+  const gone = new AbortController();
+  const [one] = [await reads.of(1).enter(later()), await reads.of(2).enter(later())];
+  const left = reads.of(3).enter(gone.signal);
+  const waiting = reads.of(4).enter(later());
+  gone.abort(new Error("gone"));
+  await expect(left).rejects.toThrow("gone");
+  one.end();
+  (await waiting).release();
+  one.release();
+  await reads.of(1).enter(later());
+});
+
+test("answers count as in memory until they are released", async () => {
+  const reads = new MetastoreReads({ bytes: 8 * MIB, patienceMs: 20 });
+  const enter = (accountId: number) => reads.of(accountId).enter(later());
+  const large = await enter(1);
+  large.pay(4 * MIB);
+  expect(() => large.pay(1)).toThrow(expect.objectContaining(tooMuchOfAccount));
+  large.end();
+  const other = await enter(2);
+  other.pay(3 * MIB);
+  await expect(enter(1)).rejects.toMatchObject(tooMuchOfAccount);
+  await expect(enter(2)).rejects.toMatchObject(tooMuchOfAll);
+  await enter(3);
+  large.release();
+  large.release();
+  other.pay(1 * MIB);
+  expect(() => other.pay(1 * MIB)).toThrow(expect.objectContaining(tooMuchOfAccount));
+});

@@ -1,0 +1,150 @@
+import type { AdmittedCall, CallGate } from "../../engines/hive-thrift/call-gate.ts";
+import { Fault } from "../../lib/fault.ts";
+
+export interface ReadLimits {
+  readonly calls: number;
+  /** For answers, as the client counts them: about two thirds of what they take in V8. */
+  readonly bytes: number;
+  /** How long a call waits for a place. */
+  readonly patienceMs: number;
+}
+
+const LIMITS: ReadLimits = { calls: 64, bytes: 256 * 1024 * 1024, patienceMs: 10_000 };
+/** Memory is taken in steps, the first together with the place. */
+const STEP_BYTES = 1024 * 1024;
+const RETRY_AFTER_SECONDS = 5;
+
+interface Use {
+  calls: number;
+  bytes: number;
+}
+
+interface Waiting {
+  readonly accountId: number;
+  begin(): void;
+}
+
+/**
+ * Bounds what this node reads from external metastores at the same time: calls, and memory for their answers. An account
+ * gets a place or memory only as long as it has no more than is free. So one account takes at most half, many take equal
+ * parts, and something is left for the next one.
+ */
+export class MetastoreReads {
+  readonly #limits: ReadLimits;
+  readonly #total: Use = { calls: 0, bytes: 0 };
+  readonly #accounts = new Map<number, Use>();
+  /** In the order of their arrival; those whose account has too much already are passed over. */
+  readonly #waiting = new Set<Waiting>();
+
+  constructor(limits: Partial<ReadLimits> = {}) {
+    this.#limits = { ...LIMITS, ...limits };
+  }
+
+  of(accountId: number): CallGate {
+    return { enter: (signal) => this.#enter(accountId, signal) };
+  }
+
+  async #enter(accountId: number, signal: AbortSignal): Promise<AdmittedCall> {
+    signal.throwIfAborted();
+    if (this.#hasRoom(accountId, 1, STEP_BYTES)) this.#take(accountId, 1, STEP_BYTES);
+    else await this.#wait(accountId, signal);
+    return this.#admit(accountId);
+  }
+
+  /** Ends with the place taken. */
+  #wait(accountId: number, signal: AbortSignal): Promise<void> {
+    const placed = Promise.withResolvers<void>();
+    const giveUp = (reason: unknown): void => {
+      stopWaiting();
+      placed.reject(reason);
+    };
+    const onAbort = (): void => giveUp(signal.reason);
+    const timer = setTimeout(() => giveUp(this.#refusal(accountId, 1, STEP_BYTES)), this.#limits.patienceMs);
+    const waiting: Waiting = {
+      accountId,
+      begin: () => {
+        stopWaiting();
+        this.#take(accountId, 1, STEP_BYTES);
+        placed.resolve();
+      },
+    };
+    const stopWaiting = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+      this.#waiting.delete(waiting);
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    this.#waiting.add(waiting);
+    return placed.promise;
+  }
+
+  #admit(accountId: number): AdmittedCall {
+    let takenBytes = STEP_BYTES;
+    let usedBytes = 0;
+    let calls = 1;
+    const end = (): void => {
+      this.#free(accountId, calls, 0);
+      calls = 0;
+    };
+    return {
+      pay: (bytes) => {
+        usedBytes += bytes;
+        if (usedBytes <= takenBytes) return;
+        const more = Math.ceil((usedBytes - takenBytes) / STEP_BYTES) * STEP_BYTES;
+        if (!this.#hasRoom(accountId, 0, more)) throw this.#refusal(accountId, 0, more);
+        this.#take(accountId, 0, more);
+        takenBytes += more;
+      },
+      end,
+      release: () => {
+        const bytes = takenBytes;
+        takenBytes = 0;
+        end();
+        this.#free(accountId, 0, bytes);
+      },
+    };
+  }
+
+  #hasRoom(accountId: number, calls: number, bytes: number): boolean {
+    const { calls: ownCalls, bytes: ownBytes } = this.#useOf(accountId);
+    const { calls: mostCalls, bytes: mostBytes } = this.#limits;
+    return ownCalls + calls <= mostCalls - this.#total.calls && ownBytes + bytes <= mostBytes - this.#total.bytes;
+  }
+
+  /** An account that would have more than half is refused for its own reads, another one for those of all. */
+  #refusal(accountId: number, calls: number, bytes: number): Fault {
+    const own = this.#useOf(accountId);
+    const { calls: mostCalls, bytes: mostBytes } = this.#limits;
+    const details = { retryAfterSeconds: RETRY_AFTER_SECONDS };
+    return (own.calls + calls) * 2 > mostCalls || (own.bytes + bytes) * 2 > mostBytes
+      ? new Fault(
+          "rate-limited",
+          "This account reads too much from its metastore at once. Wait for the others to end.",
+          details,
+        )
+      : new Fault("unavailable", "Too much is read from external metastores at once. Try again shortly.", details);
+  }
+
+  #useOf(accountId: number): Use {
+    return this.#accounts.get(accountId) ?? { calls: 0, bytes: 0 };
+  }
+
+  #take(accountId: number, calls: number, bytes: number): void {
+    const own = this.#useOf(accountId);
+    this.#accounts.set(accountId, own);
+    for (const use of [own, this.#total]) {
+      use.calls += calls;
+      use.bytes += bytes;
+    }
+  }
+
+  #free(accountId: number, calls: number, bytes: number): void {
+    if (calls === 0 && bytes === 0) return;
+    this.#take(accountId, -calls, -bytes);
+    const own = this.#useOf(accountId);
+    if (own.calls === 0 && own.bytes === 0) this.#accounts.delete(accountId);
+    for (const waiting of this.#waiting) {
+      if (this.#hasRoom(waiting.accountId, 1, STEP_BYTES)) waiting.begin();
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import { readAhead } from "../../lib/read-ahead.ts";
+import type { HeldAnswer, KeepAnswer } from "./call-gate.ts";
+
+export interface PieceOptions {
+  readonly pieceSize: number;
+  readonly ahead: number;
+  /** Releases every piece, in case the reader neither goes on nor ends. */
+  readonly signal: AbortSignal;
+}
+
+/** Reads ahead. Each piece counts as in memory until the reader asks for the next one. */
+export async function* heldPieces<T, R>(
+  items: readonly T[],
+  { pieceSize, ahead, signal }: PieceOptions,
+  ask: (piece: readonly T[], keep: KeepAnswer) => Promise<R>,
+): AsyncGenerator<R> {
+  const all = new Set<HeldAnswer>();
+  let isOver = false;
+  const releaseAll = (): void => {
+    isOver = true;
+    for (const held of all) held.release();
+    all.clear();
+  };
+  signal.addEventListener("abort", releaseAll, { once: true });
+  const pieces = readAhead(items, pieceSize, ahead, async (piece) => {
+    const kept: HeldAnswer[] = [];
+    const answer = await ask(piece, (held) => {
+      if (isOver) {
+        held.release();
+      } else {
+        kept.push(held);
+        all.add(held);
+      }
+    });
+    return { answer, kept };
+  });
+  try {
+    for await (const { answer, kept } of pieces) {
+      yield answer;
+      for (const held of kept) {
+        held.release();
+        all.delete(held);
+      }
+    }
+  } finally {
+    signal.removeEventListener("abort", releaseAll);
+    releaseAll();
+  }
+}
