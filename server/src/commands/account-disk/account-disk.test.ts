@@ -22,6 +22,7 @@ test.each([
 ])("%s above the quota of the account ends its commands, and others go on", async (_what, program) => {
   const [account, neighbour] = [await given.account(), await given.account()];
   const quiet = await submitProgram(account, "sleep 300");
+  await expect.poll(async () => (await account.get(`/commands/${quiet}`)).status, PATIENCE).toBe("running");
   const loud = await submitProgram(account, program, { retry: 1, retry_delay: 0 });
   const cause = /^the account is above its quota: .*HEADGATE_ACCOUNT_DISK allows 16m$/;
   expect(await causeOf(account, loud)).toMatch(cause);

@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
-import { readDisk } from "../../lib/disk-usage.ts";
+import { readDisk, usageText } from "../../lib/disk-usage.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
 import { sizeText } from "../../lib/size-text.ts";
@@ -52,8 +52,8 @@ export class AccountDisk {
     if (over === undefined) return;
     throw new Fault(
       "invalid",
-      `The account cannot submit commands: ${over}. Delete files of its storage, wait until results and logs expire, or ` +
-        "ask the operator for a larger quota.",
+      `The account cannot submit commands: ${over}. Room comes back when its results and logs expire; ask the ` +
+        "operator to remove files of its local storage or for a larger quota.",
     );
   }
 
@@ -62,7 +62,7 @@ export class AccountDisk {
     const { quotaBytes } = this.#options;
     const used = this.#measured.get(accountId)?.used ?? 0;
     if (quotaBytes === null || used <= quotaBytes) return undefined;
-    return `its files on this node take ${sizeText(used)}, and HEADGATE_ACCOUNT_DISK allows ${sizeText(quotaBytes)}`;
+    return `its files on this node ${usageText(used)}, and HEADGATE_ACCOUNT_DISK allows ${sizeText(quotaBytes)}`;
   }
 
   /** Looks at the accounts that may write, and at those above their quota. */
@@ -77,7 +77,13 @@ export class AccountDisk {
       ...servers.accounts(),
       ...above,
     ]);
-    for (const accountId of all) await this.#lookAt(accountId, quotaBytes);
+    for (const accountId of all) {
+      try {
+        await this.#lookAt(accountId, quotaBytes);
+      } catch (error) {
+        this.#options.log.warn({ err: error, accountId }, "the files of an account could not be measured");
+      }
+    }
   }
 
   async stop(): Promise<void> {
