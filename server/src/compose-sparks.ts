@@ -103,7 +103,7 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
     [...sql.servers.accounts(), ...standbys().accounts()].includes(accountId) ||
     runsForAccount(db.system, options.nodeId, accountId);
   const orphan = await announcePresence(options, held);
-  const allowance = runAllowance(config, composeControlGroups(log));
+  const allowance = runAllowance(config, composeControlGroups(config.runNice, log));
   const engine = { spark: setUp, sandbox, allowance, orphan, log };
   const metastores = composeMetastores(config, { ...engine, catalogs, databases, storageOf, isInUse });
   held.defer(() => metastores.close());
@@ -224,8 +224,8 @@ function setUpSpark(
 }
 
 /** Tells at the start what holds the limits of programs on this machine. */
-function composeControlGroups(log: Log): string | null {
-  const found = findControlGroups();
+function composeControlGroups(nice: number, log: Log): string | null {
+  const found = findControlGroups(nice);
   if (found.kind === "usable") {
     log.info({ folder: found.folder }, "the limits of programs are held by control groups and by their runners");
     return found.folder;

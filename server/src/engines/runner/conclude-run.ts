@@ -7,6 +7,7 @@ import type { RosterEntry } from "./roster.ts";
 import type { StatusFile } from "./status-file.ts";
 import type { Exit, Supervision } from "./supervise-driver.ts";
 import type { EndReason } from "./watch-for-end.ts";
+import type { ResourceWatch } from "./watch-resources.ts";
 
 /** What a runner holds while its program is there. */
 export interface Run {
@@ -15,6 +16,7 @@ export interface Run {
   readonly results: ResultFiles;
   readonly driver: Driver;
   readonly roster: RosterEntry;
+  readonly watch: ResourceWatch;
 }
 
 /** From now on what the program writes is kept; where that fails it is ended. */
@@ -25,16 +27,17 @@ export function collect({ results, driver }: Run, supervision: Supervision, gree
 /** Settles when nothing of the program is left, and all that it wrote is on the disk. */
 export async function conclude(
   folder: string,
-  { results, spec, driver: { group } }: Run,
+  run: Run,
   supervision: Supervision,
   collected: Promise<void>,
 ): Promise<{ exit: Exit; end: Pick<RunStatus, "cause" | "message"> }> {
+  const { results, driver } = run;
   const exit = await supervision.finished;
   const wasFull = exit.exitCode !== 0 && isFull(folder);
   // Whoever holds a pipe now has left both the session and the program's family.
   await Promise.race([collected, delay(1000)]);
-  const refused = exit.exitCode === 0 ? undefined : refusedBy(spec, exit, results, group?.excess());
-  group?.remove();
+  const refused = exit.exitCode === 0 ? undefined : refusedBy(run, exit);
+  driver.group?.remove();
   const early = supervision.reason() ?? refused;
   const said = early?.message;
   if (supervision.reason()?.dropsOutput === true) results.dropOutput();
@@ -43,18 +46,23 @@ export async function conclude(
   return { exit, end: { cause: reason.cause, message: reason.message } };
 }
 
-/** The kernel's own limits may end a program before the runner has seen it there. */
-function refusedBy(
-  { resources }: RunSpec,
-  { exitCode }: Exit,
-  results: ResultFiles,
-  excess: string | undefined,
-): EndReason | undefined {
-  const tasks = results.wasRefusedProcesses() ? (resources?.tasks ?? null) : null;
-  if (excess === undefined && tasks === null) return undefined;
-  const message =
-    excess ??
-    `exit code ${exitCode}, because it could not start another process: HEADGATE_RUN_PROCESSES allows ${tasks}`;
+/** A program that has had this part of its tasks was refused because of the limit. */
+const NEAR_LIMIT = 0.9;
+
+/**
+ * The kernel's own limits may end a program before the runner has seen it there. Then its words alone do not tell whose
+ * limit it was: the machine has one too.
+ */
+function refusedBy({ spec, results, driver, watch }: Run, exit: Exit): EndReason | undefined {
+  const excess = driver.group?.excess();
+  if (excess !== undefined) return { cause: "limit", message: excess, graceMs: 0 };
+  const limit = results.wasRefusedProcesses() ? (spec.resources?.tasks ?? null) : null;
+  if (limit === null) return undefined;
+  const end = exit.exitCode === null ? `ended by the signal ${exit.signal}` : `exit code ${exit.exitCode}`;
+  const isReached = watch.peakTasks() >= limit * NEAR_LIMIT;
+  const message = isReached
+    ? `${end}, because it could not start another process: HEADGATE_RUN_PROCESSES allows ${limit}`
+    : `${end}, after it could not start another process; HEADGATE_RUN_PROCESSES allows ${limit}`;
   return { cause: "limit", message, graceMs: 0 };
 }
 

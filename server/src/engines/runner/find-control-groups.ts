@@ -1,5 +1,6 @@
 import { accessSync, constants, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { weightOfRuns } from "./control-group.ts";
 
 /** Where the groups of runs can be made, or why nowhere. */
 export type ControlGroups =
@@ -15,6 +16,7 @@ const CONTROLLERS = ["cpu", "memory", "pids"];
  * processes in it cannot be divided, so a server in the middle of somebody's group makes none.
  */
 export function findControlGroups(
+  nice: number,
   { root, self, isRoot } = { root: "/sys/fs/cgroup", self: "/proc/self/cgroup", isRoot: process.getuid?.() === 0 },
 ): ControlGroups {
   const absent = (reason: string): ControlGroups => ({ kind: "absent", reason });
@@ -32,6 +34,7 @@ export function findControlGroups(
     const folder = join(parent, RUNS_GROUP);
     mkdirSync(folder, { recursive: true });
     enable(folder);
+    writeFileSync(join(folder, "cpu.weight"), String(weightOfRuns(nice)));
     removeEmpty(folder);
     return { kind: "usable", folder };
   } catch (error) {

@@ -59,7 +59,7 @@ async function start(folder: string, file: StatusFile, status: RunStatus): Promi
   const roster = rosterEntry(spec, status.runner);
   try {
     const driver = await startDriver(folder, spec, status.runner);
-    const run = { file, spec, results, driver, roster };
+    const run = { file, spec, results, driver, roster, watch: watchDriver(spec, driver) };
     return await (spec.standby === null
       ? supervise(folder, run, status)
       : superviseStandby(folder, run, spec.standby, status));
@@ -80,10 +80,9 @@ function messageOf(error: unknown): string {
 }
 
 async function supervise(folder: string, run: Run, status: RunStatus): Promise<RunStatus> {
-  const { file, spec, driver, roster } = run;
+  const { file, spec, driver, roster, watch } = run;
   const mustEnd = watchForEnd(folder, spec, status.runner.bootId);
-  const exceeded = watchDriver(spec, driver);
-  const check = (): EndReason | undefined => mustEnd() ?? exceeded();
+  const check = (): EndReason | undefined => mustEnd() ?? watch.check();
   const beat = (): void => {
     file.touch();
     roster.update();

@@ -1,9 +1,9 @@
 /**
- * How programs say that the kernel refused them another process or thread: errno EAGAIN, in the words of the C library,
- * shells, the JVM and Python.
+ * How programs say that the kernel refused them another process or thread, in the words of shells, the JVM and Python. The
+ * C library's words for it (EAGAIN) alone do not tell: reading from a socket fails with the same.
  */
 const REFUSALS =
-  /resource temporarily unavailable|cannot fork|unable to create (new )?native thread|can't start new thread/i;
+  /fork[^\n]*resource temporarily unavailable|cannot fork|unable to create (new )?native thread|can't start new thread/i;
 const TAIL_BYTES = 4096;
 
 /** Reads along what a program writes to its standard error. */

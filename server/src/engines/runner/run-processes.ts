@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statfsSync, statSync } from "node:fs";
+import { opendirSync, readdirSync, readFileSync, statfsSync, statSync } from "node:fs";
 import { parseStatusFile, type ProcessUse } from "./process-use.ts";
 
 /** Looks at the processes of one run, at a cost that grows with them and not with the machine's. */
@@ -6,14 +6,20 @@ export interface RunProcesses {
   list(): RunProcess[];
   /** What the files of its /dev/shm take; 0 where it shares the machine's. */
   sharedMemoryBytes(): number;
-  /** Of files that have lost their last name and are still open, on that device. */
-  deletedFileBytes(device: number): number;
+  /**
+   * Of files that have lost their last name and are still open, on that device. It stops after every few descriptors, and
+   * more of them than any program needs count as endless: a program could have as many as take hours to look at.
+   */
+  deletedFileBytes(device: number): Generator<undefined, number>;
 }
 
 export interface RunProcess extends ProcessUse {
   /** Its folder in /proc. */
   readonly folder: string;
 }
+
+const MAX_DESCRIPTORS = 250_000;
+const DESCRIPTORS_PER_STEP = 64;
 
 /**
  * A sandbox has a pid namespace: its own /proc, seen through the root folder of its first process, lists its processes
@@ -43,11 +49,18 @@ export function findRunProcesses(pid: number): RunProcesses {
         return 0; // it has just ended
       }
     },
-    deletedFileBytes(device) {
+    *deletedFileBytes(device) {
       const found = new Map<number, number>();
-      for (const folder of folders())
-        for (const [inode, bytes] of deletedFiles(folder, device)) found.set(inode, bytes);
-      return [...found.values()].reduce((sum, bytes) => sum + bytes, 0);
+      let descriptors = 0;
+      for (const folder of folders()) {
+        yield;
+        for (const path of descriptorsOf(folder)) {
+          if (++descriptors > MAX_DESCRIPTORS) return Infinity;
+          if (descriptors % DESCRIPTORS_PER_STEP === 0) yield;
+          addDeleted(found, path, device);
+        }
+      }
+      return found.values().reduce((sum, bytes) => sum + bytes, 0);
     },
   };
 }
@@ -97,15 +110,27 @@ function pidsIn(folder: string): string[] {
   }
 }
 
-function deletedFiles(folder: string, device: number): [inode: number, bytes: number][] {
-  return pidsIn(`${folder}/fd`).flatMap((name): [number, number][] => {
+/** One after the other: a process may have very many. */
+function* descriptorsOf(folder: string): Generator<string, void> {
+  try {
+    const opened = opendirSync(`${folder}/fd`);
     try {
-      const { dev, ino, nlink, blocks } = statSync(`${folder}/fd/${name}`);
-      return dev === device && nlink === 0 ? [[ino, blocks * 512]] : [];
-    } catch {
-      return []; // closed meanwhile, or no file
+      for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) yield `${folder}/fd/${entry.name}`;
+    } finally {
+      opened.closeSync();
     }
-  });
+  } catch {
+    // it has just ended
+  }
+}
+
+function addDeleted(found: Map<number, number>, path: string, device: number): void {
+  try {
+    const { dev, ino, nlink, blocks } = statSync(path);
+    if (dev === device && nlink === 0) found.set(ino, blocks * 512);
+  } catch {
+    // closed meanwhile, or no file
+  }
 }
 
 function readText(path: string): string | undefined {

@@ -5,7 +5,6 @@ import { readOrder } from "./order.ts";
 import { fileNames, type Order, type RunStatus, type Standby } from "./protocol.ts";
 import { superviseDriver } from "./supervise-driver.ts";
 import { watchForEnd } from "./watch-for-end.ts";
-import { watchDriver } from "./watch-resources.ts";
 
 /**
  * A program that waits for its order. It runs from the start, and does nothing of the order before `running` is on the
@@ -22,7 +21,6 @@ export async function superviseStandby(
   const { bootId } = status.runner;
   const whileWaiting = { timeoutSeconds: waitSeconds, checkSeconds: 1, elapsedSeconds: 0 };
   let check = watchForEnd(folder, { ...spec, ...whileWaiting }, bootId);
-  const exceeded = watchDriver(spec, driver);
   let current: RunStatus = { ...status, driver: driver.handle };
   const begin = (order: Order): void => {
     const checkOrder = watchForEnd(folder, { ...spec, ...order, orphan: null }, bootId);
@@ -52,7 +50,7 @@ export async function superviseStandby(
   };
   const tick = (): ReturnType<typeof check> => {
     look();
-    return check() ?? exceeded();
+    return check() ?? run.watch.check();
   };
   const beat = (): void => {
     file.touch();
