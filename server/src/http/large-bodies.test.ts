@@ -104,6 +104,18 @@ describe("a large body", () => {
     expect(turns).toBeGreaterThan(5);
   });
 
+  test("is parsed also when the idle thread has just been stopped, and is 503 when its own thread stops", async () => {
+    const parser = new BodyParser();
+    onTestFinished(() => parser.stop());
+    const body = (): Buffer => Buffer.from(JSON.stringify({ program: "x".repeat(200_000) }));
+    await parser.parseLarge(body());
+    parser.stop();
+    expect((await parser.parseLarge(body())).value).toEqual({ program: "x".repeat(200_000) });
+    const cut = parser.parseLarge(body());
+    parser.stop();
+    await expect(cut).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
+  });
+
   test("of too many values is 400, and so are broken JSON and bytes that are no UTF-8", async () => {
     const account = await large();
     const many = `{"tags": [${"1,".repeat(200_000)}1]}`;

@@ -43,7 +43,10 @@ export class BodyParser {
 
   stop(): void {
     clearTimeout(this.#idle);
-    void this.#worker?.terminate();
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    this.#fail(worker, new Error("the thread that parses bodies was stopped")); // the next body starts another
+    void worker.terminate();
   }
 
   #start(): Worker {
@@ -63,10 +66,14 @@ export class BodyParser {
     return worker;
   }
 
-  #fail(worker: Worker, error: unknown): void {
+  #fail(worker: Worker, cause: unknown): void {
     if (this.#worker !== worker) return;
     this.#worker = undefined;
-    for (const { reject } of this.#waiting.splice(0)) reject(error);
+    const fault = new Fault("unavailable", "The body could not be parsed now. Try again shortly.", {
+      cause,
+      retryAfterSeconds: 1,
+    });
+    for (const { reject } of this.#waiting.splice(0)) reject(fault);
   }
 }
 
