@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { openCappedLog } from "./capped-log.ts";
+import { Measurement } from "./measurement.ts";
 import { parseSpec } from "./protocol.ts";
+import { searchForRefusal } from "./refused-processes.ts";
 import { timeoutAfterMs } from "./timeout.ts";
 
 test.each([
@@ -47,4 +49,39 @@ test.each([
   ['{"version":1,"argv":["x"],"cwd":"/","checkSeconds":"60"}', /checkSeconds is missing or of the wrong type/],
 ])("a spec that is none is refused with the reason: %s", (text, reason) => {
   expect(() => parseSpec(text)).toThrow(reason);
+});
+
+test.each([
+  ["sh: 1: Cannot fork", true],
+  ["bash: fork: retry: Resource temporarily unavailable", true],
+  ["    self.pid = _fork_exec(\n      ^^^\nBlockingIOError: [Errno 11] Resource temporarily unavailable", true],
+  ["java.lang.OutOfMemoryError: unable to create native thread: possibly out of memory", true],
+  ["RuntimeError: can't start new thread", true],
+  ["BlockingIOError: [Errno 11] Resource temporarily unavailable", false],
+])("the words for a refused process are told from others: %s", (text, isRefusal) => {
+  const search = searchForRefusal();
+  search.read(Buffer.from(text));
+  expect(search.isFound()).toBe(isRefusal);
+});
+
+test("a measurement goes on where its time was over, and one that throws is over", () => {
+  const measurement = new Measurement(0);
+  measurement.begin(
+    (function* () {
+      yield;
+      yield;
+      return 7;
+    })(),
+  );
+  expect([measurement.advance(), measurement.advance()]).toEqual([undefined, undefined]);
+  expect(measurement.advance()).toMatchObject({ result: 7 });
+  measurement.begin(
+    (function* (): Generator<undefined, number> {
+      yield;
+      throw new Error("gone");
+    })(),
+  );
+  expect(measurement.advance()).toBeUndefined();
+  expect(() => measurement.advance()).toThrow("gone");
+  expect(measurement.isUnderWay).toBe(false);
 });

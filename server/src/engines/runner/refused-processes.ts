@@ -1,9 +1,10 @@
 /**
  * How programs say that the kernel refused them another process or thread, in the words of shells, the JVM and Python. The
- * C library's words for it (EAGAIN) alone do not tell: reading from a socket fails with the same.
+ * C library's words for it (EAGAIN) alone do not tell: reading from a socket fails with the same. Python
+ * names the fork some lines above.
  */
 const REFUSALS =
-  /fork[^\n]*resource temporarily unavailable|cannot fork|unable to create (new )?native thread|can't start new thread/i;
+  /fork[^]{0,400}resource temporarily unavailable|cannot fork|unable to create (new )?native thread|can't start new thread/i;
 const TAIL_BYTES = 4096;
 
 /** Reads along what a program writes to its standard error. */
