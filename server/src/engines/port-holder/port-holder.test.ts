@@ -1,71 +1,19 @@
 import { spawn, type StdioOptions } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { rmSync, statSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { pino } from "pino";
-import { describe, test, vi, type TestContext } from "vitest";
+import { describe, test, vi } from "vitest";
 import { freePort, isFree } from "../../../test/support/free-port.ts";
-import { pretendRunner } from "../../../test/support/pretended-runner.ts";
+import { aPlace, ANSWER, GET } from "../../../test/support/held-place.ts";
+import { loopbacks } from "../../../test/support/loopback.ts";
 import { because } from "../../../test/skip-reasons/skip-reasons.ts";
-import { listProcesses } from "../../lib/process-table.ts";
 import { findPython, howToInstallPython } from "../set-up/find-python.ts";
-import { endPortHolder, holdPort, type HeldPort } from "./port-holder.ts";
+import { endPortHolder } from "./port-holder.ts";
 
 const python = await findPython();
-const ANSWER = "HTTP/1.1 503 Away\r\nContent-Length: 4\r\nConnection: close\r\n\r\naway";
 const PATIENCE = { timeout: 45_000 };
-
-interface Place {
-  readonly folder: string;
-  readonly port: number;
-  readonly hold: (at?: number) => Promise<HeldPort>;
-  readonly holders: () => Promise<number[]>;
-  /** Sends it and returns all that comes back. */
-  readonly say: (request: string, host?: string) => Promise<string>;
-  readonly pretendRunner: () => { end(): void };
-}
-
-/** A data directory and a free port. */
-async function aPlace(onTestFinished: TestContext["onTestFinished"]): Promise<Place> {
-  // Longer than the address of a Unix socket may be.
-  const folder = mkdtempSync(join(tmpdir(), `headgate-port-${"x".repeat(120)}-`));
-  const port = await freePort();
-  onTestFinished(async () => {
-    await endPortHolder(folder);
-    rmSync(folder, { recursive: true });
-  });
-  return {
-    folder,
-    port,
-    async hold(at = port) {
-      const log = pino({ level: "silent" });
-      const held = await holdPort({ dataDir: folder, host: "127.0.0.1", port: at, answer: ANSWER, log });
-      if (held === undefined) throw new Error("nothing holds the port");
-      return held;
-    },
-    async holders() {
-      const ours = (line: string): boolean => line.includes("port-holder.py hold") && line.includes(folder);
-      return (await listProcesses()).filter(({ commandLine }) => ours(commandLine)).map(({ pid }) => pid);
-    },
-    async say(request, host = "127.0.0.1") {
-      const client = connect(port, host);
-      client.write(request);
-      return text(client);
-    },
-    pretendRunner() {
-      const runner = pretendRunner(folder);
-      onTestFinished(() => runner.end());
-      return runner;
-    },
-  };
-}
-
-const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
-
 const options = { concurrent: true, ...because(howToInstallPython()) };
 describe.skipIf(python === undefined)("the holder of a port", options, () => {
   test("answers in both families until the server serves, and when it does no longer", async ({
@@ -74,8 +22,8 @@ describe.skipIf(python === undefined)("the holder of a port", options, () => {
   }) => {
     const { port, hold, holders, say } = await aPlace(onTestFinished);
     const held = await hold();
-    expect(held.sockets).toHaveLength(2);
-    for (const host of ["127.0.0.1", "::1"]) expect(await say(GET, host)).toBe(ANSWER);
+    expect(held.sockets).toHaveLength(loopbacks.length);
+    for (const host of loopbacks) expect(await say(GET, host)).toBe(ANSWER);
     await held.serve(true);
     const waiting = say(GET); // no server accepts it in this test
     await held.serve(false);
@@ -146,7 +94,7 @@ describe.skipIf(python === undefined)("the holder of a port", options, () => {
       expect((await holders()).filter((pid) => pid !== killed)).toHaveLength(1);
     }, PATIENCE);
     await held.serve(false);
-    expect(await say(GET, "::1")).toBe(ANSWER);
+    for (const host of loopbacks) expect(await say(GET, host)).toBe(ANSWER);
     await held.release();
   });
 
@@ -173,20 +121,53 @@ describe.skipIf(python === undefined)("the holder of a port", options, () => {
     await other.release();
   });
 
-  test.for(["obeys", "ignores"])(
-    "of another version that %s the request to end gives way",
-    async (manner, { expect, onTestFinished }) => {
-      const { folder, port, hold, say } = await aPlace(onTestFinished);
-      const program = fileURLToPath(new URL("fixtures/old-holder.py", import.meta.url));
-      const stdio: StdioOptions = ["ignore", "pipe", "inherit"];
-      const old = spawn(python?.path ?? "", [program, folder, String(port), manner], { stdio });
-      onTestFinished(() => void old.kill("SIGKILL"));
-      const gone = once(old, "exit");
-      if (old.stdout !== null) await once(old.stdout, "data");
-      const held = await hold();
-      await gone;
-      expect(await say(GET)).toBe(ANSWER);
-      await held.release();
-    },
-  );
+  test("takes the socket of a holder of another version, and binds the address that it lacked", async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const { hold, say, startOldHolder } = await aPlace(onTestFinished);
+    const old = await startOldHolder("hands");
+    const held = await hold();
+    expect(await old.saidUntilItsEnd()).toBe("taken\n");
+    expect(held.sockets).toHaveLength(loopbacks.length);
+    for (const host of loopbacks) expect(await say(GET, host)).toBe(ANSWER);
+    await held.release();
+  });
+
+  test("ends one that hands no sockets over", async ({ expect, onTestFinished }) => {
+    const { hold, say, startOldHolder } = await aPlace(onTestFinished);
+    const old = await startOldHolder("obeys");
+    const held = await hold();
+    await old.saidUntilItsEnd();
+    expect(await say(GET)).toBe(ANSWER);
+    await held.release();
+  });
+
+  test("moves to another address with the same port", async ({ expect, onTestFinished }) => {
+    const { port, hold, holders, say, pretendRunner } = await aPlace(onTestFinished);
+    const runner = pretendRunner();
+    await (await hold()).release();
+    const next = await hold(port, "127.0.0.2");
+    expect(await say(GET, "127.0.0.2")).toBe(ANSWER);
+    expect(await isFree(port)).toBe(true);
+    runner.end();
+    await next.release();
+    await expect.poll(holders, PATIENCE).toEqual([]);
+  });
+
+  test("does without a further address that this machine does not have", async ({ expect, onTestFinished }) => {
+    const { folder, port, say } = await aPlace(onTestFinished);
+    const places = ["127.0.0.1", "192.0.2.1"].map((host) => ({ host, ipv6Only: true })); // the second is for documents
+    const order = { folder, places, port, answer: ANSWER, runners: [], inherited: 0, serving: false };
+    const script = fileURLToPath(new URL("port-holder.py", import.meta.url));
+    const stdio: StdioOptions = ["ignore", "ignore", "inherit", "ipc"];
+    const holder = spawn(python?.path ?? "", ["-I", "-S", script, "hold", JSON.stringify(order)], { stdio });
+    const told: unknown[] = [];
+    holder.on("message", (message) => told.push(message));
+    await expect.poll(() => told, PATIENCE).toContainEqual({ holds: true });
+    expect(await say(GET)).toBe(ANSWER);
+    const ended = once(holder, "exit");
+    holder.disconnect();
+    await ended;
+  });
 });

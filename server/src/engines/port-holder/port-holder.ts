@@ -46,10 +46,12 @@ const restartAfterMs = 1000;
 /** Between two attempts to start another one. */
 const longestPauseMs = 60_000;
 const patienceMs = 10_000;
+/** A program that calls itself Python and says nothing for this long is none. */
+const startMs = 20_000;
 
 /** Undefined: no Python can be run. Fails with an error of the operating system when the port cannot be had. */
 export async function holdPort(plan: PortToHold): Promise<HeldPort | undefined> {
-  const first = await startHolder(plan, []);
+  const first = await startHolder(plan, { descriptors: [], isServing: false });
   return first === undefined ? undefined : new Port(plan, first);
 }
 
@@ -96,10 +98,11 @@ class Port implements HeldPort {
         await delay(pauseMs, undefined, { ref: false });
         const descriptors = this.sockets.map(({ fd }) => fd).filter((fd) => fd >= 0);
         if (this.#isReleased || descriptors.length === 0) return; // the server has closed them: it is about to end
-        const next = await startHolder(this.#plan, descriptors).catch(() => undefined);
+        const current = { descriptors, isServing: this.#isServing };
+        const next = await startHolder(this.#plan, current).catch(() => undefined);
         if (next === undefined) continue;
         this.#holder = next;
-        if (this.#isServing) await this.serve(true);
+        await this.serve(this.#isServing); // it may have changed meanwhile
         this.#watch();
         return;
       }
@@ -115,12 +118,20 @@ interface Holder {
   disconnect(): void;
 }
 
+interface ServerState {
+  /** The sockets that the server has already. */
+  readonly descriptors: readonly number[];
+  readonly isServing: boolean;
+}
+
 /** Undefined: no candidate is a Python that can run it. */
-async function startHolder(plan: PortToHold, descriptors: readonly number[]): Promise<Holder | undefined> {
+async function startHolder(plan: PortToHold, server: ServerState): Promise<Holder | undefined> {
+  const { descriptors, isServing: serving } = server;
   const { host, port, answer } = plan;
   const folder = realpathSync(plan.dataDir);
   const runners = [...new Set([plan.dataDir, folder])].map((path) => join(path, "accounts/"));
-  const order = { folder, places: listenPlaces(host), port, answer, runners, inherited: descriptors.length };
+  const inherited = descriptors.length;
+  const order = { folder, places: listenPlaces(host), port, answer, runners, inherited, serving };
   for (const python of pythonCandidates()) {
     const child = spawnPython(python, "hold", order, ["ignore", "ignore", "ignore", "ipc", ...descriptors]);
     const holder = await untilItHolds(child);
@@ -150,7 +161,7 @@ async function exitOf(child: ChildProcess): Promise<number | null> {
   }
 }
 
-/** Undefined: it has ended without a word, so it is no Python or too old a one. */
+/** Undefined: it ended without a word or took too long, so it is no Python or too old a one. */
 async function untilItHolds(child: ChildProcess): Promise<Holder | undefined> {
   const sockets: HeldSocket[] = [];
   const ended = exitOf(child);
@@ -160,8 +171,11 @@ async function untilItHolds(child: ChildProcess): Promise<Holder | undefined> {
       if ("holds" in Object(message) || "failed" in Object(message)) settle(message);
     });
   });
-  const said = await Promise.race([told, ended]);
-  if (typeof said !== "object" || said === null) return undefined;
+  const said = await Promise.race([told, ended, delay(startMs, undefined, { ref: false })]);
+  if (typeof said !== "object" || said === null) {
+    child.kill("SIGKILL");
+    return undefined;
+  }
   if ("failed" in said) throw listenError(said.failed);
   child.unref();
   child.channel?.unref();
