@@ -9,8 +9,8 @@ export interface ServerRoom {
 }
 
 /**
- * Of one role, from all nodes together. On each node its metastore has eight at most and our readers two; a refresh that
- * writes has two, and an account runs twenty commands at a time. This is for one that has gone mad.
+ * The cap of one role on all nodes. On each node its metastore has at most eight and our readers two; a refresh that
+ * writes has two, and an account runs twenty commands at a time. The cap stops a runaway metastore.
  */
 export const MOST_PER_ROLE = 48;
 /** A metastore and its readers on one node. */

@@ -4,7 +4,7 @@ import type { PartitionAnswer, PartitionQuestion } from "./partition-question.ts
 /**
  * What an account's metastore knows of its tables, whoever keeps it: ours is read by SQL on its database, which needs no
  * Java, an external one by Thrift. Long answers come piece by piece. The signal `until` is aborted when the caller needs
- * the answer no longer: so long the answer of an external metastore counts as in memory (`metastore-reads.ts`).
+ * the answer no longer. Until then the answer of an external metastore counts as in memory (`metastore-reads.ts`).
  */
 export interface TableCatalog {
   /** In order. */

@@ -101,7 +101,7 @@ export interface SeenWork {
   readonly isFree: boolean;
 }
 
-/** Undefined: a node is at it that has not been silent, or it is done. `silent`: as it was when it counted as that. */
+/** Undefined: a live node works on it, or it is done. `silent`: the work as it was when its node was found silent. */
 export async function take(
   system: Queryable,
   id: number,

@@ -110,7 +110,7 @@ describe("a command that waits for memory", () => {
     expect(planned).toMatchObject({ shortages: new Map([[large.id, "memory"]]), missingMiB: 100 });
   });
 
-  test("is after a minute not passed by those of its own account, and by all others", () => {
+  test("after a minute is passed by commands of other accounts only", () => {
     const planned = plan([large, own, other], { room: full, memoryOf, waited: { [large.id]: 61 } });
     expect(idsOf(planned)).toEqual([other.id]);
   });

@@ -37,7 +37,7 @@ export interface ClaimerOptions {
   readonly stopping: AbortSignal;
 }
 
-/** Commands want to run on clusters that are not UP: starts them where it can be. Why nothing can run there yet. */
+/** Starts clusters that commands wait for, where possible. Returns by cluster why nothing can run there yet. */
 export type UseClusters = (
   clusterIds: readonly number[],
 ) => Promise<ReadonlyMap<number, { readonly waitingReason: string | null }>>;

@@ -157,7 +157,7 @@ export function listHeld(db: Queryable, nodeId: string): Promise<ClaimedCommand[
   return db.query<ClaimedCommand>(`select ${CLAIMED} from command where command.node_id = $1 and ${HELD}`, [nodeId]);
 }
 
-/** Those without what only an adoption needs; asked every second. The end of a cluster is that of what needs it. */
+/** The part of `listHeld` that is read every second. A cluster's end concerns only commands that need the cluster. */
 export function listHeldStates(
   db: Queryable,
   nodeId: string,

@@ -44,7 +44,7 @@ export function watchResources(limits: ResourceLimits, processes: RunProcesses):
   };
 }
 
-/** Limits are the kernel's to tell on Linux alone. A look that fails is not the program's end, nor the runner's. */
+/** Only Linux shows what a process takes in /proc. A failed check ends neither the program nor the runner. */
 export function watchDriver({ resources }: RunSpec, { handle, group }: Driver): ResourceWatch {
   if (resources === null || process.platform !== "linux") return { check: () => undefined, peakTasks: () => 0 };
   const watch = watchResources(resources, findRunProcesses(handle.pid));

@@ -80,7 +80,7 @@ const personality: Numbers = [135, 92];
 const ioctl: Numbers = [16, 29];
 /** Every CLONE_NEW… of clone(2). */
 const NEW_NAMESPACES = 0x7e02_0000;
-/** Linux as it is, with or without 32 bit addresses or uname of 2.6; asking for it. */
+/** PER_LINUX and PER_LINUX32, each with or without UNAME26; the last value only asks for the current one. */
 const KNOWN_PERSONALITIES = [0x0, 0x8, 0x2_0000, 0x2_0008, 0xffff_ffff];
 /** Types into the terminal of somebody else. */
 const TIOCSTI = 0x5412;
