@@ -36,6 +36,8 @@ it("a driver may wait for an account with S3, a catalog and a cluster that tunes
     "spark.sql.catalogImplementation": "hive",
     "spark.hadoop.hive.metastore.uris": "thrift://127.0.0.1:9083",
     "spark.hadoop.hive.metastore.connect.retries": "60",
+    "spark.hadoop.hive.metastore.sasl.enabled": "true",
+    "spark.hadoop.hive.metastore.token.signature": "headgate",
     "spark.headgate.metastore.secret": "s",
   };
   const storage = {
