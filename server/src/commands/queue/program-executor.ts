@@ -9,6 +9,7 @@ import {
   type ProgramToRun,
   type RunLimits,
   type RunnerClient,
+  type RunView,
 } from "../../engines/runner/runner-client.ts";
 import { writeInput } from "../../engines/sandbox/confined-folders.ts";
 import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
@@ -37,9 +38,8 @@ export interface ProgramExecutorOptions {
   readonly allowance: Allowance;
 }
 
+/** For its progress; whatever else changes is noticed at once. */
 const LOOK_EVERY_MS = 1000;
-/** Until its pid is known; the end of a run is noticed at once. */
-const LOOK_AT_FIRST_MS = 50;
 export const GRACE_SECONDS = 10;
 /** A runner that has not answered a cancel by then never will. */
 const CANCEL_PATIENCE_MS = (GRACE_SECONDS + 10) * 1000;
@@ -130,7 +130,7 @@ class RunnerRun implements LiveRun {
   readonly #prepared: Prepared | undefined;
   /** Of the runner we started ourselves: it may be gone before it has left its mark. */
   #runner: ProcessHandle | undefined;
-  #isSeenRunning = false;
+  #seen: RunView["state"] | undefined;
 
   /** Without `prepared`: an adopted one. */
   constructor({ files, command }: Run, { driver }: ProgramExecutorOptions, prepared: Prepared | undefined) {
@@ -149,6 +149,7 @@ class RunnerRun implements LiveRun {
 
   async look(): Promise<RunState> {
     const view = await this.#client.observe();
+    this.#seen = view.state;
     switch (view.state) {
       case "absent":
         return this.#lookAtAbsent();
@@ -159,7 +160,6 @@ class RunnerRun implements LiveRun {
       case "starting":
         return { state: "running", pid: null, progress: 0 };
       case "running": {
-        this.#isSeenRunning = true;
         const progress = await this.#readProgress();
         return { state: "running", pid: view.status.driver?.pid ?? null, progress };
       }
@@ -184,8 +184,7 @@ class RunnerRun implements LiveRun {
   }
 
   async changed(signal: AbortSignal): Promise<void> {
-    const timeout = AbortSignal.timeout(this.#isSeenRunning ? LOOK_EVERY_MS : LOOK_AT_FIRST_MS);
-    await this.#client.waitForEnd(AbortSignal.any([signal, timeout]));
+    await this.#client.waitForChange(this.#seen, AbortSignal.any([signal, AbortSignal.timeout(LOOK_EVERY_MS)]));
   }
 
   async stop(): Promise<void> {

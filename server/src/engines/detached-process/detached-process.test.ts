@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { getPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { findProcess, parseProcessHandle, type ProcessHandle } from "./process-handle.ts";
@@ -21,7 +21,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function start(script: string, options: { inputFile?: string } = {}): Promise<ProcessHandle> {
+async function start(script: string, options: { inputFile?: string; nice?: number } = {}): Promise<ProcessHandle> {
   const handle = await startDetached({
     argv: ["/bin/sh", "-c", script],
     env,
@@ -53,6 +53,15 @@ test("a started process has its own session, the given environment and no descri
   expect(said).toContain("0 1 2 3 4"); // 4 is the folder that ls reads
   expect((await listSession(handle)).map(({ pid, sessionId }) => [pid, sessionId])).toEqual([[handle.pid, handle.pid]]);
   expect(statSync(join(folder, "out")).mode & 0o777).toBe(0o600);
+});
+
+test("a process that shall stand back does so by itself and by its session", async () => {
+  const { pid } = await start("exec sleep 600", { nice: 7 });
+  expect(getPriority(pid)).toBe(7);
+  // The kernel may not have sessions that stand back, and lets a plain user change one in 100 ms.
+  const session = `/proc/${pid}/autogroup`;
+  const isSure = process.getuid?.() === 0 && existsSync(session);
+  expect(isSure ? readFileSync(session, "utf8") : "nice 7").toContain("nice 7");
 });
 
 test("a descriptor the starting process was born with stays behind", async () => {

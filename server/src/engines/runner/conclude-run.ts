@@ -33,6 +33,7 @@ export async function conclude(
 ): Promise<{ exit: Exit; end: Pick<RunStatus, "cause" | "message"> }> {
   const { results, driver } = run;
   const exit = await supervision.finished;
+  driver.over();
   const wasFull = exit.exitCode !== 0 && isFull(folder);
   // Whoever holds a pipe now has left both the session and the program's family.
   await Promise.race([collected, delay(1000)]);

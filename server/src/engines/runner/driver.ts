@@ -22,6 +22,8 @@ export interface Driver {
   release(): void;
   /** What a program that waits gets on its standard input. */
   handOver(input: string): void;
+  /** Nothing of the program is left: nobody has to look for it after us. */
+  over(): void;
 }
 
 /** Waits for the word before it becomes the program, so that nothing runs that is not written down. */
@@ -31,8 +33,7 @@ const gate = 'read -r word <&4 && [ "$word" = go ] || exit 125; exec 4<&-; exec 
 export async function startDriver(folder: string, spec: RunSpec, runner: ProcessHandle): Promise<Driver> {
   const mark = markOf(runner);
   const lifeline = startLifeline(mark);
-  const stdout = openPipe(join(folder, "stdout.pipe"));
-  const stderr = openPipe(join(folder, "stderr.pipe"));
+  const [stdout, stderr] = openPipes(join(folder, "stdout.pipe"), join(folder, "stderr.pipe"));
   const extra = spec.descriptor3File === null ? "ignore" : openSync(spec.descriptor3File, "r");
   try {
     const env = readEnvironment(spec.environmentFile);
@@ -62,6 +63,7 @@ export async function startDriver(folder: string, spec: RunSpec, runner: Process
       handOver: (input) => {
         if (child.stdin !== null) say(child.stdin, input);
       },
+      over: () => void lifeline.write("over\n"),
     };
   } finally {
     closeSync(stdout.writeEnd);
@@ -107,10 +109,14 @@ interface Pipe {
  * Node's own pipes to a child are sockets, which a program cannot open again as /dev/stdout; a pipe by name can be, by
  * any user it was given to. The name is only needed for a moment, in a folder nobody else can enter.
  */
-function openPipe(path: string): Pipe {
-  rmSync(path, { force: true });
-  const made = spawnSync("mkfifo", ["-m", "622", path], { env: { PATH: "/usr/bin:/bin" }, encoding: "utf8" });
+function openPipes(...paths: [string, string]): [Pipe, Pipe] {
+  for (const path of paths) rmSync(path, { force: true });
+  const made = spawnSync("mkfifo", ["-m", "622", ...paths], { env: { PATH: "/usr/bin:/bin" }, encoding: "utf8" });
   if (made.status !== 0) throw new Error(`no pipe can be made: ${made.error?.message ?? made.stderr.trim()}`);
+  return [openPipe(paths[0]), openPipe(paths[1])];
+}
+
+function openPipe(path: string): Pipe {
   const readEnd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const writeEnd = openSync(path, constants.O_WRONLY);
   rmSync(path);

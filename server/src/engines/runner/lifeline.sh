@@ -1,11 +1,12 @@
 # Ends a program's session when its runner is gone, whatever ended that one. Standard input is a pipe from the runner:
-# the first line names the session, its end is the runner's end. Signals meant for the program are not for us.
+# the first line names the session, its end is the runner's end. A runner that has seen the end of the whole program says
+# "over" first: then nothing has to be searched for. Signals meant for the program are not for us.
 # The first argument is what all of the program's processes have in their environment, as long as they have not cleared
 # it. The second, the folder of the run, only shows in the process table which data directory the program belongs to.
 trap '' TERM INT HUP
 mark=$1
 read -r session started || exit 0
-while read -r _; do :; done
+while read -r word; do [ "$word" != over ] || exit 0; done
 
 if [ ! -r /proc/self/stat ]; then
   kill -KILL -- "-$session"

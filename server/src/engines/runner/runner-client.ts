@@ -51,6 +51,8 @@ export interface RunnerClient {
   observe(): Promise<RunView>;
   /** Settles when the run is over in any way, or the signal is aborted. */
   waitForEnd(signal?: AbortSignal): Promise<RunView>;
+  /** As `waitForEnd`, and also when the run is no longer in this state. */
+  waitForChange(from: RunView["state"] | undefined, signal: AbortSignal): Promise<RunView>;
   /** Asks the runner to end the program; it answers by its status. */
   cancel(): Promise<void>;
   /** True: nothing has begun and nothing ever will. */
@@ -83,12 +85,15 @@ export function openRunnerClient(folder: string): RunnerClient {
         env: { PATH: "/usr/bin:/bin" },
         cwd: "/",
         stderrFile: path("runnerErrors"),
+        nice: limits.resources?.nice ?? 0,
       });
     },
     order(order) {
       giveOrder(folder, order);
     },
-    waitForEnd: async (signal) => waitForEnd(folder, observe, signal),
+    waitForEnd: async (signal) => waitFor(isOver, folder, observe, signal),
+    waitForChange: async (from, signal) =>
+      waitFor((view) => view.state !== from || isOver(view), folder, observe, signal),
     async cancel() {
       await writeFile(path("cancel"), "");
     },
@@ -158,7 +163,8 @@ const lookEveryMs = 1000;
 const goneEveryMs = 20;
 
 /** A change in the folder is noticed at once, the death of a runner at the next look. */
-async function waitForEnd(
+async function waitFor(
+  isReached: (view: RunView) => boolean,
   folder: string,
   observe: () => Promise<RunView>,
   signal: AbortSignal | undefined,
@@ -181,7 +187,7 @@ async function waitForEnd(
         wake = settle;
       });
       const view = await observe();
-      if (isOver(view) || signal?.aborted === true) return view;
+      if (isReached(view) || signal?.aborted === true) return view;
       const timer = setTimeout(wake, lookEveryMs);
       await changed;
       clearTimeout(timer);

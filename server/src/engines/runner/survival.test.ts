@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, chownSync, copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { because, NO_ISOLATION } from "../../../test/skip-reasons/skip-reasons.ts";
 import { readBootId, type ProcessLinks } from "../../lib/process-table.ts";
@@ -39,6 +40,19 @@ async function startFamily(run: StubRun, changes: Parameters<StubRun["start"]>[1
 }
 
 const signal = ({ pid }: ProcessHandle, name: NodeJS.Signals): boolean => process.kill(pid, name);
+
+test("the guard of a run whose runner says that it is over searches for nothing and ends nothing", async () => {
+  const other = await startDetached({ argv: ["sleep", "600"], env: { PATH: "/usr/bin:/bin" }, cwd: "/" });
+  try {
+    const script = fileURLToPath(new URL("lifeline.sh", import.meta.url));
+    const guard = spawn("/bin/sh", [script, "mark", "/"], { stdio: ["pipe", "ignore", "inherit"] });
+    guard.stdin.end(`${other.pid} ${other.startTime}\nover\n`);
+    expect(await once(guard, "exit")).toEqual([0, null]);
+    expect(await findProcess(other)).toBe("running");
+  } finally {
+    signal(other, "SIGKILL");
+  }
+});
 
 describe("a runner that is killed", () => {
   test("takes all of its program with it, without anybody's help, and the run is lost", async () => {
