@@ -15,7 +15,7 @@ export interface Attack {
 }
 
 /** The most of each that an attack takes, for the sake of the machine. */
-const MOST = { processes: 1500, memoryMiB: 2048, diskMB: 3000, sockets: 10_000 };
+const MOST = { processes: 1500, sessions: 30, memoryMiB: 2048, diskMB: 3000, sockets: 10_000 };
 const OTHER_ACCOUNTS = 12;
 const END_PATIENCE_MS = 30_000;
 /** How lines begin in which programs tell how far they got. */
@@ -24,6 +24,7 @@ const SAID = "attack: ";
 const single: Readonly<Record<string, Attack>> = {
   mixed: { does: "8 clients of ordinary work", run: byRequests("mixed", 8) },
   fork: { does: `${MOST.processes} processes that compute`, run: byProgram("fork.py", [MOST.processes]) },
+  sessions: { does: `${MOST.sessions} sessions that compute`, run: byProgram("fork.py", [MOST.sessions, 1]) },
   memory: { does: `${MOST.memoryMiB} MiB of memory`, run: byProgram("memory.py", [MOST.memoryMiB]) },
   disk: { does: `${MOST.diskMB} MB of output and files`, run: byProgram("disk.py", [MOST.diskMB]) },
   "event-log": { does: "an event log that is costly to read", run: byProgram("event-log.py", [100_000, 15_000]) },

@@ -1,6 +1,6 @@
 """Makes processes until it has enough of them; then all of them compute until the time is over.
 
-Usage: fork.py SECONDS PROCESSES
+Usage: fork.py SECONDS PROCESSES [1: each in a session of its own]
 """
 
 import os
@@ -8,6 +8,7 @@ import sys
 import time
 
 seconds, wanted = float(sys.argv[1]), int(sys.argv[2])
+has_sessions = sys.argv[3:] == ["1"]
 end = time.monotonic() + seconds
 made = refused = 0
 reason = ""
@@ -15,6 +16,8 @@ held_back, let_go = os.pipe()
 while made < wanted and time.monotonic() < end - seconds / 2:
     try:
         if os.fork() == 0:
+            if has_sessions:
+                os.setsid()
             os.close(let_go)
             os.read(held_back, 1)
             while time.monotonic() < end:

@@ -4,17 +4,21 @@ import { because } from "../../../test/skip-reasons/skip-reasons.ts";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { submitProgram } from "../../../test/support/programs.ts";
 import { stubDriver } from "../../../test/support/stub-driver.ts";
+import { isGroupedBySession } from "../../engines/detached-process/session-nice.ts";
 import { accountIdentity } from "./attempt-folders.ts";
 
 const bubblewrap = await findTestBubblewrap(accountIdentity(1));
 const isIsolated = bubblewrap.kind === "usable";
 const lack = isIsolated ? "" : bubblewrap.reason;
 
+const isGrouped = isGroupedBySession();
+const NOT_GROUPED = "the kernel does not group processes by session";
+
 /** The stub driver is counted with 100 MB. */
 const given = useServer({
   driver: stubDriver,
   settings: {
-    HEADGATE_RUN_PROCESSES: "40",
+    HEADGATE_RUN_PROCESSES: "100",
     HEADGATE_RUN_MEMORY: "30m",
     HEADGATE_RUN_DISK: "16m",
     HEADGATE_OUTPUT_LIMIT: "2m",
@@ -69,11 +73,16 @@ async function failureOf(program: string): Promise<string> {
 describe("a command that takes more than its limit ends as error and names the limit:", () => {
   test("processes", async () => {
     const bomb = "(trap '' TERM; while :; do sleep 300 & done) 2>/dev/null";
-    expect(await failureOf(`while :; do ${bomb}; done`)).toMatch(/HEADGATE_RUN_PROCESSES allows 40$/);
+    expect(await failureOf(`while :; do ${bomb}; done`)).toMatch(/HEADGATE_RUN_PROCESSES allows 100$/);
   });
 
   test.skipIf(!isIsolated)("processes that the kernel has refused", because(lack), async () => {
-    expect(await failureOf("while :; do sleep 300 & done")).toMatch(/HEADGATE_RUN_PROCESSES allows 40$/);
+    expect(await failureOf("while :; do sleep 300 & done")).toMatch(/HEADGATE_RUN_PROCESSES allows 100$/);
+  });
+
+  test.skipIf(!isGrouped)("sessions", because(NOT_GROUPED), async () => {
+    const many = "for i in $(seq 40); do setsid sleep 300 & done; sleep 300";
+    expect(await failureOf(many)).toMatch(/^too many sessions: .* at most 32 are allowed$/);
   });
 
   test("memory", async () => {

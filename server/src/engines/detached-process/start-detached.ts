@@ -9,8 +9,8 @@ import { closeSync, constants, openSync } from "node:fs";
 import { Fault } from "../../lib/fault.ts";
 import { readBootId, startTimeOfChild } from "../../lib/process-table.ts";
 import { closeInheritedDescriptors } from "./inherited-descriptors.ts";
-import { lowerPriority } from "./lower-priority.ts";
 import type { ProcessHandle } from "./process-handle.ts";
+import { setSessionNice } from "./session-nice.ts";
 
 export interface DetachedProgram {
   /** The program's file, then its arguments. Looked up in PATH of `env` when it is a bare name. */
@@ -24,8 +24,8 @@ export interface DetachedProgram {
   /** Opened by us for reading, so that the program's own user need not reach it; the program has it as descriptor 3. */
   readonly inputFile?: string;
   readonly identity?: { readonly uid: number; readonly gid: number };
-  /** How far it stands back from other processes, as nice(1) counts it. */
-  readonly nice?: number;
+  /** How far its session stands back from others where the kernel groups processes by session, as nice(1) counts it. */
+  readonly sessionNice?: number;
 }
 
 /** Settles when the program has been started; it may have ended already. */
@@ -52,7 +52,7 @@ export async function startDetached(program: DetachedProgram): Promise<ProcessHa
       throw new Fault("internal", `${file} was started without a pid`);
     }
     child.unref();
-    lowerPriority(pid, program.nice ?? 0);
+    if (program.sessionNice !== undefined) setSessionNice(`/proc/${pid}`, program.sessionNice);
     // Before anything is awaited: an entry that Node has not waited for is still there.
     const startTime = startTimeOfChild(pid);
     return { bootId: await readBootId(), pid, startTime: (await startTime) ?? "" };

@@ -1,5 +1,7 @@
 /** What proc(5) says that one process takes. */
 export interface ProcessUse {
+  /** The number of its session, in its own pid namespace. */
+  readonly session: number;
   readonly threads: number;
   /** Memory that is its own or shared with others of the run; pages of files are not counted. */
   readonly memoryBytes: number;
@@ -8,6 +10,7 @@ export interface ProcessUse {
 /** Of /proc/<pid>/status. A process that has ended and is not waited for has no lines about memory. */
 export function parseStatusFile(text: string): ProcessUse {
   return {
+    session: field(text, "NSsid"),
     threads: field(text, "Threads"),
     memoryBytes: (field(text, "RssAnon") + field(text, "RssShmem") + field(text, "VmSwap")) * 1024,
   };

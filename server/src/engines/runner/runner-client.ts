@@ -85,7 +85,7 @@ export function openRunnerClient(folder: string): RunnerClient {
         env: { PATH: "/usr/bin:/bin" },
         cwd: "/",
         stderrFile: path("runnerErrors"),
-        nice: limits.resources?.nice ?? 0,
+        sessionNice: limits.resources?.nice ?? 0, // until its program begins
       });
     },
     order(order) {

@@ -25,15 +25,14 @@ export interface ResourceWatch {
 export function watchResources(limits: ResourceLimits, processes: RunProcesses): ResourceWatch {
   const checkMemory = watchMemory(limits.memoryBytes, processes);
   const checkDisk = watchDisk(limits, processes);
-  const giveWay = yieldSessions(limits.nice);
+  const checkSessions = yieldSessions(limits.controlGroup === null ? limits.nice : 0); // a control group holds them all
   let peak = 0;
   return {
     check() {
       const found = processes.list();
-      giveWay(found);
       const tasks = found.reduce((sum, { threads }) => sum + threads, 0);
       peak = Math.max(peak, tasks);
-      const message = checkTasks(limits.tasks, tasks) ?? checkMemory(found);
+      const message = checkTasks(limits.tasks, tasks) ?? checkSessions(found) ?? checkMemory(found);
       if (message !== undefined) return { cause: "limit", message, graceMs: 0 };
       const tooMuchDisk = checkDisk();
       return tooMuchDisk === undefined
