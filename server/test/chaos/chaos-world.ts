@@ -14,6 +14,7 @@ import {
   type ScratchAccount,
   type ScratchStore,
 } from "../support/scratch-store.ts";
+import { addSteppedClock } from "../support/stepped-clock.ts";
 import { ChaosNode } from "./chaos-node.ts";
 import { startCutOffProxy, type CutOffProxy } from "./cut-off-proxy.ts";
 import { makeMetastoreTables } from "./metastore-tables.ts";
@@ -23,8 +24,9 @@ import { findAllBelow, kill } from "./processes.ts";
 import { SparkServer } from "./spark-server.ts";
 
 /**
- * Two nodes on one database, the second connected through a proxy that can cut it off, and a journal that all drivers
- * write to. Queries run on a stub of a Spark Connect server; refreshes have tables and a server for their folders.
+ * Nodes on one database, the second connected through a proxy that can cut it off, and a journal that all drivers write
+ * to. The clock of the database can be set. Queries run on a stub of a Spark Connect server; refreshes have tables and a
+ * server for their folders.
  */
 export interface ChaosWorld {
   readonly nodes: readonly ChaosNode[];
@@ -43,6 +45,8 @@ export interface ChaosWorld {
   /** Whether there are standby drivers: they need a sandbox. */
   readonly hasStandbys: boolean;
   readonly outages: Outages;
+  /** Requests to a node that was cut off which were not answered with 503 in time. */
+  readonly lateAnswers: string[];
   /** The keys (`keyOf`) of runners of which a fault killed a process, the runner's own or the driver's. */
   readonly killedRunners: Set<string>;
   /** All live processes of this world. */
@@ -58,7 +62,7 @@ const LEASE_SECONDS = 5;
 const SILENT_SECONDS = 2 * LEASE_SECONDS;
 const END_PATIENCE_MS = 20_000;
 
-export async function openWorld(tables: number): Promise<ChaosWorld> {
+export async function openWorld(tables: number, nodeCount: number): Promise<ChaosWorld> {
   const store = await makeScratchStore();
   const base = mkdtempSync(join(tmpdir(), "headgate-chaos-"));
   chmodSync(base, 0o711);
@@ -68,6 +72,7 @@ export async function openWorld(tables: number): Promise<ChaosWorld> {
   writeKeys(keyFile, [newKey([])]);
   // Over TCP, because metastores need it.
   const connection = { ...(await store.newDatabase()), host: "127.0.0.1" };
+  await addSteppedClock(connection);
   const account = await foundScratchAccount(connection, "chaos");
   const { accountId } = account;
   await makeMetastoreTables(connection, { accountId, keyFile, count: tables });
@@ -82,7 +87,9 @@ export async function openWorld(tables: number): Promise<ChaosWorld> {
     HEADGATE_COMMANDS_PER_CLUSTER: "6",
     TEST_STANDBY: "1",
   };
-  const connections = [connection, { ...connection, port: proxy.port }];
+  const connections = Array.from({ length: nodeCount }, (_, index) =>
+    index === 1 ? { ...connection, port: proxy.port } : connection,
+  );
   const dataDirs = connections.map((_, index) => join(base, `node-${index + 1}`));
   const nodes = connections.map((each, index) => {
     const dataDir = dataDirs[index] ?? "";
@@ -105,6 +112,7 @@ export async function openWorld(tables: number): Promise<ChaosWorld> {
     silentSeconds: SILENT_SECONDS,
     hasStandbys: (await findBubblewrap(accountIdentity(accountId), testCacheDir())).kind === "usable",
     outages: new Outages(),
+    lateAnswers: [],
     killedRunners: new Set(),
     processes,
     async destroy() {

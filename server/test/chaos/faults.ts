@@ -1,5 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { askWhileCutOff } from "./ask-while-cut-off.ts";
 import type { ChaosWorld } from "./chaos-world.ts";
+import { CLOCK_STEP_SECONDS } from "./clock-step.ts";
 import { keyOf, kill, type LiveRun, type RunOnDisk } from "./processes.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
@@ -113,14 +115,23 @@ export const nodeFaults: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** These separate the second node from the database while the first one goes on. */
+/** These separate the second node from the database while the others go on, or set the database's clock. */
 export const networkFaults: Readonly<Record<string, Fault>> = {
-  async "cut the second node off"({ proxy, silentSeconds, outages }, random) {
+  async "cut the second node off"(world, random) {
+    const { proxy, silentSeconds, outages } = world;
     const end = outages.begin([1]);
     proxy.cut();
-    await delay((silentSeconds + random.between(1, 6)) * 1000);
+    await Promise.all([delay((silentSeconds + random.between(1, 6)) * 1000), askWhileCutOff(world)]);
     proxy.heal(random.fraction() < 0.5 ? "arrives" : "breaks");
     end();
+    return true;
+  },
+
+  /** Forward and back, or back and forward. No node is away meanwhile, so nothing excuses an attempt that fails. */
+  async "step the clock of the database"(world, random) {
+    await setClock(world, random.fraction() < 0.5 ? CLOCK_STEP_SECONDS : -CLOCK_STEP_SECONDS);
+    await delay((world.silentSeconds + random.between(1, 4)) * 1000);
+    await setClock(world, 0);
     return true;
   },
 };
@@ -179,4 +190,10 @@ async function stopOne(
 
 function indexesOf<T>(all: readonly T[], one: T | undefined): number[] {
   return all.flatMap((each, index) => (each === one ? [index] : []));
+}
+
+async function setClock({ db }: ChaosWorld, aheadSeconds: number): Promise<void> {
+  const set = (): Promise<unknown> =>
+    db.system.query("update stepped.clock set ahead = make_interval(secs => $1)", [aheadSeconds]);
+  while ((await set().catch(() => undefined)) === undefined) await delay(200); // the database may be away
 }

@@ -7,8 +7,8 @@ const LEAST_DONE_SHARE = 0.6;
  * Everything that is wrong with a chaos run: the findings of the judge, leftover processes, and the faults, commands
  * and processes that the run lacked, without which it proves too little.
  */
-export function flawsOf(report: Omit<ChaosReport, "seconds" | "causes" | "isOverloaded">): string[] {
-  const { verdict, left, faults, ends, doneShare, manners, retriedKills, seen } = report;
+export function flawsOf(report: Omit<ChaosReport, "seconds" | "causes" | "shares" | "isOverloaded">): string[] {
+  const { verdict, left, lateAnswers, faults, ends, doneShare, manners, retriedKills, seen } = report;
   const hasStandbys = "kill a waiting driver" in faults;
   const kindsNeverDone = ["program", "query", "refresh"].filter((kind) => (ends[`${kind} done`] ?? 0) === 0);
   const unseen = Object.entries(seen).filter(
@@ -18,6 +18,7 @@ export function flawsOf(report: Omit<ChaosReport, "seconds" | "causes" | "isOver
     ...Object.entries(verdict).flatMap(([finding, flaws]: [string, string[]]) =>
       flaws.map((flaw) => `${finding}: ${flaw}`),
     ),
+    ...lateAnswers,
     ...left.map((process) => `still running after the stop: ${process}`),
     ...Object.entries(faults).flatMap(([name, times]) => (times === 0 ? [`fault that never struck: ${name}`] : [])),
     ...(doneShare >= LEAST_DONE_SHARE ? [] : [`too few commands are done: ${Math.round(100 * doneShare)} %`]),

@@ -284,6 +284,7 @@ describe("a chaos run", () => {
   const good = {
     verdict: CLEAN,
     left: [],
+    lateAnswers: [],
     faults: { "kill a driver": 1, "kill a waiting driver": 1 },
     ends: { "program done": 8, "query done": 2, "refresh done": 2 },
     doneShare: 0.9,
@@ -298,6 +299,7 @@ describe("a chaos run", () => {
 
   test.each([
     ["a process is left over", { left: ["7: bwrap"] }],
+    ["a node without its database answers late", { lateAnswers: ["GET account: 200 after 40000 ms"] }],
     ["a fault never struck", { faults: { ...good.faults, "kill a runner": 0 } }],
     ["few commands are done", { doneShare: 0.3 }],
     ["no query is done", { ends: { "program done": 8, "refresh done": 2 } }],

@@ -1,5 +1,6 @@
 import type { ChaosClient } from "./chaos-client.ts";
 import type { ChaosWorld } from "./chaos-world.ts";
+import { withoutStep } from "./clock-step.ts";
 import type { Attempt, Outcome, Submitted } from "./judge.ts";
 import { tableName } from "./metastore-tables.ts";
 
@@ -101,10 +102,15 @@ async function readStored({ db, nodes }: ChaosWorld): Promise<Stored> {
     `select id, ${milliseconds("end_time")} as "endMs" from command`,
   );
   const ids = nodes.map(({ id }) => id);
+  const nowMs = Date.now();
+  const trueMs = (storedMs: number): number => withoutStep(storedMs, nowMs);
   const attemptBy = new Map(
-    attempts.map(({ key, nodeId, ...times }) => [key, { ...times, node: ids.indexOf(nodeId) }]),
+    attempts.map(({ key, nodeId, startedMs, endedMs }) => [
+      key,
+      { startedMs: trueMs(startedMs), endedMs: endedMs === null ? null : trueMs(endedMs), node: ids.indexOf(nodeId) },
+    ]),
   );
-  const endBy = new Map(commands.map(({ id, endMs }) => [id, endMs]));
+  const endBy = new Map(commands.map(({ id, endMs }) => [id, endMs === null ? null : trueMs(endMs)]));
   return {
     attempt(command, number) {
       const found = attemptBy.get(`${command}/${number}`);

@@ -20,6 +20,10 @@ export interface ChaosReport {
   readonly causes: Readonly<Record<string, number>>;
   /** The largest number of processes of each kind that were seen at the same time. */
   readonly seen: Readonly<Record<ProcessKind, number>>;
+  /** How many attempts each node ran, by its index. */
+  readonly shares: Readonly<Record<string, number>>;
+  /** Requests to a node that was cut off which were not answered with 503 in time. */
+  readonly lateAnswers: readonly string[];
   /** The machine was so busy that leases lost without a fault are excused. */
   readonly isOverloaded: boolean;
   readonly seconds: number;
@@ -30,7 +34,7 @@ export function summaryOf(
   outcomes: readonly Outcome[],
   lines: readonly JournalLine[],
   killed: ReadonlySet<string>,
-): Pick<ChaosReport, "ends" | "doneShare" | "manners" | "retriedKills" | "causes"> {
+): Pick<ChaosReport, "ends" | "doneShare" | "manners" | "retriedKills" | "causes" | "shares"> {
   const kindOf = new Map(submitted.map(({ id, kind }) => [id, kind]));
   const attempts = outcomes.flatMap(({ id, attempts }) => attempts.map((attempt) => ({ id, ...attempt })));
   const healthy = new Set(submitted.filter(({ fails, cancelled }) => !fails && !cancelled).map(({ id }) => id));
@@ -45,6 +49,7 @@ export function summaryOf(
     manners: countBy(lines.flatMap(({ manner }) => manner ?? [])),
     retriedKills: retried.length,
     causes: countBy(attempts.flatMap(({ cause }) => cause ?? [])),
+    shares: countBy(attempts.map(({ node }) => `node ${node + 1}`)),
   };
 }
 

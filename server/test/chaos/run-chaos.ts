@@ -16,11 +16,11 @@ import { watchLeases } from "./watch-leases.ts";
 import { watchProcesses, type ProcessKind } from "./watch-processes.ts";
 
 /**
- * Runs many short commands on two nodes with one database, while processes are killed and stopped, machines reboot,
- * PostgreSQL and Spark die, and the second node is cut off. Before that, the second node is cut off once during a long
- * program, which the first node then runs again. Programs run on stub drivers, started for them or waiting; queries run
- * on a stub of a Spark Connect server; refreshes are those of the product. The programs and the stub record what really
- * ran.
+ * Runs many short commands on three nodes (two in the short form) with one database, while processes are killed and
+ * stopped, machines reboot, PostgreSQL and Spark die, the second node is cut off and the database's clock steps. Before
+ * that, the second node is cut off once during a long program, which another node then runs again. Programs run on stub
+ * drivers, started for them or waiting; queries run on a stub of a Spark Connect server; refreshes are those of the
+ * product. The programs and the stub record what really ran.
  */
 export interface ChaosOptions {
   readonly seed: number;
@@ -42,7 +42,7 @@ const MOST_EXTRA = 200;
 
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const began = performance.now();
-  const world = await openWorld(options.commands + MOST_EXTRA);
+  const world = await openWorld(options.commands + MOST_EXTRA, options.isShort ? 2 : 3);
   const over = new AbortController();
   const watch = watchLeases(world, over.signal);
   const giveUp = (): void => void world.destroy().then(() => process.exit(1));
@@ -83,6 +83,7 @@ async function inWorld(world: ChaosWorld, options: ChaosOptions): Promise<Omit<C
     verdict: { ...verdict, lost: [...verdict.lost, ...unlisted] },
     faults: { ...faults, "cut the second node off during a long run": 1 },
     isOverloaded: world.outages.isOverloaded,
+    lateAnswers: world.lateAnswers,
     ...summaryOf(submitted, outcomes, lines, killed),
     seen,
   };

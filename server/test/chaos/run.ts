@@ -27,6 +27,7 @@ const count = (counts: Readonly<Record<string, number>>): string =>
     .join(", ");
 say(`faults: ${count(report.faults)}`);
 say(`ends: ${count(report.ends)}, in ${Math.round(report.seconds)} s`);
+say(`attempts: ${count(report.shares)}`);
 say(`failed attempts: ${count(report.causes)}; ${report.retriedKills} killed attempts were retried`);
 say(`drivers: ${count(report.manners)}; most processes at the same time: ${count(report.seen)}`);
 say(`done: ${Math.round(100 * report.doneShare)} % of the commands that were neither made to fail nor cancelled`);

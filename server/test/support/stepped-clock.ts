@@ -1,11 +1,10 @@
-import { Client, escapeIdentifier } from "pg";
-import type { TestDatabase } from "./test-database.ts";
+import { Client, escapeIdentifier, type ClientConfig } from "pg";
 
 /**
  * Gives a database a clock of its own that a test can set: `now()` is found in a schema before PostgreSQL's own. For
  * sessions that are opened afterwards.
  */
-export async function addSteppedClock(connection: TestDatabase["connection"]): Promise<TestDatabase["connection"]> {
+export async function addSteppedClock<Connection extends ClientConfig>(connection: Connection): Promise<Connection> {
   const client = new Client(connection);
   await client.connect();
   try {
