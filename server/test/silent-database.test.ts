@@ -28,7 +28,7 @@ async function timed(call: { reply(): Promise<Reply> }): Promise<{ status: numbe
 test("a silent database is 503 within 5 seconds, and all is well as soon as it answers again", async () => {
   const account = await given.account();
   await Promise.all(Array.from({ length: 30 }, () => account.get("/account"))); // idle connections that will be dead
-  proxy.cut();
+  await proxy.cut();
   const key = { headers: { "Idempotency-Key": "one" } };
   const first = await Promise.all([
     timed(account.get("/account")),
@@ -44,7 +44,7 @@ test("a silent database is 503 within 5 seconds, and all is well as soon as it a
   expect(second.status).toBe(503);
   expect(second.seconds).toBeLessThan(2);
 
-  proxy.heal("is lost");
+  await proxy.heal("is lost");
   await expect.poll(async () => (await account.get("/account").reply()).status, { timeout: 5_000 }).toBe(200);
   const after = await Promise.all(Array.from({ length: 40 }, () => timed(account.get("/account"))));
   expect(after.map(({ status }) => status)).toEqual(Array(40).fill(200));

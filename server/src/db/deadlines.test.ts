@@ -40,11 +40,11 @@ describe("when the database falls silent", () => {
   test("in the middle of a transaction, it fails in time, is undone, and no later answer is taken for another", async () => {
     const work = db.asSystem(async (tx) => {
       await tx.query("insert into account (name) values ('half done')");
-      proxy.cut();
+      await proxy.cut();
       return tx.query("select 1 as one");
     });
     await expect(work).rejects.toMatchObject(away);
-    proxy.heal("arrives");
+    await proxy.heal("arrives");
     const answers = Array.from({ length: 20 }, (_, n) => db.system.query("select $1::int as n", [n]));
     expect(await Promise.all(answers)).toEqual(Array.from({ length: 20 }, (_, n) => [{ n }]));
     expect(await storedNames()).not.toContain("half done");
@@ -53,18 +53,18 @@ describe("when the database falls silent", () => {
   test("after the commit was sent, the refusal does not claim that nothing was stored", async () => {
     const work = db.asSystem(async (tx) => {
       await tx.query("insert into account (name) values ('perhaps')");
-      proxy.cut();
+      await proxy.cut();
     });
     await expect(work).rejects.toMatchObject({ ...away, message: expect.stringMatching(/may be stored or not/) });
-    proxy.heal("arrives");
+    await proxy.heal("arrives");
   });
 
   test("every statement that shares a connection fails, and the next one succeeds on another", async () => {
     expect(await db.shared.query("select 1 as one")).toEqual([{ one: 1 }]);
-    proxy.cut();
+    await proxy.cut();
     const asked = [1, 2, 3].map((n) => db.shared.query("select $1::int as n", [n]));
     for (const each of asked) await expect(each).rejects.toMatchObject(away);
-    proxy.heal("is lost");
+    await proxy.heal("is lost");
     expect(await db.shared.query("select 2 as two")).toEqual([{ two: 2 }]);
   });
 });

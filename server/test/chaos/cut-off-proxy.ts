@@ -1,71 +1,81 @@
 import { once } from "node:events";
-import { connect, createServer, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
 
-/** Connects a node to its database. While it is cut, no data gets through, and neither side sees the other close. */
+/** What becomes of the open connections when a cut is healed. */
+export const HELD = ["arrives", "breaks", "is lost"] as const;
+/** The states of the lever that the proxy's thread waits for: cut, and from the second one on the places in `HELD`. */
+export const CUT = 1;
+export const FIRST_HELD = 2;
+/** Linux completes one handshake more than this without an `accept`. */
+export const BACKLOG = 8;
+/** On loopback a handshake takes far less, unless nothing answers it. */
+const HANDSHAKE_MS = 200;
+
+export interface ProxyData {
+  readonly target: { readonly host: string; readonly port: number };
+  readonly lever: Int32Array<SharedArrayBuffer>;
+}
+
+/**
+ * Connects a node to its database. While it is cut, the proxy behaves as a network that drops every packet: bytes that
+ * either side sends vanish without an error, neither side sees the other close, and a new connection never gets past
+ * the first packet of its handshake.
+ */
 export interface CutOffProxy {
   readonly port: number;
-  cut(): void;
+  /** Settles when nothing gets through any more. The open connections fall silent, or break first. */
+  cut(open?: "fall silent" | "break"): Promise<void>;
   /**
    * Data that was held back arrives late, or never: the connections break, or stay silent for good, as when a firewall
    * has forgotten them.
    */
-  heal(held: "arrives" | "breaks" | "is lost"): void;
+  heal(held: (typeof HELD)[number]): Promise<void>;
   close(): void;
 }
 
-export async function startCutOffProxy(target: { host: string; port: number }): Promise<CutOffProxy> {
-  const pairs = new Set<readonly [Socket, Socket]>();
-  const lost = new Set<readonly [Socket, Socket]>();
-  let isCut = false;
-  const destroy = (): void => {
-    for (const pair of pairs) for (const socket of pair) socket.destroy();
+/**
+ * The proxy runs on a thread of its own, because a thread that waits accepts no connection: the kernel completes the
+ * handshakes of the backlog, which we fill up, and drops the first packet of every later one.
+ */
+export async function startCutOffProxy({ host, port }: ProxyData["target"]): Promise<CutOffProxy> {
+  const lever = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const workerData: ProxyData = { target: { host, port }, lever };
+  const worker = new Worker(new URL("cut-off-proxy-thread.ts", import.meta.url), { workerData });
+  const [bound] = (await once(worker, "message")) as [number];
+  let fillers: Socket[] = [];
+  const release = (): void => {
+    for (const socket of fillers) socket.destroy();
+    fillers = [];
   };
-  const server = createServer((near) => {
-    const far = connect(target);
-    const pair = [near, far] as const;
-    pairs.add(pair);
-    for (const socket of pair) {
-      socket.on("error", () => undefined);
-      socket.on("close", () => {
-        if (isCut || lost.has(pair)) return; // the other side must not notice before the cut is healed
-        pairs.delete(pair);
-        for (const each of pair) each.destroy();
-      });
-    }
-    forward(near, far);
-    forward(far, near);
-    if (isCut) for (const socket of pair) socket.pause();
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("the proxy has no port");
   return {
-    port: address.port,
-    cut() {
-      isCut = true;
-      for (const pair of pairs) for (const socket of pair) socket.pause();
+    port: bound,
+    async cut(open = "fall silent") {
+      const isCut = once(worker, "message");
+      Atomics.store(lever, 0, CUT);
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+      worker.postMessage(open);
+      await isCut;
+      fillers = await fillBacklog(bound);
     },
-    heal(held) {
-      isCut = false;
-      if (held === "breaks") destroy();
-      if (held === "is lost") {
-        for (const pair of pairs) lost.add(pair);
-        return;
-      }
-      for (const pair of pairs) {
-        if (pair.some(({ destroyed }) => destroyed)) for (const socket of pair) socket.destroy();
-        else for (const socket of pair) socket.resume();
-      }
+    async heal(held) {
+      release();
+      const isHealed = once(worker, "message");
+      Atomics.store(lever, 0, FIRST_HELD + HELD.indexOf(held));
+      Atomics.notify(lever, 0);
+      await isHealed;
     },
     close() {
-      destroy();
-      server.close();
+      release();
+      void worker.terminate();
     },
   };
 }
 
-function forward(from: Socket, to: Socket): void {
-  from.on("data", (bytes) => to.write(bytes));
-  from.on("end", () => to.end());
+async function fillBacklog(port: number): Promise<Socket[]> {
+  const sockets = Array.from({ length: BACKLOG + 1 }, () => connect({ host: "127.0.0.1", port }));
+  for (const socket of sockets) socket.on("error", () => undefined);
+  await Promise.race([Promise.all(sockets.map((socket) => once(socket, "connect"))), delay(HANDSHAKE_MS)]);
+  return sockets;
 }

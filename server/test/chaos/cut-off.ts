@@ -27,11 +27,11 @@ export async function cutOffDuringRun(world: ChaosWorld, client: ChaosClient): P
   await until("the first attempt has begun on the second node", () => count(1, "start") > 0);
   for (const index of others) await setState(world, index, "active");
   const end = world.outages.begin([1]);
-  world.proxy.cut();
+  await world.proxy.cut();
   try {
     await until("the second attempt has begun on another node", () => count(2, "tick") >= TICKS_BEFORE_HEAL);
   } finally {
-    world.proxy.heal("arrives");
+    await world.proxy.heal("arrives");
     end();
   }
   return long;

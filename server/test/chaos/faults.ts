@@ -120,9 +120,9 @@ export const networkFaults: Readonly<Record<string, Fault>> = {
   async "cut the second node off"(world, random) {
     const { proxy, silentSeconds, outages } = world;
     const end = outages.begin([1]);
-    proxy.cut();
+    await proxy.cut();
     await Promise.all([delay((silentSeconds + random.between(1, 6)) * 1000), askWhileCutOff(world)]);
-    proxy.heal(random.fraction() < 0.5 ? "arrives" : "breaks");
+    await proxy.heal(random.fraction() < 0.5 ? "arrives" : "breaks");
     end();
     return true;
   },

@@ -154,10 +154,10 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
     const broken = connect({ port: proxy.port });
     const { startRows, rowCount } = await rowsSeen(
       broken.session().execute(MANY_ROWS, { operationId: randomUUID() }),
-      (seen) => {
+      async (seen) => {
         if (seen !== 3 && seen !== 9) return;
-        proxy.cut();
-        proxy.heal("breaks");
+        await proxy.cut();
+        await proxy.heal("breaks");
       },
     );
     broken.close();
