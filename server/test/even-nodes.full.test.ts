@@ -7,6 +7,7 @@ import { addDefaultCluster } from "../src/clusters/default-cluster.ts";
 import { openDatabase, type Database } from "../src/db/database.ts";
 import { newKey, writeKeys } from "../src/lib/key-file.ts";
 import { Client } from "./support/client.ts";
+import { areEven } from "./support/even-shares.ts";
 import { startNode, type NodeProcess } from "./support/node-process.ts";
 import { submitProgram } from "./support/programs.ts";
 import { cloneDatabase, type TestDatabase } from "./support/test-database.ts";
@@ -85,7 +86,7 @@ test("equal nodes run the same number of commands, give or take a half", async (
   await expect.poll(unfinished, PATIENCE).toEqual([]);
   const [most = 0, middle = 0, least = 0] = await counts("true");
   process.stdout.write(`attempts by node: ${most}/${middle}/${least}\n`);
-  expect(most).toBeLessThanOrEqual(1.5 * least);
+  expect(areEven([most, middle, least])).toBe(true);
 });
 
 test("no node holds the whole cap of a cluster, so that the others go on when it falls silent", async () => {

@@ -12,6 +12,7 @@ const PATIENCE_MS = 60_000;
 /** The length of later attempts of a long command, in tenths of a second. */
 const LATER_TICKS = 10;
 export const QUERY_LABEL = "queries";
+export const shortProgram = { command_type: "SparkCommand", language: "python", program: journallingProgram(1, 0) };
 
 /**
  * The shortest and longest duration of a command, in tenths of a second. With `someLong`, one command in 16 outlives
@@ -73,6 +74,12 @@ export class ChaosClient {
     };
     const id = await this.#post(program, 1, key);
     return { id, key, kind: "program", fails: false, retry: 1, cancelled: false };
+  }
+
+  /** Submits a short program. With the key of an earlier attempt to do so, it becomes one command. */
+  async submitShort(key: string): Promise<Submitted> {
+    const id = await this.#post(shortProgram, 0, key);
+    return { id, key, kind: "program", fails: false, retry: 0, cancelled: false };
   }
 
   async #post(body: object, retry: number, key: string): Promise<number> {

@@ -16,8 +16,10 @@ import {
 } from "../support/scratch-store.ts";
 import { addSteppedClock } from "../support/stepped-clock.ts";
 import { ChaosNode } from "./chaos-node.ts";
+import type { CutOffAnswer } from "./cut-off-answers.ts";
 import { startCutOffProxy, type CutOffProxy } from "./cut-off-proxy.ts";
 import { makeMetastoreTables } from "./metastore-tables.ts";
+import { makeNodeClock, type NodeClock } from "./node-clock.ts";
 import { Outages } from "./outages.ts";
 import { servePartitionFolders, type PartitionFolders } from "./partition-folders.ts";
 import { findAllBelow, kill } from "./processes.ts";
@@ -25,8 +27,8 @@ import { SparkServer } from "./spark-server.ts";
 
 /**
  * Nodes on one database, the second connected through a proxy that can cut it off, and a journal that all drivers write
- * to. The clock of the database can be set. Queries run on a stub of a Spark Connect server; refreshes have tables and a
- * server for their folders.
+ * to. The clocks of the database and of the third node can be set. Queries run on a stub of a Spark Connect server;
+ * refreshes have tables and a server for their folders.
  */
 export interface ChaosWorld {
   readonly nodes: readonly ChaosNode[];
@@ -45,8 +47,11 @@ export interface ChaosWorld {
   /** Whether there are standby drivers: they need a sandbox. */
   readonly hasStandbys: boolean;
   readonly outages: Outages;
-  /** Requests to a node that was cut off which were not answered with 503 in time. */
-  readonly lateAnswers: string[];
+  /** The clock of the third node, or the reason why it cannot be set. Undefined: there is no third node. */
+  readonly nodeClock: NodeClock | string | undefined;
+  readonly cutOffAnswers: CutOffAnswer[];
+  /** The keys of commands that were submitted to a node that was cut off. */
+  readonly keysToRepeat: string[];
   /** The keys (`keyOf`) of runners of which a fault killed a process, the runner's own or the driver's. */
   readonly killedRunners: Set<string>;
   /** All live processes of this world. */
@@ -90,11 +95,14 @@ export async function openWorld(tables: number, nodeCount: number): Promise<Chao
   const connections = Array.from({ length: nodeCount }, (_, index) =>
     index === 1 ? { ...connection, port: proxy.port } : connection,
   );
+  const nodeClock = nodeCount > 2 ? await makeNodeClock(base) : undefined;
   const dataDirs = connections.map((_, index) => join(base, `node-${index + 1}`));
   const nodes = connections.map((each, index) => {
     const dataDir = dataDirs[index] ?? "";
     mkdirSync(dataDir, { mode: 0o711 });
-    return new ChaosNode({ dataDir, connection: each, settings, accountId, journal });
+    const clockSettings = index === 2 && typeof nodeClock === "object" ? nodeClock.settings : {};
+    const own = { ...settings, ...clockSettings };
+    return new ChaosNode({ dataDir, connection: each, settings: own, accountId, journal });
   });
   const db = openDatabase({ ...connection, max: 2 });
   const processes = (): Promise<readonly ProcessFacts[]> => findAllBelow([base, dirname(store.dataDir)], dataDirs);
@@ -112,7 +120,9 @@ export async function openWorld(tables: number, nodeCount: number): Promise<Chao
     silentSeconds: SILENT_SECONDS,
     hasStandbys: (await findBubblewrap(accountIdentity(accountId), testCacheDir())).kind === "usable",
     outages: new Outages(),
-    lateAnswers: [],
+    nodeClock,
+    cutOffAnswers: [],
+    keysToRepeat: [],
     killedRunners: new Set(),
     processes,
     async destroy() {

@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { askWhileCutOff } from "./ask-while-cut-off.ts";
 import type { ChaosWorld } from "./chaos-world.ts";
 import { CLOCK_STEP_SECONDS } from "./clock-step.ts";
+import { NODE_STEP_SECONDS, SETTLED_SECONDS, shownAheadSeconds } from "./node-clock.ts";
 import { keyOf, kill, type LiveRun, type RunOnDisk } from "./processes.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
@@ -115,19 +116,16 @@ export const nodeFaults: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** These separate the second node from the database while the others go on, or set the database's clock. */
+/** These separate the second node from the database while the others go on. */
 export const networkFaults: Readonly<Record<string, Fault>> = {
-  async "cut the second node off"(world, random) {
-    const { proxy, silentSeconds, outages } = world;
-    const end = outages.begin([1]);
-    await proxy.cut();
-    await Promise.all([delay((silentSeconds + random.between(1, 6)) * 1000), askWhileCutOff(world)]);
-    await proxy.heal(random.fraction() < 0.5 ? "arrives" : "breaks");
-    end();
-    return true;
-  },
+  "cut the second node off": (world, random) => cutOff(world, random, "open"),
 
-  /** Forward and back, or back and forward. No node is away meanwhile, so nothing excuses an attempt that fails. */
+  "break the connections of the second node and cut it off": (world, random) => cutOff(world, random, "new"),
+};
+
+/** No node is away meanwhile, so nothing excuses an attempt that fails. */
+const clockSteps: Readonly<Record<string, Fault>> = {
+  /** Forward and back, or back and forward. */
   async "step the clock of the database"(world, random) {
     await setClock(world, random.fraction() < 0.5 ? CLOCK_STEP_SECONDS : -CLOCK_STEP_SECONDS);
     await delay((world.silentSeconds + random.between(1, 4)) * 1000);
@@ -135,6 +133,25 @@ export const networkFaults: Readonly<Record<string, Fault>> = {
     return true;
   },
 };
+
+/** Both ways, each for longer than a lease. It counts if an answer of the node showed a time that was wrong. */
+const nodeClockSteps: Readonly<Record<string, Fault>> = {
+  async "step the clock of the third node"({ nodes, nodeClock, leaseSeconds }, random) {
+    if (typeof nodeClock !== "object") return false;
+    const shown: (number | undefined)[] = [];
+    for (const aheadSeconds of random.shuffled([NODE_STEP_SECONDS, -NODE_STEP_SECONDS])) {
+      nodeClock.set(aheadSeconds);
+      await delay((SETTLED_SECONDS + leaseSeconds + random.between(1, 2)) * 1000);
+      shown.push(await shownAheadSeconds(nodes[2]?.url));
+    }
+    nodeClock.set(0);
+    return shown.some((seconds = 0) => Math.abs(seconds) > NODE_STEP_SECONDS / 2);
+  },
+};
+
+export function clockFaults({ nodeClock }: ChaosWorld): Readonly<Record<string, Fault>> {
+  return typeof nodeClock === "object" ? { ...clockSteps, ...nodeClockSteps } : clockSteps;
+}
 
 /** Yields all faults in a random order, then all of them again in another, without end. */
 export function* deal(
@@ -190,6 +207,17 @@ async function stopOne(
 
 function indexesOf<T>(all: readonly T[], one: T | undefined): number[] {
   return all.flatMap((each, index) => (each === one ? [index] : []));
+}
+
+/** The node is asked while all its connections are silent, or while it has none and gets none. */
+async function cutOff(world: ChaosWorld, random: SeededRandom, connections: "open" | "new"): Promise<boolean> {
+  const { proxy, silentSeconds, outages } = world;
+  const end = outages.begin([1]);
+  await proxy.cut(connections === "open" ? "fall silent" : "break");
+  await Promise.all([delay((silentSeconds + random.between(1, 6)) * 1000), askWhileCutOff(world, connections)]);
+  await proxy.heal(random.pick(["arrives", "breaks", "is lost"]) ?? "arrives");
+  end();
+  return true;
 }
 
 async function setClock({ db }: ChaosWorld, aheadSeconds: number): Promise<void> {

@@ -1,3 +1,5 @@
+import { areEven } from "../support/even-shares.ts";
+import { lateAnswersOf, neverAskedOn } from "./cut-off-answers.ts";
 import type { ChaosReport } from "./report.ts";
 
 /** A sound product stays far above this share; one that loses commands that no fault struck does not. */
@@ -7,8 +9,20 @@ const LEAST_DONE_SHARE = 0.6;
  * Everything that is wrong with a chaos run: the findings of the judge, leftover processes, and the faults, commands
  * and processes that the run lacked, without which it proves too little.
  */
-export function flawsOf(report: Omit<ChaosReport, "seconds" | "causes" | "shares" | "isOverloaded">): string[] {
-  const { verdict, left, lateAnswers, faults, ends, doneShare, manners, retriedKills, seen } = report;
+export function flawsOf(report: Omit<ChaosReport, "seconds" | "causes" | "shares" | "leftOut">): string[] {
+  const {
+    verdict,
+    left,
+    cutOffAnswers,
+    calmShares,
+    isOverloaded,
+    faults,
+    ends,
+    doneShare,
+    manners,
+    retriedKills,
+    seen,
+  } = report;
   const hasStandbys = "kill a waiting driver" in faults;
   const kindsNeverDone = ["program", "query", "refresh"].filter((kind) => (ends[`${kind} done`] ?? 0) === 0);
   const unseen = Object.entries(seen).filter(
@@ -18,7 +32,12 @@ export function flawsOf(report: Omit<ChaosReport, "seconds" | "causes" | "shares
     ...Object.entries(verdict).flatMap(([finding, flaws]: [string, string[]]) =>
       flaws.map((flaw) => `${finding}: ${flaw}`),
     ),
-    ...lateAnswers,
+    ...lateAnswersOf(cutOffAnswers, isOverloaded),
+    ...("cut the second node off" in faults ? neverAskedOn("open", cutOffAnswers) : []),
+    ...("break the connections of the second node and cut it off" in faults ? neverAskedOn("new", cutOffAnswers) : []),
+    ...(calmShares === undefined || areEven(calmShares) || isOverloaded
+      ? []
+      : [`equal nodes ran unequal numbers of commands without a fault: ${calmShares.join("/")}`]),
     ...left.map((process) => `still running after the stop: ${process}`),
     ...Object.entries(faults).flatMap(([name, times]) => (times === 0 ? [`fault that never struck: ${name}`] : [])),
     ...(doneShare >= LEAST_DONE_SHARE ? [] : [`too few commands are done: ${Math.round(100 * doneShare)} %`]),

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { flawsOf } from "./flaws.ts";
 import { parseJournal } from "./journal.ts";
 import { CLEAN, judge, type Attempt, type Evidence, type Outcome, type Submitted, type Verdict } from "./judge.ts";
 import { Outages } from "./outages.ts";
@@ -276,38 +275,5 @@ describe("the judge", () => {
     const outcome = { id: 1, status: "cancelled", endMs: 1, attempts: [], result: undefined, log: "" };
     expect(judge([submitted], [], evidence).lost).toHaveLength(1);
     expect(judge([], [outcome], evidence).repeated).toHaveLength(1);
-  });
-});
-
-describe("a chaos run", () => {
-  const seen = { runner: 1, driver: 1, "waiting driver": 1, server: 2, PostgreSQL: 1, "Spark server": 1 };
-  const good = {
-    verdict: CLEAN,
-    left: [],
-    lateAnswers: [],
-    faults: { "kill a driver": 1, "kill a waiting driver": 1 },
-    ends: { "program done": 8, "query done": 2, "refresh done": 2 },
-    doneShare: 0.9,
-    manners: { cold: 5, standby: 3 },
-    retriedKills: 1,
-    seen,
-  };
-
-  test("has no flaws when every fault and kind of command was in it and most commands are done", () => {
-    expect(flawsOf(good)).toEqual([]);
-  });
-
-  test.each([
-    ["a process is left over", { left: ["7: bwrap"] }],
-    ["a node without its database answers late", { lateAnswers: ["GET account: 200 after 40000 ms"] }],
-    ["a fault never struck", { faults: { ...good.faults, "kill a runner": 0 } }],
-    ["few commands are done", { doneShare: 0.3 }],
-    ["no query is done", { ends: { "program done": 8, "refresh done": 2 } }],
-    ["no standby driver was used", { manners: { cold: 8 } }],
-    ["no killed attempt was retried", { retriedKills: 0 }],
-    ["the search for processes never found a driver", { seen: { ...seen, driver: 0 } }],
-    ["the judge found something", { verdict: { ...CLEAN, lost: ["7"] } }],
-  ])("has a flaw when %s", (_, change) => {
-    expect(flawsOf({ ...good, ...change })).toHaveLength(1);
   });
 });

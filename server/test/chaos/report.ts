@@ -1,3 +1,4 @@
+import type { CutOffAnswer } from "./cut-off-answers.ts";
 import type { JournalLine } from "./journal.ts";
 import type { Outcome, Submitted, Verdict } from "./judge.ts";
 import type { ProcessKind } from "./watch-processes.ts";
@@ -8,6 +9,8 @@ export interface ChaosReport {
   readonly left: readonly string[];
   /** How often each kind of fault struck, 0 included. */
   readonly faults: Readonly<Record<string, number>>;
+  /** Faults that this machine cannot have, and why. */
+  readonly leftOut: readonly string[];
   /** How many commands ended in which way, by kind and status. */
   readonly ends: Readonly<Record<string, number>>;
   /** The share (0 to 1) of done commands among those that were neither made to fail nor cancelled. */
@@ -22,8 +25,10 @@ export interface ChaosReport {
   readonly seen: Readonly<Record<ProcessKind, number>>;
   /** How many attempts each node ran, by its index. */
   readonly shares: Readonly<Record<string, number>>;
-  /** Requests to a node that was cut off which were not answered with 503 in time. */
-  readonly lateAnswers: readonly string[];
+  /** How many attempts each node ran before the first fault. Undefined: the short form has no such stretch. */
+  readonly calmShares: readonly number[] | undefined;
+  /** What a node answered while it was cut off from its database. */
+  readonly cutOffAnswers: readonly CutOffAnswer[];
   /** The machine was so busy that leases lost without a fault are excused. */
   readonly isOverloaded: boolean;
   readonly seconds: number;

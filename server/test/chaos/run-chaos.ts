@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import { sharesOf, submitInCalm } from "./calm-stretch.ts";
 import { ChaosClient, QUERY_LABEL } from "./chaos-client.ts";
 import { openWorld, type ChaosWorld } from "./chaos-world.ts";
 import { cutOffDuringRun } from "./cut-off.ts";
-import { deal, networkFaults, nodeFaults, processFaults, type Fault } from "./faults.ts";
+import { clockFaults, deal, networkFaults, nodeFaults, processFaults, type Fault } from "./faults.ts";
 import { parseJournal } from "./journal.ts";
 import { judge, type Outcome, type Submitted } from "./judge.ts";
 import { readOutcomes, readPartitions } from "./outcomes.ts";
@@ -17,10 +18,11 @@ import { watchProcesses, type ProcessKind } from "./watch-processes.ts";
 
 /**
  * Runs many short commands on three nodes (two in the short form) with one database, while processes are killed and
- * stopped, machines reboot, PostgreSQL and Spark die, the second node is cut off and the database's clock steps. Before
- * that, the second node is cut off once during a long program, which another node then runs again. Programs run on stub
- * drivers, started for them or waiting; queries run on a stub of a Spark Connect server; refreshes are those of the
- * product. The programs and the stub record what really ran.
+ * stopped, machines reboot, PostgreSQL and Spark die, the second node is cut off and the clocks of the database and of
+ * the third node step. Before that, the nodes share many equal programs without a fault, and the second node is cut off
+ * once during a long program, which another node then runs again. Programs run on stub drivers, started for them or
+ * waiting; queries run on a stub of a Spark Connect server; refreshes are those of the product. The programs and the
+ * stub record what really ran.
  */
 export interface ChaosOptions {
   readonly seed: number;
@@ -62,10 +64,13 @@ async function inWorld(world: ChaosWorld, options: ChaosOptions): Promise<Omit<C
   await Promise.all(world.nodes.map((node) => node.start()));
   const reader = clientOf(world, options, 5);
   await prepareAccount(world, reader);
+  options.tell("run many equal programs without a fault");
+  const calm = options.isShort ? [] : await submitInCalm(world, clientOf(world, options, 6));
   options.tell("cut the second node off during a long run");
   const long = await cutOffDuringRun(world, clientOf(world, options, 4));
   const { submitted: others, faults, seen } = await submitUnderFaults(world, options);
-  const submitted = [long, ...others];
+  const repeated = await Promise.all(world.keysToRepeat.map((key) => reader.submitShort(key)));
+  const submitted = [...calm, long, ...others, ...repeated];
   await until(async () => (await countOpen(world)) === 0 && (await countRunsOfCommands(world)) === 0);
   options.tell("read how all commands ended");
   const outcomes = await readOutcomes(world, reader, submitted);
@@ -83,7 +88,9 @@ async function inWorld(world: ChaosWorld, options: ChaosOptions): Promise<Omit<C
     verdict: { ...verdict, lost: [...verdict.lost, ...unlisted] },
     faults: { ...faults, "cut the second node off during a long run": 1 },
     isOverloaded: world.outages.isOverloaded,
-    lateAnswers: world.lateAnswers,
+    cutOffAnswers: world.cutOffAnswers,
+    leftOut: typeof world.nodeClock === "string" ? [`a step of a node's clock: ${world.nodeClock}`] : [],
+    calmShares: options.isShort ? undefined : sharesOf(calm, outcomes, world),
     ...summaryOf(submitted, outcomes, lines, killed),
     seen,
   };
@@ -129,7 +136,11 @@ interface FaultyPhase {
 /** Submits all commands while faults strike. Settles when most commands have ended. */
 async function submitUnderFaults(world: ChaosWorld, options: ChaosOptions): Promise<FaultyPhase> {
   const { seed, isShort, tell } = options;
-  const kinds = { ...processFaults(world), ...nodeFaults, ...(isShort ? {} : networkFaults) };
+  const kinds = {
+    ...processFaults(world),
+    ...nodeFaults,
+    ...(isShort ? {} : { ...networkFaults, ...clockFaults(world) }),
+  };
   const faults: Record<string, number> = Object.fromEntries(Object.keys(kinds).map((name) => [name, 0]));
   const calm = new AbortController();
   const haveStruck = (): boolean => Object.values(faults).every((times) => times > 0);
@@ -148,7 +159,8 @@ async function submitUnderFaults(world: ChaosWorld, options: ChaosOptions): Prom
   const lanes = [
     lane(processFaults(world), seed, [300 * pause, 1500 * pause]),
     lane(nodeFaults, seed + 1, [500 * pause, 4000 * pause]),
-    ...(isShort ? [] : [lane(networkFaults, seed + 3, [1000, 8000])]),
+    ...(isShort ? [] : [lane(networkFaults, seed + 3, [4000, 16_000])]),
+    ...(isShort ? [] : [lane(clockFaults(world), seed + 7, [1000, 8000])]),
   ];
   const seen = watchProcesses(world, calm.signal);
   try {
