@@ -68,7 +68,9 @@ class PooledDatabase implements Database {
   readonly system: Queryable = { query: (text, values = []) => this.#systemStatement(text, values) };
 
   readonly shared: Queryable = { query: (text, values = []) => this.#sharedStatement(text, values) };
-  readonly #sharedConnection = new SharedConnection(() => this.#inUnit((unit) => this.#connections.take(unit)));
+  readonly #sharedConnection = new SharedConnection(() =>
+    this.#inUnit((unit) => this.#connections.take(unit, "shared")),
+  );
 
   constructor(connection: PoolConfig, { work = backgroundWork, watch }: DatabaseOptions) {
     this.#limits = work;
@@ -94,27 +96,29 @@ class PooledDatabase implements Database {
   }
 
   asAccount<T>(accountId: number, work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#transaction(beginAsAccount(accountId), work);
+    return this.#transaction(ownerOf(accountId), beginAsAccount(accountId), work);
   }
 
   asSystem<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#transaction("begin", work);
+    return this.#transaction(SYSTEM, "begin", work);
   }
 
   accountReader(accountId: number): Queryable {
-    const begin = beginAsAccount(accountId);
-    return { query: (text, values = []) => this.#readAsAccount(begin, this.#limits.unitMs, text, values) };
+    const opening = { owner: ownerOf(accountId), begin: beginAsAccount(accountId), limitMs: this.#limits.unitMs };
+    return { query: (text, values = []) => this.#readAsAccount(opening, text, values) };
   }
 
   patientReader(accountId: number): Queryable {
     const { patientStatementMs, patientUnitMs } = this.#limits;
     const begin = `${beginAsAccount(accountId)}; set local statement_timeout = ${patientStatementMs}`;
-    return { query: (text, values = []) => this.#readAsAccount(begin, patientUnitMs, text, values) };
+    const opening = { owner: ownerOf(accountId), begin, limitMs: patientUnitMs };
+    return { query: (text, values = []) => this.#readAsAccount(opening, text, values) };
   }
 
   stats(): DatabaseStats {
-    const { totalCount, idleCount, waitingCount } = this.#pool;
-    return { connections: totalCount, idle: idleCount, waiting: waitingCount, roundTrips: this.#roundTrips };
+    const { totalCount, idleCount } = this.#pool;
+    const { waiting } = this.#connections;
+    return { connections: totalCount, idle: idleCount, waiting, roundTrips: this.#roundTrips };
   }
 
   async close(): Promise<void> {
@@ -122,8 +126,8 @@ class PooledDatabase implements Database {
     this.#watch.close();
   }
 
-  #transaction<T>(begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#inUnit(async (unit) => this.#transactionOn(await this.#connections.take(unit), begin, work));
+  #transaction<T>(owner: string, begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#inUnit(async (unit) => this.#transactionOn(await this.#connections.take(unit, owner), begin, work));
   }
 
   async #transactionOn<T>(client: PoolClient, begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -170,13 +174,12 @@ class PooledDatabase implements Database {
   }
 
   #readAsAccount<Row extends object>(
-    begin: string,
-    limitMs: number,
+    { owner, begin, limitMs }: Opening,
     text: string,
     values: readonly unknown[],
   ): Promise<Row[]> {
     return this.#inUnit(async (unit) => {
-      const client = await this.#connections.take(unit);
+      const client = await this.#connections.take(unit, owner);
       this.#roundTrips += 1;
       const [opened, rows, closed] = inOneWrite(client, () => [
         client.query(begin),
@@ -194,7 +197,7 @@ class PooledDatabase implements Database {
 
   #systemStatement<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]> {
     return this.#inUnit(async (unit) => {
-      const client = await this.#connections.take(unit);
+      const client = await this.#connections.take(unit, SYSTEM);
       this.#roundTrips += 1;
       let isBroken = false;
       try {
@@ -231,6 +234,16 @@ class PooledDatabase implements Database {
     return result.rows;
   }
 }
+
+interface Opening {
+  readonly owner: string;
+  readonly begin: string;
+  readonly limitMs: number;
+}
+
+/** Those that share the connections by turns: the owner of the database, and each account. */
+const SYSTEM = "system";
+const ownerOf = (accountId: number): string => `account ${accountId}`;
 
 async function canRollBack(client: PoolClient): Promise<boolean> {
   try {

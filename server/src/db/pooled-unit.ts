@@ -1,6 +1,10 @@
 import type { Pool, PoolClient } from "pg";
+import { FairPlaces } from "../lib/fair-places.ts";
 import { connectionStream } from "./one-write.ts";
 import type { NoAnswerInTime, OutageWatch, Unit } from "./outage-watch.ts";
+
+/** Of all connections, the part that one account may have. */
+const PART_FOR_ONE = 0.75;
 
 /** One unit of work on a connection of the pool: from asking for the connection to the last answer on it. */
 export class PooledUnit implements Unit {
@@ -41,21 +45,33 @@ export class PooledUnit implements Unit {
   }
 }
 
-/** The pool's connections, without those that may have died unnoticed. */
+/**
+ * The pool's connections, without those that may have died unnoticed. Accounts get them by turns, and none has all of
+ * them: an account with many requests at once does not keep the others waiting.
+ */
 export class FreshConnections {
   readonly #pool: Pool;
   readonly #watch: OutageWatch;
+  readonly #places: FairPlaces;
   readonly #generations = new WeakMap<PoolClient, number>();
+  readonly #leaves = new WeakMap<PoolClient, () => void>();
 
   constructor(pool: Pool, watch: OutageWatch) {
     this.#pool = pool;
     this.#watch = watch;
+    const all = pool.options.max;
+    this.#places = new FairPlaces({ all, each: Math.ceil(all * PART_FOR_ONE) });
     pool.on("connect", (client) => this.#generations.set(client, watch.generation));
+    pool.on("release", (_error, client) => this.#leaves.get(client)?.());
   }
 
-  async take(unit: PooledUnit): Promise<PoolClient> {
+  get waiting(): number {
+    return this.#places.waiting;
+  }
+
+  async take(unit: PooledUnit, owner: string): Promise<PoolClient> {
     for (;;) {
-      const asked = this.#pool.connect();
+      const asked = this.#connect(unit, owner);
       const client = await unit.on(asked).catch((error: unknown) => {
         // It comes too late for this unit; the next one has it.
         if (unit.isOver)
@@ -68,6 +84,19 @@ export class FreshConnections {
       if (this.#generations.get(client) === this.#watch.generation) return client;
       connectionStream(client).destroy();
       client.release(true);
+    }
+  }
+
+  async #connect(unit: PooledUnit, owner: string): Promise<PoolClient> {
+    const leave = await this.#places.enter(owner);
+    try {
+      if (unit.isOver) throw new Error("nobody waits for the connection any more");
+      const client = await this.#pool.connect();
+      this.#leaves.set(client, leave);
+      return client;
+    } catch (error) {
+      leave();
+      throw error;
     }
   }
 }

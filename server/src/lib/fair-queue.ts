@@ -29,11 +29,13 @@ export class FairQueue<T> {
   }
 
   take(): Taken<T> | undefined {
-    for (const [key, [item, ...others]] of this.#waiting) {
+    for (const [key, items] of this.#waiting) {
       const taken = this.#taken.get(key) ?? 0;
-      if (item === undefined || taken >= this.#limits.taken) continue;
+      if (taken >= this.#limits.taken) continue;
+      const item = items.shift();
       this.#waiting.delete(key);
-      if (others.length > 0) this.#waiting.set(key, others);
+      if (item === undefined) continue;
+      if (items.length > 0) this.#waiting.set(key, items);
       this.#taken.set(key, taken + 1);
       return { item, release: () => this.#release(key) };
     }
