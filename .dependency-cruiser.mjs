@@ -1,7 +1,7 @@
 /**
  * The import directions of docs/architecture.md, held by `npm test`:
  *
- *   lib ← db, http, engines/* ← access ← the slices ← routes, tasks ← app ← start, admin ← main
+ *   lib ← db, http, engines/* ← access ← the slices ← routes, tasks ← compose-* ← app ← start, admin ← main
  *
  * Each part lists what it may import besides itself; all else below server/src is forbidden. Type imports count: a type
  * from the wrong side ties two parts together as much as a value does.
@@ -38,17 +38,44 @@ const mayImport = {
   "open-log.ts": ["lib/", "http/", "commands/", "config.ts"],
   "set-up.ts": ["lib/", "engines/", "config.ts"],
   "run-allowance.ts": ["lib/", "engines/", "config.ts", "config/"],
+  "compose-node.ts": [...leaves, ...everySlice, "openapi-document.ts", "config.ts"],
   "compose-sparks.ts": [...leaves, ...everySlice, "tasks.ts", "config.ts", "run-allowance.ts"],
+  "compose-queue.ts": [...leaves, ...everySlice, "run-allowance.ts", "compose-node.ts", "compose-sparks.ts"],
+  "compose-services.ts": [
+    ...leaves,
+    ...everySlice,
+    "config.ts",
+    "compose-node.ts",
+    "compose-sparks.ts",
+    "compose-queue.ts",
+  ],
+  "compose-server.ts": [
+    ...leaves,
+    ...everySlice,
+    "routes.ts",
+    "openapi-document.ts",
+    "compose-node.ts",
+    "compose-services.ts",
+  ],
+  "compose-tasks.ts": [
+    ...leaves,
+    ...everySlice,
+    "tasks.ts",
+    "config.ts",
+    "compose-node.ts",
+    "compose-sparks.ts",
+    "compose-queue.ts",
+    "compose-services.ts",
+  ],
   "app.ts": [
     ...leaves,
     ...everySlice,
+    "compose-node.ts",
     "compose-sparks.ts",
-    "run-allowance.ts",
-    "routes.ts",
-    "tasks.ts",
-    "openapi-document.ts",
-    "config.ts",
-    "config/",
+    "compose-queue.ts",
+    "compose-services.ts",
+    "compose-server.ts",
+    "compose-tasks.ts",
   ],
   "end-everything.ts": [...leaves, ...everySlice, "config.ts"],
   "admin/": [

@@ -1,0 +1,70 @@
+import type { FastifyInstance } from "fastify";
+import { accessGate, type Admission } from "./access/gate.ts";
+import type { Admitted, OperationAccess } from "./access/operation.ts";
+import type { NodeParts } from "./compose-node.ts";
+import type { Services } from "./compose-services.ts";
+import { migrationState } from "./db/migrate.ts";
+import type { SparkSetUp } from "./engines/spark-home/spark-set-up.ts";
+import { httpMetrics } from "./http/metrics.ts";
+import type { ReadinessParts } from "./http/readiness.ts";
+import { buildServer } from "./http/server.ts";
+import { bytesPerMiB } from "./lib/size-text.ts";
+import { headgateOpenApi } from "./openapi-document.ts";
+import { endpoints } from "./routes.ts";
+
+/** The HTTP server with every operation; it does not listen yet. */
+export function composeServer(
+  { config, denials, log, registry, diskGuard }: NodeParts,
+  services: Services,
+  readiness: ReadinessParts,
+): Promise<FastifyInstance> {
+  const { accountBodiesMiB, nodeBodiesMiB } = config;
+  return buildServer<OperationAccess, Admission, Admitted, Services>({
+    endpoints,
+    services,
+    gate: accessGate({ ...services, denials, log }),
+    log,
+    identifierPrefix: config.identifierPrefix,
+    trustedProxies: config.trustedProxies,
+    connections: config.connections,
+    bodyLimits: { accountBytes: accountBodiesMiB * bytesPerMiB, nodeBytes: nodeBodiesMiB * bytesPerMiB },
+    metrics: httpMetrics(registry),
+    writesRefused: () => diskGuard.refusal(),
+    system: { registry, openApi: headgateOpenApi, readingOrder: endpoints.map(({ id }) => id), readiness },
+  });
+}
+
+/** `storeHealthy` tells whether the embedded PostgreSQL is up, where there is one. */
+export function readinessParts(
+  { db, diskGuard }: NodeParts,
+  spark: SparkSetUp | undefined,
+  storeHealthy: () => boolean = () => true,
+): ReadinessParts {
+  return {
+    ...(spark === undefined ? {} : sparkReadiness(spark)),
+    async store() {
+      if (!storeHealthy()) return { ok: false, detail: "the embedded PostgreSQL is down" };
+      await db.system.query("select 1");
+      return { ok: true, detail: "answers" };
+    },
+    async migrations() {
+      const { applied, known } = await migrationState(db.system);
+      return { ok: applied === known, detail: `${applied} of ${known} applied` };
+    },
+    disk: () =>
+      Promise.resolve({
+        ok: diskGuard.refusal() === undefined,
+        detail: `${Math.floor(diskGuard.freePercent())} % free`,
+      }),
+  };
+}
+
+/** A set-up in progress does not make the node unready: commands wait for it and say so. */
+function sparkReadiness(setUp: SparkSetUp): ReadinessParts {
+  return {
+    spark: () => {
+      const { state, detail } = setUp.current();
+      return Promise.resolve({ ok: state !== "failed", detail });
+    },
+  };
+}

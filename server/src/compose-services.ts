@@ -1,0 +1,69 @@
+import { limitsOf, type Limits } from "./access/limits.ts";
+import type { AccountServices } from "./accounts/account-services.ts";
+import { readAccount } from "./accounts/store/account.ts";
+import type { AppControl, WithAppControl } from "./apps/app-control.ts";
+import { openSensors, type WithSensors } from "./catalog/sensors/open-sensors.ts";
+import type { WithAccountTables } from "./catalog/tables/account-tables.ts";
+import type { ClusterServices } from "./clusters/cluster-services.ts";
+import { addDefaultCluster } from "./clusters/default-cluster.ts";
+import { outcomeServices, type OutcomeServices } from "./commands/outcome-services.ts";
+import type { SubmissionServices } from "./commands/submit-command.ts";
+import type { NodeParts } from "./compose-node.ts";
+import type { QueueParts } from "./compose-queue.ts";
+import type { Sparks } from "./compose-sparks.ts";
+import type { Config } from "./config.ts";
+import type { Database } from "./db/database.ts";
+import { macroSandbox } from "./engines/macro-sandbox/macro-sandbox.ts";
+import type { Clock } from "./lib/clock.ts";
+import type { KeyRing } from "./lib/key-ring.ts";
+
+/** Everything that the handlers of operations may use. */
+export interface Services
+  extends SubmissionServices, OutcomeServices, ClusterServices, WithAppControl, WithAccountTables, WithSensors {
+  db: Database;
+  keys: KeyRing;
+  limits: Limits;
+  clock: Clock;
+  config: Config;
+  accountSettings: AccountServices["accountSettings"];
+  furnishAccount: AccountServices["furnishAccount"];
+}
+
+/** `appControl` replaces the warm servers of apps. */
+export function composeServices(
+  node: NodeParts,
+  { accountTables, isolation }: Sparks,
+  { queue, clusters, accountDisk, appServers }: QueueParts,
+  appControl: AppControl | undefined,
+  held: AsyncDisposableStack,
+): Services {
+  const { config, db, background, keys, clock, log, nodeId, nodeWatch } = node;
+  const { eventLogs, diskGuard, accountSettings, storage } = node;
+  const { commandTimes, dataDir } = config;
+  const { events, waitingReason, memoryNeed } = queue;
+  const services: Services = {
+    macroSandbox: held.adopt(macroSandbox(), (sandbox) => sandbox.stop()),
+    ...outcomeServices({ dataDir, db, background, nodeId, nodeWatch, log, eventLogs, storage, diskGuard }),
+    ...clusters,
+    appControl: appControl ?? appServers,
+    db,
+    keys,
+    limits: limitsOf(config, clock),
+    clock,
+    config,
+    accountSettings,
+    furnishAccount: addDefaultCluster,
+    accountStorage: storage,
+    refreshEngineOf: async (accountId) => (await readAccount(db.accountReader(accountId))).refreshEngine,
+    accountTables,
+    sensors: openSensors(accountTables, storage),
+    commandEvents: events,
+    commandView: { commandTimes, waitingReason },
+    memoryNeed,
+    isolation,
+    accountDisk,
+  };
+  held.defer(() => services.resultRenderer.stop());
+  held.defer(() => services.publisher.stop());
+  return services;
+}

@@ -1,0 +1,47 @@
+import { fileKeeper } from "./commands/queue/keep-files.ts";
+import { announceAddress } from "./commands/store/nodes.ts";
+import type { NodeParts } from "./compose-node.ts";
+import type { QueueParts } from "./compose-queue.ts";
+import type { Services } from "./compose-services.ts";
+import type { Sparks } from "./compose-sparks.ts";
+import type { Config } from "./config.ts";
+import type { PeriodicTask } from "./lib/periodic.ts";
+import { bytesPerMiB } from "./lib/size-text.ts";
+import { periodicTasks } from "./tasks.ts";
+
+/** The periodic tasks of this node, which listens at `url`. */
+export function composeTasks(
+  { config, clock, keys, log, diskGuard, nodeId, background: db }: NodeParts,
+  sparks: Sparks,
+  { clusters, accountDisk, tendApps }: QueueParts,
+  { publisher }: Services,
+  url: string,
+): PeriodicTask[] {
+  const { retainResultsDays: resultsDays, retainLogsDays: logsDays } = config;
+  const sizeBytes = config.retainSizeMiB * bytesPerMiB;
+  const address = addressForNodes(config, url);
+  return periodicTasks({
+    ...sparks.tasks,
+    db,
+    keys,
+    clock,
+    log,
+    diskGuard,
+    accountDisk,
+    clusterLifecycle: clusters.clusterLifecycle,
+    tendApps,
+    retention: { auditDays: config.retainAuditDays, idempotencyHours: config.retainIdempotencyHours },
+    keepFiles: fileKeeper(db, clock, config.dataDir, { resultsDays, logsDays, sizeBytes }),
+    publish: () => publisher.look(),
+    announce: () => announceAddress(db.system, nodeId, address),
+  });
+}
+
+/** To listen on, but not to be reached at. */
+const EVERY_ADDRESS = new Set(["0.0.0.0", "::"]);
+
+/** Where other nodes reach this one; null where there are none, or where only HEADGATE_NODE_ADDRESS could tell. */
+function addressForNodes({ databaseUrl, nodeAddress, host }: Config, url: string): string | null {
+  if (databaseUrl === null) return null;
+  return nodeAddress ?? (EVERY_ADDRESS.has(host) ? null : url);
+}
