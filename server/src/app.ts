@@ -18,6 +18,8 @@ import { runPeriodically } from "./lib/periodic.ts";
  */
 export interface App {
   url: string;
+  /** The addresses of all listening sockets. */
+  socketUrls: readonly string[];
   services: Services;
   /**
    * Drains requests, then closes the store. `hurry` ends the waiting for clients. Programs, warm servers and what else
@@ -78,6 +80,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
 
   return {
     url: listening.url,
+    socketUrls: listening.socketUrls,
     services,
     stop: (hurry, { everything = false } = {}) =>
       stopApp({ services, work, listening, sparks, release }, hurry, everything),

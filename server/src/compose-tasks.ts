@@ -38,10 +38,10 @@ export function composeTasks(
 }
 
 /** To listen on, but not to be reached at. */
-const EVERY_ADDRESS = new Set(["0.0.0.0", "::"]);
+const EVERY_ADDRESS = new Set(["0.0.0.0", "[::]"]);
 
 /** Where other nodes reach this one; null where there are none, or where only HEADGATE_NODE_ADDRESS could tell. */
-function addressForNodes({ databaseUrl, nodeAddress, host }: Config, url: string): string | null {
+function addressForNodes({ databaseUrl, nodeAddress }: Config, url: string): string | null {
   if (databaseUrl === null) return null;
-  return nodeAddress ?? (EVERY_ADDRESS.has(host) ? null : url);
+  return nodeAddress ?? (EVERY_ADDRESS.has(new URL(url).hostname) ? null : url);
 }

@@ -305,5 +305,6 @@ test.each([
 ])("%s is loopback: %s", (host, expected) => {
   expect(isLoopback(host)).toBe(expected);
   expect(read({ HEADGATE_HOST: host }).allowedNetworks).toHaveLength(expected ? 2 : 0);
-  expect(exposureWarning(host, "http://there:8470") === null).toBe(expected);
+  const urls = ["http://127.0.0.1:8470", `http://${host.includes(":") ? `[${host}]` : host}:8470`];
+  expect(exposureWarning(urls) === null).toBe(expected);
 });

@@ -256,10 +256,12 @@ export function isLoopback(host: string): boolean {
 }
 
 /** What to tell an operator whose tokens would cross a network in the clear; null when they do not leave the machine. */
-export function exposureWarning(host: string, url: string): string | null {
-  if (isLoopback(host)) return null;
+export function exposureWarning(socketUrls: readonly string[]): string | null {
+  const hostOf = (url: string): string => new URL(url).hostname.replace(/^\[|\]$/g, "");
+  const exposed = socketUrls.find((url) => !isLoopback(hostOf(url)));
+  if (exposed === undefined) return null;
   return (
-    `Listening on ${url} without TLS: tokens and data cross the network in the clear. ` +
+    `Listening on ${exposed} without TLS: tokens and data cross the network in the clear. ` +
     "Put a TLS proxy in front and name it in HEADGATE_TRUSTED_PROXIES, or listen on 127.0.0.1."
   );
 }

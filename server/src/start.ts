@@ -76,7 +76,7 @@ export async function start(
     undo.defer(() => app.stop(hurry, { everything }));
     await port.serve(true);
     undo.defer(() => port.serve(false));
-    announce(app, first, config, say);
+    announce(app, first, say);
     return {
       url: app.url,
       stop(options) {
@@ -122,7 +122,9 @@ function adminTokenFile({ dataDir }: Config): string {
 
 /** Why the operating system refuses an address, and what to do. */
 const LISTEN_CURES: Readonly<Record<string, string | undefined>> = {
-  EADDRINUSE: "HEADGATE_PORT is taken: stop what uses it, or set another port",
+  EADDRINUSE:
+    "HEADGATE_PORT is taken: stop what uses it, or set another port. If only HEADGATE_HOST has changed, run " +
+    "`npm run admin -- stop --all` first",
   EACCES: "HEADGATE_PORT is kept for root: set one from 1024 on",
   EADDRNOTAVAIL: "HEADGATE_HOST is no address of this machine",
   ENOTFOUND: "HEADGATE_HOST is a name that leads nowhere",
@@ -151,8 +153,8 @@ function sayOperator({ email, token }: FirstAccount, config: Config, say: (line:
   say(`First run: the operator is ${email}, the token ${token} (also in ${adminTokenFile(config)}).`);
 }
 
-function announce(app: App, first: FirstAccount | undefined, config: Config, say: (line: string) => void): void {
-  const warning = exposureWarning(config.host, app.url);
+function announce(app: App, first: FirstAccount | undefined, say: (line: string) => void): void {
+  const warning = exposureWarning(app.socketUrls);
   if (warning !== null) say(warning);
   if (first !== undefined) say(`Try: curl -H 'X-AUTH-TOKEN: ${first.token}' ${app.url}/api/v2/accounts`);
   say(`Headgate is ready at ${app.url}`);

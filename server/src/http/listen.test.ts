@@ -2,8 +2,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import Fastify, { type FastifyInstance } from "fastify";
 import { describe, expect, test } from "vitest";
-import { because } from "../../test/skip-reasons/skip-reasons.ts";
+import { because, NO_IPV6 } from "../../test/skip-reasons/skip-reasons.ts";
 import { freePort, isFree } from "../../test/support/free-port.ts";
+import { hasIpv6, inUrl, loopbacks } from "../../test/support/loopback.ts";
 import { findPython, howToInstallPython } from "../engines/set-up/find-python.ts";
 import { takeGivenSockets } from "./given-sockets.ts";
 import { listen } from "./listen.ts";
@@ -19,10 +20,10 @@ function aServer(): { server: FastifyInstance; answer: () => void } {
   return { server, answer };
 }
 
-const urlsOf = (port: number): string[] => ["127.0.0.1", "[::1]"].map((host) => `http://${host}:${port}`);
+const urlsOf = (port: number): string[] => loopbacks.map((host) => `http://${inUrl(host)}:${port}`);
 
 describe("on loopback", () => {
-  test.each(["127.0.0.1", "::1", "localhost"])("%s serves both families, on a free port too", async (host) => {
+  test.each([...loopbacks, "localhost"])("%s serves both families, on a free port too", async (host) => {
     const { server } = aServer();
     const { url, drain } = await listen(server, { host, port: 0 });
     const port = Number(new URL(url).port);
@@ -38,30 +39,34 @@ describe("on loopback", () => {
     let arrived = 0;
     server.server.on("request", () => (arrived += 1));
     const replies = urlsOf(port).map(async (each) => (await fetch(`${each}/slow`)).text());
-    await expect.poll(() => arrived).toBe(2);
+    await expect.poll(() => arrived).toBe(replies.length);
     const drained = drain();
     answer();
-    expect(await Promise.all(replies)).toEqual(["late", "late"]);
+    expect(await Promise.all(replies)).toEqual(replies.map(() => "late"));
     await drained;
     expect(await isFree(port)).toBe(true);
   });
 
-  test("a port that is taken in one family is refused, and left alone in the other", async () => {
-    const port = await freePort();
-    const other = aServer().server;
-    await other.listen({ host: "::1", port });
-    await expect(listen(aServer().server, { host: "127.0.0.1", port })).rejects.toMatchObject({ code: "EADDRINUSE" });
-    await other.close();
-    expect(await isFree(port)).toBe(true);
-  });
+  test.skipIf(!hasIpv6)(
+    "a port taken in one family is refused, and left alone in the other",
+    because(NO_IPV6),
+    async () => {
+      const port = await freePort();
+      const other = aServer().server;
+      await other.listen({ host: "::1", port });
+      await expect(listen(aServer().server, { host: "127.0.0.1", port })).rejects.toMatchObject({ code: "EADDRINUSE" });
+      await other.close();
+      expect(await isFree(port)).toBe(true);
+    },
+  );
 });
 
 /** As systemd starts a service with a socket unit. */
 const ACTIVATE = `
 import fcntl, os, socket, sys
 copies = []
-for place, family in (("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6)):
-    listener = socket.socket(family)
+for place in sys.argv[2].split():
+    listener = socket.socket(socket.AF_INET6 if ":" in place else socket.AF_INET)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind((place, int(sys.argv[1])))
     listener.listen()
@@ -69,8 +74,8 @@ for place, family in (("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6)):
 for number, copy in enumerate(copies):
     os.dup2(copy, 3 + number)
     os.close(copy)
-os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="2", LISTEN_FDNAMES="a:b")
-os.execv(sys.argv[2], sys.argv[2:])
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS=str(len(copies)), LISTEN_FDNAMES="a:b")
+os.execv(sys.argv[3], sys.argv[3:])
 `;
 
 /** Serves what it is given, prints the address and what a child has of it, and ends with its standard input. */
@@ -82,27 +87,40 @@ import { listen } from ${JSON.stringify(import.meta.resolve("./listen.ts"))};
 const sockets = takeGivenSockets(process.env, process.pid);
 const server = Fastify();
 server.get("/", () => "here");
-const { url, drain } = await listen(server, { host: "127.0.0.1", port: 1, sockets });
+const { url, socketUrls, drain } = await listen(server, { host: "10.9.8.7", port: 1, sockets });
 const child = execFileSync("/bin/sh", ["-c", "readlink /proc/$$/fd/3 /proc/$$/fd/4; :"], { encoding: "utf8" });
-console.log(JSON.stringify({ url, sockets: sockets.length, child }));
+console.log(JSON.stringify({ url, socketUrls, child }));
 process.stdin.resume().on("end", () => drain());
 `;
 
 describe("sockets that systemd has opened", () => {
-  test.skipIf(python === undefined)("are served, and no child gets them", because(howToInstallPython()), async () => {
-    const port = await freePort();
-    const argv = ["-c", ACTIVATE, String(port), process.execPath, "--input-type=module", "-e", SERVE];
-    const child = spawn(python?.path ?? "", argv, { cwd: import.meta.dirname, stdio: ["pipe", "pipe", "inherit"] });
-    const exited = once(child, "exit").then(() => ["{}"]);
-    const [said] = await Promise.race([once(child.stdout, "data"), exited]);
-    const { url, sockets, child: seen } = JSON.parse(String(said));
-    expect({ url, sockets }).toEqual({ url: `http://127.0.0.1:${port}`, sockets: 2 });
-    expect(seen).toBe("");
-    for (const each of urlsOf(port)) expect(await (await fetch(each)).text()).toBe("here");
-    child.stdin.end();
-    await exited;
-    expect(await isFree(port)).toBe(true);
-  });
+  test.skipIf(python === undefined)(
+    "are served at their own address, and no child gets them",
+    because(howToInstallPython()),
+    async () => {
+      const port = await freePort();
+      const argv = [
+        "-c",
+        ACTIVATE,
+        String(port),
+        loopbacks.join(" "),
+        process.execPath,
+        "--input-type=module",
+        "-e",
+        SERVE,
+      ];
+      const child = spawn(python?.path ?? "", argv, { cwd: import.meta.dirname, stdio: ["pipe", "pipe", "inherit"] });
+      const exited = once(child, "exit").then(() => ["{}"]);
+      const [said] = await Promise.race([once(child.stdout, "data"), exited]);
+      const { url, socketUrls, child: seen } = JSON.parse(String(said));
+      expect({ url, socketUrls }).toEqual({ url: `http://127.0.0.1:${port}`, socketUrls: urlsOf(port) });
+      expect(seen).toBe("");
+      for (const each of urlsOf(port)) expect(await (await fetch(each)).text()).toBe("here");
+      child.stdin.end();
+      await exited;
+      expect(await isFree(port)).toBe(true);
+    },
+  );
 
   test("are not ours when they are meant for another process", () => {
     const env = { LISTEN_PID: "7", LISTEN_FDS: "1", LISTEN_FDNAMES: "x", PATH: "/bin" };

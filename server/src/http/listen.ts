@@ -1,5 +1,6 @@
+import { lookup } from "node:dns/promises";
 import { once } from "node:events";
-import { createServer, type Server } from "node:net";
+import { createServer, type AddressInfo, type Server } from "node:net";
 import type { FastifyInstance, FastifyListenOptions } from "fastify";
 import { FAMILY_MISSING, listenPlaces, type ListenPlace } from "../lib/listen-places.ts";
 
@@ -21,16 +22,31 @@ export interface ListenOptions {
 export interface Listening {
   /** The address at which the server is reached. */
   readonly url: string;
+  /** The addresses of all sockets, as the operating system tells them. */
+  readonly socketUrls: readonly string[];
   /** Takes no more requests and settles when those at work are answered; `hurry` cuts them. */
   readonly drain: (hurry?: AbortSignal) => Promise<void>;
 }
 
 export async function listen(server: FastifyInstance, { host, port, sockets }: ListenOptions): Promise<Listening> {
   const further = sockets === undefined ? await bindAll(server, host, port) : await listenOn(server, sockets);
+  const all = [server.server, ...further].map(addressOf);
   return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${portOf(server.server)}`,
+    url: await reachableUrl(host, all[0] ?? addressOf(server.server)),
+    socketUrls: all.map(({ address, port: at }) => urlOf(address, at)),
     drain: (hurry) => drain(server, further, hurry),
   };
+}
+
+/** Sockets of systemd may be at another address than the setting names. Otherwise the setting is what clients know. */
+async function reachableUrl(host: string, { address, port }: AddressInfo): Promise<string> {
+  if (host === address) return urlOf(host, port);
+  const found = await lookup(host, { all: true }).catch(() => []);
+  return urlOf(found.some((each) => each.address === address) ? host : address, port);
+}
+
+function urlOf(host: string, port: number): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 /** A free port of one address may be taken at the other. */
@@ -42,7 +58,7 @@ async function bindAll(server: FastifyInstance, host: string, port: number): Pro
   for (let attempt = 1; ; attempt += 1) {
     const further = second === undefined ? [] : await addListener(server, second, port);
     try {
-      await server.listen({ ...first, port: further[0] === undefined ? port : portOf(further[0]) });
+      await server.listen({ ...first, port: further[0] === undefined ? port : addressOf(further[0]).port });
       return further;
     } catch (error) {
       for (const listener of further) listener.close();
@@ -82,10 +98,10 @@ function furtherListener({ server }: FastifyInstance): Server {
   });
 }
 
-function portOf(server: Server): number {
+function addressOf(server: Server): AddressInfo {
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("the server does not listen on TCP");
-  return address.port;
+  return address;
 }
 
 function codeOf(error: unknown): unknown {
