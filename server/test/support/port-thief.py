@@ -25,7 +25,10 @@ def tell(name, text, mode="w"):
 
 
 def bind(host, family):
-    thief = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        thief = socket.socket(family, socket.SOCK_STREAM)
+    except OSError:
+        return  # the machine has no IPv6
     try:
         thief.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         thief.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
