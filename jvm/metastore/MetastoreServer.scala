@@ -15,7 +15,7 @@ final class MetastoreServer(secret: Array[Byte], wantedPort: Int) {
   private val leastThreads = 4
   private val mostThreads = 200
   private val idleSeconds = 60L
-  /** Who has not proven by then to know the secret is cut off, however slowly it speaks. */
+  /** A client that has not proven by then that it knows the secret is cut off, even if it is still sending. */
   private val greetingSeconds = 10L
   /** The oldest stranger makes room for the next: many who keep still must not take the threads of all others. */
   private val mostNewcomers = 100
