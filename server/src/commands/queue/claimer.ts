@@ -100,8 +100,8 @@ export class Claimer {
     runs: readonly HeldRun[],
     conduct: (command: ClaimedCommand) => void,
   ): Promise<void> {
-    const { db, executorOf, sharedMemory, standbys } = this.#options;
-    const candidates = await listCandidates(db.system, CANDIDATES);
+    const { db, node, executorOf, sharedMemory, standbys } = this.#options;
+    const candidates = await listCandidates(db.system, { ...CANDIDATES, budgetMiB: node.memoryBudgetMiB });
     if (!takesCommands) {
       standbys?.keepWithin({ freeMiB: 0, spareMiB: 0 });
       this.#situation = { ...seen, candidates, clusterReasons: new Map(), plan: NOTHING_PLANNED };

@@ -87,6 +87,15 @@ describe("a command larger than every node", () => {
     expect(await account.get(`/commands/${large}/attempts`)).toMatchObject({ attempts: [{ number: 1, cause }] });
     expect((await account.get(`/commands/${large}/error_logs`)).error_log).toContain(cause);
   });
+
+  test("holds up no smaller one of its lane, however many of its kind wait there", async () => {
+    await addLargerNode();
+    const account = await given.account();
+    await vi.waitFor(() => submitLarge(account, "20g"), PATIENCE);
+    for (let each = 0; each < 20; each += 1) await submitLarge(account, "20g");
+    const small = await submit(account, "true");
+    expect(await account.get(`/commands/${small}?wait_seconds=20`)).toMatchObject({ status: "done" });
+  });
 });
 
 describe("the memory of a node", () => {

@@ -16,8 +16,8 @@ import { listEndedBefore } from "./retention.ts";
 const ENDED = 200_000;
 /** An update writes into every index of the table. */
 const FEW_BUFFERS = 80;
-/** Each candidate costs one lookup in an index of `command` and possibly one in an index of `cluster`. */
-const BUFFERS_PER_CANDIDATE = 4;
+/** Each candidate costs one lookup by an index of `command` and possibly one by an index of `cluster`. */
+const BUFFERS_PER_CANDIDATE = 6;
 
 const own = randomUUID();
 const silent = randomUUID();
@@ -74,17 +74,22 @@ async function fill(): Promise<void> {
   held = { id: first, fence: 1, nodeId: own };
 }
 
-async function insertCommands(count: number, status: string, nodeId: string | null, lane = "program"): Promise<void> {
+async function insertCommands(
+  count: number,
+  status: string,
+  nodeId: string | null,
+  { lane = "program", memoryMiB = 0 }: { lane?: string; memoryMiB?: number } = {},
+): Promise<void> {
   await client.query(
     `insert into command (account_id, user_id, label, cluster_id, command_type, command, template, request_id, status,
-       created_at, start_time, end_time, fence, attempt, node_id, handle, lane)
+       created_at, start_time, end_time, fence, attempt, node_id, handle, lane, memory_mib)
      select c.account_id, m.user_id, 'default', c.id, 'SparkCommand', '{"language":"python"}', 'generic', 'r', $3,
        now() - n * interval '1 second', now() - n * interval '1 second',
        case when $3 = 'done' then now() - n * interval '1 second' end, 1, 1, $4,
-       case when $4::uuid is not null then '{"kind":"runner"}'::jsonb end, $5
+       case when $4::uuid is not null then '{"kind":"runner"}'::jsonb end, $5, $6
      from cluster c join membership m on m.account_id = c.account_id, generate_series(1, $2) n
      where c.account_id = $1`,
-    [accountId, count, status, nodeId, lane],
+    [accountId, count, status, nodeId, lane, memoryMiB],
   );
 }
 
@@ -105,7 +110,7 @@ async function findIds(condition: string): Promise<number[]> {
   return rows.map(({ id }) => Number(id));
 }
 
-const CANDIDATES = { perLane: 16, perAccount: 256 };
+const CANDIDATES = { perLane: 16, perAccount: 256, budgetMiB: 1000 };
 const caps = { perAccount: 1000, perCluster: 1000 };
 const facts = { exitCode: 1, cause: "c", outputBytes: 1, logBytes: 1, qlog: null };
 const settlement: Settlement = { next: { status: "error" }, ...facts };
@@ -145,7 +150,7 @@ test.each(Object.keys(statements))("%s reads no more than what waits and runs", 
 });
 
 test("listCandidates reads no more rows of a long queue than of a short one", async () => {
-  for (const lane of ["program", "refresh", "sql of app 7"]) await insertCommands(10_000, "waiting", null, lane);
+  for (const lane of ["program", "refresh", "sql of app 7"]) await insertCommands(10_000, "waiting", null, { lane });
   await client.query("vacuum analyze command");
   for (const mode of ["force_custom_plan", "force_generic_plan"]) {
     const [plan] = await explain(mode, (tx) => listCandidates(tx, CANDIDATES));
@@ -153,6 +158,31 @@ test("listCandidates reads no more rows of a long queue than of a short one", as
     expect(plan["Actual Rows"], mode).toBe(3 * 16);
     expect(buffersOf(plan), mode).toBeLessThan(FEW_BUFFERS + 3 * CANDIDATES.perLane * BUFFERS_PER_CANDIDATE);
   }
+});
+
+test("listCandidates finds what fits the node however much waits that is too large for it", async () => {
+  const lane = "sql of app 8";
+  for (const memoryMiB of [900, 2000, 20_000]) await insertCommands(1000, "waiting", null, { lane, memoryMiB });
+  await insertCommands(1, "waiting", null, { lane, memoryMiB: 500 });
+  await client.query("vacuum analyze command");
+  for (const mode of ["force_custom_plan", "force_generic_plan"]) {
+    const [plan] = await explain(mode, (tx) => listCandidates(tx, CANDIDATES));
+    if (plan === undefined) throw new Error("no plan");
+    const lanes = 3 + 4;
+    expect(buffersOf(plan), mode).toBeLessThan(FEW_BUFFERS + lanes * CANDIDATES.perLane * BUFFERS_PER_CANDIDATE);
+    expect(rowsSkippedBy(plan), mode).toBeLessThan(100);
+  }
+  const query: Tx["query"] = async (text, values) => (await client.query(text, [...(values ?? [])])).rows;
+  const countBySize = async (budgetMiB: number) => {
+    const candidates = await listCandidates({ query }, { ...CANDIDATES, budgetMiB });
+    const sizes = Map.groupBy(candidates, ({ statedMemoryMiB }) => statedMemoryMiB);
+    return Object.fromEntries([900, 2000, 500].map((size) => [size, sizes.get(size)?.length ?? 0]));
+  };
+  expect(await countBySize(30_000)).toEqual({ 900: 16, 2000: 0, 500: 0 }); // in their order
+  expect(await countBySize(1000)).toEqual({ 900: 16, 2000: 16, 500: 0 });
+  expect(await countBySize(890)).toEqual({ 900: 16, 2000: 16, 500: 1 }); // 900 is of the same class
+  expect(await countBySize(600)).toEqual({ 900: 16, 2000: 0, 500: 1 });
+  await client.query("delete from command where lane = $1", [lane]);
 });
 
 test("listCandidates counts the running commands once, however many candidates there are", async () => {
@@ -166,7 +196,7 @@ test("listCandidates counts the running commands once, however many candidates t
 
 test("listCandidates reads the text of so many commands of an account, however many lanes it has", async () => {
   const lanes = Array.from({ length: 300 }, (_, app) => `sql of app ${app}`);
-  for (const lane of lanes) await insertCommands(2, "waiting", null, lane);
+  for (const lane of lanes) await insertCommands(2, "waiting", null, { lane });
   const query: Tx["query"] = async (text, values) => (await client.query(text, [...(values ?? [])])).rows;
   const candidates = await listCandidates({ query }, CANDIDATES);
   expect(candidates).toHaveLength(CANDIDATES.perAccount);
@@ -185,10 +215,17 @@ interface PlanNode {
   readonly "Relation Name"?: string;
   readonly "Subplan Name"?: string;
   readonly "Actual Rows": number;
+  readonly "Rows Removed by Filter"?: number;
   readonly "Actual Loops": number;
   readonly "Shared Hit Blocks": number;
   readonly "Shared Read Blocks": number;
   readonly Plans?: readonly PlanNode[];
+}
+
+/** Rows that a scan has read for nothing. */
+function rowsSkippedBy(plan: PlanNode): number {
+  const skipped = nodesOf(plan).map((node) => (node["Rows Removed by Filter"] ?? 0) * node["Actual Loops"]);
+  return skipped.reduce((sum, rows) => sum + rows, 0);
 }
 
 function buffersOf(plan: PlanNode): number {
