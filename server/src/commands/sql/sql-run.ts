@@ -1,7 +1,6 @@
-import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { isStoreAwayFault } from "../../db/store-fault.ts";
-import { findResult, type ResultColumn, type SpooledResult } from "../../engines/arrow-result/spool-result.ts";
+import { findResult, type SpooledResult } from "../../engines/arrow-result/spool-result.ts";
 import { ConnectError } from "../../engines/spark-connect/connect-error.ts";
 import type { ConnectSession } from "../../engines/spark-connect/connect-session.ts";
 import { splitLongScript, type SqlStatement } from "../../engines/spark-connect/split-statements.ts";
@@ -13,9 +12,10 @@ import { explainFailure, sizeOf } from "../queue/run-log.ts";
 import type { LiveRun, Run, RunOutcome, RunState } from "../queue/executor.ts";
 import { timeoutCheckAt } from "../queue/settlement.ts";
 import type { WarmServer } from "../warm/warm-server.ts";
-import { ResultLoss, runStatement, type StatementObserver } from "./run-statement.ts";
+import { ScriptRunner, type ScriptParts } from "./run-script.ts";
+import { ResultLoss } from "./run-statement.ts";
 import { whenLeaseIsOver, type QueryLimits } from "./query-limits.ts";
-import { described, shortened } from "./sql-messages.ts";
+import { described } from "./sql-messages.ts";
 import {
   calledOff,
   DIED,
@@ -26,7 +26,7 @@ import {
   type CallOff,
 } from "./sql-outcome.ts";
 import { ScriptStateFile, type ScriptState, type SqlHandle } from "./script-state.ts";
-import { StatementJournal, type StatementRecord } from "./statement-jobs.ts";
+import { StatementJournal } from "./statement-jobs.ts";
 
 export interface SqlServers {
   acquire(): Promise<HeldServer>;
@@ -39,8 +39,6 @@ export interface HeldServer {
 }
 
 const LOOK_EVERY_MS = 1000;
-/** An interrupt that is not answered is no reason to hold up a cancel: the server is asked to drop the session then. */
-const INTERRUPT_PATIENCE_MS = 5000;
 const STORE_RETRY_MS = 500;
 
 /**
@@ -152,7 +150,7 @@ export class SqlRun implements LiveRun {
       const session = await this.#session(held.server, state);
       const endWatch = held.server.isRemote ? this.#watchRemote(held.server) : () => undefined;
       try {
-        await this.#runAll(this.#statements, held.server, session, state);
+        await this.#script(held.server, session, state).run();
         return SUCCEEDED;
       } catch (error) {
         if (this.#isLeft) throw error;
@@ -235,87 +233,22 @@ export class SqlRun implements LiveRun {
     this.#ending.abort();
   }
 
-  async #runAll(
-    statements: readonly SqlStatement[],
-    server: WarmServer,
-    session: ConnectSession,
-    found: ScriptState | undefined,
-  ): Promise<void> {
-    const state = (
-      statement: number,
-      columns: ScriptState["columns"] = null,
-      operationId: string = randomUUID(),
-    ): ScriptState => ({
-      version: 1,
-      server: server.name,
-      session: { id: session.id, serverSideId: session.serverSideId },
-      statement,
-      operationId,
-      columns,
-    });
-    const write = (now: ScriptState): Promise<void> => this.#stateFile.write(now, { survivesMachine: server.isRemote });
-    let current = found ?? state(0);
-    if (found === undefined) {
-      // An empty log would look as if it were not kept.
-      if (statements.length === 0) await this.#log.say("there is no statement in it");
-      await write(current);
-    }
-    for (const [index, statement] of statements.entries()) {
-      if (index < current.statement) continue;
-      const { operationId } = current;
-      const resumed = found?.operationId === operationId ? { columns: found.columns } : undefined;
-      if (resumed === undefined)
-        await this.#log.say(`statement ${index + 1} of ${statements.length}: ${shortened(statement.text)}`);
-      const record = this.#journal.begin(index, resumed !== undefined);
-      const observer: StatementObserver = {
-        columns: (columns) => write(state(index, columns, operationId)),
-        progress: (percent, work) => {
-          record.progress(work);
-          this.#advance((index + percent / 100) / statements.length);
-        },
-        finished: async (result) => {
-          this.#result = result ?? this.#result;
-          record.end("succeeded");
-          this.#advance((index + 1) / statements.length);
-          await this.#log.say(result === undefined ? "done" : `done, ${result.rows} rows`);
-          current = state(index + 1);
-          await write(current);
-        },
-      };
-      await this.#statement(session, statement.text, { index, operationId, resumed, observer, record });
-    }
-  }
-
-  async #statement(
-    session: ConnectSession,
-    sql: string,
-    { index, operationId, resumed, observer, record }: StatementStep,
-  ): Promise<void> {
-    const { folder } = this.#run.files;
-    const { signal } = this.#ending;
-    const interrupt = (): void => {
-      if (this.#isLeft) return;
-      const patience = delay(INTERRUPT_PATIENCE_MS, undefined, { ref: false });
-      void Promise.race([session.interrupt(operationId), patience]).catch(() => undefined);
+  #script(server: WarmServer, session: ConnectSession, state: ScriptState | undefined): ScriptRunner {
+    const parts: ScriptParts = {
+      statements: this.#statements,
+      server,
+      session,
+      folder: this.#run.files.folder,
+      headers: this.#headers,
+      log: this.#log,
+      stateFile: this.#stateFile,
+      journal: this.#journal,
+      signal: this.#ending.signal,
+      isLeft: () => this.#isLeft,
+      advance: (share) => (this.#progress = Math.max(this.#progress, Math.floor(share * 100))),
+      noteResult: (result) => (this.#result = result),
     };
-    signal.throwIfAborted();
-    signal.addEventListener("abort", interrupt, { once: true });
-    try {
-      await runStatement(
-        session,
-        { sql, index, operationId, folder, headers: this.#headers, resumed, signal },
-        observer,
-      );
-    } catch (error) {
-      if (!signal.aborted) record.end("failed");
-      throw error;
-    } finally {
-      signal.removeEventListener("abort", interrupt);
-    }
-  }
-
-  #advance(share: number): void {
-    this.#progress = Math.max(this.#progress, Math.floor(share * 100));
+    return new ScriptRunner(parts, state);
   }
 
   async #unlessEnding<T>(work: Promise<T>, undo?: (late: T) => void): Promise<T> {
@@ -341,12 +274,4 @@ export class SqlRun implements LiveRun {
     const query = this.#statements[statement]?.text ?? "";
     return { ...outcome, outputBytes: bytes, logBytes, resultTable: { query, columns } };
   }
-}
-
-interface StatementStep {
-  readonly index: number;
-  readonly operationId: string;
-  readonly resumed: { readonly columns: readonly ResultColumn[] | null } | undefined;
-  readonly observer: StatementObserver;
-  readonly record: StatementRecord;
 }
