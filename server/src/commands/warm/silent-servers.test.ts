@@ -8,7 +8,8 @@ import type { ConnectAddress } from "../../engines/connect-server/connect-server
 import { openSandbox } from "../../engines/sandbox/sandbox.ts";
 import { contributionDigest, NOTHING_CONTRIBUTED } from "../../engines/spark-home/contribution.ts";
 import { serversFolder } from "./servers-folder.ts";
-import { WarmServers, type ServerProcess } from "./warm-servers.ts";
+import type { ServerProcess } from "./server-processes.ts";
+import { WarmServers } from "./warm-servers.ts";
 
 const PLACE = { accountId: 1, clusterId: 2, appId: null };
 const NAME = "one-of-before";

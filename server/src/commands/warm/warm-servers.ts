@@ -1,65 +1,30 @@
 /**
  * The warm servers of this node: one for each account, cluster and app that has run SQL lately. Each is shaped by the
- * contributions to its place; when they change, the next command gets a new one and the old one ends behind its last
- * command. They outlive us: what a folder tells is found again.
+ * contributions to its place; when they change, the next command gets a new one and the old one ends after its last
+ * command. They outlive us, and are found again (`server-processes.ts`).
  *
  *   starting ──▶ up ──▶ draining ──▶ gone
  *       │         │                    ▲
  *       └─────────┴── died, evicted ───┘
  */
-import { join } from "node:path";
-import {
-  ConnectServer,
-  remoteServer,
-  type ConnectServerPlan,
-  type RunningServer,
-} from "../../engines/connect-server/connect-server.ts";
-import { limitsOfServer } from "../../engines/lasting-process/lasting-process.ts";
-import type { Allowance } from "../../engines/runner/allowance.ts";
 import { contributionDigest, type Contribution } from "../../engines/spark-home/contribution.ts";
-import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import type { LookTimes } from "../../lib/answering.ts";
-import { Fault } from "../../lib/fault.ts";
-import { listFolder } from "../../lib/list-folder.ts";
-import type { Log } from "../../lib/log.ts";
-import { accountIdentity, accountRoster } from "../queue/attempt-folders.ts";
 import { RemoteClusters, type ClusterOf } from "./remote-clusters.ts";
-import { configuredMemoryMiB, serverMemoryMiB } from "./server-memory.ts";
-import {
-  isRemoteServerName,
-  newServerName,
-  readServerRecord,
-  remoteServerName,
-  writeServerRecord,
-  type ServerRecord,
-} from "./server-record.ts";
-import { serversFolder } from "./servers-folder.ts";
+import { configuredMemoryMiB } from "./server-memory.ts";
+import { ServerProcesses, type OpenedServer, type ServerProcessesOptions } from "./server-processes.ts";
+import { isRemoteServerName, remoteServerName } from "./server-record.ts";
 import { placeKey, type ContributionsOf, type PlacedProcess, type SparkPlace } from "./spark-place.ts";
 import { WarmServer } from "./warm-server.ts";
 
-export interface WarmServersOptions {
-  readonly dataDir: string;
-  readonly spark: Pick<SparkSetUp, "current">;
+export interface WarmServersOptions extends ServerProcessesOptions {
   readonly contributionsOf: ContributionsOf;
   readonly clusterOf: ClusterOf;
-  readonly sandbox: ConnectServerPlan["sandbox"];
-  /** Absent: a server may take as much as it likes. */
-  readonly allowance?: Allowance;
-  readonly leaseFile: string | null;
-  readonly leaseSeconds: number;
-  readonly orphan: ConnectServerPlan["orphan"];
-  readonly log: Log;
-  readonly openProcess?: (folder: string) => ServerProcess;
   readonly looks?: LookTimes;
 }
 
-export type ServerProcess = RunningServer & Pick<ConnectServer, "start">;
-
-/** <data>/accounts/<account>/spark/<name>: what the account's user has to pass. */
-const LEVELS = 3;
-
 export class WarmServers {
   readonly #options: WarmServersOptions;
+  readonly #processes: ServerProcesses;
   readonly #servers = new Map<string, WarmServer>();
   /** What the place's last server took, by place: the next one takes as much. */
   readonly #lastMemoryMiB = new Map<string, number>();
@@ -67,22 +32,13 @@ export class WarmServers {
 
   constructor(options: WarmServersOptions) {
     this.#options = options;
+    this.#processes = new ServerProcesses(options);
     this.#remoteClusters = new RemoteClusters(options.clusterOf);
   }
 
-  /** Finds those of before, and takes away what is left of those that are gone. */
+  /** Takes over the servers that were left running, and removes what is left of those that have ended. */
   async adopt(): Promise<void> {
-    const accounts = await listFolder(join(this.#options.dataDir, "accounts"));
-    for (const account of accounts) {
-      for (const name of await listFolder(this.#accountFolder(account))) {
-        const folder = join(this.#accountFolder(account), name);
-        const record = await readServerRecord(folder);
-        const process = this.#process(folder);
-        if (record !== undefined && (await process.isAlive())) this.#add(name, record, process, Promise.resolve());
-        else
-          await process.stop().catch((error: unknown) => this.#options.log.warn({ err: error, folder }, "left over"));
-      }
-    }
+    for (const found of await this.#processes.findRunning()) this.#add(found);
   }
 
   /** The server of a place as its contributions are now, started when there is none. It is held for the caller. */
@@ -222,39 +178,10 @@ export class WarmServers {
   }
 
   #open(place: SparkPlace, contribution: Contribution, digest: string): WarmServer {
-    const { remote } = contribution;
-    if (remote === undefined) return this.#start(place, contribution, digest);
-    const record: ServerRecord = { version: 1, place, digest, memoryMiB: 0, generation: contribution.generation ?? 0 };
-    return this.#add(remoteServerName(place, digest), record, remoteServer(remote), Promise.resolve());
+    return this.#add(this.#processes.open(place, contribution, digest));
   }
 
-  #start(place: SparkPlace, contribution: Contribution, digest: string): WarmServer {
-    const spark = this.#options.spark.current();
-    if (spark.state !== "ready") throw new Fault("unavailable", "Spark is not set up on this node");
-    const name = newServerName(place, digest);
-    const folder = join(this.#accountFolder(String(place.accountId)), name);
-    const memoryMiB = serverMemoryMiB(contribution);
-    const record: ServerRecord = { version: 1, place, digest, memoryMiB, generation: contribution.generation ?? 0 };
-    writeServerRecord(folder, record);
-    const process = this.#process(folder);
-    const { dataDir, sandbox, leaseFile, leaseSeconds, orphan, allowance } = this.#options;
-    const started = process.start({
-      home: spark.home,
-      contribution,
-      sandbox,
-      identity: accountIdentity(place.accountId),
-      userName: `account${place.accountId}`,
-      levels: LEVELS,
-      leaseFile,
-      leaseSeconds,
-      orphan,
-      rosterFolder: accountRoster(dataDir, place.accountId),
-      ...(allowance === undefined ? {} : { resources: limitsOfServer(allowance, memoryMiB) }),
-    });
-    return this.#add(name, record, process, started);
-  }
-
-  #add(name: string, record: ServerRecord, process: RunningServer, started: Promise<void>): WarmServer {
+  #add({ name, record, process, started }: OpenedServer): WarmServer {
     const { looks, log } = this.#options;
     const server = new WarmServer(name, record, process, { started, looks, log });
     this.#servers.set(name, server);
@@ -311,14 +238,6 @@ export class WarmServers {
     } catch (error) {
       this.#options.log.warn({ err: error, place: server.record.place }, "a warm server could not be ended");
     }
-  }
-
-  #process(folder: string): ServerProcess {
-    return this.#options.openProcess?.(folder) ?? new ConnectServer(folder);
-  }
-
-  #accountFolder(accountId: string): string {
-    return serversFolder(this.#options.dataDir, accountId);
   }
 }
 
