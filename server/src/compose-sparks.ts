@@ -47,7 +47,10 @@ import { readBootId } from "./lib/process-table.ts";
 import { runAllowance } from "./run-allowance.ts";
 import type { TaskServices } from "./tasks.ts";
 
-export type SparkTasks = Pick<TaskServices, "tendMetastores" | "endSilent" | "dropCatalogs" | "endEndedPlaces">;
+export type SparkTasks = Pick<
+  TaskServices,
+  "tendMetastores" | "endSilent" | "dropCatalogs" | "fitCatalogConnections" | "endEndedPlaces"
+>;
 
 /** All of Spark on this node: how programs are kept apart, what shapes an account's Sparks, and what outlives us. */
 export interface Sparks {
@@ -97,7 +100,11 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
   const setUp = options.setsUpSpark ? setUpSpark(config, log, options.showProgress) : undefined;
   held.defer(() => setUp?.stop());
   const storageOf = sparkStorage(db, keys, options.accountSettings);
-  const databases = new MetastoreDatabases({ connection, isEmbedded: config.databaseUrl === null });
+  const databases = new MetastoreDatabases({
+    connection,
+    isEmbedded: config.databaseUrl === null,
+    accountsInUse: () => metastores.accounts(),
+  });
   const catalogs = new AccountCatalogs(db.system, keys);
   const isInUse = async (accountId: number): Promise<boolean> =>
     [...sql.servers.accounts(), ...standbys().accounts()].includes(accountId) ||
@@ -147,6 +154,7 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
         sql.servers.endSilent();
       },
       dropCatalogs: () => dropCatalogs(databases),
+      fitCatalogConnections: () => databases.fitConnectionLimits(),
       endEndedPlaces: () => endEndedPlaces(db.system, [sql.servers, standbys()]),
     },
     async stop() {
@@ -207,7 +215,6 @@ const CATALOGS_AT_ONCE = 16;
 
 async function dropCatalogs(databases: MetastoreDatabases): Promise<void> {
   while ((await databases.dropOrphans(CATALOGS_AT_ONCE)) === CATALOGS_AT_ONCE);
-  await databases.fitConnectionLimits();
 }
 
 function setUpSpark(

@@ -36,6 +36,8 @@ export interface TaskServices {
   tendApps: () => Promise<void>;
   /** Of accounts that are gone. */
   dropCatalogs: () => Promise<void>;
+  /** Shares PostgreSQL's connections among the metastores, so that enough are left for us. */
+  fitCatalogConnections: () => Promise<void>;
   /** Tells the other nodes where this one is. */
   announce: () => Promise<void>;
 }
@@ -60,6 +62,7 @@ export function periodicTasks({
   endEndedPlaces,
   tendApps,
   dropCatalogs,
+  fitCatalogConnections,
 }: TaskServices): PeriodicTask[] {
   return [
     { name: "disk", everySeconds: 5, run: () => diskGuard.check() },
@@ -77,6 +80,7 @@ export function periodicTasks({
     { name: "ended places", everySeconds: 5, run: endEndedPlaces },
     { name: "app servers", everySeconds: 1, run: tendApps },
     { name: "catalogs", everySeconds: 600, run: dropCatalogs },
+    { name: "catalog connections", everySeconds: 60, run: fitCatalogConnections },
     { name: "retention", everySeconds: 600, run: () => keepRetention(db, clock, retention) },
     { name: "command files", everySeconds: 600, run: keepFiles },
     { name: "publish", everySeconds: 1, run: publish },

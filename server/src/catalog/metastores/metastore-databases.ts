@@ -12,12 +12,23 @@ import { errorCode } from "../../db/error-code.ts";
 import { cureOf } from "../../db/external-store.ts";
 import { scramVerifier } from "../../db/scram-verifier.ts";
 import { isStoreAway, storeFault } from "../../db/store-fault.ts";
+import { atOnce } from "../../lib/at-once.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Secret } from "../../lib/secret.ts";
 import { boundAnswers } from "./bounded-answers.ts";
 import { databaseAddress, type DatabaseAddress } from "./database-address.ts";
+import { fitConnectionLimits } from "./fit-connection-limits.ts";
 import { metastoreName, metastorePrefix } from "./metastore-names.ts";
-import { connectionsPerRole, MOST_PER_ROLE } from "./role-connections.ts";
+import {
+  explicit,
+  isLoginRefused,
+  isOutOfConnections,
+  limited,
+  NO_DATABASE,
+  opened,
+  STATEMENT_LIMIT_MS,
+} from "./open-connection.ts";
+import { ENOUGH_PER_ROLE, MOST_PER_ROLE } from "./role-connections.ts";
 import {
   closeToPublic,
   dropDatabaseAndRole,
@@ -29,16 +40,16 @@ import {
   makeDatabase,
   makeRole,
   mayConnect,
-  mayHold,
   openSchema,
   readRights,
-  readServerRoom,
-  setConnectionLimits,
 } from "./store/metastore-database.ts";
+import { readConnectionLimit } from "./store/role-connections.ts";
 
 export interface MetastoreDatabasesOptions {
   readonly connection: ClientConfig;
   readonly isEmbedded: boolean;
+  /** Those with a metastore on this node. They keep their connections where there are too few for all accounts. */
+  readonly accountsInUse?: () => readonly number[];
 }
 
 export interface MetastoreLogin {
@@ -48,25 +59,15 @@ export interface MetastoreLogin {
   readonly password: Secret;
 }
 
-const CONNECT_LIMIT_MS = 10_000;
-const STATEMENT_LIMIT_MS = 60_000;
 const WRITE_LIMIT_MS = 120_000;
-/** A statement can lift the limit of those behind it; ours, on this side of the connection, it cannot. */
-const GRACE_MS = 5000;
 
 /** Of our sessions: the built-in names, the metastore's tables, and nothing else that an account's role may have set. */
 const SESSION = "-c search_path=public,pg_temp";
 
-/** No role or a wrong password, a role that may not log in, one that may not enter the database. */
-const LOGIN_REFUSED = ["28P01", "28000", "42501"];
-const NO_DATABASE = "3D000";
-
-export function isLoginRefused(error: unknown): boolean {
-  return LOGIN_REFUSED.includes(errorCode(error));
-}
-
 export class MetastoreDatabases {
   readonly #options: MetastoreDatabasesOptions;
+  readonly #makingRoom = new Map<number, Promise<void>>();
+  readonly #oneByOne = atOnce(1);
 
   constructor(options: MetastoreDatabasesOptions) {
     this.#options = options;
@@ -77,7 +78,7 @@ export class MetastoreDatabases {
     const { product } = this.#server();
     const login = this.#loginOf(accountId, password);
     if (await this.#isReady(login, product)) return login;
-    await this.#make(login.database, password);
+    await this.#make(accountId, login.database, password);
     await this.#assertEnters(login);
     return login;
   }
@@ -94,12 +95,21 @@ export class MetastoreDatabases {
     return names.length;
   }
 
-  /** For roles of an earlier version, and for a server whose settings or roles have changed. */
+  /** For roles of an earlier version, and for a server whose settings have changed or whose metastores come and go. */
   async fitConnectionLimits(): Promise<void> {
-    const prefix = metastorePrefix(this.#server().product);
-    await this.#connected({}, async (client) => {
-      await setConnectionLimits(client, prefix, connectionsPerRole(await readServerRoom(client, prefix)));
-    });
+    await this.#connected({}, (client) => this.#fitLimits(client));
+  }
+
+  /**
+   * The metastore's role may connect again, if it has lost its connections to accounts that were in use. One after the
+   * other, and once for concurrent callers: a role that holds all that it may have must not make us take connections.
+   */
+  makeRoom(accountId: number): Promise<void> {
+    const fit = (): Promise<void> => this.#connected({}, (client) => this.#fitLimits(client, accountId));
+    const making =
+      this.#makingRoom.get(accountId) ?? this.#oneByOne(fit).finally(() => this.#makingRoom.delete(accountId));
+    this.#makingRoom.set(accountId, making);
+    return making;
   }
 
   /** Of the accounts that have one, as their ids. */
@@ -124,7 +134,8 @@ export class MetastoreDatabases {
   ): Promise<Client> {
     const config = { ...this.#asRole(this.#loginOf(accountId, password)), ...limited(limitMs), options: SESSION };
     const client = await opened(config).catch(async (error: unknown) => {
-      if (!isLoginRefused(error) || !(await this.mend(accountId, password))) throw error;
+      if (isOutOfConnections(error)) await this.makeRoom(accountId);
+      else if (!isLoginRefused(error) || !(await this.mend(accountId, password))) throw error;
       return opened(config);
     });
     if (limitMs !== null) boundAnswers(client);
@@ -162,10 +173,11 @@ export class MetastoreDatabases {
     try {
       return await this.#entered(login, async (client) => {
         if (await mayConnect(client, login.user, product)) return false;
-        return mayHold(client, login.user, MOST_PER_ROLE);
+        const limit = await readConnectionLimit(client, login.user);
+        return limit >= ENOUGH_PER_ROLE && limit <= MOST_PER_ROLE;
       });
     } catch (error) {
-      if (isLoginRefused(error) || errorCode(error) === NO_DATABASE) return false;
+      if (isLoginRefused(error) || isOutOfConnections(error) || errorCode(error) === NO_DATABASE) return false;
       throw unreachable(login, error);
     }
   }
@@ -182,15 +194,13 @@ export class MetastoreDatabases {
     return this.#connected({ ...this.#asRole(login), options: SESSION }, work);
   }
 
-  async #make(name: string, password: Secret): Promise<void> {
+  async #make(accountId: number, name: string, password: Secret): Promise<void> {
     try {
       await this.#connected({}, async (client) => {
         await lockName(client, name);
         await assertRights(client);
-        const prefix = metastorePrefix(this.#server().product);
-        const connections = connectionsPerRole(await readServerRoom(client, prefix, name));
-        await makeRole(client, name, { verifier: scramVerifier(password), connections });
-        await setConnectionLimits(client, prefix, connections);
+        await makeRole(client, name, scramVerifier(password));
+        await this.#fitLimits(client, accountId);
         await this.#closeProduct(client, name);
         await makeDatabase(client, name);
         await this.#connected({ database: name }, (inside) => openSchema(inside, name));
@@ -203,6 +213,13 @@ export class MetastoreDatabases {
         cause: error,
       });
     }
+  }
+
+  async #fitLimits(client: Client, ...wanted: number[]): Promise<void> {
+    const { product } = this.#server();
+    const accounts = [...(this.#options.accountsInUse?.() ?? []), ...wanted];
+    const names = new Set(accounts.map((accountId) => metastoreName(product, accountId)));
+    await fitConnectionLimits(client, metastorePrefix(product), names);
   }
 
   /** The role must not get near the product's tables, whatever the server lets everybody do by default. */
@@ -233,40 +250,6 @@ export class MetastoreDatabases {
       await client.end().catch(() => undefined);
     }
   }
-}
-
-function limited(limitMs: number | null): Pick<ClientConfig, "statement_timeout" | "query_timeout"> {
-  return limitMs === null
-    ? { statement_timeout: 0 }
-    : { statement_timeout: limitMs, query_timeout: limitMs + GRACE_MS };
-}
-
-async function opened(config: ClientConfig): Promise<Client> {
-  const client = new Client(config);
-  client.on("error", () => undefined); // a lost connection shows at the next statement
-  try {
-    await client.connect();
-    return client;
-  } catch (error) {
-    await client.end().catch(() => undefined);
-    throw error;
-  }
-}
-
-/** Part by part, as an address in one text does not let any of it be replaced. */
-function explicit(connection: ClientConfig): ClientConfig {
-  const { host, port, user, password, database, ssl } = new Client(connection);
-  return {
-    host,
-    port,
-    user,
-    password,
-    database,
-    ssl,
-    application_name: "headgate-catalog",
-    connectionTimeoutMillis: CONNECT_LIMIT_MS,
-    statement_timeout: STATEMENT_LIMIT_MS,
-  };
 }
 
 async function assertRights(client: Client): Promise<void> {

@@ -8,7 +8,8 @@ import { Fault } from "../../lib/fault.ts";
 import type { AccountCatalogs } from "./account-catalogs.ts";
 import { boundAnswers } from "./bounded-answers.ts";
 import { DrainingPool } from "./draining-pool.ts";
-import { isLoginRefused, type MetastoreDatabases } from "./metastore-databases.ts";
+import type { MetastoreDatabases } from "./metastore-databases.ts";
+import { isLoginRefused, isOutOfConnections } from "./open-connection.ts";
 
 /** Of one account; each costs PostgreSQL some megabytes, so idle ones do not stay. */
 const CONNECTIONS = 2;
@@ -25,7 +26,7 @@ const ACCOUNTS_AT_ONCE = 16;
 const NOT_MADE = new Set(["3D000", "42P01"]);
 
 export interface MetastoreReadersOptions {
-  readonly databases: Pick<MetastoreDatabases, "readerOf" | "mend">;
+  readonly databases: Pick<MetastoreDatabases, "readerOf" | "mend" | "makeRoom">;
   readonly catalogs: Pick<AccountCatalogs, "findPassword">;
 }
 
@@ -71,6 +72,10 @@ export class MetastoreReaders {
   async #query<Row extends object>(accountId: number, query: QueryConfig): Promise<Row[]> {
     try {
       return await this.#ask<Row>(accountId, query).catch(async (error: unknown) => {
+        if (isOutOfConnections(error)) {
+          await this.#options.databases.makeRoom(accountId);
+          return this.#ask<Row>(accountId, query);
+        }
         if (!isLoginRefused(error)) throw error;
         return (await this.#mend(accountId)) ? this.#ask<Row>(accountId, query) : [];
       });

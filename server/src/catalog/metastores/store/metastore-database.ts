@@ -1,7 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "pg";
 import { errorCode } from "../../../db/error-code.ts";
-import type { ServerRoom } from "../role-connections.ts";
 
 /**
  * Statements that make and drop the database and the role of one metastore. Roles and databases are not part of any
@@ -28,16 +27,14 @@ export async function readRights(client: Client): Promise<Rights> {
   return rights;
 }
 
-/** It owns nothing and may do nothing: the right to enter its database comes last. */
-export async function makeRole(
-  client: Client,
-  name: string,
-  { verifier, connections }: { verifier: string; connections: number },
-): Promise<void> {
+/** It owns nothing and may do nothing: the right to enter its database comes last. A new one may not connect yet. */
+export async function makeRole(client: Client, name: string, verifier: string): Promise<void> {
   const role = client.escapeIdentifier(name);
-  const options = `login password ${client.escapeLiteral(verifier)} connection limit ${connections}`;
+  const options = `login password ${client.escapeLiteral(verifier)}`;
   const exists = await client.query("select from pg_roles where rolname = $1", [name]);
-  await client.query(`${exists.rowCount === 0 ? "create" : "alter"} role ${role} ${options}`);
+  await client.query(
+    exists.rowCount === 0 ? `create role ${role} ${options} connection limit 0` : `alter role ${role} ${options}`,
+  );
   // To be able to end its connections, one day.
   await client.query(`grant ${role} to current_user`);
 }
@@ -79,51 +76,6 @@ export async function mayConnect(client: Client, role: string, database: string)
   );
   return rows[0]?.may ?? true;
 }
-
-export async function mayHold(client: Client, role: string, connections: number): Promise<boolean> {
-  const { rows } = await client.query<{ limit: number }>(
-    "select rolconnlimit as limit from pg_catalog.pg_roles where rolname = $1",
-    [role],
-  );
-  const limit = rows[0]?.limit ?? -1;
-  return limit >= 0 && limit <= connections; // -1: without a limit
-}
-
-/** With the role of this name counted, whether it is made already or not. */
-export async function readServerRoom(client: Client, prefix: string, name?: string): Promise<ServerRoom> {
-  const { rows } = await client.query<ServerRoom>(
-    `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
-              - reserved.connections as connections,
-            reserved.connections > 0 and exists (
-              select from pg_roles r
-               where r.rolname = 'pg_use_reserved_connections' and pg_has_role(current_user, r.oid, 'usage')
-            ) as "isReserved",
-            (select count(*)::int from pg_roles where starts_with(rolname, $1) and rolname is distinct from $2)
-              + case when $2::text is null then 0 else 1 end as roles
-       from (select coalesce(current_setting('reserved_connections', true)::int, 0) as connections) reserved`,
-    [prefix, name ?? null],
-  );
-  const [room] = rows;
-  if (room === undefined) throw new Error("the question for the server's room returned no row");
-  return room;
-}
-
-/** Those that this user may not alter, because another one made them, stay as they are. */
-export async function setConnectionLimits(client: Client, prefix: string, connections: number): Promise<void> {
-  const { rows } = await client.query<{ name: string }>(
-    "select rolname as name from pg_roles where starts_with(rolname, $1) and rolconnlimit <> $2",
-    [prefix, connections],
-  );
-  for (const { name } of rows) {
-    const role = client.escapeIdentifier(name);
-    await client.query(`alter role ${role} connection limit ${connections}`).catch((error: unknown) => {
-      if (!UNALTERABLE.has(errorCode(error))) throw error;
-    });
-  }
-}
-
-/** Not permitted, dropped meanwhile, or altered by another node at the same moment. */
-const UNALTERABLE = new Set(["42501", "42704", "XX000"]);
 
 export async function isMade(client: Client, name: string): Promise<boolean> {
   const { rowCount } = await client.query("select from pg_database where datname = $1", [name]);

@@ -1,0 +1,57 @@
+import { Client, type ClientConfig } from "pg";
+import { errorCode } from "../../db/error-code.ts";
+
+/** Connections to PostgreSQL for the databases of metastores, and the ways in which they are refused. */
+
+const CONNECT_LIMIT_MS = 10_000;
+export const STATEMENT_LIMIT_MS = 60_000;
+/** A statement can lift the limit of those after it; ours, on this side of the connection, it cannot. */
+const GRACE_MS = 5000;
+
+/** No role or a wrong password, a role that may not log in, one that may not enter the database. */
+const LOGIN_REFUSED = ["28P01", "28000", "42501"];
+export const NO_DATABASE = "3D000";
+/** The role has as many connections as it may, perhaps none; or the server has. */
+const TOO_MANY_CONNECTIONS = "53300";
+
+export function isLoginRefused(error: unknown): boolean {
+  return LOGIN_REFUSED.includes(errorCode(error));
+}
+
+export function isOutOfConnections(error: unknown): boolean {
+  return errorCode(error) === TOO_MANY_CONNECTIONS;
+}
+
+export function limited(limitMs: number | null): Pick<ClientConfig, "statement_timeout" | "query_timeout"> {
+  return limitMs === null
+    ? { statement_timeout: 0 }
+    : { statement_timeout: limitMs, query_timeout: limitMs + GRACE_MS };
+}
+
+export async function opened(config: ClientConfig): Promise<Client> {
+  const client = new Client(config);
+  client.on("error", () => undefined); // a lost connection shows at the next statement
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Part by part, as an address in one text does not let any of it be replaced. */
+export function explicit(connection: ClientConfig): ClientConfig {
+  const { host, port, user, password, database, ssl } = new Client(connection);
+  return {
+    host,
+    port,
+    user,
+    password,
+    database,
+    ssl,
+    application_name: "headgate-catalog",
+    connectionTimeoutMillis: CONNECT_LIMIT_MS,
+    statement_timeout: STATEMENT_LIMIT_MS,
+  };
+}
