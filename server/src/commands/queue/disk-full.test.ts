@@ -17,7 +17,14 @@ describe.skipIf(!disk.isMounted)("a full disk", because("a small disk can only b
   const given = useServer({
     driver: stubDriver,
     dataDir: disk.dataDir,
-    settings: { DATABASE_URL: "postgres://shared", HEADGATE_LEASE_SECONDS: "10", HEADGATE_COMMANDS_PER_CLUSTER: "4" },
+    settings: {
+      DATABASE_URL: "postgres://shared",
+      HEADGATE_LEASE_SECONDS: "10",
+      HEADGATE_COMMANDS_PER_CLUSTER: "4",
+      // A quota may end the program before the disk is full.
+      HEADGATE_ACCOUNT_DISK: "0",
+      HEADGATE_RUN_DISK: "0",
+    },
   });
   const { submit, letGo, cancelAll } = queuedCommands(given);
   const { fill, clear, freeBytes } = disk;
