@@ -42,7 +42,9 @@ export const limitSettings = {
   }),
   nodeBodiesMiB: fixed({
     name: "HEADGATE_NODE_BODIES",
-    description: "Memory for request bodies of all accounts at the same time, on one node. More are 503.",
+    description:
+      "Memory for request bodies of all accounts at the same time, on one node, beyond the first 2 MiB of each account. " +
+      "More are 503.",
     allowed: "a size such as 100m or 1g",
     parse: sizeMiB,
     default: "256m",

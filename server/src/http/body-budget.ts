@@ -6,42 +6,84 @@ export interface BodyLimits {
 }
 
 /** Smaller bodies are not counted: the connections that can carry them are few enough. */
-export const UNCOUNTED_BYTES = 16 * 1024;
+const UNCOUNTED_BYTES = 16 * 1024;
+/** An ordinary submission fits, so that it never waits for the large bodies of other accounts. */
+const OWN_BYTES = 2 * 1024 * 1024;
 const RETRY_AFTER_SECONDS = 1;
 
+/** The memory that one body takes. It only grows until it is released. */
+export interface BodyClaim {
+  /** Throws when this many bytes in all would exceed a limit now. Takes nothing. */
+  check(bytes: number): void;
+  /** Takes this many bytes in all, or throws. */
+  growTo(bytes: number): void;
+  /** May be called again. Nothing can be taken afterwards. */
+  release(): void;
+}
+
 /**
- * How many bytes of request bodies are in memory, for each account and on this node: from the moment they may arrive
- * until the request is answered.
+ * How many bytes of request bodies are in memory, for each account and on this node: from their arrival until the request
+ * is answered. The first 2 MiB of each account do not count on the node.
  */
 export class BodyBudget {
   readonly #limits: BodyLimits;
   readonly #accounts = new Map<string, number>();
-  #total = 0;
+  #shared = 0;
 
   constructor(limits: BodyLimits) {
     this.#limits = limits;
   }
 
-  claim(owner: string, bytes: number): void {
-    const taken = this.#accounts.get(owner) ?? 0;
-    if (taken + bytes > this.#limits.accountBytes) {
+  /** `onTaken` is called with the first bytes that are taken: most bodies take none. */
+  open(owner: string, onTaken: () => void = () => undefined): BodyClaim {
+    let taken = 0;
+    let isOver = false;
+    const check = (bytes: number): void => {
+      if (bytes > UNCOUNTED_BYTES && bytes > taken) this.#check(owner, bytes - taken);
+    };
+    return {
+      check,
+      growTo: (bytes) => {
+        check(bytes);
+        if (isOver || bytes <= UNCOUNTED_BYTES || bytes <= taken) return;
+        this.#add(owner, bytes - taken);
+        const isFirst = taken === 0;
+        taken = bytes;
+        if (isFirst) onTaken();
+      },
+      release: () => {
+        if (taken > 0) this.#add(owner, -taken);
+        taken = 0;
+        isOver = true;
+      },
+    };
+  }
+
+  #check(owner: string, bytes: number): void {
+    const before = this.#accounts.get(owner) ?? 0;
+    const after = before + bytes;
+    if (after > this.#limits.accountBytes) {
       throw new Fault("rate-limited", "Too many large bodies of this account at once. Wait for the others to end.", {
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
     }
-    if (this.#total + bytes > this.#limits.nodeBytes) {
+    const shared = sharedPart(after) - sharedPart(before);
+    if (shared > 0 && this.#shared + shared > this.#limits.nodeBytes) {
       throw new Fault("unavailable", "Too many large bodies at once. Try again shortly.", {
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
     }
-    this.#accounts.set(owner, taken + bytes);
-    this.#total += bytes;
   }
 
-  release(owner: string, bytes: number): void {
-    const rest = (this.#accounts.get(owner) ?? 0) - bytes;
-    if (rest > 0) this.#accounts.set(owner, rest);
+  #add(owner: string, bytes: number): void {
+    const before = this.#accounts.get(owner) ?? 0;
+    const after = before + bytes;
+    this.#shared += sharedPart(after) - sharedPart(before);
+    if (after > 0) this.#accounts.set(owner, after);
     else this.#accounts.delete(owner);
-    this.#total -= bytes;
   }
+}
+
+function sharedPart(bytes: number): number {
+  return Math.max(0, bytes - OWN_BYTES);
 }

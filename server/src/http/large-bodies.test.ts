@@ -1,50 +1,16 @@
-import { Agent, request as httpRequest, type ClientRequest } from "node:http";
-import { once } from "node:events";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { rawRequest } from "../../test/support/raw-request.ts";
+import { beginBody, refusalOf } from "../../test/support/unfinished-body.ts";
 import { BodyParser } from "./parsed-body.ts";
 
-const given = useServer({ settings: { HEADGATE_ACCOUNT_BODIES: "40m", HEADGATE_NODE_BODIES: "70m" } });
+const given = useServer({ settings: { HEADGATE_ACCOUNT_BODIES: "12m", HEADGATE_NODE_BODIES: "20m" } });
 
 const MIB = 1024 * 1024;
-const LARGE = 30 * MIB;
+const LARGE = 10 * MIB;
 
-interface Answer {
-  status: number;
-  retryAfter: string | undefined;
-  connection: string | undefined;
-}
-
-/** A submission that says its length and sends no more than its beginning. */
-function begin(
-  account: AccountClient | undefined,
-  bytes: number | "chunked",
-): { answer: Promise<Answer>; socket: ClientRequest } {
-  const length: Record<string, string> =
-    bytes === "chunked" ? { "Transfer-Encoding": "chunked" } : { "Content-Length": String(bytes) };
-  const token: Record<string, string> = account?.token === undefined ? {} : { "X-AUTH-TOKEN": account.token };
-  const { hostname, port } = new URL(given.base);
-  const socket = httpRequest({
-    hostname,
-    port,
-    method: "POST",
-    path: "/api/v1.2/commands",
-    headers: { ...length, ...token },
-    agent: new Agent(),
-  });
-  socket.on("error", () => undefined);
-  socket.write('{"command_type": "');
-  onTestFinished(() => void socket.destroy());
-  const answer = once(socket, "response").then(([response]) => ({
-    status: response.statusCode,
-    retryAfter: response.headers["retry-after"],
-    connection: response.headers.connection,
-  }));
-  answer.catch(() => undefined);
-  return { answer, socket };
-}
-
+const begin = (account: AccountClient | undefined, bytes: number | "chunked", beginning?: string) =>
+  beginBody(given.base, account, { bytes, ...(beginning === undefined ? {} : { beginning }) });
 const large = (): Promise<AccountClient> => given.account({ features: ["large_inline_content"] });
 
 describe("a large body", () => {
@@ -57,26 +23,46 @@ describe("a large body", () => {
     expect(reply.body.error.error_message).toMatch(/larger than 2 MiB: .*large_inline_content/);
   });
 
+  test("is accepted while other accounts declare large bodies and send nothing, or a byte at a time", async () => {
+    const victim = await large();
+    const attackers = await Promise.all(Array.from({ length: 4 }, large));
+    const silent = attackers.map((account) => begin(account, 12 * MIB));
+    const slow = attackers.map((account) => begin(account, 12 * MIB, "x".repeat(20 * 1024)));
+    const trickle = setInterval(() => slow.forEach(({ request }) => void request.write("x")), 5);
+    onTestFinished(() => clearInterval(trickle));
+    for (let round = 0; round < 3; round += 1) expect((await submit(victim, 9 * MIB)).status).toBe(200);
+    // Nobody has been refused: they take next to nothing.
+    const answers = [...silent, ...slow].map(({ answer }) => answer);
+    expect(await Promise.race([...answers, Promise.resolve("none yet")])).toBe("none yet");
+  });
+
   test("is 429 when the account sends several at once, and 503 when all accounts together do", async () => {
     const [one, two, three] = await Promise.all([large(), large(), large()]);
-    const first = begin(one, LARGE);
-    await expect.poll(async () => (await begin(one, LARGE).answer).status).toBe(429);
+    const most = "x".repeat(6 * MIB);
+    const first = begin(one, LARGE, most);
+    await expect.poll(() => refusalOf(given.base, one, LARGE)).toBe(429);
     expect(await begin(one, LARGE).answer).toMatchObject({ status: 429, retryAfter: "1" });
-    const second = begin(two, LARGE);
-    await expect.poll(async () => (await begin(two, LARGE).answer).status).toBe(429);
+    const second = begin(two, LARGE, most);
+    await expect.poll(() => refusalOf(given.base, two, LARGE)).toBe(429);
     expect(await begin(three, LARGE).answer).toMatchObject({ status: 503, retryAfter: "1" });
-    // Small ones are served meanwhile, and the room is free again when the senders have gone.
-    await three.post("/commands", { command_type: "SparkCommand", language: "python", program: "true" });
-    first.socket.destroy();
-    second.socket.destroy();
-    const program = "x".repeat(9 * MIB);
-    await expect.poll(async () => (await submit(three, program)).status, { timeout: 5_000 }).toBe(200);
+    // Every account has room for an ordinary submission, and the rest is free again when the senders have gone.
+    expect((await submit(three, 2 * MIB)).status).toBe(200);
+    first.request.destroy();
+    second.request.destroy();
+    await expect.poll(async () => (await submit(three, LARGE)).status, { timeout: 5_000 }).toBe(200);
+  });
+
+  test("goes through when several that do not fit together are sent at the same time", async () => {
+    const account = await large();
+    const statuses = await Promise.all(Array.from({ length: 4 }, async () => (await submit(account, LARGE)).status));
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(0);
+    expect(new Set(statuses)).toEqual(new Set([200, 429]));
   });
 
   test("is counted as it comes when it does not say its length", async () => {
     const account = await given.account();
-    const { answer, socket } = begin(account, "chunked");
-    for (let sent = 0; sent <= 2 * MIB; sent += MIB / 4) socket.write("x".repeat(MIB / 4));
+    const { answer, request } = begin(account, "chunked");
+    for (let sent = 0; sent <= 2 * MIB; sent += MIB / 4) request.write("x".repeat(MIB / 4));
     expect(await answer).toMatchObject({ status: 413 });
   });
 
@@ -136,6 +122,8 @@ describe("a large body", () => {
   });
 });
 
-function submit(account: AccountClient, program: string) {
-  return account.post("/commands", { command_type: "SparkCommand", language: "python", program }).reply();
+/** A submission whose body has this many bytes, most of them spaces. */
+function submit(account: AccountClient, bytes: number) {
+  const body = JSON.stringify({ command_type: "SparkCommand", language: "python", program: "true" });
+  return account.post("/commands", undefined, { rawBody: body.padEnd(bytes) }).reply();
 }

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { Fault } from "../lib/fault.ts";
-import { UNCOUNTED_BYTES, type BodyBudget } from "./body-budget.ts";
+import type { BodyClaim } from "./body-budget.ts";
 import type { BodyTerms } from "./body-terms.ts";
 import { cutOff } from "./error-body.ts";
 
@@ -9,24 +9,24 @@ export interface IncomingBody {
   /** The header Content-Length; undefined: it comes in chunks. */
   readonly declaredBytes: number | undefined;
   readonly terms: BodyTerms;
-  readonly budget: BodyBudget;
-  /** Told the bytes that the body takes of the budget, once for each part. They are for the caller to release. */
-  readonly claimed: (bytes: number) => void;
+  /** Grows as the body arrives. It is for the caller to release. */
+  readonly claim: BodyClaim;
 }
 
-/** Collects a body within its limit and the budget. One that says its length is refused before a byte of it is read. */
-export function readBody(body: IncomingBody): Promise<Buffer> {
+/**
+ * Collects a body within its limit and the budget. A declared length that does not fit now is refused before a byte is
+ * read, but takes nothing: clients that declare much and send little would keep others out.
+ */
+export function readBody({ stream, declaredBytes, terms, claim }: IncomingBody): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const { stream, declaredBytes, terms, budget, claimed } = body;
+  const mostBytes = declaredBytes ?? terms.limitBytes;
   let counted = 0;
-  const count = (bytes: number): void => {
-    if (bytes > terms.limitBytes) throw tooLarge(terms);
-    if (bytes <= UNCOUNTED_BYTES || bytes <= counted) return;
-    // Chunks are counted by as much again as there is, so that few of them ask.
-    const wanted = declaredBytes === undefined ? Math.min(2 * bytes, terms.limitBytes) : bytes;
-    budget.claim(terms.owner, wanted - counted);
-    claimed(wanted - counted);
-    counted = wanted;
+  const count = (received: number): void => {
+    if (received > terms.limitBytes) throw tooLarge(terms);
+    if (received <= counted) return;
+    // Twice as much as there is, so that the count changes a few times only.
+    counted = Math.min(2 * received, mostBytes);
+    claim.growTo(counted);
   };
   const chunks: Buffer[] = [];
   let received = 0;
@@ -54,7 +54,10 @@ export function readBody(body: IncomingBody): Promise<Buffer> {
   };
   const onClose = (): void => onError(cutOff(undefined));
   try {
-    if (declaredBytes !== undefined) count(declaredBytes);
+    if (declaredBytes !== undefined) {
+      if (declaredBytes > terms.limitBytes) throw tooLarge(terms);
+      claim.check(declaredBytes);
+    }
     stream.on("data", onData).on("end", onEnd).on("error", onError).on("close", onClose);
   } catch (error) {
     reject(error);

@@ -47,5 +47,5 @@ test("a client that leaves during admission takes no memory for bodies", async (
   await expect.poll(() => left).toBe(2);
   admitted.resolve();
   await expect.poll(() => failed).toBe(2);
-  expect(() => budget.claim("one", LIMITS.accountBytes)).not.toThrow();
+  expect(() => budget.open("one").growTo(LIMITS.accountBytes)).not.toThrow();
 });

@@ -30,10 +30,10 @@ export function receiveBodies(
     const declaredBytes = length === undefined ? undefined : Number(length);
     // Its events are over when the client left during admission, and nothing would return the claim.
     if (stream.destroyed || answerTo?.closed === true) throw cutOff(undefined);
-    const claimed = (bytes: number): void => {
-      onceOver(stream, answerTo, () => budget.release(terms.owner, bytes));
-    };
-    const bytes = await readBody({ stream, declaredBytes, terms, budget, claimed }).catch((error: unknown) => {
+    const claim = budget.open(terms.owner, () => onceOver(stream, answerTo, () => claim.release()));
+    const bytes = await readBody({ stream, declaredBytes, terms, claim }).catch((error: unknown) => {
+      // At once, so that of several bodies that do not fit together one is refused and the others go on.
+      claim.release();
       request.isBodyRefused = true;
       throw error;
     });
