@@ -22,7 +22,7 @@ export function localResults(commandFilesOf: CommandFilesOf, renderer: ResultRen
         return output === undefined ? undefined : printedResult(output);
       }
       const spool = await findResult(files.folder);
-      if (spool !== undefined) return tableResult(spool, renderer);
+      if (spool !== undefined) return tableResult(spool, renderer, command.accountId);
       return command.resultBytes === 0 ? emptyResult : undefined;
     },
   };

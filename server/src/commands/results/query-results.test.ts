@@ -244,6 +244,21 @@ describe("a large result", () => {
     await expect.poll(() => timesOpen(dataFile), PATIENCE).toBe(0);
   });
 
+  test("is refused when the account reads too many, and other accounts read theirs meanwhile", async () => {
+    const [account, other] = await Promise.all([given.account(), given.account()]);
+    const { id } = await givenQuery(given, account, numbered(60));
+    const { id: ofOther } = await givenQuery(given, other, odd);
+    const slow = () => streamed(account, `/commands/${id}/results?format=csv`);
+    const readers = await Promise.all(Array.from({ length: 50 }, slow));
+    for (const query of ["", "?format=csv"]) {
+      const { headers } = await account.get(`/commands/${id}/results${query}`).refused(429, /results of this account/);
+      expect(headers.get("retry-after")).toBe("5");
+      expect((await other.get(`/commands/${ofOther}/results${query}`).reply()).status).toBe(200);
+    }
+    for (const reader of readers) reader.destroy();
+    await expect.poll(async () => (await account.get(`/commands/${id}/results`).reply()).status, PATIENCE).toBe(200);
+  });
+
   test("that is inline is let go of when its reader goes away", async () => {
     const account = await given.account();
     const { id, spool } = await givenQuery(given, account, numbered(60));

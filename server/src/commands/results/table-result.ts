@@ -22,17 +22,19 @@ export const STREAM_TYPES: Readonly<Record<ResultFormat, StreamType>> = {
 };
 
 /** The rows of a query: kept as Arrow, made into whatever is asked for while it is read. */
-export function tableResult(spool: SpooledResult, renderer: ResultRenderer): CommandResult {
+export function tableResult(spool: SpooledResult, renderer: ResultRenderer, accountId: number): CommandResult {
+  const reading = { owner: accountId };
   return {
     async inline(fields, options) {
-      const pieces = await renderer.renderUnder(INLINE_LIMIT_BYTES, spool, { ...textOf(options), escaped: true });
+      const asked = { ...textOf(options), escaped: true };
+      const pieces = await renderer.renderUnder(INLINE_LIMIT_BYTES, spool, asked, reading);
       if (pieces === undefined) return undefined;
       const head = `${JSON.stringify(fields).slice(0, -1)},${JSON.stringify(RESULTS_FIELD)}:"`;
       return new StreamReply("application/json", framed([head], pieces[Symbol.asyncIterator](), ['"}']));
     },
     async stream(format, options) {
       const asked = format === "raw" ? textOf(options) : { format, includeHeaders: options.includeHeaders };
-      const pieces = renderer.render(spool, asked)[Symbol.asyncIterator]();
+      const pieces = renderer.render(spool, asked, reading)[Symbol.asyncIterator]();
       // What keeps it from being read is told by a status, which stands before the first piece.
       const first = await pieces.next();
       return new StreamReply(STREAM_TYPES[format], framed(first.done === true ? [] : [first.value], pieces));

@@ -7,6 +7,7 @@ import { resultRenderer, type ResultRenderer, type ResultRendererOptions } from 
 import type { SpooledResult } from "./spool-result.ts";
 
 const text = { format: "text" } as const;
+const ONE = { owner: 1 };
 
 /** Some 3 MB as text: a dozen pieces. */
 const batches = received(
@@ -97,10 +98,10 @@ describe("the renderer", () => {
       const result = await spooled(batches);
       const all = bytesOf(result, text);
       const made = renderer({ openLimit: 1 });
-      const under = await made.renderUnder(all.length + 1, result, text);
+      const under = await made.renderUnder(all.length + 1, result, text, ONE);
       expect((await read(under ?? fail())).equals(all)).toBe(true);
-      expect(await made.renderUnder(all.length, result, text)).toBeUndefined();
-      expect(await made.renderUnder(1000, result, text)).toBeUndefined();
+      expect(await made.renderUnder(all.length, result, text, ONE)).toBeUndefined();
+      expect(await made.renderUnder(1000, result, text, ONE)).toBeUndefined();
     });
 
     test("gives a small one as it is", async () => {
@@ -124,31 +125,45 @@ describe("the renderer", () => {
       const result = await spooled(batches);
       const made = renderer({ openLimit: 1 });
       const aborting = new AbortController();
-      const under = (await made.renderUnder(1e9, result, text, aborting.signal)) ?? fail();
+      const under = (await made.renderUnder(1e9, result, text, { ...ONE, signal: aborting.signal })) ?? fail();
       await leave(under[Symbol.asyncIterator](), aborting);
-      expect((await read(made.render(result, text))).length).toBeGreaterThan(0);
+      expect((await read(made.render(result, text, ONE))).length).toBeGreaterThan(0);
     });
   });
 
   test("has only so many open at once, and a reader that stops makes room", async () => {
     const result = await spooled(batches);
     const made = renderer({ openLimit: 1 });
-    const first = made.render(result, text)[Symbol.asyncIterator]();
+    const first = made.render(result, text, ONE)[Symbol.asyncIterator]();
     await first.next();
-    await expect(read(made.render(result, text))).rejects.toMatchObject({ code: "unavailable" });
-    await first.return?.();
+    await expect(read(made.render(result, text, { owner: 2 }))).rejects.toMatchObject({ code: "unavailable" });
+    // The server's own readings are limited elsewhere.
     expect((await read(made.render(result, text))).length).toBe(bytesOf(result, text).length);
+    await first.return?.();
+    expect((await read(made.render(result, text, ONE))).length).toBe(bytesOf(result, text).length);
+  });
+
+  test("has a share of the places for each owner", async () => {
+    const result = await spooled(batches);
+    const made = renderer({ openLimit: 3, openLimitOfOwner: 2 });
+    const own = [1, 2].map(() => made.render(result, text, ONE)[Symbol.asyncIterator]());
+    for (const pieces of own) await pieces.next();
+    const refusal = { code: "rate-limited", retryAfterSeconds: 5 };
+    await expect(read(made.render(result, text, ONE))).rejects.toMatchObject(refusal);
+    await expect(made.renderUnder(1e9, result, text, ONE)).rejects.toMatchObject(refusal);
+    expect((await read(made.render(result, text, { owner: 2 }))).length).toBe(bytesOf(result, text).length);
+    for (const pieces of own) await pieces.return?.();
   });
 
   test("ends with the signal", async () => {
     const result = await spooled(batches);
     const made = renderer({ openLimit: 1 });
     const aborting = new AbortController();
-    const pieces = made.render(result, text, aborting.signal)[Symbol.asyncIterator]();
+    const pieces = made.render(result, text, { ...ONE, signal: aborting.signal })[Symbol.asyncIterator]();
     await pieces.next();
     aborting.abort(new Error("enough"));
     await expect(pieces.next()).rejects.toThrow("enough");
-    expect((await read(made.render(result, text))).length).toBeGreaterThan(0);
+    expect((await read(made.render(result, text, ONE))).length).toBeGreaterThan(0);
   });
 
   test("fails for a damaged or missing result alone", async () => {

@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { Fault } from "../../lib/fault.ts";
+import { sharedPlaces } from "../../lib/shared-places.ts";
 import { Pieces } from "./pieces.ts";
 import { RenderThread, type ThreadRendering } from "./render-thread.ts";
 import type { RenderOptions } from "./rendering.ts";
@@ -11,25 +12,33 @@ import type { SpoolToRead } from "./spool-reader.ts";
  */
 export interface ResultRenderer {
   /** Fails while it is read when the files are damaged or gone. */
-  render(spool: SpoolToRead, options: RenderOptions, signal?: AbortSignal): AsyncIterable<Uint8Array>;
+  render(spool: SpoolToRead, options: RenderOptions, reading?: Reading): AsyncIterable<Uint8Array>;
   /**
-   * The same, where all of it is shorter than `limitBytes` without escapes; undefined: it is not. What does not fit into the first piece
-   * is made twice, once to be counted. To be read, returned or aborted: it is open from the beginning.
+   * The same, where all of it is shorter than `limitBytes` without escapes; undefined: it is not. What does not fit into
+   * the first piece is made twice, once to be counted. To be read, returned or aborted: it is open from the beginning.
    */
   renderUnder(
     limitBytes: number,
     spool: SpoolToRead,
     options: RenderOptions,
-    signal?: AbortSignal,
+    reading?: Reading,
   ): Promise<AsyncIterable<Uint8Array> | undefined>;
   /** How long all of it would be: takes as long as rendering it, up to a limit. */
   measure(spool: SpoolToRead, options: RenderOptions, limitBytes?: number): Promise<number>;
   stop(): Promise<void>;
 }
 
+export interface Reading {
+  /** Each has a share of the places. Undefined: the server itself, which limits its own readings. */
+  readonly owner?: number;
+  readonly signal?: AbortSignal;
+}
+
 export interface ResultRendererOptions {
   readonly threads?: number;
+  /** Readings of all owners that are open at the same time. */
   readonly openLimit?: number;
+  readonly openLimitOfOwner?: number;
   readonly idleMs?: number;
 }
 
@@ -40,9 +49,11 @@ const RETRY_AFTER_SECONDS = 5;
 export function resultRenderer({
   threads: threadLimit = Math.min(4, Math.max(1, availableParallelism() - 1)),
   openLimit = 200,
+  openLimitOfOwner = 50,
   idleMs = IDLE_MS,
 }: ResultRendererOptions = {}): ResultRenderer {
   const threads = new Set<RenderThread>();
+  const places = sharedPlaces({ perOwner: openLimitOfOwner, inAll: openLimit, refusal: tooManyReadings });
   let idleTimer: NodeJS.Timeout | undefined;
 
   const openCount = (): number => [...threads].reduce((sum, thread) => sum + thread.openCount, 0);
@@ -56,17 +67,21 @@ export function resultRenderer({
     return thread;
   }
 
-  function open(spool: SpoolToRead, options: RenderOptions): ThreadRendering {
-    if (openCount() >= openLimit) {
-      throw new Fault("unavailable", "Too many results are being read; try again.", {
-        retryAfterSeconds: RETRY_AFTER_SECONDS,
-      });
-    }
+  function open(spool: SpoolToRead, options: RenderOptions, { owner, signal }: Reading = {}): ThreadRendering {
+    signal?.throwIfAborted();
+    const free = owner === undefined ? () => undefined : places.take(owner);
     clearTimeout(idleTimer);
-    const rendering = chooseThread().open(spool, options);
+    let rendering: ThreadRendering;
+    try {
+      rendering = chooseThread().open(spool, options);
+    } catch (error) {
+      free();
+      throw error;
+    }
     return {
       ...rendering,
       close() {
+        free();
         rendering.close();
         if (openCount() === 0) stopIdleLater();
       },
@@ -87,19 +102,17 @@ export function resultRenderer({
   }
 
   return {
-    async *render(spool, options, signal) {
-      signal?.throwIfAborted();
-      const rendering = open(spool, options);
-      yield* new Pieces(rendering, rendering.next(), signal);
+    async *render(spool, options, reading) {
+      const rendering = open(spool, options, reading);
+      yield* new Pieces(rendering, rendering.next(), reading?.signal);
     },
 
-    async renderUnder(limitBytes, spool, options, signal) {
-      signal?.throwIfAborted();
-      const rendering = open(spool, options);
+    async renderUnder(limitBytes, spool, options, reading) {
+      const rendering = open(spool, options, reading);
       try {
         const first = await rendering.next();
         const rest = first.isLast ? 0 : await rendering.countRest(limitBytes);
-        if (first.plainBytes + rest < limitBytes) return new Pieces(rendering, first, signal);
+        if (first.plainBytes + rest < limitBytes) return new Pieces(rendering, first, reading?.signal);
       } catch (error) {
         rendering.close();
         throw error;
@@ -119,4 +132,11 @@ export function resultRenderer({
 
     stop,
   };
+}
+
+function tooManyReadings(taken: "share" | "all"): Fault {
+  const details = { retryAfterSeconds: RETRY_AFTER_SECONDS };
+  if (taken === "all") return new Fault("unavailable", "Too many results are being read; try again.", details);
+  const message = "Too many results of this account are being read at once. Wait for the others to end.";
+  return new Fault("rate-limited", message, details);
 }
