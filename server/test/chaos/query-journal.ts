@@ -12,17 +12,19 @@ export interface StubQuery {
   /** How long it runs, in tenths of a second. */
   readonly ticks: number;
   readonly fails: boolean;
+  /** So many rows of 256 KiB come before the one row that every result has. */
+  readonly longRows?: number;
 }
 
-export function renderQuery({ key, ticks, fails }: StubQuery): string {
-  return `select * from chaos('${key}', ${ticks}, ${fails})`;
+export function renderQuery({ key, ticks, fails, longRows = 0 }: StubQuery): string {
+  return `select * from chaos('${key}', ${ticks}, ${fails}, ${longRows})`;
 }
 
-export function parseQuery(sql: string): StubQuery {
-  const match = /chaos\('([\w-]+)', (\d+), (true|false)\)/.exec(sql);
+export function parseQuery(sql: string): Required<StubQuery> {
+  const match = /chaos\('([\w-]+)', (\d+), (true|false), (\d+)\)/.exec(sql);
   if (match === null) throw new Error(`not a query of the chaos test: ${sql}`);
-  const [, key = "", ticks, fails] = match;
-  return { key, ticks: Number(ticks), fails: fails === "true" };
+  const [, key = "", ticks, fails, longRows] = match;
+  return { key, ticks: Number(ticks), fails: fails === "true", longRows: Number(longRows) };
 }
 
 export function renderQueryLine({ key, operation, word, atMs }: QueryLine): string {

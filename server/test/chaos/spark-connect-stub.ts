@@ -38,6 +38,7 @@ type Response = MessageInitShape<typeof ExecutePlanResponseSchema>;
 type Reader = ServerWritableStream<unknown, Response>;
 
 const TICK_MS = 100;
+const LONG_ROW_BYTES = 256 * 1024;
 const service = SparkConnectService.method;
 
 export async function startSparkConnectStub({ port, report }: StubOptions): Promise<number> {
@@ -174,7 +175,7 @@ class Operation {
   }
 
   async #run(sql: string, operationId: string, report: StubOptions["report"]): Promise<void> {
-    const { key, ticks, fails } = parseQuery(sql);
+    const { key, ticks, fails, longRows } = parseQuery(sql);
     report(key, operationId, "start");
     const { signal } = this.#interrupted;
     try {
@@ -196,9 +197,12 @@ class Operation {
     const text = { kind: { case: "string", value: {} } } as const;
     const fields = ["key", "operation"].map((name) => ({ name, dataType: text, nullable: false }));
     const column = (value: string) => vectorFromArray([value], new Utf8());
-    const data = streamOf({ key: column(key), operation: column(operationId) });
     this.#send({ schema: { kind: { case: "struct", value: { fields } } } });
-    this.#send({ responseType: { case: "arrowBatch", value: { data, rowCount: 1n, startOffset: 0n } } });
+    for (let row = 0; row <= longRows; row += 1) {
+      const text = row < longRows ? "x".repeat(LONG_ROW_BYTES) : key;
+      const data = streamOf({ key: column(text), operation: column(operationId) });
+      this.#send({ responseType: { case: "arrowBatch", value: { data, rowCount: 1n, startOffset: BigInt(row) } } });
+    }
     this.#send({ responseType: { case: "resultComplete", value: {} } });
   }
 

@@ -30,7 +30,7 @@ describe("a query's time", () => {
 
   test("ends once when the node's lease is over", () => {
     let [isOver, ends] = [false, 0];
-    whenLeaseIsOver({ checkSeconds: 1, logBytes: 1, isLeaseOver: () => isOver }, () => (ends += 1));
+    whenLeaseIsOver({ checkSeconds: 1, logBytes: 1, outputBytes: null, isLeaseOver: () => isOver }, () => (ends += 1));
     vi.advanceTimersByTime(60_000);
     expect(ends).toBe(0);
     isOver = true;

@@ -4,6 +4,8 @@ export interface QueryLimits {
   readonly checkSeconds: number;
   /** Of its log. */
   readonly logBytes: number;
+  /** Of the result of a statement. Null: no limit. */
+  readonly outputBytes: number | null;
   /** Whether other nodes may take this one for dead: then nothing of ours may go on where they will start it again. */
   isLeaseOver(): boolean;
 }

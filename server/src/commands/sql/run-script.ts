@@ -16,6 +16,8 @@ export interface ScriptParts {
   readonly session: ConnectSession;
   /** Of the attempt. */
   readonly folder: string;
+  /** How large the result of a statement may be. Null: no limit. */
+  readonly outputBytes: number | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly log: LineLog;
   readonly stateFile: ScriptStateFile;
@@ -90,7 +92,7 @@ export class ScriptRunner {
   }
 
   async #statement(sql: string, { index, operationId, resumed, observer, record }: StatementStep): Promise<void> {
-    const { session, folder, headers, signal, isLeft } = this.#parts;
+    const { session, folder, outputBytes, headers, signal, isLeft } = this.#parts;
     const interrupt = (): void => {
       if (isLeft()) return;
       const patience = delay(INTERRUPT_PATIENCE_MS, undefined, { ref: false });
@@ -99,7 +101,8 @@ export class ScriptRunner {
     signal.throwIfAborted();
     signal.addEventListener("abort", interrupt, { once: true });
     try {
-      await runStatement(session, { sql, index, operationId, folder, headers, resumed, signal }, observer);
+      const statement = { sql, index, operationId, folder, outputBytes, headers, resumed, signal };
+      await runStatement(session, statement, observer);
     } catch (error) {
       if (!signal.aborted) record.end("failed");
       throw error;

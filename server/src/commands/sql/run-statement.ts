@@ -1,5 +1,12 @@
 import { isDiskFull } from "../../engines/runner/free-room.ts";
-import { createSpool, reopenSpool, type SpoolWriter } from "../../engines/arrow-result/spool-writer.ts";
+import { tooMuchOutput } from "../../engines/runner/too-much-output.ts";
+import {
+  createSpool,
+  reopenSpool,
+  SpoolLimitError,
+  type SpoolPlace,
+  type SpoolWriter,
+} from "../../engines/arrow-result/spool-writer.ts";
 import type { ResultColumn, SpooledResult } from "../../engines/arrow-result/spool-result.ts";
 import type { ConnectWork } from "../../engines/spark-connect/connect-event.ts";
 import type { ConnectExecution } from "../../engines/spark-connect/connect-execution.ts";
@@ -13,6 +20,8 @@ export interface StatementToRun {
   readonly operationId: string;
   /** Of the attempt. */
   readonly folder: string;
+  /** How large its result may be. Null: no limit. */
+  readonly outputBytes: number | null;
   readonly headers: Readonly<Record<string, string>>;
   /** Columns that were known before a restart; undefined: the statement starts now. */
   readonly resumed: { readonly columns: readonly ResultColumn[] | null } | undefined;
@@ -33,9 +42,14 @@ export class ResultLoss extends Error {
 
   constructor(cause: unknown) {
     const isFull = isDiskFull(cause) || (cause instanceof Error && isDiskFull(cause.cause));
-    super(`its result cannot be kept${isFull || !(cause instanceof Error) ? "" : `: ${cause.message}`}`, { cause });
+    super(lossText(cause, isFull), { cause });
     this.isDiskFull = isFull;
   }
+}
+
+function lossText(cause: unknown, isDiskFull: boolean): string {
+  if (cause instanceof SpoolLimitError) return tooMuchOutput(cause.limitBytes);
+  return `its result cannot be kept${isDiskFull || !(cause instanceof Error) ? "" : `: ${cause.message}`}`;
 }
 
 async function kept<T>(work: Promise<T>): Promise<T> {
@@ -55,7 +69,8 @@ export async function runStatement(
   statement: StatementToRun,
   observer: StatementObserver,
 ): Promise<void> {
-  const place = { folder: statement.folder, statement: statement.index };
+  const { folder, index, outputBytes } = statement;
+  const place: SpoolPlace = { folder, statement: index, ...(outputBytes === null ? {} : { limitBytes: outputBytes }) };
   const spool = statement.resumed === undefined ? await createSpool(place) : await reopenSpool(place);
   try {
     await readInto(spool, execution(session, statement, spool), statement, observer);

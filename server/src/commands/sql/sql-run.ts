@@ -239,6 +239,7 @@ export class SqlRun implements LiveRun {
       server,
       session,
       folder: this.#run.files.folder,
+      outputBytes: this.#limits.outputBytes,
       headers: this.#headers,
       log: this.#log,
       stateFile: this.#stateFile,

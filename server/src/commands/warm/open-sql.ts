@@ -1,3 +1,4 @@
+import { UNLIMITED } from "../../engines/runner/allowance.ts";
 import { followLease } from "../../engines/runner/lease.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { readBootId } from "../../lib/process-table.ts";
@@ -47,14 +48,15 @@ export async function openSql({ spark, isolation, ...options }: SqlOptions): Pro
 }
 
 function limitsOf(
-  options: Pick<SqlOptions, "timeoutCheckSeconds" | "logLimitMiB" | "leaseFile" | "leaseSeconds">,
+  options: Pick<SqlOptions, "timeoutCheckSeconds" | "logLimitMiB" | "allowance" | "leaseFile" | "leaseSeconds">,
   bootId: string,
 ): QueryLimits {
-  const { timeoutCheckSeconds: checkSeconds, logLimitMiB, leaseFile, leaseSeconds } = options;
+  const { timeoutCheckSeconds: checkSeconds, logLimitMiB, allowance = UNLIMITED, leaseFile, leaseSeconds } = options;
   const lease = leaseFile === null ? undefined : followLease(leaseFile, bootId);
   return {
     checkSeconds,
     logBytes: logLimitMiB * 1024 * 1024,
+    outputBytes: allowance.outputBytes,
     isLeaseOver: () => lease !== undefined && lease.ageMs() >= leaseSeconds * 1000,
   };
 }

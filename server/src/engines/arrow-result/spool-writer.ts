@@ -29,6 +29,19 @@ export interface SpoolPlace {
   readonly folder: string;
   /** The statement's place in the script, from 0. */
   readonly statement: number;
+  /** How large the result may be, as Arrow. Undefined: no limit. */
+  readonly limitBytes?: number;
+}
+
+/** The result is larger than its place allows. */
+export class SpoolLimitError extends Error {
+  override readonly name = "SpoolLimitError";
+  readonly limitBytes: number;
+
+  constructor(limitBytes: number) {
+    super(`the result is larger than ${limitBytes} bytes`);
+    this.limitBytes = limitBytes;
+  }
 }
 
 /**
@@ -200,6 +213,8 @@ export class SpoolWriter {
   }
 
   async #put(bytes: Uint8Array, rows: number, position: string): Promise<void> {
+    const { limitBytes = Infinity } = this.#place;
+    if (this.#end() + bytes.length > limitBytes) throw new SpoolLimitError(limitBytes);
     const record = {
       end: this.#end() + bytes.length,
       rows: (this.#last?.rows ?? 0) + rows,

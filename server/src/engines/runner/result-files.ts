@@ -5,8 +5,8 @@ import { openCappedLog } from "./capped-log.ts";
 import { isDiskFull } from "./free-room.ts";
 import { fileNames, type RunSpec } from "./protocol.ts";
 import { searchForRefusal } from "./refused-processes.ts";
+import { tooMuchOutput } from "./too-much-output.ts";
 import type { EndReason } from "./watch-for-end.ts";
-import { sizeText } from "../../lib/size-text.ts";
 
 export interface ResultFiles {
   /**
@@ -68,8 +68,7 @@ export function openResultFiles(folder: string, spec: FileNames): ResultFiles {
 }
 
 function outputTooLarge(limitBytes: number): EndReason {
-  const message = `too much output: HEADGATE_OUTPUT_LIMIT allows ${sizeText(limitBytes)}, so it has no result`;
-  return { cause: "limit", message, graceMs: 0, dropsOutput: true };
+  return { cause: "limit", message: tooMuchOutput(limitBytes), graceMs: 0, dropsOutput: true };
 }
 
 function limitSize(
