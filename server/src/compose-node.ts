@@ -28,7 +28,7 @@ export interface NodeOptions {
   silenceClock?: () => number;
 }
 
-/** The parts that every other part of a node stands on: its databases, keys, identity, disk and metrics. */
+/** The parts that every other part of a node needs: its databases, keys, identity, disk and metrics. */
 export interface NodeParts {
   readonly config: Config;
   readonly connection: PoolConfig;

@@ -9,11 +9,11 @@ import type { NodeParts } from "./compose-node.ts";
 import { leaseFile, type Sparks } from "./compose-sparks.ts";
 import { shareOfDisk } from "./run-allowance.ts";
 
-/** What runs commands on this node, and the clusters and apps that they run in. */
+/** The parts that run commands on this node, with the clusters and apps that commands run in. */
 export interface QueueParts {
   readonly queue: Queue;
   readonly clusters: ClusterServices;
-  /** What accounts have on this node's disk. */
+  /** Measures how much of this node's disk accounts use. */
   readonly accountDisk: AccountDisk;
   readonly appServers: AppServers;
   /** Ends the servers of stopped apps. A failure is logged, and the next call tries again. */

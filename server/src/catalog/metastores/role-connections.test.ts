@@ -4,6 +4,7 @@ import { makeScratchCluster } from "../../../test/support/scratch-cluster.ts";
 import { backgroundWork, requestWork } from "../../db/work-limits.ts";
 import { Secret } from "../../lib/secret.ts";
 import { MetastoreDatabases, type MetastoreLogin } from "./metastore-databases.ts";
+import { MetastoreReaders } from "./metastore-readers.ts";
 import { planConnectionLimits } from "./role-connections.ts";
 
 describe("the connections of metastores' roles", () => {
@@ -116,6 +117,11 @@ test("many metastores on a server that reserves too few share what it can spare,
   held.push(client);
   expect((await client.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
   expect(await limits(connection)).toEqual([0, 10]);
+  const readers = new MetastoreReaders({ databases, catalogs: { findPassword: () => Promise.resolve(password) } });
+  const reads = Array.from({ length: 4 }, () => readers.of(2).query("select 1 as one"));
+  expect(await Promise.all(reads)).toEqual(reads.map(() => [{ one: 1 }]));
+  expect(await limits(connection)).toEqual([0, 5]);
+  await readers.close();
 });
 
 /** Of accounts whose databases do not matter here. */

@@ -1,4 +1,4 @@
-/** What the server has, and how much of it the product is sure of. */
+/** The connections of the server, and how many of them the product is sure of. */
 export interface ServerRoom {
   /** Connections that are not reserved for superusers or for roles with that right. */
   readonly connections: number;
