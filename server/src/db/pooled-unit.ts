@@ -4,7 +4,7 @@ import { connectionStream } from "./one-write.ts";
 import type { NoAnswerInTime, OutageWatch, Unit } from "./outage-watch.ts";
 
 /** Of all connections, the part that one account may have. */
-const PART_FOR_ONE = 0.75;
+const PART_FOR_ONE = 0.5;
 
 /** One unit of work on a connection of the pool: from asking for the connection to the last answer on it. */
 export class PooledUnit implements Unit {

@@ -1,3 +1,5 @@
+import { availableParallelism } from "node:os";
+
 /** How long one kind of work waits for PostgreSQL, and how many connections it may take. */
 export interface WorkLimits {
   readonly connections: number;
@@ -14,12 +16,15 @@ export interface WorkLimits {
 
 const patient = { patientStatementMs: 20_000, patientUnitMs: 25_000 };
 
+/** Three times as many as cores: more statements at a time would only keep the server itself from the processor. */
+const requestConnections = Math.min(16, Math.max(6, 3 * availableParallelism()));
+
 /**
- * A client waits. These are for a server that is slow: one that does not answer at all is noticed within five seconds
+ * A client waits. These deadlines are for a database that is slow: one that does not answer at all is noticed within five seconds
  * by `outage-watch.ts`, whatever the kind of work.
  */
 export const requestWork: WorkLimits = {
-  connections: 16,
+  connections: requestConnections,
   connectMs: 4_000,
   statementMs: 10_000,
   unitMs: 12_000,
