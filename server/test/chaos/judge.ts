@@ -121,7 +121,8 @@ function resultFlaw({ wanted, outcome, lines }: Pair, last: Attempt, evidence: E
   switch (wanted.kind) {
     case "program": {
       const own = lines.filter(({ attempt }) => attempt === last.number);
-      if (own.at(-1)?.word !== "end") return `${id} is done but its program did not reach its end`;
+      if (own.at(-1)?.word !== "end")
+        return `${id} is done but its program did not reach its end: ${own.at(-1)?.text ?? "it never began"}`;
       if (result !== outputOf(lines, last.number))
         return `${id} has a result that it did not print: ${JSON.stringify(result)}`;
       const { log = own[0]?.text } = outcome;

@@ -3,9 +3,9 @@ import type { ProgramDriver } from "../../src/commands/queue/program-driver.ts";
 import { stubDriver } from "./stub-driver.ts";
 
 const GREETING = "READY\n";
-/** What is told has to be whole: half of it is nothing to do. */
+/** Half an order is nothing to do. If the process that reads it is killed, the driver fails as that process did. */
 const waiter = (program: string): string =>
-  `printf '${GREETING}'; order=$(cat); case $order in *end) ;; *) exit 0 ;; esac; eval "$order"; exec /bin/sh ${program}`;
+  `printf '${GREETING}'; order=$(cat) || exit; case $order in *end) ;; *) exit 0 ;; esac; eval "$order"; exec /bin/sh ${program}`;
 
 /**
  * The stub driver with one that waits: a real process that greets, reads its order and becomes the program. `$MANNER`
