@@ -16,9 +16,14 @@ export interface Candidate extends RunnableCommand {
   readonly isClusterUp: boolean;
 }
 
-/** Commands of about the same size: from one class to the next the memory grows by 13 %. An index has the expression. */
-const sizeClass = (memoryMiB: string): string => `floor(8 * ln(greatest(${memoryMiB}, 1)))::integer`;
+/**
+ * Commands of about the same size. From one class to the next the memory grows by 65 %, so there are about twenty
+ * classes. The index `command_waiting_by_size` has the same expression.
+ */
+const sizeClass = (memoryMiB: string): string => `floor(2 * ln(greatest(${memoryMiB}, 1)))::integer`;
 const SIZE = sizeClass("command.memory_mib");
+const NODE_SIZE = sizeClass("$3::integer");
+const LAST_CLASS = 2_147_483_647;
 
 export interface CandidateLimits {
   readonly perLane: number;
@@ -28,14 +33,15 @@ export interface CandidateLimits {
 }
 
 /**
- * The first due commands of each lane of each cluster. Commands that state more memory than the node has are counted
- * apart from those that may fit, so that however many of them wait, they do not hide the others; `head.excess` is 1 for
- * them, -1 for those that fit, and 0 for the class that the node's memory lies in.
+ * The first due commands of each lane of each cluster. Commands of a larger size class than the node's memory are counted
+ * apart from those that may fit, so any number of them does not hide the others. `head.excess` is 1 for them, -1 for
+ * smaller classes, and 0 for the class of the node's memory. Within that class, commands that are too large can still hide
+ * smaller ones: telling them apart would mean reading all of them.
  *
- * The query hops from one lane and size to the next, so its cost grows with their number and not with the number of
- * commands. If an account has very many lanes, the query takes the first command of each lane before the second of any,
- * at most `perAccount` in all, and reads the text of only these commands. It counts the running commands of an account
- * once, not once for each candidate.
+ * The query hops from one lane and size class to the next, and to the next lane after the first class that is too large.
+ * Its cost grows with the number of lanes and size classes, not with the number of commands. If an account has very many
+ * lanes, the query takes the first command of each lane before the second of any, at most `perAccount` in all, and reads
+ * the text of only these commands. It counts the running commands of an account once, not once for each candidate.
  */
 export function listCandidates(
   db: Queryable,
@@ -49,14 +55,16 @@ export function listCandidates(
        select next.cluster_id, next.lane, next.size
        from busy cross join lateral (
          select command.cluster_id, command.lane, ${SIZE} as size from command
-         where ${FREE} and (command.cluster_id, command.lane, ${SIZE}) > (busy.cluster_id, busy.lane, busy.size)
+         where ${FREE} and (command.cluster_id, command.lane, ${SIZE}) > (
+           busy.cluster_id, busy.lane, case when busy.size > ${NODE_SIZE} then ${LAST_CLASS} else busy.size end
+         )
          order by command.cluster_id, command.lane, ${SIZE} limit 1
        ) next
      ),
      head as (
-       select first.id, first.due_at, cluster.account_id, sign(busy.size - ${sizeClass("$3::integer")}) as excess,
+       select first.id, first.due_at, cluster.account_id, sign(busy.size - ${NODE_SIZE}) as excess,
               row_number() over (
-                partition by busy.cluster_id, busy.lane, sign(busy.size - ${sizeClass("$3::integer")})
+                partition by busy.cluster_id, busy.lane, sign(busy.size - ${NODE_SIZE})
                 order by first.due_at, first.id
               ) as place
        from busy

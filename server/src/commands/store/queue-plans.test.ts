@@ -18,6 +18,8 @@ const ENDED = 200_000;
 const FEW_BUFFERS = 80;
 /** Each candidate costs one lookup by an index of `command` and possibly one by an index of `cluster`. */
 const BUFFERS_PER_CANDIDATE = 6;
+/** To find a size class of a lane, and to find its first commands. */
+const BUFFERS_PER_HOP = 12;
 
 const own = randomUUID();
 const silent = randomUUID();
@@ -179,10 +181,26 @@ test("listCandidates finds what fits the node however much waits that is too lar
     return Object.fromEntries([900, 2000, 500].map((size) => [size, sizes.get(size)?.length ?? 0]));
   };
   expect(await countBySize(30_000)).toEqual({ 900: 16, 2000: 0, 500: 0 }); // in their order
-  expect(await countBySize(1000)).toEqual({ 900: 16, 2000: 16, 500: 0 });
+  expect(await countBySize(2000)).toEqual({ 900: 16, 2000: 16, 500: 0 });
   expect(await countBySize(890)).toEqual({ 900: 16, 2000: 16, 500: 1 }); // 900 is of the same class
   expect(await countBySize(600)).toEqual({ 900: 16, 2000: 0, 500: 1 });
   await client.query("delete from command where lane = $1", [lane]);
+});
+
+test("listCandidates skips the sizes above the node's memory and takes similar sizes together", async () => {
+  const sizes = Array.from({ length: 40 }, (_, each) => Math.round(20 * 1.3 ** each)); // 20 MiB to 550 GiB
+  for (const memoryMiB of sizes) await insertCommands(50, "waiting", null, { lane: "sizes", memoryMiB });
+  await client.query("update command set lane = 'sizes ' || id % 50 where lane = 'sizes'");
+  await client.query("vacuum analyze command");
+  for (const mode of ["force_custom_plan", "force_generic_plan"]) {
+    const [plan] = await explain(mode, (tx) => listCandidates(tx, CANDIDATES));
+    if (plan === undefined) throw new Error("no plan");
+    const hops = nodesOf(plan).find((node) => node["Subplan Name"] === "CTE busy")?.["Actual Rows"];
+    expect(hops, mode).toBeLessThanOrEqual(3 + 50 * 10);
+    const mostBuffers = 3 + 50 * 10 * BUFFERS_PER_HOP + CANDIDATES.perAccount * BUFFERS_PER_CANDIDATE;
+    expect(buffersOf(plan), mode).toBeLessThan(FEW_BUFFERS + mostBuffers);
+  }
+  await client.query("delete from command where lane like 'sizes %'");
 });
 
 test("listCandidates counts the running commands once, however many candidates there are", async () => {

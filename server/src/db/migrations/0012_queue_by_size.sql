@@ -1,7 +1,7 @@
--- A node looks for commands that fit it: those of one lane by their size, in classes that are 13 % apart, so that any number
--- of larger ones is skipped. The query has the same expression. PostgreSQL answers it from the index alone only if the
--- column is in there as well.
-drop index command_waiting;
-create index command_waiting on command (
-  cluster_id, lane, (floor(8 * ln(greatest(memory_mib, 1)))::integer), due_at, id
+-- Finds commands that fit a node. Within a lane they are sorted by size class, so larger commands are skipped without being
+-- read. `memory_mib` is included because PostgreSQL needs the column itself for an index-only scan. The old index goes last,
+-- because dropping it locks out readers until the end of the migration.
+create index command_waiting_by_size on command (
+  cluster_id, lane, (floor(2 * ln(greatest(memory_mib, 1)))::integer), due_at, id
 ) include (memory_mib) where status = 'waiting' or (status = 'running' and node_id is null);
+drop index command_waiting;
