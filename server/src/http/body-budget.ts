@@ -5,7 +5,7 @@ export interface BodyLimits {
   readonly nodeBytes: number;
 }
 
-/** Smaller bodies are not counted: the connections that can carry them are few enough. */
+/** Smaller bodies are not counted: HEADGATE_CONNECTIONS bounds their number. */
 const UNCOUNTED_BYTES = 16 * 1024;
 /** An ordinary submission fits, so that it never waits for the large bodies of other accounts. */
 const OWN_BYTES = 2 * 1024 * 1024;

@@ -20,23 +20,32 @@ export interface IncomingBody {
 export function readBody({ stream, declaredBytes, terms, claim }: IncomingBody): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const mostBytes = declaredBytes ?? terms.limitBytes;
-  let counted = 0;
-  const count = (received: number): void => {
-    if (received > terms.limitBytes) throw tooLarge(terms);
-    if (received <= counted) return;
-    // Twice as much as there is, so that the count changes a few times only.
-    counted = Math.min(2 * received, mostBytes);
-    claim.growTo(counted);
-  };
-  const chunks: Buffer[] = [];
+  // One buffer of as many bytes as are claimed: a Buffer for each chunk would take a hundred times its single byte.
+  let collected: Buffer = Buffer.alloc(0);
   let received = 0;
+  const add = (chunk: Buffer): void => {
+    const before = received;
+    received += chunk.length;
+    if (received > terms.limitBytes) throw tooLarge(terms);
+    if (received > collected.length) {
+      // Twice as much as there is, so that it grows a few times only.
+      const room = Math.max(received, Math.min(2 * received, mostBytes));
+      claim.growTo(room);
+      if (chunk.length === room) {
+        collected = chunk;
+        return;
+      }
+      const larger = Buffer.allocUnsafe(room);
+      collected.copy(larger, 0, 0, before);
+      collected = larger;
+    }
+    chunk.copy(collected, before);
+  };
   const leave = (): void =>
     void stream.off("data", onData).off("end", onEnd).off("error", onError).off("close", onClose);
   const onData = (chunk: Buffer): void => {
-    received += chunk.length;
     try {
-      count(received);
-      chunks.push(chunk);
+      add(chunk);
     } catch (error) {
       stream.pause();
       leave();
@@ -45,8 +54,7 @@ export function readBody({ stream, declaredBytes, terms, claim }: IncomingBody):
   };
   const onEnd = (): void => {
     leave();
-    const [only = Buffer.alloc(0)] = chunks;
-    resolve(chunks.length < 2 ? only : Buffer.concat(chunks, received));
+    resolve(collected.subarray(0, received));
   };
   const onError = (error: Error): void => {
     leave();
