@@ -1,7 +1,7 @@
 import { Pool, types, type CustomTypesConfig, type PoolClient, type PoolConfig } from "pg";
 import { inOneWrite } from "./one-write.ts";
 import { NoAnswerInTime, OutageWatch } from "./outage-watch.ts";
-import { FreshConnections, PooledUnit } from "./pooled-unit.ts";
+import { FreshConnections, PooledUnit, type Owner } from "./pooled-unit.ts";
 import { SharedConnection } from "./shared-connection.ts";
 import { StatementNames } from "./statement-names.ts";
 import { isConnectionLost, isStoreAway, storeFault, unknownOutcomeFault } from "./store-fault.ts";
@@ -96,22 +96,22 @@ class PooledDatabase implements Database {
   }
 
   asAccount<T>(accountId: number, work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#transaction(ownerOf(accountId), beginAsAccount(accountId), work);
+    return this.#transaction(accountId, beginAsAccount(accountId), work);
   }
 
   asSystem<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#transaction(SYSTEM, "begin", work);
+    return this.#transaction("system", "begin", work);
   }
 
   accountReader(accountId: number): Queryable {
-    const opening = { owner: ownerOf(accountId), begin: beginAsAccount(accountId), limitMs: this.#limits.unitMs };
+    const opening = { owner: accountId, begin: beginAsAccount(accountId), limitMs: this.#limits.unitMs };
     return { query: (text, values = []) => this.#readAsAccount(opening, text, values) };
   }
 
   patientReader(accountId: number): Queryable {
     const { patientStatementMs, patientUnitMs } = this.#limits;
     const begin = `${beginAsAccount(accountId)}; set local statement_timeout = ${patientStatementMs}`;
-    const opening = { owner: ownerOf(accountId), begin, limitMs: patientUnitMs };
+    const opening = { owner: accountId, begin, limitMs: patientUnitMs };
     return { query: (text, values = []) => this.#readAsAccount(opening, text, values) };
   }
 
@@ -126,7 +126,7 @@ class PooledDatabase implements Database {
     this.#watch.close();
   }
 
-  #transaction<T>(owner: string, begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+  #transaction<T>(owner: Owner, begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
     return this.#inUnit(async (unit) => this.#transactionOn(await this.#connections.take(unit, owner), begin, work));
   }
 
@@ -197,7 +197,7 @@ class PooledDatabase implements Database {
 
   #systemStatement<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]> {
     return this.#inUnit(async (unit) => {
-      const client = await this.#connections.take(unit, SYSTEM);
+      const client = await this.#connections.take(unit, "system");
       this.#roundTrips += 1;
       let isBroken = false;
       try {
@@ -236,14 +236,10 @@ class PooledDatabase implements Database {
 }
 
 interface Opening {
-  readonly owner: string;
+  readonly owner: Owner;
   readonly begin: string;
   readonly limitMs: number;
 }
-
-/** Those that share the connections by turns: the owner of the database, and each account. */
-const SYSTEM = "system";
-const ownerOf = (accountId: number): string => `account ${accountId}`;
 
 async function canRollBack(client: PoolClient): Promise<boolean> {
   try {

@@ -37,6 +37,24 @@ async function storedNames(): Promise<unknown[]> {
 }
 
 describe("when the database falls silent", () => {
+  test("what waits for a connection is refused in time, and every connection can be used again", async () => {
+    await Promise.all([1, 2, 3].map(() => db.system.query("select pg_sleep(0.05)"))); // the pool is full
+    await proxy.cut();
+    const asked = [1, 2].flatMap((account) =>
+      Array.from({ length: 5 }, async () => db.accountReader(account).query("select 1")),
+    );
+    for (const end of await Promise.allSettled(asked)) expect(end).toMatchObject({ status: "rejected", reason: away });
+    await proxy.heal("arrives");
+    await expect.poll(() => db.system.query("select 1 as one").catch(() => [])).toEqual([{ one: 1 }]);
+    const answers = Array.from({ length: 12 }, (_, n) =>
+      db.accountReader(1 + (n % 2)).query("select $1::int as n", [n]),
+    );
+    expect(await Promise.all(answers)).toEqual(Array.from({ length: 12 }, (_, n) => [{ n }]));
+    const held = [1, 2, 3].map(() => db.system.query("select pg_sleep(0.3)"));
+    expect(db.stats().waiting).toBe(0); // all three are served at the same time
+    await Promise.all(held);
+  });
+
   test("in the middle of a transaction, it fails in time, is undone, and no later answer is taken for another", async () => {
     const work = db.asSystem(async (tx) => {
       await tx.query("insert into account (name) values ('half done')");

@@ -4,7 +4,7 @@ import { openDatabase, type Database } from "./database.ts";
 import { requestWork } from "./work-limits.ts";
 
 const CONNECTIONS = 4;
-const [BUSY, OTHER] = [1, 2];
+const [BUSY, BUSY_TOO, OTHER] = [1, 2, 3];
 
 let database: TestDatabase;
 let db: Database;
@@ -17,13 +17,13 @@ afterAll(async () => {
   await database.drop();
 });
 
-test("an account that asks for far more than there are connections keeps no other account waiting", async () => {
+test("accounts that ask for far more than there are connections keep no other account waiting", async () => {
   let done = 0;
-  const slow = async (): Promise<void> => {
-    await db.accountReader(BUSY).query("select pg_sleep(0.02)");
+  const slow = async (account: number): Promise<void> => {
+    await db.accountReader(account).query("select pg_sleep(0.02)");
     done += 1;
   };
-  const all = Array.from({ length: 100 }, slow);
+  const all = Array.from({ length: 100 }, (_, n) => slow(n % 2 === 0 ? BUSY : BUSY_TOO));
   await expect.poll(() => done).toBeGreaterThan(0);
   for (const ask of [
     () => db.accountReader(OTHER).query("select 1"),
@@ -38,6 +38,16 @@ test("an account that asks for far more than there are connections keeps no othe
   expect(db.stats().waiting).toBeGreaterThan(0);
   await Promise.all(all);
   expect(db.stats().waiting).toBe(0);
+});
+
+test("an account has no more than half of the connections, and the system all of them", async () => {
+  const slow = "select pg_sleep(0.2)";
+  const ofAccount = Array.from({ length: CONNECTIONS }, async () => db.accountReader(BUSY).query(slow));
+  expect(db.stats().waiting).toBe(CONNECTIONS / 2);
+  await Promise.all(ofAccount);
+  const ofSystem = Array.from({ length: CONNECTIONS }, async () => db.system.query(slow));
+  expect(db.stats().waiting).toBe(0);
+  await Promise.all(ofSystem);
 });
 
 test("an account alone loses none of its statements, whatever ends them", async () => {

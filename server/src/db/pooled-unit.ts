@@ -3,8 +3,8 @@ import { FairPlaces } from "../lib/fair-places.ts";
 import { connectionStream } from "./one-write.ts";
 import type { NoAnswerInTime, OutageWatch, Unit } from "./outage-watch.ts";
 
-/** Of all connections, the part that one account may have. */
-const PART_FOR_ONE = 0.5;
+/** The share of the pool's connections that one account may hold. */
+const SHARE_OF_ACCOUNT = 0.5;
 
 /** One unit of work on a connection of the pool: from asking for the connection to the last answer on it. */
 export class PooledUnit implements Unit {
@@ -33,6 +33,10 @@ export class PooledUnit implements Unit {
     return this.#error !== undefined;
   }
 
+  throwIfOver(): void {
+    if (this.#error !== undefined) throw this.#error;
+  }
+
   /** Every statement on the connection fails, and it is of no more use. */
   giveUp(error: NoAnswerInTime): void {
     this.#error = error;
@@ -45,6 +49,9 @@ export class PooledUnit implements Unit {
   }
 }
 
+/** Who shares the connections by turns: each account by its id, and the owner of the database for all the rest. */
+export type Owner = number | "system" | "shared";
+
 /**
  * The pool's connections, without those that may have died unnoticed. Accounts get them by turns, and none has all of
  * them: an account with many requests at once does not keep the others waiting.
@@ -52,51 +59,60 @@ export class PooledUnit implements Unit {
 export class FreshConnections {
   readonly #pool: Pool;
   readonly #watch: OutageWatch;
-  readonly #places: FairPlaces;
+  readonly #places: FairPlaces<Owner>;
   readonly #generations = new WeakMap<PoolClient, number>();
+  /** What gives the place of a connection back, for those that are in use. */
   readonly #leaves = new WeakMap<PoolClient, () => void>();
 
   constructor(pool: Pool, watch: OutageWatch) {
     this.#pool = pool;
     this.#watch = watch;
     const all = pool.options.max;
-    this.#places = new FairPlaces({ all, each: Math.ceil(all * PART_FOR_ONE) });
+    const ofAccount = Math.ceil(all * SHARE_OF_ACCOUNT);
+    this.#places = new FairPlaces(all, (owner) => (typeof owner === "number" ? ofAccount : all));
     pool.on("connect", (client) => this.#generations.set(client, watch.generation));
-    pool.on("release", (_error, client) => this.#leaves.get(client)?.());
+    pool.on("release", (_error, client) => {
+      this.#leaves.get(client)?.();
+      this.#leaves.delete(client);
+    });
   }
 
   get waiting(): number {
     return this.#places.waiting;
   }
 
-  async take(unit: PooledUnit, owner: string): Promise<PoolClient> {
-    for (;;) {
-      const asked = this.#connect(unit, owner);
-      const client = await unit.on(asked).catch((error: unknown) => {
-        // It comes too late for this unit; the next one has it.
-        if (unit.isOver)
-          asked.then(
-            (late) => late.release(),
-            () => undefined,
-          );
-        throw error;
-      });
-      if (this.#generations.get(client) === this.#watch.generation) return client;
-      connectionStream(client).destroy();
-      client.release(true);
-    }
+  take(unit: PooledUnit, owner: Owner): Promise<PoolClient> {
+    const asked = this.#connect(unit, owner);
+    return unit.on(asked).catch((error: unknown) => {
+      // It comes too late for this unit; the next one has it.
+      if (unit.isOver)
+        asked.then(
+          (late) => late.release(),
+          () => undefined,
+        );
+      throw error;
+    });
   }
 
-  async #connect(unit: PooledUnit, owner: string): Promise<PoolClient> {
+  async #connect(unit: PooledUnit, owner: Owner): Promise<PoolClient> {
     const leave = await this.#places.enter(owner);
     try {
-      if (unit.isOver) throw new Error("nobody waits for the connection any more");
-      const client = await this.#pool.connect();
+      const client = await this.#connectFresh(unit);
       this.#leaves.set(client, leave);
       return client;
     } catch (error) {
       leave();
       throw error;
+    }
+  }
+
+  async #connectFresh(unit: PooledUnit): Promise<PoolClient> {
+    for (;;) {
+      unit.throwIfOver();
+      const client = await this.#pool.connect();
+      if (this.#generations.get(client) === this.#watch.generation) return client;
+      connectionStream(client).destroy();
+      client.release(true);
     }
   }
 }

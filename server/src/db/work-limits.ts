@@ -16,7 +16,7 @@ export interface WorkLimits {
 
 const patient = { patientStatementMs: 20_000, patientUnitMs: 25_000 };
 
-/** Three times as many as cores: more statements at a time would only keep the server itself from the processor. */
+/** Three for each core: more concurrent statements only take CPU time from the server itself. */
 const requestConnections = Math.min(16, Math.max(6, 3 * availableParallelism()));
 
 /**

@@ -1,19 +1,14 @@
 import { FairQueue } from "./fair-queue.ts";
 
-interface PlacesByKey {
-  readonly all: number;
-  /** The most that one key has at a time. */
-  readonly each: number;
-}
-
-/** A fixed number of places. Whoever wants one waits; the keys get them by turns. */
-export class FairPlaces {
-  readonly #queue: FairQueue<(leave: () => void) => void>;
+/** A fixed number of places. Callers wait for a free one; keys are served in turn. */
+export class FairPlaces<Key> {
+  readonly #queue: FairQueue<(leave: () => void) => void, Key>;
   #free: number;
   #waiting = 0;
 
-  constructor({ all, each }: PlacesByKey) {
-    this.#queue = new FairQueue({ waiting: Infinity, taken: each });
+  /** `most`: how many places a key may have at a time. */
+  constructor(all: number, most: (key: Key) => number) {
+    this.#queue = new FairQueue({ waiting: Infinity, taken: most });
     this.#free = all;
   }
 
@@ -21,8 +16,8 @@ export class FairPlaces {
     return this.#waiting;
   }
 
-  /** Settles with what gives the place back. */
-  enter(key: string): Promise<() => void> {
+  /** Resolves to a function that frees the place. */
+  enter(key: Key): Promise<() => void> {
     const { promise, resolve } = Promise.withResolvers<() => void>();
     this.#queue.add(key, resolve);
     this.#waiting += 1;

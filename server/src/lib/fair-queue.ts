@@ -1,7 +1,7 @@
-interface LimitsByKey {
+interface LimitsByKey<Key> {
   readonly waiting: number;
   /** How many may be taken and not released yet. */
-  readonly taken: number;
+  readonly taken: (key: Key) => number;
 }
 
 interface Taken<T> {
@@ -10,17 +10,17 @@ interface Taken<T> {
 }
 
 /** First come, first served for each key, and the keys by turns: one that asks much does not keep the others waiting. */
-export class FairQueue<T> {
-  readonly #waiting = new Map<string, T[]>();
-  readonly #taken = new Map<string, number>();
-  readonly #limits: LimitsByKey;
+export class FairQueue<T, Key = string> {
+  readonly #waiting = new Map<Key, T[]>();
+  readonly #taken = new Map<Key, number>();
+  readonly #limits: LimitsByKey<Key>;
 
-  constructor(limits: LimitsByKey) {
+  constructor(limits: LimitsByKey<Key>) {
     this.#limits = limits;
   }
 
   /** False: the key has enough waiting already. */
-  add(key: string, item: T): boolean {
+  add(key: Key, item: T): boolean {
     const items = this.#waiting.get(key) ?? [];
     if (items.length >= this.#limits.waiting) return false;
     items.push(item);
@@ -31,7 +31,7 @@ export class FairQueue<T> {
   take(): Taken<T> | undefined {
     for (const [key, items] of this.#waiting) {
       const taken = this.#taken.get(key) ?? 0;
-      if (taken >= this.#limits.taken) continue;
+      if (taken >= this.#limits.taken(key)) continue;
       const item = items.shift();
       this.#waiting.delete(key);
       if (item === undefined) continue;
@@ -42,7 +42,7 @@ export class FairQueue<T> {
     return undefined;
   }
 
-  #release(key: string): void {
+  #release(key: Key): void {
     const left = (this.#taken.get(key) ?? 0) - 1;
     if (left > 0) this.#taken.set(key, left);
     else this.#taken.delete(key);

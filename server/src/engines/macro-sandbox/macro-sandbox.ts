@@ -32,7 +32,7 @@ export function macroSandbox({
 }: MacroSandboxOptions = {}): MacroSandbox {
   const limits = { ...defaultLimits, ...given };
   // One process is left to the others, however many jobs a key has.
-  const limitsByKey = { waiting: waitingByKey, taken: Math.max(1, processes - 1) };
+  const limitsByKey = { waiting: waitingByKey, taken: () => Math.max(1, processes - 1) };
   const queue = new FairQueue<(worker: SandboxProcess) => Promise<boolean>>(limitsByKey);
   const idle: SandboxProcess[] = [];
   const all = new Set<SandboxProcess>();

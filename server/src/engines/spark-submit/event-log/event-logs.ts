@@ -72,7 +72,7 @@ class QueuedEventLogs implements EventLogs {
     this.#patienceMs = patienceMs;
     this.#idleMs = idleMs;
     this.#openThread = openThread;
-    this.#queue = new FairQueue({ waiting: waitingByOwner, taken: 1 });
+    this.#queue = new FairQueue({ waiting: waitingByOwner, taken: () => 1 });
   }
 
   async progress(log: EventLogOf): Promise<number | undefined> {
