@@ -64,6 +64,7 @@ test("nothing set gives the documented defaults", () => {
     logLimitMiB: 100,
     outputLimitMiB: 10_240,
     runProcesses: null,
+    runSessions: 32,
     runMemoryMiB: null,
     accountMemory: { percent: 50 },
     runDisk: { percent: 50 },

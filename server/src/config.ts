@@ -66,6 +66,7 @@ export interface Config {
   readonly outputLimitMiB: number;
   /** 0: no limit. Null: by the machine's cores. */
   readonly runProcesses: number | null;
+  readonly runSessions: number;
   readonly runMemoryMiB: number | null;
   readonly runDisk: Share;
   readonly runNice: number;
@@ -156,6 +157,7 @@ export function readConfig(env: Environment, options: ReadConfigOptions): Config
     logLimitMiB: value(settings.logLimitMiB),
     outputLimitMiB: value(settings.outputLimitMiB),
     runProcesses: optional(settings.runProcesses),
+    runSessions: value(settings.runSessions),
     runMemoryMiB: optional(settings.runMemoryMiB),
     runDisk: value(settings.runDisk),
     runNice: value(settings.runNice),

@@ -7,7 +7,7 @@ import { bytesPerMiB } from "./lib/size-text.ts";
 
 type LimitSettings = Pick<
   Config,
-  "dataDir" | "outputLimitMiB" | "runProcesses" | "runMemoryMiB" | "runDisk" | "runNice"
+  "dataDir" | "outputLimitMiB" | "runProcesses" | "runSessions" | "runMemoryMiB" | "runDisk" | "runNice"
 >;
 
 /**
@@ -19,9 +19,10 @@ export function runAllowance(
   controlGroup: string | null,
   cores = availableParallelism(),
 ): Allowance {
-  const { dataDir, outputLimitMiB, runProcesses, runMemoryMiB, runDisk, runNice } = settings;
+  const { dataDir, outputLimitMiB, runProcesses, runSessions, runMemoryMiB, runDisk, runNice } = settings;
   return {
     tasks: unlessZero(runProcesses ?? 1024 + 128 * cores),
+    sessions: unlessZero(runSessions),
     memoryBeyondMiB: unlessZero(runMemoryMiB ?? 2048 + 256 * cores),
     outputBytes: unlessZero(outputLimitMiB * bytesPerMiB),
     diskBytes: shareOfDisk(runDisk, dataDir),

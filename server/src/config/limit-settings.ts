@@ -96,6 +96,15 @@ export const limitSettings = {
     parse: (text) => (text === "0" ? 0 : integer(16, 1_000_000)(text)),
     derived: "1024, and 128 for each core",
   }),
+  runSessions: fixed({
+    name: "HEADGATE_RUN_SESSIONS",
+    description:
+      "Sessions of processes (setsid) that the program of a command may open where the kernel gives each session an equal " +
+      "share of the processor. 0 turns the limit off.",
+    allowed: "0, or an integer from 2 to 1000000",
+    parse: (text) => (text === "0" ? 0 : integer(2, 1_000_000)(text)),
+    default: "32",
+  }),
   runMemoryMiB: derived({
     name: "HEADGATE_RUN_MEMORY",
     description:

@@ -38,7 +38,7 @@ export interface ProgramExecutorOptions {
   readonly allowance: Allowance;
 }
 
-/** For its progress; whatever else changes is noticed at once. */
+/** How often progress is read. A new status is noticed at once, the death of a runner at the next look. */
 const LOOK_EVERY_MS = 1000;
 export const GRACE_SECONDS = 10;
 /** A runner that has not answered a cancel by then never will. */

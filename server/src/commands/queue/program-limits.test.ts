@@ -82,7 +82,9 @@ describe("a command that takes more than its limit ends as error and names the l
 
   test.skipIf(!isGrouped)("sessions", because(NOT_GROUPED), async () => {
     const many = "for i in $(seq 40); do setsid sleep 300 & done; sleep 300";
-    expect(await failureOf(many)).toMatch(/^too many sessions: .* at most 32 are allowed$/);
+    expect(await failureOf(many)).toMatch(
+      /^too many sessions: .* HEADGATE_RUN_SESSIONS allows 32; start its processes without setsid$/,
+    );
   });
 
   test("memory", async () => {
@@ -135,3 +137,15 @@ test("programs stand back from the server for the processor, and are the first t
   expect(await account.get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "done" });
   expect((await account.get(`/commands/${id}/results`)).results).toBe("10\n500\n");
 });
+
+test.skipIf(!isGrouped)(
+  "the first session of a program stands back as far as it should, and further ones as far as they can",
+  because(NOT_GROUPED),
+  async () => {
+    const own = "cut -d' ' -f2- /proc/self/autogroup";
+    const other = `until grep -q 'nice 19' /proc/self/autogroup; do sleep 0.05; done; ${own}`;
+    const id = await submitProgram(account, `setsid -w sh -c "${other}"; ${own}`);
+    expect(await account.get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "done" });
+    expect((await account.get(`/commands/${id}/results`)).results).toBe("nice 19\nnice 10\n");
+  },
+);

@@ -5,6 +5,8 @@ import type { ResourceLimits } from "./protocol.ts";
 export interface Allowance {
   /** Processes and threads. */
   readonly tasks: number | null;
+  /** As in `ResourceLimits`. */
+  readonly sessions: number | null;
   /** Beyond what the program was counted with in the node's memory. */
   readonly memoryBeyondMiB: number | null;
   readonly outputBytes: number | null;
@@ -17,6 +19,7 @@ export interface Allowance {
 /** For programs that are trusted, as in tests. */
 export const UNLIMITED: Allowance = {
   tasks: null,
+  sessions: null,
   memoryBeyondMiB: null,
   outputBytes: null,
   diskBytes: null,
@@ -26,9 +29,9 @@ export const UNLIMITED: Allowance = {
 
 /** Of a program that the node's memory was charged with `memoryMiB` for; `folder` as in `ResourceLimits`. */
 export function limitsWithin(allowance: Allowance, memoryMiB: number, folder = "."): ResourceLimits {
-  const { tasks, memoryBeyondMiB, outputBytes, diskBytes, nice, controlGroup } = allowance;
+  const { tasks, sessions, memoryBeyondMiB, outputBytes, diskBytes, nice, controlGroup } = allowance;
   const memoryBytes = memoryBeyondMiB === null ? null : (memoryMiB + memoryBeyondMiB) * bytesPerMiB;
-  return { tasks, memoryBytes, outputBytes, diskBytes, folder, nice, controlGroup };
+  return { tasks, sessions, memoryBytes, outputBytes, diskBytes, folder, nice, controlGroup };
 }
 
 /** What a sandbox has to know of it. */

@@ -15,6 +15,7 @@ afterEach(() => rmSync(root, { recursive: true }));
 
 const limits = {
   tasks: 40,
+  sessions: null,
   memoryBytes: 1_000_000,
   outputBytes: null,
   diskBytes: null,

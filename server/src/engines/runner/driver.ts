@@ -22,7 +22,7 @@ export interface Driver {
   release(): void;
   /** What a program that waits gets on its standard input. */
   handOver(input: string): void;
-  /** Nothing of the program is left: nobody has to look for it after us. */
+  /** Tells the lifeline that no process of the program is left, so that it does not search for any. */
   over(): void;
 }
 

@@ -94,6 +94,8 @@ export interface RunSpec {
 export interface ResourceLimits {
   /** Processes and threads together, as the kernel counts them. */
   readonly tasks: number | null;
+  /** Of processes (setsid), where the kernel gives each session an equal share of the processor. */
+  readonly sessions: number | null;
   /** Of all its processes, with what they keep in /dev/shm. */
   readonly memoryBytes: number | null;
   /** Of its standard output. */
@@ -209,6 +211,7 @@ function parseResources(fields: Fields | null): ResourceLimits | null {
   if (fields === null) return null;
   return {
     tasks: fields.optionalNumber("tasks"),
+    sessions: fields.optionalNumber("sessions"),
     memoryBytes: fields.optionalNumber("memoryBytes"),
     outputBytes: fields.optionalNumber("outputBytes"),
     diskBytes: fields.optionalNumber("diskBytes"),

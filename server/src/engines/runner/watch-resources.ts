@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { sizeText } from "../../lib/size-text.ts";
+import { isGroupedBySession, setSessionNice } from "../detached-process/session-nice.ts";
 import { measureUsage, readDisk, usageText } from "../../lib/disk-usage.ts";
 import { monotonicMs } from "./monotonic.ts";
 import { memoryExcess } from "./control-group.ts";
@@ -9,7 +10,7 @@ import { parseRollup } from "./process-use.ts";
 import type { ResourceLimits, RunSpec } from "./protocol.ts";
 import { findRunProcesses, type RunProcess, type RunProcesses } from "./run-processes.ts";
 import type { EndReason } from "./watch-for-end.ts";
-import { yieldSessions } from "./yield-to-others.ts";
+import { watchSessions } from "./watch-sessions.ts";
 
 export interface ResourceWatch {
   /** Which limit the program has exceeded. */
@@ -22,10 +23,11 @@ export interface ResourceWatch {
  * Watches what a program takes. It holds alone, on machines without control groups: it looks at the run's own processes
  * four times a second, which takes about 0.05 ms for each.
  */
-export function watchResources(limits: ResourceLimits, processes: RunProcesses): ResourceWatch {
+function watchResources(limits: ResourceLimits, processes: RunProcesses, isGrouped: boolean): ResourceWatch {
   const checkMemory = watchMemory(limits.memoryBytes, processes);
   const checkDisk = watchDisk(limits, processes);
-  const checkSessions = yieldSessions(limits.controlGroup === null ? limits.nice : 0); // a control group holds them all
+  // Within a control group, sessions have no shares of their own.
+  const checkSessions = isGrouped ? (): undefined => undefined : watchSessions(limits);
   let peak = 0;
   return {
     check() {
@@ -46,10 +48,12 @@ export function watchResources(limits: ResourceLimits, processes: RunProcesses):
 /** Only Linux shows what a process takes in /proc. A failed check ends neither the program nor the runner. */
 export function watchDriver({ resources }: RunSpec, { handle, group }: Driver): ResourceWatch {
   if (resources === null || process.platform !== "linux") return { check: () => undefined, peakTasks: () => 0 };
-  const watch = watchResources(resources, findRunProcesses(handle.pid));
+  const watch = watchResources(resources, findRunProcesses(handle.pid), group !== undefined);
+  let isOwnSet = !isGroupedBySession();
   return {
     ...watch,
     check() {
+      isOwnSet ||= setSessionNice("/proc/self", 0); // we need CPU time even when the program uses all it can get
       const message = group?.excess();
       if (message !== undefined) return { cause: "limit", message, graceMs: 0 };
       try {
