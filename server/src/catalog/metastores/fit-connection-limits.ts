@@ -1,26 +1,41 @@
 import type { Client } from "pg";
-import { planConnectionLimits } from "./role-connections.ts";
+import { Fault } from "../../lib/fault.ts";
+import type { RestedRoles } from "./rested-roles.ts";
+import { ENOUGH_PER_ROLE, FOR_PRODUCT, planConnectionLimits } from "./role-connections.ts";
 import {
-  endSessionsAboveLimit,
+  endIdleSessionsAboveLimit,
   listRoles,
   readServerRoom,
   setConnectionLimit,
   withLimitsLocked,
 } from "./store/role-connections.ts";
 
-/**
- * Gives each metastore's role as many connections as leave the product its own. `inUse` names roles that count as in use
- * although none of their sessions may be open: metastores close idle connections.
- */
-export function fitConnectionLimits(client: Client, prefix: string, inUse: ReadonlySet<string>): Promise<void> {
-  return withLimitsLocked(client, prefix, () => fitLocked(client, prefix, inUse));
+export interface RolesToFit {
+  readonly prefix: string;
+  /** The roles that this node uses. They count as used without a session, because metastores close idle ones. */
+  readonly inUse: readonly string[];
+  /** A role that is about to be used. It is refused if there is no room for it. */
+  readonly wanted: string | undefined;
+  readonly rested: RestedRoles;
 }
 
-async function fitLocked(client: Client, prefix: string, inUse: ReadonlySet<string>): Promise<void> {
+/** Sets the connection limit of each metastore's role so that the product keeps the connections it needs. */
+export async function fitConnectionLimits(client: Client, fit: RolesToFit): Promise<void> {
+  await withLimitsLocked(client, fit.prefix, () => fitLocked(client, fit));
+}
+
+async function fitLocked(client: Client, { prefix, inUse, wanted, rested }: RolesToFit): Promise<void> {
   const roles = await listRoles(client, prefix);
+  const needed = new Set(wanted === undefined ? inUse : [...inUse, wanted]);
+  const restedNames = rested.observe(roles, needed);
   const limits = planConnectionLimits(
     await readServerRoom(client),
-    roles.map(({ name, sessions }) => ({ name, isInUse: sessions > 0 || inUse.has(name) })),
+    roles.map(({ name, limit }) => ({
+      name,
+      limit,
+      isWanted: needed.has(name),
+      isRested: restedNames.has(name),
+    })),
   );
   const changes = roles.flatMap(({ name, limit }) => {
     const planned = limits.get(name) ?? 0;
@@ -29,6 +44,18 @@ async function fitLocked(client: Client, prefix: string, inUse: ReadonlySet<stri
   // Lower limits come first, so that the sum never exceeds the room.
   for (const { name, planned } of changes.toSorted((one, other) => Number(other.isLower) - Number(one.isLower))) {
     await setConnectionLimit(client, name, planned);
+    if (planned === 0) rested.forget(name);
   }
-  if (changes.some(({ isLower }) => isLower)) await endSessionsAboveLimit(client, prefix);
+  if (changes.some(({ isLower }) => isLower)) await endIdleSessionsAboveLimit(client, prefix);
+  if (wanted !== undefined && limits.get(wanted) === 0) throw noRoom();
+}
+
+function noRoom(): Fault {
+  return new Fault(
+    "unavailable",
+    `PostgreSQL has too few connections for the catalog of tables of another account: each one in use needs ` +
+      `${ENOUGH_PER_ROLE}, and ${FOR_PRODUCT} are for Headgate itself. Raise max_connections of PostgreSQL by at least ` +
+      `${ENOUGH_PER_ROLE} for each further account, or reserve connections for Headgate (docs/operations.md). Otherwise ` +
+      `try again when other accounts have stopped using Spark for some 20 minutes.`,
+  );
 }

@@ -28,6 +28,7 @@ import {
   opened,
   STATEMENT_LIMIT_MS,
 } from "./open-connection.ts";
+import { RestedRoles } from "./rested-roles.ts";
 import { ENOUGH_PER_ROLE, MOST_PER_ROLE } from "./role-connections.ts";
 import {
   closeToPublic,
@@ -50,6 +51,7 @@ export interface MetastoreDatabasesOptions {
   readonly isEmbedded: boolean;
   /** Those with a metastore on this node. They keep their connections where there are too few for all accounts. */
   readonly accountsInUse?: () => readonly number[];
+  readonly now?: () => number;
 }
 
 export interface MetastoreLogin {
@@ -68,9 +70,11 @@ export class MetastoreDatabases {
   readonly #options: MetastoreDatabasesOptions;
   readonly #makingRoom = new Map<number, Promise<void>>();
   readonly #oneByOne = atOnce(1);
+  readonly #rested: RestedRoles;
 
   constructor(options: MetastoreDatabasesOptions) {
     this.#options = options;
+    this.#rested = new RestedRoles(options.now ?? (() => performance.now()));
   }
 
   /** A login that works, whatever was there before. */
@@ -101,8 +105,8 @@ export class MetastoreDatabases {
   }
 
   /**
-   * The metastore's role may connect again, if it has lost its connections to accounts that were in use. One after the
-   * other, and once for concurrent callers: a role that holds all that it may have must not make us take connections.
+   * The metastore's role may connect again if it has lost its connections while it was not used. One after the other, and
+   * once for concurrent callers: a role that holds all that it may have must not make us take connections.
    */
   makeRoom(accountId: number): Promise<void> {
     const fit = (): Promise<void> => this.#connected({}, (client) => this.#fitLimits(client, accountId));
@@ -215,11 +219,14 @@ export class MetastoreDatabases {
     }
   }
 
-  async #fitLimits(client: Client, ...wanted: number[]): Promise<void> {
+  async #fitLimits(client: Client, wanted?: number): Promise<void> {
     const { product } = this.#server();
-    const accounts = [...(this.#options.accountsInUse?.() ?? []), ...wanted];
-    const names = new Set(accounts.map((accountId) => metastoreName(product, accountId)));
-    await fitConnectionLimits(client, metastorePrefix(product), names);
+    await fitConnectionLimits(client, {
+      prefix: metastorePrefix(product),
+      inUse: (this.#options.accountsInUse?.() ?? []).map((accountId) => metastoreName(product, accountId)),
+      wanted: wanted === undefined ? undefined : metastoreName(product, wanted),
+      rested: this.#rested,
+    });
   }
 
   /** The role must not get near the product's tables, whatever the server lets everybody do by default. */

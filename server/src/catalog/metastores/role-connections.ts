@@ -8,8 +8,12 @@ export interface ServerRoom {
 
 export interface MetastoreRole {
   readonly name: string;
-  /** Something of the account is connected, or may connect at any moment. */
-  readonly isInUse: boolean;
+  /** The present one; -1: none. */
+  readonly limit: number;
+  /** This node uses the role or is about to. */
+  readonly isWanted: boolean;
+  /** No node has used the role for a while. */
+  readonly isRested: boolean;
 }
 
 /**
@@ -20,26 +24,31 @@ export const MOST_PER_ROLE = 48;
 /** A metastore and its readers on one node. */
 export const ENOUGH_PER_ROLE = 10;
 /** For two nodes: each has 22 for its work, and a few for messages, probes and the operator. */
-const FOR_PRODUCT = 56;
+export const FOR_PRODUCT = 56;
 
 /**
  * The connection limit of each role. PostgreSQL itself may reserve all that the product needs; otherwise the limits
- * together leave free what is not reserved. Where that is too little for all roles, half of it is spread over all of
- * them and the other half over those in use. A server that is too small even for the product lets one metastore work.
+ * together leave free what is not reserved. Where that is too little for all roles, those that may be in use keep what a
+ * metastore needs, even if a change of the server has made that too much. Then come roles that are wanted, and rested ones
+ * as long as there is room. The others have 0. A server that is too small even for the product lets one metastore work.
  */
 export function planConnectionLimits(
   { connections, reserved }: ServerRoom,
   roles: readonly MetastoreRole[],
 ): Map<string, number> {
-  const limits = (limitOf: (role: MetastoreRole) => number): Map<string, number> =>
-    new Map(roles.map((role) => [role.name, Math.min(MOST_PER_ROLE, limitOf(role))]));
+  const limits = (served: readonly MetastoreRole[], each: number): Map<string, number> => {
+    const names = new Set(served.map(({ name }) => name));
+    const limit = Math.min(MOST_PER_ROLE, Math.max(ENOUGH_PER_ROLE, each));
+    return new Map(roles.map(({ name }) => [name, names.has(name) ? limit : 0]));
+  };
   const lacking = FOR_PRODUCT - reserved;
-  if (lacking <= 0) return limits(() => MOST_PER_ROLE);
+  if (lacking <= 0) return limits(roles, MOST_PER_ROLE);
   const room = Math.max(ENOUGH_PER_ROLE, connections - lacking);
-  const each = Math.floor(room / Math.max(1, roles.length));
-  if (each >= ENOUGH_PER_ROLE) return limits(() => each);
-  const idleLimit = Math.floor(room / 2 / roles.length);
-  const inUse = roles.filter(({ isInUse }) => isInUse).length;
-  const more = Math.floor((room - idleLimit * roles.length) / Math.max(1, inUse));
-  return limits(({ isInUse }) => idleLimit + (isInUse ? more : 0));
+  const places = Math.floor(room / ENOUGH_PER_ROLE);
+  if (roles.length <= places) return limits(roles, Math.floor(room / Math.max(1, roles.length)));
+  const holders = roles.filter(({ limit, isRested }) => limit !== 0 && !isRested);
+  const wanted = roles.filter(({ limit, isWanted }) => limit === 0 && isWanted);
+  const rested = roles.filter(({ limit, isRested }) => limit !== 0 && isRested);
+  const served = [...holders, ...wanted, ...rested].slice(0, Math.max(places, holders.length));
+  return limits(served, Math.floor(room / Math.max(1, served.length)));
 }

@@ -8,7 +8,8 @@ export async function withLimitsLocked(client: Client, prefix: string, work: () 
   try {
     await work();
   } finally {
-    await client.query("select pg_advisory_unlock(hashtextextended($1, 1))", [prefix]);
+    // The end of a broken connection unlocks as well, and the error of the work tells more.
+    await client.query("select pg_advisory_unlock(hashtextextended($1, 1))", [prefix]).catch(() => undefined);
   }
 }
 
@@ -31,13 +32,17 @@ export interface LimitedRole {
   readonly name: string;
   /** -1: without a limit. */
   readonly limit: number;
+  /** Of all nodes. */
   readonly sessions: number;
+  /** How many sessions its database has had so far. */
+  readonly established: number;
 }
 
 export async function listRoles(client: Client, prefix: string): Promise<LimitedRole[]> {
   const { rows } = await client.query<LimitedRole>(
     `select rolname as name, rolconnlimit as limit,
-            (select count(*)::int from pg_stat_activity where usesysid = pg_roles.oid) as sessions
+            (select count(*)::int from pg_stat_activity where usesysid = pg_roles.oid) as sessions,
+            coalesce((select sessions from pg_stat_database where datname = rolname), 0)::float8 as established
        from pg_roles where starts_with(rolname, $1) order by rolname`,
     [prefix],
   );
@@ -63,15 +68,15 @@ export async function setConnectionLimit(client: Client, name: string, connectio
   });
 }
 
-/** A limit counts for new sessions only. Of those above it, idle ones end first, and the newest. */
-export async function endSessionsAboveLimit(client: Client, prefix: string): Promise<void> {
+/** A limit counts for new sessions only. Idle sessions above it end, the newest first; the others finish their work. */
+export async function endIdleSessionsAboveLimit(client: Client, prefix: string): Promise<void> {
   await client.query(
     `select pg_terminate_backend(pid)
-       from (select pid, rolconnlimit, row_number() over (
+       from (select pid, state, rolconnlimit, row_number() over (
                       partition by usesysid order by state is not distinct from 'idle', backend_start) as place
                from pg_stat_activity join pg_roles on pg_roles.oid = usesysid
               where starts_with(rolname, $1) and pg_has_role(current_user, usesysid, 'usage')) session
-      where rolconnlimit >= 0 and place > rolconnlimit`,
+      where rolconnlimit >= 0 and place > rolconnlimit and state = 'idle'`,
     [prefix],
   );
 }
