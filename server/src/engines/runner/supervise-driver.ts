@@ -17,6 +17,8 @@ export interface Supervision {
 }
 
 const tickMs = 250;
+/** A program that takes all it can get does so from its first moment on. */
+const firstTicksMs = [30, 60, 120];
 const ticksPerBeat = 4;
 
 /** `check` is asked four times a second why the program has to end; `beat` tells every second that we live. */
@@ -37,10 +39,12 @@ export function superviseDriver(
     stopSession(handle, { graceMs: wanted.graceMs, mark }).catch(() => undefined);
   };
   let ticks = 0;
-  const timer = setInterval(() => {
+  const tick = (): void => {
     const found = (ticks++ % ticksPerBeat === 0 ? tryToBeat(beat) : undefined) ?? check();
     if (found !== undefined) end(found);
-  }, tickMs);
+  };
+  const timer = setInterval(tick, tickMs);
+  const early = firstTicksMs.map((afterMs) => setTimeout(tick, afterMs));
   const stopped = { cause: "stopped", message: "ended by a signal to the runner", graceMs: 5000 } as const;
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => end(stopped));
   const exited = new Promise<Exit>((settle) => {
@@ -50,6 +54,7 @@ export function superviseDriver(
     const exit = await exited;
     await endWhatIsLeft(handle, mark);
     clearInterval(timer);
+    for (const each of early) clearTimeout(each);
     return exit;
   };
   return { end, reason: () => reason, finished: finish() };
