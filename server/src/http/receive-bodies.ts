@@ -17,7 +17,6 @@ export function receiveBodies(
   server.decorateRequest("answerTo");
   server.decorateRequest("bodySha256");
   server.decorateRequest("rawBody");
-  server.decorateRequest("isBodyRefused", false);
   server.addHook("onClose", async () => parser.stop());
 
   const settle = (request: FastifyRequest, { value, sha256 }: ParsedBody): unknown => {
@@ -34,7 +33,6 @@ export function receiveBodies(
     const bytes = await readBody({ stream, declaredBytes, terms, claim }).catch((error: unknown) => {
       // At once, so that of several bodies that do not fit together one is refused and the others go on.
       claim.release();
-      request.isBodyRefused = true;
       throw error;
     });
     const small = parser.parseSmall(bytes);

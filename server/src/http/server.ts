@@ -21,6 +21,8 @@ const REQUEST_TIMEOUT_MS = 60_000;
 /** From the connection, or from the first byte of a later request, to the last one of its headers. */
 const HEADERS_TIMEOUT_MS = 30_000;
 const TIMEOUT_CHECK_MS = 2_000;
+/** A refused body up to this many bytes is read to its end, so that the connection can be used again. */
+const MOST_TO_DISCARD = 64 * 1024;
 const PARAMETER_LIMIT = 4096;
 const CLIENT_REQUEST_ID = /^[\w.-]{1,64}$/;
 
@@ -66,7 +68,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
       log.warn({ requestId: request.id, err: fault.cause }, "request refused");
     }
     const { status, headers, body } = errorReply(fault);
-    if (request.isBodyRefused) headers.Connection = "close"; // the client goes on sending it
+    if (hasMuchToCome(request.raw)) headers.Connection = "close";
     return reply
       .code(status)
       .headers({ "X-Request-Id": request.id, [traceHeader]: request.id, ...headers })
@@ -111,6 +113,12 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   return server;
 }
 
+/** To use the connection again, Node would read the rest of the refused body, however long it is. */
+function hasMuchToCome({ complete, headers }: IncomingMessage): boolean {
+  const { "content-length": length = 0, "transfer-encoding": coding } = headers;
+  return !complete && (coding !== undefined || Number(length) > MOST_TO_DISCARD);
+}
+
 /** HTTP/1.1 asks for it, in every request. */
 function lacksHost({ httpVersion, headers }: IncomingMessage): boolean {
   return httpVersion === "1.1" && headers.host === undefined;
@@ -125,7 +133,6 @@ declare module "fastify" {
     bodySha256: (() => Buffer) | undefined;
     /** The body as it came, of small ones only. */
     rawBody: Buffer | undefined;
-    isBodyRefused: boolean;
   }
   interface FastifyContextConfig {
     operation?: string;

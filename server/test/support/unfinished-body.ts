@@ -30,7 +30,7 @@ export function beginBody(
     method: "POST",
     path: "/api/v1.2/commands",
     headers: { ...length, ...token },
-    agent: new Agent(),
+    agent: new Agent({ keepAlive: true }),
   });
   request.on("error", () => undefined);
   request.write(beginning);
