@@ -124,6 +124,9 @@ export function accessGate({
       return keptReply(db, keys, scope, bodySha256);
     },
 
+    owners: (admission) =>
+      admission === null ? [] : [`user ${admission.caller.userId}`, `account ${admission.caller.accountId}`],
+
     describe: (admission) =>
       admission === null ? {} : { accountId: admission.caller.accountId, userId: admission.caller.userId },
   };

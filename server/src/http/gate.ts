@@ -12,6 +12,8 @@ export interface Gate<Access, Admission, Admitted> {
   bodyTerms(endpoint: Endpoint<Access, Admitted, never>, admission: Admission): BodyTerms;
   /** A reply kept for this idempotency key, or undefined. */
   replay(admission: Admission, arrival: Arrival, bodySha256: Buffer): Promise<unknown>;
+  /** The user and the account of the request: the server handles only a few requests of each at a time. */
+  owners(admission: Admission): readonly string[];
   /** What the request log may say of the caller. */
   describe(admission: Admission): Record<string, number | string>;
 }

@@ -5,11 +5,14 @@ import { deprecationHeaders } from "./deprecation.ts";
 import { endingSignals } from "./ending-signal.ts";
 import { codecOf } from "./endpoint-codec.ts";
 import type { Endpoint, RequestInput, RequestLife } from "./endpoint.ts";
+import { cutOff } from "./error-body.ts";
 import { ForwardedReply, forwardRequest, isForwarded, passOn } from "./forwarded-reply.ts";
 import type { Arrival } from "./gate.ts";
+import { HandlerPlaces } from "./handler-places.ts";
 import { isRecord } from "./lenient.ts";
 import { markAuthenticated } from "./limit-connections.ts";
 import { routeTable, type Route } from "./route-table.ts";
+import type { Turns } from "./start-by-turns.ts";
 import { StreamReply, streamOf } from "./stream-reply.ts";
 import type { HttpOptions } from "./http-options.ts";
 import type { TObject } from "typebox";
@@ -17,15 +20,22 @@ import type { TObject } from "typebox";
 export function registerRoutes<Access, Admission, Admitted, Services>(
   server: FastifyInstance,
   options: HttpOptions<Access, Admission, Admitted, Services>,
+  turns: Turns,
 ): void {
-  const endingSignal = endingSignals(server);
-  for (const route of routeTable(options.endpoints)) server.route(routeOptions(route, options, endingSignal));
+  const shared = { endingSignal: endingSignals(server), places: new HandlerPlaces(), turns };
+  for (const route of routeTable(options.endpoints)) server.route(routeOptions(route, options, shared));
+}
+
+interface SharedByRoutes {
+  readonly endingSignal: (reply: FastifyReply) => AbortSignal;
+  readonly places: HandlerPlaces;
+  readonly turns: Turns;
 }
 
 function routeOptions<Access, Admission, Admitted, Services>(
   route: Route<Endpoint<Access, Admitted, Services>>,
   options: HttpOptions<Access, Admission, Admitted, Services>,
-  endingSignal: (reply: FastifyReply) => AbortSignal,
+  { endingSignal, places, turns }: SharedByRoutes,
 ): RouteOptions {
   const { endpoint } = route;
   const { gate, services, writesRefused } = options;
@@ -40,6 +50,8 @@ function routeOptions<Access, Admission, Admitted, Services>(
     async onRequest(request, reply) {
       reply.headers(headers);
       request.admission = await gate.admit(endpoint, arrivalOf(request));
+      const [user] = gate.owners(admissionOf(request));
+      if (user !== undefined) turns.learn(request, user);
       if (request.admission !== null) markAuthenticated(request.raw.socket);
       request.answerTo = reply.raw;
       request.bodyTerms = gate.bodyTerms(endpoint, admissionOf(request));
@@ -47,34 +59,49 @@ function routeOptions<Access, Admission, Admitted, Services>(
       if (refusal !== undefined) throw refusal;
     },
     async handler(request, reply) {
-      const arrival = arrivalOf(request);
-      const admission = admissionOf(request);
-      const { readParams, readQuery, readBody, writeReply } = codecOf(endpoint);
-      reply.serializer(writeReply).type("application/json; charset=utf-8");
-      const params = readParams(request.params);
-      const admitted = gate.enter(endpoint, admission, arrival);
-      const life: RequestLife = {
-        endingSignal: () => endingSignal(reply),
-        forward: isForwarded(request) ? undefined : (base) => forwardRequest(request, base, endingSignal(reply)),
-      };
-      const found = await endpoint.find?.({ params, ...admitted, endingSignal: life.endingSignal }, services);
-      const input: RequestInput<TObject, TObject, TObject> = {
-        params,
-        query: readQuery(isGet ? { ...objectBody(request.body), ...queryOf(request) } : queryOf(request)),
-        body: isGet ? {} : readBody(request.body ?? {}),
-      };
-      if (arrival.idempotencyKey !== undefined && endpoint.method === "POST") {
-        const kept = await gate.replay(admission, arrival, request.bodySha256?.() ?? SHA256_OF_NOTHING);
-        if (kept !== undefined) {
-          reply.header("Idempotent-Replayed", "true");
-          return kept;
-        }
+      const leave = await places.enter(gate.owners(admissionOf(request)));
+      try {
+        if (request.raw.socket.destroyed) throw cutOff(undefined); // the client has gone while it waited
+        return await handle(request, reply, leave);
+      } finally {
+        leave();
       }
-      const answer = await endpoint.handle({ ...input, ...admitted, ...life, found }, services);
-      if (answer instanceof ForwardedReply) return passOn(answer, reply);
-      return answer instanceof StreamReply ? streamOf(answer, reply) : answer;
     },
   };
+
+  async function handle(request: FastifyRequest, reply: FastifyReply, leave: () => void): Promise<unknown> {
+    const arrival = arrivalOf(request);
+    const admission = admissionOf(request);
+    const { readParams, readQuery, readBody, writeReply } = codecOf(endpoint);
+    reply.serializer(writeReply).type("application/json; charset=utf-8");
+    const params = readParams(request.params);
+    const admitted = gate.enter(endpoint, admission, arrival);
+    // A handler that asks for it is about to wait for something else.
+    const endingOf = (): AbortSignal => {
+      leave();
+      return endingSignal(reply);
+    };
+    const life: RequestLife = {
+      endingSignal: endingOf,
+      forward: isForwarded(request) ? undefined : (base) => forwardRequest(request, base, endingOf()),
+    };
+    const found = await endpoint.find?.({ params, ...admitted, endingSignal: life.endingSignal }, services);
+    const input: RequestInput<TObject, TObject, TObject> = {
+      params,
+      query: readQuery(isGet ? { ...objectBody(request.body), ...queryOf(request) } : queryOf(request)),
+      body: isGet ? {} : readBody(request.body ?? {}),
+    };
+    if (arrival.idempotencyKey !== undefined && endpoint.method === "POST") {
+      const kept = await gate.replay(admission, arrival, request.bodySha256?.() ?? SHA256_OF_NOTHING);
+      if (kept !== undefined) {
+        reply.header("Idempotent-Replayed", "true");
+        return kept;
+      }
+    }
+    const answer = await endpoint.handle({ ...input, ...admitted, ...life, found }, services);
+    if (answer instanceof ForwardedReply) return passOn(answer, reply);
+    return answer instanceof StreamReply ? streamOf(answer, reply) : answer;
+  }
 }
 
 const SHA256_OF_NOTHING = createHash("sha256").digest();

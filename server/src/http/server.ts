@@ -15,6 +15,7 @@ import { observeRequests } from "./observe-requests.ts";
 import { refuseBrokenRequest } from "./refuse-broken-request.ts";
 import { otherMethodRefusal } from "./refuse-other-methods.ts";
 import { registerRoutes } from "./register-routes.ts";
+import { startByTurns } from "./start-by-turns.ts";
 import { registerSystemRoutes } from "./system-routes.ts";
 
 const REQUEST_TIMEOUT_MS = 60_000;
@@ -22,7 +23,7 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const HEADERS_TIMEOUT_MS = 30_000;
 const TIMEOUT_CHECK_MS = 2_000;
 /** A refused body up to this many bytes is read to its end, so that the connection can be used again. */
-const MOST_TO_DISCARD = 64 * 1024;
+const MOST_TO_DISCARD = 1024 * 1024;
 const PARAMETER_LIMIT = 4096;
 const CLIENT_REQUEST_ID = /^[\w.-]{1,64}$/;
 
@@ -85,6 +86,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   receiveBodies(server, new BodyBudget(options.bodyLimits), (value) => prefix.incoming(value));
   // §4.6, §4.14: a JSON body on GET is read.
   server.addHttpMethod("GET", { hasBody: true, overrideExisting: true });
+  const turns = startByTurns(server);
   const otherMethod = otherMethodRefusal(server, PARAMETER_LIMIT);
   server.decorateRequest("admission", null);
   server.addHook("onRequest", (request, reply, done) => {
@@ -108,7 +110,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   limitConnections(server.server, { most: options.connections, trustedProxies: options.trustedProxies });
   observeRequests(server, log, metrics);
   registerSystemRoutes(server, options.system, identifierPrefix);
-  registerRoutes(server, options);
+  registerRoutes(server, options, turns);
   await server.ready();
   return server;
 }

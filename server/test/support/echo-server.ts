@@ -27,6 +27,7 @@ export async function serverOf(
       enter: () => ({}),
       bodyTerms: () => ({ limitBytes: MIB, owner: "all" }),
       replay: () => Promise.resolve(undefined),
+      owners: () => [],
       describe: () => ({}),
     },
     identifierPrefix: "svc",

@@ -1,0 +1,106 @@
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { Client } from "pg";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { useServer } from "../../test/support/given.ts";
+import { HandlerPlaces } from "./handler-places.ts";
+
+const given = useServer();
+
+const REQUESTS = 200;
+/** More than may take long at a time. */
+const WAITING = 60;
+
+test("a user who sends many requests at once, in several accounts, has few of them handled at a time", async () => {
+  const first = await given.account();
+  const accounts = [first];
+  for (let n = 0; n < 5; n += 1) accounts.push(await given.account({ email: first.email }));
+  // Handlers wait for this lock, or for a connection.
+  const lock = new Client(given.database.connection);
+  await lock.connect();
+  onTestFinished(() => lock.end());
+  await lock.query("begin; lock table cluster in access exclusive mode");
+  const handled = countHandled();
+  const statuses = Array.from({ length: REQUESTS }, async (_, n) => {
+    const client = accounts[n % accounts.length] ?? first;
+    return (await client.get("/clusters").reply()).status;
+  });
+  const places = Math.min(8, Math.max(2, availableParallelism()));
+  await expect.poll(() => handled.most).toBeGreaterThan(places); // the first ones have taken long
+  await lock.query("commit");
+  expect(await Promise.all(statuses)).toEqual(Array(REQUESTS).fill(200));
+  expect(handled.most).toBeLessThanOrEqual(places + 16);
+});
+
+/** The most requests that have been handled at the same time since the call. */
+function countHandled(): { readonly most: number } {
+  const enter = Reflect.get(HandlerPlaces.prototype, "enter");
+  const count = { now: 0, most: 0 };
+  const spy = vi.spyOn(HandlerPlaces.prototype, "enter").mockImplementation(async function (
+    this: HandlerPlaces,
+    owners,
+  ) {
+    const leave: () => void = await enter.call(this, owners);
+    count.now += 1;
+    count.most = Math.max(count.most, count.now);
+    let isOver = false;
+    return () => {
+      if (!isOver) count.now -= 1;
+      isOver = true;
+      leave();
+    };
+  });
+  onTestFinished(() => spy.mockRestore());
+  return count;
+}
+
+test("requests that wait for something to happen take no places from others of their account", async () => {
+  const account = await given.account();
+  const files = [`file:${join(given.dataDir, "accounts", String(account.accountId), "storage", "missing")}`];
+  let answered = 0;
+  const waiting = Array.from({ length: WAITING }, async () => {
+    await account.post("/sensors/file_sensor", { files, wait_seconds: 2 });
+    answered += 1;
+  });
+  await expect.poll(() => answered, { interval: 1 }).toBeGreaterThan(0);
+  // All of them have waited at the same time, so all are answered a second later.
+  await account.post("/sensors/file_sensor", { files, wait_seconds: 1 });
+  expect(answered).toBe(WAITING);
+  await Promise.all(waiting);
+});
+
+describe("places of handlers", () => {
+  test("are few for each owner, and free when a request is answered", async () => {
+    const places = new HandlerPlaces(1);
+    const leave = await places.enter(["user 1", "account 1"]);
+    let isIn = false;
+    const second = places.enter(["user 2", "account 1"]).then((free) => {
+      isIn = true;
+      return free;
+    });
+    const other = await places.enter(["user 3", "account 2"]);
+    expect(isIn).toBe(false);
+    leave();
+    leave();
+    (await second)();
+    other();
+    (await places.enter(["user 1", "account 1"]))();
+  });
+
+  test("are given to the next when a request takes long, but not by more than 16 requests at a time", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const places = new HandlerPlaces(1);
+    const entered: (() => void)[] = [];
+    for (let n = 0; n < 20; n += 1) void places.enter(["user 1"]).then((leave) => entered.push(leave));
+    const look = (): Promise<unknown> => vi.advanceTimersByTimeAsync(100);
+    await look();
+    expect(entered.length).toBe(2);
+    for (let n = 0; n < 30; n += 1) await look();
+    expect(entered.length).toBe(17);
+    entered[0]?.();
+    entered[0]?.(); // frees nothing more
+    for (let n = 0; n < 30; n += 1) await look();
+    expect(entered.length).toBe(18);
+  });
+});

@@ -1,0 +1,54 @@
+import { availableParallelism } from "node:os";
+import { KeyedPlaces } from "../lib/keyed-places.ts";
+
+/** Enough to keep the cores of this machine busy. */
+const PLACES_FOR_EACH = Math.min(8, Math.max(2, availableParallelism()));
+/** A request that is not answered by then seems to wait for something else, such as a metastore. */
+const SHORT_MS = 100;
+/** Not all of them: on an overloaded machine every request takes long. */
+const LONG_FOR_EACH = 16;
+
+/**
+ * Limits how many requests of one user, and of one account, are handled at a time. The others wait after their body has
+ * been read: otherwise a client that sends many at once would make every turn of the event loop long for everybody. A
+ * request that takes long, or waits for something to happen, gives its place to the next one.
+ */
+export class HandlerPlaces {
+  readonly #places: KeyedPlaces<string>;
+  readonly #long = new Map<string, number>();
+
+  constructor(forEach = PLACES_FOR_EACH) {
+    this.#places = new KeyedPlaces(forEach);
+  }
+
+  /** Resolves to a function that ends the request's stay. */
+  async enter(owners: readonly string[]): Promise<() => void> {
+    const places: (() => void)[] = [];
+    // Always in this order: a request that waits for its account's place holds up only requests of the same user.
+    for (const owner of owners) places.push(await this.#places.enter(owner));
+    let isLong = false;
+    const free = (): void => {
+      clearInterval(timer);
+      for (const leave of places.splice(0)) leave();
+    };
+    const timer = setInterval(() => {
+      if (owners.some((owner) => (this.#long.get(owner) ?? 0) >= LONG_FOR_EACH)) return;
+      isLong = true;
+      this.#countLong(owners, 1);
+      free();
+    }, SHORT_MS);
+    return () => {
+      free();
+      if (isLong) this.#countLong(owners, -1);
+      isLong = false;
+    };
+  }
+
+  #countLong(owners: readonly string[], change: 1 | -1): void {
+    for (const owner of owners) {
+      const count = (this.#long.get(owner) ?? 0) + change;
+      if (count === 0) this.#long.delete(owner);
+      else this.#long.set(owner, count);
+    }
+  }
+}

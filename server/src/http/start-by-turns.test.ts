@@ -1,0 +1,89 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import Fastify from "fastify";
+import { expect, onTestFinished, test } from "vitest";
+import { errorReply, toFault } from "./error-body.ts";
+import { startByTurns } from "./start-by-turns.ts";
+
+const MANY = 100;
+
+/** A server that notes in which order requests reach their handler. */
+async function serve(): Promise<{ port: number; begun: string[] }> {
+  const begun: string[] = [];
+  const server = Fastify();
+  const turns = startByTurns(server);
+  server.get("/", { config: { operation: "noted" } }, (request, reply) => {
+    const token = String(request.headers["x-auth-token"]);
+    begun.push(token);
+    if (token.startsWith("good")) turns.learn(request, token.slice(0, "good one".length));
+    void reply.send({});
+  });
+  server.get("/probe", (_request, reply) => {
+    begun.push("probe");
+    void reply.send({});
+  });
+  server.setErrorHandler((error, _request, reply) => {
+    const { status, body } = errorReply(toFault(error));
+    void reply.code(status).send(body);
+  });
+  await server.listen({ host: "127.0.0.1", port: 0 });
+  onTestFinished(() => server.close());
+  const { port } = new URL(server.listeningOrigin);
+  return { port: Number(port), begun };
+}
+
+async function open(port: number): Promise<Socket> {
+  const socket = connect({ host: "127.0.0.1", port });
+  await once(socket, "connect");
+  socket.resume();
+  onTestFinished(() => void socket.destroy());
+  return socket;
+}
+
+const request = (token: string): string => `GET / HTTP/1.1\r\nHost: x\r\nX-AUTH-TOKEN: ${token}\r\n\r\n`;
+
+test.each([
+  ["with one token", () => "good many"],
+  ["with many tokens", (n: number) => `good many ${n % 20}`],
+  ["with tokens that it invents", (n: number) => `bad ${n}`],
+])("a user who sends many requests at once %s does not keep another user waiting", async (_how, token) => {
+  const { port, begun } = await serve();
+  const [many, one] = [await open(port), await open(port)];
+  const requests = Array.from({ length: MANY }, (_, n) => request(token(n)));
+  for (const each of [request("good one"), ...requests]) {
+    const before = begun.length;
+    one.write(each);
+    await expect.poll(() => begun.length, { interval: 1 }).toBe(before + 1);
+  }
+  begun.length = 0;
+  many.write(requests.join(""));
+  one.write(request("good one"));
+  await expect.poll(() => begun.length).toBe(MANY + 1);
+  expect(begun.indexOf("good one")).toBeLessThan(MANY / 10);
+});
+
+test("requests whose client has gone do not begin", async () => {
+  const { port, begun } = await serve();
+  const gone = await open(port);
+  gone.write(request("gone").repeat(5 * MANY));
+  await expect.poll(() => begun.length, { interval: 1 }).toBeGreaterThan(0);
+  gone.resetAndDestroy();
+  // Each turn would begin two of them.
+  for (let turn = 0; turn < 5 * MANY; turn += 1) await nextTurn();
+  expect(begun.length).toBeLessThan(5 * MANY);
+});
+
+test("more than a thousand that wait are 429, and a probe of the node does not wait for them", async () => {
+  const { port, begun } = await serve();
+  const [many, probe] = [await open(port), await open(port)];
+  let answers = "";
+  many.setEncoding("latin1").on("data", (text: string) => (answers += text));
+  many.write(request("many").repeat(1200));
+  probe.write("GET /probe HTTP/1.1\r\nHost: x\r\n\r\n");
+  await expect.poll(() => begun).toContain("probe");
+  expect(begun.indexOf("probe")).toBeLessThan(MANY / 10);
+  const statuses = (): string[] => [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status ?? "");
+  await expect.poll(() => statuses().length).toBe(1200);
+  expect(new Set(statuses())).toEqual(new Set(["200", "429"]));
+});

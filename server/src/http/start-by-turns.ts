@@ -1,0 +1,90 @@
+import { hash } from "node:crypto";
+import type { Socket } from "node:net";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { FairQueue } from "../lib/fair-queue.ts";
+import { Fault } from "../lib/fault.ts";
+
+/** How many requests begin in one turn of the event loop: more would make the turns long. */
+const STARTS_A_TURN = 2;
+/** Of one user or address; more than that are refused at once. */
+const MOST_WAITING = 1000;
+const MOST_KNOWN_TOKENS = 10_000;
+
+export interface Turns {
+  /** The request's token is valid and belongs to this user: their next requests take turns as the user's. */
+  learn(request: FastifyRequest, user: string): void;
+}
+
+/**
+ * Few requests begin in each turn of the event loop, those of different users by turns: when one user sends many at
+ * once, the requests of the others do not wait for all of them. Whose a request is can only be known by earlier ones.
+ * Requests without a known token take turns by their address, so that inventing tokens gains nothing.
+ */
+export function startByTurns(server: FastifyInstance): Turns {
+  const waiting = new FairQueue<Waiting>({ waiting: MOST_WAITING, taken: () => Infinity });
+  /** By the hash of the token, the one that was used longest ago first. */
+  const users = new Map<string, string>();
+  let started = 0;
+  let isTurnAhead = false;
+  const planTurn = (): void => {
+    if (!isTurnAhead) setImmediate(turn);
+    isTurnAhead = true;
+  };
+  const turn = (): void => {
+    isTurnAhead = false;
+    started = 0;
+    while (started < STARTS_A_TURN) {
+      const next = waiting.take();
+      if (next === undefined) return;
+      next.release();
+      const { socket, begin } = next.item;
+      if (socket.destroyed) continue; // nobody waits for an answer
+      started += 1;
+      begin();
+    }
+    planTurn();
+  };
+  server.addHook("onRequest", (request, _reply, done) => {
+    // Probes of the node and pages that are the same for everybody come first.
+    if (request.routeOptions.config.operation === undefined && !request.is404) {
+      done();
+      return;
+    }
+    planTurn();
+    if (started < STARTS_A_TURN) {
+      started += 1;
+      done();
+      return;
+    }
+    const token = tokenOf(request);
+    const user = token === undefined ? undefined : users.get(token);
+    const { socket } = request.raw;
+    if (!waiting.add(user ?? `address ${request.ip}`, { socket, begin: () => done() })) done(tooMany());
+  });
+  return {
+    learn(request, user) {
+      const token = tokenOf(request);
+      if (token === undefined) return;
+      users.delete(token);
+      users.set(token, user);
+      const [oldest] = users.keys();
+      if (users.size > MOST_KNOWN_TOKENS && oldest !== undefined) users.delete(oldest);
+    },
+  };
+}
+
+interface Waiting {
+  readonly socket: Socket;
+  readonly begin: () => void;
+}
+
+function tooMany(): Fault {
+  const text = `More than ${MOST_WAITING} requests of yours wait to be handled: send fewer at the same time.`;
+  return new Fault("rate-limited", text, { retryAfterSeconds: 1 });
+}
+
+/** Not the token itself, which nobody should find in the memory of the process later. */
+function tokenOf({ headers }: FastifyRequest): string | undefined {
+  const token = headers["x-auth-token"];
+  return typeof token === "string" ? hash("sha256", token, "base64") : undefined;
+}
