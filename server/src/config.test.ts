@@ -68,7 +68,7 @@ test("nothing set gives the documented defaults", () => {
     runMemoryMiB: null,
     accountMemory: { percent: 50 },
     runDisk: { percent: 50 },
-    runNice: 10,
+    runNice: 19,
     accountDisk: { percent: 50 },
     retainResultsDays: 30,
     retainLogsDays: 30,

@@ -134,10 +134,10 @@ export const limitSettings = {
   }),
   runNice: fixed({
     name: "HEADGATE_RUN_NICE",
-    description: "How far programs stand back from the server for the processor, as nice(1) counts it.",
+    description: "The nice value of programs: higher values leave more processor time to the server.",
     allowed: "an integer from 0 to 19",
     parse: integer(0, 19),
-    default: "10",
+    default: "19",
   }),
   lowDiskPercent: fixed({
     name: "HEADGATE_LOW_DISK",
