@@ -10,9 +10,12 @@ import { send } from "./send-request.ts";
 /** One way in which a tenant does its worst. */
 export interface Attack {
   readonly does: string;
-  /** Settles when it is over, with how it ended. */
-  readonly run: (installation: Installation, seconds: number) => Promise<string>;
+  /** What the attacker needs to begin: processes of its own and other accounts. */
+  readonly prepare: (installation: Installation) => Promise<RunAttack>;
 }
+
+/** Settles when it is over, with how it ended. */
+export type RunAttack = (seconds: number) => Promise<string>;
 
 /** The most of each that an attack takes, for the sake of the machine. */
 const MOST = { processes: 1500, sessions: 30, memoryMiB: 2048, diskMB: 3000, sockets: 10_000 };
@@ -22,19 +25,19 @@ const END_PATIENCE_MS = 30_000;
 const SAID = "attack: ";
 
 const single: Readonly<Record<string, Attack>> = {
-  mixed: { does: "8 clients of ordinary work", run: byRequests("mixed", 8) },
-  fork: { does: `${MOST.processes} processes that compute`, run: byProgram("fork.py", [MOST.processes]) },
-  sessions: { does: `${MOST.sessions} sessions that compute`, run: byProgram("fork.py", [MOST.sessions, 1]) },
-  memory: { does: `${MOST.memoryMiB} MiB of memory`, run: byProgram("memory.py", [MOST.memoryMiB]) },
-  disk: { does: `${MOST.diskMB} MB of output and files`, run: byProgram("disk.py", [MOST.diskMB]) },
-  "event-log": { does: "an event log that is costly to read", run: byProgram("event-log.py", [100_000, 15_000]) },
-  bodies: { does: "20 submissions of 30 MB at the same time", run: byRequests("bodies", 20) },
-  sockets: { does: `${MOST.sockets} idle connections`, run: byRequests("sockets", MOST.sockets) },
-  submissions: { does: "32 clients that submit", run: byRequests("submissions", 32) },
-  listing: { does: "32 clients that list, in 13 accounts", run: byRequests("listing", 32) },
+  mixed: { does: "8 clients of ordinary work", prepare: byRequests("mixed", 8) },
+  fork: { does: `${MOST.processes} processes that compute`, prepare: byProgram("fork.py", [MOST.processes]) },
+  sessions: { does: `${MOST.sessions} sessions that compute`, prepare: byProgram("fork.py", [MOST.sessions, 1]) },
+  memory: { does: `${MOST.memoryMiB} MiB of memory`, prepare: byProgram("memory.py", [MOST.memoryMiB]) },
+  disk: { does: `${MOST.diskMB} MB of output and files`, prepare: byProgram("disk.py", [MOST.diskMB]) },
+  "event-log": { does: "an event log that is costly to read", prepare: byProgram("event-log.py", [100_000, 15_000]) },
+  bodies: { does: "20 submissions of 30 MB at the same time", prepare: byRequests("bodies", 20) },
+  sockets: { does: `${MOST.sockets} idle connections`, prepare: byRequests("sockets", MOST.sockets) },
+  submissions: { does: "32 clients that submit", prepare: byRequests("submissions", 32) },
+  listing: { does: "32 clients that list, in 13 accounts", prepare: byRequests("listing", 32) },
 };
 
-const together: readonly Attack["run"][] = [
+const together: readonly Attack["prepare"][] = [
   byProgram("fork.py", [MOST.processes / 3]),
   byProgram("memory.py", [MOST.memoryMiB / 2]),
   byProgram("disk.py", [MOST.diskMB / 3]),
@@ -49,17 +52,17 @@ export const attacks: Readonly<Record<string, Attack>> = {
   ...single,
   everything: {
     does: "all of these together, a third of each",
-    run: async (installation, seconds) => {
-      const ends = await Promise.all(together.map((run) => run(installation, seconds)));
-      return ends.join("; ");
+    prepare: async (installation) => {
+      const runs = await Promise.all(together.map((prepare) => prepare(installation)));
+      return async (seconds) => (await Promise.all(runs.map((run) => run(seconds)))).join("; ");
     },
   },
 };
 
 /** By a command whose program is one of those in `programs/`. */
-function byProgram(file: string, args: readonly number[]): Attack["run"] {
+function byProgram(file: string, args: readonly number[]): Attack["prepare"] {
   const code = readFileSync(join(programsFolder, file), "utf8");
-  return async (installation, seconds) => {
+  return async (installation) => async (seconds) => {
     const words = [seconds, ...args].join(" ");
     const program = `exec python3 - ${words} <<'END'\n${code}END\n`;
     const body = JSON.stringify({ command_type: "SparkCommand", language: "python", program });
@@ -114,17 +117,19 @@ async function call({ url, attacker }: Installation, method: string, path: strin
 }
 
 /** By clients in a process of their own. */
-function byRequests(kind: RequestAttack["kind"] | MixedTask["kind"], parallel: number): Attack["run"] {
-  return async (installation, seconds) => {
+function byRequests(kind: RequestAttack["kind"] | MixedTask["kind"], parallel: number): Attack["prepare"] {
+  return async (installation) => {
     const { url } = installation;
     const tokens = [installation.attacker.token, ...(kind === "listing" ? await makeAccounts(installation) : [])];
     const clients = new ClientProcess();
-    try {
-      const common = { url, tokens, parallel, seconds };
-      return render(await clients.perform({ kind, ...common }));
-    } finally {
-      clients.close();
-    }
+    await clients.ready;
+    return async (seconds) => {
+      try {
+        return render(await clients.perform({ kind, url, tokens, parallel, seconds }));
+      } finally {
+        clients.close();
+      }
+    };
   };
 }
 

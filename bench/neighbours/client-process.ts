@@ -9,7 +9,10 @@ import type { SteadyResult, SteadyTask } from "./steady-requests.ts";
 export class ClientProcess {
   readonly #child: ChildProcess = fork(fileURLToPath(new URL("client-main.ts", import.meta.url)), {
     serialization: "advanced",
+    detached: true, // it changes the priority of its session
   });
+  /** Settles when it takes tasks. */
+  readonly ready: Promise<unknown> = once(this.#child, "message");
 
   perform(task: SteadyTask): Promise<SteadyResult>;
   perform(task: RequestAttack | MixedTask): Promise<Counts>;

@@ -7,7 +7,7 @@ import { ClientProcess } from "./client-process.ts";
 import { openInstallation, type Installation } from "./installation.ts";
 import type { SteadyResult } from "./steady-requests.ts";
 
-const HELP = `npm run bench:neighbours -- [--only WAY]… [--seconds 10] [--profile FOLDER]
+const HELP = `npm run bench:neighbours -- [--only WAY]… [--seconds 20] [--profile FOLDER]
 
 Measures GET account of one tenant, idle and while another tenant of the same server does its worst, one way after the
 other, each on a fresh server.
@@ -23,7 +23,7 @@ ${Object.entries(attacks)
 const { values } = parseArgs({
   options: {
     only: { type: "string", multiple: true, default: [] },
-    seconds: { type: "string", default: "10" },
+    seconds: { type: "string", default: "20" },
     profile: { type: "string" },
     help: { type: "boolean", default: false },
   },
@@ -35,6 +35,7 @@ if (unknown.length > 0)
 
 /** After the start of the server and after an attack, until things have calmed down. */
 const CALM_SECONDS = 2;
+const WARM_UP_SECONDS = 4;
 /** Above this p99 without an attack, others keep the machine busy and the measurement shows nothing: no row holds. */
 const QUIET_MS = 50;
 /** Of the tenant that attacks: what is there to list. */
@@ -64,15 +65,17 @@ async function measure(way: string, attack: Attack): Promise<boolean> {
   open = await openInstallation(values.profile);
   const clients = new ClientProcess();
   try {
+    await clients.ready;
     await seedHistory({ sql: open.sql, account: open.attacker }, HISTORY);
     const { url, neighbour } = open;
     const steady = (): Promise<SteadyResult> =>
       clients.perform({ kind: "steady", url, token: neighbour.token, seconds });
-    await clients.perform({ kind: "steady", url, token: neighbour.token, seconds: CALM_SECONDS });
+    await warmUp(open);
+    const run = await attack.prepare(open);
     const before = await steady();
     await readLag(open);
     toggleProfile(open);
-    const [meanwhile, ended] = await Promise.all([steady(), attack.run(open, seconds)]);
+    const [meanwhile, ended] = await Promise.all([steady(), run(seconds)]);
     const lag = await readLag(open);
     toggleProfile(open);
     await calmDown(open);
@@ -83,6 +86,18 @@ async function measure(way: string, attack: Attack): Promise<boolean> {
     await open.close();
     open = undefined;
   }
+}
+
+/** The code of a new server is not compiled yet. */
+async function warmUp({ url, attacker }: Installation): Promise<void> {
+  const clients = new ClientProcess();
+  try {
+    await clients.ready;
+    await clients.perform({ kind: "mixed", url, tokens: [attacker.token], parallel: 4, seconds: WARM_UP_SECONDS });
+  } finally {
+    clients.close();
+  }
+  await delay(CALM_SECONDS * 1000);
 }
 
 function toggleProfile({ pid }: Installation): void {
