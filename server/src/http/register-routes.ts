@@ -76,7 +76,7 @@ function routeOptions<Access, Admission, Admitted, Services>(
     reply.serializer(writeReply).type("application/json; charset=utf-8");
     const params = readParams(request.params);
     const admitted = gate.enter(endpoint, admission, arrival);
-    // A handler that asks for it is about to wait for something else.
+    // A handler that asks for this signal is about to wait, so another request can have its place.
     const endingOf = (): AbortSignal => {
       leave();
       return endingSignal(reply);

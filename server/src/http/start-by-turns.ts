@@ -17,8 +17,8 @@ export interface Turns {
 
 /**
  * Few requests begin in each turn of the event loop, those of different users by turns: when one user sends many at
- * once, the requests of the others do not wait for all of them. Whose a request is can only be known by earlier ones.
- * Requests without a known token take turns by their address, so that inventing tokens gains nothing.
+ * once, the requests of the others do not wait for all of them. The user of a token is known once a request with it has
+ * been admitted. Requests with other tokens, or none, take turns by their address, so that inventing tokens gains nothing.
  */
 export function startByTurns(server: FastifyInstance): Turns {
   const waiting = new FairQueue<Waiting>({ waiting: MOST_WAITING, taken: () => Infinity });
@@ -38,7 +38,7 @@ export function startByTurns(server: FastifyInstance): Turns {
       if (next === undefined) return;
       next.release();
       const { socket, begin } = next.item;
-      if (socket.destroyed) continue; // nobody waits for an answer
+      if (socket.destroyed) continue; // the client has closed the connection
       started += 1;
       begin();
     }
@@ -79,11 +79,11 @@ interface Waiting {
 }
 
 function tooMany(): Fault {
-  const text = `More than ${MOST_WAITING} requests of yours wait to be handled: send fewer at the same time.`;
+  const text = `More than ${MOST_WAITING} of your requests are waiting: send fewer at the same time.`;
   return new Fault("rate-limited", text, { retryAfterSeconds: 1 });
 }
 
-/** Not the token itself, which nobody should find in the memory of the process later. */
+/** A hash of the token, so that the map above keeps no secret in memory. */
 function tokenOf({ headers }: FastifyRequest): string | undefined {
   const token = headers["x-auth-token"];
   return typeof token === "string" ? hash("sha256", token, "base64") : undefined;
