@@ -24,8 +24,8 @@ export async function costOfOne(
 }
 
 async function costs(url: string, sql: Client): Promise<StoreCosts> {
-  // PostgreSQL publishes its counters at most once a second and only between transactions.
-  await delay(2_500);
+  // A session that rests publishes its counters after ten seconds.
+  await delay(11_000);
   const metrics = await (await fetch(`${url}/metrics`)).text();
   const roundTrips = Number(/^headgate_db_round_trips_total (\S+)$/m.exec(metrics)?.[1]);
   const { rows } = await sql.query<{ flushes: number }>(

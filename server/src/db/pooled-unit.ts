@@ -1,10 +1,13 @@
 import type { Pool, PoolClient } from "pg";
 import { FairPlaces } from "../lib/fair-places.ts";
+import { SoleUse } from "../lib/sole-use.ts";
 import { connectionStream } from "./one-write.ts";
 import type { NoAnswerInTime, OutageWatch, Unit } from "./outage-watch.ts";
 
-/** The share of the pool's connections that one account may hold. */
-const SHARE_OF_ACCOUNT = 0.5;
+/** The share of the pool's connections that one account may hold: the others never wait for its long statements. */
+const SHARE_OF_SOLE_ACCOUNT = 0.75;
+/** The same while other accounts ask as well. More statements at a time would only slow down those of the others. */
+const SHARE_OF_ACCOUNT = 0.2;
 
 /** One unit of work on a connection of the pool: from asking for the connection to the last answer on it. */
 export class PooledUnit implements Unit {
@@ -60,6 +63,7 @@ export class FreshConnections {
   readonly #pool: Pool;
   readonly #watch: OutageWatch;
   readonly #places: FairPlaces<Owner>;
+  readonly #accounts = new SoleUse<number>();
   readonly #generations = new WeakMap<PoolClient, number>();
   /** What gives the place of a connection back, for those that are in use. */
   readonly #leaves = new WeakMap<PoolClient, () => void>();
@@ -68,8 +72,8 @@ export class FreshConnections {
     this.#pool = pool;
     this.#watch = watch;
     const all = pool.options.max;
-    const ofAccount = Math.ceil(all * SHARE_OF_ACCOUNT);
-    this.#places = new FairPlaces(all, (owner) => (typeof owner === "number" ? ofAccount : all));
+    const share = (): number => (this.#accounts.isSole ? SHARE_OF_SOLE_ACCOUNT : SHARE_OF_ACCOUNT);
+    this.#places = new FairPlaces(all, (owner) => (typeof owner === "number" ? Math.ceil(all * share()) : all));
     pool.on("connect", (client) => this.#generations.set(client, watch.generation));
     pool.on("release", (_error, client) => {
       this.#leaves.get(client)?.();
@@ -95,6 +99,7 @@ export class FreshConnections {
   }
 
   async #connect(unit: PooledUnit, owner: Owner): Promise<PoolClient> {
+    if (typeof owner === "number") this.#accounts.note(owner);
     const leave = await this.#places.enter(owner);
     try {
       const client = await this.#connectFresh(unit);

@@ -1,5 +1,3 @@
-import { availableParallelism } from "node:os";
-
 /** How long one kind of work waits for PostgreSQL, and how many connections it may take. */
 export interface WorkLimits {
   readonly connections: number;
@@ -16,15 +14,12 @@ export interface WorkLimits {
 
 const patient = { patientStatementMs: 20_000, patientUnitMs: 25_000 };
 
-/** Three for each core: more concurrent statements only take CPU time from the server itself. */
-const requestConnections = Math.min(16, Math.max(6, 3 * availableParallelism()));
-
 /**
  * A client waits. These deadlines are for a database that is slow: one that does not answer at all is noticed within five seconds
  * by `outage-watch.ts`, whatever the kind of work.
  */
 export const requestWork: WorkLimits = {
-  connections: requestConnections,
+  connections: 16,
   connectMs: 4_000,
   statementMs: 10_000,
   unitMs: 12_000,

@@ -1,28 +1,38 @@
 import { availableParallelism } from "node:os";
 import { KeyedPlaces } from "../lib/keyed-places.ts";
+import { SoleUse } from "../lib/sole-use.ts";
 
 /** Enough to keep the cores of this machine busy. */
 const PLACES_FOR_EACH = Math.min(8, Math.max(2, availableParallelism()));
+/** While nobody else is there: with more requests at a time, each costs less. */
+const PLACES_OF_SOLE_USER = 8;
 /** A request that is not answered by then seems to wait for something else, such as a metastore. */
 const SHORT_MS = 100;
-/** Not all of them: on an overloaded machine every request takes long. */
-const LONG_FOR_EACH = 16;
+/**
+ * Not all of them: on an overloaded machine every request takes long. Those of one user, the places included, must never
+ * hold all connections to the database.
+ */
+const LONG_FOR_EACH = 6;
 
 /**
  * Limits how many requests of one user, and of one account, are handled at a time. The others wait after their body has
  * been read: otherwise a client that sends many at once would make every turn of the event loop long for everybody. A
- * request that takes long, or waits for something to happen, gives its place to the next one.
+ * request that takes long, or waits for something to happen, gives its place to the next one. A user alone has more
+ * places.
  */
 export class HandlerPlaces {
   readonly #places: KeyedPlaces<string>;
+  readonly #users = new SoleUse<string>();
   readonly #long = new Map<string, number>();
 
-  constructor(forEach = PLACES_FOR_EACH) {
-    this.#places = new KeyedPlaces(forEach);
+  constructor(forEach = PLACES_FOR_EACH, forSoleUser = PLACES_OF_SOLE_USER) {
+    this.#places = new KeyedPlaces(() => (this.#users.isSole ? forSoleUser : forEach));
   }
 
-  /** Resolves to a function that ends the request's stay. */
+  /** Resolves to a function that ends the request's stay. The user is the first of its owners. */
   async enter(owners: readonly string[]): Promise<() => void> {
+    const [user] = owners;
+    if (user !== undefined) this.#users.note(user);
     const places: (() => void)[] = [];
     // Always in this order: a request that waits for its account's place holds up only requests of the same user.
     for (const owner of owners) places.push(await this.#places.enter(owner));
