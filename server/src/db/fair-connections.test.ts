@@ -1,3 +1,4 @@
+import { Client } from "pg";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { cloneDatabase, type TestDatabase } from "../../test/support/test-database.ts";
 import { openDatabase, type Database, type Queryable } from "./database.ts";
@@ -45,27 +46,27 @@ test("accounts that ask for far more than there are connections keep no other ac
 test("an account beside others has few connections, one alone most of them, and the system all", async () => {
   await db.accountReader(OTHER).query("select 1");
   await db.accountReader(BUSY).query("select 1");
-  expect(await waitingAtOnce(db.accountReader(BUSY))).toBe(CONNECTIONS - FEW);
-  expect(await waitingAtOnce(db.system)).toBe(0);
+  await expectToWait(CONNECTIONS - FEW, db.accountReader(BUSY));
+  await expectToWait(0, db.system);
 
   const alone = openDatabase(database.connection, { work: { ...requestWork, connections: CONNECTIONS } });
   onTestFinished(() => alone.close());
-  expect(await waitingAtOnce(alone.accountReader(BUSY), alone)).toBe(CONNECTIONS / 4);
+  await expectToWait(CONNECTIONS / 4, alone.accountReader(BUSY), alone);
 });
 
-/** How many of as many statements as there are connections wait for one when the others have all begun. */
-async function waitingAtOnce(asked: Queryable, of = db): Promise<number> {
-  let ended = 0;
-  const sleep = async (): Promise<void> => {
-    await asked.query("select pg_sleep(0.4)");
-    ended += 1;
-  };
-  const all = Array.from({ length: CONNECTIONS }, sleep);
-  await new Promise((turn) => setImmediate(turn));
-  const { waiting } = of.stats();
-  expect(ended).toBe(0);
-  await Promise.all(all);
-  return waiting;
+/** Expects so many to wait for a connection when as many statements are sent as there are connections. */
+async function expectToWait(count: number, asked: Queryable, of = db): Promise<void> {
+  const lock = new Client(database.connection);
+  await lock.connect();
+  try {
+    await lock.query("select pg_advisory_lock(1)");
+    const all = Array.from({ length: CONNECTIONS }, () => asked.query("select pg_advisory_xact_lock_shared(1)"));
+    await expect.poll(() => of.stats().waiting, { interval: 10 }).toBe(count);
+    await lock.query("select pg_advisory_unlock(1)");
+    await Promise.all(all);
+  } finally {
+    await lock.end();
+  }
 }
 
 test("an account alone loses none of its statements, whatever ends them", async () => {
