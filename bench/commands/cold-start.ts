@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startHeadgate } from "../headgate.ts";
+import { startHeadgate, type BenchHeadgate } from "../headgate.ts";
 import { median, timed } from "../measure.ts";
 import { byHand, sparkHome } from "../spark-by-hand.ts";
 
@@ -19,7 +19,12 @@ export async function benchColdStart(): Promise<void> {
   await comparePython("a cold Python command", COLD);
 }
 
-export async function comparePython(name: string, options: object): Promise<void> {
+/** `beforeEach` is not part of the time. */
+export async function comparePython(
+  name: string,
+  options: object,
+  beforeEach?: (headgate: BenchHeadgate) => Promise<void>,
+): Promise<void> {
   const home = await sparkHome();
   const headgate = await startHeadgate();
   try {
@@ -29,6 +34,7 @@ export async function comparePython(name: string, options: object): Promise<void
     const times: [number[], number[]] = [[], []];
     // The first of each reads files that nobody has read for a while.
     for (let round = -1; round < ROUNDS; round += 1) {
+      if (round >= 0) await beforeEach?.(headgate);
       const ours = await timed(() => headgate.run(command));
       const floor = await timed(() => byHand(home, headgate.folder, "spark-submit", [file]));
       if (round < 0) continue;

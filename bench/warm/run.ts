@@ -1,17 +1,17 @@
-import { comparePython } from "../commands/cold-start.ts";
 import { startHeadgate } from "../headgate.ts";
 import { benchFirst } from "./first.ts";
 import { benchMemory } from "./memory.ts";
 import { benchRows } from "./rows.ts";
 import { benchSelect } from "./select.ts";
 import { benchSessions } from "./sessions.ts";
+import { benchStandby } from "./standby.ts";
 
 /**
  * `node bench/warm/run.ts [select] [sessions] [rows] [memory] [first] [standby]`: all parts without an argument. Each
  * figure stands beside what it is compared with, measured in the same run and in turns.
  */
 const ON_ONE_SERVER = { select: benchSelect, sessions: benchSessions, rows: benchRows, memory: benchMemory } as const;
-const ALONE = { first: benchFirst, standby: () => comparePython("a Python command by standby", {}) } as const;
+const ALONE = { first: benchFirst, standby: benchStandby } as const;
 
 const named = process.argv.slice(2);
 const unknown = named.filter((word) => !(word in ON_ONE_SERVER) && !(word in ALONE));
