@@ -1,10 +1,11 @@
 /**
  * The import directions of docs/architecture.md, held by `npm test`:
  *
- *   lib ← db, http, engines/* ← access ← the slices ← routes, tasks ← compose-* ← app ← start, admin ← main
+ *   lib ← db, http, engines/* ← access ← the slices ← routes, sealed-columns ← tasks ← compose-* ← app ← start, admin ← main
  *
  * Each part lists what it may import besides itself; all else below server/src is forbidden. Type imports count: a type
- * from the wrong side ties two parts together as much as a value does.
+ * from the wrong side ties two parts together as much as a value does. The one exception: a slice may `import type` from
+ * the `contract.ts` of another slice, which declares what the slice offers to others.
  */
 const slices = [
   "accounts",
@@ -20,6 +21,7 @@ const slices = [
   "schedules",
 ];
 const leaves = ["lib/", "db/", "http/", "engines/"];
+const contracts = slices.map((slice) => `${slice}/contract.ts`);
 const everySlice = ["access/", ...slices.map((slice) => `${slice}/`)];
 
 /** A part ends in `/` when it is a folder, in `.ts` when it is one file. */
@@ -29,9 +31,10 @@ const mayImport = {
   "http/": ["lib/"],
   "engines/": ["lib/"],
   "access/": leaves,
-  ...Object.fromEntries(slices.map((slice) => [`${slice}/`, [...leaves, "access/"]])),
+  ...Object.fromEntries(slices.map((slice) => [`${slice}/`, [...leaves, "access/", ...contracts]])),
   "routes.ts": [...leaves, ...everySlice],
-  "tasks.ts": [...leaves, ...everySlice],
+  "sealed-columns.ts": ["db/", ...everySlice],
+  "tasks.ts": [...leaves, ...everySlice, "sealed-columns.ts"],
   "config/": ["lib/"],
   "config.ts": ["lib/", "config/"],
   "openapi-document.ts": ["http/", "access/", "routes.ts"],
@@ -83,6 +86,7 @@ const mayImport = {
     ...everySlice,
     "routes.ts",
     "tasks.ts",
+    "sealed-columns.ts",
     "config.ts",
     "config/",
     "app.ts",
@@ -122,6 +126,17 @@ const directions = Object.entries(mayImport).map(([part, allowed]) => ({
 export default {
   forbidden: [
     ...directions,
+    {
+      name: "contract-types-only",
+      comment: "Slices share the types of a contract.ts by `import type`; app hands in what implements them",
+      severity: "error",
+      from: { path: `^server/src/(${slices.join("|")})/`, pathNot: tests },
+      to: {
+        path: contracts.map(pattern),
+        pathNot: "^server/src/$1/", // the slice itself
+        dependencyTypesNot: ["type-only"],
+      },
+    },
     {
       name: "part-without-rule",
       comment: "A new folder or file of server/src gets its place in the list above first",

@@ -3,6 +3,7 @@ import type { PoolConfig } from "pg";
 import { gatherDenials, type Denials } from "./access/audit/denials.ts";
 import type { AccountServices } from "./accounts/account-services.ts";
 import { accountStorage } from "./accounts/account-storage.ts";
+import type { AccountStorage } from "./accounts/contract.ts";
 import { readNode } from "./commands/queue/node-identity.ts";
 import { NodeWatch } from "./commands/queue/node-watch.ts";
 import type { NodeRegistration } from "./commands/store/nodes.ts";
@@ -47,7 +48,7 @@ export interface NodeParts {
   readonly eventLogs: EventLogs;
   readonly diskGuard: DiskGuard;
   readonly accountSettings: AccountServices["accountSettings"];
-  readonly storage: ReturnType<typeof accountStorage>;
+  readonly storage: AccountStorage;
 }
 
 export async function composeNode(options: NodeOptions, held: AsyncDisposableStack): Promise<NodeParts> {

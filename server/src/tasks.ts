@@ -1,16 +1,14 @@
 import { keepRetention, type Retention } from "./access/retention.ts";
-import { resealSecrets } from "./accounts/reseal-secrets.ts";
-import { resealMetastoreSecrets } from "./catalog/metastores/reseal-secrets.ts";
 import type { ClusterLifecycle } from "./clusters/lifecycle.ts";
-import { resealClusterTokens } from "./clusters/reseal-tokens.ts";
 import { maskStoredCopies } from "./commands/copy-secrets/mask-stored-copies.ts";
-import { resealCommandSecrets } from "./commands/reseal-secrets.ts";
 import type { Database } from "./db/database.ts";
+import { reseal } from "./db/reseal.ts";
 import type { Clock } from "./lib/clock.ts";
 import type { DiskGuard } from "./lib/disk-guard.ts";
 import type { KeyRing } from "./lib/key-ring.ts";
 import type { Log } from "./lib/log.ts";
 import type { PeriodicTask } from "./lib/periodic.ts";
+import { sealedColumns } from "./sealed-columns.ts";
 
 export interface TaskServices {
   db: Database;
@@ -42,8 +40,6 @@ export interface TaskServices {
   announce: () => Promise<void>;
 }
 
-const RESEAL_BATCH = 100;
-
 /** The whole list of periodic tasks. */
 export function periodicTasks({
   db,
@@ -69,10 +65,11 @@ export function periodicTasks({
     { name: "account disk", everySeconds: 1, run: () => accountDisk.look() },
     // A rotation (admin key-rotate) reaches every node within these seconds; `--retire` waits longer than that.
     { name: "keys", everySeconds: 5, run: async () => keys.reload() },
-    { name: "reseal", everySeconds: 60, run: () => resealSecrets(db, keys, RESEAL_BATCH) },
-    { name: "reseal-commands", everySeconds: 60, run: () => resealCommandSecrets(db.system, keys, RESEAL_BATCH) },
-    { name: "reseal-clusters", everySeconds: 60, run: () => resealClusterTokens(db, keys, RESEAL_BATCH) },
-    { name: "reseal-metastores", everySeconds: 60, run: () => resealMetastoreSecrets(db.system, keys, RESEAL_BATCH) },
+    {
+      name: "reseal",
+      everySeconds: 60,
+      run: (stopped) => reseal({ system: db.system, keys, columns: sealedColumns }, stopped),
+    },
     { name: "mask-copies", everySeconds: 60, run: (stopped) => maskStoredCopies({ db, keys, log }, stopped) },
     { name: "clusters", everySeconds: 5, run: () => clusterLifecycle.tend() },
     { name: "metastores", everySeconds: 5, run: tendMetastores },

@@ -129,9 +129,9 @@ describe.skipIf(sparkIsMissing)("a real HDFS", () => {
 
   test("tells a sensor which files and folders are there", async () => {
     await store.put(at("/sensed/day=1/part"), Buffer.from("x"));
+    const kept = { ...store, close: () => Promise.resolve() };
     const storage = {
-      open: () =>
-        Promise.resolve({ store: { ...store, close: () => Promise.resolve() }, hasKeys: false, hdfsHttpAddress: "" }),
+      open: () => Promise.resolve({ store: kept, location: at("/"), hasKeys: false, hdfsHttpAddress: "" }),
     };
     const ask = (...paths: string[]) => lookForFiles(storage, 1, [fileQuestion(paths.map(at))]);
     expect(await ask("/sensed/day=1/part", "/sensed", "/sensed/day=1/")).toEqual([true]);

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Database, Tx } from "../db/database.ts";
+import { sealContext, type SealedColumn } from "../db/sealed-column.ts";
 import { Fault } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import type { Caller } from "./caller.ts";
@@ -22,9 +23,10 @@ export interface IdempotentReply {
   keep(tx: Tx, reply: unknown): void;
 }
 
+export const replyColumn: SealedColumn = { table: "idempotency", column: "reply", accountColumn: "account_id" };
+
 const MAX_KEY_LENGTH = 255;
 const MAX_PATH_LENGTH = 500;
-const SEAL_CONTEXT = "idempotency.reply";
 
 export function checkIdempotencyKey(key: string): void {
   if (key.length === 0 || key.length > MAX_KEY_LENGTH) {
@@ -58,7 +60,7 @@ export async function keptReply(
   if (!row.body_sha256.equals(bodySha256)) {
     throw new Fault("invalid", "Idempotency-Key was used before with another body");
   }
-  return JSON.parse(keys.open(row.reply, sealContext(scope)).toString("utf8"));
+  return JSON.parse(keys.open(row.reply, sealContext(replyColumn, scope.caller.accountId)).toString("utf8"));
 }
 
 export function idempotentReply(keys: KeyRing, scope: IdempotencyScope, bodySha256: Buffer): IdempotentReply {
@@ -95,17 +97,9 @@ export function idempotentReply(keys: KeyRing, scope: IdempotencyScope, bodySha2
           path,
           key,
           bodySha256,
-          keys.seal(Buffer.from(JSON.stringify(reply)), sealContext(scope)),
+          keys.seal(Buffer.from(JSON.stringify(reply)), sealContext(replyColumn, caller.accountId)),
         ],
       );
     },
   };
-}
-
-function sealContext({ caller }: IdempotencyScope): string {
-  return replySealContext(caller.accountId);
-}
-
-export function replySealContext(accountId: number): string {
-  return `${SEAL_CONTEXT}:${accountId}`;
 }

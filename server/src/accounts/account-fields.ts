@@ -18,7 +18,6 @@ const AWS_REGIONS = [
 ] as const;
 
 export const REFRESH_ENGINES = ["native", "spark"] as const;
-export type RefreshEngine = (typeof REFRESH_ENGINES)[number];
 
 /** PostgreSQL's `integer`. */
 const MAX_SECONDS = 2_147_483_647;

@@ -1,7 +1,8 @@
 import { invalid } from "../lib/fault.ts";
 import type { Feature } from "../lib/features.ts";
 import { checkHttpAddress, checkLocation, checkMetastoreUri } from "./account-address.ts";
-import { MIN_IDLE_SECONDS, type AccountInput, type RefreshEngine } from "./account-fields.ts";
+import { MIN_IDLE_SECONDS, type AccountInput } from "./account-fields.ts";
+import type { RefreshEngine } from "./contract.ts";
 
 /** What an account has set, apart from its name and its keys. */
 export interface AccountSettings {

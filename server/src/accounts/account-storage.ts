@@ -8,32 +8,24 @@ import type { CheckAddress } from "../lib/guarded-lookup.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import { addressRefusal } from "../lib/network-policy.ts";
 import type { AccountServices } from "./account-services.ts";
+import type { AccountStorage } from "./contract.ts";
 import { openCredential } from "./credentials.ts";
 import { readAccount } from "./store/account.ts";
 
 export const DEFAULT_REGION = "us-east-1";
 
-export interface OpenAccountStorage {
-  readonly store: ObjectStore;
-  /** The account's `storage_location`, a URI of the store's. */
-  readonly location: string;
-  /** Whether there are keys for S3. */
-  readonly hasKeys: boolean;
-  readonly hdfsHttpAddress: string | null;
-}
-
 /**
  * Opens what an account may read: its own folder, S3 with its own keys, and its HDFS as the user that its Sparks are
- * there. Whoever opens it closes it.
+ * there.
  */
 export function accountStorage(
   db: Database,
   keys: KeyRing,
   { dataDir, s3Endpoint, allowedNetworks }: AccountServices["accountSettings"],
-) {
+): AccountStorage {
   const checkAddress: CheckAddress = (address) => addressRefusal(address, allowedNetworks) ?? null;
   return {
-    async open(accountId: number): Promise<OpenAccountStorage> {
+    async open(accountId) {
       const account = await readAccount(db.accountReader(accountId));
       const accessKeyId = openCredential(keys, account, "storageAccessKey")?.reveal();
       const secretAccessKey = openCredential(keys, account, "storageSecretKey")?.reveal();

@@ -1,3 +1,4 @@
+import { sealContext, type SealedColumn } from "../db/sealed-column.ts";
 import { invalid } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import { Secret, secretMask } from "../lib/secret.ts";
@@ -13,13 +14,13 @@ export type Credential = (typeof CREDENTIALS)[number];
 export type GivenCredentials = ReadonlyMap<Credential, Secret>;
 export type SealedCredentials = Record<Credential, Buffer | null>;
 
-/** A value is sealed for its column and account, so that it opens nowhere else. */
-const CONTEXT: Record<Credential, string> = {
-  storageAccessKey: "account.storage_access_key",
-  storageSecretKey: "account.storage_secret_key",
-  computeAccessKey: "account.compute_access_key",
-  computeSecretKey: "account.compute_secret_key",
+const COLUMNS: Record<Credential, SealedColumn> = {
+  storageAccessKey: { table: "account", column: "storage_access_key", accountColumn: "id" },
+  storageSecretKey: { table: "account", column: "storage_secret_key", accountColumn: "id" },
+  computeAccessKey: { table: "account", column: "compute_access_key", accountColumn: "id" },
+  computeSecretKey: { table: "account", column: "compute_secret_key", accountColumn: "id" },
 };
+export const credentialColumns: readonly SealedColumn[] = Object.values(COLUMNS);
 
 /** Either spelling is taken in every version (§4.12). */
 export function givenCredentials(input: AccountInput): GivenCredentials {
@@ -48,7 +49,7 @@ export function sealCredentials(
   const sealed = (name: Credential): Buffer | null => {
     const secret = given.get(name);
     if (secret === undefined) return account[name] ?? null;
-    return keys.seal(Buffer.from(secret.reveal()), `${CONTEXT[name]}:${account.id}`);
+    return keys.seal(Buffer.from(secret.reveal()), sealContext(COLUMNS[name], account.id));
   };
   return {
     storageAccessKey: sealed("storageAccessKey"),
@@ -65,7 +66,7 @@ export function openCredential(
 ): Secret | undefined {
   const sealed = account[name];
   if (sealed === null) return undefined;
-  return new Secret(keys.open(sealed, `${CONTEXT[name]}:${account.id}`).toString("utf8"));
+  return new Secret(keys.open(sealed, sealContext(COLUMNS[name], account.id)).toString("utf8"));
 }
 
 /** `AKIA****WXYZ`; of a short key nothing is shown, because eight characters would be most of it. */

@@ -1,10 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Client } from "../../test/support/client.ts";
 import { useServer } from "../../test/support/given.ts";
-import { KeyRing, type Key } from "../lib/key-ring.ts";
-import { newKey, readKeys, writeKeys } from "../lib/key-file.ts";
 import { deleteAccount } from "./delete-account.ts";
-import { resealSecrets } from "./reseal-secrets.ts";
 import { setAccountRole } from "./set-account-role.ts";
 
 const given = useServer();
@@ -68,39 +65,5 @@ describe("setAccountRole", () => {
 
   test("an unknown account is not found", async () => {
     await expect(role(987_654_321, null, null)).rejects.toMatchObject({ code: "not-found" });
-  });
-});
-
-describe("resealSecrets", () => {
-  test("seals everything under the newest key in small batches, so that the old key can go", async () => {
-    const { db, config } = given.app.services;
-    const secrets = { acc_key: "AKIAABCDEFGHIJKLWXYZ", secret: "old secret", compute_secret_key: "compute" };
-    const accounts = [];
-    for (let count = 0; count < 3; count += 1) {
-      const account = await given.account();
-      await account.put("/api/v2/accounts", secrets);
-      accounts.push(account);
-    }
-    const oldKeys = readKeys(config.keyFile);
-    const keys: Key[] = [...oldKeys, newKey(oldKeys)];
-    writeKeys(config.keyFile, keys);
-    const ring = new KeyRing(keys, () => keys);
-
-    expect(await resealSecrets(db, ring, 2)).toBe(1);
-    expect(await resealSecrets(db, ring, 2)).toBe(0);
-    expect(await resealSecrets(db, ring, 2)).toBe(0);
-
-    writeKeys(config.keyFile, keys.slice(1));
-    for (const account of accounts) {
-      expect(await account.get("/accounts/get_creds")).toMatchObject({ storage_secret_key: "old secret" });
-      expect(await account.get("/account")).toMatchObject({ storage_access_key: "AKIA****WXYZ" });
-    }
-  });
-
-  test("leaves what a newer key has sealed alone", async () => {
-    const { db, config } = given.app.services;
-    const [, ...none] = readKeys(config.keyFile);
-    const older: Key[] = [{ id: 0, bytes: Buffer.alloc(32) }, ...none];
-    expect(await resealSecrets(db, new KeyRing(older.slice(0, 1), () => older), 10)).toBe(0);
   });
 });

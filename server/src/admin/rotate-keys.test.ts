@@ -5,8 +5,10 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { adminCli, urlOf, type AdminCli } from "../../test/support/admin-cli.ts";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { AccountCatalogs } from "../catalog/metastores/account-catalogs.ts";
-import { KeyRing } from "../lib/key-ring.ts";
+import type { SealedColumn } from "../db/sealed-column.ts";
 import { readKeys } from "../lib/key-file.ts";
+import { KeyRing, keyPrefix } from "../lib/key-ring.ts";
+import { sealedColumns } from "../sealed-columns.ts";
 
 const given = useServer();
 let admin: AdminCli;
@@ -17,10 +19,15 @@ beforeAll(async () => {
   admin = adminCli({ DATABASE_URL: urlOf(given.database), HEADGATE_DATA_DIR: given.dataDir });
   await given.operator();
   account = await given.account();
-  await account.put("/api/v2/accounts", {
-    account: { storage_access_key: "AKIAEXAMPLE00001", storage_secret_key: "first" },
-  });
-  await account.post("/commands", { command_type: "HadoopCommand", sub_command: "s3distcp", encryptionKey: "sealed" });
+  const credentials = {
+    storage_access_key: "AKIAEXAMPLE00001",
+    storage_secret_key: "first",
+    compute_access_key: "AKIAEXAMPLE00002",
+    compute_secret_key: "second",
+  };
+  await account.put("/api/v2/accounts", { account: credentials });
+  const copy = { command_type: "HadoopCommand", sub_command: "s3distcp", encryptionKey: "sealed" };
+  await account.post("/commands", copy, { headers: { "Idempotency-Key": randomUUID() } });
   secrets = await metastoreSecrets();
   const engine = { type: "connect", url: "sc://connect.example.com:15002", token: "sealed" };
   await account.post("/clusters", { labels: ["remote"], engine });
@@ -47,19 +54,42 @@ function letTheKeyFileAge(): void {
   utimesSync(keyFile(), anHourAgo, anHourAgo);
 }
 
-async function keyIdsInUse(): Promise<number[]> {
+async function keyIdsIn({ table, column }: SealedColumn): Promise<number[]> {
   const rows = await given.app.services.db.system.query<{ sealed: Buffer }>(
-    `select storage_secret_key as sealed from account where storage_secret_key is not null
-     union all select storage_access_key from account where storage_access_key is not null
-     union all select reply from idempotency
-     union all select secrets from command where secrets is not null
-     union all select token from cluster where token is not null
-     union all select password from metastore union all select secret from metastore`,
+    `select ${column} as sealed from ${table} where ${column} is not null`,
   );
   return [...new Set(rows.map(({ sealed }) => KeyRing.keyIdOf(sealed)))];
 }
 
+/** Tables with a value sealed with this key in any column: as bytes, or in hex or base64 within a text. */
+async function tablesWithKey(keyId: number): Promise<string[]> {
+  const { system } = given.app.services.db;
+  const tables = await system.query<{ name: string }>(
+    "select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1",
+  );
+  const beginnings = textBeginnings(keyId);
+  const found: string[] = [];
+  for (const { name } of tables) {
+    const rows = await system.query<{ text: string }>(`select t::text as text from ${name} t`);
+    if (rows.some(({ text }) => beginnings.some((beginning) => text.includes(beginning)))) found.push(name);
+  }
+  return found;
+}
+
+/** In base64, the sixth character holds the last two bits of the key's id and the first four of the nonce. */
+function textBeginnings(keyId: number): string[] {
+  const prefix = keyPrefix(keyId);
+  const nonces = Array.from({ length: 16 }, (_, bits) => Buffer.of(bits * 16));
+  const base64 = nonces.map((nonce) => Buffer.concat([prefix, nonce]).toString("base64").slice(0, 6));
+  return [`x${prefix.toString("hex")}`, ...base64];
+}
+
 describe("key-rotate", () => {
+  test("has a value to seal in every sealed column, and finds it in its table", async () => {
+    for (const column of sealedColumns) expect(await keyIdsIn(column), column.column).toEqual([1]);
+    expect(await tablesWithKey(1)).toEqual([...new Set(sealedColumns.map(({ table }) => table))].toSorted());
+  });
+
   test("goes on under load: no request fails, every secret opens, all is sealed with the new key", async () => {
     let rotating = true;
     let written = "first";
@@ -94,7 +124,7 @@ describe("key-rotate", () => {
     expect(requests).toBeGreaterThan(20);
     await admin.run("key-rotate", "--reseal");
     expect(keyIds()).toEqual([1, 2, 3]);
-    expect(await keyIdsInUse()).toEqual([3]);
+    for (const column of sealedColumns) expect(await keyIdsIn(column), column.column).toEqual([3]);
     expect(await account.get("/accounts/get_creds")).toMatchObject({
       storage_access_key: "AKIAEXAMPLE00001",
       storage_secret_key: written,
@@ -120,6 +150,7 @@ describe("key-rotate", () => {
     await admin.run("key-rotate", "--reseal");
     expect(await admin.run("key-rotate", "--retire")).toMatch(/Removed key 1, 2; key 3 stays/);
     expect(keyIds()).toEqual([3]);
+    expect([...(await tablesWithKey(1)), ...(await tablesWithKey(2))]).toEqual([]);
     given.app.services.keys.reload();
     expect(await account.get("/accounts/get_creds")).toMatchObject({ storage_secret_key: "sealed by a slow node" });
     expect(await admin.run("key-rotate", "--retire")).toMatch(/no old key/);

@@ -1,20 +1,13 @@
 import { statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { Command } from "commander";
-import { countRepliesNotUnder, resealReplies } from "../access/reseal-replies.ts";
-import { resealSecrets } from "../accounts/reseal-secrets.ts";
-import { countSealedBefore } from "../accounts/store/sealed.ts";
-import { resealMetastoreSecrets } from "../catalog/metastores/reseal-secrets.ts";
-import { countMetastoresNotUnder } from "../catalog/metastores/store/sealed.ts";
-import { resealClusterTokens } from "../clusters/reseal-tokens.ts";
-import { countTokensNotUnder } from "../clusters/store/sealed.ts";
-import { resealCommandSecrets } from "../commands/reseal-secrets.ts";
-import { countSecretsNotUnder } from "../commands/store/sealed.ts";
 import type { Database } from "../db/database.ts";
 import { withOperatorLock } from "../db/operator-lock.ts";
+import { countSealedBefore, reseal } from "../db/reseal.ts";
 import { Fault } from "../lib/fault.ts";
 import { newKey, openKeyRing, readKeys, writeKeys } from "../lib/key-file.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
+import { sealedColumns } from "../sealed-columns.ts";
 import type { Cli } from "./cli.ts";
 import { requireFirstAccount, withSession, type Session } from "./session.ts";
 import { sendAudit } from "./store.ts";
@@ -62,39 +55,25 @@ async function rotate(cli: Cli, session: Session, addKey: boolean): Promise<void
   }
 }
 
-const BATCH = 100;
-const ROUNDS_WITHOUT_PROGRESS = 50;
+const PASSES_WITHOUT_PROGRESS = 50;
+const PAUSE_MS = 100;
 
-/** False: something is held by others all the time, and left to the server's own task. */
-async function resealEverything(db: Database, keys: KeyRing): Promise<boolean> {
-  let before = Number.POSITIVE_INFINITY;
+/** False: other transactions hold some rows all the time, so these are left to the server's own task. */
+async function resealEverything({ system }: Database, keys: KeyRing): Promise<boolean> {
   let idle = 0;
   try {
-    for (;;) {
-      const accounts = await resealSecrets(db, keys, BATCH);
-      const replies = await resealReplies(db.system, keys, BATCH);
-      const commands = await resealCommandSecrets(db.system, keys, BATCH);
-      const clusters = await resealClusterTokens(db, keys, BATCH);
-      const metastores = await resealMetastoreSecrets(db.system, keys, BATCH);
-      if (accounts + replies + commands + clusters + metastores === 0) return true;
-      const left = accounts + (await countNotUnder(db, keys.newestId));
-      idle = left < before ? 0 : idle + 1;
-      if (idle > ROUNDS_WITHOUT_PROGRESS) return false;
-      if (idle > 0) await delay(100);
-      before = left;
+    while (idle <= PASSES_WITHOUT_PROGRESS) {
+      const { resealed, left } = await reseal({ system, keys, columns: sealedColumns });
+      if (left === 0) return true;
+      idle = resealed > 0 ? 0 : idle + 1;
+      await delay(PAUSE_MS);
     }
+    return false;
   } catch (cause) {
     if (cause instanceof Fault) throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new Fault("invalid", `A stored secret does not open (${why}). No key was removed.`, { cause });
   }
-}
-
-/** Kept replies, secrets of commands and metastores, and tokens of clusters. */
-async function countNotUnder({ system }: Database, keyId: number): Promise<number> {
-  const counters = [countRepliesNotUnder, countSecretsNotUnder, countTokensNotUnder, countMetastoresNotUnder];
-  const counts = counters.map((count) => count(system, keyId));
-  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
 }
 
 /** Longer than a server takes to see a new key, and than a transaction that sealed with the old one can last. */
@@ -116,7 +95,7 @@ async function retire(cli: Cli, session: Session): Promise<void> {
       `The newest key is too new: a server may still seal with the one before. Try again in ${Math.ceil(waitMs / 1000)} s.`,
     );
   }
-  const left = (await countSealedBefore(db.system, newest.id)) + (await countNotUnder(db, newest.id));
+  const left = await countSealedBefore(db.system, sealedColumns, newest.id);
   if (left > 0) {
     throw new Fault(
       "conflict",

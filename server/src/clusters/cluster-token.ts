@@ -1,3 +1,4 @@
+import { sealContext, type SealedColumn } from "../db/sealed-column.ts";
 import { invalid } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import { Secret } from "../lib/secret.ts";
@@ -34,15 +35,13 @@ function addressOf(engine: ClusterEngine): string | undefined {
   return engine.type === "standalone" ? engine.masterUrl : undefined;
 }
 
-/** For the account alone: a clone of the cluster has the same bytes. */
-export function tokenContext(accountId: number): string {
-  return `cluster.token:${accountId}`;
-}
+/** Sealed for the account rather than the cluster: a clone of the cluster has the same bytes. */
+export const tokenColumn: SealedColumn = { table: "cluster", column: "token", accountColumn: "account_id" };
 
 export function tokenSealer(keys: KeyRing, accountId: number): (secret: Secret) => Buffer {
-  return (secret) => keys.seal(Buffer.from(secret.reveal()), tokenContext(accountId));
+  return (secret) => keys.seal(Buffer.from(secret.reveal()), sealContext(tokenColumn, accountId));
 }
 
 export function openToken(keys: KeyRing, accountId: number, sealed: Buffer | null): Secret | null {
-  return sealed === null ? null : new Secret(keys.open(sealed, tokenContext(accountId)).toString("utf8"));
+  return sealed === null ? null : new Secret(keys.open(sealed, sealContext(tokenColumn, accountId)).toString("utf8"));
 }

@@ -1,3 +1,4 @@
+import { sealContext, type SealedColumn } from "../db/sealed-column.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 
 /** The texts of a command that contain credentials, by their names in `command`, with macros filled in. */
@@ -7,14 +8,13 @@ export interface CommandSecrets {
   encryptionKey?: readonly string[];
 }
 
-export function secretsContext(accountId: number): string {
-  return `command.secrets:${accountId}`;
-}
+export const secretsColumn: SealedColumn = { table: "command", column: "secrets", accountColumn: "account_id" };
 
 export function sealSecrets(keys: KeyRing, accountId: number, secrets: CommandSecrets): Buffer {
-  return keys.seal(Buffer.from(JSON.stringify(secrets)), secretsContext(accountId));
+  return keys.seal(Buffer.from(JSON.stringify(secrets)), sealContext(secretsColumn, accountId));
 }
 
 export function openSecrets(keys: KeyRing, accountId: number, sealed: Buffer): CommandSecrets {
-  return JSON.parse(keys.open(sealed, secretsContext(accountId)).toString("utf8")) as CommandSecrets; // from sealSecrets
+  const opened = keys.open(sealed, sealContext(secretsColumn, accountId));
+  return JSON.parse(opened.toString("utf8")) as CommandSecrets; // from sealSecrets
 }

@@ -3,7 +3,7 @@ import type { ObjectStore } from "../engines/object-store/object-store.ts";
 import { ObjectStoreError } from "../engines/object-store/object-store-error.ts";
 import { parseObjectUri } from "../engines/object-store/object-uri.ts";
 import { publishedPath, type PublishedCommand } from "./publishing/publication.ts";
-import type { AccountStorage } from "./read-script.ts";
+import type { AccountStorage } from "../accounts/contract.ts";
 import type { TextPart } from "./text-part.ts";
 
 /** What another node has put into the storage of the account. */

@@ -1,26 +1,12 @@
 import { getText } from "../engines/object-store/get-text.ts";
-import type { ObjectStore } from "../engines/object-store/object-store.ts";
 import { ObjectStoreError, passingKinds } from "../engines/object-store/object-store-error.ts";
 import { parseObjectUri } from "../engines/object-store/object-uri.ts";
 import { Fault, invalid } from "../lib/fault.ts";
 import { requireFeature } from "../access/require-feature.ts";
+import type { AccountStorage, OpenStorage } from "../accounts/contract.ts";
 import { LONGEST_TEXT_BYTES } from "./submission/body.ts";
 import { tooLong, type TextLimit } from "./submission/text-limits.ts";
 import type { Submitter } from "./submission/plan.ts";
-
-/** The storage of an account, opened with its own credentials; `app` hands it in. */
-export interface AccountStorage {
-  open(accountId: number): Promise<OpenStorage>;
-}
-
-export interface OpenStorage {
-  store: ObjectStore;
-  /** The account's `storage_location`, a URI of the store's. */
-  location: string;
-  /** Whether there are keys for S3. */
-  hasKeys: boolean;
-  hdfsHttpAddress: string | null;
-}
 
 const FIELD = "script_location";
 const READ_LIMIT_MS = 20_000;

@@ -419,6 +419,11 @@ CREATE INDEX access_group_member_by_membership ON public.access_group_member USI
 CREATE INDEX access_group_role_by_account ON public.access_group_role USING btree (account_id);
 CREATE INDEX access_group_role_by_role ON public.access_group_role USING btree (role_id);
 
+CREATE INDEX account_compute_access_key_sealed ON public.account USING btree (SUBSTRING(compute_access_key FROM 1 FOR 4)) WHERE (compute_access_key IS NOT NULL);
+CREATE INDEX account_compute_secret_key_sealed ON public.account USING btree (SUBSTRING(compute_secret_key FROM 1 FOR 4)) WHERE (compute_secret_key IS NOT NULL);
+CREATE INDEX account_storage_access_key_sealed ON public.account USING btree (SUBSTRING(storage_access_key FROM 1 FOR 4)) WHERE (storage_access_key IS NOT NULL);
+CREATE INDEX account_storage_secret_key_sealed ON public.account USING btree (SUBSTRING(storage_secret_key FROM 1 FOR 4)) WHERE (storage_secret_key IS NOT NULL);
+
 CREATE INDEX api_token_by_account ON public.api_token USING btree (account_id);
 CREATE INDEX api_token_expiry ON public.api_token USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 CREATE UNIQUE INDEX api_token_one_current ON public.api_token USING btree (membership_id) WHERE (expires_at IS NULL);
@@ -435,7 +440,7 @@ CREATE UNIQUE INDEX audit_event_denial ON public.audit_event USING btree (token_
 
 CREATE INDEX cluster_by_account ON public.cluster USING btree (account_id, id);
 CREATE INDEX cluster_changing ON public.cluster USING btree (id) WHERE (state = ANY (ARRAY['PENDING'::text, 'TERMINATING'::text]));
-CREATE INDEX cluster_sealed ON public.cluster USING btree (id) WHERE (token IS NOT NULL);
+CREATE INDEX cluster_token_sealed ON public.cluster USING btree (SUBSTRING(token FROM 1 FOR 4)) WHERE (token IS NOT NULL);
 CREATE INDEX cluster_up ON public.cluster USING btree (id) WHERE (state = 'UP'::text);
 
 CREATE INDEX cluster_label_by_cluster ON public.cluster_label USING btree (cluster_id);
@@ -447,7 +452,7 @@ CREATE INDEX command_held ON public.command USING btree (node_id) WHERE (status 
 CREATE INDEX command_history ON public.command USING btree (account_id, created_at DESC, id DESC);
 CREATE INDEX command_history_of_user ON public.command USING btree (account_id, user_id, created_at DESC, id DESC);
 CREATE INDEX command_of_app ON public.command USING btree (app_id) WHERE ((app_id IS NOT NULL) AND (end_time IS NULL));
-CREATE INDEX command_sealed ON public.command USING btree (id) WHERE (secrets IS NOT NULL);
+CREATE INDEX command_secrets_sealed ON public.command USING btree (SUBSTRING(secrets FROM 1 FOR 4)) WHERE (secrets IS NOT NULL);
 CREATE INDEX command_unmasked ON public.command USING btree (id) WHERE ((command_type = 'HadoopCommand'::text) AND (NOT is_masked));
 CREATE INDEX command_waiting_by_size ON public.command USING btree (cluster_id, lane, ((floor(((2)::double precision * ln((GREATEST(memory_mib, 1))::double precision))))::integer), due_at, id) INCLUDE (memory_mib) WHERE ((status = 'waiting'::text) OR ((status = 'running'::text) AND (node_id IS NULL)));
 
@@ -457,11 +462,15 @@ CREATE INDEX command_tag_history ON public.command_tag USING btree (account_id, 
 
 CREATE INDEX idempotency_by_account ON public.idempotency USING btree (account_id);
 CREATE INDEX idempotency_created_at ON public.idempotency USING btree (created_at);
+CREATE INDEX idempotency_reply_sealed ON public.idempotency USING btree (SUBSTRING(reply FROM 1 FOR 4));
 
 CREATE INDEX invitation_by_account ON public.invitation USING btree (account_id);
 CREATE INDEX invitation_expiry ON public.invitation USING btree (expires_at);
 
 CREATE INDEX membership_by_user ON public.membership USING btree (user_id);
+
+CREATE INDEX metastore_password_sealed ON public.metastore USING btree (SUBSTRING(password FROM 1 FOR 4));
+CREATE INDEX metastore_secret_sealed ON public.metastore USING btree (SUBSTRING(secret FROM 1 FOR 4));
 
 CREATE INDEX whitelisted_ip_cover ON public.whitelisted_ip USING gist (ip_cidr inet_ops);
 

@@ -46,13 +46,11 @@ export class KeyRing {
   }
 
   seal(plain: Buffer, context: string): Buffer {
-    const header = Buffer.alloc(ID_LENGTH);
-    header.writeUInt32BE(this.#newestId);
     const nonce = randomBytes(NONCE_LENGTH);
     const cipher = createCipheriv("aes-256-gcm", this.#key(this.#newestId), nonce, { authTagLength: TAG_LENGTH });
     cipher.setAAD(Buffer.from(context));
     const body = Buffer.concat([cipher.update(plain), cipher.final()]);
-    return Buffer.concat([header, nonce, cipher.getAuthTag(), body]);
+    return Buffer.concat([keyPrefix(this.#newestId), nonce, cipher.getAuthTag(), body]);
   }
 
   open(sealed: Buffer, context: string): Buffer {
@@ -79,4 +77,11 @@ export class KeyRing {
       throw new Error(`the key file holds no key ${id}: restore the key file that belongs to this database`);
     return key;
   }
+}
+
+/** The first bytes of every value that is sealed with this key. */
+export function keyPrefix(keyId: number): Buffer {
+  const prefix = Buffer.alloc(ID_LENGTH);
+  prefix.writeUInt32BE(keyId);
+  return prefix;
 }

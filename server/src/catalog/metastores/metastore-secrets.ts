@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { sealContext, type SealedColumn } from "../../db/sealed-column.ts";
 import type { KeyRing } from "../../lib/key-ring.ts";
 import { Secret } from "../../lib/secret.ts";
 
@@ -13,13 +14,14 @@ export function newSecret(): Secret {
   return new Secret(randomBytes(24).toString("hex"));
 }
 
-/** A value is sealed for its column and account, so that it opens nowhere else. */
-function context(name: MetastoreSecret, accountId: number): string {
-  return `metastore.${name}:${accountId}`;
-}
+const COLUMNS: Record<MetastoreSecret, SealedColumn> = {
+  password: { table: "metastore", column: "password", accountColumn: "account_id" },
+  secret: { table: "metastore", column: "secret", accountColumn: "account_id" },
+};
+export const metastoreSecretColumns: readonly SealedColumn[] = Object.values(COLUMNS);
 
 export function sealSecret(keys: KeyRing, accountId: number, name: MetastoreSecret, secret: Secret): Buffer {
-  return keys.seal(Buffer.from(secret.reveal()), context(name, accountId));
+  return keys.seal(Buffer.from(secret.reveal()), sealContext(COLUMNS[name], accountId));
 }
 
 export function sealSecrets(keys: KeyRing, accountId: number, { password, secret }: OpenSecrets): SealedSecrets {
@@ -30,7 +32,7 @@ export function sealSecrets(keys: KeyRing, accountId: number, { password, secret
 }
 
 export function openSecret(keys: KeyRing, accountId: number, name: MetastoreSecret, sealed: Buffer): Secret {
-  return new Secret(keys.open(sealed, context(name, accountId)).toString("utf8"));
+  return new Secret(keys.open(sealed, sealContext(COLUMNS[name], accountId)).toString("utf8"));
 }
 
 export function openSecrets(keys: KeyRing, accountId: number, sealed: SealedSecrets): OpenSecrets {

@@ -1,9 +1,9 @@
 import { expect, test, vi } from "vitest";
 import { storeFault } from "../../db/store-fault.ts";
 import { Fault } from "../../lib/fault.ts";
-import type { OpenStorage } from "../account-storage.ts";
+import type { OpenStorage } from "../../accounts/contract.ts";
 import { accountRefresh } from "./refresh-account-table.ts";
-import type { RefreshContext } from "./refresh-context.ts";
+import type { RefreshContext } from "../contract.ts";
 
 const request = { accountId: 1, schema: "sales", table: "daily", stableMinutes: null };
 const away = (): unknown => storeFault(Object.assign(new Error("connect ENOENT"), { code: "ENOENT" }));

@@ -1,10 +1,10 @@
+import type { AccountStorage } from "../../accounts/contract.ts";
 import { isStoreAwayFault } from "../../db/store-fault.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
-import type { AccountStorage } from "../account-storage.ts";
+import type { RefreshRequest, RefreshTable } from "../contract.ts";
 import type { AccountTables } from "../tables/account-tables.ts";
 import { metastoreFailure } from "../tables/metastore-failure.ts";
 import { openRefreshed } from "./refreshed-table.ts";
-import type { RefreshContext, RefreshRequest } from "./refresh-context.ts";
 import { refreshTable, type TableRefreshOptions } from "./refresh-table.ts";
 import { repeat } from "./repeat.ts";
 import type { OpenTablePartitions } from "./table-partitions.ts";
@@ -16,8 +16,8 @@ export interface AccountRefreshOptions {
 }
 
 /** Gives a table of an account the partitions that its folders say there are. Needs neither Spark nor Java. */
-export function accountRefresh(options: AccountRefreshOptions) {
-  return async (request: RefreshRequest, { journal, report, signal }: RefreshContext): Promise<void> => {
+export function accountRefresh(options: AccountRefreshOptions): RefreshTable {
+  return async (request, { journal, report, signal }) => {
     try {
       // An outage of the store is waited for here as it is later, when partitions are compared and added.
       const opened = await repeat(() => openTable(options, request, signal), isStoreAwayFault, signal);

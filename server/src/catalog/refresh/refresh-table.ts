@@ -2,7 +2,7 @@ import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import { parsePartitionName } from "../../engines/hive-thrift/partition-name.ts";
 import { nameOf, whyUnkept } from "./named-partitions.ts";
 import { listingFailure, partitionColumns, whyUnread, withoutKeys, type RefreshedTable } from "./refreshed-table.ts";
-import type { RefreshContext, RefreshedPartition, RefreshRequest } from "./refresh-context.ts";
+import type { RefreshContext, RefreshedPartition, RefreshRequest } from "../contract.ts";
 import { RefreshTally } from "./refresh-tally.ts";
 import { settledFolders } from "./settled-folders.ts";
 import type { TablePartitions } from "./table-partitions.ts";

@@ -2,7 +2,7 @@ import { hadoopPath } from "../../engines/hive-tables/hadoop-path.ts";
 import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
 import { parseObjectUri } from "../../engines/object-store/object-uri.ts";
 import { Fault } from "../../lib/fault.ts";
-import type { OpenStorage } from "../account-storage.ts";
+import type { OpenStorage } from "../../accounts/contract.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
 import type { PartitionColumn } from "./partition-folder.ts";
 import type { FoundPartition } from "./table-partitions.ts";

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { operation } from "../../access/operation.ts";
-import type { AccountStorage } from "../account-storage.ts";
+import type { AccountStorage } from "../../accounts/contract.ts";
 import { fileQuestion } from "./file-question.ts";
 import { lookForFiles } from "./look-for-files.ts";
 import type { WithSensors } from "./open-sensors.ts";

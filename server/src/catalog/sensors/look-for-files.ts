@@ -3,7 +3,7 @@ import { ObjectStoreError, passingKinds } from "../../engines/object-store/objec
 import { formatObjectUri, type ObjectUri } from "../../engines/object-store/object-uri.ts";
 import { atOnce } from "../../lib/at-once.ts";
 import { Fault, invalid } from "../../lib/fault.ts";
-import type { AccountStorage, OpenStorage } from "../account-storage.ts";
+import type { AccountStorage, OpenStorage } from "../../accounts/contract.ts";
 import type { AskedFile, FileQuestion } from "./file-question.ts";
 
 const LOOK_LIMIT_MS = 20_000;

@@ -1,4 +1,4 @@
-import type { AccountStorage } from "../account-storage.ts";
+import type { AccountStorage } from "../../accounts/contract.ts";
 import type { AccountTables } from "../tables/account-tables.ts";
 import type { FileQuestion } from "./file-question.ts";
 import { lookForFiles } from "./look-for-files.ts";

@@ -7,8 +7,10 @@ import { startApp, type App } from "../../app.ts";
 import { testConfig, useServer, type AccountClient } from "../../../test/support/given.ts";
 import { storedText } from "../../../test/support/stored-text.ts";
 import type { Database } from "../../db/database.ts";
-import { openSecrets, secretsContext } from "../command-secrets.ts";
-import { resealCommandSecrets } from "../reseal-secrets.ts";
+import { reseal } from "../../db/reseal.ts";
+import { sealContext } from "../../db/sealed-column.ts";
+import { newKey, openKeyRing, readKeys, writeKeys } from "../../lib/key-file.ts";
+import { openSecrets, secretsColumn } from "../command-secrets.ts";
 import { maskStoredCopies } from "./mask-stored-copies.ts";
 
 const given = useServer({ isIsolated: false });
@@ -170,18 +172,16 @@ describe("copies that an earlier version stored", () => {
   test("are not overwritten by a key rotation that read them before they were masked", async () => {
     const account = await given.account();
     const [id = 0] = await insertMany(account, 1);
-    const { db, keys } = given.app.services;
+    const { db, config } = given.app.services;
     const older: Pick<typeof db.system, "query"> = {
       query: async (text, values) => {
-        if (text.startsWith("update")) await clean();
+        if (text.includes("update command")) await clean();
         return db.system.query(text, values);
       },
     };
-    // A key ring that treats the only key as an old one, so that every value is sealed again.
-    const rotated = Object.create(keys, { newestId: { value: 0 } }) as typeof keys;
-    rotated.seal = keys.seal.bind(keys);
-    rotated.open = keys.open.bind(keys);
-    await resealCommandSecrets(older, rotated, 1000);
+    const known = readKeys(config.keyFile);
+    writeKeys(config.keyFile, [...known, newKey(known)]);
+    await reseal({ system: older, keys: openKeyRing(config.keyFile), columns: [secretsColumn] });
     expect(await sealedArgs(account, id)).toBe(`--src ${id} --encryptionKey 'hunter2'`);
   });
 });
@@ -205,7 +205,7 @@ async function unmasked(): Promise<number> {
 async function insertOld(account: AccountClient, old: OldCopy): Promise<number> {
   const { db, keys } = given.app.services;
   const { args, encryptionKey, macros, resolved, status = "done" } = old;
-  const context = secretsContext(account.accountId);
+  const context = sealContext(secretsColumn, account.accountId);
   const sealed = encryptionKey && keys.seal(Buffer.from(JSON.stringify({ encryptionKey })), context);
   const [row] = await db.asAccount(account.accountId, (tx) =>
     tx.query<{ id: number }>(

@@ -4,7 +4,7 @@ import { parseObjectUri } from "../../engines/object-store/object-uri.ts";
 import { makeOwned } from "../../engines/sandbox/confined-folders.ts";
 import type { DiskGuard } from "../../lib/disk-guard.ts";
 import { accountIdentity } from "../queue/attempt-folders.ts";
-import type { AccountStorage } from "../read-script.ts";
+import type { AccountStorage } from "../../accounts/contract.ts";
 import { publishedPath, type PublishedCommand } from "./publication.ts";
 
 /** Where what comes of an account's commands is put: its storage location, open. Whoever opens it closes it. */

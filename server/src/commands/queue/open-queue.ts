@@ -14,7 +14,7 @@ import { openCommandEvents, type CommandEvents } from "../command-events.ts";
 import type { WaitingReason } from "../command.ts";
 import type { ProgramIsolation } from "../program-isolation.ts";
 import { refreshExecutor } from "../refresh/refresh-executor.ts";
-import type { RefreshTable } from "../refresh/table-refresher.ts";
+import type { RefreshTable } from "../../catalog/contract.ts";
 import type { NodeRegistration } from "../store/nodes.ts";
 import type { PlaceProcesses } from "../warm/end-ended-places.ts";
 import type { PlacedProcess, SparkPlace } from "../warm/spark-place.ts";

@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { AddedJournal, journalFile } from "./added-journal.ts";
-import type { AddedPartition } from "./table-refresher.ts";
+import type { RefreshedPartition } from "../../catalog/contract.ts";
 
 let folder = "";
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "headgate-journal-"))));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const some = (...names: readonly string[]): AddedPartition[] =>
+const some = (...names: readonly string[]): RefreshedPartition[] =>
   names.map((name) => ({ name, location: `file:/t/${name}` }));
 
 async function reopened<T>(work: (journal: AddedJournal) => Promise<T>): Promise<T> {

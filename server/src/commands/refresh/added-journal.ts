@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { open, type FileHandle } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { flushFolder } from "../../lib/flush-folder.ts";
-import type { AddedPartition, NotedPartitions } from "./table-refresher.ts";
+import type { RefreshedPartition, NotedPartitions } from "../../catalog/contract.ts";
 
 /** In the attempt's folder. */
 export function journalFile(folder: string): string {
@@ -56,7 +56,7 @@ export class AddedJournal {
     }
   }
 
-  async note(partitions: readonly AddedPartition[]): Promise<NotedPartitions> {
+  async note(partitions: readonly RefreshedPartition[]): Promise<NotedPartitions> {
     const note = randomUUID();
     await this.#append({ note, partitions: partitions.map(({ name, location }) => [name, location]) });
     await this.#handle.datasync();
@@ -64,7 +64,7 @@ export class AddedJournal {
   }
 
   /** All that was added, a note at a time; what nobody has settled counts. */
-  async *batches(): AsyncGenerator<readonly AddedPartition[]> {
+  async *batches(): AsyncGenerator<readonly RefreshedPartition[]> {
     const without = new Map<string, ReadonlySet<number>>();
     for await (const { line } of linesOf(this.#handle)) {
       if ("settled" in line) without.set(line.settled, new Set(line.without));
@@ -78,7 +78,7 @@ export class AddedJournal {
     await this.#handle.close();
   }
 
-  #noted(note: string, partitions: readonly AddedPartition[]): NotedPartitions {
+  #noted(note: string, partitions: readonly RefreshedPartition[]): NotedPartitions {
     return {
       partitions,
       // Need not be on the disk: where it is lost, the metastore is asked.
@@ -95,7 +95,7 @@ export class AddedJournal {
   }
 }
 
-function partitionsOf({ partitions }: Note): AddedPartition[] {
+function partitionsOf({ partitions }: Note): RefreshedPartition[] {
   return partitions.map(([name, location]) => ({ name, location }));
 }
 

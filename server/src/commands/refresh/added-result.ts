@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ResultColumn, SpooledResult } from "../../engines/arrow-result/spool-result.ts";
-import type { AddedPartition } from "./table-refresher.ts";
+import type { RefreshedPartition } from "../../catalog/contract.ts";
 
 const COLUMNS: readonly ResultColumn[] = [
   { name: "partition", type: "string" },
@@ -12,7 +12,7 @@ const ROWS_AT_ONCE = 1000;
 /** The result of a refresh: a table of what it has added. Kept and read as a query's. */
 export async function spoolAdded(
   folder: string,
-  batches: AsyncIterable<readonly AddedPartition[]>,
+  batches: AsyncIterable<readonly RefreshedPartition[]>,
 ): Promise<SpooledResult | undefined> {
   // Loaded with the first result: an idle server has no use for them.
   const [{ Table, tableToIPC, Utf8, vectorFromArray }, { createSpool }] = await Promise.all([
@@ -23,7 +23,7 @@ export async function spoolAdded(
   const spool = await createSpool({ folder, statement: 0 });
   let rows = 0;
   let isFinished = false;
-  const append = async (batch: readonly AddedPartition[]): Promise<void> => {
+  const append = async (batch: readonly RefreshedPartition[]): Promise<void> => {
     const table = new Table({
       partition: texts(batch.map(({ name }) => name)),
       location: texts(batch.map(({ location }) => location)),

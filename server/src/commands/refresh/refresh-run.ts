@@ -13,7 +13,7 @@ import { sizeOf } from "../queue/run-log.ts";
 import { timeoutCheckAt } from "../queue/settlement.ts";
 import { AddedJournal } from "./added-journal.ts";
 import { spoolAdded } from "./added-result.ts";
-import type { RefreshRequest, RefreshTable } from "./table-refresher.ts";
+import type { RefreshRequest, RefreshTable } from "../../catalog/contract.ts";
 
 export interface RefreshServices {
   readonly refreshTable: RefreshTable;

@@ -1,3 +1,4 @@
+import type { RefreshEngine } from "../../accounts/contract.ts";
 import { invalid } from "../../lib/fault.ts";
 import type { SubmissionInput } from "./body.ts";
 import { NOTHING_ELSE, type Source, type SubmissionPlan } from "./plan.ts";
@@ -40,9 +41,6 @@ export function planRefresh(body: SubmissionInput): SubmissionPlan {
     retryDelayMinutes: 0,
   };
 }
-
-/** An account's `refresh_engine`: by the catalog itself, or by Spark's own statement. */
-export type RefreshEngine = "native" | "spark";
 
 export function isRefresh({ commandType, template }: Pick<SubmissionPlan, "commandType" | "template">): boolean {
   return commandType === "HiveCommand" && template === REFRESH_TEMPLATE;

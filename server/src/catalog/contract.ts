@@ -1,20 +1,24 @@
-/** What a refresh is given by whoever runs it. `commands/refresh/table-refresher.ts` is the other side of it. */
+/**
+ * Adds the partitions to a table that its folders show and its metastore lacks. The caller runs it, shows its progress
+ * and keeps its journal.
+ */
+export type RefreshTable = (request: RefreshRequest, context: RefreshContext) => Promise<void>;
+
 export interface RefreshRequest {
   readonly accountId: number;
   readonly schema: string;
   readonly table: string;
-  /** Only what has not changed for so long counts; null: everything does. */
+  /** Folders that have changed within these minutes are left out; null: none are. */
   readonly stableMinutes: number | null;
 }
 
-/** What whoever runs a refresh brings along. */
 export interface RefreshContext {
   readonly journal: RefreshJournal;
   readonly report: RefreshReport;
   readonly signal: AbortSignal;
 }
 
-/** A partition as people are told of it. */
+/** A partition as logs and results show it. */
 export interface RefreshedPartition {
   /** `day=2026-01-31/city=a%3Ab` */
   readonly name: string;
@@ -22,13 +26,13 @@ export interface RefreshedPartition {
 }
 
 /**
- * What a refresh has added, kept by whoever runs it, so that another one that goes on behind a crash knows: partitions are
- * noted before they are added and settled afterwards.
+ * Records the partitions that a refresh adds: they are noted before they are added and settled afterwards. So a refresh
+ * that continues after a crash knows what the previous one may have added.
  */
 export interface RefreshJournal {
   /** Noted before a crash and not settled. */
   readonly unsure: readonly NotedPartitions[];
-  /** They are about to be added. Outlives a crash once it has settled. */
+  /** Call it before these are added. The note outlives a crash once the promise has settled. */
   note(partitions: readonly RefreshedPartition[]): Promise<NotedPartitions>;
 }
 
@@ -40,8 +44,7 @@ export interface NotedPartitions {
 
 export interface RefreshReport {
   say(lines: readonly string[]): Promise<void>;
-  /** What it has come to: said however long the log is already. */
+  /** The summary: written even when the log has reached its limit. */
   conclude(line: string): Promise<void>;
-  /** Percent. */
   progress(percent: number): void;
 }

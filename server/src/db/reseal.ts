@@ -1,0 +1,120 @@
+import { keyPrefix, type KeyRing } from "../lib/key-ring.ts";
+import type { Queryable } from "./database.ts";
+import { sealContext, type SealedColumn } from "./sealed-column.ts";
+
+export interface ResealOptions {
+  readonly system: Queryable;
+  readonly keys: KeyRing;
+  readonly columns: readonly SealedColumn[];
+  readonly batch?: number;
+}
+
+export interface Resealed {
+  readonly resealed: number;
+  /** Values that others changed or held meanwhile; they are still under an old key, and the next call takes them. */
+  readonly left: number;
+}
+
+interface SealedValue {
+  readonly place: string;
+  readonly accountId: number;
+  readonly sealed: Buffer;
+}
+
+const BATCH = 100;
+
+/**
+ * After a key rotation: seals the values of old keys again, under the newest key. It may run on several nodes at once,
+ * beside any other writer, and be interrupted after any statement. It never waits for a row lock and never replaces a
+ * value that has changed since it was read. A value that does not open is passed over, and reported when all others are
+ * done.
+ */
+export async function reseal(
+  { system, keys, columns, batch = BATCH }: ResealOptions,
+  stopped?: AbortSignal,
+): Promise<Resealed> {
+  const failures: unknown[] = [];
+  let resealed = 0;
+  let left = 0;
+  for (const column of columns) {
+    let found: number;
+    let replaced: number;
+    do {
+      if (stopped?.aborted === true) return { resealed, left };
+      const values = await listSealedBefore(system, column, keys.newestId, batch);
+      found = values.length;
+      replaced = await replaceUnchanged(system, column, sealAgain(values, column, keys, failures));
+      resealed += replaced;
+    } while (found === batch && replaced > 0);
+    left += found - replaced;
+  }
+  if (failures.length > 0) throw failures[0];
+  return { resealed, left };
+}
+
+function sealAgain(
+  values: readonly SealedValue[],
+  column: SealedColumn,
+  keys: KeyRing,
+  failures: unknown[],
+): (SealedValue & { readonly again: Buffer })[] {
+  return values.flatMap((value) => {
+    const context = sealContext(column, value.accountId);
+    try {
+      return [{ ...value, again: keys.seal(keys.open(value.sealed, context), context) }];
+    } catch (error) {
+      failures.push(error);
+      return [];
+    }
+  });
+}
+
+/** How many values of the columns are sealed with older keys than `keyId`. */
+export async function countSealedBefore(
+  system: Queryable,
+  columns: readonly SealedColumn[],
+  keyId: number,
+): Promise<number> {
+  const counts = columns.map(({ table, column }) => `select count(*) from ${table} where ${keyPrefixOf(column)} < $1`);
+  const [row] = await system.query<{ count: number }>(
+    `select sum(count)::bigint as count from (${counts.join(" union all ")}) counts`,
+    [keyPrefix(keyId)],
+  );
+  return row?.count ?? 0;
+}
+
+/** As the indexes spell it. Keys are numbered upwards and the id is big-endian, so older keys sort first. */
+function keyPrefixOf(column: string): string {
+  return `substring(${column} from 1 for 4)`;
+}
+
+/** Sorted by the key's id: without that, PostgreSQL expects many matches and reads the table rather than the index. */
+function listSealedBefore(
+  system: Queryable,
+  { table, column, accountColumn }: SealedColumn,
+  keyId: number,
+  limit: number,
+): Promise<SealedValue[]> {
+  return system.query(
+    `select ctid::text as place, ${accountColumn} as "accountId", ${column} as sealed from ${table}
+      where ${keyPrefixOf(column)} < $1 order by ${keyPrefixOf(column)} limit $2`,
+    [keyPrefix(keyId), limit],
+  );
+}
+
+async function replaceUnchanged(
+  system: Queryable,
+  { table, column }: SealedColumn,
+  values: readonly (SealedValue & { readonly again: Buffer })[],
+): Promise<number> {
+  if (values.length === 0) return 0;
+  const rows = await system.query(
+    `with free as (
+       select t.ctid, n.again from unnest($1::tid[], $2::bytea[], $3::bytea[]) n (place, sealed, again)
+         join ${table} t on t.ctid = n.place and t.${column} = n.sealed
+          for no key update of t skip locked)
+     update ${table} t set ${column} = free.again from free where t.ctid = free.ctid returning 1`,
+    [values.map(({ place }) => place), values.map(({ sealed }) => sealed), values.map(({ again }) => again)],
+  );
+  return rows.length;
+}

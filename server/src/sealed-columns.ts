@@ -1,0 +1,15 @@
+import { replyColumn } from "./access/idempotency.ts";
+import { credentialColumns } from "./accounts/credentials.ts";
+import { metastoreSecretColumns } from "./catalog/metastores/metastore-secrets.ts";
+import { tokenColumn } from "./clusters/cluster-token.ts";
+import { secretsColumn } from "./commands/command-secrets.ts";
+import type { SealedColumn } from "./db/sealed-column.ts";
+
+/** Every column with sealed values: a key rotation seals these again. */
+export const sealedColumns: readonly SealedColumn[] = [
+  ...credentialColumns,
+  replyColumn,
+  tokenColumn,
+  secretsColumn,
+  ...metastoreSecretColumns,
+];
