@@ -13,10 +13,9 @@ export interface MetastoreRecord {
 }
 
 const PREFIX = "process-";
-const LAYOUT = { kind: "metastore", prefix: PREFIX, recordName: "metastore.json" };
 
 export function metastoreFolders(dataDir: string): ProcessFolders<MetastoreRecord> {
-  return new ProcessFolders({ root: join(dataDir, "accounts"), ...LAYOUT });
+  return new ProcessFolders(join(dataDir, "accounts"), "metastore", { recordName: "metastore.json", prefix: PREFIX });
 }
 
 export function newProcessName(): string {

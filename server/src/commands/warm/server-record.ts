@@ -18,7 +18,7 @@ export interface ServerRecord {
 const REMOTE = "remote-";
 
 export function serverFolders(dataDir: string): ProcessFolders<ServerRecord> {
-  return new ProcessFolders({ root: join(dataDir, "accounts"), kind: "spark", recordName: "place.json" });
+  return new ProcessFolders(join(dataDir, "accounts"), "spark", { recordName: "place.json" });
 }
 
 /** Returns how many warm servers of the account ran. */

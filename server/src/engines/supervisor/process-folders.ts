@@ -5,15 +5,6 @@ import { listFolder } from "../../lib/list-folder.ts";
 import type { Log } from "../../lib/log.ts";
 import { writePrivateFile } from "../../lib/private-file.ts";
 
-export interface FoldersOptions {
-  /** Has a folder for each owner, named by its number. */
-  readonly root: string;
-  readonly kind: string;
-  readonly recordName: string;
-  /** What the names of processes begin with. Absent: everything in the folder is a process. */
-  readonly prefix?: string;
-}
-
 export interface ProcessFolder {
   readonly owner: number;
   readonly name: string;
@@ -27,33 +18,43 @@ export interface LeftProcess {
   stop(): Promise<void>;
 }
 
-/** The folders of processes of one kind, `<root>/<owner>/<kind>/<name>`, with a record for the next server in each. */
+/**
+ * The folders of the processes of one kind: `<root>/<owner>/<kind>/<name>`. A record in each tells the next server what
+ * the process is.
+ */
 export class ProcessFolders<Content> {
-  readonly #options: FoldersOptions;
+  readonly #root: string;
+  readonly #kind: string;
+  readonly #recordName: string;
+  readonly #prefix: string;
 
-  constructor(options: FoldersOptions) {
-    this.#options = options;
+  /** `prefix`: what the names of processes begin with, where other files are beside them. */
+  constructor(root: string, kind: string, { recordName = "record.json", prefix = "" } = {}) {
+    this.#root = root;
+    this.#kind = kind;
+    this.#recordName = recordName;
+    this.#prefix = prefix;
+  }
+
+  pathOf(owner: number, name: string): string {
+    return join(this.#root, String(owner), this.#kind, name);
   }
 
   /** Includes the folders of processes that have ended. */
   async list(owner?: number): Promise<ProcessFolder[]> {
     const owners = owner === undefined ? await this.#owners() : [owner];
     const found = owners.map(async (each) => {
-      const names = await listFolder(this.#folderOf(each));
-      const processes = names.filter((name) => name.startsWith(this.#options.prefix ?? ""));
+      const names = await listFolder(this.pathOf(each, ""));
+      const processes = names.filter((name) => name.startsWith(this.#prefix));
       return processes.map((name) => ({ owner: each, name, path: this.pathOf(each, name) }));
     });
     return (await Promise.all(found)).flat();
   }
 
-  pathOf(owner: number, name: string): string {
-    return join(this.#folderOf(owner), name);
-  }
-
   make(owner: number, name: string, record: Content): string {
     const path = this.pathOf(owner, name);
     mkdirSync(path, { recursive: true, mode: 0o711 });
-    writePrivateFile(join(path, this.#options.recordName), JSON.stringify(record));
+    writePrivateFile(join(path, this.#recordName), JSON.stringify(record));
     return path;
   }
 
@@ -89,18 +90,14 @@ export class ProcessFolders<Content> {
   }
 
   async #owners(): Promise<number[]> {
-    const names = await listFolder(this.#options.root);
+    const names = await listFolder(this.#root);
     return names.map(Number).filter((owner) => Number.isSafeInteger(owner) && owner > 0);
   }
 
-  #folderOf(owner: number): string {
-    return join(this.#options.root, String(owner), this.#options.kind);
-  }
-
-  /** Undefined: its server was killed before it was complete. */
+  /** Undefined: its server was killed before the record was complete. */
   async #readRecord(path: string): Promise<Content | undefined> {
     try {
-      return JSON.parse(await readFile(join(path, this.#options.recordName), "utf8")) as Content; // written by `make`
+      return JSON.parse(await readFile(join(path, this.#recordName), "utf8")) as Content; // written by `make`
     } catch {
       return undefined;
     }

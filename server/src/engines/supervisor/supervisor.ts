@@ -20,6 +20,8 @@ export interface SupervisorOptions<Key, Process> {
   readonly keyText: (key: Key) => string;
   /** What log lines call a process, as in "a warm server". */
   readonly name: string;
+  /** The log line for a process that does not come up. Absent: that it did not. */
+  readonly startFailure?: string;
   /** Further fields of log lines. */
   readonly describe: (process: Process) => object;
   readonly log: Log;
@@ -119,9 +121,15 @@ export class Supervisor<Key, Process extends Supervised<Key>> {
   /** Ends one that lives and is of no use. False: it had gone before. */
   giveUp(process: Process, reason = "does not answer"): boolean {
     if (process.gone.aborted) return false;
-    this.#warn(process, {}, `${reason}; it ends`);
+    this.#warn(process, {}, `${this.#options.name} ${reason}; it ends`);
     void this.end(process);
     return true;
+  }
+
+  /** Hands it over to the caller. False: it had gone before. */
+  release(process: Process): boolean {
+    process.letGo();
+    return this.#processes.delete(process);
   }
 
   /** Ends it, in use or not. Settles when nothing of it is left. */
@@ -132,7 +140,7 @@ export class Supervisor<Key, Process extends Supervised<Key>> {
     if (known !== undefined) return known;
     const ending = process
       .stop()
-      .catch((error: unknown) => this.#warn(process, { err: error }, "could not be ended"))
+      .catch((error: unknown) => this.#warn(process, { err: error }, `${this.#options.name} could not be ended`))
       .finally(() => this.#endings.delete(process));
     this.#endings.set(process, ending);
     return ending;
@@ -159,6 +167,7 @@ export class Supervisor<Key, Process extends Supervised<Key>> {
   }
 
   async #watch(process: Process): Promise<void> {
+    const { name, startFailure = `${name} did not come up` } = this.#options;
     const { onReady, onDeath = (dead) => this.end(dead), endsUnwatched = false } = this.#options;
     const { gone } = process;
     const untilDeath = async (): Promise<void> => {
@@ -169,7 +178,7 @@ export class Supervisor<Key, Process extends Supervised<Key>> {
       await process.ready;
     } catch (error) {
       if (gone.aborted) return;
-      this.#warn(process, { err: error }, "did not come up");
+      this.#warn(process, { err: error }, startFailure);
       return this.end(process);
     }
     if (gone.aborted) return;
@@ -177,13 +186,12 @@ export class Supervisor<Key, Process extends Supervised<Key>> {
       await Promise.all([onReady?.(process), untilDeath()]);
     } catch (error) {
       if (gone.aborted || !endsUnwatched) return;
-      this.#warn(process, { err: error }, "cannot be watched; it ends");
+      this.#warn(process, { err: error }, `${name} cannot be watched; it ends`);
       await this.end(process);
     }
   }
 
-  #warn(process: Process, cause: { err?: unknown }, what: string): void {
-    const { name, describe, log } = this.#options;
-    log.warn({ ...cause, ...describe(process) }, `${name} ${what}`);
+  #warn(process: Process, cause: { err?: unknown }, message: string): void {
+    this.#options.log.warn({ ...cause, ...this.#options.describe(process) }, message);
   }
 }
