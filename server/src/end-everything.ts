@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { endMetastoresOf } from "./catalog/metastores/open-metastores.ts";
 import { endProgramsBelow } from "./commands/queue/end-programs.ts";
-import { endStandbysOf } from "./commands/queue/end-standbys.ts";
+import { endStandbysOf } from "./commands/queue/standby-driver.ts";
 import { StopMark } from "./commands/queue/stop-mark.ts";
-import { endServersOf } from "./commands/warm/servers-folder.ts";
+import { endServersOf } from "./commands/warm/server-record.ts";
 import type { Config } from "./config.ts";
 import { lockDataDir, type DataDirLock } from "./db/embedded/data-dir-lock.ts";
 import { stopLeftover } from "./db/embedded/leftover.ts";

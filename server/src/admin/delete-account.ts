@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { Command } from "commander";
 import { endMetastoresOf } from "../catalog/metastores/open-metastores.ts";
-import { endStandbysOf } from "../commands/queue/end-standbys.ts";
-import { endServersOf } from "../commands/warm/servers-folder.ts";
+import { endStandbysOf } from "../commands/queue/standby-driver.ts";
+import { endServersOf } from "../commands/warm/server-record.ts";
 import { deleteAccount } from "../accounts/delete-account.ts";
 import { Fault } from "../lib/fault.ts";
 import { removeTree } from "../lib/remove-tree.ts";

@@ -54,7 +54,10 @@ export function sparkError(errorClass: string, details: Record<string, string> =
 /**
  * A server of the protocol that plays a script: what a real one does only when connections break at the right moment.
  */
-export async function scriptConnect(scripts: readonly (readonly Step[])[]): Promise<ScriptedConnect> {
+export async function scriptConnect(
+  scripts: readonly (readonly Step[])[],
+  address = "127.0.0.1:0",
+): Promise<ScriptedConnect> {
   const server = new Server();
   const [calls, starts, released]: [string[], ExecutePlanRequest[], string[]] = [[], [], []];
   const play = (call: ServerWritableStream<unknown, Answer>): void => {
@@ -133,7 +136,7 @@ export async function scriptConnect(scripts: readonly (readonly Step[])[]): Prom
     },
   );
   const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
+    server.bindAsync(address, ServerCredentials.createInsecure(), (error, bound) =>
       error === null ? resolve(bound) : reject(error),
     );
   });

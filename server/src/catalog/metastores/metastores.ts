@@ -3,20 +3,19 @@
  * it and ended some time after the last. It outlives us, and is found again by its folder.
  *
  * What a Spark is told of it (port and secret) stays the same over restarts of the process: live Sparks hold the
- * address, and warm servers are replaced when what shapes them changes. Only when somebody else has taken the port does
- * it change, and then the secret does too: Sparks have shown it to whoever listens there.
- *
- *   starting ──▶ up ──▶ gone         idle, evicted, stopped
- *       ▲         │
- *       └─ died ──┘                  or silent, while a Spark of the account runs
+ * address, and warm servers are replaced when what shapes them changes. Only when another process has taken the port does
+ * it change, and then the secret does too: Sparks have shown it to whatever listens there. A metastore that dies or falls
+ * silent is started again while a Spark of the account runs.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Contribution } from "../../engines/spark-home/contribution.ts";
+import { Supervised } from "../../engines/supervisor/supervised.ts";
+import { Supervisor } from "../../engines/supervisor/supervisor.ts";
 import { Answering, type LookTimes } from "../../lib/answering.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
 import type { AccountCatalogs, OwnCatalog } from "./account-catalogs.ts";
-import { MetastoreFolder, readRecord } from "./metastore-folder.ts";
+import { metastoreFolders } from "./metastore-folder.ts";
 import type { MetastoreProcess } from "./metastore-process.ts";
 import { externalCatalog, ownCatalog } from "./spark-catalog.ts";
 import { metastoreDigest, startMetastore, type Up } from "./start-metastore.ts";
@@ -35,13 +34,27 @@ export interface MetastoresOptions {
   readonly looks?: LookTimes;
 }
 
-interface Metastore {
-  /** Of all that the process is made of; it is replaced when that changes. */
-  digest: string;
-  readonly up: Promise<Up>;
-  usedAt: number;
-  /** Once it serves: while it starts, it may listen for long and not answer. */
-  answering?: Answering;
+/** The metastore of an account. Its start may take more than one process. */
+class AccountMetastore extends Supervised<number> {
+  readonly ready: Promise<Up>;
+  /** Monotonic milliseconds. */
+  upAt = 0;
+
+  constructor(accountId: number, digest: string, memoryMiB: number, start: () => Promise<Up>) {
+    super(accountId, digest, memoryMiB);
+    this.ready = Promise.resolve().then(start);
+  }
+
+  async ended(signal: AbortSignal): Promise<void> {
+    const { process } = await this.ready;
+    await process.ended(signal);
+  }
+
+  /** One that did not come up was stopped by its start. */
+  async stop(): Promise<void> {
+    const up = await this.ready.catch(() => undefined);
+    await up?.process.stop();
+  }
 }
 
 const IDLE_MS = 10 * 60_000;
@@ -55,47 +68,47 @@ const LONGEST_PAUSE_MS = 30_000;
 
 export class Metastores {
   readonly #options: MetastoresOptions;
-  readonly #metastores = new Map<number, Metastore>();
-  /** Of accounts whose process is on its way out: the next one waits for it. */
-  readonly #endings = new Map<number, Promise<void>>();
-  /** In a row, each soon after its start. */
+  readonly #supervisor: Supervisor<number, AccountMetastore>;
+  /** In a row, each soon after its start; by account. */
   readonly #deaths = new Map<number, number>();
-  /** Of accounts whose process of before is gone, or was of no use. */
+  /** Accounts whose earlier process is gone, or was of no use. */
   readonly #lost = new Set<number>();
-  readonly #closed = new AbortController();
 
   constructor(options: MetastoresOptions) {
     this.#options = options;
+    this.#supervisor = new Supervisor({
+      keyText: (accountId) => String(accountId),
+      name: "a metastore",
+      describe: ({ key: account }) => ({ account }),
+      log: options.log,
+      onReady: (metastore) => this.#untilServing(metastore),
+      onDeath: (metastore) => this.#replaceDead(metastore),
+      endsUnwatched: true,
+    });
   }
 
-  /** Finds those of before, and takes away what is left of those that are gone. */
+  /** Takes over the processes that were left running, and removes what is left of those that have ended. */
   async adopt(): Promise<void> {
-    const { dataDir, log } = this.#options;
-    for (const accountId of await MetastoreFolder.accounts(dataDir)) {
-      let isLost = false;
-      for (const folder of await new MetastoreFolder(dataDir, accountId).processes()) {
-        const record = await readRecord(folder);
-        const process = this.#options.openProcess(folder);
-        // Of two that a crash has left the second one goes.
-        if (record !== undefined && !this.#metastores.has(accountId) && (await process.isAlive())) {
-          const up = this.#find(accountId, process);
-          this.#add(accountId, { digest: record.digest, up, usedAt: performance.now() });
-        } else {
-          isLost = true;
-          await process.stop().catch((error: unknown) => log.warn({ err: error, folder }, "left over"));
-        }
-      }
-      if (isLost && !this.#metastores.has(accountId)) this.#lost.add(accountId);
-    }
+    const { dataDir, openProcess, log } = this.#options;
+    const ended = await metastoreFolders(dataDir).recover(
+      openProcess,
+      ({ owner }, { digest }, process) => {
+        if (this.#has(owner)) return false; // a crash has left two
+        this.#add(owner, digest, () => this.#find(owner, process));
+        return true;
+      },
+      log,
+    );
+    for (const accountId of ended) if (!this.#has(accountId)) this.#lost.add(accountId);
   }
 
   /** One of before. When it never comes to serve, or dies before that, Sparks that live look for it all the same. */
   async #find(accountId: number, process: MetastoreProcess): Promise<Up> {
-    const { signal } = this.#closed;
+    const { closed } = this.#supervisor;
     try {
-      return { process, port: await process.ready(signal), secret: undefined };
+      return { process, port: await process.ready(closed), secret: undefined };
     } catch (error) {
-      if (!signal.aborted) {
+      if (!closed.aborted) {
         await process.stop().catch(() => undefined);
         this.#lost.add(accountId);
       }
@@ -115,38 +128,34 @@ export class Metastores {
     if (catalog.kind === "external") return externalCatalog(catalog.uri);
     const files = storage ?? (await this.#options.storageOf(accountId));
     const metastore = this.#provide(accountId, catalog, files);
-    const { port, secret = catalog.secrets.secret } = await metastore.up;
-    const isSilent = (await metastore.answering?.isSilent()) ?? false;
-    if (!isSilent) return ownCatalog(port, secret);
-    this.#giveUp(accountId, metastore, "a metastore does not answer; it ends");
+    const { port, secret = catalog.secrets.secret } = await metastore.ready;
+    if (!(await metastore.isSilent())) return ownCatalog(port, secret);
+    this.#supervisor.giveUp(metastore);
     return this.contributionOf(accountId, storage);
   }
 
-  /** Begins to look for those that live and do not answer: Sparks wait long for them. Who looks already looks on. */
+  /** Begins to look for those that live and do not answer: Sparks wait long for them. */
   replaceSilent(): void {
-    for (const [accountId, metastore] of this.#metastores) {
-      void metastore.answering?.isSilent().then((isSilent) => {
-        if (!isSilent || !this.#giveUp(accountId, metastore, "a metastore does not answer; it ends")) return;
-        void this.#revive(accountId);
-      });
-    }
+    this.#supervisor.endSilent(
+      () => true,
+      ({ key }) => void this.#revive(key),
+    );
   }
 
-  /** What they take of the node's memory. */
   reservedMiB(): number {
-    return this.#metastores.size * this.#options.memoryMiB;
+    return this.#supervisor.reservedMiB();
   }
 
   /** Ends those that no Spark has used for a while. */
   async evictIdle(idleMs = this.#options.idleMs ?? IDLE_MS): Promise<void> {
-    for (const [accountId, metastore] of this.#metastores) {
+    for (const metastore of this.#supervisor.list()) {
       const { usedAt } = metastore;
       if (performance.now() - usedAt < idleMs) continue;
-      const isInUse = await this.#options.isInUse(accountId);
+      const isInUse = await this.#options.isInUse(metastore.key);
       // Asked for while we looked: then it stays, whatever the answer was.
-      if (metastore.usedAt !== usedAt || this.#metastores.get(accountId) !== metastore) continue;
+      if (metastore.usedAt !== usedAt || metastore.gone.aborted) continue;
       if (isInUse) metastore.usedAt = performance.now();
-      else void this.#end(accountId, metastore);
+      else void this.#supervisor.end(metastore);
     }
   }
 
@@ -156,83 +165,74 @@ export class Metastores {
   }
 
   /** Of one account or of all, in use or not. Settles when nothing of them is left. */
-  async stop(accountId?: number): Promise<void> {
-    const ending = [...this.#metastores].filter(([id]) => accountId === undefined || id === accountId);
-    await Promise.all([...ending.map(([id, each]) => this.#end(id, each)), ...this.#endings.values()]);
+  stop(accountId?: number): Promise<void> {
+    return this.#supervisor.stop(({ key }) => accountId === undefined || key === accountId);
   }
 
   accounts(): number[] {
-    return [...this.#metastores.keys()];
+    return this.#supervisor.list().map(({ key }) => key);
   }
 
   /** Leaves alone what runs; what dies from now on stays so. */
   close(): void {
-    this.#closed.abort();
+    void this.#supervisor.close();
   }
 
-  #provide(accountId: number, catalog: OwnCatalog, storage: Partial<Contribution>): Metastore {
+  #has(accountId: number): boolean {
+    return this.#supervisor.of(accountId).length > 0;
+  }
+
+  #provide(accountId: number, catalog: OwnCatalog, storage: Partial<Contribution>): AccountMetastore {
     const digest = metastoreDigest(catalog, storage);
-    const current = this.#metastores.get(accountId);
-    if (current?.digest === digest) {
+    this.#supervisor.drainOthers(accountId, digest);
+    const current = this.#supervisor.find(accountId, digest);
+    if (current !== undefined) {
       current.usedAt = performance.now();
       return current;
     }
-    if (current !== undefined) void this.#end(accountId, current);
-    const gone = this.#endings.get(accountId);
-    const start = async (): Promise<Up> => {
-      await gone;
+    const previous = this.#supervisor.untilEnded(({ key }) => key === accountId);
+    const metastore = this.#add(accountId, digest, async () => {
+      await previous;
       const isProven = (this.#deaths.get(accountId) ?? 0) === 0;
       const onRenewed = (renewed: OwnCatalog): void => {
         metastore.digest = metastoreDigest(renewed, storage);
       };
-      const { signal } = this.#closed;
+      const { closed: signal } = this.#supervisor;
       return startMetastore({ ...this.#options, accountId, storage, isProven, onRenewed, signal }, catalog);
-    };
-    const metastore: Metastore = { digest, usedAt: performance.now(), up: Promise.resolve().then(start) };
-    this.#add(accountId, metastore);
+    });
     return metastore;
   }
 
-  #add(accountId: number, metastore: Metastore): void {
-    this.#metastores.set(accountId, metastore);
-    metastore.up.then(
-      (up) =>
-        Promise.all([this.#watch(accountId, metastore, up.process), this.#serve(accountId, metastore, up)]).catch(
-          (error: unknown) => {
-            this.#options.log.warn({ err: error, account: accountId }, "a metastore cannot be watched; it ends");
-            return this.#end(accountId, metastore);
-          },
-        ),
-      (error: unknown) => {
-        if (this.#closed.signal.aborted) return;
-        this.#options.log.warn({ err: error, account: accountId }, "a metastore did not come up");
-        if (this.#metastores.get(accountId) === metastore) this.#metastores.delete(accountId);
-      },
-    );
+  #add(accountId: number, digest: string, start: () => Promise<Up>): AccountMetastore {
+    const metastore = new AccountMetastore(accountId, digest, this.#options.memoryMiB, start);
+    this.#supervisor.add(metastore);
+    return metastore;
   }
 
-  async #watch(accountId: number, metastore: Metastore, process: MetastoreProcess): Promise<void> {
-    const upAt = performance.now();
-    await process.ended(this.#closed.signal);
-    if (this.#closed.signal.aborted || this.#metastores.get(accountId) !== metastore) return;
-    const reason = await process.ready(this.#closed.signal).catch((error: unknown) => error);
+  async #replaceDead(metastore: AccountMetastore): Promise<void> {
+    const { key: account, upAt } = metastore;
+    const { process } = await metastore.ready;
+    const reason = await process.ready(this.#supervisor.closed).catch((error: unknown) => error);
     const cause = reason instanceof Error ? { err: reason } : {};
-    this.#options.log.warn({ account: accountId, ...cause }, "a metastore has died");
-    await this.#end(accountId, metastore);
+    this.#options.log.warn({ account, ...cause }, "a metastore has died");
+    await this.#supervisor.end(metastore);
     const isUnsteady = performance.now() - upAt < STEADY_MS;
-    this.#deaths.set(accountId, isUnsteady ? (this.#deaths.get(accountId) ?? 0) + 1 : 0);
-    await this.#revive(accountId);
+    this.#deaths.set(account, isUnsteady ? (this.#deaths.get(account) ?? 0) + 1 : 0);
+    await this.#revive(account);
   }
 
-  /** One that listens and never comes to serve is as good as dead, and nobody else waits for it. */
-  async #serve(accountId: number, metastore: Metastore, up: Up): Promise<void> {
-    const { signal } = this.#closed;
+  /** One that listens and never comes to serve is as good as dead. */
+  async #untilServing(metastore: AccountMetastore): Promise<void> {
+    metastore.upAt = performance.now();
+    const { key: accountId } = metastore;
+    const { closed } = this.#supervisor;
+    const up = await metastore.ready;
     try {
-      await up.process.ready(signal);
+      await up.process.ready(closed);
       metastore.answering = this.#answering(accountId, up);
     } catch {
-      if (signal.aborted || !(await up.process.isAlive())) return; // `#watch` sees to the dead
-      if (!this.#giveUp(accountId, metastore, "a metastore does not come to serve; it ends")) return;
+      if (closed.aborted || !(await up.process.isAlive())) return; // `#replaceDead` handles its death
+      if (!this.#supervisor.giveUp(metastore, "does not come to serve")) return;
       this.#deaths.set(accountId, (this.#deaths.get(accountId) ?? 0) + 1);
       await this.#revive(accountId);
     }
@@ -244,23 +244,23 @@ export class Metastores {
     const ask = async (): Promise<boolean> => {
       if (known === undefined) {
         const catalog = await catalogs.find(accountId);
-        if (catalog.kind === "external") return true; // no Spark to come asks it any more
+        if (catalog.kind === "external") return true; // no later Spark asks it
         known = catalog.secrets.secret;
       }
       return process.isHealthy(known.reveal());
     };
-    return new Answering({ ...looks, ask, log, signal: this.#closed.signal });
+    return new Answering({ ...looks, ask, log, signal: this.#supervisor.closed });
   }
 
   /** Live Sparks hold its address: they must find it there again, although nobody asks us for it. */
   async #revive(accountId: number): Promise<void> {
     const { isInUse, log } = this.#options;
-    const { signal } = this.#closed;
+    const { closed: signal } = this.#supervisor;
     for (let failures = Math.max(0, (this.#deaths.get(accountId) ?? 0) - 1); ; failures += 1) {
       const pause = failures === 0 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS);
       await delay(pause, undefined, { signal, ref: false }).catch(() => undefined);
       try {
-        if (signal.aborted || this.#metastores.has(accountId) || !(await isInUse(accountId))) return;
+        if (signal.aborted || this.#has(accountId) || !(await isInUse(accountId))) return;
         await this.contributionOf(accountId);
         return;
       } catch (error) {
@@ -268,33 +268,5 @@ export class Metastores {
         log.warn({ err: error, account: accountId }, "a metastore that has died was not started again yet");
       }
     }
-  }
-
-  /** False: somebody else was quicker. */
-  #giveUp(accountId: number, metastore: Metastore, reason: string): boolean {
-    if (this.#metastores.get(accountId) !== metastore) return false;
-    this.#options.log.warn({ account: accountId }, reason);
-    void this.#end(accountId, metastore);
-    return true;
-  }
-
-  /** From this moment on nobody gets it any more. */
-  #end(accountId: number, metastore: Metastore): Promise<void> {
-    if (this.#metastores.get(accountId) === metastore) this.#metastores.delete(accountId);
-    const before = this.#endings.get(accountId);
-    const ending = (async () => {
-      await before;
-      try {
-        const { process } = await metastore.up;
-        await process.stop();
-      } catch (error) {
-        this.#options.log.warn({ err: error, account: accountId }, "a metastore could not be ended");
-      }
-    })();
-    const known = ending.finally(() => {
-      if (this.#endings.get(accountId) === known) this.#endings.delete(accountId);
-    });
-    this.#endings.set(accountId, known);
-    return known;
   }
 }

@@ -5,7 +5,7 @@ import type { Allowance } from "../../engines/runner/allowance.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { Fault } from "../../lib/fault.ts";
 import { jdbcUrl } from "./database-address.ts";
-import { MetastoreFolder } from "./metastore-folder.ts";
+import { metastoreFolders } from "./metastore-folder.ts";
 import type { MetastoreDatabases, MetastoreLogin } from "./metastore-databases.ts";
 import type { MetastoreLaunch, MetastoreProcess } from "./metastore-process.ts";
 import { Metastores, type MetastoresOptions } from "./metastores.ts";
@@ -96,16 +96,7 @@ function settingsOf(folder: string, launch: MetastoreLaunch, login: MetastoreLog
   };
 }
 
-/**
- * Ends the metastores of an account. A process other than the server may call it: the server notices their end. Returns
- * how many ran.
- */
+/** Returns how many metastores of the account ran. */
 export async function endMetastoresOf(dataDir: string, accountId: number): Promise<number> {
-  let ended = 0;
-  for (const folder of await new MetastoreFolder(dataDir, accountId).processes()) {
-    const metastore = new Metastore(folder);
-    if (await metastore.isAlive()) ended += 1;
-    await metastore.stop();
-  }
-  return ended;
+  return metastoreFolders(dataDir).end(accountId, (path) => new Metastore(path));
 }

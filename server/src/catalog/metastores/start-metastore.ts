@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { contributionDigest, mergeContributions, type Contribution } from "../../engines/spark-home/contribution.ts";
 import type { Secret } from "../../lib/secret.ts";
 import type { AccountCatalogs, OwnCatalog } from "./account-catalogs.ts";
-import { MetastoreFolder, somePort } from "./metastore-folder.ts";
+import { keepPort, metastoreFolders, newProcessName, readKeptPort, somePort } from "./metastore-folder.ts";
 import type { MetastoreProcess } from "./metastore-process.ts";
 
 /** One that can be connected to. */
@@ -32,15 +32,14 @@ export async function startMetastore(start: MetastoreStart, catalog: OwnCatalog)
   const { accountId, storage, dataDir, catalogs, openProcess, signal } = start;
   const { secrets } = catalog;
   const digest = metastoreDigest(catalog, storage);
-  const folder = new MetastoreFolder(dataDir, accountId);
-  const kept = await folder.keptPort();
-  const process = openProcess(folder.makeProcess({ version: 1, digest }));
+  const kept = await readKeptPort(dataDir, accountId);
+  const process = openProcess(metastoreFolders(dataDir).make(accountId, newProcessName(), { version: 1, digest }));
   try {
     await process.start({ accountId, secrets, storage, port: kept ?? somePort() });
     // Where it has served before, Sparks need not wait for more than that it listens: they start meanwhile.
     const isKnown = start.isProven && kept !== undefined;
     const port = await (isKnown ? process.listening(signal) : process.ready(signal));
-    if (port !== kept) folder.keepPort(port);
+    if (port !== kept) keepPort(dataDir, accountId, port);
     if (port === kept || kept === undefined) return { process, port, secret: secrets.secret };
   } catch (error) {
     // What went wrong first is what is told. When we stop it is left to the next Headgate.

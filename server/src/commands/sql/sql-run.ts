@@ -12,6 +12,7 @@ import { explainFailure, sizeOf } from "../queue/run-log.ts";
 import type { LiveRun, Run, RunOutcome, RunState } from "../queue/executor.ts";
 import { timeoutCheckAt } from "../queue/settlement.ts";
 import type { WarmServer } from "../warm/warm-server.ts";
+import type { HeldServer } from "../warm/warm-servers.ts";
 import { ScriptRunner, type ScriptParts } from "./run-script.ts";
 import { ResultLoss } from "./run-statement.ts";
 import { whenLeaseIsOver, type QueryLimits } from "./query-limits.ts";
@@ -31,11 +32,6 @@ import { StatementJournal } from "./statement-jobs.ts";
 export interface SqlServers {
   acquire(): Promise<HeldServer>;
   reacquire(name: string): Promise<HeldServer | undefined>;
-}
-
-export interface HeldServer {
-  readonly server: WarmServer;
-  release(): void;
 }
 
 const LOOK_EVERY_MS = 1000;

@@ -2,7 +2,6 @@
  * The processes of warm servers and their folders: each server of ours has one below its account's, with a record of what
  * it was started for, by which it is found again after a restart. A remote server has neither.
  */
-import { join } from "node:path";
 import {
   ConnectServer,
   remoteServer,
@@ -14,18 +13,10 @@ import type { Allowance } from "../../engines/runner/allowance.ts";
 import type { Contribution } from "../../engines/spark-home/contribution.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { Fault } from "../../lib/fault.ts";
-import { listFolder } from "../../lib/list-folder.ts";
 import type { Log } from "../../lib/log.ts";
 import { accountIdentity, accountRoster } from "../queue/attempt-folders.ts";
 import { serverMemoryMiB } from "./server-memory.ts";
-import {
-  newServerName,
-  readServerRecord,
-  remoteServerName,
-  writeServerRecord,
-  type ServerRecord,
-} from "./server-record.ts";
-import { serversFolder } from "./servers-folder.ts";
+import { newServerName, remoteServerName, serverFolders, type ServerRecord } from "./server-record.ts";
 import type { SparkPlace } from "./spark-place.ts";
 
 export interface ServerProcessesOptions {
@@ -56,27 +47,23 @@ const LEVELS = 3;
 
 export class ServerProcesses {
   readonly #options: ServerProcessesOptions;
+  readonly #folders: ReturnType<typeof serverFolders>;
 
   constructor(options: ServerProcessesOptions) {
     this.#options = options;
+    this.#folders = serverFolders(options.dataDir);
   }
 
-  /** The servers that were left running. Removes what is left of those that have ended. */
-  async findRunning(): Promise<OpenedServer[]> {
-    const running: OpenedServer[] = [];
-    for (const account of await listFolder(join(this.#options.dataDir, "accounts"))) {
-      for (const name of await listFolder(this.#accountFolder(account))) {
-        const folder = join(this.#accountFolder(account), name);
-        const record = await readServerRecord(folder);
-        const process = this.#process(folder);
-        if (record !== undefined && (await process.isAlive())) {
-          running.push({ name, record, process, started: Promise.resolve() });
-        } else {
-          await process.stop().catch((error: unknown) => this.#options.log.warn({ err: error, folder }, "left over"));
-        }
-      }
-    }
-    return running;
+  /** Finds the servers that were left running, and removes what is left of those that have ended. */
+  async recover(adopt: (found: OpenedServer) => void): Promise<void> {
+    await this.#folders.recover(
+      (path) => this.#process(path),
+      ({ name }, record, process) => {
+        adopt({ name, record, process, started: Promise.resolve() });
+        return true;
+      },
+      this.#options.log,
+    );
   }
 
   /** Starts a server for the place, or connects to the remote one that its cluster names. */
@@ -92,11 +79,9 @@ export class ServerProcesses {
     const spark = this.#options.spark.current();
     if (spark.state !== "ready") throw new Fault("unavailable", "Spark is not set up on this node");
     const name = newServerName(place, digest);
-    const folder = join(this.#accountFolder(String(place.accountId)), name);
     const memoryMiB = serverMemoryMiB(contribution);
     const record: ServerRecord = { version: 1, place, digest, memoryMiB, generation: contribution.generation ?? 0 };
-    writeServerRecord(folder, record);
-    const process = this.#process(folder);
+    const process = this.#process(this.#folders.make(place.accountId, name, record));
     const { dataDir, sandbox, leaseFile, leaseSeconds, orphan, allowance } = this.#options;
     const started = process.start({
       home: spark.home,
@@ -116,9 +101,5 @@ export class ServerProcesses {
 
   #process(folder: string): ServerProcess {
     return this.#options.openProcess?.(folder) ?? new ConnectServer(folder);
-  }
-
-  #accountFolder(accountId: string): string {
-    return serversFolder(this.#options.dataDir, accountId);
   }
 }

@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { writePrivateFile } from "../../lib/private-file.ts";
+import { ConnectServer } from "../../engines/connect-server/connect-server.ts";
+import { ProcessFolders } from "../../engines/supervisor/process-folders.ts";
 import type { SparkPlace } from "./spark-place.ts";
 
 /** What is told of a server to the next Headgate, in its folder. */
@@ -16,34 +15,27 @@ export interface ServerRecord {
   readonly generation?: number;
 }
 
-const FILE = "place.json";
 const REMOTE = "remote-";
 
-/** Of one to be started; also that of its folder. */
+export function serverFolders(dataDir: string): ProcessFolders<ServerRecord> {
+  return new ProcessFolders(join(dataDir, "accounts"), "spark", { recordName: "place.json" });
+}
+
+/** Returns how many warm servers of the account ran. */
+export async function endServersOf(dataDir: string, accountId: number): Promise<number> {
+  return serverFolders(dataDir).end(accountId, (path) => new ConnectServer(path));
+}
+
+/** The name of a server to be started, and of its folder. */
 export function newServerName({ clusterId, appId }: SparkPlace, digest: string): string {
   return `${clusterId}-${appId ?? 0}-${digest}-${randomBytes(3).toString("hex")}`;
 }
 
-/** Of somebody else's, the same each time. */
+/** The name of a remote server: the same each time. */
 export function remoteServerName({ clusterId, appId }: SparkPlace, digest: string): string {
   return `${REMOTE}${clusterId}-${appId ?? 0}-${digest}`;
 }
 
 export function isRemoteServerName(name: string): boolean {
   return name.startsWith(REMOTE);
-}
-
-/** Makes its folder. */
-export function writeServerRecord(folder: string, record: ServerRecord): void {
-  mkdirSync(folder, { recursive: true, mode: 0o711 });
-  writePrivateFile(join(folder, FILE), JSON.stringify(record));
-}
-
-/** Undefined: it was left before it was whole. */
-export async function readServerRecord(folder: string): Promise<ServerRecord | undefined> {
-  try {
-    return JSON.parse(await readFile(join(folder, FILE), "utf8")) as ServerRecord; // written above
-  } catch {
-    return undefined;
-  }
 }

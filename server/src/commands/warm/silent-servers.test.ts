@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
@@ -7,8 +7,8 @@ import { scriptConnect, type ScriptedConnect } from "../../../test/support/scrip
 import type { ConnectAddress } from "../../engines/connect-server/connect-server.ts";
 import { openSandbox } from "../../engines/sandbox/sandbox.ts";
 import { contributionDigest, NOTHING_CONTRIBUTED } from "../../engines/spark-home/contribution.ts";
-import { serversFolder } from "./servers-folder.ts";
 import type { ServerProcess } from "./server-processes.ts";
+import { serverFolders } from "./server-record.ts";
 import { WarmServers } from "./warm-servers.ts";
 
 const PLACE = { accountId: 1, clusterId: 2, appId: null };
@@ -46,10 +46,8 @@ describe("a warm server that lives", () => {
 
   beforeEach(async () => {
     dataDir = mkdtempSync(join(tmpdir(), "headgate-warm-"));
-    const folder = join(serversFolder(dataDir, String(PLACE.accountId)), NAME);
-    mkdirSync(folder, { recursive: true });
-    const record = { version: 1, place: PLACE, digest: contributionDigest(NOTHING_CONTRIBUTED), memoryMiB: 500 };
-    writeFileSync(join(folder, "place.json"), JSON.stringify(record));
+    const digest = contributionDigest(NOTHING_CONTRIBUTED);
+    serverFolders(dataDir).make(PLACE.accountId, NAME, { version: 1, place: PLACE, digest, memoryMiB: 500 });
     connect = await scriptConnect([]);
     process = new LivingProcess(connect.port);
   });

@@ -4,7 +4,7 @@ import { because } from "../../../test/skip-reasons/skip-reasons.ts";
 import { mountSmallDisk } from "../../../test/support/small-disk.ts";
 import { findProcess } from "../../engines/detached-process/process-handle.ts";
 import { makeStubRuns } from "../../engines/runner/stub-run.ts";
-import { endStandby } from "./end-standbys.ts";
+import { endStandby } from "./standby-driver.ts";
 
 const runs = makeStubRuns();
 const disk = mountSmallDisk(1);

@@ -1,0 +1,105 @@
+import { mkdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { listFolder } from "../../lib/list-folder.ts";
+import type { Log } from "../../lib/log.ts";
+import { writePrivateFile } from "../../lib/private-file.ts";
+
+export interface ProcessFolder {
+  readonly owner: number;
+  readonly name: string;
+  readonly path: string;
+}
+
+/** A process that is known by its folder, whether it runs or not. */
+export interface LeftProcess {
+  isAlive(): Promise<boolean>;
+  /** Settles when neither the process nor its folder is left. */
+  stop(): Promise<void>;
+}
+
+/**
+ * The folders of the processes of one kind: `<root>/<owner>/<kind>/<name>`. A record in each tells the next server what
+ * the process is.
+ */
+export class ProcessFolders<Content> {
+  readonly #root: string;
+  readonly #kind: string;
+  readonly #recordName: string;
+  readonly #prefix: string;
+
+  /** `prefix`: what the names of processes begin with, where other files are beside them. */
+  constructor(root: string, kind: string, { recordName = "record.json", prefix = "" } = {}) {
+    this.#root = root;
+    this.#kind = kind;
+    this.#recordName = recordName;
+    this.#prefix = prefix;
+  }
+
+  pathOf(owner: number, name: string): string {
+    return join(this.#root, String(owner), this.#kind, name);
+  }
+
+  /** Includes the folders of processes that have ended. */
+  async list(owner?: number): Promise<ProcessFolder[]> {
+    const owners = owner === undefined ? await this.#owners() : [owner];
+    const found = owners.map(async (each) => {
+      const names = await listFolder(this.pathOf(each, ""));
+      const processes = names.filter((name) => name.startsWith(this.#prefix));
+      return processes.map((name) => ({ owner: each, name, path: this.pathOf(each, name) }));
+    });
+    return (await Promise.all(found)).flat();
+  }
+
+  make(owner: number, name: string, record: Content): string {
+    const path = this.pathOf(owner, name);
+    mkdirSync(path, { recursive: true, mode: 0o711 });
+    writePrivateFile(join(path, this.#recordName), JSON.stringify(record));
+    return path;
+  }
+
+  /**
+   * Offers the processes that an earlier server left running. Ends and removes those that `adopt` declines, that have
+   * ended, or that have no complete record; returns their owners.
+   */
+  async recover<Process extends LeftProcess>(
+    open: (path: string) => Process,
+    adopt: (folder: ProcessFolder, record: Content, process: Process) => boolean,
+    log: Log,
+  ): Promise<Set<number>> {
+    const ended = new Set<number>();
+    for (const folder of await this.list()) {
+      const process = open(folder.path);
+      const record = await this.#readRecord(folder.path);
+      if (record !== undefined && (await process.isAlive()) && adopt(folder, record, process)) continue;
+      ended.add(folder.owner);
+      await process.stop().catch((error: unknown) => log.warn({ err: error, folder: folder.path }, "left over"));
+    }
+    return ended;
+  }
+
+  /** Ends the processes of an owner; callable while a server runs, which notices their end. Returns how many ran. */
+  async end(owner: number, open: (path: string) => LeftProcess): Promise<number> {
+    const ended = (await this.list(owner)).map(async ({ path }) => {
+      const process = open(path);
+      const wasAlive = await process.isAlive();
+      await process.stop();
+      return wasAlive;
+    });
+    return (await Promise.all(ended)).filter(Boolean).length;
+  }
+
+  async #owners(): Promise<number[]> {
+    const names = await listFolder(this.#root);
+    return names.map(Number).filter((owner) => Number.isSafeInteger(owner) && owner > 0);
+  }
+
+  /** Undefined: its server was killed before the record was complete. */
+  async #readRecord(path: string): Promise<Content | undefined> {
+    try {
+      return JSON.parse(await readFile(join(path, this.#recordName), "utf8")) as Content; // written by `make`
+    } catch {
+      return undefined;
+    }
+  }
+}

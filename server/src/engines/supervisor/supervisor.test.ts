@@ -1,0 +1,160 @@
+import { pino } from "pino";
+import { describe, expect, test } from "vitest";
+import { Supervised } from "./supervised.ts";
+import { Supervisor, type SupervisorOptions } from "./supervisor.ts";
+
+/** Lives until it dies or is stopped. */
+class ToyProcess extends Supervised<string> {
+  readonly #start = Promise.withResolvers<void>();
+  readonly #ended = Promise.withResolvers<void>();
+  readonly ready = this.#start.promise;
+  isQuiet = false;
+  isStopped = false;
+  isClosed = false;
+
+  comeUp = (): void => this.#start.resolve();
+  fail = (): void => this.#start.reject(new Error("out of memory"));
+  die = (): void => this.#ended.resolve();
+  ended = (): Promise<void> => this.#ended.promise;
+  override isSilent = (): Promise<boolean> => Promise.resolve(this.isQuiet);
+  override close = (): Promise<void> => Promise.resolve(void (this.isClosed = true));
+  stop = (): Promise<void> => Promise.resolve(void (this.isStopped = true));
+}
+
+function openSupervisor(changes: Partial<SupervisorOptions<string, ToyProcess>> = {}) {
+  const lines: object[] = [];
+  const write = (line: string): void => {
+    const { msg, key } = JSON.parse(line) as { msg: string; key: string };
+    lines.push({ msg, key });
+  };
+  const supervisor = new Supervisor<string, ToyProcess>({
+    keyText: (key) => key,
+    name: "a toy",
+    describe: ({ key }) => ({ key }),
+    log: pino({}, { write }),
+    ...changes,
+  });
+  const add = (digest = "first", { key = "key", memoryMiB = 100 } = {}) => {
+    const process = new ToyProcess(key, digest, memoryMiB);
+    supervisor.add(process);
+    return process;
+  };
+  const addUp: typeof add = (...traits) => {
+    const process = add(...traits);
+    process.comeUp();
+    return process;
+  };
+  return { supervisor, add, addUp, lines };
+}
+
+describe("a supervised process", () => {
+  test("with another digest ends at once when it is idle, and after its last release when it is held", async () => {
+    const { supervisor, addUp } = openSupervisor();
+    const [idle, held, wanted, other] = [addUp("old"), addUp("older"), addUp("new"), addUp("old", { key: "other" })];
+    const releases = [supervisor.hold(held), supervisor.hold(held)];
+    supervisor.drainOthers("key", "new");
+    expect([idle, held, wanted, other].map(({ isStopped }) => isStopped)).toEqual([true, false, false, false]);
+    expect(supervisor.of("key")).toEqual([wanted]);
+    expect(supervisor.list()).toEqual([held, wanted, other]);
+    releases[0]?.();
+    releases[0]?.();
+    expect(held.isStopped).toBe(false);
+    releases[1]?.();
+    expect(held.isStopped).toBe(true);
+  });
+
+  test("that does not come up is ended, with the reason in the log", async () => {
+    const { supervisor, add, lines } = openSupervisor();
+    const process = add();
+    process.fail();
+    await expect.poll(() => process.isStopped).toBe(true);
+    expect(lines).toEqual([{ msg: "a toy did not come up", key: "key" }]);
+    expect(supervisor.list()).toEqual([]);
+  });
+
+  test("that dies is removed", async () => {
+    const { supervisor, addUp } = openSupervisor();
+    addUp().die();
+    await expect.poll(() => supervisor.list()).toEqual([]);
+  });
+
+  test("that dies is left to its owner where the owner handles deaths", async () => {
+    const dead: ToyProcess[] = [];
+    const { supervisor, addUp } = openSupervisor({ onDeath: (each) => Promise.resolve(void dead.push(each)) });
+    const process = addUp();
+    process.die();
+    await expect.poll(() => dead).toEqual([process]);
+    expect(supervisor.list()).toEqual([process]);
+  });
+
+  test.each([
+    { endsUnwatched: true, ends: "ends" },
+    { endsUnwatched: false, ends: "stays" },
+  ])("that cannot be watched $ends where the kind says so", async ({ endsUnwatched }) => {
+    const { addUp, lines } = openSupervisor({ endsUnwatched });
+    const process = addUp();
+    const watched = Promise.reject(new Error("its status cannot be read"));
+    process.ended = () => watched;
+    await expect(process.ready.then(() => watched)).rejects.toThrow("cannot be read");
+    await Promise.resolve();
+    expect(process.isStopped).toBe(endsUnwatched);
+    expect(lines).toEqual(endsUnwatched ? [{ msg: "a toy cannot be watched; it ends", key: "key" }] : []);
+  });
+
+  test("that is silent is ended when it matches", async () => {
+    const { supervisor, addUp, lines } = openSupervisor();
+    const [asked, skipped, healthy] = [addUp(), addUp(), addUp()];
+    asked.isQuiet = true;
+    skipped.isQuiet = true;
+    supervisor.endSilent((each) => each !== skipped);
+    await expect.poll(() => supervisor.list()).toEqual([skipped, healthy]);
+    expect(lines).toEqual([{ msg: "a toy does not answer; it ends", key: "key" }]);
+  });
+
+  test("is evicted for memory, the longest unused first, unless it is held", () => {
+    const { supervisor, addUp } = openSupervisor();
+    const [used, held, unused, remote] = [addUp(), addUp(), addUp(), addUp("first", { memoryMiB: 0 })];
+    supervisor.hold(held);
+    supervisor.hold(used)();
+    unused.usedAt -= 1000;
+    expect(supervisor.reservedMiB()).toBe(300);
+    supervisor.evict(1);
+    expect(supervisor.list()).toEqual([used, held, remote]);
+    supervisor.evict(1000);
+    expect(supervisor.list()).toEqual([held, remote]);
+  });
+
+  test("is waited for by all who stop it, and its failure to end is in the log", async () => {
+    const { supervisor, addUp, lines } = openSupervisor();
+    const stopped = Promise.withResolvers<void>();
+    const process = addUp();
+    process.stop = () => stopped.promise;
+    supervisor.evict(1);
+    const stopping = supervisor.stop().then(() => lines);
+    stopped.reject(new Error("no right to do so"));
+    expect(await stopping).toEqual([{ msg: "a toy could not be ended", key: "key" }]);
+  });
+
+  test("runs on after the supervisor is closed, also when it is released then", async () => {
+    const { supervisor, addUp, lines } = openSupervisor();
+    const held = addUp();
+    const release = supervisor.hold(held);
+    await supervisor.close();
+    release();
+    held.die();
+    await held.ended();
+    expect([held.gone.aborted, held.isClosed, held.isStopped]).toEqual([true, true, false]);
+    expect(supervisor.list()).toEqual([]);
+    expect(lines).toEqual([]);
+  });
+
+  test("tells its owner when it is ready, and when its last user has left", async () => {
+    const told: string[] = [];
+    const { supervisor, addUp } = openSupervisor({
+      onReady: ({ digest }) => Promise.resolve(void told.push(`${digest} is ready`)),
+      onIdle: ({ digest }) => void told.push(`${digest} is idle`),
+    });
+    supervisor.hold(addUp())();
+    await expect.poll(() => told).toEqual(["first is idle", "first is ready"]);
+  });
+});
