@@ -19,9 +19,11 @@ interface Asked {
   waited?: Readonly<Record<number, number>>;
 }
 
+const laneOf = ({ commandType, appId }: Candidate): string => `${commandType} ${appId}`;
+
 function plan(candidates: readonly Candidate[], { room = plenty, memoryOf = () => 100, waited = {} }: Asked = {}) {
   const waitedMs = ({ id }: Candidate): number => (waited[id] ?? 0) * 1000;
-  return planClaims({ candidates, caps, room, memoryOf, waitedMs });
+  return planClaims({ candidates, caps, room, laneOf, memoryOf, waitedMs });
 }
 
 const idsOf = ({ claims }: { claims: readonly PlannedClaim[] }): number[] =>
@@ -75,8 +77,8 @@ test("a cluster's commands keep their order", () => {
   expect(idsOf(plan(queue))).toEqual(queue.map(({ id }) => id));
 });
 
-const refresh = { commandType: "HiveCommand", options: { engine: "native" } };
-const query = (appId: number | null) => ({ commandType: "SparkCommand", command: { language: "sql" }, appId });
+const refresh = { commandType: "refresh" };
+const query = (appId: number | null) => ({ commandType: "query", appId });
 
 test("commands of different kinds are taken in the order they are due", () => {
   const queue = [waiting(1), waiting(1, refresh), waiting(1, query(null)), waiting(1), waiting(1, query(7))];

@@ -4,6 +4,15 @@ export type CommandStatus = (typeof COMMAND_STATUSES)[number];
 export const COMMAND_TYPES = ["SparkCommand", "HadoopCommand", "HiveCommand"] as const;
 export type CommandType = (typeof COMMAND_TYPES)[number];
 
+/** What a command runs, as it was submitted. */
+export interface SubmittedCommand {
+  readonly commandType: string;
+  /** The `command` object of §2.2. */
+  readonly command: Readonly<Record<string, unknown>>;
+  /** What the submission has decided for the run besides; null: nothing. */
+  readonly options: Readonly<Record<string, unknown>> | null;
+}
+
 /** A command as the interface shows it. */
 export interface CommandRow {
   id: number;
