@@ -44,7 +44,7 @@ export function composeQueue(
     settings: config,
     isShared: config.databaseUrl !== null,
     leaseFile: leaseFile(config),
-    kindOf: (command) => commandKinds.decide(command),
+    kindOf: (command) => commandKinds.of(command),
     standbys,
     useClusters: (ids) => clusters.clusterLifecycle.use(ids),
     lookAtApps: () => void tendApps(),

@@ -31,7 +31,7 @@ export interface OutcomeOptions extends PlaceOptions {
   readonly nodeId: string;
   readonly nodeWatch: Pick<NodeWatch, "isSilent">;
   readonly log: Log;
-  readonly commandKinds: Pick<CommandKinds, "decide">;
+  readonly commandKinds: Pick<CommandKinds, "of">;
 }
 
 export function outcomeServices(options: OutcomeOptions): OutcomeServices {
@@ -41,13 +41,13 @@ export function outcomeServices(options: OutcomeOptions): OutcomeServices {
   const isSilent = (id: string): boolean => nodeWatch.isSilent(id);
   const nodes = otherNodes({ db: db.system, ownId: nodeId, isSilent, log });
   const texts = commandTexts({ commandFilesOf, nodes, published: publishedText(places.storage) });
-  const sourceOf: ResultSourceOf = (command) => commandKinds.decide(command).results;
+  const sourceOf: ResultSourceOf = (command) => commandKinds.of(command).results;
   const results = localResults(commandFilesOf, sourceOf);
   return {
     otherNodes: nodes,
     commandTexts: texts,
     commandResults: commandResults(results, sourceOf, texts, nodes),
-    commandJobs: commandJobs(commandFilesOf, (command) => commandKinds.decide(command).jobs),
+    commandJobs: commandJobs(commandFilesOf, (command) => commandKinds.of(command).jobs),
     followerPlaces: followerPlaces(),
     locateResult: resultLocator(places, uploads),
     publisher: new Publisher({ db: background.system, nodeId, places, uploads, commandFilesOf, results, log }),

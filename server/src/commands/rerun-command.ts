@@ -42,18 +42,25 @@ export const rerunCommand = operation({
     if (kind.runsUsersCode) await checkMayRunPrograms(services.isolation, caller.accountId, found.commandType);
     const text = kind.isCommandLine?.(found) === true ? await findProgramText(reader, found.id) : null;
     kind.checkWords?.(found, macroValues(found.resolvedMacros), text);
-    const statedMemoryMiB = services.memoryNeed.statedMiB(found, text);
+    const statedMemoryMiB = kind.memory.stated?.miB(found, text) ?? 0;
     const reply = await change(async (tx, audit) => {
       const { id: commandId, label } = found;
-      const lane = laneOf(kind, found);
-      const row = await insertRerun(tx, { commandId, label, userId: caller.userId, requestId, lane, statedMemoryMiB });
+      const row = await insertRerun(tx, {
+        commandId,
+        label,
+        userId: caller.userId,
+        requestId,
+        kind: kind.name,
+        lane: laneOf(kind, found),
+        statedMemoryMiB,
+      });
       if (row === undefined) {
         throw (await hasLabel(tx, label))
           ? unknownApp()
           : invalid("label", `${label} names no cluster of the account any more`);
       }
       checkPlace(row.engineType, kind);
-      services.memoryNeed.check({ ...row, statedMemoryMiB }, row.engineType);
+      services.memoryNeed.check(kind, { ...row, statedMemoryMiB }, row.engineType);
       audit.object = `command/${row.id}`;
       return commandObject(row, services.commandView);
     });

@@ -67,7 +67,7 @@ export const submitCommand = operation({
       const inserted = await insertCommand(tx, command);
       if (inserted === undefined) throw await placeless(tx, command);
       checkPlace(inserted.engineType, kind);
-      services.memoryNeed.check(runnable(command, inserted, caller.accountId), inserted.engineType);
+      services.memoryNeed.check(kind, runnable(command, inserted, caller.accountId), inserted.engineType);
       audit.object = `command/${inserted.id}`;
       return submitted(command, inserted, caller.accountId, services);
     });
@@ -103,14 +103,13 @@ async function newCommand(
   const source = plan.source === null ? null : await sourceText(plan.source, values, caller, services.accountStorage);
   kind.checkWords?.(plan, values, source?.resolved ?? null);
   const resolvedMacros = resolvedMacrosOf(values);
-  const statedMemoryMiB = services.memoryNeed.statedMiB(
-    { id: 0, accountId: caller.accountId, clusterId: 0, pool: null, ...plan, resolvedMacros },
-    source?.resolved ?? null,
-  );
+  const planned = { id: 0, accountId: caller.accountId, clusterId: 0, pool: null, kind: kind.name, ...plan };
+  const stated = kind.memory.stated?.miB({ ...planned, resolvedMacros }, source?.resolved ?? null);
   const masked = maskSubmission(plan.command, plan.secretField, { given: macros, values });
   const command = {
     userId: caller.userId,
     label: body.label ?? DEFAULT_LABEL,
+    kind: kind.name,
     commandType: plan.commandType,
     command: masked.command,
     secrets: masked.secrets === null ? null : sealSecrets(services.keys, caller.accountId, masked.secrets),
@@ -120,7 +119,7 @@ async function newCommand(
     pool: body.pool ?? null,
     appId: plan.appId,
     lane: laneOf(kind, plan),
-    statedMemoryMiB,
+    statedMemoryMiB: stated ?? 0,
     timeoutSeconds: body.timeout ?? null,
     macros: givenMacrosJson(masked.macros),
     resolvedMacros: resolvedMacrosOf(masked.values),

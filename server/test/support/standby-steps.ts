@@ -43,6 +43,7 @@ export async function standbyParts(dataDir: string, programText: string): Promis
     id: 3,
     ...place,
     pool: null,
+    kind: "program",
     commandType: "SparkCommand",
     command: {},
     options: null,

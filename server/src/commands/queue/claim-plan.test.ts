@@ -19,7 +19,7 @@ interface Asked {
   waited?: Readonly<Record<number, number>>;
 }
 
-const laneOf = ({ commandType, appId }: Candidate): string => `${commandType} ${appId}`;
+const laneOf = ({ kind, appId }: Candidate): string => `${kind} of app ${appId}`;
 
 function plan(candidates: readonly Candidate[], { room = plenty, memoryOf = () => 100, waited = {} }: Asked = {}) {
   const waitedMs = ({ id }: Candidate): number => (waited[id] ?? 0) * 1000;
@@ -38,6 +38,7 @@ function waiting(accountId: number, more: Partial<Candidate> = {}): Candidate {
     clusterId: accountId,
     appId: null,
     pool: null,
+    kind: "program",
     commandType: "SparkCommand",
     command: {},
     options: null,
@@ -77,8 +78,8 @@ test("a cluster's commands keep their order", () => {
   expect(idsOf(plan(queue))).toEqual(queue.map(({ id }) => id));
 });
 
-const refresh = { commandType: "refresh" };
-const query = (appId: number | null) => ({ commandType: "query", appId });
+const refresh = { kind: "refresh" };
+const query = (appId: number | null) => ({ kind: "sql", appId });
 
 test("commands of different kinds are taken in the order they are due", () => {
   const queue = [waiting(1), waiting(1, refresh), waiting(1, query(null)), waiting(1), waiting(1, query(7))];

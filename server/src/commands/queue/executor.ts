@@ -79,6 +79,8 @@ export interface RunnableCommand {
   readonly appId: number | null;
   /** Null: the cluster's default. */
   readonly pool: string | null;
+  /** Null: an older version has stored it without its kind. */
+  readonly kind: string | null;
   readonly commandType: string;
   /** The `command` object of §2.2. */
   readonly command: Readonly<Record<string, unknown>>;

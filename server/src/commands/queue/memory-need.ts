@@ -1,12 +1,10 @@
 import { invalid } from "../../lib/fault.ts";
-import type { MemoryUse, RunnableCommand, RunnableKindOf } from "./executor.ts";
+import type { MemoryUse, RunnableCommand, RunnableKind } from "./executor.ts";
 
 /** What submission has to know of the memory that a command will need. */
 export interface MemoryNeed {
-  /** What its own words ask for; 0: nothing. `text`: that of its script. */
-  statedMiB(command: RunnableCommand, text: string | null): number;
   /** Refuses a command that no node of the installation could ever start. */
-  check(command: RunnableCommand, engineType: string): void;
+  check(kind: RunnableKind, command: RunnableCommand, engineType: string): void;
 }
 
 /** For handlers: their services have it under this name. */
@@ -14,12 +12,10 @@ export interface WithMemoryNeed {
   memoryNeed: MemoryNeed;
 }
 
-export function memoryNeed(kindOf: RunnableKindOf, largestMiB: () => number): MemoryNeed {
+export function memoryNeed(largestMiB: () => number): MemoryNeed {
   return {
-    statedMiB: (command, text) => kindOf(command).memory.stated?.miB(command, text) ?? 0,
-    check(command, engineType) {
+    check({ memory }, command, engineType) {
       if (engineType === "connect") return; // it runs elsewhere
-      const { memory } = kindOf(command);
       const neededMiB = memory.reservedMiB(command);
       const largest = largestMiB();
       if (neededMiB <= largest) return;

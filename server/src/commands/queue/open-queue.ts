@@ -113,7 +113,7 @@ export function openQueue(options: QueueOptions): Queue {
       kindOf,
       unready,
     }),
-    memoryNeed: memoryNeed(kindOf, () =>
+    memoryNeed: memoryNeed(() =>
       largestBudgetMiB(options.nodeWatch.list(), node.memoryBudgetMiB, lostAfterMs(settings.leaseSeconds)),
     ),
     standbys: {

@@ -154,7 +154,7 @@ describe("a node without Spark", () => {
   }
 
   function run(): Run {
-    const command = { ...PLACE, id: 3, appId: null, pool: null, commandType: "SqlCommand", command: {} };
+    const command = { ...PLACE, id: 3, appId: null, pool: null, kind: "sql", commandType: "SparkCommand", command: {} };
     return {
       command: { ...command, options: null, resolvedMacros: null },
       files,

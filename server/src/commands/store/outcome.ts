@@ -1,14 +1,12 @@
 import type { Queryable } from "../../db/database.ts";
-import { COMMAND_KIND, type CommandStatus, type SubmittedCommand } from "./command-row.ts";
+import { COMMAND_KIND, type CommandStatus, type StoredCommand } from "./command-row.ts";
 
 /** What has to be known of a command to find its result. */
-export interface ResultOwner extends SubmittedCommand {
+export interface ResultOwner extends StoredCommand {
   readonly id: number;
   readonly accountId: number;
   /** The last one; 0: it never ran. */
   readonly attempt: number;
-  /** Only the fields that decide its kind. */
-  readonly command: SubmittedCommand["command"];
   /** Of the last attempt, as it was when that ended; null: unknown. */
   readonly resultBytes: number | null;
 }
