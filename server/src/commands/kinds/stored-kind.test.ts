@@ -54,6 +54,16 @@ describe("the kind of a command", () => {
     expect(await kindOf(rerun.id)).toBe(kind);
   });
 
+  test.each<[kind: string, body: object]>([
+    ["program", { cmdline: "x.py", sql: "" }],
+    ["program", { cmdline: "x.py", sql: "", script_location: "", language: "" }],
+    ["sql", { sql: "select 1", language: "" }],
+    ["sql", { sql: "select 1", script_location: "" }],
+  ])("is %s for the Spark command %j: an empty text counts as not given", async (kind, body) => {
+    const { id } = await account.post("/commands", { ...spark, ...body });
+    expect(await kindOf(id)).toBe(kind);
+  });
+
   test("is sql for a refresh by Spark's statement", async () => {
     const bySpark = await given.account();
     await bySpark.put("/api/v2/accounts", { account: { refresh_engine: "spark" } });
