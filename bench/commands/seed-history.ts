@@ -12,10 +12,10 @@ export async function seedHistory({ sql, account }: Pick<BenchNode, "sql" | "acc
   const { accountId, userId } = account;
   await sql.query("set synchronous_commit = off");
   await sql.query(
-    `insert into command (account_id, user_id, cluster_id, label, command_type, command, name, request_id, status,
+    `insert into command (account_id, user_id, cluster_id, label, kind, command_type, command, name, request_id, status,
        progress, created_at, start_time, end_time, num_result_dir, fence, attempt)
      select $1, case when n % ${USERS} = 0 then $2 else $2 + 1000 + n % ${USERS} end,
-            (select cluster_id from cluster_label where account_id = $1), 'default', 'SparkCommand',
+            (select cluster_id from cluster_label where account_id = $1), 'default', 'program', 'SparkCommand',
             json_build_object('program', 'print(' || n || ')', 'sql', null, 'cmdline', null, 'script_location', null,
               'language', 'python', 'arguments', null, 'user_program_arguments', null, 'app_id', null, 'note_id', null,
               'retry', null, 'retry_delay', null),

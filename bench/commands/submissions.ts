@@ -112,6 +112,7 @@ function storedCommand(userId: number): NewCommand {
   return {
     userId,
     label: "default",
+    kind: "program",
     commandType: "SparkCommand",
     command: {
       program: PROGRAM,

@@ -1,6 +1,7 @@
 import type { AppControl } from "./apps/app-control.ts";
 import type { ClusterControl } from "./clusters/control.ts";
 import type { ProgramDriver } from "./commands/queue/program-driver.ts";
+import { composeKinds, type ListKinds } from "./compose-kinds.ts";
 import { composeNode, type NodeOptions } from "./compose-node.ts";
 import { composeQueue, type QueueParts } from "./compose-queue.ts";
 import { composeServer, readinessParts } from "./compose-server.ts";
@@ -31,6 +32,8 @@ export interface App {
 export interface AppOptions extends NodeOptions {
   /** What runs programs instead of Spark. */
   driver?: ProgramDriver;
+  /** The kinds of commands that the server runs; by default all that this version knows. */
+  commandKinds?: ListKinds;
   /** What starts and ends clusters. */
   clusterControl?: ClusterControl;
   /** The warm servers of apps. */
@@ -68,8 +71,9 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const node = await composeNode(options, held);
   const standbys = () => work.queue.standbys;
   const sparks = await composeSparks({ ...options, ...node, db: node.background, setsUpSpark, standbys }, held);
-  const work = composeQueue(node, sparks, options.clusterControl, held);
-  const services = composeServices(node, sparks, work, options.appControl, held);
+  const kinds = composeKinds(node, sparks, options.commandKinds, held);
+  const work = composeQueue(node, sparks, kinds, options.clusterControl, held);
+  const services = composeServices(node, sparks, kinds.commandKinds, work, options.appControl, held);
   const server = await composeServer(node, services, readinessParts(node, sparks.setUp, options.storeHealthy));
   await node.nodeWatch.look(); // a submission is judged by the budgets of all nodes
   const listening = await listen(server, { ...node.config, sockets: options.sockets });

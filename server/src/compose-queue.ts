@@ -1,10 +1,10 @@
-import { accountRefresh } from "./catalog/refresh/refresh-account-table.ts";
 import { clusterServices, type ClusterServices } from "./clusters/cluster-services.ts";
 import type { ClusterControl } from "./clusters/control.ts";
 import { AccountDisk } from "./commands/account-disk/account-disk.ts";
 import { openQueue, type Queue } from "./commands/queue/open-queue.ts";
 import { AppServers } from "./commands/warm/app-servers.ts";
 import { clusterControl, type StopStandbys } from "./commands/warm/cluster-control.ts";
+import type { KindsOfNode } from "./compose-kinds.ts";
 import type { NodeParts } from "./compose-node.ts";
 import { leaseFile, type Sparks } from "./compose-sparks.ts";
 import { shareOfDisk } from "./run-allowance.ts";
@@ -24,11 +24,12 @@ export interface QueueParts {
 export function composeQueue(
   node: NodeParts,
   sparks: Sparks,
+  { commandKinds, standbys }: KindsOfNode,
   control: ClusterControl | undefined,
   held: AsyncDisposableStack,
 ): QueueParts {
   const { config, log, background, diskGuard } = node;
-  const { servers, executor } = sparks.sql;
+  const { servers } = sparks.sql;
   const clusters = composeClusters(node, sparks, control, () => queue);
   held.defer(() => clusters.clusterLifecycle.stop());
   const quotaBytes = shareOfDisk(config.accountDisk, config.dataDir);
@@ -43,8 +44,8 @@ export function composeQueue(
     settings: config,
     isShared: config.databaseUrl !== null,
     leaseFile: leaseFile(config),
-    sql: executor,
-    refreshTable: accountRefresh({ ...sparks, storage: node.storage }),
+    kindOf: (command) => commandKinds.of(command),
+    standbys,
     useClusters: (ids) => clusters.clusterLifecycle.use(ids),
     lookAtApps: () => void tendApps(),
     isDiskLow: () => diskGuard.refusal() !== undefined,

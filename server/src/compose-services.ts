@@ -6,6 +6,7 @@ import { openSensors, type WithSensors } from "./catalog/sensors/open-sensors.ts
 import type { WithAccountTables } from "./catalog/tables/account-tables.ts";
 import type { ClusterServices } from "./clusters/cluster-services.ts";
 import { addDefaultCluster } from "./clusters/default-cluster.ts";
+import type { CommandKinds } from "./commands/kinds/command-kinds.ts";
 import { outcomeServices, type OutcomeServices } from "./commands/outcome-services.ts";
 import type { SubmissionServices } from "./commands/submit-command.ts";
 import type { NodeParts } from "./compose-node.ts";
@@ -33,17 +34,18 @@ export interface Services
 export function composeServices(
   node: NodeParts,
   { accountTables, isolation }: Sparks,
+  commandKinds: CommandKinds,
   { queue, clusters, accountDisk, appServers }: QueueParts,
   appControl: AppControl | undefined,
   held: AsyncDisposableStack,
 ): Services {
   const { config, db, background, keys, clock, log, nodeId, nodeWatch } = node;
-  const { eventLogs, diskGuard, accountSettings, storage } = node;
+  const { diskGuard, accountSettings, storage } = node;
   const { commandTimes, dataDir } = config;
   const { events, waitingReason, memoryNeed } = queue;
   const services: Services = {
     macroSandbox: held.adopt(macroSandbox(), (sandbox) => sandbox.stop()),
-    ...outcomeServices({ dataDir, db, background, nodeId, nodeWatch, log, eventLogs, storage, diskGuard }),
+    ...outcomeServices({ dataDir, db, background, nodeId, nodeWatch, log, commandKinds, storage, diskGuard }),
     ...clusters,
     appControl: appControl ?? appServers,
     db,
@@ -57,13 +59,13 @@ export function composeServices(
     refreshEngineOf: async (accountId) => (await readAccount(db.accountReader(accountId))).refreshEngine,
     accountTables,
     sensors: openSensors(accountTables, storage),
+    commandKinds,
     commandEvents: events,
     commandView: { commandTimes, waitingReason },
     memoryNeed,
     isolation,
     accountDisk,
   };
-  held.defer(() => services.resultRenderer.stop());
   held.defer(() => services.publisher.stop());
   return services;
 }

@@ -24,7 +24,7 @@ import { noDriver, type ProgramDriver } from "./commands/queue/program-driver.ts
 import { sparkDriver } from "./commands/queue/spark-driver.ts";
 import { runsForAccount } from "./commands/store/under-way.ts";
 import { endEndedPlaces } from "./commands/warm/end-ended-places.ts";
-import { openSql, type SqlService } from "./commands/warm/open-sql.ts";
+import { openSql, type SqlService } from "./commands/sql/open-sql.ts";
 import type { ContributionsOf } from "./commands/warm/spark-place.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
@@ -117,7 +117,7 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
   const clusterOf = sparkCluster(db, keys, config);
   const contributionsOf = sparkContributions({ db, clusterOf, storageOf, metastores });
   const contributions = { contributionsOf, clusterOf };
-  const sql = await openSql({ ...leaseOf(config), ...config, ...contributions, ...engine, isolation });
+  const sql = await openSql({ ...leaseOf(config), ...config, ...contributions, ...engine });
   held.defer(() => sql.servers.close());
   await metastores.adopt();
   const readers = held.adopt(new MetastoreReaders({ databases, catalogs }), (pools) => pools.close());
@@ -282,6 +282,6 @@ export function leaseFile({ dataDir }: Config): string {
 }
 
 /** Where nobody else has the database, nothing has to end with the lease. */
-function leaseOf(config: Config): { leaseFile: string | null } {
+export function leaseOf(config: Config): { leaseFile: string | null } {
   return { leaseFile: config.databaseUrl === null ? null : leaseFile(config) };
 }

@@ -1,11 +1,10 @@
 import type { Database } from "../db/database.ts";
-import { resultRenderer, type ResultRenderer } from "../engines/arrow-result/result-renderer.ts";
-import type { EventLogs } from "../engines/spark-submit/event-log/event-logs.ts";
 import type { Log } from "../lib/log.ts";
 import { commandFiles } from "./command-files.ts";
 import { commandJobs, type CommandJobs } from "./command-jobs.ts";
 import { commandTexts, type CommandFilesOf, type WithCommandTexts } from "./command-text.ts";
 import { followerPlaces, type FollowerPlaces } from "./follower-places.ts";
+import type { CommandKinds } from "./kinds/command-kinds.ts";
 import { otherNodes, type WithOtherNodes } from "./other-nodes.ts";
 import { publishedText } from "./published-text.ts";
 import { resultLocator, type LocateResult } from "./publishing/locate-result.ts";
@@ -14,7 +13,7 @@ import type { NodeWatch } from "./queue/node-watch.ts";
 import { Publisher } from "./publishing/publisher.ts";
 import { openUploads } from "./publishing/uploads.ts";
 import type { WithResults } from "./results/command-result.ts";
-import { commandResults, localResults } from "./results/find-results.ts";
+import { commandResults, localResults, type ResultSourceOf } from "./results/find-results.ts";
 
 /** What the operations need that tell what came of a command: logs, results, jobs. */
 export interface OutcomeServices extends WithCommandTexts, WithResults, WithOtherNodes {
@@ -22,7 +21,6 @@ export interface OutcomeServices extends WithCommandTexts, WithResults, WithOthe
   followerPlaces: FollowerPlaces;
   locateResult: LocateResult;
   publisher: Publisher;
-  resultRenderer: ResultRenderer;
 }
 
 export interface OutcomeOptions extends PlaceOptions {
@@ -33,24 +31,23 @@ export interface OutcomeOptions extends PlaceOptions {
   readonly nodeId: string;
   readonly nodeWatch: Pick<NodeWatch, "isSilent">;
   readonly log: Log;
-  readonly eventLogs: EventLogs;
+  readonly commandKinds: Pick<CommandKinds, "of">;
 }
 
 export function outcomeServices(options: OutcomeOptions): OutcomeServices {
-  const { dataDir, db, background, nodeId, nodeWatch, log, eventLogs, ...places } = options;
+  const { dataDir, db, background, nodeId, nodeWatch, log, commandKinds, ...places } = options;
   const commandFilesOf: CommandFilesOf = (accountId, commandId) => commandFiles(dataDir, accountId, commandId);
   const uploads = openUploads();
   const isSilent = (id: string): boolean => nodeWatch.isSilent(id);
   const nodes = otherNodes({ db: db.system, ownId: nodeId, isSilent, log });
   const texts = commandTexts({ commandFilesOf, nodes, published: publishedText(places.storage) });
-  const renderer = resultRenderer();
-  const results = localResults(commandFilesOf, renderer);
+  const sourceOf: ResultSourceOf = (command) => commandKinds.of(command).results;
+  const results = localResults(commandFilesOf, sourceOf);
   return {
     otherNodes: nodes,
     commandTexts: texts,
-    commandResults: commandResults(results, texts, nodes),
-    resultRenderer: renderer,
-    commandJobs: commandJobs(commandFilesOf, eventLogs),
+    commandResults: commandResults(results, sourceOf, texts, nodes),
+    commandJobs: commandJobs(commandFilesOf, (command) => commandKinds.of(command).jobs),
     followerPlaces: followerPlaces(),
     locateResult: resultLocator(places, uploads),
     publisher: new Publisher({ db: background.system, nodeId, places, uploads, commandFilesOf, results, log }),

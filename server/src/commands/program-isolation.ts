@@ -15,7 +15,7 @@ export interface WithProgramIsolation {
 export async function checkMayRunPrograms(
   isolation: ProgramIsolation,
   accountId: number,
-  commandType = "SparkCommand",
+  commandType: string,
 ): Promise<void> {
   if (isolation.isolated || accountId === (await isolation.firstAccountId())) return;
   throw new Fault(

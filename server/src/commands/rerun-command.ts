@@ -3,15 +3,14 @@ import { notFound } from "../http/input.ts";
 import { invalid } from "../lib/fault.ts";
 import { Command, commandObject, type WithCommandView } from "./command.ts";
 import type { WithCommandEvents } from "./command-events.ts";
+import type { WithCommandKinds } from "./kinds/command-kinds.ts";
 import { checkMayRunPrograms, type WithProgramIsolation } from "./program-isolation.ts";
-import { runsUsersCode } from "./queue/choose-executor.ts";
 import { macroValues } from "./macros.ts";
 import { laneOf } from "./queue/lane.ts";
 import type { WithMemoryNeed } from "./queue/memory-need.ts";
 import { findCommand, findProgramText, hasLabel, insertRerun } from "./store/submission.ts";
 import { checkPlace } from "./submission/check-place.ts";
 import { unknownApp } from "./submission/spark.ts";
-import { checkSparkWords, commandLineField } from "./submission/spark-words.ts";
 import { CommandParams } from "./view-command.ts";
 
 /**
@@ -32,30 +31,36 @@ export const rerunCommand = operation({
   async find({ params, reader }) {
     const row = await findCommand(reader, params.command_id);
     if (row === undefined) throw notFound();
-    const isCommandLine = row.commandType === "SparkCommand" && commandLineField(row.command) !== undefined;
-    return { ...row, programText: isCommandLine ? await findProgramText(reader, row.id) : null };
+    return row;
   },
 
   async handle(
-    { found, caller, requestId, change },
-    services: WithCommandView & WithCommandEvents & WithProgramIsolation & WithMemoryNeed,
+    { found, caller, requestId, reader, change },
+    services: WithCommandKinds & WithCommandView & WithCommandEvents & WithProgramIsolation & WithMemoryNeed,
   ) {
-    if (runsUsersCode(found)) await checkMayRunPrograms(services.isolation, caller.accountId, found.commandType);
-    if (found.commandType === "SparkCommand") {
-      checkSparkWords(found.command, macroValues(found.resolvedMacros), found.programText);
-    }
-    const statedMemoryMiB = services.memoryNeed.statedMiB(found, found.programText);
+    const kind = services.commandKinds.decide(found);
+    if (kind.runsUsersCode) await checkMayRunPrograms(services.isolation, caller.accountId, found.commandType);
+    const text = kind.isCommandLine?.(found) === true ? await findProgramText(reader, found.id) : null;
+    kind.checkWords?.(found, macroValues(found.resolvedMacros), text);
+    const statedMemoryMiB = kind.memory.stated?.miB(found, text) ?? 0;
     const reply = await change(async (tx, audit) => {
       const { id: commandId, label } = found;
-      const lane = laneOf(found);
-      const row = await insertRerun(tx, { commandId, label, userId: caller.userId, requestId, lane, statedMemoryMiB });
+      const row = await insertRerun(tx, {
+        commandId,
+        label,
+        userId: caller.userId,
+        requestId,
+        kind: kind.name,
+        lane: laneOf(kind, found),
+        statedMemoryMiB,
+      });
       if (row === undefined) {
         throw (await hasLabel(tx, label))
           ? unknownApp()
           : invalid("label", `${label} names no cluster of the account any more`);
       }
-      checkPlace(row.engineType, row);
-      services.memoryNeed.check({ ...row, statedMemoryMiB }, row.engineType);
+      checkPlace(row.engineType, kind);
+      services.memoryNeed.check(kind, { ...row, statedMemoryMiB }, row.engineType);
       audit.object = `command/${row.id}`;
       return commandObject(row, services.commandView);
     });

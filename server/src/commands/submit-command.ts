@@ -11,9 +11,10 @@ import { Command, commandObject, type WithCommandView } from "./command.ts";
 import type { WithCommandEvents } from "./command-events.ts";
 import { sealSecrets } from "./command-secrets.ts";
 import { maskSubmission } from "./copy-secrets/mask-submission.ts";
+import type { CommandKind } from "./kinds/command-kind.ts";
+import type { WithCommandKinds } from "./kinds/command-kinds.ts";
 import { fillMacros, givenMacrosJson, namesMacro, resolvedMacrosOf, type MacroValues } from "./macros.ts";
 import { checkMayRunPrograms, type WithProgramIsolation } from "./program-isolation.ts";
-import { runsUsersCode } from "./queue/choose-executor.ts";
 import type { RunnableCommand } from "./queue/executor.ts";
 import { laneOf } from "./queue/lane.ts";
 import type { WithMemoryNeed } from "./queue/memory-need.ts";
@@ -24,11 +25,8 @@ import { checkPlace } from "./submission/check-place.ts";
 import { evaluateMacros } from "./submission/evaluate-macros.ts";
 import { parseMacros } from "./submission/macro-list.ts";
 import { checkName, checkTags } from "./submission/names.ts";
-import { isRefresh, withEngine } from "./submission/hive.ts";
-import type { Source, SubmissionPlan, Submitter } from "./submission/plan.ts";
+import type { Source, Submitter } from "./submission/plan.ts";
 import { unknownApp } from "./submission/spark.ts";
-import { planSubmission } from "./submission/plan-submission.ts";
-import { checkSparkWords } from "./submission/spark-words.ts";
 import { ARGUMENTS_BYTES, checkLength, inlineLimit, scriptLimit } from "./submission/text-limits.ts";
 
 /** JSON escapes make text grow up to six times; the text itself has its own limits. */
@@ -40,7 +38,7 @@ export const SUBMISSION_BODY = {
 const DEFAULT_LABEL = "default";
 
 export interface SubmissionServices
-  extends WithCommandView, WithCommandEvents, WithProgramIsolation, WithAccountDisk, WithMemoryNeed {
+  extends WithCommandView, WithCommandEvents, WithCommandKinds, WithProgramIsolation, WithAccountDisk, WithMemoryNeed {
   keys: KeyRing;
   macroSandbox: MacroSandbox;
   accountStorage: AccountStorage;
@@ -65,12 +63,12 @@ export const submitCommand = operation({
   reply: Command,
 
   async handle({ body, caller, requestId, change }, services: SubmissionServices) {
-    const command = await newCommand(body, { ...caller, requestId }, services);
+    const { kind, command } = await newCommand(body, { ...caller, requestId }, services);
     const reply = await change(async (tx, audit) => {
       const inserted = await insertCommand(tx, command);
       if (inserted === undefined) throw await placeless(tx, command);
-      checkPlace(inserted.engineType, command);
-      services.memoryNeed.check(runnable(command, inserted, caller.accountId), inserted.engineType);
+      checkPlace(inserted.engineType, kind);
+      services.memoryNeed.check(kind, runnable(command, inserted, caller.accountId), inserted.engineType);
       audit.object = `command/${inserted.id}`;
       return submitted(command, inserted, caller.accountId, services);
     });
@@ -87,29 +85,32 @@ async function placeless(tx: Tx, { label, appId }: NewCommand): Promise<Fault> {
 
 type Who = Submitter & Pick<Admitted["caller"], "userId" | "requestId">;
 
-async function newCommand(body: SubmissionInput, caller: Who, services: SubmissionServices): Promise<NewCommand> {
+async function newCommand(
+  body: SubmissionInput,
+  caller: Who,
+  services: SubmissionServices,
+): Promise<{ kind: CommandKind; command: NewCommand }> {
   services.accountDisk.check(caller.accountId);
-  const plan = await engineChosen(planSubmission(body), caller.accountId, services);
+  const { kind, plan } = await services.commandKinds.plan(body, () => services.refreshEngineOf(caller.accountId));
   const name = checkName(body.name);
   const tags = checkTags(body.tags);
   const macros = parseMacros(body.macros);
   if (plan.source?.kind === "inline") checkInline(caller, plan.source);
-  if (runsUsersCode(plan)) await checkMayRunPrograms(services.isolation, caller.accountId, plan.commandType);
+  if (kind.runsUsersCode) await checkMayRunPrograms(services.isolation, caller.accountId, plan.commandType);
 
   const mayHoldSecrets = plan.secretField !== null;
   const values = await evaluateMacros(services.macroSandbox, caller.accountId, macros, mayHoldSecrets);
   for (const [field, text] of Object.entries(plan.macroTexts)) fillMacros(text, values, field, ARGUMENTS_BYTES);
   const source = plan.source === null ? null : await sourceText(plan.source, values, caller, services.accountStorage);
-  if (plan.commandType === "SparkCommand") checkSparkWords(plan.command, values, source?.resolved ?? null);
+  kind.checkWords?.(plan, values, source?.resolved ?? null);
   const resolvedMacros = resolvedMacrosOf(values);
-  const statedMemoryMiB = services.memoryNeed.statedMiB(
-    { id: 0, accountId: caller.accountId, clusterId: 0, pool: null, ...plan, resolvedMacros },
-    source?.resolved ?? null,
-  );
+  const planned = { id: 0, accountId: caller.accountId, clusterId: 0, pool: null, kind: kind.name, ...plan };
+  const stated = kind.memory.stated?.miB({ ...planned, resolvedMacros }, source?.resolved ?? null);
   const masked = maskSubmission(plan.command, plan.secretField, { given: macros, values });
-  return {
+  const command = {
     userId: caller.userId,
     label: body.label ?? DEFAULT_LABEL,
+    kind: kind.name,
     commandType: plan.commandType,
     command: masked.command,
     secrets: masked.secrets === null ? null : sealSecrets(services.keys, caller.accountId, masked.secrets),
@@ -118,8 +119,8 @@ async function newCommand(body: SubmissionInput, caller: Who, services: Submissi
     template: plan.template,
     pool: body.pool ?? null,
     appId: plan.appId,
-    lane: laneOf(plan),
-    statedMemoryMiB,
+    lane: laneOf(kind, plan),
+    statedMemoryMiB: stated ?? 0,
     timeoutSeconds: body.timeout ?? null,
     macros: givenMacrosJson(masked.macros),
     resolvedMacros: resolvedMacrosOf(masked.values),
@@ -130,6 +131,7 @@ async function newCommand(body: SubmissionInput, caller: Who, services: Submissi
     tags,
     source,
   };
+  return { kind, command };
 }
 
 function runnable(
@@ -138,15 +140,6 @@ function runnable(
   accountId: number,
 ): RunnableCommand {
   return { ...command, ...inserted, accountId };
-}
-
-/** Only a refresh depends on a setting of the account, so only a refresh asks for it. */
-async function engineChosen(
-  plan: SubmissionPlan,
-  accountId: number,
-  { refreshEngineOf }: SubmissionServices,
-): Promise<SubmissionPlan> {
-  return isRefresh(plan) ? withEngine(plan, await refreshEngineOf(accountId)) : plan;
 }
 
 function checkInline(submitter: Submitter, { field, text, language }: Extract<Source, { kind: "inline" }>): void {

@@ -184,7 +184,8 @@ create table command (
   log_bytes bigint,
   needs_cluster boolean default true not null,
   lane text default 'other'::text not null,
-  is_masked boolean default false not null
+  is_masked boolean default false not null,
+  kind text
 );
 
 create table command_attempt (

@@ -10,6 +10,7 @@ import { addDefaultCluster } from "../../src/clusters/default-cluster.ts";
 import { startApp, type App } from "../../src/app.ts";
 import type { AppControl } from "../../src/apps/app-control.ts";
 import type { ClusterControl } from "../../src/clusters/control.ts";
+import type { ListKinds } from "../../src/compose-kinds.ts";
 import type { ProgramDriver } from "../../src/commands/queue/program-driver.ts";
 import { readConfig, type Config } from "../../src/config.ts";
 import type { Clock } from "../../src/lib/clock.ts";
@@ -76,6 +77,7 @@ export interface ServerOptions {
    */
   isIsolated?: boolean;
   driver?: ProgramDriver;
+  commandKinds?: ListKinds;
   /** One that is there already; its content is removed in the end. */
   dataDir?: string | undefined;
   clusterControl?: ClusterControl;
@@ -107,6 +109,7 @@ export function useServer(options: ServerOptions = {}): Given {
       ...(options.clock === undefined ? {} : { clock: options.clock }),
       isIsolated: options.isIsolated ?? true,
       ...(options.driver === undefined ? {} : { driver: options.driver }),
+      ...(options.commandKinds === undefined ? {} : { commandKinds: options.commandKinds }),
       ...(options.appControl === undefined ? {} : { appControl: options.appControl }),
       ...(options.silenceClock === undefined ? {} : { silenceClock: options.silenceClock }),
       ...(options.clusterControl === undefined ? {} : { clusterControl: options.clusterControl }),

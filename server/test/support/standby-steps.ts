@@ -39,11 +39,11 @@ export async function standbyParts(dataDir: string, programText: string): Promis
     log,
     now: monotonicMs,
   });
-  const isolation = { isolated: true, firstAccountId: () => Promise.resolve(undefined) };
   const command = {
     id: 3,
     ...place,
     pool: null,
+    kind: "program",
     commandType: "SparkCommand",
     command: {},
     options: null,
@@ -61,7 +61,7 @@ export async function standbyParts(dataDir: string, programText: string): Promis
   };
   return {
     standbys,
-    executor: programExecutor({ dataDir, driver, sandbox, isolation, standbys, allowance: UNLIMITED, ...limits }),
+    executor: programExecutor({ dataDir, driver, sandbox, standbys, allowance: UNLIMITED, ...limits }),
     run,
   };
 }

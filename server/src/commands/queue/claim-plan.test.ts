@@ -19,9 +19,11 @@ interface Asked {
   waited?: Readonly<Record<number, number>>;
 }
 
+const laneOf = ({ kind, appId }: Candidate): string => `${kind} of app ${appId}`;
+
 function plan(candidates: readonly Candidate[], { room = plenty, memoryOf = () => 100, waited = {} }: Asked = {}) {
   const waitedMs = ({ id }: Candidate): number => (waited[id] ?? 0) * 1000;
-  return planClaims({ candidates, caps, room, memoryOf, waitedMs });
+  return planClaims({ candidates, caps, room, laneOf, memoryOf, waitedMs });
 }
 
 const idsOf = ({ claims }: { claims: readonly PlannedClaim[] }): number[] =>
@@ -36,6 +38,7 @@ function waiting(accountId: number, more: Partial<Candidate> = {}): Candidate {
     clusterId: accountId,
     appId: null,
     pool: null,
+    kind: "program",
     commandType: "SparkCommand",
     command: {},
     options: null,
@@ -75,8 +78,8 @@ test("a cluster's commands keep their order", () => {
   expect(idsOf(plan(queue))).toEqual(queue.map(({ id }) => id));
 });
 
-const refresh = { commandType: "HiveCommand", options: { engine: "native" } };
-const query = (appId: number | null) => ({ commandType: "SparkCommand", command: { language: "sql" }, appId });
+const refresh = { kind: "refresh" };
+const query = (appId: number | null) => ({ kind: "sql", appId });
 
 test("commands of different kinds are taken in the order they are due", () => {
   const queue = [waiting(1), waiting(1, refresh), waiting(1, query(null)), waiting(1), waiting(1, query(7))];

@@ -1,5 +1,4 @@
 import type { Candidate, Caps } from "../store/claims.ts";
-import { laneOf } from "./lane.ts";
 import { MemoryRules, type NodeRoom, type Shortage } from "./memory-rules.ts";
 
 /** What a node could claim now, in the order in which it should try. Pure. */
@@ -28,6 +27,7 @@ export interface PlanInput {
   readonly candidates: readonly Candidate[];
   readonly caps: Caps;
   readonly room: NodeRoom;
+  readonly laneOf: (candidate: Candidate) => string;
   readonly memoryOf: (candidate: Candidate) => number | SharedNeed;
   /** How long this node has seen the command wait for memory, in milliseconds. */
   readonly waitedMs: (candidate: Candidate) => number;
@@ -40,7 +40,8 @@ export interface PlanInput {
  * holds up no smaller one among the candidates. The candidates are the first of their lane, by size class: many commands
  * that are too large for the node can keep smaller ones of their own class out of the list (`listCandidates`).
  */
-export function planClaims({ candidates, caps, room, memoryOf, waitedMs }: PlanInput): ClaimPlan {
+export function planClaims({ candidates, caps, room, laneOf, memoryOf, waitedMs }: PlanInput): ClaimPlan {
+  const laneKey = (each: Candidate): string => `${each.clusterId}/${laneOf(each)}`;
   const lanes = new Set([...Map.groupBy(candidates, laneKey).values()].map((lane) => [...lane]));
   const accounts = new Map(candidates.map((each) => [each.accountId, each.accountRunning]));
   const clusters = new Map(candidates.map((each) => [each.clusterId, each.clusterRunning]));
@@ -88,10 +89,6 @@ interface Need {
 
 function isMemory(memoryMiB: number, { budgetMiB }: NodeRoom): boolean {
   return memoryMiB > 0 && memoryMiB <= budgetMiB;
-}
-
-function laneKey(candidate: Candidate): string {
-  return `${candidate.clusterId}/${laneOf(candidate)}`;
 }
 
 function firstLane(lanes: ReadonlySet<Candidate[]>, accounts: ReadonlyMap<number, number>): Candidate[] | undefined {

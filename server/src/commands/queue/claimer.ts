@@ -5,7 +5,8 @@ import { claim, listCandidates, type Candidate, type Caps, type ClaimedCommand }
 import type { NodeRegistration, NodeState } from "../store/nodes.ts";
 import { endUnclaimed } from "../store/queue.ts";
 import { planClaims, type ClaimPlan, type PlannedClaim, type SharedNeed } from "./claim-plan.ts";
-import type { Executor, RunnableCommand } from "./executor.ts";
+import type { RunnableCommand, RunnableKind, RunnableKindOf, RunnablePlace } from "./executor.ts";
+import { laneOf } from "./lane.ts";
 import { LoadSharing } from "./load-sharing.ts";
 import { lostAfterMs } from "./lost-runs.ts";
 import type { NodeRoom } from "./memory-rules.ts";
@@ -18,7 +19,8 @@ export interface ClaimerOptions {
   readonly db: Database;
   readonly node: NodeRegistration;
   readonly caps: Caps;
-  readonly executorOf: (command: RunnableCommand) => Executor;
+  readonly kindOf: RunnableKindOf;
+  readonly unready: Unready;
   readonly sharedMemory: SharedMemory;
   readonly useClusters: UseClusters;
   /** Undefined: no driver waits on this node. */
@@ -36,6 +38,9 @@ export interface ClaimerOptions {
   /** Aborted: claims nothing more. */
   readonly stopping: AbortSignal;
 }
+
+/** Why no command of the kind can start there on this node now, for people; null: it can. */
+export type Unready = (kind: RunnableKind, place: RunnablePlace) => string | null;
 
 /** Starts clusters that commands wait for, where possible. Returns by cluster why nothing can run there yet. */
 export type UseClusters = (
@@ -100,17 +105,17 @@ export class Claimer {
     runs: readonly HeldRun[],
     conduct: (command: ClaimedCommand) => void,
   ): Promise<void> {
-    const { db, node, executorOf, sharedMemory, standbys } = this.#options;
+    const { db, node, kindOf, unready, sharedMemory, standbys } = this.#options;
     const candidates = await listCandidates(db.system, { ...CANDIDATES, budgetMiB: node.memoryBudgetMiB });
     if (!takesCommands) {
       standbys?.keepWithin({ freeMiB: 0, spareMiB: 0 });
       this.#situation = { ...seen, candidates, clusterReasons: new Map(), plan: NOTHING_PLANNED };
       return;
     }
-    const waitsForCluster = (each: Candidate): boolean => !each.isClusterUp && executorOf(each).needsNoCluster !== true;
+    const waitsForCluster = (each: Candidate): boolean => !each.isClusterUp && kindOf(each).needsCluster;
     const clusterReasons = await this.#useClusters(candidates.filter(waitsForCluster));
     const ready = candidates.filter(
-      (candidate) => !waitsForCluster(candidate) && executorOf(candidate).unready(candidate) === null,
+      (candidate) => !waitsForCluster(candidate) && unready(kindOf(candidate), candidate) === null,
     );
     const room = this.#roomBeside(runs);
     const plan = this.#plan(ready, room);
@@ -133,13 +138,14 @@ export class Claimer {
   }
 
   #plan(candidates: readonly Candidate[], room: NodeRoom): ClaimPlan {
-    const { caps, executorOf, now } = this.#options;
+    const { caps, kindOf, now } = this.#options;
     const [at, since] = [now(), this.#shortSince];
     const plan = planClaims({
       candidates,
       caps,
       room,
-      memoryOf: (each) => needOf(executorOf(each), each),
+      laneOf: (each) => laneOf(kindOf(each), each),
+      memoryOf: (each) => needOf(kindOf(each), each),
       waitedMs: ({ id }) => at - (since.get(id) ?? at),
     });
     // It goes on counting while a cap is what the command waits for.
@@ -149,10 +155,10 @@ export class Claimer {
   }
 
   async #claim(claims: readonly PlannedClaim[], conduct: (command: ClaimedCommand) => void): Promise<void> {
-    const { db, node, caps, executorOf, stopping } = this.#options;
+    const { db, node, caps, kindOf, stopping } = this.#options;
     for (const { candidate, memoryMiB } of claims) {
       if (stopping.aborted) return;
-      const needsCluster = executorOf(candidate).needsNoCluster !== true;
+      const { needsCluster } = kindOf(candidate);
       const command = await db.asSystem((tx) => claim(tx, node.id, candidate, memoryMiB, caps, needsCluster));
       if (command !== undefined) conduct(command);
     }
@@ -160,11 +166,11 @@ export class Claimer {
 
   /** Ends what no node could ever start; budgets may have become smaller since it was submitted. */
   async #endTooLarge(candidates: readonly Candidate[], nodes: readonly WatchedNode[]): Promise<void> {
-    const { db, node, executorOf, leaseSeconds, filesOf, onEnd, log } = this.#options;
+    const { db, node, kindOf, leaseSeconds, filesOf, onEnd, log } = this.#options;
     const { shortages } = this.#situation?.plan ?? NOTHING_PLANNED;
     const largestMiB = largestBudgetMiB(nodes, node.memoryBudgetMiB, lostAfterMs(leaseSeconds));
     for (const candidate of candidates.filter(({ id }) => shortages.get(id) === "node")) {
-      const neededMiB = executorOf(candidate).memoryMiB(candidate);
+      const neededMiB = kindOf(candidate).memory.reservedMiB(candidate);
       if (neededMiB <= largestMiB) continue;
       const cause = tooLargeCause(neededMiB, largestMiB);
       const attempt = await endUnclaimed(db.system, { id: candidate.id, nodeId: node.id, cause });
@@ -194,8 +200,8 @@ function roomForStandbys({ claims, shortages }: ClaimPlan, freeMiB: number): Sta
   return { freeMiB, spareMiB: freeMiB - claims.reduce((sum, { memoryMiB }) => sum + memoryMiB, 0) };
 }
 
-function needOf(executor: Executor, command: RunnableCommand): number | SharedNeed {
-  const memoryMiB = executor.memoryMiB(command);
-  const sharedBy = executor.sharedBy?.(command);
+function needOf({ memory }: RunnableKind, command: RunnableCommand): number | SharedNeed {
+  const memoryMiB = memory.reservedMiB(command);
+  const sharedBy = memory.sharedBy?.(command);
   return sharedBy === undefined ? memoryMiB : { memoryMiB, sharedBy };
 }

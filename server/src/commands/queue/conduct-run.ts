@@ -3,9 +3,18 @@ import type { Queryable } from "../../db/database.ts";
 import { after } from "../../lib/after.ts";
 import type { Log } from "../../lib/log.ts";
 import type { CommandFiles } from "../command-files.ts";
+import { checkMayRunPrograms, type ProgramIsolation } from "../program-isolation.ts";
 import type { ClaimedCommand } from "../store/claims.ts";
 import { markSpawned, noteProgress, release, settle, type Claim, type SettledCommand } from "../store/queue.ts";
-import type { Executor, LiveRun, PreparedRun, Run, RunnableCommand, RunOutcome } from "./executor.ts";
+import type {
+  LiveRun,
+  PreparedRun,
+  Run,
+  RunnableCommand,
+  RunnableKind,
+  RunnableKindOf,
+  RunOutcome,
+} from "./executor.ts";
 import type { QueueMetrics } from "./queue-metrics.ts";
 import { timedOut } from "./run-end.ts";
 import { logEnd, logStart } from "./run-line.ts";
@@ -24,7 +33,8 @@ export interface ConductServices {
   readonly log: Log;
   readonly metrics: QueueMetrics;
   readonly timeoutCheckSeconds: number;
-  readonly executorOf: (command: RunnableCommand) => Executor;
+  readonly kindOf: RunnableKindOf;
+  readonly isolation: ProgramIsolation;
   readonly filesOf: (command: RunnableCommand) => CommandFiles;
   readonly onEnd: (commandId: number) => void;
   /** We stop: runs are left alone for whoever adopts them. */
@@ -53,6 +63,7 @@ export class ConductedRun {
   readonly isRestartable: boolean;
   readonly finished: Promise<RunEnd>;
   readonly #command: ClaimedCommand;
+  readonly #kind: RunnableKind;
   readonly #run: Run;
   readonly #services: ConductServices;
   /** How often it could not begin on this node already. */
@@ -65,9 +76,9 @@ export class ConductedRun {
   constructor(command: ClaimedCommand, nodeId: string, services: ConductServices, releases: number) {
     this.claim = { id: command.id, fence: command.fence, nodeId };
     this.accountId = command.accountId;
-    const executor = services.executorOf(command);
-    this.memoryMiB = executor.sharesMemory === true ? 0 : command.memoryMiB;
-    this.isRestartable = executor.isRestartable === true;
+    this.#kind = services.kindOf(command);
+    this.memoryMiB = this.#kind.memory.sharedBy === undefined ? command.memoryMiB : 0;
+    this.isRestartable = this.#kind.executor.isRestartable === true;
     this.#command = command;
     this.#services = services;
     this.#releases = releases;
@@ -116,21 +127,17 @@ export class ConductedRun {
 
   /** What is left over costs room and nothing else. */
   async #tidy(): Promise<void> {
-    await this.#services
-      .executorOf(this.#command)
-      .tidy(this.#run)
-      .catch(() => undefined);
+    await this.#kind.executor.tidy(this.#run).catch(() => undefined);
   }
 
   async #begin(): Promise<RunOutcome | undefined> {
-    const executor = this.#services.executorOf(this.#command);
     if (this.#command.handle !== null) {
-      this.#live = await executor.adopt(this.#run, this.#command.handle);
+      this.#live = await this.#kind.executor.adopt(this.#run, this.#command.handle);
       return undefined;
     }
     if (this.#secondsLeft() <= 0) return timedOut(this.#run.timeoutSeconds);
     if (this.#order !== "run") return { state: "never-began" };
-    const prepared = await this.#prepare(executor);
+    const prepared = await this.#prepare();
     if ("state" in prepared) return prepared;
     const live = await prepared.spawn();
     this.#live = live;
@@ -142,11 +149,14 @@ export class ConductedRun {
   }
 
   /** Or how it ended before that: it may take a JVM's start, and is not waited for when nobody wants it any more. */
-  async #prepare(executor: Executor): Promise<PreparedRun | RunOutcome> {
+  async #prepare(): Promise<PreparedRun | RunOutcome> {
+    const { executor, runsUsersCode } = this.#kind;
+    const { accountId, commandType } = this.#command;
     const late = new AbortController();
     const callOff = after(this.#secondsLeft() * 1000, () => late.abort());
     const signal = AbortSignal.any([this.#interrupted.signal, this.#services.stopping, late.signal]);
     try {
+      if (runsUsersCode) await checkMayRunPrograms(this.#services.isolation, accountId, commandType);
       return await executor.prepare(this.#run, signal);
     } catch (error) {
       if (!signal.aborted) throw error;

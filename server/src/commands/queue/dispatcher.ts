@@ -11,7 +11,7 @@ import { STOPPED_WITH_ALL, type StopMark } from "./stop-mark.ts";
 export interface DispatcherOptions
   extends
     Omit<ConductServices, "db" | "stopping">,
-    Omit<ClaimerOptions, "executorOf" | "filesOf" | "stopping" | "onEnd" | "log"> {
+    Omit<ClaimerOptions, "kindOf" | "filesOf" | "stopping" | "onEnd" | "log"> {
   readonly nodeWatch: NodeWatch;
   readonly leaseSeconds: number;
   /** Monotonic milliseconds. */

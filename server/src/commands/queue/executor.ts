@@ -15,18 +15,10 @@ import type { ResultTable } from "../query-schema.ts";
 export interface Executor {
   /** Why such a command cannot start on this node now, for people; null: it can. */
   unready(command: RunnablePlace): string | null;
-  /** Its runs live in processes that others use too, and whose memory the node knows of by itself. */
-  readonly sharesMemory?: boolean;
-  /** It runs whatever state its cluster is in, and starts none. */
-  readonly needsNoCluster?: boolean;
+  /** It starts even when the disk of the node is nearly full or its account is above its quota. */
+  readonly needsNoDisk?: boolean;
   /** Two runs of it are as good as one: what its node has lost is begun again, by whichever node. */
   readonly isRestartable?: boolean;
-  /** What the node's budget must have left for it, and is charged with while it runs. */
-  memoryMiB(command: RunnableCommand): number;
-  /** What the command's own words ask for, with the text of its script; absent or undefined: nothing. */
-  statedMemoryMiB?(command: RunnableCommand, text: string | null): number | undefined;
-  /** Commands of the same one share what they need; undefined: each needs its own. */
-  sharedBy?(command: RunnableCommand): string;
   /** With `signal` aborted it need not go on; it may reject then, and must have left nothing half done. */
   prepare(run: Run, signal: AbortSignal): Promise<PreparedRun>;
   /** By the handle stored for it, on the node that stored it. */
@@ -87,6 +79,8 @@ export interface RunnableCommand {
   readonly appId: number | null;
   /** Null: the cluster's default. */
   readonly pool: string | null;
+  /** Null: an older version has stored it without its kind. */
+  readonly kind: string | null;
   readonly commandType: string;
   /** The `command` object of §2.2. */
   readonly command: Readonly<Record<string, unknown>>;
@@ -103,8 +97,37 @@ export interface RunnableCommand {
 /** Where it runs. */
 export type RunnablePlace = Pick<RunnableCommand, "accountId" | "clusterId">;
 
-/** What decides which executor runs it. */
-export type CommandKind = Pick<RunnableCommand, "commandType" | "command" | "options">;
+/** What the queue knows about a kind of command. */
+export interface RunnableKind {
+  readonly name: string;
+  /** False: it runs whatever state its cluster is in, and starts no cluster. */
+  readonly needsCluster: boolean;
+  /** Where nothing isolates accounts from each other, only the operators' account may run it. */
+  readonly runsUsersCode: boolean;
+  readonly memory: MemoryUse;
+  readonly executor: Executor;
+}
+
+export interface MemoryUse {
+  /** What the node's budget must have left for the command, and is charged with while it runs. */
+  reservedMiB(command: RunnableCommand): number;
+  /** What the command's own words ask for. Absent: they cannot ask for memory. */
+  readonly stated?: StatedMemory;
+  /**
+   * Commands with the same key run in one process, whose memory the node counts once and by itself. Absent: each command
+   * is charged with its own.
+   */
+  sharedBy?(command: RunnableCommand): string;
+}
+
+export interface StatedMemory {
+  /** `text`: the text of its script. Undefined: the words ask for nothing. */
+  miB(command: RunnableCommand, text: string | null): number | undefined;
+  /** The field of the submission that has the words. */
+  field(command: RunnableCommand): string;
+}
+
+export type RunnableKindOf = (command: RunnableCommand) => RunnableKind;
 
 export interface Run {
   readonly command: RunnableCommand;

@@ -2,7 +2,7 @@ import type { Queryable } from "../../db/database.ts";
 import type { Log } from "../../lib/log.ts";
 import { listAbandoned, type ClaimedCommand } from "../store/claims.ts";
 import { release, settle, type SettledCommand } from "../store/queue.ts";
-import type { Executor, RunnableCommand } from "./executor.ts";
+import type { RunnableKindOf } from "./executor.ts";
 import type { NodeWatch } from "./node-watch.ts";
 import type { QueueMetrics } from "./queue-metrics.ts";
 import { logEnd } from "./run-line.ts";
@@ -12,7 +12,7 @@ export interface LostRunsOptions {
   readonly db: Queryable;
   readonly nodeWatch: Pick<NodeWatch, "silentFor">;
   readonly leaseSeconds: number;
-  readonly executorOf: (command: RunnableCommand) => Executor;
+  readonly kindOf: RunnableKindOf;
   readonly metrics: QueueMetrics;
   readonly log: Log;
   readonly onEnd: (commandId: number) => void;
@@ -53,9 +53,9 @@ export class LostRuns {
 
   /** Undefined: another node was quicker, or its own is back. */
   async #settleRun(command: ClaimedCommand & { nodeId: string }): Promise<SettledCommand["status"] | undefined> {
-    const { db, log, metrics, executorOf } = this.#options;
+    const { db, log, metrics, kindOf } = this.#options;
     const isWanted = command.status !== "cancelling";
-    if (command.handle === null || (isWanted && executorOf(command).isRestartable === true)) {
+    if (command.handle === null || (isWanted && kindOf(command).executor.isRestartable === true)) {
       return release(db, command);
     }
     const lost = { state: "lost", cause: "the node that ran it has fallen silent" } as const;

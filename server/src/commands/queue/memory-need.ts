@@ -1,14 +1,10 @@
 import { invalid } from "../../lib/fault.ts";
-import { commandLineField } from "../submission/spark-words.ts";
-import { executorKind } from "./choose-executor.ts";
-import type { Executor, RunnableCommand } from "./executor.ts";
+import type { MemoryUse, RunnableCommand, RunnableKind } from "./executor.ts";
 
 /** What submission has to know of the memory that a command will need. */
 export interface MemoryNeed {
-  /** What its own words ask for; 0: nothing. `text`: that of its script. */
-  statedMiB(command: RunnableCommand, text: string | null): number;
   /** Refuses a command that no node of the installation could ever start. */
-  check(command: RunnableCommand, engineType: string): void;
+  check(kind: RunnableKind, command: RunnableCommand, engineType: string): void;
 }
 
 /** For handlers: their services have it under this name. */
@@ -16,26 +12,22 @@ export interface WithMemoryNeed {
   memoryNeed: MemoryNeed;
 }
 
-export function memoryNeed(executorOf: (command: RunnableCommand) => Executor, largestMiB: () => number): MemoryNeed {
+export function memoryNeed(largestMiB: () => number): MemoryNeed {
   return {
-    statedMiB: (command, text) => executorOf(command).statedMemoryMiB?.(command, text) ?? 0,
-    check(command, engineType) {
+    check({ memory }, command, engineType) {
       if (engineType === "connect") return; // it runs elsewhere
-      const neededMiB = executorOf(command).memoryMiB(command);
+      const neededMiB = memory.reservedMiB(command);
       const largest = largestMiB();
       if (neededMiB <= largest) return;
       const limits = `needs ${neededMiB} MiB of memory, and the largest node has ${largest} MiB for commands`;
-      throw invalid(fieldOf(command), `${limits}: use a smaller driver memory`);
+      throw invalid(fieldOf(command, memory), `${limits}: use a smaller driver memory`);
     },
   };
 }
 
 /** The field that decides how much the command needs. */
-function fieldOf(command: RunnableCommand): string {
-  const isProgram = executorKind(command) === "program";
+function fieldOf(command: RunnableCommand, { stated }: MemoryUse): string {
   const isStated = (command.statedMemoryMiB ?? 0) > 0;
-  if (isProgram && (isStated || (command.placeMemory ?? null) === null)) {
-    return commandLineField(command.command) ?? "arguments";
-  }
+  if (stated !== undefined && (isStated || (command.placeMemory ?? null) === null)) return stated.field(command);
   return command.appId === null ? "label" : "app_id";
 }

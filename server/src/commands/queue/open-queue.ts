@@ -2,35 +2,27 @@ import type { ClientConfig } from "pg";
 import type { Registry } from "prom-client";
 import type { Database } from "../../db/database.ts";
 import { openNotifications, ownNotifications } from "../../db/notifications.ts";
-import type { Allowance } from "../../engines/runner/allowance.ts";
 import { writeLease } from "../../engines/runner/lease.ts";
 import { monotonicMs } from "../../engines/runner/monotonic.ts";
-import type { OrphanTerms } from "../../engines/runner/protocol.ts";
-import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { commandFiles } from "../command-files.ts";
 import { openCommandEvents, type CommandEvents } from "../command-events.ts";
 import type { WaitingReason } from "../command.ts";
 import type { ProgramIsolation } from "../program-isolation.ts";
-import { refreshExecutor } from "../refresh/refresh-executor.ts";
-import type { RefreshTable } from "../../catalog/contract.ts";
 import type { NodeRegistration } from "../store/nodes.ts";
 import type { PlaceProcesses } from "../warm/end-ended-places.ts";
 import type { PlacedProcess, SparkPlace } from "../warm/spark-place.ts";
 import { findEnded } from "../store/queue-depth.ts";
-import { chooseExecutor, type Executors } from "./choose-executor.ts";
-import type { SharedMemory, UseClusters } from "./claimer.ts";
+import type { SharedMemory, Unready, UseClusters } from "./claimer.ts";
 import { Dispatcher } from "./dispatcher.ts";
-import type { Executor } from "./executor.ts";
+import type { RunnableKindOf } from "./executor.ts";
 import type { NodeWatch } from "./node-watch.ts";
-import type { ProgramDriver } from "./program-driver.ts";
-import { GRACE_SECONDS, programExecutor } from "./program-executor.ts";
 import { lostAfterMs } from "./lost-runs.ts";
 import { memoryNeed, type MemoryNeed } from "./memory-need.ts";
 import { largestBudgetMiB } from "./node-budgets.ts";
 import { queueMetrics } from "./queue-metrics.ts";
-import { StandbyDrivers } from "./standby-drivers.ts";
+import type { StandbyDrivers } from "./standby-drivers.ts";
 import { StopMark } from "./stop-mark.ts";
 import { waitingReasons } from "./waiting-reason.ts";
 
@@ -41,7 +33,6 @@ export interface QueueSettings {
   readonly accountMemory: Share;
   readonly timeoutCheckSeconds: number;
   readonly leaseSeconds: number;
-  readonly logLimitMiB: number;
 }
 
 export interface QueueOptions {
@@ -55,15 +46,10 @@ export interface QueueOptions {
   /** Other nodes may have the same database: then runs end with the lease of their node. */
   readonly isShared: boolean;
   readonly leaseFile: string;
-  /** When a standby driver ends after its server has gone. */
-  readonly orphan: OrphanTerms;
-  readonly driver: ProgramDriver;
-  readonly sandbox: Sandbox;
-  readonly allowance: Allowance;
   readonly isolation: ProgramIsolation;
-  /** Queries wait and say why where there is nothing to run them. */
-  readonly sql: Executor;
-  readonly refreshTable: RefreshTable;
+  readonly kindOf: RunnableKindOf;
+  /** Undefined: no driver waits on this node. */
+  readonly standbys: StandbyDrivers | undefined;
   readonly sharedMemory: SharedMemory;
   readonly useClusters: UseClusters;
   /** Called when an app was stopped, on this node or another. */
@@ -102,12 +88,9 @@ export interface Queue {
 
 /** Puts the parts of the queue together; nothing runs before `start`. */
 export function openQueue(options: QueueOptions): Queue {
-  const { db, log, settings, node } = options;
+  const { db, log, settings, node, isolation, kindOf, standbys } = options;
   const caps = { perAccount: settings.commandsPerAccount, perCluster: settings.commandsPerCluster };
-  const standbys = openStandbys(options);
-  const executorOf = chooseExecutor(
-    whileThereIsRoom({ program: programs(options, standbys), sql: options.sql, refresh: refreshes(options) }, options),
-  );
+  const unready = unreadyOrNoDisk(options);
   let dispatcher: Dispatcher | undefined;
   const receive = (message: string): void => events.receive(message);
   const notifications = options.isShared
@@ -127,9 +110,10 @@ export function openQueue(options: QueueOptions): Queue {
       situation: () => dispatcher?.situation(),
       caps,
       clock: systemClock, // the rows' times are real ones
-      executorOf,
+      kindOf,
+      unready,
     }),
-    memoryNeed: memoryNeed(executorOf, () =>
+    memoryNeed: memoryNeed(() =>
       largestBudgetMiB(options.nodeWatch.list(), node.memoryBudgetMiB, lostAfterMs(settings.leaseSeconds)),
     ),
     standbys: {
@@ -149,7 +133,9 @@ export function openQueue(options: QueueOptions): Queue {
         accountMemoryMiB: shareOf(settings.accountMemory, node.memoryBudgetMiB),
         wakeNodes: () => events.wakeNodes(),
         metrics,
-        executorOf,
+        kindOf,
+        unready,
+        isolation,
         timeoutCheckSeconds: settings.timeoutCheckSeconds,
         leaseSeconds: settings.leaseSeconds,
         sharedMemory: options.sharedMemory,
@@ -182,45 +168,9 @@ function shareOf(share: Share, budgetMiB: number): number {
   return share.miB === 0 ? Infinity : share.miB;
 }
 
-/** What cannot run at all needs no room to say so. */
-function whileThereIsRoom(
-  { program, sql, refresh }: Executors,
-  { isDiskLow, diskExcess }: Pick<QueueOptions, "isDiskLow" | "diskExcess">,
-): Executors {
-  const noRoom = (accountId: number): string | null =>
+function unreadyOrNoDisk({ isDiskLow, diskExcess }: Pick<QueueOptions, "isDiskLow" | "diskExcess">): Unready {
+  const noDisk = (accountId: number): string | null =>
     isDiskLow() ? "the disk of the node is nearly full" : (diskExcess(accountId) ?? null);
-  const guarded = (executor: Executor): Executor => ({
-    ...executor,
-    unready: (command) => executor.unready(command) ?? noRoom(command.accountId),
-  });
-  return { program: guarded(program), sql: guarded(sql), refresh: guarded(refresh) };
-}
-
-function programs(options: QueueOptions, standbys: StandbyDrivers | undefined) {
-  const { driver, sandbox, allowance, isolation } = options;
-  const { dataDir } = options.settings;
-  return programExecutor({ dataDir, driver, sandbox, allowance, isolation, standbys, ...runLimits(options) });
-}
-
-function refreshes(options: QueueOptions): Executor {
-  const { checkSeconds, logLimitBytes } = runLimits(options);
-  return refreshExecutor({ refreshTable: options.refreshTable, log: options.log, checkSeconds, logLimitBytes });
-}
-
-function runLimits({ isShared, leaseFile, settings }: QueueOptions) {
-  return {
-    leaseFile: isShared ? leaseFile : null,
-    leaseSeconds: settings.leaseSeconds,
-    checkSeconds: settings.timeoutCheckSeconds,
-    logLimitBytes: settings.logLimitMiB * 1024 * 1024,
-  };
-}
-
-/** A running process can only be given to an attempt where a sandbox hides which folder that is. */
-function openStandbys(options: QueueOptions): StandbyDrivers | undefined {
-  const { driver, sandbox, allowance, settings, orphan, log } = options;
-  if (driver.standby === undefined || sandbox.kind !== "bubblewrap") return undefined;
-  const limits = { ...runLimits(options), graceSeconds: GRACE_SECONDS };
-  const { dataDir } = settings;
-  return new StandbyDrivers({ dataDir, driver, sandbox, limits, allowance, orphan, log, now: monotonicMs });
+  return ({ executor }, place) =>
+    executor.unready(place) ?? (executor.needsNoDisk === true ? null : noDisk(place.accountId));
 }

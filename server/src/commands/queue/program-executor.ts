@@ -15,7 +15,6 @@ import { writeInput } from "../../engines/sandbox/confined-folders.ts";
 import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { AttemptFiles } from "../command-files.ts";
-import { checkMayRunPrograms, type ProgramIsolation } from "../program-isolation.ts";
 import { accountIdentity, accountRoster, makeAttempt, programFolders, tidyAttempt } from "./attempt-folders.ts";
 import { confineProgram, placeInside } from "./confine-program.ts";
 import type { Executor, LiveRun, PreparedRun, Run, RunOutcome, RunState } from "./executor.ts";
@@ -29,7 +28,6 @@ export interface ProgramExecutorOptions {
   readonly sandbox: Sandbox;
   /** Undefined: every program starts cold. */
   readonly standbys: StandbyDrivers | undefined;
-  readonly isolation: ProgramIsolation;
   /** Null: this node shares its database with nobody. */
   readonly leaseFile: string | null;
   readonly leaseSeconds: number;
@@ -54,8 +52,6 @@ export function programExecutor(options: ProgramExecutorOptions): Executor {
   const { standbys } = options;
   return {
     unready: () => options.driver.unready(),
-    memoryMiB: (command) => command.statedMemoryMiB || options.driver.memoryMiB(command),
-    statedMemoryMiB: (command, text) => options.driver.statedMemoryMiB(command, text),
     async prepare(run, signal): Promise<PreparedRun> {
       const prepared = await prepareProgram(run, options, signal);
       return { spawn: () => Promise.resolve(new RunnerRun(run, options, prepared)) };
@@ -79,7 +75,6 @@ async function prepareProgram(run: Run, options: ProgramExecutorOptions, signal:
   const { driver, sandbox, standbys } = options;
   const { accountId } = run.command;
   const { folder, applicationId } = run.files;
-  await checkMayRunPrograms(options.isolation, accountId);
   const inside = placeInside(sandbox, folder);
   // It may take a metastore's start, and leaves nothing in the attempt's folder.
   const program = await unlessAborted(signal, driver.commandLine(run, { ...inside, applicationId }));

@@ -59,7 +59,15 @@ async function lineOn(
     noEventLogs,
   );
   const { accountId } = account;
-  const command = { id: 7, accountId, clusterId, appId: null, pool: null, commandType: "SparkCommand" };
+  const command = {
+    id: 7,
+    accountId,
+    clusterId,
+    appId: null,
+    pool: null,
+    kind: "program",
+    commandType: "SparkCommand",
+  };
   const run = {
     command: { ...command, command: { language: "python", program: "" }, options: null, resolvedMacros: null },
     programText: "print(1)",

@@ -1,10 +1,10 @@
 import { Fault } from "../../lib/fault.ts";
 import type { Executor } from "./executor.ts";
 
-/** Kinds of commands that are accepted and that this version cannot run: each ends as `error` with that in its log. */
+/** Runs kinds of commands that are accepted but not implemented: each command ends as `error` with that in its log. */
 export const unsupportedExecutor: Executor = {
   unready: () => null,
-  memoryMiB: () => 0,
+  needsNoDisk: true,
   prepare: () => Promise.reject(new Fault("invalid", "not supported by this version")),
   tidy: () => Promise.resolve(),
   adopt: () => Promise.reject(new Fault("invalid", "not supported by this version")),

@@ -3,8 +3,8 @@ import type { WaitingReason } from "../command.ts";
 import type { CommandRow } from "../store/command-row.ts";
 import type { Caps } from "../store/claims.ts";
 import { noNodeReason, otherNodeReason } from "./closed-nodes.ts";
-import type { QueueSituation } from "./claimer.ts";
-import type { CommandKind, Executor } from "./executor.ts";
+import type { QueueSituation, Unready } from "./claimer.ts";
+import type { RunnableCommand, RunnableKindOf } from "./executor.ts";
 import { laneOf } from "./lane.ts";
 import type { Shortage } from "./memory-rules.ts";
 import { groupNodes } from "./node-watch.ts";
@@ -14,14 +14,15 @@ export interface WaitingFacts {
   readonly situation: () => QueueSituation | undefined;
   readonly caps: Caps;
   readonly clock: Clock;
-  readonly executorOf: (command: CommandKind) => Executor;
+  readonly kindOf: RunnableKindOf;
+  readonly unready: Unready;
 }
 
 /**
  * Says why a command waits, as this node saw it at its last look at the queue. A node that takes no commands itself
  * gives only reasons that hold for every node: its own memory and Spark do not matter to the others.
  */
-export function waitingReasons({ situation, caps, clock, executorOf }: WaitingFacts): WaitingReason {
+export function waitingReasons({ situation, caps, clock, kindOf, unready }: WaitingFacts): WaitingReason {
   return (row) => {
     const { nextAttemptAt = null } = row;
     if (nextAttemptAt !== null && nextAttemptAt > clock.now()) {
@@ -31,10 +32,10 @@ export function waitingReasons({ situation, caps, clock, executorOf }: WaitingFa
     if (seen === undefined) return "the node is starting";
     const noNode = noNodeReason(groupNodes(seen.nodes));
     if (noNode !== null) return noNode;
-    const executor = executorOf(row);
-    const unready = seen.nodeState === "active" ? executor.unready(row) : null;
-    if (unready !== null) return unready;
-    const clusterReason = executor.needsNoCluster === true ? undefined : seen.clusterReasons.get(row.clusterId);
+    const kind = kindOf(row);
+    const unreadyReason = seen.nodeState === "active" ? unready(kind, row) : null;
+    if (unreadyReason !== null) return unreadyReason;
+    const clusterReason = kind.needsCluster ? seen.clusterReasons.get(row.clusterId) : undefined;
     if (clusterReason !== undefined) return clusterReason;
     const first = seen.candidates.find(({ clusterId }) => clusterId === row.clusterId);
     if (first !== undefined) {
@@ -45,7 +46,7 @@ export function waitingReasons({ situation, caps, clock, executorOf }: WaitingFa
       }
     }
     if (seen.nodeState !== "active") return otherNodeReason(seen.nodeState);
-    return placeInQueue(row, seen);
+    return placeInQueue(row, seen, (each) => laneOf(kindOf(each), each));
   };
 }
 
@@ -55,7 +56,11 @@ const SHORTAGES: Record<Shortage, string> = {
   node: "it needs more memory than this node has, and waits for a larger one",
 };
 
-function placeInQueue(row: CommandRow, { candidates, plan }: QueueSituation): string {
+function placeInQueue(
+  row: CommandRow,
+  { candidates, plan }: QueueSituation,
+  laneOf: (command: RunnableCommand) => string,
+): string {
   const lane = laneOf(row);
   const inLane = candidates.filter((each) => each.clusterId === row.clusterId && laneOf(each) === lane);
   const isClaimed = plan.claims.some(({ candidate }) => candidate.id === row.id);

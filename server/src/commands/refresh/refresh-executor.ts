@@ -3,9 +3,6 @@ import type { Executor, Run } from "../queue/executor.ts";
 import { journalFile } from "./added-journal.ts";
 import type { RefreshRun, RefreshServices } from "./refresh-run.ts";
 
-/** What a batch, the pages of its listing and the names in a metastore that was brought may take of ours together. */
-const MEMORY_MIB = 64;
-
 /** Table refreshes by the catalog: they need no engine and no process of their own, but some memory of this one. */
 export function refreshExecutor(services: RefreshServices): Executor {
   // Loaded with the first one.
@@ -17,9 +14,7 @@ export function refreshExecutor(services: RefreshServices): Executor {
   };
   return {
     unready: () => null,
-    needsNoCluster: true,
     isRestartable: true,
-    memoryMiB: () => MEMORY_MIB,
     prepare: (run) => Promise.resolve({ spawn: () => runOf(run) }),
     async adopt(run) {
       const live = await runOf(run);

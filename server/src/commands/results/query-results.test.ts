@@ -188,10 +188,7 @@ describe("rows that are not there any more", () => {
   test("are never found in the folder of a program", async () => {
     const account = await given.account();
     const { id } = await givenQuery(given, account, odd);
-    await given.app.services.db.system.query(
-      `update command set command = '{"program":"1","language":"python"}' where id = $1`,
-      [id],
-    );
+    await given.app.services.db.system.query("update command set kind = 'program' where id = $1", [id]);
     await account.get(`/commands/${id}/results?format=json`).refused(422, /^results of this command are not kept/);
     writeFileSync(commandFiles(given.dataDir, account.accountId, id).attempt(1).output, "printed");
     expect(await account.get(`/commands/${id}/results`)).toEqual({ inline: true, results: "printed" });

@@ -13,7 +13,7 @@ import { NOTHING_CONTRIBUTED, type RemoteSpark } from "../../engines/spark-home/
 import { readBootId } from "../../lib/process-table.ts";
 import { commandFiles, type AttemptFiles } from "../command-files.ts";
 import type { Executor, LiveRun, Run, RunState } from "../queue/executor.ts";
-import { openSql } from "../warm/open-sql.ts";
+import { openSql } from "./open-sql.ts";
 
 const PLACE = { accountId: 1, clusterId: 2 };
 const REMOTE = { host: "localhost", address: "127.0.0.1", port: 1, tls: false, token: undefined };
@@ -48,7 +48,6 @@ describe("a node without Spark", () => {
         return Promise.resolve({ remote });
       },
       sandbox: openSandbox("none", { kind: "missing", reason: "" }),
-      isolation: { isolated: true, firstAccountId: () => Promise.resolve(1) },
       leaseFile,
       leaseSeconds: 60,
       orphan: null,
@@ -155,7 +154,7 @@ describe("a node without Spark", () => {
   }
 
   function run(): Run {
-    const command = { ...PLACE, id: 3, appId: null, pool: null, commandType: "SqlCommand", command: {} };
+    const command = { ...PLACE, id: 3, appId: null, pool: null, kind: "sql", commandType: "SparkCommand", command: {} };
     return {
       command: { ...command, options: null, resolvedMacros: null },
       files,

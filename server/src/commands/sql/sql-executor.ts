@@ -1,9 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { findResult, removeOthers } from "../../engines/arrow-result/spool-result.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
-import { checkMayRunPrograms, type ProgramIsolation } from "../program-isolation.ts";
 import type { Executor, Run, RunnableCommand } from "../queue/executor.ts";
-import { placeKey, type SparkPlace } from "../warm/spark-place.ts";
+import type { SparkPlace } from "../warm/spark-place.ts";
 import type { WarmServers } from "../warm/warm-servers.ts";
 import type { QueryLimits } from "./query-limits.ts";
 import type { SqlHandle } from "./script-state.ts";
@@ -11,7 +10,6 @@ import type { SqlRun } from "./sql-run.ts";
 
 export interface SqlExecutorOptions {
   readonly servers: WarmServers;
-  readonly isolation: ProgramIsolation;
   readonly unready: Executor["unready"];
   readonly limits: QueryLimits;
   /** Of the machine as it runs now. */
@@ -24,7 +22,7 @@ const NONE = -1;
 const POOL_HEADER = "headgate-pool-bin";
 
 /** Queries, on the warm server of their account, cluster and app. They have no process of their own. */
-export function sqlExecutor({ servers, isolation, unready, limits, bootId }: SqlExecutorOptions): Executor {
+export function sqlExecutor({ servers, unready, limits, bootId }: SqlExecutorOptions): Executor {
   // Loaded with the first query: the client of Spark Connect is a tenth of an idle server's memory.
   const runOf = async (run: Run): Promise<SqlRun> => {
     const { SqlRun } = await import("./sql-run.ts");
@@ -38,11 +36,7 @@ export function sqlExecutor({ servers, isolation, unready, limits, bootId }: Sql
   };
   return {
     unready,
-    sharesMemory: true,
-    memoryMiB: (command) => servers.costMiB(placeOf(command), command.placeMemory ?? null),
-    sharedBy: (command) => placeKey(placeOf(command)),
     async prepare(run) {
-      await checkMayRunPrograms(isolation, run.command.accountId, run.command.commandType);
       await removeTree(run.files.folder);
       await mkdir(run.files.folder, { recursive: true, mode: 0o711 });
       return { spawn: () => runOf(run) };

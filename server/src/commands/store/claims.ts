@@ -88,7 +88,7 @@ export function listCandidates(
        group by account_id, cluster_id
      ),
      running_of_account as (select account_id, sum(commands)::bigint as commands from running group by account_id)
-     select command.id, command_type as "commandType", command.command, command.options, due_at as "dueAt",
+     select command.id, command.kind, command_type as "commandType", command.command, command.options, due_at as "dueAt",
             resolved_macros as "resolvedMacros", app_id as "appId", command.pool,
             command.memory_mib as "statedMemoryMiB", ${PLACE_MEMORY} as "placeMemory",
             cluster.id as "clusterId", cluster.account_id as "accountId",
@@ -134,7 +134,7 @@ export interface ClaimedCommand extends RunnableCommand {
 const CLAIMED = `
   command.id, command.account_id as "accountId", command.cluster_id as "clusterId", command.app_id as "appId",
   command.pool,
-  command.command_type as "commandType", command.command, command.options, command.fence, command.attempt,
+  command.kind, command.command_type as "commandType", command.command, command.options, command.fence, command.attempt,
   command.name, (select email from app_user where app_user.id = command.user_id) as email,
   command.resolved_macros as "resolvedMacros", command.request_id as "requestId", command.timeout_seconds as "timeoutSeconds", command.retry,
   command.retry_delay_minutes as "retryDelayMinutes", command.memory_mib as "memoryMiB",

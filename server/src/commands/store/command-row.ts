@@ -4,6 +4,20 @@ export type CommandStatus = (typeof COMMAND_STATUSES)[number];
 export const COMMAND_TYPES = ["SparkCommand", "HadoopCommand", "HiveCommand"] as const;
 export type CommandType = (typeof COMMAND_TYPES)[number];
 
+/** What a command runs, as it was submitted. */
+export interface SubmittedCommand {
+  readonly commandType: string;
+  /** The `command` object of §2.2. */
+  readonly command: Readonly<Record<string, unknown>>;
+  /** What the submission has decided for the run besides; null: nothing. */
+  readonly options: Readonly<Record<string, unknown>> | null;
+}
+
+export interface StoredCommand extends SubmittedCommand {
+  /** Null: an older version has stored it without its kind. */
+  readonly kind: string | null;
+}
+
 /** A command as the interface shows it. */
 export interface CommandRow {
   id: number;
@@ -12,6 +26,7 @@ export interface CommandRow {
   clusterId: number;
   appId: number | null;
   label: string;
+  kind: string | null;
   commandType: CommandType;
   /** The `command` object of §2.2, secrets masked. */
   command: Readonly<Record<string, unknown>>;
@@ -42,17 +57,22 @@ export interface CommandRow {
 /** For `select … from command c`. */
 export const COMMAND_COLUMNS = `
   c.id, c.account_id as "accountId", c.user_id as "userId", c.cluster_id as "clusterId", c.app_id as "appId", c.label,
-  c.command_type as "commandType", c.command, c.options, c.name, c.template, c.pool, c.timeout_seconds as "timeoutSeconds",
+  c.kind, c.command_type as "commandType", c.command, c.options, c.name, c.template, c.pool, c.timeout_seconds as "timeoutSeconds",
   c.macros, c.resolved_macros as "resolvedMacros", c.can_notify as "canNotify", c.command_source as "commandSource",
   c.status, c.progress, c.created_at as "createdAt", c.start_time as "startTime", c.end_time as "endTime", c.pid, c.qlog,
   c.num_result_dir as "numResultDir",
   case when c.status = 'running' and c.node_id is null then c.due_at end as "nextAttemptAt"`;
 
-/** What decides how a command runs, for `select … from command c`; a query itself may be long and stays where it is. */
+/**
+ * A `StoredCommand`, for `select … from command c`. Its `command` has only the fields that decide the kind where none is
+ * stored: a program may be long.
+ */
 export const COMMAND_KIND = `
-  c.command_type as "commandType", c.options,
-  (select json_build_object('language', language, 'script_location', script_location, 'sql', left(sql, 1))
-   from json_to_record(c.command) given (language text, script_location text, sql text)) as command`;
+  c.kind, c.command_type as "commandType", c.options,
+  case when c.kind is null then (
+    select json_build_object('language', language, 'script_location', script_location, 'sql', left(sql, 1))
+    from json_to_record(c.command) given (language text, script_location text, sql text)
+  ) else '{}' end as command`;
 
 export function hasEnded(status: CommandStatus): boolean {
   return status === "done" || status === "error" || status === "cancelled";

@@ -1,16 +1,12 @@
 import type { Queryable } from "../../db/database.ts";
-import { COMMAND_KIND, type CommandStatus } from "./command-row.ts";
+import { COMMAND_KIND, type CommandStatus, type StoredCommand } from "./command-row.ts";
 
 /** What has to be known of a command to find its result. */
-export interface ResultOwner {
+export interface ResultOwner extends StoredCommand {
   readonly id: number;
   readonly accountId: number;
   /** The last one; 0: it never ran. */
   readonly attempt: number;
-  readonly commandType: string;
-  /** Of the `command` object what decides how it runs. */
-  readonly command: Readonly<Record<string, unknown>>;
-  readonly options: Readonly<Record<string, unknown>> | null;
   /** Of the last attempt, as it was when that ended; null: unknown. */
   readonly resultBytes: number | null;
 }

@@ -5,6 +5,7 @@ import { COMMAND_COLUMNS, type CommandRow, type CommandType } from "./command-ro
 export interface NewCommand {
   userId: number;
   label: string;
+  kind: string;
   commandType: CommandType;
   command: Readonly<Record<string, unknown>>;
   secrets: Buffer | null;
@@ -52,8 +53,8 @@ export async function insertCommand(tx: Tx, given: NewCommand): Promise<Inserted
      made as (
        insert into command (user_id, label, cluster_id, command_type, command, secrets, options, name, template, pool,
          timeout_seconds, macros, resolved_macros, can_notify, request_id, retry, retry_delay_minutes, app_id, lane,
-         memory_mib, is_masked)
-       select $1, $2, cluster_id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $20, $21, $22, true
+         memory_mib, kind, is_masked)
+       select $1, $2, cluster_id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $20, $21, $22, $23, true
          from target
         where $20::bigint is null or exists (select from used_app)
        returning id, cluster_id, created_at),
@@ -89,6 +90,7 @@ export async function insertCommand(tx: Tx, given: NewCommand): Promise<Inserted
       given.appId,
       given.lane,
       given.statedMemoryMiB,
+      given.kind,
     ],
   );
   return row;
@@ -140,6 +142,7 @@ export async function insertRerun(
     userId: number;
     requestId: string;
     label: string;
+    kind: string;
     lane: string;
     statedMemoryMiB: number;
   },
@@ -151,10 +154,10 @@ export async function insertRerun(
      c as (
        insert into command (user_id, label, cluster_id, command_type, command, secrets, options, name, template, pool,
          app_id, timeout_seconds, macros, resolved_macros, can_notify, request_id, retry, retry_delay_minutes,
-         lane, memory_mib, is_masked)
+         lane, memory_mib, kind, is_masked)
        select $3, e.label, target.cluster_id, e.command_type, e.command, e.secrets, e.options, e.name, e.template, e.pool,
               e.app_id, e.timeout_seconds, e.macros, e.resolved_macros, e.can_notify, $4, e.retry,
-              e.retry_delay_minutes, $5, $6, e.is_masked
+              e.retry_delay_minutes, $5, $6, $7, e.is_masked
          from earlier e, target where e.app_id is null or exists (select from used_app)
        returning *),
      tagged as (
@@ -165,7 +168,7 @@ export async function insertRerun(
        select c.id, s.original, s.resolved from c, command_source_text s where s.command_id = $1)
      select ${COMMAND_COLUMNS}, engine_type as "engineType", ${PLACE_MEMORY} as "placeMemory"
        from c, target cluster left join used_app app on true`,
-    [rerun.commandId, rerun.label, rerun.userId, rerun.requestId, rerun.lane, rerun.statedMemoryMiB],
+    [rerun.commandId, rerun.label, rerun.userId, rerun.requestId, rerun.lane, rerun.statedMemoryMiB, rerun.kind],
   );
   return row;
 }

@@ -1,5 +1,6 @@
 import type { RefreshEngine } from "../../accounts/contract.ts";
 import { invalid } from "../../lib/fault.ts";
+import type { SubmittedCommand } from "../store/command-row.ts";
 import type { SubmissionInput } from "./body.ts";
 import { NOTHING_ELSE, type Source, type SubmissionPlan } from "./plan.ts";
 
@@ -21,41 +22,39 @@ const hiveCommand = {
   loader_stable: 0,
 };
 
-/** The statement is built by the service; names are checked so that nothing else can be in it. */
-export function planRefresh(body: SubmissionInput): SubmissionPlan {
+export function isRefresh({ template }: SubmissionInput): boolean {
+  return template === REFRESH_TEMPLATE;
+}
+
+/**
+ * The statement is built by the service; names are checked so that nothing else can be in it. The engine stays what the
+ * account had set: a rerun runs as the command ran before.
+ */
+export function planRefresh(body: SubmissionInput, engine: RefreshEngine): SubmissionPlan {
   const database = hiveName("db_name", body.db_name);
   const table = hiveName("hive_table", body.hive_table);
   const { loader_stable: isStable = false, loader_stable_mult: stableMinutes = 1 } = body;
+  const query = `alter table \`${database}\`.\`${table}\` recover partitions`;
   return {
     ...NOTHING_ELSE,
     commandType: "HiveCommand",
     template: REFRESH_TEMPLATE,
     command: {
       ...hiveCommand,
-      query: `alter table \`${database}\`.\`${table}\` recover partitions`,
+      query,
       loader_table_name: `${database}.${table}`,
       loader_stable: isStable ? 1 : 0,
     },
-    options: { database, table, stableMinutes: isStable ? stableMinutes : null },
+    source: engine === "spark" ? { kind: "inline", field: "query", text: query, language: "sql" } : null,
+    options: { database, table, stableMinutes: isStable ? stableMinutes : null, engine },
     retry: 0,
     retryDelayMinutes: 0,
   };
 }
 
-export function isRefresh({ commandType, template }: Pick<SubmissionPlan, "commandType" | "template">): boolean {
-  return commandType === "HiveCommand" && template === REFRESH_TEMPLATE;
-}
-
-/** What the account has set when it is submitted counts for good: the command runs again as it ran before. */
-export function withEngine(plan: SubmissionPlan, engine: RefreshEngine): SubmissionPlan {
-  const { query } = plan.command;
-  const statement: Source = { kind: "inline", field: "query", text: String(query), language: "sql" };
-  return { ...plan, options: { ...plan.options, engine }, source: engine === "spark" ? statement : null };
-}
-
-/** By the options of a Hive command; only a refresh has any. */
-export function isNativeRefresh(options: Readonly<Record<string, unknown>> | null): boolean {
-  return options !== null && options["engine"] !== "spark";
+/** Only a refresh has options, and its engine is native in rows of versions that had no other. */
+export function isNativeRefresh({ commandType, options }: SubmittedCommand): boolean {
+  return commandType === "HiveCommand" && options !== null && options["engine"] !== "spark";
 }
 
 export function planHive(body: SubmissionInput): SubmissionPlan {

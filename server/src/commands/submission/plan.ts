@@ -1,8 +1,37 @@
 import type { Caller } from "../../access/caller.ts";
-import type { CommandType } from "../store/command-row.ts";
+import type { RefreshEngine } from "../../accounts/contract.ts";
+import type { MacroValues } from "../macros.ts";
+import type { CommandType, SubmittedCommand } from "../store/command-row.ts";
+import type { SubmissionInput } from "./body.ts";
 import type { Language } from "./language.ts";
 
-/** What a submission comes to, before anything is read or evaluated. */
+/** What submission knows about a kind of command. */
+export interface SubmittableKind {
+  /**
+   * What a submission comes to, before anything is read or evaluated; undefined: another kind plans it. Refuses what is
+   * wrong with it. A plan counts only if the command `matches` this kind.
+   */
+  plan(
+    body: TypedSubmission,
+    account: SubmittingAccount,
+  ): Promise<SubmissionPlan | undefined> | SubmissionPlan | undefined;
+  /** Whether the command is of this kind: decides for plans, for reruns, and for rows that have no kind. */
+  matches(command: SubmittedCommand): boolean;
+  /** Refuses words that cannot run. `text`: what runs, with its macros filled in. Absent: nothing is refused. */
+  checkWords?(command: SubmittedCommand, values: MacroValues, text: string | null): void;
+  /** Whether `checkWords` needs the text. Absent: it does not. */
+  isCommandLine?(command: SubmittedCommand): boolean;
+  /** Whether it runs on a connect cluster, a remote server that takes nothing but statements. */
+  readonly runsOnConnect: boolean;
+}
+
+export type TypedSubmission = SubmissionInput & { readonly command_type: CommandType };
+
+/** Settings of the account, read when a plan needs them. */
+export interface SubmittingAccount {
+  refreshEngine(): Promise<RefreshEngine>;
+}
+
 export interface SubmissionPlan {
   commandType: CommandType;
   template: string;

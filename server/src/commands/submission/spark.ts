@@ -21,10 +21,10 @@ export function planSpark(body: SubmissionInput): SubmissionPlan {
     template: body.template || "generic",
     command: {
       program: body.program ?? null,
-      sql: body.sql ?? null,
+      sql: body.sql || null,
       cmdline: body.cmdline ?? null,
-      script_location: body.script_location ?? null,
-      language: body.language ?? null,
+      script_location: body.script_location || null,
+      language: body.language || null,
       arguments: body.arguments ?? null,
       user_program_arguments: body.user_program_arguments ?? null,
       app_id: body.app_id || null,

@@ -2,17 +2,15 @@ import { UNLIMITED } from "../../engines/runner/allowance.ts";
 import { followLease } from "../../engines/runner/lease.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { readBootId } from "../../lib/process-table.ts";
-import type { ProgramIsolation } from "../program-isolation.ts";
 import type { SharedMemory } from "../queue/claimer.ts";
 import type { Executor, RunnablePlace } from "../queue/executor.ts";
-import { sqlExecutor } from "../sql/sql-executor.ts";
-import type { QueryLimits } from "../sql/query-limits.ts";
-import { WarmServers, type WarmServersOptions } from "./warm-servers.ts";
+import { WarmServers, type WarmServersOptions } from "../warm/warm-servers.ts";
+import type { QueryLimits } from "./query-limits.ts";
+import { sqlExecutor } from "./sql-executor.ts";
 
 export interface SqlOptions extends Omit<WarmServersOptions, "spark"> {
   /** Undefined: queries wait for ever. */
   readonly spark: SparkSetUp | undefined;
-  readonly isolation: ProgramIsolation;
   readonly timeoutCheckSeconds: number;
   readonly logLimitMiB: number;
 }
@@ -26,7 +24,7 @@ export interface SqlService {
 const NOT_SET_UP = { state: "failed", detail: "Spark is not set up on this node" } as const;
 
 /** The warm servers of this node, those of before included, and what runs queries on them. */
-export async function openSql({ spark, isolation, ...options }: SqlOptions): Promise<SqlService> {
+export async function openSql({ spark, ...options }: SqlOptions): Promise<SqlService> {
   const servers = new WarmServers({ ...options, spark: spark ?? { current: () => NOT_SET_UP } });
   await servers.adopt();
   const unready = (place: RunnablePlace): string | null => {
@@ -38,7 +36,7 @@ export async function openSql({ spark, isolation, ...options }: SqlOptions): Pro
   const bootId = await readBootId();
   return {
     servers,
-    executor: sqlExecutor({ servers, isolation, unready, limits: limitsOf(options, bootId), bootId }),
+    executor: sqlExecutor({ servers, unready, limits: limitsOf(options, bootId), bootId }),
     memory: {
       reservedMiB: () => servers.reservedMiB(),
       inUseMiB: () => servers.inUseMiB(),

@@ -1,0 +1,53 @@
+import type { RefreshEngine } from "../../accounts/contract.ts";
+import { invalid } from "../../lib/fault.ts";
+import type { StoredCommand, SubmittedCommand } from "../store/command-row.ts";
+import type { SubmissionInput } from "../submission/body.ts";
+import { commandTypeOf } from "../submission/command-type.ts";
+import type { SubmissionPlan } from "../submission/plan.ts";
+import type { CommandKind } from "./command-kind.ts";
+import { unknownKind } from "./unknown.ts";
+
+/** The kinds of commands of this node. */
+export interface CommandKinds {
+  /** `refreshEngine` is called at most once. */
+  plan(body: SubmissionInput, refreshEngine: () => Promise<RefreshEngine>): Promise<PlannedCommand>;
+  /** The kind of a stored command. */
+  of(command: StoredCommand): CommandKind;
+  /** Decides by what was submitted, whatever kind is stored. */
+  decide(command: SubmittedCommand): CommandKind;
+}
+
+export interface PlannedCommand {
+  readonly kind: CommandKind;
+  readonly plan: SubmissionPlan;
+}
+
+/** For handlers: their services have it under this name. */
+export interface WithCommandKinds {
+  commandKinds: CommandKinds;
+}
+
+/** If several kinds match a command, it is of the first. */
+export function commandKinds(kinds: readonly CommandKind[]): CommandKinds {
+  const byName = new Map(kinds.map((kind) => [kind.name, kind]));
+  const decide: CommandKinds["decide"] = (command) => {
+    const kind = kinds.find((each) => each.matches(command));
+    if (kind === undefined) throw new Error(`no kind matches a command of the type ${command.commandType}`);
+    return kind;
+  };
+  return {
+    decide,
+    of: (command) =>
+      command.kind === null ? decide(command) : (byName.get(command.kind) ?? unknownKind(command.kind)),
+    async plan(body, refreshEngine) {
+      const commandType = commandTypeOf(body);
+      let engine: Promise<RefreshEngine> | undefined;
+      const account = { refreshEngine: () => (engine ??= refreshEngine()) };
+      for (const kind of kinds) {
+        const plan = await kind.plan({ ...body, command_type: commandType }, account);
+        if (plan !== undefined && kind.matches(plan)) return { kind, plan };
+      }
+      throw invalid("command_type", `${commandType} cannot run with these fields`);
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import type { ResultRenderer } from "../../engines/arrow-result/result-renderer.ts";
+import type { CommandJob } from "../command-jobs.ts";
+import { tableResults } from "../results/result-source.ts";
+import type { SqlService } from "../sql/open-sql.ts";
+import { readStatementJobs, type StatementJob } from "../sql/statement-jobs.ts";
+import type { SubmittedCommand } from "../store/command-row.ts";
+import { isNativeRefresh, isRefresh, planHive, planRefresh } from "../submission/hive.ts";
+import { languageOf } from "../submission/language.ts";
+import type { SubmissionPlan, SubmittingAccount, TypedSubmission } from "../submission/plan.ts";
+import { planSpark } from "../submission/spark.ts";
+import { checkSparkWords } from "../submission/spark-words.ts";
+import { placeKey } from "../warm/spark-place.ts";
+import type { CommandKind } from "./command-kind.ts";
+
+export interface SqlParts {
+  readonly sql: Pick<SqlService, "servers" | "executor">;
+  readonly renderer: ResultRenderer;
+}
+
+/** Scripts in SQL, also refreshes of tables by Spark's own statement: on the warm server of their place. */
+export function sqlKind({ sql: { servers, executor }, renderer }: SqlParts): CommandKind {
+  return {
+    name: "sql",
+    plan: planSql,
+    matches: isSql,
+    checkWords({ commandType, command }, values, text) {
+      if (commandType === "SparkCommand") checkSparkWords(command, values, text);
+    },
+    runsUsersCode: true,
+    needsCluster: true,
+    runsOnConnect: true,
+    memory: {
+      reservedMiB: (command) => servers.costMiB(command, command.placeMemory ?? null),
+      sharedBy: (command) => placeKey(command),
+    },
+    executor,
+    results: tableResults(renderer),
+    jobs: async ({ folder }) => (await readStatementJobs(folder)).map(jobOfStatement),
+  };
+}
+
+async function planSql(body: TypedSubmission, account: SubmittingAccount): Promise<SubmissionPlan | undefined> {
+  switch (body.command_type) {
+    case "SparkCommand":
+      return planSpark(body);
+    case "HiveCommand":
+      return isRefresh(body) ? planRefresh(body, await account.refreshEngine()) : planHive(body);
+    case "HadoopCommand":
+      return undefined;
+  }
+}
+
+function isSql(command: SubmittedCommand): boolean {
+  if (command.commandType === "SparkCommand") return languageOf(command.command) === "sql";
+  return command.commandType === "HiveCommand" && !isNativeRefresh(command);
+}
+
+function jobOfStatement({ statement, status, work, startedAt, endedAt }: StatementJob): CommandJob {
+  const { tasks, stages } = work;
+  // Spark tells every two seconds, and nothing more once the last rows are there.
+  const done = status === "succeeded" ? { completedTasks: tasks, completedStages: stages } : {};
+  return { jobId: statement, status, ...work, ...done, failedTasks: null, submittedAt: startedAt, endedAt };
+}

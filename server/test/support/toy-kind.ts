@@ -1,0 +1,50 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { noJobs } from "../../src/commands/command-jobs.ts";
+import type { CommandKind } from "../../src/commands/kinds/command-kind.ts";
+import type { LiveRun, Run } from "../../src/commands/queue/executor.ts";
+import { SUCCEEDED } from "../../src/commands/queue/run-end.ts";
+import { printedResults } from "../../src/commands/results/result-source.ts";
+import { NOTHING_ELSE } from "../../src/commands/submission/plan.ts";
+
+/** Says hello: a whole kind of command in one file, as `commands/kinds/` has them. */
+export const toyKind: CommandKind = {
+  name: "toy",
+  plan: (body) =>
+    body.sub_command === "toy"
+      ? {
+          ...NOTHING_ELSE,
+          commandType: "HadoopCommand",
+          template: "generic",
+          command: { sub_command: "toy", sub_command_args: body.sub_command_args ?? "" },
+          retry: 0,
+          retryDelayMinutes: 0,
+        }
+      : undefined,
+  matches: ({ command }) => command["sub_command"] === "toy",
+  runsUsersCode: false,
+  needsCluster: false,
+  runsOnConnect: false,
+  memory: { reservedMiB: () => 1 },
+  executor: {
+    unready: () => null,
+    prepare: (run) => Promise.resolve({ spawn: () => Promise.resolve(helloRun(run)) }),
+    adopt: (run) => Promise.resolve(helloRun(run)),
+    tidy: () => Promise.resolve(),
+  },
+  results: printedResults,
+  jobs: noJobs,
+};
+
+function helloRun({ command: { command }, files }: Run): LiveRun {
+  const text = `hello ${String(command["sub_command_args"])}`;
+  return {
+    handle: {},
+    async begin() {
+      mkdirSync(files.folder, { recursive: true });
+      writeFileSync(files.output, text);
+    },
+    look: () => Promise.resolve({ ...SUCCEEDED, outputBytes: text.length }),
+    changed: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+  };
+}
