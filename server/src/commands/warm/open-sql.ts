@@ -3,7 +3,6 @@ import { followLease } from "../../engines/runner/lease.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { readBootId } from "../../lib/process-table.ts";
 import type { ProgramIsolation } from "../program-isolation.ts";
-import type { SharedMemory } from "../queue/claimer.ts";
 import type { Executor, RunnablePlace } from "../queue/executor.ts";
 import { sqlExecutor } from "../sql/sql-executor.ts";
 import type { QueryLimits } from "../sql/query-limits.ts";
@@ -20,7 +19,6 @@ export interface SqlOptions extends Omit<WarmServersOptions, "spark"> {
 export interface SqlService {
   readonly executor: Executor;
   readonly servers: WarmServers;
-  readonly memory: SharedMemory;
 }
 
 const NOT_SET_UP = { state: "failed", detail: "Spark is not set up on this node" } as const;
@@ -39,11 +37,6 @@ export async function openSql({ spark, isolation, ...options }: SqlOptions): Pro
   return {
     servers,
     executor: sqlExecutor({ servers, isolation, unready, limits: limitsOf(options, bootId), bootId }),
-    memory: {
-      reservedMiB: () => servers.reservedMiB(),
-      inUseMiB: () => servers.inUseMiB(),
-      evict: (neededMiB) => servers.evict(neededMiB),
-    },
   };
 }
 
