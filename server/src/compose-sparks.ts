@@ -136,10 +136,10 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
     driver: options.driver ?? (setUp === undefined ? noDriver : sparkDriver(setUp, contributionsOf, options.eventLogs)),
     sql,
     sharedMemory: {
-      reservedMiB: () => sql.memory.reservedMiB() + metastores.reservedMiB(),
-      inUseMiB: () => sql.memory.inUseMiB(),
+      reservedMiB: () => sql.servers.reservedMiB() + metastores.reservedMiB(),
+      inUseMiB: () => sql.servers.inUseMiB(),
       evict(neededMiB) {
-        sql.memory.evict(neededMiB);
+        sql.servers.evict(neededMiB);
         metastores.evict();
       },
     },

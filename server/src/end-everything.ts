@@ -1,14 +1,12 @@
-import { join } from "node:path";
-import { endMetastoresOf } from "./catalog/metastores/open-metastores.ts";
+import { endMetastores } from "./catalog/metastores/open-metastores.ts";
 import { endProgramsBelow } from "./commands/queue/end-programs.ts";
-import { endStandbysOf } from "./commands/queue/standby-driver.ts";
+import { endStandbys } from "./commands/queue/standby-driver.ts";
 import { StopMark } from "./commands/queue/stop-mark.ts";
-import { endServersOf } from "./commands/warm/server-record.ts";
+import { endServers } from "./commands/warm/server-record.ts";
 import type { Config } from "./config.ts";
 import { lockDataDir, type DataDirLock } from "./db/embedded/data-dir-lock.ts";
 import { stopLeftover } from "./db/embedded/leftover.ts";
 import { endPortHolder } from "./engines/port-holder/port-holder.ts";
-import { listFolder } from "./lib/list-folder.ts";
 import type { Log } from "./lib/log.ts";
 
 /** How many processes of each kind were ended. */
@@ -45,20 +43,12 @@ async function endUnderLock(
   const mark = new StopMark(dataDir);
   const wasThere = mark.isThere;
   mark.leave(); // first, so that the next start settles everything that is ended from here on
-  const ids = await accountIds(dataDir);
-  const count = async (end: (dataDir: string, accountId: number) => Promise<number>): Promise<number> =>
-    (await Promise.all(ids.map((id) => end(dataDir, id)))).reduce((sum, ended) => sum + ended, 0);
-  const standbyDrivers = await count(endStandbysOf);
-  const warmServers = await count(endServersOf);
-  const metastores = await count(endMetastoresOf);
+  const standbyDrivers = await endStandbys(dataDir);
+  const warmServers = await endServers(dataDir);
+  const metastores = await endMetastores(dataDir);
   const programs = await endProgramsBelow(dataDir);
   await endPortHolder(dataDir); // after the programs, which could take the port
   const postgresPid = databaseUrl === null ? await stopLeftover(lock, log) : undefined;
   if (programs + warmServers === 0 && !wasThere) mark.remove();
   return { programs, warmServers, metastores, standbyDrivers, postgresPid };
-}
-
-async function accountIds(dataDir: string): Promise<number[]> {
-  const names = await listFolder(join(dataDir, "accounts"));
-  return names.map(Number).filter((id) => Number.isSafeInteger(id) && id > 0);
 }

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { Command } from "commander";
-import { endMetastoresOf } from "../catalog/metastores/open-metastores.ts";
-import { endStandbysOf } from "../commands/queue/standby-driver.ts";
-import { endServersOf } from "../commands/warm/server-record.ts";
+import { endMetastores } from "../catalog/metastores/open-metastores.ts";
+import { endStandbys } from "../commands/queue/standby-driver.ts";
+import { endServers } from "../commands/warm/server-record.ts";
 import { deleteAccount } from "../accounts/delete-account.ts";
 import { Fault } from "../lib/fault.ts";
 import { removeTree } from "../lib/remove-tree.ts";
@@ -41,9 +41,9 @@ export function accountDeleteCommand(cli: Cli): Command {
 /** Before their folders go: by those they are known. On other machines the servers there end them. */
 async function endProcesses(cli: Cli, { config: { dataDir } }: Session, accountId: number): Promise<void> {
   try {
-    await endStandbysOf(dataDir, accountId);
-    await endServersOf(dataDir, accountId);
-    await endMetastoresOf(dataDir, accountId);
+    await endStandbys(dataDir, accountId);
+    await endServers(dataDir, accountId);
+    await endMetastores(dataDir, accountId);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     cli.note(`Not everything that ran for it could be ended (${why}).`);

@@ -31,7 +31,7 @@ export class StubMetastore implements MetastoreProcess {
     this.#all = all;
   }
 
-  async start(launch: MetastoreLaunch): Promise<void> {
+  async startFor(launch: MetastoreLaunch): Promise<void> {
     if (this.#all.failure !== undefined) throw this.#all.failure;
     expect(this.#all.running(), "of one account no two at a time").toEqual([]);
     this.launch = launch;

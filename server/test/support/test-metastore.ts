@@ -92,5 +92,6 @@ async function planOf(
     orphan: null,
     rosterFolder: null,
     usersFolder: null,
+    memoryMiB: 1024,
   };
 }

@@ -1,7 +1,6 @@
 import { randomBytes, randomInt } from "node:crypto";
-import { mkdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { ProcessFolders } from "../../engines/supervisor/process-folders.ts";
 import { writePrivateFile } from "../../lib/private-file.ts";
 
@@ -28,10 +27,9 @@ export async function readKeptPort(dataDir: string, accountId: number): Promise<
   return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined;
 }
 
+/** Once a process of the account has its folder there. */
 export function keepPort(dataDir: string, accountId: number, port: number): void {
-  const file = portFile(dataDir, accountId);
-  mkdirSync(dirname(file), { recursive: true, mode: 0o711 });
-  writePrivateFile(file, String(port));
+  writePrivateFile(portFile(dataDir, accountId), String(port));
 }
 
 function portFile(dataDir: string, accountId: number): string {

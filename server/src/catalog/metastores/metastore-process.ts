@@ -1,21 +1,13 @@
+import type { Metastore } from "../../engines/hive-metastore/metastore.ts";
 import type { Contribution } from "../../engines/spark-home/contribution.ts";
 import type { OpenSecrets } from "./metastore-secrets.ts";
 
+type Controls = "ready" | "listening" | "isAlive" | "isHealthy" | "ended" | "stop";
+
 /** One process, by its folder, whether it runs or not. */
-export interface MetastoreProcess {
+export interface MetastoreProcess extends Pick<Metastore, Controls> {
   /** Once. Settles when it is on its way; `ready` tells when it answers. */
-  start(launch: MetastoreLaunch): Promise<void>;
-  /** The port, once it serves there. Fails with the reason when it has ended before it ever did. */
-  ready(signal: AbortSignal): Promise<number>;
-  /** The port, once nobody else can have it: who connects waits until it serves. Fails as `ready` does. */
-  listening(signal: AbortSignal): Promise<number>;
-  isAlive(): Promise<boolean>;
-  /** Whether it answers who has the secret, within seconds. Fails when it could not be asked. */
-  isHealthy(secret: string): Promise<boolean>;
-  /** Settles when it has ended, whoever ended it, or the signal is aborted. */
-  ended(signal: AbortSignal): Promise<void>;
-  /** Settles when nothing of it is left. */
-  stop(): Promise<void>;
+  startFor(launch: MetastoreLaunch): Promise<void>;
 }
 
 export interface MetastoreLaunch {

@@ -125,7 +125,7 @@ describe("the metastore of an account", () => {
     await metastores.contributionOf(given.accountId);
     const first = given.only();
     const stopping = metastores.stop(given.accountId);
-    await metastores.contributionOf(given.accountId); // `StubMetastore.start` would see two
+    await metastores.contributionOf(given.accountId); // `StubMetastore.startFor` would see two
     await stopping;
     expect(given.only()).not.toBe(first);
     await metastores.stop();

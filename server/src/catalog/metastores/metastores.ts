@@ -9,8 +9,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Contribution } from "../../engines/spark-home/contribution.ts";
-import { Supervised } from "../../engines/supervisor/supervised.ts";
-import { Supervisor } from "../../engines/supervisor/supervisor.ts";
+import { Supervised, Supervisor } from "../../engines/supervisor/supervisor.ts";
 import { Answering, type LookTimes } from "../../lib/answering.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
@@ -46,8 +45,7 @@ class AccountMetastore extends Supervised<number> {
   }
 
   async ended(signal: AbortSignal): Promise<void> {
-    const { process } = await this.ready;
-    await process.ended(signal);
+    return (await this.ready).process.ended(signal);
   }
 
   /** One that did not come up was stopped by its start. */
@@ -83,6 +81,7 @@ export class Metastores {
       log: options.log,
       onReady: (metastore) => this.#untilServing(metastore),
       onDeath: (metastore) => this.#replaceDead(metastore),
+      onSilent: ({ key }) => void this.#revive(key),
       endsUnwatched: true,
     });
   }
@@ -92,11 +91,9 @@ export class Metastores {
     const { dataDir, openProcess, log } = this.#options;
     const ended = await metastoreFolders(dataDir).recover(
       openProcess,
-      ({ owner }, { digest }, process) => {
-        if (this.#has(owner)) return false; // a crash has left two
-        this.#add(owner, digest, () => this.#find(owner, process));
-        return true;
-      },
+      // A crash may have left two.
+      ({ owner, record, process }) =>
+        !this.#has(owner) && this.#add(owner, record.digest, () => this.#find(owner, process)),
       log,
     );
     for (const accountId of ended) if (!this.#has(accountId)) this.#lost.add(accountId);
@@ -136,10 +133,7 @@ export class Metastores {
 
   /** Begins to look for those that live and do not answer: Sparks wait long for them. */
   replaceSilent(): void {
-    this.#supervisor.endSilent(
-      () => true,
-      ({ key }) => void this.#revive(key),
-    );
+    this.#supervisor.endSilent();
   }
 
   reservedMiB(): number {
@@ -204,9 +198,7 @@ export class Metastores {
   }
 
   #add(accountId: number, digest: string, start: () => Promise<Up>): AccountMetastore {
-    const metastore = new AccountMetastore(accountId, digest, this.#options.memoryMiB, start);
-    this.#supervisor.add(metastore);
-    return metastore;
+    return this.#supervisor.add(new AccountMetastore(accountId, digest, this.#options.memoryMiB, start));
   }
 
   async #replaceDead(metastore: AccountMetastore): Promise<void> {

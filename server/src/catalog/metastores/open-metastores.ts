@@ -1,7 +1,6 @@
 import { metastoreMemoryMiB } from "../../engines/hive-metastore/metastore-command-line.ts";
 import { authorityFile, Metastore, type MetastorePlan } from "../../engines/hive-metastore/metastore.ts";
-import { limitsOfServer } from "../../engines/lasting-process/lasting-process.ts";
-import type { Allowance } from "../../engines/runner/allowance.ts";
+import type { LastingTerms } from "../../engines/lasting-process/lasting-process.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { Fault } from "../../lib/fault.ts";
 import { jdbcUrl } from "./database-address.ts";
@@ -10,14 +9,9 @@ import type { MetastoreDatabases, MetastoreLogin } from "./metastore-databases.t
 import type { MetastoreLaunch, MetastoreProcess } from "./metastore-process.ts";
 import { Metastores, type MetastoresOptions } from "./metastores.ts";
 
-export interface OpenMetastoresOptions
-  extends
-    Omit<MetastoresOptions, "openProcess" | "memoryMiB">,
-    Pick<MetastorePlan, "sandbox" | "leaseFile" | "leaseSeconds" | "orphan"> {
+export interface OpenMetastoresOptions extends Omit<MetastoresOptions, "openProcess" | "memoryMiB">, LastingTerms {
   /** Undefined: none is started. */
   readonly spark: Pick<SparkSetUp, "current"> | undefined;
-  /** Absent: a metastore may take as much as it likes. */
-  readonly allowance?: Allowance;
   readonly databases: Pick<MetastoreDatabases, "provide">;
   /** As whom the account's processes run. */
   readonly identityOf: (accountId: number) => MetastorePlan["identity"];
@@ -42,37 +36,27 @@ export function openMetastores(options: OpenMetastoresOptions): Metastores {
 
 function processIn(folder: string, options: OpenMetastoresOptions): MetastoreProcess {
   const metastore = new Metastore(folder);
-  return {
-    async start(launch) {
+  return Object.assign(metastore, {
+    async startFor(launch: MetastoreLaunch) {
       const spark = options.spark?.current();
       if (spark?.state !== "ready") throw new Fault("unavailable", "Spark is not set up on this node");
       const { accountId, secrets } = launch;
       const login = await options.databases.provide(accountId, secrets.password);
-      const { sandbox, leaseFile, leaseSeconds, orphan, identityOf, allowance } = options;
       await metastore.start({
+        ...options,
+        memoryMiB: metastoreMemoryMiB,
         home: spark.home,
         settings: settingsOf(folder, launch, login),
         readOnly: launch.storage.readOnly ?? [],
         writable: launch.storage.writable ?? [],
-        sandbox,
-        identity: identityOf(accountId),
+        identity: options.identityOf(accountId),
         userName: `account${accountId}`,
         levels: LEVELS,
-        leaseFile,
-        leaseSeconds,
-        orphan,
         rosterFolder: options.databaseRoster,
         usersFolder: options.rosterOf(accountId),
-        ...(allowance === undefined ? {} : { resources: limitsOfServer(allowance, metastoreMemoryMiB) }),
       });
     },
-    ready: (signal) => metastore.ready(signal),
-    listening: (signal) => metastore.listening(signal),
-    isAlive: () => metastore.isAlive(),
-    isHealthy: (secret) => metastore.isHealthy(secret),
-    ended: (signal) => metastore.ended(signal),
-    stop: () => metastore.stop(),
-  };
+  });
 }
 
 function settingsOf(folder: string, launch: MetastoreLaunch, login: MetastoreLogin): MetastorePlan["settings"] {
@@ -96,7 +80,7 @@ function settingsOf(folder: string, launch: MetastoreLaunch, login: MetastoreLog
   };
 }
 
-/** Returns how many metastores of the account ran. */
-export async function endMetastoresOf(dataDir: string, accountId: number): Promise<number> {
-  return metastoreFolders(dataDir).end(accountId, (path) => new Metastore(path));
+/** Ends the metastores of an account or of all. Returns how many ran. */
+export async function endMetastores(dataDir: string, accountId?: number): Promise<number> {
+  return metastoreFolders(dataDir).end((path) => new Metastore(path), accountId);
 }

@@ -35,7 +35,7 @@ export async function startMetastore(start: MetastoreStart, catalog: OwnCatalog)
   const kept = await readKeptPort(dataDir, accountId);
   const process = openProcess(metastoreFolders(dataDir).make(accountId, newProcessName(), { version: 1, digest }));
   try {
-    await process.start({ accountId, secrets, storage, port: kept ?? somePort() });
+    await process.startFor({ accountId, secrets, storage, port: kept ?? somePort() });
     // Where it has served before, Sparks need not wait for more than that it listens: they start meanwhile.
     const isKnown = start.isProven && kept !== undefined;
     const port = await (isKnown ? process.listening(signal) : process.ready(signal));

@@ -2,14 +2,14 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { limitsWithin, type Allowance } from "../../engines/runner/allowance.ts";
 import type { OrphanTerms } from "../../engines/runner/protocol.ts";
-import { openRunnerClient, type RunLimits } from "../../engines/runner/runner-client.ts";
+import { openRunnerClient, type RunLimits, type RunView } from "../../engines/runner/runner-client.ts";
 import { writeInput } from "../../engines/sandbox/confined-folders.ts";
 import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
-import { ProcessFolders } from "../../engines/supervisor/process-folders.ts";
-import { Supervised } from "../../engines/supervisor/supervised.ts";
+import { ProcessFolders, type LeftProcess } from "../../engines/supervisor/process-folders.ts";
+import { Supervised } from "../../engines/supervisor/supervisor.ts";
 import type { Log } from "../../lib/log.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
-import type { PlacedProcess, SparkPlace } from "../warm/spark-place.ts";
+import type { SparkPlace } from "../warm/spark-place.ts";
 import { accountIdentity, accountRoster, makeStandby } from "./attempt-folders.ts";
 import { confineProgram, placeInside } from "./confine-program.ts";
 import type { StandbyProgram } from "./program-driver.ts";
@@ -35,8 +35,7 @@ export function standbyFolders(dataDir: string): ProcessFolders<never> {
 }
 
 /** One driver that waits for a program. */
-export class StandbyDriver extends Supervised<SparkPlace> implements PlacedProcess {
-  readonly place: SparkPlace;
+export class StandbyDriver extends Supervised<SparkPlace> {
   readonly generation: number;
   readonly folder: string;
   readonly ready: Promise<unknown>;
@@ -45,7 +44,6 @@ export class StandbyDriver extends Supervised<SparkPlace> implements PlacedProce
 
   constructor(place: SparkPlace, folder: string, program: StandbyProgram, options: StandbyDriverOptions) {
     super(place, program.digest, program.memoryMiB);
-    this.place = place;
     this.generation = program.generation ?? 0;
     this.folder = folder;
     this.#options = options;
@@ -55,32 +53,25 @@ export class StandbyDriver extends Supervised<SparkPlace> implements PlacedProce
 
   async #start(program: StandbyProgram): Promise<void> {
     const { dataDir, sandbox, limits, allowance, orphan } = this.#options;
-    const { accountId } = this.place;
+    const { accountId } = this.key;
     const identity = accountIdentity(accountId);
     const inside = placeInside(sandbox, this.folder);
     const folders = await makeStandby(this.folder, { accountId, identity, home: inside.work });
     await writeInput(folders.input, program.files, identity);
     const resources = limitsWithin(allowance, program.memoryMiB);
-    const runLimits: RunLimits = {
-      ...limits,
-      outputFile: null,
-      logFile: null,
-      timeoutSeconds: null,
-      elapsedSeconds: 0,
-      orphan: orphan === null ? null : { ...orphan, busyFile: null, usersFolder: null },
-      rosterFolder: accountRoster(dataDir, accountId),
-      resources,
-    };
-    const confined = confineProgram(sandbox, program, { folders, inside, identity, resources });
-    const standby = { greeting: program.greeting, waitSeconds: WAIT_SECONDS };
-    await openRunnerClient(this.folder).start(confined, runLimits, standby);
+    const untimed = { outputFile: null, logFile: null, timeoutSeconds: null, elapsedSeconds: 0 };
+    const orphanRule = orphan === null ? null : { ...orphan, busyFile: null, usersFolder: null };
+    const rosterFolder = accountRoster(dataDir, accountId);
+    await openRunnerClient(this.folder).start(
+      confineProgram(sandbox, program, { folders, inside, identity, resources }),
+      { ...limits, ...untimed, orphan: orphanRule, rosterFolder, resources },
+      { greeting: program.greeting, waitSeconds: WAIT_SECONDS },
+    );
   }
 
   /** Whether a program that is handed over now begins at once. */
   async isWaiting(): Promise<boolean> {
-    const view = await openRunnerClient(this.folder)
-      .observe()
-      .catch(() => undefined); // `ended` reports the reason
+    const view = await observe(this.folder);
     return view?.state === "waiting" && view.isReady;
   }
 
@@ -93,9 +84,8 @@ export class StandbyDriver extends Supervised<SparkPlace> implements PlacedProce
     try {
       await openRunnerClient(this.folder).waitForEnd(signal);
     } catch (error) {
-      const { place } = this;
-      if (!signal.aborted)
-        this.#options.log.warn({ err: error, place }, "a driver that waits could not be looked after");
+      const fields = { err: error, place: this.key };
+      if (!signal.aborted) this.#options.log.warn(fields, "a driver that waits could not be looked after");
     }
   }
 
@@ -114,15 +104,17 @@ export async function endStandby(folder: string): Promise<void> {
   await removeTree(folder);
 }
 
-/** Returns how many standby drivers of the account were starting or waiting. */
-export async function endStandbysOf(dataDir: string, accountId: number): Promise<number> {
-  return standbyFolders(dataDir).end(accountId, (path) => ({
-    async isAlive() {
-      const view = await openRunnerClient(path)
-        .observe()
-        .catch(() => undefined); // its status may be unreadable
-      return view?.state === "starting" || view?.state === "waiting";
-    },
+/** Ends the standby drivers of an account or of all. Returns how many were starting or waiting. */
+export async function endStandbys(dataDir: string, accountId?: number): Promise<number> {
+  const open = (path: string): LeftProcess => ({
+    isAlive: async () => ["starting", "waiting"].includes((await observe(path))?.state ?? ""),
     stop: () => endStandby(path),
-  }));
+  });
+  return standbyFolders(dataDir).end(open, accountId);
+}
+
+/** Undefined: its status cannot be read. */
+async function observe(folder: string): Promise<RunView | undefined> {
+  const client = openRunnerClient(folder);
+  return client.observe().catch(() => undefined);
 }

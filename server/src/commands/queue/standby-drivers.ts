@@ -55,7 +55,7 @@ export class StandbyDrivers {
       keyText: placeKey,
       name: "a driver that waited",
       startFailure: NONE_WAITS,
-      describe: ({ place, folder }) => ({ place, folder }),
+      describe: ({ key: place, folder }) => ({ place, folder }),
       log: options.log,
       onDeath: (standby) => this.#noteDeath(standby),
     });
@@ -77,7 +77,10 @@ export class StandbyDrivers {
    * Either way the program is one for which one shall wait the next time.
    */
   async take(place: SparkPlace, digest: string, attempt: string, generation = 0): Promise<boolean> {
-    this.#want(place, generation, this.#options.now() + AFTER_USE_MS);
+    const { accountId, clusterId, appId } = place; // a caller's place may have further fields
+    const notBefore = this.#options.now() + AFTER_USE_MS;
+    const want = { place: { accountId, clusterId, appId }, generation, notBefore, memoryMiB: 0 };
+    this.#wants.set(placeKey(place), want);
     this.#supervisor.drainOthers(place, digest);
     const standby = this.#supervisor.find(place, digest);
     if (standby === undefined || !(await standby.isWaiting()) || !this.#supervisor.release(standby)) return false;
@@ -123,19 +126,19 @@ export class StandbyDrivers {
 
   /** All of them: one that is taken is a command's own. */
   unusedPlaces(): SparkPlace[] {
-    return this.#supervisor.list().map(({ place }) => place);
+    return this.#supervisor.list().map(({ key }) => key);
   }
 
   /** The drivers that wait and those that are to be started. */
   list(): PlacedProcess[] {
-    const all: PlacedProcess[] = [...this.#supervisor.list(), ...this.#wants.values()];
-    return all.map(({ place, generation }) => ({ place, generation }));
+    const waiting = this.#supervisor.list().map(({ key: place, generation }) => ({ place, generation }));
+    return [...waiting, ...this.#wants.values()].map(({ place, generation }) => ({ place, generation }));
   }
 
   /** Ends those that match; none is started for them before their next program. */
   async endUnused(matches: (place: SparkPlace, generation: number) => boolean): Promise<void> {
     for (const [key, want] of this.#wants) if (matches(want.place, want.generation)) this.#wants.delete(key);
-    await this.#supervisor.stop(({ place, generation }) => matches(place, generation));
+    await this.#supervisor.stop(({ key, generation }) => matches(key, generation));
   }
 
   async close(): Promise<void> {
@@ -145,18 +148,12 @@ export class StandbyDrivers {
     await this.endUnused(() => true); // what was being started
   }
 
-  #want({ accountId, clusterId, appId }: SparkPlace, generation: number, notBefore: number): void {
-    const place = { accountId, clusterId, appId };
-    this.#wants.set(placeKey(place), { place, generation, notBefore, memoryMiB: 0 });
-  }
-
   /** One at a time. One that fails is not tried again before the next program of its place. */
   async #start(place: SparkPlace, spareMiB: number): Promise<void> {
     try {
       const standby = await this.#open(place, spareMiB);
       if (standby === undefined) return;
-      this.#supervisor.add(standby);
-      await standby.ready.catch(() => this.#wants.delete(placeKey(place)));
+      await this.#supervisor.add(standby).ready.catch(() => this.#wants.delete(placeKey(place)));
     } catch (error) {
       this.#wants.delete(placeKey(place));
       if (!this.#closed.signal.aborted) this.#options.log.warn({ err: error, place }, NONE_WAITS);
@@ -179,7 +176,7 @@ export class StandbyDrivers {
 
   /** One that has waited its time is replaced; one that ended by itself would do so the next time, too. */
   async #noteDeath(standby: StandbyDriver): Promise<void> {
-    if (!standby.hasWaitedFully) this.#wants.delete(placeKey(standby.place));
+    if (!standby.hasWaitedFully) this.#wants.delete(placeKey(standby.key));
     await this.#supervisor.end(standby);
   }
 }

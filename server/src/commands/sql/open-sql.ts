@@ -2,7 +2,6 @@ import { UNLIMITED } from "../../engines/runner/allowance.ts";
 import { followLease } from "../../engines/runner/lease.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { readBootId } from "../../lib/process-table.ts";
-import type { SharedMemory } from "../queue/claimer.ts";
 import type { Executor, RunnablePlace } from "../queue/executor.ts";
 import { WarmServers, type WarmServersOptions } from "../warm/warm-servers.ts";
 import type { QueryLimits } from "./query-limits.ts";
@@ -18,7 +17,6 @@ export interface SqlOptions extends Omit<WarmServersOptions, "spark"> {
 export interface SqlService {
   readonly executor: Executor;
   readonly servers: WarmServers;
-  readonly memory: SharedMemory;
 }
 
 const NOT_SET_UP = { state: "failed", detail: "Spark is not set up on this node" } as const;
@@ -37,11 +35,6 @@ export async function openSql({ spark, ...options }: SqlOptions): Promise<SqlSer
   return {
     servers,
     executor: sqlExecutor({ servers, unready, limits: limitsOf(options, bootId), bootId }),
-    memory: {
-      reservedMiB: () => servers.reservedMiB(),
-      inUseMiB: () => servers.inUseMiB(),
-      evict: (neededMiB) => servers.evict(neededMiB),
-    },
   };
 }
 

@@ -2,14 +2,8 @@
  * The processes of warm servers and their folders: each server of ours has one below its account's, with a record of what
  * it was started for, by which it is found again after a restart. A remote server has neither.
  */
-import {
-  ConnectServer,
-  remoteServer,
-  type ConnectServerPlan,
-  type RunningServer,
-} from "../../engines/connect-server/connect-server.ts";
-import { limitsOfServer } from "../../engines/lasting-process/lasting-process.ts";
-import type { Allowance } from "../../engines/runner/allowance.ts";
+import { ConnectServer, remoteServer, type RunningServer } from "../../engines/connect-server/connect-server.ts";
+import type { LastingTerms } from "../../engines/lasting-process/lasting-process.ts";
 import type { Contribution } from "../../engines/spark-home/contribution.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { Fault } from "../../lib/fault.ts";
@@ -19,15 +13,9 @@ import { serverMemoryMiB } from "./server-memory.ts";
 import { newServerName, remoteServerName, serverFolders, type ServerRecord } from "./server-record.ts";
 import type { SparkPlace } from "./spark-place.ts";
 
-export interface ServerProcessesOptions {
+export interface ServerProcessesOptions extends LastingTerms {
   readonly dataDir: string;
   readonly spark: Pick<SparkSetUp, "current">;
-  readonly sandbox: ConnectServerPlan["sandbox"];
-  /** Absent: a server may take as much as it likes. */
-  readonly allowance?: Allowance;
-  readonly leaseFile: string | null;
-  readonly leaseSeconds: number;
-  readonly orphan: ConnectServerPlan["orphan"];
   readonly log: Log;
   readonly openProcess?: (folder: string) => ServerProcess;
 }
@@ -56,45 +44,36 @@ export class ServerProcesses {
 
   /** Finds the servers that were left running, and removes what is left of those that have ended. */
   async recover(adopt: (found: OpenedServer) => void): Promise<void> {
-    await this.#folders.recover(
-      (path) => this.#process(path),
-      ({ name }, record, process) => {
-        adopt({ name, record, process, started: Promise.resolve() });
-        return true;
-      },
-      this.#options.log,
-    );
+    const take = (found: Omit<OpenedServer, "started">): void => adopt({ ...found, started: Promise.resolve() });
+    await this.#folders.recover((path) => this.#process(path), take, this.#options.log);
   }
 
   /** Starts a server for the place, or connects to the remote one that its cluster names. */
   open(place: SparkPlace, contribution: Contribution, digest: string): OpenedServer {
     const { remote, generation = 0 } = contribution;
-    if (remote === undefined) return this.#start(place, contribution, digest);
-    const record: ServerRecord = { version: 1, place, digest, memoryMiB: 0, generation };
-    const process = remoteServer(remote);
-    return { name: remoteServerName(place, digest), record, process, started: Promise.resolve() };
+    const memoryMiB = remote === undefined ? serverMemoryMiB(contribution) : 0;
+    const record: ServerRecord = { version: 1, place, digest, memoryMiB, generation };
+    if (remote === undefined) return this.#start(record, contribution);
+    const started = Promise.resolve();
+    return { name: remoteServerName(place, digest), record, process: remoteServer(remote), started };
   }
 
-  #start(place: SparkPlace, contribution: Contribution, digest: string): OpenedServer {
+  #start(record: ServerRecord, contribution: Contribution): OpenedServer {
     const spark = this.#options.spark.current();
     if (spark.state !== "ready") throw new Fault("unavailable", "Spark is not set up on this node");
+    const { place, digest, memoryMiB } = record;
+    const { accountId } = place;
     const name = newServerName(place, digest);
-    const memoryMiB = serverMemoryMiB(contribution);
-    const record: ServerRecord = { version: 1, place, digest, memoryMiB, generation: contribution.generation ?? 0 };
-    const process = this.#process(this.#folders.make(place.accountId, name, record));
-    const { dataDir, sandbox, leaseFile, leaseSeconds, orphan, allowance } = this.#options;
+    const process = this.#process(this.#folders.make(accountId, name, record));
     const started = process.start({
+      ...this.#options,
       home: spark.home,
       contribution,
-      sandbox,
-      identity: accountIdentity(place.accountId),
-      userName: `account${place.accountId}`,
+      memoryMiB,
+      identity: accountIdentity(accountId),
+      userName: `account${accountId}`,
       levels: LEVELS,
-      leaseFile,
-      leaseSeconds,
-      orphan,
-      rosterFolder: accountRoster(dataDir, place.accountId),
-      ...(allowance === undefined ? {} : { resources: limitsOfServer(allowance, memoryMiB) }),
+      rosterFolder: accountRoster(this.#options.dataDir, accountId),
     });
     return { name, record, process, started };
   }

@@ -21,9 +21,9 @@ export function serverFolders(dataDir: string): ProcessFolders<ServerRecord> {
   return new ProcessFolders(join(dataDir, "accounts"), "spark", { recordName: "place.json" });
 }
 
-/** Returns how many warm servers of the account ran. */
-export async function endServersOf(dataDir: string, accountId: number): Promise<number> {
-  return serverFolders(dataDir).end(accountId, (path) => new ConnectServer(path));
+/** Ends the warm servers of an account or of all. Returns how many ran. */
+export async function endServers(dataDir: string, accountId?: number): Promise<number> {
+  return serverFolders(dataDir).end((path) => new ConnectServer(path), accountId);
 }
 
 /** The name of a server to be started, and of its folder. */

@@ -1,7 +1,7 @@
 import type { RunningServer } from "../../engines/connect-server/connect-server.ts";
 import type { ConnectChannel } from "../../engines/spark-connect/spark-connect.ts";
 import type { ConnectSession } from "../../engines/spark-connect/connect-session.ts";
-import { Supervised } from "../../engines/supervisor/supervised.ts";
+import { Supervised } from "../../engines/supervisor/supervisor.ts";
 import { Answering, type LookTimes } from "../../lib/answering.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
@@ -78,7 +78,11 @@ export class WarmServer extends Supervised<SparkPlace> {
     this.gone.throwIfAborted();
   }
 
-  /** Somebody else's. */
+  /** Of the app that it was started for. */
+  get generation(): number {
+    return this.record.generation ?? 0;
+  }
+
   get isRemote(): boolean {
     return this.record.memoryMiB === 0;
   }

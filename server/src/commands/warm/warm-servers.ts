@@ -88,7 +88,7 @@ export class WarmServers {
 
   /** The servers that answer, start or drain. */
   list(): (PlacedProcess & { readonly isUp: boolean })[] {
-    return this.#supervisor.list().map((each) => ({ ...placedProcess(each), isUp: each.isUp }));
+    return this.#supervisor.list().map(({ key: place, generation, isUp }) => ({ place, generation, isUp }));
   }
 
   /** Whose servers run here, or are being started. */
@@ -134,10 +134,7 @@ export class WarmServers {
 
   /** Ends those that match, in use or not. */
   stop(matches: (place: SparkPlace, generation: number) => boolean = () => true): Promise<void> {
-    return this.#supervisor.stop((each) => {
-      const { place, generation } = placedProcess(each);
-      return matches(place, generation);
-    });
+    return this.#supervisor.stop(({ key, generation }) => matches(key, generation));
   }
 
   /** Looks for servers that are used, live and do not answer, and ends them: their commands fail, later ones get another. */
@@ -167,8 +164,7 @@ export class WarmServers {
   }
 
   #add(opened: OpenedServer): WarmServer {
-    const server = new WarmServer(opened, this.#options);
-    this.#supervisor.add(server);
+    const server = this.#supervisor.add(new WarmServer(opened, this.#options));
     this.#lastMemoryMiB.set(placeKey(server.key), server.memoryMiB);
     this.#remoteClusters.learn(server.key, server.isRemote);
     return server;
@@ -183,8 +179,4 @@ export class WarmServers {
       this.#options.log.debug({ err: error }, "a warm server was not warmed up");
     }
   }
-}
-
-function placedProcess({ record: { place, generation = 0 } }: WarmServer): PlacedProcess {
-  return { place, generation };
 }

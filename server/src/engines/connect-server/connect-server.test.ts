@@ -16,6 +16,7 @@ const plan = {
   leaseSeconds: 60,
   orphan: null,
   rosterFolder: null,
+  memoryMiB: 1024,
 };
 
 describe("a server that takes its time to start", () => {

@@ -32,16 +32,9 @@ export interface ConnectAddress {
   readonly token: string | undefined;
 }
 
-/** A server, of ours or of somebody else's, as whoever uses it sees it. */
-export interface RunningServer {
+/** A server of this machine, or a remote one, which has no pid here and is not ended. */
+export interface RunningServer extends Pick<LastingProcess, "ended" | "isAlive" | "pid" | "stop"> {
   ready(signal: AbortSignal): Promise<ConnectAddress>;
-  /** Settles when it has ended, whoever ended it, or nobody wants to know any more. */
-  ended(signal: AbortSignal): Promise<void>;
-  isAlive(): Promise<boolean>;
-  /** Of the JVM; null: it does not run, or not here. */
-  pid(): Promise<number | null>;
-  /** Settles when nothing of it is left. */
-  stop(): Promise<void>;
 }
 
 /** One of somebody else's: it is there, and stays. */
@@ -73,22 +66,14 @@ const FILE = "server.json";
 const HEAD_BYTES = 64 * 1024;
 const LOG_LIMIT_BYTES = 16 * 1024 * 1024;
 
-export class ConnectServer implements RunningServer {
-  readonly folder: string;
-  readonly #process: LastingProcess;
+export class ConnectServer extends LastingProcess implements RunningServer {
   #address: ConnectAddress | undefined;
-
-  /** The one of that folder, whether it runs or not. */
-  constructor(folder: string) {
-    this.folder = folder;
-    this.#process = new LastingProcess(folder);
-  }
 
   /** Once per folder. Settles when the process is on its way; `ready` tells when it answers. */
   async start(plan: ConnectServerPlan): Promise<void> {
     const { home, contribution } = plan;
     const token = randomBytes(32).toString("hex");
-    await this.#process.start({ ...plan, usersFolder: null }, (folders) => {
+    await this.launch({ ...plan, usersFolder: null }, (folders) => {
       const isOnYarn = contribution.properties["spark.master"] === "yarn";
       const startLimitMs = isOnYarn ? YARN_START_LIMIT_MS : undefined;
       this.#write({ version: 1, token, port: null, startLimitMs, hasSocket: true });
@@ -106,7 +91,7 @@ export class ConnectServer implements RunningServer {
   async ready(signal: AbortSignal): Promise<ConnectAddress> {
     const { startLimitMs } = await this.#read();
     const self = { name: "the Spark server", explain: () => this.#explain(), startLimitMs };
-    return this.#process.untilUp(() => this.address(), self, signal);
+    return this.untilUp(() => this.address(), self, signal);
   }
 
   /** Undefined: it is not up yet. */
@@ -114,29 +99,13 @@ export class ConnectServer implements RunningServer {
     if (this.#address !== undefined) return this.#address;
     const known = await this.#read();
     // Its first lines: nobody's statement has run when it says them. Later ones are not to be believed.
-    const port = known.port ?? readPort(await readHead(this.#process.logFile, HEAD_BYTES));
+    const port = known.port ?? readPort(await readHead(this.logFile, HEAD_BYTES));
     if (port === undefined) return undefined;
     if (known.port === null) this.#write({ ...known, port });
     const socket = join(confinedFolders(this.folder).work, SOCKET_NAME);
     const way = known.hasSocket === true ? { socket } : {};
     this.#address = { host: "127.0.0.1", port, ...way, tls: false, token: known.token };
     return this.#address;
-  }
-
-  isAlive(): Promise<boolean> {
-    return this.#process.isAlive();
-  }
-
-  ended(signal: AbortSignal): Promise<void> {
-    return this.#process.ended(signal);
-  }
-
-  pid(): Promise<number | null> {
-    return this.#process.pid();
-  }
-
-  stop(): Promise<void> {
-    return this.#process.stop();
   }
 
   async #read(): Promise<ServerFile> {
@@ -148,7 +117,7 @@ export class ConnectServer implements RunningServer {
   }
 
   async #explain(): Promise<string> {
-    const tail = await readTail(this.#process.logFile, 4096).catch(() => "");
+    const tail = await readTail(this.logFile, 4096).catch(() => "");
     const last = tail.trim().split("\n").at(-1) ?? "";
     return last === "" ? "the Spark server ended before it was up" : `the Spark server ended before it was up: ${last}`;
   }

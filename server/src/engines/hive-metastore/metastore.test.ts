@@ -89,6 +89,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
       orphan: null,
       rosterFolder: null,
       usersFolder: null,
+      memoryMiB: 1024,
     });
     return metastore;
   }

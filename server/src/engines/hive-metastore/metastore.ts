@@ -31,20 +31,11 @@ export function authorityFile(folder: string): string {
   return join(confinedFolders(folder).input, authorityName);
 }
 
-export class Metastore {
-  readonly folder: string;
-  readonly #process: LastingProcess;
-
-  /** The one of that folder, whether it runs or not. */
-  constructor(folder: string) {
-    this.folder = folder;
-    this.#process = new LastingProcess(folder);
-  }
-
+export class Metastore extends LastingProcess {
   /** Once per folder. Settles when the process is on its way; `ready` tells when it answers. */
   async start(plan: MetastorePlan): Promise<void> {
     const { home, settings, userName, writable } = plan;
-    await this.#process.start(plan, (folders) => ({
+    await this.launch(plan, (folders) => ({
       ...metastoreCommandLine(home, settings, { ...folders, userName }),
       readOnly: [...home.readOnlyFolders, ...plan.readOnly],
       writable,
@@ -54,16 +45,16 @@ export class Metastore {
 
   /** The port, once it serves there. Fails with the reason when it has ended before it ever did. */
   async ready(signal: AbortSignal): Promise<number> {
-    return this.#untilUp(signal, () => this.port());
+    return this.#untilThere(signal, () => this.port());
   }
 
   /** The port, once it is its own: who connects is served when it is ready. Fails as `ready` does. */
   async listening(signal: AbortSignal): Promise<number> {
-    return this.#untilUp(signal, async () => portIn(await this.#report(), "LISTENING") ?? (await this.port()));
+    return this.#untilThere(signal, async () => portIn(await this.#report(), "LISTENING") ?? (await this.port()));
   }
 
-  #untilUp(signal: AbortSignal, look: () => Promise<number | undefined>): Promise<number> {
-    return this.#process.untilUp(look, { name: "the metastore", explain: () => this.#explain() }, signal);
+  #untilThere(signal: AbortSignal, look: () => Promise<number | undefined>): Promise<number> {
+    return this.untilUp(look, { name: "the metastore", explain: () => this.#explain() }, signal);
   }
 
   /** Undefined: it is not up yet. */
@@ -75,28 +66,12 @@ export class Metastore {
     return port;
   }
 
-  isAlive(): Promise<boolean> {
-    return this.#process.isAlive();
-  }
-
   /** Whether it answers who has the secret, within seconds. Fails when it could not be asked. */
   async isHealthy(secret: string): Promise<boolean> {
     const port = await this.port();
     if (port === undefined) return false;
     const { isGreeted } = await import("./greeting.ts"); // a client, loaded with the first metastore there is
     return isGreeted(port, secret, AbortSignal.timeout(greetingMs));
-  }
-
-  pid(): Promise<number | null> {
-    return this.#process.pid();
-  }
-
-  ended(signal: AbortSignal): Promise<void> {
-    return this.#process.ended(signal);
-  }
-
-  stop(): Promise<void> {
-    return this.#process.stop();
   }
 
   async #report(): Promise<string> {
@@ -107,7 +82,7 @@ export class Metastore {
   async #explain(): Promise<string> {
     const [, reason] = /^FAILED (.+)\n/.exec(await this.#report()) ?? [];
     if (reason !== undefined) return `the metastore cannot start: ${reason}`;
-    const last = (await readTail(this.#process.logFile, 2048)).trim().split("\n").slice(-3).join("\n");
+    const last = (await readTail(this.logFile, 2048)).trim().split("\n").slice(-3).join("\n");
     return `the metastore ended before it was up${last === "" ? "" : `: ${last}`}`;
   }
 }

@@ -20,29 +20,29 @@ import { makeConfinedFolders, makeOwned, writeInput, type ConfinedFolders } from
 import type { Identity } from "../sandbox/confined-program.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 
-export interface LastingPlan {
+/** The terms that all lasting processes of a node share. */
+export interface LastingTerms {
   readonly sandbox: Sandbox;
-  readonly identity: Identity | undefined;
-  /** Of the user inside of the sandbox. */
-  readonly userName: string;
-  /** Folders above its own that the user has to pass. */
-  readonly levels: number;
   /** Null: it may run on whatever becomes of the database. */
   readonly leaseFile: string | null;
   readonly leaseSeconds: number;
   /** When it ends after its server has gone. Null: it stays. */
   readonly orphan: OrphanTerms | null;
+  /** Absent: it may take as much as it likes. */
+  readonly allowance?: Allowance;
+}
+
+export interface LastingPlan extends LastingTerms {
+  readonly identity: Identity | undefined;
+  /** Of the user inside of the sandbox. */
+  readonly userName: string;
+  /** Folders above its own that the user has to pass. */
+  readonly levels: number;
   /** The roster (`runner/roster.ts`) that names it while it is at work. */
   readonly rosterFolder: string | null;
   /** The roster of the processes that need it. Null: it reports by itself whether it is needed. */
   readonly usersFolder: string | null;
-  /** Absent: it may take as much as it likes. */
-  readonly resources?: ResourceLimits;
-}
-
-/** For a server that people wait for: it stands back half as far as a program does. */
-export function limitsOfServer(allowance: Allowance, memoryMiB: number): ResourceLimits {
-  return limitsWithin({ ...allowance, nice: Math.floor(allowance.nice / 2) }, memoryMiB, ".."); // `run` is inside of its folder
+  readonly memoryMiB: number;
 }
 
 export interface LastingProgram {
@@ -73,40 +73,31 @@ export interface StartedProgram {
 }
 
 export class LastingProcess {
-  readonly #folder: string;
+  readonly folder: string;
   readonly #client: RunnerClient;
   #isStartedHere = false;
   #isStopped = false;
 
   /** The one of that folder, whether it runs or not. */
   constructor(folder: string) {
-    this.#folder = folder;
+    this.folder = folder;
     this.#client = openRunnerClient(join(folder, "run"));
   }
 
   /** What it and its runner have said. */
-  get logFile(): string {
-    return join(this.#folder, "run", "log");
+  protected get logFile(): string {
+    return join(this.folder, "run", "log");
   }
 
   /** Once per folder. Settles when the process is on its way; `untilUp` tells when it answers. */
-  async start(plan: LastingPlan, programIn: (folders: ConfinedFolders) => LastingProgram): Promise<void> {
-    const {
-      sandbox,
-      identity,
-      userName: name,
-      levels,
-      leaseFile,
-      leaseSeconds,
-      rosterFolder,
-      usersFolder,
-      resources,
-    } = plan;
+  protected async launch(plan: LastingPlan, programIn: (folders: ConfinedFolders) => LastingProgram): Promise<void> {
+    const { sandbox, identity, userName: name, levels, usersFolder, leaseFile, leaseSeconds, rosterFolder } = plan;
     this.#isStartedHere = true;
-    const folders = await makeConfinedFolders(this.#folder, { name, identity, levels });
+    const folders = await makeConfinedFolders(this.folder, { name, identity, levels });
     const { argv, env, files, readOnly, writable, logLimitBytes, busyFile = null } = programIn(folders);
     for (const folder of writable) await makeOwned(folder, identity);
     await writeInput(folders.input, files, identity);
+    const resources = limitsOf(plan);
     const program = sandbox.confine({
       argv,
       env: { USER: name, LOGNAME: name, ...env },
@@ -116,22 +107,17 @@ export class LastingProcess {
       tmpFolder: folders.tmp,
       userFolder: folders.user,
       identity,
-      ...(resources === undefined ? {} : confinedBy(resources)),
+      ...(resources === null ? {} : confinedBy(resources)),
     });
     const forever = { timeoutSeconds: null, checkSeconds: 60, elapsedSeconds: 0 };
     const orphan = plan.orphan === null ? null : { ...plan.orphan, busyFile, usersFolder };
     const limits = { logLimitBytes, graceSeconds: GRACE_SECONDS, leaseFile, leaseSeconds, rosterFolder, orphan };
-    await this.#client.start(program, {
-      ...forever,
-      ...limits,
-      outputFile: null,
-      logFile: null,
-      resources: resources ?? null,
-    });
+    const ownNames = { outputFile: null, logFile: null };
+    await this.#client.start(program, { ...forever, ...limits, ...ownNames, resources });
   }
 
   /** What `look` finds. Fails with the reason when it has ended before it ever found anything. */
-  async untilUp<T>(
+  protected async untilUp<T>(
     look: () => Promise<T | undefined>,
     { name, explain, startLimitMs = START_LIMIT_MS }: StartedProgram,
     signal: AbortSignal,
@@ -176,11 +162,18 @@ export class LastingProcess {
   async stop(): Promise<void> {
     this.#isStopped = true;
     // Where not even the runner's folder is, nothing was started.
-    if (existsSync(join(this.#folder, "run")) && !this.#client.forsake()) {
+    if (existsSync(join(this.folder, "run")) && !this.#client.forsake()) {
       await this.#client.cancel();
       const { state } = await this.#client.waitForEnd(AbortSignal.timeout((GRACE_SECONDS + 5) * 1000));
       if (state !== "ended" && state !== "lost") await this.#client.kill();
     }
-    await removeTree(this.#folder);
+    await removeTree(this.folder);
   }
+}
+
+/** It stands back half as far as a program does, because people wait for it. */
+function limitsOf({ allowance, memoryMiB }: LastingPlan): ResourceLimits | null {
+  if (allowance === undefined) return null;
+  const nice = Math.floor(allowance.nice / 2);
+  return limitsWithin({ ...allowance, nice }, memoryMiB, ".."); // `run` is inside of its folder
 }

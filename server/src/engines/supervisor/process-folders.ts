@@ -59,27 +59,28 @@ export class ProcessFolders<Content> {
   }
 
   /**
-   * Offers the processes that an earlier server left running. Ends and removes those that `adopt` declines, that have
-   * ended, or that have no complete record; returns their owners.
+   * Offers the processes that an earlier server left running. Ends and removes those for which `adopt` returns false,
+   * that have ended, or that have no complete record; returns their owners.
    */
   async recover<Process extends LeftProcess>(
     open: (path: string) => Process,
-    adopt: (folder: ProcessFolder, record: Content, process: Process) => boolean,
+    adopt: (found: ProcessFolder & { record: Content; process: Process }) => unknown,
     log: Log,
   ): Promise<Set<number>> {
     const ended = new Set<number>();
     for (const folder of await this.list()) {
       const process = open(folder.path);
       const record = await this.#readRecord(folder.path);
-      if (record !== undefined && (await process.isAlive()) && adopt(folder, record, process)) continue;
+      const isWhole = record !== undefined && (await process.isAlive());
+      if (isWhole && adopt({ ...folder, record, process }) !== false) continue;
       ended.add(folder.owner);
       await process.stop().catch((error: unknown) => log.warn({ err: error, folder: folder.path }, "left over"));
     }
     return ended;
   }
 
-  /** Ends the processes of an owner; callable while a server runs, which notices their end. Returns how many ran. */
-  async end(owner: number, open: (path: string) => LeftProcess): Promise<number> {
+  /** Ends all, or those of an owner; callable while a server runs, which notices their end. Returns how many ran. */
+  async end(open: (path: string) => LeftProcess, owner?: number): Promise<number> {
     const ended = (await this.list(owner)).map(async ({ path }) => {
       const process = open(path);
       const wasAlive = await process.isAlive();

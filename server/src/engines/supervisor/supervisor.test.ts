@@ -1,7 +1,6 @@
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
-import { Supervised } from "./supervised.ts";
-import { Supervisor, type SupervisorOptions } from "./supervisor.ts";
+import { Supervised, Supervisor, type SupervisorOptions } from "./supervisor.ts";
 
 /** Lives until it dies or is stopped. */
 class ToyProcess extends Supervised<string> {

@@ -13,14 +13,69 @@
  * One that starts or is up also changes to draining when its digest is not wanted any more, and to ending when it is
  * evicted or stopped. The owner of the supervisor decides when a process is started, and what follows its death.
  */
+import type { Answering } from "../../lib/answering.ts";
 import type { Log } from "../../lib/log.ts";
-import type { Supervised } from "./supervised.ts";
+
+/** One process under a supervisor. Its kind says how it starts and stops, and when it can be used. */
+export abstract class Supervised<Key> {
+  readonly key: Key;
+  readonly memoryMiB: number;
+  /** Of everything that it is made of. */
+  digest: string;
+  /** Monotonic milliseconds. */
+  usedAt = performance.now();
+  users = 0;
+  isDraining = false;
+  /** Asks it whether it answers. Undefined: it cannot be asked yet, or never. */
+  answering: Answering | undefined;
+  readonly #gone = new AbortController();
+
+  constructor(key: Key, digest: string, memoryMiB: number) {
+    this.key = key;
+    this.digest = digest;
+    this.memoryMiB = memoryMiB;
+  }
+
+  /** Settles when it can be used; fails with the reason when it never will. */
+  abstract readonly ready: Promise<unknown>;
+
+  /** Settles when it has ended, or the signal is aborted. */
+  abstract ended(signal: AbortSignal): Promise<void>;
+
+  /** Settles when nothing of it is left. Waits for a start that is under way. */
+  abstract stop(): Promise<void>;
+
+  /** Closes the connections of this server to it; the process runs on. */
+  close?(): Promise<void>;
+
+  /** Whether it lives and has not answered for a minute. */
+  async isSilent(): Promise<boolean> {
+    return (await this.answering?.isSilent()) ?? false;
+  }
+
+  /** Aborted when it ends, is released, or is left to the next server. */
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  letGo(): void {
+    this.#gone.abort();
+  }
+
+  get isIdle(): boolean {
+    return this.users === 0;
+  }
+
+  get isAvailable(): boolean {
+    return !this.isDraining && !this.gone.aborted;
+  }
+}
 
 export interface SupervisorOptions<Key, Process> {
   readonly keyText: (key: Key) => string;
   /** What log lines call a process, as in "a warm server". */
   readonly name: string;
-  /** The log line for a process that does not come up. Absent: that it did not. */
+  /** The log line for a process that does not come up. Absent: a line that says so. */
   readonly startFailure?: string;
   /** Further fields of log lines. */
   readonly describe: (process: Process) => object;
@@ -30,7 +85,9 @@ export interface SupervisorOptions<Key, Process> {
   readonly onIdle?: (process: Process) => void;
   /** Has to end it. Absent: it is ended, and nothing else happens. */
   readonly onDeath?: (process: Process) => Promise<void>;
-  /** Whether a process ends that cannot be watched any more. Its next user finds out whether it lives. */
+  /** Called after `endSilent` has given it up. */
+  readonly onSilent?: (process: Process) => void;
+  /** Whether one that cannot be watched any more ends. Absent: it stays, and its next user finds out whether it lives. */
   readonly endsUnwatched?: boolean;
 }
 
@@ -73,10 +130,11 @@ export class Supervisor<Key, Process extends Supervised<Key>> {
     }
   }
 
-  add(process: Process): void {
+  add(process: Process): Process {
     this.#processes.add(process);
     if (this.closed.aborted) process.letGo();
     void this.#watch(process);
+    return process;
   }
 
   /** Keeps it from being drained or evicted until the returned function is called. */
@@ -110,10 +168,10 @@ export class Supervisor<Key, Process extends Supervised<Key>> {
   }
 
   /** Begins to ask those that match, and gives up the silent ones. */
-  endSilent(matches: (process: Process) => boolean, onEnd: (process: Process) => void = () => undefined): void {
+  endSilent(matches: (process: Process) => boolean = () => true): void {
     for (const each of this.list().filter(matches)) {
       void each.isSilent().then((isSilent) => {
-        if (isSilent && this.giveUp(each)) onEnd(each);
+        if (isSilent && this.giveUp(each)) this.#options.onSilent?.(each);
       });
     }
   }
@@ -163,7 +221,7 @@ export class Supervisor<Key, Process extends Supervised<Key>> {
     const all = this.list();
     this.#processes.clear();
     for (const each of all) each.letGo();
-    await Promise.all(all.map((each) => each.close()));
+    await Promise.all(all.map(async (each) => each.close?.()));
   }
 
   async #watch(process: Process): Promise<void> {
