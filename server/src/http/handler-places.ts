@@ -4,7 +4,7 @@ import { SoleUse } from "../lib/sole-use.ts";
 
 /** Enough to keep the cores of this machine busy. */
 const PLACES_FOR_EACH = Math.min(8, Math.max(2, availableParallelism()));
-/** While nobody else is there: with more requests at a time, each costs less. */
+/** For a user alone. Handling more requests at the same time takes less CPU time for each of them. */
 const PLACES_OF_SOLE_USER = 8;
 /** A request that is not answered by then seems to wait for something else, such as a metastore. */
 const SHORT_MS = 100;
