@@ -9,8 +9,8 @@ const PLACES_OF_SOLE_USER = 8;
 /** A request that is not answered by then seems to wait for something else, such as a metastore. */
 const SHORT_MS = 100;
 /**
- * Not all of them: on an overloaded machine every request takes long. Those of one user, the places included, must never
- * hold all connections to the database.
+ * Limits how many long requests give up their place: on an overloaded machine every request takes long. Those of one
+ * user, the places included, must never hold all connections to the database.
  */
 const LONG_FOR_EACH = 6;
 
@@ -29,7 +29,7 @@ export class HandlerPlaces {
     this.#places = new KeyedPlaces(() => (this.#users.isSole ? forSoleUser : forEach));
   }
 
-  /** Resolves to a function that ends the request's stay. The user is the first of its owners. */
+  /** Resolves to a function that frees the places of the request. The user is the first of its owners. */
   async enter(owners: readonly string[]): Promise<() => void> {
     const [user] = owners;
     if (user !== undefined) this.#users.note(user);

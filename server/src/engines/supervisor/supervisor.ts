@@ -137,7 +137,7 @@ export class Supervisor<Key, Process extends Supervised<Key>> {
     return process;
   }
 
-  /** Keeps it from being drained or evicted until the returned function is called. */
+  /** Prevents eviction, and delays the end of a draining process, until the returned function is called. */
   hold(process: Process): () => void {
     process.users += 1;
     let isHeld = true;
