@@ -11,7 +11,7 @@ export interface ResealOptions {
 
 export interface Resealed {
   readonly resealed: number;
-  /** Values that others changed or held meanwhile; they are still under an old key, and the next call takes them. */
+  /** Values that others changed or locked meanwhile. The next call seals those that are still under an old key. */
   readonly left: number;
 }
 
@@ -22,12 +22,14 @@ interface SealedValue {
 }
 
 const BATCH = 100;
+/** For each column and call. They are excluded from the next batches by a list of their places, which must stay short. */
+const MOST_PASSED_OVER = 1000;
 
 /**
  * After a key rotation: seals the values of old keys again, under the newest key. It may run on several nodes at once,
  * beside any other writer, and be interrupted after any statement. It never waits for a row lock and never replaces a
- * value that has changed since it was read. A value that does not open is passed over, and reported when all others are
- * done.
+ * value that has changed since it was read. A value that does not open is passed over, and reported after all others
+ * have been tried.
  */
 export async function reseal(
   { system, keys, columns, batch = BATCH }: ResealOptions,
@@ -37,16 +39,17 @@ export async function reseal(
   let resealed = 0;
   let left = 0;
   for (const column of columns) {
+    const passedOver: string[] = [];
     let found: number;
-    let replaced: number;
     do {
-      if (stopped?.aborted === true) return { resealed, left };
-      const values = await listSealedBefore(system, column, keys.newestId, batch);
+      if (stopped?.aborted === true) break;
+      const values = await listSealedBefore(system, column, keys.newestId, batch, passedOver);
+      const replaced = await replaceUnchanged(system, column, sealAgain(values, column, keys, failures));
+      passedOver.push(...values.flatMap(({ place }) => (replaced.has(place) ? [] : [place])));
+      resealed += replaced.size;
       found = values.length;
-      replaced = await replaceUnchanged(system, column, sealAgain(values, column, keys, failures));
-      resealed += replaced;
-    } while (found === batch && replaced > 0);
-    left += found - replaced;
+    } while (found === batch && passedOver.length < MOST_PASSED_OVER);
+    left += passedOver.length;
   }
   if (failures.length > 0) throw failures[0];
   return { resealed, left };
@@ -94,27 +97,29 @@ function listSealedBefore(
   { table, column, accountColumn }: SealedColumn,
   keyId: number,
   limit: number,
+  exceptPlaces: readonly string[],
 ): Promise<SealedValue[]> {
   return system.query(
     `select ctid::text as place, ${accountColumn} as "accountId", ${column} as sealed from ${table}
-      where ${keyPrefixOf(column)} < $1 order by ${keyPrefixOf(column)} limit $2`,
-    [keyPrefix(keyId), limit],
+      where ${keyPrefixOf(column)} < $1 and ctid <> all($3::tid[]) order by ${keyPrefixOf(column)} limit $2`,
+    [keyPrefix(keyId), limit, exceptPlaces],
   );
 }
 
+/** The places of the values that it replaced. */
 async function replaceUnchanged(
   system: Queryable,
   { table, column }: SealedColumn,
   values: readonly (SealedValue & { readonly again: Buffer })[],
-): Promise<number> {
-  if (values.length === 0) return 0;
-  const rows = await system.query(
+): Promise<Set<string>> {
+  if (values.length === 0) return new Set();
+  const rows = await system.query<{ place: string }>(
     `with free as (
        select t.ctid, n.again from unnest($1::tid[], $2::bytea[], $3::bytea[]) n (place, sealed, again)
          join ${table} t on t.ctid = n.place and t.${column} = n.sealed
           for no key update of t skip locked)
-     update ${table} t set ${column} = free.again from free where t.ctid = free.ctid returning 1`,
+     update ${table} t set ${column} = free.again from free where t.ctid = free.ctid returning free.ctid::text as place`,
     [values.map(({ place }) => place), values.map(({ sealed }) => sealed), values.map(({ again }) => again)],
   );
-  return rows.length;
+  return new Set(rows.map(({ place }) => place));
 }
