@@ -1,48 +1,48 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "./log.ts";
 
-export interface LookTimes {
-  /** Who has answered so lately is not asked again. */
+export interface ProbeTimes {
+  /** For so long after an answer the server counts as alive without another request. */
   readonly goodForMs: number;
-  /** What a look without an answer takes at least. */
+  /** The least time between two requests. */
   readonly everyMs?: number;
 }
 
-export interface AnsweringOptions extends LookTimes {
-  /** False: no answer came. Fails when it could not be asked, which tells nothing of it. */
+export interface LivenessProbeOptions extends ProbeTimes {
+  /** False: no answer came. Rejects when the request could not be sent, which says nothing about the server. */
   readonly ask: () => Promise<boolean>;
-  /** Aborted: nobody wants to know any more. */
+  /** Aborted: the result is not needed any more. */
   readonly signal: AbortSignal;
   readonly log: Log;
 }
 
-/** In a row: a JVM may be busy with itself for long, and what it does ends with it. */
-const LOOKS = 12;
+/** A JVM can pause for long, and ending it loses the work it does: only so many unanswered requests in a row count. */
+const REQUESTS = 12;
 const EVERY_MS = 5_000;
 
-/** Whether a server that lives answers, too. */
-export class Answering {
-  readonly #options: AnsweringOptions;
+/** Finds out whether a server that is running still answers. */
+export class LivenessProbe {
+  readonly #options: LivenessProbeOptions;
   #answeredAt = Number.NEGATIVE_INFINITY;
-  #looking: Promise<boolean> | undefined;
+  #probing: Promise<boolean> | undefined;
 
-  constructor(options: AnsweringOptions) {
+  constructor(options: LivenessProbeOptions) {
     this.#options = options;
   }
 
-  /** True only after a minute without an answer. Those who ask at the same time wait for one another's looks. */
+  /** True only after a minute without an answer. Concurrent callers share one probe. */
   async isSilent(): Promise<boolean> {
     if (performance.now() - this.#answeredAt < this.#options.goodForMs) return false;
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined;
+    this.#probing ??= this.#probe().finally(() => {
+      this.#probing = undefined;
     });
-    return this.#looking;
+    return this.#probing;
   }
 
-  /** Looks are counted: when we were stopped ourselves, the time says nothing. */
-  async #look(): Promise<boolean> {
+  /** Counts requests rather than time, because this process may have been suspended meanwhile. */
+  async #probe(): Promise<boolean> {
     const { ask, signal, log, everyMs = EVERY_MS } = this.#options;
-    for (let look = 0; look < LOOKS; look += 1) {
+    for (let request = 0; request < REQUESTS; request += 1) {
       const beganAt = performance.now();
       try {
         if (await ask()) {
@@ -50,7 +50,7 @@ export class Answering {
           return false;
         }
       } catch (error) {
-        if (!signal.aborted) log.warn({ err: error }, "a server could not be asked whether it answers");
+        if (!signal.aborted) log.warn({ err: error }, "a liveness probe could not be sent");
         return false;
       }
       const restMs = Math.max(0, everyMs - (performance.now() - beganAt));

@@ -14,7 +14,7 @@ describe("the metastore of an earlier Headgate", () => {
     await given.open().contributionOf(given.accountId);
     const silent = given.only();
     silent.isSilent = true;
-    const next = given.reopen({ looks: AT_ONCE });
+    const next = given.reopen({ probes: AT_ONCE });
     await next.adopt();
     await expect
       .poll(() => {

@@ -21,7 +21,7 @@ describe("a metastore", () => {
   });
 
   test("that does not answer is replaced before anybody gets it, with the same port and secret", async () => {
-    const metastores = given.open({ looks: AT_ONCE });
+    const metastores = given.open({ probes: AT_ONCE });
     const before = await metastores.contributionOf(given.accountId);
     expect(await metastores.contributionOf(given.accountId)).toEqual(before);
     const silent = given.only();
@@ -32,7 +32,7 @@ describe("a metastore", () => {
   });
 
   test("that does not answer is replaced under a live Spark, which nobody starts", async () => {
-    const metastores = given.open({ looks: AT_ONCE });
+    const metastores = given.open({ probes: AT_ONCE });
     await metastores.contributionOf(given.accountId);
     await metastores.contributionOf(given.accountId);
     const silent = given.only();
@@ -44,7 +44,7 @@ describe("a metastore", () => {
   });
 
   test("that cannot be asked is left alone: what fails on our side tells nothing of it", async () => {
-    const metastores = given.open({ looks: AT_ONCE });
+    const metastores = given.open({ probes: AT_ONCE });
     await metastores.contributionOf(given.accountId);
     await metastores.contributionOf(given.accountId);
     const unasked = given.only();
@@ -75,7 +75,7 @@ describe("a metastore", () => {
   });
 
   test("that has not begun to serve is waited for", async () => {
-    const metastores = given.open({ looks: AT_ONCE });
+    const metastores = given.open({ probes: AT_ONCE });
     await metastores.contributionOf(given.accountId);
     await metastores.stop();
     const serving = Promise.withResolvers<void>();

@@ -10,7 +10,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Contribution } from "../../engines/spark-home/contribution.ts";
 import { Supervised, Supervisor } from "../../engines/supervisor/supervisor.ts";
-import { Answering, type LookTimes } from "../../lib/answering.ts";
+import { LivenessProbe, type ProbeTimes } from "../../lib/liveness-probe.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
 import type { AccountCatalogs, OwnCatalog } from "./account-catalogs.ts";
@@ -30,7 +30,7 @@ export interface MetastoresOptions {
   readonly memoryMiB: number;
   readonly log: Log;
   readonly idleMs?: number;
-  readonly looks?: LookTimes;
+  readonly probes?: ProbeTimes;
 }
 
 /** The metastore of an account. Its start may take more than one process. */
@@ -56,7 +56,7 @@ class AccountMetastore extends Supervised<number> {
 }
 
 const IDLE_MS = 10 * 60_000;
-const LOOKS: LookTimes = { goodForMs: 15_000 };
+const PROBE_TIMES: ProbeTimes = { goodForMs: 15_000 };
 /** What has been asked for a moment ago is about to be used by a Spark that is not to be seen yet. */
 const FRESH_MS = 3000;
 /** Who has lived as long has not died of its start. */
@@ -82,7 +82,6 @@ export class Metastores {
       onReady: (metastore) => this.#untilServing(metastore),
       onDeath: (metastore) => this.#replaceDead(metastore),
       onSilent: ({ key }) => void this.#revive(key),
-      endsUnwatched: true,
     });
   }
 
@@ -147,7 +146,7 @@ export class Metastores {
       if (performance.now() - usedAt < idleMs) continue;
       const isInUse = await this.#options.isInUse(metastore.key);
       // Asked for while we looked: then it stays, whatever the answer was.
-      if (metastore.usedAt !== usedAt || metastore.gone.aborted) continue;
+      if (metastore.usedAt !== usedAt || metastore.removed.aborted) continue;
       if (isInUse) metastore.usedAt = performance.now();
       else void this.#supervisor.end(metastore);
     }
@@ -221,7 +220,7 @@ export class Metastores {
     const up = await metastore.ready;
     try {
       await up.process.ready(closed);
-      metastore.answering = this.#answering(accountId, up);
+      metastore.livenessProbe = this.#probeOf(accountId, up);
     } catch {
       if (closed.aborted || !(await up.process.isAlive())) return; // `#replaceDead` handles its death
       if (!this.#supervisor.giveUp(metastore, "does not come to serve")) return;
@@ -230,8 +229,8 @@ export class Metastores {
     }
   }
 
-  #answering(accountId: number, { process, secret }: Up): Answering {
-    const { catalogs, looks = LOOKS, log } = this.#options;
+  #probeOf(accountId: number, { process, secret }: Up): LivenessProbe {
+    const { catalogs, probes = PROBE_TIMES, log } = this.#options;
     let known = secret;
     const ask = async (): Promise<boolean> => {
       if (known === undefined) {
@@ -241,7 +240,7 @@ export class Metastores {
       }
       return process.isHealthy(known.reveal());
     };
-    return new Answering({ ...looks, ask, log, signal: this.#supervisor.closed });
+    return new LivenessProbe({ ...probes, ask, log, signal: this.#supervisor.closed });
   }
 
   /** Live Sparks hold its address: they must find it there again, although nobody asks us for it. */

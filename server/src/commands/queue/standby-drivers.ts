@@ -83,7 +83,7 @@ export class StandbyDrivers {
     this.#wants.set(placeKey(place), want);
     this.#supervisor.drainOthers(place, digest);
     const standby = this.#supervisor.find(place, digest);
-    if (standby === undefined || !(await standby.isWaiting()) || !this.#supervisor.release(standby)) return false;
+    if (standby === undefined || !(await standby.isWaiting()) || !this.#supervisor.handOver(standby)) return false;
     try {
       await moveStandby(standby.folder, attempt);
       return true;

@@ -69,7 +69,7 @@ describe("a warm server that lives", () => {
       orphan: null,
       log: pino({ level: "silent" }),
       openProcess: () => process,
-      looks: { goodForMs: 0, everyMs },
+      probes: { goodForMs: 0, everyMs },
     });
     await servers.adopt();
     return servers;

@@ -2,7 +2,7 @@ import type { RunningServer } from "../../engines/connect-server/connect-server.
 import type { ConnectChannel } from "../../engines/spark-connect/spark-connect.ts";
 import type { ConnectSession } from "../../engines/spark-connect/connect-session.ts";
 import { Supervised } from "../../engines/supervisor/supervisor.ts";
-import { Answering, type LookTimes } from "../../lib/answering.ts";
+import { LivenessProbe, type ProbeTimes } from "../../lib/liveness-probe.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
 import { Secret } from "../../lib/secret.ts";
@@ -16,11 +16,11 @@ const SPARE_SESSIONS = 2;
 const SPARE_LIFE_MS = 30 * 60_000;
 
 export interface WarmServerOptions {
-  readonly looks?: LookTimes;
+  readonly probes?: ProbeTimes;
   readonly log: Log;
 }
 
-const LOOKS: LookTimes = { goodForMs: 30_000 };
+const PROBE_TIMES: ProbeTimes = { goodForMs: 30_000 };
 
 /** Where the classes of a first statement are loaded, and the catalog is asked for the first time. */
 const WARM_UP = ["select 1", "select count(*) from range(1000) group by id % 7", "show schemas"];
@@ -48,7 +48,7 @@ export class WarmServer extends Supervised<SparkPlace> {
   async #open(started: Promise<void>): Promise<ConnectChannel> {
     await started;
     const { openConnect } = await import("../../engines/spark-connect/spark-connect.ts");
-    const { token, ...address } = await this.process.ready(this.gone);
+    const { token, ...address } = await this.process.ready(this.removed);
     const channel = openConnect({
       ...address,
       token: token === undefined ? undefined : new Secret(token),
@@ -72,10 +72,10 @@ export class WarmServer extends Supervised<SparkPlace> {
       await channel.ping();
       return;
     }
-    const { looks = LOOKS, log } = this.#options;
-    this.answering = new Answering({ ...looks, ask: () => channel.answers(), signal: this.gone, log });
+    const { probes = PROBE_TIMES, log } = this.#options;
+    this.livenessProbe = new LivenessProbe({ ...probes, ask: () => channel.answers(), signal: this.removed, log });
     if (await this.isSilent()) throw new Fault("unavailable", "the Spark server does not answer");
-    this.gone.throwIfAborted();
+    this.removed.throwIfAborted();
   }
 
   /** Of the app that it was started for. */

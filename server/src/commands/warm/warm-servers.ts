@@ -5,7 +5,7 @@
  */
 import { contributionDigest, type Contribution } from "../../engines/spark-home/contribution.ts";
 import { Supervisor } from "../../engines/supervisor/supervisor.ts";
-import type { LookTimes } from "../../lib/answering.ts";
+import type { ProbeTimes } from "../../lib/liveness-probe.ts";
 import { RemoteClusters, type ClusterOf } from "./remote-clusters.ts";
 import { configuredMemoryMiB } from "./server-memory.ts";
 import { ServerProcesses, type OpenedServer, type ServerProcessesOptions } from "./server-processes.ts";
@@ -16,7 +16,7 @@ import { WarmServer } from "./warm-server.ts";
 export interface WarmServersOptions extends ServerProcessesOptions {
   readonly contributionsOf: ContributionsOf;
   readonly clusterOf: ClusterOf;
-  readonly looks?: LookTimes;
+  readonly probes?: ProbeTimes;
 }
 
 export interface HeldServer {

@@ -28,7 +28,7 @@ export class ProcessFolders<Content> {
   readonly #recordName: string;
   readonly #prefix: string;
 
-  /** `prefix`: what the names of processes begin with, where other files are beside them. */
+  /** `prefix`: only folders whose names begin with it belong to processes. */
   constructor(root: string, kind: string, { recordName = "record.json", prefix = "" } = {}) {
     this.#root = root;
     this.#kind = kind;
@@ -59,8 +59,8 @@ export class ProcessFolders<Content> {
   }
 
   /**
-   * Offers the processes that an earlier server left running. Ends and removes those for which `adopt` returns false,
-   * that have ended, or that have no complete record; returns their owners.
+   * Calls `adopt` for each process that a previous server left running. The other processes, and those that `adopt`
+   * refuses by returning false, are ended and their folders removed. Returns the owners of these.
    */
   async recover<Process extends LeftProcess>(
     open: (path: string) => Process,
@@ -74,12 +74,16 @@ export class ProcessFolders<Content> {
       const isWhole = record !== undefined && (await process.isAlive());
       if (isWhole && adopt({ ...folder, record, process }) !== false) continue;
       ended.add(folder.owner);
-      await process.stop().catch((error: unknown) => log.warn({ err: error, folder: folder.path }, "left over"));
+      await process
+        .stop()
+        .catch((error: unknown) =>
+          log.warn({ err: error, folder: folder.path }, "a process of a previous server could not be ended"),
+        );
     }
     return ended;
   }
 
-  /** Ends all, or those of an owner; callable while a server runs, which notices their end. Returns how many ran. */
+  /** Ends all processes, or those of one owner. A running server notices that they end. Returns how many were running. */
   async end(open: (path: string) => LeftProcess, owner?: number): Promise<number> {
     const ended = (await this.list(owner)).map(async ({ path }) => {
       const process = open(path);

@@ -62,12 +62,12 @@ describe("a supervised process", () => {
     expect(held.isStopped).toBe(true);
   });
 
-  test("that does not come up is ended, with the reason in the log", async () => {
+  test("that does not become ready is ended, with the reason in the log", async () => {
     const { supervisor, add, lines } = openSupervisor();
     const process = add();
     process.fail();
     await expect.poll(() => process.isStopped).toBe(true);
-    expect(lines).toEqual([{ msg: "a toy did not come up", key: "key" }]);
+    expect(lines).toEqual([{ msg: "a toy did not become ready", key: "key" }]);
     expect(supervisor.list()).toEqual([]);
   });
 
@@ -86,18 +86,29 @@ describe("a supervised process", () => {
     expect(supervisor.list()).toEqual([process]);
   });
 
-  test.each([
-    { endsUnwatched: true, ends: "ends" },
-    { endsUnwatched: false, ends: "stays" },
-  ])("that cannot be watched $ends where the kind says so", async ({ endsUnwatched }) => {
-    const { addUp, lines } = openSupervisor({ endsUnwatched });
+  test("that cannot be watched for a moment stays, and its death is noticed later", async () => {
+    const { supervisor, addUp, lines } = openSupervisor({ watchAgainMs: 1 });
     const process = addUp();
-    const watched = Promise.reject(new Error("its status cannot be read"));
-    process.ended = () => watched;
-    await expect(process.ready.then(() => watched)).rejects.toThrow("cannot be read");
-    await Promise.resolve();
-    expect(process.isStopped).toBe(endsUnwatched);
-    expect(lines).toEqual(endsUnwatched ? [{ msg: "a toy cannot be watched; it ends", key: "key" }] : []);
+    const { ended } = process;
+    let attempts = 0;
+    process.ended = () => ((attempts += 1) <= 3 ? Promise.reject(new Error("its status cannot be read")) : ended());
+    await expect.poll(() => attempts).toBe(4);
+    expect(supervisor.list()).toEqual([process]);
+    expect(lines).toEqual([{ msg: "a toy cannot be watched; trying again", key: "key" }]);
+    process.die();
+    await expect.poll(() => supervisor.list()).toEqual([]);
+  });
+
+  test("is watched although its preparation failed, and both failures of its owner are in the log", async () => {
+    const failed = (what: string) => () => Promise.reject(new Error(what));
+    const { addUp, lines } = openSupervisor({ onReady: failed("no session"), onDeath: failed("no successor") });
+    addUp().die();
+    await expect
+      .poll(() => lines)
+      .toEqual([
+        { msg: "a toy is ready, but its preparation failed", key: "key" },
+        { msg: "a toy died, and handling that failed", key: "key" },
+      ]);
   });
 
   test("that is silent is ended when it matches", async () => {
@@ -142,8 +153,20 @@ describe("a supervised process", () => {
     release();
     held.die();
     await held.ended();
-    expect([held.gone.aborted, held.isClosed, held.isStopped]).toEqual([true, true, false]);
+    expect([held.removed.aborted, held.isClosed, held.isStopped]).toEqual([true, true, false]);
     expect(supervisor.list()).toEqual([]);
+    expect(lines).toEqual([]);
+  });
+
+  test("that is added after the supervisor is closed is left to the next server", async () => {
+    const { supervisor, add, lines } = openSupervisor();
+    await supervisor.close();
+    const late = add();
+    supervisor.evict(1000);
+    await supervisor.stop();
+    late.fail();
+    await late.ready.catch(() => undefined);
+    expect([late.removed.aborted, late.isStopped, supervisor.reservedMiB()]).toEqual([true, false, 0]);
     expect(lines).toEqual([]);
   });
 

@@ -1,34 +1,35 @@
 /**
- * Supervises the processes of one kind that outlive this server: it knows them by key, replaces them when what they are
- * made of changes, notices their death and their silence, and accounts for their memory.
+ * Supervises the processes of one kind that outlive this server. It finds them by key, replaces them when their digest
+ * changes, notices when they die or stop answering, and accounts for their memory.
  *
- * | State    | Meaning                                              | Next state                                        |
- * | -------- | ---------------------------------------------------- | ------------------------------------------------- |
- * | starting | added; `ready` is pending                            | up; ending when `ready` fails                     |
- * | up       | can be used                                          | ending when it dies or is silent                  |
- * | draining | another digest is wanted; serves only its holders    | ending after the last release                     |
- * | ending   | cannot be found any more; `stop` is under way        | gone when `stop` settles                          |
- * | released | taken over by its owner, or left to the next server  | none: the supervisor does nothing with it any more |
+ * | State       | Meaning                                                | Next state                              |
+ * | ----------- | ------------------------------------------------------ | --------------------------------------- |
+ * | starting    | added; `ready` is pending                              | up; ending when `ready` fails           |
+ * | up          | can be used                                            | ending when it dies or does not answer  |
+ * | draining    | another digest is wanted; it serves only its holders   | ending after its last holder has left   |
+ * | ending      | cannot be found any more; `stop` is under way          | ended when `stop` settles               |
+ * | handed over | its owner, or the next server, is responsible for it   | none: the supervisor has forgotten it   |
  *
- * One that starts or is up also changes to draining when its digest is not wanted any more, and to ending when it is
- * evicted or stopped. The owner of the supervisor decides when a process is started, and what follows its death.
+ * A process that starts or is up also changes to draining when another digest is wanted, and to ending when it is evicted
+ * or stopped. The owner of the supervisor decides when a process is started, and what follows its death.
  */
-import type { Answering } from "../../lib/answering.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import type { LivenessProbe } from "../../lib/liveness-probe.ts";
 import type { Log } from "../../lib/log.ts";
 
-/** One process under a supervisor. Its kind says how it starts and stops, and when it can be used. */
+/** One process under a supervisor. The subclass of its kind starts and stops it. */
 export abstract class Supervised<Key> {
   readonly key: Key;
   readonly memoryMiB: number;
-  /** Of everything that it is made of. */
+  /** Identifies the inputs that it was started with. */
   digest: string;
   /** Monotonic milliseconds. */
   usedAt = performance.now();
   users = 0;
   isDraining = false;
-  /** Asks it whether it answers. Undefined: it cannot be asked yet, or never. */
-  answering: Answering | undefined;
-  readonly #gone = new AbortController();
+  /** Undefined: it cannot be probed, or not yet. */
+  livenessProbe: LivenessProbe | undefined;
+  readonly #removed = new AbortController();
 
   constructor(key: Key, digest: string, memoryMiB: number) {
     this.key = key;
@@ -48,18 +49,18 @@ export abstract class Supervised<Key> {
   /** Closes the connections of this server to it; the process runs on. */
   close?(): Promise<void>;
 
-  /** Whether it lives and has not answered for a minute. */
+  /** Whether it is alive and has not answered for a minute. */
   async isSilent(): Promise<boolean> {
-    return (await this.answering?.isSilent()) ?? false;
+    return (await this.livenessProbe?.isSilent()) ?? false;
   }
 
-  /** Aborted when it ends, is released, or is left to the next server. */
-  get gone(): AbortSignal {
-    return this.#gone.signal;
+  /** Aborted when the supervisor is no longer responsible for it: it ends or has been handed over. */
+  get removed(): AbortSignal {
+    return this.#removed.signal;
   }
 
-  letGo(): void {
-    this.#gone.abort();
+  remove(): void {
+    this.#removed.abort();
   }
 
   get isIdle(): boolean {
@@ -67,7 +68,7 @@ export abstract class Supervised<Key> {
   }
 
   get isAvailable(): boolean {
-    return !this.isDraining && !this.gone.aborted;
+    return !this.isDraining && !this.removed.aborted;
   }
 }
 
@@ -75,21 +76,23 @@ export interface SupervisorOptions<Key, Process> {
   readonly keyText: (key: Key) => string;
   /** What log lines call a process, as in "a warm server". */
   readonly name: string;
-  /** The log line for a process that does not come up. Absent: a line that says so. */
+  /** The log line for a process that does not become ready. Absent: a line that says so. */
   readonly startFailure?: string;
   /** Further fields of log lines. */
   readonly describe: (process: Process) => object;
   readonly log: Log;
   readonly onReady?: (process: Process) => Promise<void>;
-  /** Called after the last release. */
+  /** Called when its last holder has left. */
   readonly onIdle?: (process: Process) => void;
-  /** Has to end it. Absent: it is ended, and nothing else happens. */
+  /** Must end it. Absent: it is ended, and nothing else happens. */
   readonly onDeath?: (process: Process) => Promise<void>;
-  /** Called after `endSilent` has given it up. */
+  /** Called when `endSilent` has begun to end it. */
   readonly onSilent?: (process: Process) => void;
-  /** Whether one that cannot be watched any more ends. Absent: it stays, and its next user finds out whether it lives. */
-  readonly endsUnwatched?: boolean;
+  /** The pause after an attempt to watch a process has failed. */
+  readonly watchAgainMs?: number;
 }
+
+const WATCH_AGAIN_MS = 5000;
 
 export class Supervisor<Key, Process extends Supervised<Key>> {
   readonly #options: SupervisorOptions<Key, Process>;
@@ -106,12 +109,12 @@ export class Supervisor<Key, Process extends Supervised<Key>> {
     return this.#closed.signal;
   }
 
-  /** Those that start, are up or drain. */
+  /** The processes that start, are up or drain. */
   list(): Process[] {
     return [...this.#processes];
   }
 
-  /** Those that can be used. There is more than one only after a restart while one was being replaced. */
+  /** Those that can be used. There can be several after this server was restarted while one was being replaced. */
   of(key: Key): Process[] {
     const { keyText } = this.#options;
     return this.list().filter((each) => each.isAvailable && keyText(each.key) === keyText(key));
@@ -121,7 +124,7 @@ export class Supervisor<Key, Process extends Supervised<Key>> {
     return this.of(key).find((each) => each.digest === digest);
   }
 
-  /** Those of the key with another digest end, after their last release. */
+  /** Ends the key's processes with other digests, each after its last holder has left. */
   drainOthers(key: Key, digest: string): void {
     for (const each of this.of(key)) {
       if (each.digest === digest) continue;
@@ -131,8 +134,12 @@ export class Supervisor<Key, Process extends Supervised<Key>> {
   }
 
   add(process: Process): Process {
+    if (this.closed.aborted) {
+      process.remove();
+      process.ready.catch(() => undefined); // the next server finds out
+      return process;
+    }
     this.#processes.add(process);
-    if (this.closed.aborted) process.letGo();
     void this.#watch(process);
     return process;
   }
@@ -146,7 +153,7 @@ export class Supervisor<Key, Process extends Supervised<Key>> {
       isHeld = false;
       process.users -= 1;
       process.usedAt = performance.now();
-      if (!process.isIdle || process.gone.aborted) return;
+      if (!process.isIdle || process.removed.aborted) return;
       if (process.isDraining) void this.end(process);
       else this.#options.onIdle?.(process);
     };
@@ -156,7 +163,7 @@ export class Supervisor<Key, Process extends Supervised<Key>> {
     return this.list().reduce((sum, { memoryMiB }) => sum + memoryMiB, 0);
   }
 
-  /** Ends those that are not held, the longest unused first, until so much memory is free or none is left. */
+  /** Ends processes that are not held, the longest unused first, until enough memory is free or none is left. */
   evict(neededMiB: number): void {
     let freedMiB = 0;
     const idle = this.list().filter(({ isIdle, memoryMiB }) => isIdle && memoryMiB > 0);
@@ -167,7 +174,7 @@ export class Supervisor<Key, Process extends Supervised<Key>> {
     }
   }
 
-  /** Begins to ask those that match, and gives up the silent ones. */
+  /** Probes the processes that match, and ends those that do not answer. Does not wait for the probes. */
   endSilent(matches: (process: Process) => boolean = () => true): void {
     for (const each of this.list().filter(matches)) {
       void each.isSilent().then((isSilent) => {
@@ -176,23 +183,23 @@ export class Supervisor<Key, Process extends Supervised<Key>> {
     }
   }
 
-  /** Ends one that lives and is of no use. False: it had gone before. */
+  /** Ends a process that is alive but useless. False: it was removed before. */
   giveUp(process: Process, reason = "does not answer"): boolean {
-    if (process.gone.aborted) return false;
+    if (process.removed.aborted) return false;
     this.#warn(process, {}, `${this.#options.name} ${reason}; it ends`);
     void this.end(process);
     return true;
   }
 
-  /** Hands it over to the caller. False: it had gone before. */
-  release(process: Process): boolean {
-    process.letGo();
+  /** Makes the caller responsible for it. False: it was removed before. */
+  handOver(process: Process): boolean {
+    process.remove();
     return this.#processes.delete(process);
   }
 
   /** Ends it, in use or not. Settles when nothing of it is left. */
   end(process: Process): Promise<void> {
-    process.letGo();
+    process.remove();
     this.#processes.delete(process);
     const known = this.#endings.get(process);
     if (known !== undefined) return known;
@@ -215,37 +222,49 @@ export class Supervisor<Key, Process extends Supervised<Key>> {
     await Promise.all([...this.#endings].flatMap(([each, ending]) => (matches(each) ? [ending] : [])));
   }
 
-  /** Leaves all of them to the next server. */
+  /** Leaves all processes to the next server. */
   async close(): Promise<void> {
     this.#closed.abort();
     const all = this.list();
     this.#processes.clear();
-    for (const each of all) each.letGo();
+    for (const each of all) each.remove();
     await Promise.all(all.map(async (each) => each.close?.()));
   }
 
   async #watch(process: Process): Promise<void> {
-    const { name, startFailure = `${name} did not come up` } = this.#options;
-    const { onReady, onDeath = (dead) => this.end(dead), endsUnwatched = false } = this.#options;
-    const { gone } = process;
-    const untilDeath = async (): Promise<void> => {
-      await process.ended(gone);
-      if (!gone.aborted) await onDeath(process);
-    };
+    const { name, startFailure = `${name} did not become ready` } = this.#options;
+    const { onReady, onDeath = (dead) => this.end(dead) } = this.#options;
+    const { removed } = process;
     try {
       await process.ready;
     } catch (error) {
-      if (gone.aborted) return;
+      if (removed.aborted) return;
       this.#warn(process, { err: error }, startFailure);
       return this.end(process);
     }
-    if (gone.aborted) return;
-    try {
-      await Promise.all([onReady?.(process), untilDeath()]);
-    } catch (error) {
-      if (gone.aborted || !endsUnwatched) return;
-      this.#warn(process, { err: error }, `${name} cannot be watched; it ends`);
-      await this.end(process);
+    if (removed.aborted) return;
+    onReady?.(process).catch((error: unknown) =>
+      this.#warn(process, { err: error }, `${name} is ready, but its preparation failed`),
+    );
+    await this.#untilDeath(process);
+    if (removed.aborted) return;
+    await onDeath(process).catch((error: unknown) =>
+      this.#warn(process, { err: error }, `${name} died, and handling that failed`),
+    );
+  }
+
+  /** Settles when the process has died or was removed. A failure to watch it says nothing about the process. */
+  async #untilDeath(process: Process): Promise<void> {
+    const { name, watchAgainMs = WATCH_AGAIN_MS } = this.#options;
+    const { removed } = process;
+    for (let failures = 0; !removed.aborted; failures += 1) {
+      try {
+        return await process.ended(removed);
+      } catch (error) {
+        if (removed.aborted) return;
+        if (failures === 0) this.#warn(process, { err: error }, `${name} cannot be watched; trying again`);
+        await delay(watchAgainMs, undefined, { signal: removed, ref: false }).catch(() => undefined);
+      }
     }
   }
 
