@@ -63,13 +63,39 @@ test.each([
   expect(begun.indexOf("good one")).toBeLessThan(MANY / 10);
 });
 
+test("more requests of a user alone begin in one turn of the event loop than while another user is present", async () => {
+  const { port, begun } = await serve();
+  const most = async (): Promise<number> => {
+    const socket = await open(port);
+    let inOneTurn = 0;
+    let isWatching = true;
+    const watch = (before: number): void => {
+      inOneTurn = Math.max(inOneTurn, begun.length - before);
+      if (isWatching) setImmediate(watch, begun.length);
+    };
+    const target = begun.length + MANY;
+    watch(begun.length);
+    socket.write(request("good many").repeat(MANY));
+    await expect.poll(() => begun.length).toBe(target);
+    isWatching = false;
+    return inOneTurn;
+  };
+  const alone = await most();
+  const other = await open(port);
+  other.write(request("good one"));
+  await expect.poll(() => begun).toContain("good one");
+  const beside = await most();
+  expect(alone).toBeGreaterThan(beside);
+  expect(beside).toBeLessThanOrEqual(4); // two of each of two turns, when the watcher's check falls between them
+});
+
 test("requests whose client has gone do not begin", async () => {
   const { port, begun } = await serve();
   const gone = await open(port);
   gone.write(request("gone").repeat(5 * MANY));
   await expect.poll(() => begun.length, { interval: 1 }).toBeGreaterThan(0);
   gone.resetAndDestroy();
-  // Each turn would begin two of them.
+  // Each turn would begin some of them.
   for (let turn = 0; turn < 5 * MANY; turn += 1) await nextTurn();
   expect(begun.length).toBeLessThan(5 * MANY);
 });
