@@ -76,7 +76,7 @@ const failed = (cause: string, more: Partial<Attempt> = {}): Attempt => ({ ...fi
 const once = { retry: 0 };
 const query = { kind: "query" } as const;
 const refresh = { kind: "refresh", retry: 0 } as const;
-const LEASE = "the lease was not renewed for 5 s: this node may no longer belong to the others";
+const LEASE = "the lease was not renewed for 5 s: this node may have lost contact with the others";
 const SILENT = "the node that ran it has fallen silent";
 const KILLED = "its runner was ended from outside";
 const DIED = "the Spark server that ran it has died";

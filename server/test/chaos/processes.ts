@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { ProcessHandle } from "../../src/engines/detached-process/process-handle.ts";
 import { markOf } from "../../src/engines/runner/mark.ts";
 import { fileNames, parseStatus, type RunStatus } from "../../src/engines/runner/protocol.ts";
-import { readTaker } from "../../src/engines/runner/taken.ts";
+import { readOwner } from "../../src/engines/runner/claim-folder.ts";
 import {
   listProcesses,
   listProcessLinks,
@@ -119,7 +119,7 @@ function accountFolders(dataDir: string): string[] {
 }
 
 function readRun(folder: string, attempt: RunOnDisk["attempt"]): RunOnDisk | undefined {
-  const runner = readTaker(folder);
+  const runner = readOwner(folder);
   if (runner === undefined || runner === null) return undefined;
   const status = readStatus(folder);
   return { folder, attempt, state: status?.state, runner, driver: status?.driver ?? null };

@@ -38,7 +38,7 @@ async function currentFolder({ pid }: ProcessFacts, told: string): Promise<strin
 
 async function endRun(folder: string): Promise<void> {
   const client = openRunnerClient(folder);
-  if (client.forsake()) return;
+  if (client.abandon()) return;
   await client.cancel();
   const view = await client.waitForEnd(AbortSignal.timeout(PATIENCE_MS));
   if (!isOver(view)) await client.kill();

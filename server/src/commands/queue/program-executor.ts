@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { findProcess, type ProcessHandle } from "../../engines/detached-process/process-handle.ts";
 import { limitsWithin, type Allowance } from "../../engines/runner/allowance.ts";
-import { isFull } from "../../engines/runner/free-room.ts";
+import { isFilesystemFull } from "../../engines/runner/disk-full.ts";
 import type { Order, ResourceLimits, RunStatus } from "../../engines/runner/protocol.ts";
 import {
   isOver,
@@ -58,7 +58,7 @@ export function programExecutor(options: ProgramExecutorOptions): Executor {
     },
     async tidy(run) {
       // A driver may still wait there, of a claim that was never begun and is not made again.
-      if (existsSync(run.files.folder)) openRunnerClient(run.files.folder).forsake();
+      if (existsSync(run.files.folder)) openRunnerClient(run.files.folder).abandon();
       await tidyAttempt(run.files);
       standbys?.noteEnd(run.command);
     },
@@ -148,10 +148,10 @@ class RunnerRun implements LiveRun {
     switch (view.state) {
       case "absent":
         return this.#lookAtAbsent();
-      case "forsaken":
+      case "abandoned":
         return { state: "never-began" };
       case "waiting": // whoever prepared it has gone without giving the order
-        return this.#client.forsake() ? { state: "never-began" } : this.look();
+        return this.#client.abandon() ? { state: "never-began" } : this.look();
       case "starting":
         return { state: "running", pid: null, progress: 0 };
       case "running": {
@@ -170,12 +170,12 @@ class RunnerRun implements LiveRun {
     if (this.#runner !== undefined && (await findProcess(this.#runner)) === "running") {
       return { state: "running", pid: null, progress: 0 };
     }
-    return this.#client.forsake() ? this.#neverBegan() : this.look();
+    return this.#client.abandon() ? this.#neverBegan() : this.look();
   }
 
   /** A runner that cannot write into its folder can tell nobody. */
   #neverBegan(): RunOutcome {
-    return this.#runner !== undefined && isFull(this.#files.folder) ? notStartedForDisk : { state: "never-began" };
+    return this.#runner !== undefined && isFilesystemFull(this.#files.folder) ? notStartedForDisk : { state: "never-began" };
   }
 
   async changed(signal: AbortSignal): Promise<void> {
@@ -183,7 +183,7 @@ class RunnerRun implements LiveRun {
   }
 
   async stop(): Promise<void> {
-    if (this.#client.forsake()) return;
+    if (this.#client.abandon()) return;
     await this.#client.cancel();
     const view = await this.#client.waitForEnd(AbortSignal.timeout(CANCEL_PATIENCE_MS));
     if (!isOver(view)) await this.#client.kill();

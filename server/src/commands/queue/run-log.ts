@@ -1,7 +1,7 @@
 import { appendFile, mkdir, stat } from "node:fs/promises";
 import type { AttemptFiles } from "../command-files.ts";
 import { lastWordsMissing } from "../last-words.ts";
-import { isDiskFull } from "../../engines/runner/free-room.ts";
+import { isDiskFullError } from "../../engines/runner/disk-full.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Settlement } from "../store/queue.ts";
 import type { RunOutcome } from "./executor.ts";
@@ -38,7 +38,7 @@ export function explainFailure(error: unknown): RunOutcome {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const kind = error instanceof Fault && error.code === "invalid" ? "refused" : "failed";
   const cause = CAUSES[code] ?? (error instanceof Fault ? error.publicMessage : "it could not be started");
-  return isDiskFull(error) ? notStartedForDisk : { ...notStarted, kind, cause };
+  return isDiskFullError(error) ? notStartedForDisk : { ...notStarted, kind, cause };
 }
 
 const notStarted = { state: "ended", exitCode: null, outputBytes: 0, logBytes: 0 } as const;

@@ -27,7 +27,7 @@ test.skipIf(!disk.isMounted)(
     busy.run.client.order({ input: "", timeoutSeconds: null, checkSeconds: 1, elapsedSeconds: 0 });
     await busy.run.running();
     disk.fill();
-    expect([idle, busy].map(({ run }) => run.client.forsake())).toEqual([true, false]);
+    expect([idle, busy].map(({ run }) => run.client.abandon())).toEqual([true, false]);
     await Promise.all([idle, busy].map(({ run }) => endStandby(run.folder)));
     for (const { run, runner } of [idle, busy]) {
       expect([existsSync(run.folder), await findProcess(runner)]).toEqual([false, "gone"]);

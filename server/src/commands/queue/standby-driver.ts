@@ -99,8 +99,8 @@ export class StandbyDriver extends Supervised<SparkPlace> {
 export async function endStandby(folder: string): Promise<void> {
   if (!existsSync(folder)) return;
   const client = openRunnerClient(folder);
-  client.forsake();
-  if (!(await client.untilGone(AbortSignal.timeout(END_PATIENCE_MS)))) await client.kill();
+  client.abandon();
+  if (!(await client.waitUntilGone(AbortSignal.timeout(END_PATIENCE_MS)))) await client.kill();
   await removeTree(folder);
 }
 

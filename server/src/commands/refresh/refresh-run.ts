@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { findResult, type SpooledResult } from "../../engines/arrow-result/spool-result.ts";
-import { isDiskFull } from "../../engines/runner/free-room.ts";
+import { isDiskFullError } from "../../engines/runner/disk-full.ts";
 import { after } from "../../lib/after.ts";
 import { atOnce } from "../../lib/at-once.ts";
 import { Fault } from "../../lib/fault.ts";
@@ -122,7 +122,7 @@ export class RefreshRun implements LiveRun {
   }
 
   #failure(error: unknown): Ended {
-    if (isDiskFull(error)) return ended("disk-full", "the disk is full");
+    if (isDiskFullError(error)) return ended("disk-full", "the disk is full");
     if (error instanceof Fault) return failed(oneLine(error.publicMessage));
     this.#services.log.error({ err: error, command: this.#run.command.id }, "a table refresh has failed");
     return failed("the refresh has failed; the log of the server says more");

@@ -1,4 +1,4 @@
-import { isDiskFull } from "../../engines/runner/free-room.ts";
+import { isDiskFullError } from "../../engines/runner/disk-full.ts";
 import { tooMuchOutput } from "../../engines/runner/too-much-output.ts";
 import {
   createSpool,
@@ -41,7 +41,7 @@ export class ResultLoss extends Error {
   readonly isDiskFull: boolean;
 
   constructor(cause: unknown) {
-    const isFull = isDiskFull(cause) || (cause instanceof Error && isDiskFull(cause.cause));
+    const isFull = isDiskFullError(cause) || (cause instanceof Error && isDiskFullError(cause.cause));
     super(lossText(cause, isFull), { cause });
     this.isDiskFull = isFull;
   }

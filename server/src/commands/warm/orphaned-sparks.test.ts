@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { statusOf, submitSql, useSpark } from "../../../test/support/spark.ts";
 import { parseSpec, type RunSpec } from "../../engines/runner/protocol.ts";
-import { readTaker } from "../../engines/runner/taken.ts";
+import { readOwner } from "../../engines/runner/claim-folder.ts";
 
 const PATIENCE = { timeout: 60_000 };
 /** Sleeps in a task, only briefly, because other test files share the server's cores. */
@@ -35,7 +35,7 @@ describe.skipIf(sparkIsMissing)("the Spark processes of an account whose server 
     const { id } = await submitSql(spark.account, sleeping);
     // Read anew each time: the statement may have started a server of its own.
     const isOnRoster = (): boolean => {
-      const runners = foldersOf("spark", /./).map((folder) => readTaker(join(folder, "run"))?.pid);
+      const runners = foldersOf("spark", /./).map((folder) => readOwner(join(folder, "run"))?.pid);
       return readdirSync(below("running")).some((name) => runners.includes(Number(name.split(".")[1])));
     };
     await expect.poll(() => statusOf(spark.account, id), PATIENCE).toBe("running");

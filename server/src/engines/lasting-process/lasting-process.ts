@@ -162,7 +162,7 @@ export class LastingProcess {
   async stop(): Promise<void> {
     this.#isStopped = true;
     // Where not even the runner's folder is, nothing was started.
-    if (existsSync(join(this.folder, "run")) && !this.#client.forsake()) {
+    if (existsSync(join(this.folder, "run")) && !this.#client.abandon()) {
       await this.#client.cancel();
       const { state } = await this.#client.waitForEnd(AbortSignal.timeout((GRACE_SECONDS + 5) * 1000));
       if (state !== "ended" && state !== "lost") await this.#client.kill();

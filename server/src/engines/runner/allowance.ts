@@ -1,22 +1,22 @@
 import { bytesPerMiB } from "../../lib/size-text.ts";
 import type { ResourceLimits } from "./protocol.ts";
 
-/** What an operator lets each run of this node take. Null in it: no limit. */
+/** The resources that the operator allows each run on this node. Null: no limit. */
 export interface Allowance {
   /** Processes and threads. */
   readonly tasks: number | null;
-  /** As in `ResourceLimits`. */
+  /** See `ResourceLimits`. */
   readonly sessions: number | null;
-  /** Beyond what the program was counted with in the node's memory. */
+  /** In addition to the memory that the node reserves for the program. */
   readonly memoryBeyondMiB: number | null;
   readonly outputBytes: number | null;
   readonly diskBytes: number | null;
   readonly nice: number;
-  /** As in `ResourceLimits`. */
+  /** See `ResourceLimits`. */
   readonly controlGroup: string | null;
 }
 
-/** For programs that are trusted, as in tests. */
+/** For trusted programs, such as those of tests. */
 export const UNLIMITED: Allowance = {
   tasks: null,
   sessions: null,
@@ -27,14 +27,14 @@ export const UNLIMITED: Allowance = {
   controlGroup: null,
 };
 
-/** Of a program that the node's memory was charged with `memoryMiB` for; `folder` as in `ResourceLimits`. */
+/** `memoryMiB` is the memory that the node reserves for the program; for `folder` see `ResourceLimits`. */
 export function limitsWithin(allowance: Allowance, memoryMiB: number, folder = "."): ResourceLimits {
   const { tasks, sessions, memoryBeyondMiB, outputBytes, diskBytes, nice, controlGroup } = allowance;
   const memoryBytes = memoryBeyondMiB === null ? null : (memoryMiB + memoryBeyondMiB) * bytesPerMiB;
   return { tasks, sessions, memoryBytes, outputBytes, diskBytes, folder, nice, controlGroup };
 }
 
-/** What a sandbox has to know of it. */
+/** The limits that a sandbox enforces. */
 export function confinedBy({ tasks, memoryBytes }: ResourceLimits): {
   tasks: number | null;
   sharedMemoryBytes: number | null;

@@ -1,15 +1,15 @@
 const largestTailBytes = 64 * 1024;
 
 export interface CappedLog {
-  /** Never refuses: what does not fit is counted and left out. */
+  /** Never fails for lack of room: bytes that do not fit are counted and left out. */
   add(chunk: Buffer): void;
   /** Writes the kept tail and then the lines. */
   end(lines: readonly string[]): void;
 }
 
 /**
- * Keeps the beginning and, because that is where the reason stands, the end of a text. What was written is never
- * changed: readers follow by offset. The tail therefore waits in memory until the end.
+ * Keeps the beginning of a text and its end, where an error usually is. Readers follow the file by offset, so written
+ * bytes never change; the tail stays in memory until the end.
  */
 export function openCappedLog(limitBytes: number, write: (bytes: Buffer) => void): CappedLog {
   const tailBytes = Math.min(largestTailBytes, Math.floor(limitBytes / 2));

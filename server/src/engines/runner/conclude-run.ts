@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Driver } from "./driver.ts";
-import { isFull } from "./free-room.ts";
+import { isFilesystemFull } from "./disk-full.ts";
 import type { RunSpec, RunStatus } from "./protocol.ts";
 import type { Greeting, ResultFiles } from "./result-files.ts";
 import type { RosterEntry } from "./roster.ts";
@@ -9,7 +9,7 @@ import type { Exit, Supervision } from "./supervise-driver.ts";
 import type { EndReason } from "./watch-for-end.ts";
 import type { ResourceWatch } from "./watch-resources.ts";
 
-/** What a runner holds while its program is there. */
+/** The parts of a runner while its program exists. */
 export interface Run {
   readonly file: StatusFile;
   readonly spec: RunSpec;
@@ -19,12 +19,12 @@ export interface Run {
   readonly watch: ResourceWatch;
 }
 
-/** From now on what the program writes is kept; where that fails it is ended. */
+/** Begins to store the program's output. The program is ended if that fails. */
 export function collect({ results, driver }: Run, supervision: Supervision, greeting?: Greeting): Promise<void> {
   return results.collect(driver, (reason) => supervision.end(reason), greeting);
 }
 
-/** Settles when nothing of the program is left, and all that it wrote is on the disk. */
+/** Settles when no process of the program is left and its output is on the disk. */
 export async function conclude(
   folder: string,
   run: Run,
@@ -33,31 +33,30 @@ export async function conclude(
 ): Promise<{ exit: Exit; end: Pick<RunStatus, "cause" | "message"> }> {
   const { results, driver } = run;
   const exit = await supervision.finished;
-  driver.over();
-  const wasFull = exit.exitCode !== 0 && isFull(folder);
-  // Whoever holds a pipe now has left both the session and the program's family.
+  driver.dismissLifeline();
+  const wasFull = exit.exitCode !== 0 && isFilesystemFull(folder);
+  // A process that still holds a pipe has left both the session and the program's process tree.
   await Promise.race([collected, delay(1000)]);
-  const refused = exit.exitCode === 0 ? undefined : refusedBy(run, exit);
+  const refused = exit.exitCode === 0 ? undefined : kernelLimitReason(run, exit);
   driver.group?.remove();
   const early = supervision.reason() ?? refused;
-  const said = early?.message;
   if (supervision.reason()?.dropsOutput === true) results.dropOutput();
-  results.close(said === undefined ? [] : [said]);
-  const reason = early ?? supervision.reason() ?? exited(wasFull); // also of what could not be written just now
+  results.close(early === undefined ? [] : [early.message]);
+  const reason = early ?? supervision.reason() ?? exited(wasFull); // the close may have failed too
   return { exit, end: { cause: reason.cause, message: reason.message } };
 }
 
-/** A program that has had this part of its tasks was refused because of the limit. */
+/** A fork failure above this fraction of the task limit is attributed to the limit. */
 const NEAR_LIMIT = 0.9;
 
 /**
- * The kernel's own limits may end a program before the runner has seen it there. Then its words alone do not tell whose
- * limit it was: the machine has one too.
+ * The kernel may enforce a limit before the runner sees it reached. The program's error message alone does not show which
+ * limit that was, because the machine has one too.
  */
-function refusedBy({ spec, results, driver, watch }: Run, exit: Exit): EndReason | undefined {
+function kernelLimitReason({ spec, results, driver, watch }: Run, exit: Exit): EndReason | undefined {
   const excess = driver.group?.excess();
   if (excess !== undefined) return { cause: "limit", message: excess, graceMs: 0 };
-  const limit = results.wasRefusedProcesses() ? (spec.resources?.tasks ?? null) : null;
+  const limit = results.sawForkFailure() ? (spec.resources?.tasks ?? null) : null;
   if (limit === null) return undefined;
   const end = exit.exitCode === null ? `ended by the signal ${exit.signal}` : `exit code ${exit.exitCode}`;
   const isReached = watch.peakTasks() >= limit * NEAR_LIMIT;
@@ -67,7 +66,7 @@ function refusedBy({ spec, results, driver, watch }: Run, exit: Exit): EndReason
   return { cause: "limit", message, graceMs: 0 };
 }
 
-/** A program that a full disk has failed mostly says so itself; whoever sees nothing but its exit code is told too. */
+/** Programs mostly report a full disk themselves, but some readers see only the exit code. */
 function exited(wasFull: boolean): Pick<RunStatus, "cause" | "message"> {
   return { cause: "exited", message: wasFull ? "the disk was full" : null };
 }

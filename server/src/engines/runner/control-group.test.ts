@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openControlGroup } from "./control-group.ts";
 import { findControlGroups, SERVER_GROUP } from "./find-control-groups.ts";
 
-/** A folder laid out as the kernel does it: plain files, whatever is written into them. */
+/** A folder with the layout of the kernel's, but of plain files. */
 let root: string;
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "headgate-groups-"));
@@ -44,17 +44,17 @@ test("a group has the limits of its run, holds its process and names the limit t
   expect(group?.excess()).toBe("too many processes: HEADGATE_RUN_PROCESSES allows 40");
 });
 
-test("without a place for it there is no group", () => {
+test("no group is created when its parent does not exist", () => {
   expect(openControlGroup(join(root, "absent"), "run", limits)).toBeUndefined();
 });
 
-describe("groups are made", () => {
+describe("groups are created", () => {
   const find = (own: string, isRoot: boolean): ReturnType<typeof findControlGroups> => {
     writeFileSync(join(root, "self"), `1:name=x:/\n0::${own}\n`);
     return findControlGroups(10, { root, self: join(root, "self"), isRoot });
   };
 
-  test("beside the server where its group was divided for it", () => {
+  test("beside the server's own group when systemd has delegated the parent", () => {
     mkdirSync(join(root, "system.slice/headgate.service", SERVER_GROUP), { recursive: true });
     const folder = join(root, "system.slice/headgate.service/headgate-runs");
     expect(find(`/system.slice/headgate.service/${SERVER_GROUP}`, false)).toEqual({ kind: "usable", folder });
@@ -63,11 +63,11 @@ describe("groups are made", () => {
     expect(read("system.slice/headgate.service/headgate-runs/cpu.weight")).toBe("20");
   });
 
-  test("at the top by root", () => {
+  test("at the top by a server that runs as root", () => {
     expect(find("/user.slice/session", true)).toEqual({ kind: "usable", folder: join(root, "headgate-runs") });
   });
 
-  test("nowhere in a group of others, nor without the controllers", () => {
+  test("neither in a group that is not delegated nor without the controllers", () => {
     expect(find("/user.slice/session", false)).toMatchObject({
       kind: "absent",
       reason: expect.stringContaining("delegated"),

@@ -1,6 +1,6 @@
 /**
- * A control group (version 2) for one run, where the server may make one: then the kernel itself holds the limits and
- * counts what the runner cannot see. The runner goes on watching beside it, and without one its watch holds alone.
+ * A control group (version 2) for one run, where the server may create one. The kernel then enforces the limits and counts
+ * what the runner cannot see. The runner checks the limits in any case, and without a group only the runner does.
  */
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,45 +8,45 @@ import { sizeText } from "../../lib/size-text.ts";
 import type { ResourceLimits } from "./protocol.ts";
 
 export interface ControlGroup {
-  /** With all that the process starts from now on. */
+  /** Includes all processes that this one starts later. */
   add(pid: number): void;
-  /** Which limit the kernel has enforced, or that it has ended the program for want of memory; undefined: neither. */
+  /** The limit that the kernel has enforced, or that it killed the program for lack of memory; undefined: neither. */
   excess(): string | undefined;
-  /** When no process is left in it. */
+  /** Only when no process is left in the group. */
   remove(): void;
 }
 
-/** The kernel's default, as nice 0 is. */
+/** The kernel's default, which corresponds to nice 0. */
 const EQUAL_WEIGHT = 100;
-/** Of all programs together, beside the server. */
+/** The weight of all programs together, compared with the server. */
 const PROGRAMS_WEIGHT = 20;
 
-/** Of the group that the groups of runs are in: the weight of a run's own group counts among runs only. */
-export function weightOfRuns(nice: number): number {
+/** For the parent of all runs' groups: the weight of a run's own group counts only among runs. */
+export function cpuWeightOfRuns(nice: number): number {
   return nice === 0 ? EQUAL_WEIGHT : PROGRAMS_WEIGHT;
 }
 
-/** As the kernel's scheduler does it: each step of nice is worth a fifth less. */
-function weightOf(nice: number): number {
+/** As in the kernel's scheduler, each step of nice lowers the weight by a fifth. */
+function cpuWeight(nice: number): number {
   return Math.max(1, Math.round(EQUAL_WEIGHT / 1.25 ** nice));
 }
 
-/** The kernel and the watch of the runner say it in the same words. */
-export function memoryExcess(seen: string, limitBytes: number): string {
+/** The same message whether the kernel or the runner enforces the limit. */
+export function memoryLimitMessage(seen: string, limitBytes: number): string {
   return `too much memory: ${seen}, and its limit is ${sizeText(limitBytes)} (HEADGATE_RUN_MEMORY)`;
 }
 
-/** The files of a group and what is written into them, in this order. */
+/** The files of a group and their contents, in the order of writing. */
 export function groupFiles({ tasks, memoryBytes, nice }: ResourceLimits): readonly [name: string, value: string][] {
   return [
     ["pids.max", tasks === null ? "max" : String(tasks)],
     ["memory.max", memoryBytes === null ? "max" : String(memoryBytes)],
     ["memory.oom.group", "1"],
-    ["cpu.weight", String(weightOf(nice))],
+    ["cpu.weight", String(cpuWeight(nice))],
   ];
 }
 
-/** Undefined: it cannot be made, and the runner's watch has to do. */
+/** Undefined: the group cannot be created, so only the runner checks the limits. */
 export function openControlGroup(parent: string, name: string, limits: ResourceLimits): ControlGroup | undefined {
   const folder = join(parent, name);
   try {
@@ -67,7 +67,7 @@ export function openControlGroup(parent: string, name: string, limits: ResourceL
       try {
         writeFileSync(join(folder, "cgroup.procs"), String(pid));
       } catch {
-        // It has just ended, or the group was taken from us: the watch goes on.
+        // The process has just ended, or the group was removed: the runner still checks the limits.
       }
     },
     excess() {
@@ -76,9 +76,9 @@ export function openControlGroup(parent: string, name: string, limits: ResourceL
         return `too many processes: HEADGATE_RUN_PROCESSES allows ${tasks}`;
       }
       if (count("memory.events", "oom_kill") === 0) return undefined;
-      // `oom` counts when the group itself was at its limit, `oom_kill` also what the kernel ended for the machine's sake.
+      // `oom` counts events at the group's own limit, `oom_kill` also kills because the machine ran out of memory.
       return memoryBytes !== null && count("memory.events", "oom") > 0
-        ? memoryExcess("the kernel gave it no more", memoryBytes)
+        ? memoryLimitMessage("the kernel refused it more", memoryBytes)
         : "the machine ran out of memory, and the kernel ended the program";
     },
     remove() {

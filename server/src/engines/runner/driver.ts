@@ -10,9 +10,9 @@ import { readFields } from "./fields.ts";
 import { markName, markOf } from "./mark.ts";
 import { openControlGroup, type ControlGroup } from "./control-group.ts";
 import type { ResourceLimits, RunSpec } from "./protocol.ts";
-import { yieldToOthers } from "./yield-to-others.ts";
+import { lowerPriority } from "./lower-priority.ts";
 
-/** The program's first process, started and held at its gate: it runs nothing until `release`. */
+/** The program's first process, started but held at a gate: it runs nothing until `release`. */
 export interface Driver {
   readonly handle: ProcessHandle;
   readonly child: ChildProcess;
@@ -20,16 +20,16 @@ export interface Driver {
   readonly stdout: Socket;
   readonly stderr: Socket;
   release(): void;
-  /** What a program that waits gets on its standard input. */
-  handOver(input: string): void;
+  /** Writes to the standard input of a waiting program and closes it. */
+  sendInput(input: string): void;
   /** Tells the lifeline that no process of the program is left, so that it does not search for any. */
-  over(): void;
+  dismissLifeline(): void;
 }
 
-/** Waits for the word before it becomes the program, so that nothing runs that is not written down. */
+/** Waits for `go` before it becomes the program, so that nothing runs before its handle is on the disk. */
 const gate = 'read -r word <&4 && [ "$word" = go ] || exit 125; exec 4<&-; exec "$@"';
 
-/** Throws an Error with the reason when it cannot be started. */
+/** Throws an Error with the reason if the program cannot be started. */
 export async function startDriver(folder: string, spec: RunSpec, runner: ProcessHandle): Promise<Driver> {
   const mark = markOf(runner);
   const lifeline = startLifeline(mark);
@@ -37,7 +37,7 @@ export async function startDriver(folder: string, spec: RunSpec, runner: Process
   const extra = spec.descriptor3File === null ? "ignore" : openSync(spec.descriptor3File, "r");
   try {
     const env = readEnvironment(spec.environmentFile);
-    // Secrets for one use.
+    // Both may hold secrets and are needed only once.
     for (const path of [spec.environmentFile, spec.descriptor3File]) if (path !== null) rmSync(path);
     assertProgram(spec, env);
     const child = spawn("/bin/sh", ["-c", gate, "gate", ...spec.argv], {
@@ -49,7 +49,7 @@ export async function startDriver(folder: string, spec: RunSpec, runner: Process
     });
     const { pid } = child;
     if (pid === undefined) throw await new Promise<Error>((settle) => child.once("error", settle));
-    const startTime = startTimeOfChild(pid); // before anything is awaited: one that ended still has its entry
+    const startTime = startTimeOfChild(pid); // before any await: until then even an ended child has its /proc entry
     const handle = { bootId: await readBootId(), pid, startTime: (await startTime) ?? "" };
     lifeline.write(`${pid} ${handle.startTime}\n`);
     const group = spec.resources === null ? undefined : limitDriver(spec.resources, handle);
@@ -59,11 +59,11 @@ export async function startDriver(folder: string, spec: RunSpec, runner: Process
       group,
       stdout: readPipe(stdout.readEnd),
       stderr: readPipe(stderr.readEnd),
-      release: () => say(child.stdio[4] as Writable, "go\n"), // asked for as a pipe above
-      handOver: (input) => {
-        if (child.stdin !== null) say(child.stdin, input);
+      release: () => writeAndClose(child.stdio[4] as Writable, "go\n"), // requested as a pipe above
+      sendInput: (input) => {
+        if (child.stdin !== null) writeAndClose(child.stdin, input);
       },
-      over: () => void lifeline.write("over\n"),
+      dismissLifeline: () => void lifeline.write("over\n"),
     };
   } finally {
     closeSync(stdout.writeEnd);
@@ -73,30 +73,30 @@ export async function startDriver(folder: string, spec: RunSpec, runner: Process
 }
 
 function limitDriver(resources: ResourceLimits, { pid, startTime }: ProcessHandle): ControlGroup | undefined {
-  yieldToOthers(pid, resources.nice);
+  lowerPriority(pid, resources.nice);
   const { controlGroup } = resources;
   const group = controlGroup === null ? undefined : openControlGroup(controlGroup, `${pid}-${startTime}`, resources);
   group?.add(pid);
   return group;
 }
 
-function say(pipe: Writable, text: string): void {
-  pipe.on("error", () => undefined); // it was killed meanwhile: its exit tells
+function writeAndClose(pipe: Writable, text: string): void {
+  pipe.on("error", () => undefined); // the process was killed meanwhile, which its exit will show
   pipe.end(text);
 }
 
-/** A process of its own that outlives ours, even a SIGKILL, for as long as it takes to end the program. */
+/** A separate process that ends the program when the runner is gone, even after a SIGKILL. */
 function startLifeline(mark: string): Writable {
   const script = fileURLToPath(new URL("lifeline.sh", import.meta.url));
-  // The folder is for readers of the process table (`engines/port-holder`).
+  // The folder lets readers of the process table recognise the data directory (`engines/port-holder`).
   const { stdin, pid } = spawn("/bin/sh", [script, mark, process.cwd()], {
     cwd: "/",
     env: { PATH: "/usr/bin:/bin" },
     stdio: ["pipe", "ignore", "ignore"],
     detached: true,
   }).on("error", () => undefined);
-  if (pid === undefined) throw new Error("no process can be started");
-  stdin.on("error", () => undefined); // it was killed: then only what ends us orderly ends the program
+  if (pid === undefined) throw new Error("cannot start a process");
+  stdin.on("error", () => undefined); // the lifeline was killed: the program then ends only with an orderly runner
   return stdin;
 }
 
@@ -106,13 +106,13 @@ interface Pipe {
 }
 
 /**
- * Node's own pipes to a child are sockets, which a program cannot open again as /dev/stdout; a pipe by name can be, by
- * any user it was given to. The name is only needed for a moment, in a folder nobody else can enter.
+ * Node's own pipes to a child are sockets, which a program cannot reopen as /dev/stdout. A named pipe can be reopened by
+ * every user with access. Its name exists only for a moment, in a folder that other users cannot enter.
  */
 function openPipes(...paths: [string, string]): [Pipe, Pipe] {
   for (const path of paths) rmSync(path, { force: true });
   const made = spawnSync("mkfifo", ["-m", "622", ...paths], { env: { PATH: "/usr/bin:/bin" }, encoding: "utf8" });
-  if (made.status !== 0) throw new Error(`no pipe can be made: ${made.error?.message ?? made.stderr.trim()}`);
+  if (made.status !== 0) throw new Error(`cannot create a pipe: ${made.error?.message ?? made.stderr.trim()}`);
   return [openPipe(paths[0]), openPipe(paths[1])];
 }
 
@@ -134,13 +134,13 @@ function readEnvironment(path: string | null): Record<string, string> {
   return Object.fromEntries(variables.names().map((name) => [name, variables.string(name)]));
 }
 
-/** What the gate cannot execute it reports like a program of its own; the plain case gets a cause of its own. */
+/** The gate reports a failed exec as the program's own exit code, so missing programs are detected before. */
 function assertProgram({ argv, cwd }: RunSpec, env: Readonly<Record<string, string>>): void {
   const [file = ""] = argv;
   const folders = file.includes("/") ? [""] : (env["PATH"] ?? "").split(":").map((folder) => `${folder}/`);
   const found = folders.some((folder) =>
     existsSync(folder === "" && !file.startsWith("/") ? join(cwd, file) : folder + file),
   );
-  if (!found) throw new Error(`the program ${file} is not there`);
-  if (!existsSync(cwd)) throw new Error(`the folder ${cwd} is not there`);
+  if (!found) throw new Error(`the program ${file} does not exist`);
+  if (!existsSync(cwd)) throw new Error(`the folder ${cwd} does not exist`);
 }

@@ -1,10 +1,10 @@
-/** Reads JSON objects field by field, by hand: a schema library would be most of what a runner holds in memory. */
+/** Reads JSON objects field by field. A schema library would take more memory than the rest of a runner. */
 export interface Fields {
   names(): string[];
   value(name: string): unknown;
   string(name: string): string;
   optionalString(name: string): string | null;
-  /** Without a default the field is needed. */
+  /** Without a default the field is required. */
   number(name: string, ifAbsent?: number): number;
   optionalNumber(name: string): number | null;
   strings(name: string): string[];

@@ -1,19 +1,19 @@
 import { accessSync, constants, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { weightOfRuns } from "./control-group.ts";
+import { cpuWeightOfRuns } from "./control-group.ts";
 
-/** Where the groups of runs can be made, or why nowhere. */
+/** The folder in which groups of runs can be created, or why there is none. */
 export type ControlGroups =
   { readonly kind: "usable"; readonly folder: string } | { readonly kind: "absent"; readonly reason: string };
 
-/** The subgroup that the systemd unit starts the server in (`DelegateSubgroup=`): its parent is ours to divide. */
+/** The subgroup in which systemd starts the server (`DelegateSubgroup=`); its parent is delegated to the server. */
 export const SERVER_GROUP = "headgate-server";
 const RUNS_GROUP = "headgate-runs";
 const CONTROLLERS = ["cpu", "memory", "pids"];
 
 /**
- * Looks for a part of the control groups (version 2) that is ours: delegated by systemd, or as root the whole. A group with
- * processes in it cannot be divided, so a server in the middle of somebody's group makes none.
+ * Searches the control groups (version 2) for a part that the server may manage: delegated by systemd or, as root, all of
+ * them. A group with processes in it cannot have subgroups, so a server inside such a group creates none.
  */
 export function findControlGroups(
   nice: number,
@@ -34,7 +34,7 @@ export function findControlGroups(
     const folder = join(parent, RUNS_GROUP);
     mkdirSync(folder, { recursive: true });
     enable(folder);
-    writeFileSync(join(folder, "cpu.weight"), String(weightOfRuns(nice)));
+    writeFileSync(join(folder, "cpu.weight"), String(cpuWeightOfRuns(nice)));
     removeEmpty(folder);
     return { kind: "usable", folder };
   } catch (error) {
@@ -46,13 +46,13 @@ function enable(folder: string): void {
   writeFileSync(join(folder, "cgroup.subtree_control"), CONTROLLERS.map((name) => `+${name}`).join(" "));
 }
 
-/** Left by runners that were killed. One with processes in it refuses. */
+/** Removes the groups of killed runners. The kernel refuses to remove a group with processes. */
 function removeEmpty(folder: string): void {
   for (const { name } of readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())) {
     try {
       rmdirSync(join(folder, name));
     } catch {
-      // it is in use
+      // the group is in use
     }
   }
 }

@@ -4,9 +4,9 @@ import { monotonicMs } from "./monotonic.ts";
 import { protocolVersion } from "./protocol.ts";
 
 /**
- * A node that loses touch with the others may not go on running what they will start again. It writes into its lease
- * file when it last knew that it belongs; a runner whose lease is older than its limit ends its program. Times are
- * the machine's own (`monotonic.ts`): a clock that is set, or a runner that was stopped meanwhile, changes nothing.
+ * A node that loses contact with the other nodes must stop the programs that they will start again. It renews its lease
+ * file while it has contact; a runner whose lease is older than the limit ends its program. Times are monotonic
+ * (`monotonic.ts`), so neither a changed wall clock nor a runner that was suspended makes a difference.
  */
 export interface Lease {
   readonly bootId: string;
@@ -16,8 +16,8 @@ export interface Lease {
 const sizeBytes = 512;
 
 /**
- * `renewedAtMs`: before the question was asked that the answer renews. Always the same bytes of one file, so that a disk
- * that has become full ends no lease; whoever reads while it is written sees two times that differ.
+ * `renewedAtMs` is a time before the request that proved the contact. The same bytes are overwritten in place, so that
+ * leases can be renewed on a full disk. The time is written twice, so that a reader detects a half-written lease.
  */
 export function writeLease(path: string, { bootId, renewedAtMs }: Lease): void {
   const text = JSON.stringify({ version: protocolVersion, renewedAtMs, bootId, renewedAtMsAgain: renewedAtMs });
@@ -29,7 +29,7 @@ export function writeLease(path: string, { bootId, renewedAtMs }: Lease): void {
   }
 }
 
-/** Follows the file. `ageMs` is Infinity until a lease of this start of the machine was seen. */
+/** `ageMs` is Infinity until a lease from the current boot was seen. */
 export function followLease(path: string, bootId: string): { ageMs(): number } {
   let renewedAtMs = -Infinity;
   return {
@@ -45,10 +45,10 @@ function readLease(path: string): Lease | undefined {
   try {
     const fields = readFields(readFileSync(path, "utf8"));
     const renewedAtMs = fields.number("renewedAtMs");
-    // Older writers replaced the file and wrote the time once.
+    // Older versions replaced the file and wrote the time once.
     if (fields.number("renewedAtMsAgain", renewedAtMs) !== renewedAtMs) return undefined;
     return { bootId: fields.string("bootId"), renewedAtMs };
   } catch {
-    return undefined; // what was known stays true and grows old
+    return undefined; // the last known lease stays valid until it is too old
   }
 }

@@ -1,7 +1,7 @@
-# Ends a program's session when its runner is gone, whatever ended that one. Standard input is a pipe from the runner:
-# the first line names the session, its end is the runner's end. A runner that has seen the end of the whole program says
-# "over" first: then nothing has to be searched for. Signals meant for the program are not for us.
-# The first argument is what all of the program's processes have in their environment, as long as they have not cleared
+# Ends a program's session when its runner is gone for any reason. Standard input is a pipe from the runner: its first
+# line names the session, and end of file means that the runner is gone. A runner that has seen all of the program end
+# writes "over" first, so that no search is necessary. Signals meant for the program are ignored.
+# The first argument is a variable that all of the program's processes have in their environment, unless they cleared
 # it. The second, the folder of the run, only shows in the process table which data directory the program belongs to.
 trap '' TERM INT HUP
 mark=$1
@@ -13,14 +13,14 @@ if [ ! -r /proc/self/stat ]; then
   exit 0
 fi
 
-# Sets what we ask for from a line of proc(5) stat; the name in brackets may hold blanks.
+# Parses a line of proc(5) stat; the name in brackets may contain blanks.
 parse() {
   pid=${1%% *}
   set -- ${1##*) }
   state=$1 parent=$2 its_session=$4 threads=${18} begun=${20}
 }
 
-# The members of the session, those that carry the mark, and all their descendants, in $members.
+# Sets $members to the processes of the session, those with the mark, and all their descendants.
 find_members() {
   members=" " before=
   for file in $(grep -lsz -- "^$mark\$" /proc/[0-9]*/environ); do
@@ -34,7 +34,7 @@ find_members() {
       parse "$line"
       [ "$pid" != "$$" ] && [ "$state" != X ] || continue
       [ "$state" = Z ] && [ "$threads" -le 1 ] && continue
-      # Another process has the number now: nothing of the session is left.
+      # The pid was reused: nothing of the session is left.
       [ "$pid" = "$session" ] && [ "$begun" != "$started" ] && exit 0
       case $members in *" $pid "*) continue ;; esac
       case "$sessions$members" in

@@ -7,24 +7,24 @@ import { collect, conclude, type Run } from "./conclude-run.ts";
 import { startDriver } from "./driver.ts";
 import { markOf } from "./mark.ts";
 import { fileNames, parseSpec, type RunSpec, type RunStatus } from "./protocol.ts";
-import { isDiskFull, isFull } from "./free-room.ts";
+import { isDiskFullError, isFilesystemFull } from "./disk-full.ts";
 import { rosterEntry } from "./roster.ts";
 import { openResultFiles, type ResultFiles } from "./result-files.ts";
 import { openStatusFile, type StatusFile } from "./status-file.ts";
 import { superviseDriver } from "./supervise-driver.ts";
 import { superviseStandby } from "./supervise-standby.ts";
-import { take } from "./taken.ts";
+import { claimFolder } from "./claim-folder.ts";
 import { watchForEnd, type EndReason } from "./watch-for-end.ts";
 import { watchDriver } from "./watch-resources.ts";
 
-/** Runs what the folder's spec says, once and for all; `protocol.ts` tells the states. */
+/** Runs the program of the folder's spec, at most once. See `protocol.ts` for the states. */
 export async function runFolder(path: string): Promise<void> {
   process.on("SIGHUP", () => undefined);
-  // From here on it may be moved.
+  // From here on the folder may be moved.
   process.chdir(path);
   const folder = ".";
   const runner = await ownHandle();
-  if (!take(folder, runner)) return;
+  if (!claimFolder(folder, runner)) return;
   const file = openStatusFile(folder);
   const status: RunStatus = {
     state: "starting",
@@ -38,8 +38,8 @@ export async function runFolder(path: string): Promise<void> {
     message: null,
   };
   file.write(status);
-  const last = await start(folder, file, status);
-  await writeLast(folder, file, { ...last, state: "ended", endedAt: new Date().toISOString() });
+  const final = await start(folder, file, status);
+  await writeFinal(folder, file, { ...final, state: "ended", endedAt: new Date().toISOString() });
 }
 
 async function ownHandle(): Promise<ProcessHandle> {
@@ -72,7 +72,7 @@ async function start(folder: string, file: StatusFile, status: RunStatus): Promi
 }
 
 function failure(folder: string, error: unknown): Pick<RunStatus, "cause" | "message"> {
-  return { cause: isDiskFull(error) || isFull(folder) ? "disk-full" : "spawn-failed", message: messageOf(error) };
+  return { cause: isDiskFullError(error) || isFilesystemFull(folder) ? "disk-full" : "spawn-failed", message: messageOf(error) };
 }
 
 function messageOf(error: unknown): string {
@@ -107,8 +107,8 @@ async function supervise(folder: string, run: Run, status: RunStatus): Promise<R
   return tooLate === undefined ? { ...running, ...exit, ...end } : { ...status, ...end };
 }
 
-/** With no room even for this it waits for some: the server would take the run for lost. */
-async function writeLast(folder: string, file: StatusFile, status: RunStatus): Promise<void> {
+/** On a full disk it retries, because the server considers a run without a final status lost. */
+async function writeFinal(folder: string, file: StatusFile, status: RunStatus): Promise<void> {
   while (existsSync(join(folder, fileNames.taken))) {
     try {
       file.write(status);

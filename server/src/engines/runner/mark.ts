@@ -2,7 +2,10 @@ import type { ProcessHandle } from "../detached-process/process-handle.ts";
 
 export const markName = "HEADGATE_RUNNER";
 
-/** In the environment of all that a program starts, where no sandbox takes it away: finds what has run off. */
+/**
+ * Set in the environment of all processes of a program, to find those that left its session. A sandbox removes it, but
+ * no process can leave a sandbox.
+ */
 export function markOf({ pid, startTime }: ProcessHandle): string {
   return `${markName}=${pid}-${startTime}`;
 }

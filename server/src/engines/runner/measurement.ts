@@ -1,6 +1,6 @@
 import { monotonicMs } from "./monotonic.ts";
 
-/** Work in steps, some milliseconds at each check: timeout, cancel and lease are looked at in between. */
+/** Splits long work into steps of some milliseconds, so that timeout, cancel and lease are checked in between. */
 export class Measurement {
   readonly #stepMs: number;
   #current: Generator<undefined, number> | undefined;
@@ -19,7 +19,7 @@ export class Measurement {
     this.#workMs = 0;
   }
 
-  /** Undefined: there is more to do. One that throws is over. */
+  /** Undefined: there is more to do. An exception ends the measurement. */
   advance(): { readonly result: number; readonly workMs: number } | undefined {
     const steps = this.#current;
     if (steps === undefined) return undefined;

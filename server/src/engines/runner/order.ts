@@ -1,27 +1,22 @@
-import { closeSync, openSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readFields } from "./fields.ts";
-import { firstToLink, isFirst } from "./first-to-link.ts";
+import { createOnce } from "./create-once.ts";
 import { fileNames, parseOrder, render, type Order } from "./protocol.ts";
 
-/**
- * Who decides first what becomes of a program that waits has decided for ever. Null: it is not needed; that is an empty
- * file, because that much can be written to a full disk too.
- */
-export function giveOrder(folder: string, order: Order | null): boolean {
-  const path = join(folder, fileNames.order);
-  if (order === null) return isFirst(() => closeSync(openSync(path, "wx", 0o600)));
-  return firstToLink(path, render({ order }));
+/** The first order to a waiting program is final. Null, stored as an empty file: the program is not needed. */
+export function writeOrder(folder: string, order: Order | null): boolean {
+  return createOnce(join(folder, fileNames.order), order === null ? "" : render({ order }));
 }
 
-/** Undefined: none yet. */
+/** Undefined: no order yet; null: the program is not needed. */
 export function readOrder(folder: string): Order | null | undefined {
   const text = tryToRead(folder, fileNames.order);
   if (text === undefined) return undefined;
   return text === "" ? null : parseOrder(text).order;
 }
 
-/** Whether the folder's program is one that waits for an order. */
+/** Whether the folder's program waits for an order. */
 export function isStandby(folder: string): boolean {
   const text = tryToRead(folder, fileNames.spec);
   return text !== undefined && readFields(text).optionalObject("standby") !== null;

@@ -9,7 +9,7 @@ import { monotonicMs } from "./monotonic.ts";
 import type { OrphanRule } from "./protocol.ts";
 import { makeStubRuns, type StubRun, type StubRuns } from "./stub-run.ts";
 
-/** Idle programs under real runners, whose server comes and goes. */
+/** Idle programs under real runners, with a simulated server. */
 const PATIENCE = { timeout: 45_000 };
 const bootId = await readBootId();
 /** A limit in seconds, and a longer time in milliseconds. */
@@ -27,7 +27,7 @@ beforeEach(() => {
 afterEach(async () => runs.dispose());
 
 const presenceFile = (): string => join(dataDir, "presence");
-/** One beat for minutes to come: limits can be short, and no pause of the test looks like a server that has gone. */
+/** Renews the presence for minutes in advance, so that a delayed test does not look like a server that is gone. */
 function startServer(): void {
   writeLease(presenceFile(), { bootId, renewedAtMs: monotonicMs() + 600_000 });
 }
@@ -66,7 +66,7 @@ describe("an idle program whose server has gone", () => {
     expect(run.read("log")).toBe("headgate: its server has not come back for 0.7 s\n");
   });
 
-  test("goes on when a server comes back in time, whatever its pid", async () => {
+  test("continues when a server comes back in time, whatever its pid", async () => {
     startServer();
     const limitSeconds = 5;
     const run = await startIdle(rule({ afterSeconds: limitSeconds }));
@@ -79,14 +79,14 @@ describe("an idle program whose server has gone", () => {
     }
   });
 
-  test("is not kept by a presence file from before the machine was restarted", async () => {
+  test("ignores a presence file of an earlier boot", async () => {
     writeLease(presenceFile(), { bootId: "another", renewedAtMs: monotonicMs() + 600_000 });
     const run = runs.make();
-    await run.start(idle, { orphan: rule() }); // which may end it before it prints
+    await run.start(idle, { orphan: rule() }); // it may end before it prints
     expect(await run.ended()).toMatchObject({ cause: "stopped" });
   });
 
-  test("ends at once when its data directory is gone, however fresh the last beat was", async () => {
+  test("ends at once when its data directory is gone, however recent the last heartbeat was", async () => {
     const folder = join(dataDir, "account");
     mkdirSync(folder);
     writeLease(presenceFile(), { bootId, renewedAtMs: monotonicMs() + 600_000 });
@@ -101,7 +101,7 @@ describe("an idle program whose server has gone", () => {
     mkdirSync(folder, { recursive: true }); // for the clean-up
   });
 
-  test("stays while its busy file exists, and for the same limit afterwards", async () => {
+  test("stays while its busy file exists, and for the usual limit afterwards", async () => {
     const busyFile = join(runs.base, "busy");
     writeFileSync(busyFile, "");
     const run = await startIdle(rule({ busyFile }), { rosterFolder: roster() });
@@ -114,7 +114,7 @@ describe("an idle program whose server has gone", () => {
 });
 
 describe("a program that others need", () => {
-  test("stays while one of them is at work, and ends afterwards", async () => {
+  test("stays while one of them is busy, and ends afterwards", async () => {
     const user = runs.make();
     await user.start(idle, { rosterFolder: roster() });
     await user.printed("up");
@@ -126,7 +126,7 @@ describe("a program that others need", () => {
     expect(await run.ended()).toMatchObject({ cause: "stopped" });
   });
 
-  test("ignores entries of a killed runner, of a pid that is used again, and of an earlier boot", async () => {
+  test("ignores entries of a killed runner, of a reused pid, and of an earlier boot", async () => {
     const user = runs.make();
     await user.start(idle, { rosterFolder: roster() });
     await user.printed("up");
@@ -160,7 +160,7 @@ describe("a driver that waits", () => {
     expect(await run.ended()).toMatchObject({ cause: "unused", message: "its server has not come back for 0.7 s" });
   });
 
-  test("becomes a program like any other with its order: it goes on without a server and is on the roster", async () => {
+  test("runs on without a server after its order, and is on the roster", async () => {
     const run = await waiting();
     const moved = join(runs.base, "attempt");
     renameSync(run.folder, moved);

@@ -6,18 +6,17 @@ import type { OrphanRule } from "./protocol.ts";
 import { hasLiveEntry } from "./roster.ts";
 
 /**
- * Returns a check that says why a program has to end because its server is gone; undefined: it may go on. A server
- * counts as present while its presence file is renewed, whatever its pid is. Time is measured as for leases, by the
- * machine's monotonic clock.
+ * Returns a check that says why a program must end because its server is gone; undefined: it may continue. A server
+ * counts as present while its presence file is renewed, whatever its pid is. Times are monotonic, as for leases.
  */
 export function watchForOrphan(rule: OrphanRule, bootId: string): () => string | undefined {
   const { afterSeconds, presenceFile } = rule;
   const presence = followLease(presenceFile, bootId);
   let neededAt = monotonicMs();
-  let isLooking = false;
+  let isChecking = false;
   let reason: string | undefined;
-  const look = async (): Promise<void> => {
-    const isNeeded = await isAtWork(rule);
+  const check = async (): Promise<void> => {
+    const isNeeded = await isInUse(rule);
     const now = monotonicMs();
     if (isNeeded) neededAt = now;
     const silentMs = Math.min(presence.ageMs(), now - neededAt);
@@ -25,18 +24,18 @@ export function watchForOrphan(rule: OrphanRule, bootId: string): () => string |
     else if (silentMs >= afterSeconds * 1000) reason = `its server has not come back for ${afterSeconds} s`;
   };
   return () => {
-    if (isLooking) return reason;
-    isLooking = true;
-    void look().finally(() => {
-      isLooking = false;
+    if (isChecking) return reason;
+    isChecking = true;
+    void check().finally(() => {
+      isChecking = false;
     });
     return reason;
   };
 }
 
-async function isAtWork({ busyFile, usersFolder }: OrphanRule): Promise<boolean> {
+async function isInUse({ busyFile, usersFolder }: OrphanRule): Promise<boolean> {
   if (busyFile !== null && existsSync(busyFile)) return true;
-  // When in doubt, the program counts as needed: it should rather stay too long than end too soon.
+  // When in doubt the program counts as needed: ending it too late is better than too soon.
   return usersFolder !== null && hasLiveEntry(usersFolder).catch(() => true);
 }
 

@@ -3,7 +3,7 @@ import { monotonicMs } from "./monotonic.ts";
 
 const beatEveryMs = 1000;
 
-/** Signals to runners that the server lives, until it is stopped or killed. Unlike a lease, this needs no database. */
+/** Shows runners that the server is alive, until it is stopped or killed. Unlike a lease, this needs no database. */
 export function keepPresence(path: string, bootId: string): { stop(): void } {
   const beat = (): void => {
     try {

@@ -1,18 +1,18 @@
 /**
- * The runner: a detached process that runs one program to its end, whatever becomes of the server. Runner (`main.ts`)
- * and server (`runner-client.ts`) speak through the files of one folder and nothing else:
+ * The runner is a detached process that runs one program to its end, whatever happens to the server. Runner (`main.ts`)
+ * and server (`runner-client.ts`) communicate only through the files of one folder:
  *
  * | file        | written by | holds                                                                          |
  * |-------------|------------|--------------------------------------------------------------------------------|
  * | spec.json   | server     | what to run (`RunSpec`), before the runner is started                            |
- * | environment.json, descriptor3 | server | what the program gets besides; the runner removes them when it has them |
- * | order.json  | server     | of a program that waits: what it is told (`Order`), or that it is not needed; never replaced |
- * | taken       | either     | who may run it: a runner, or the server (empty) so that none ever will; never replaced |
- * | status.json | runner     | how it stands (`RunStatus`), written, synced, renamed; touched every second      |
- * | cancel      | server     | being there asks the runner to end the program                                   |
+ * | environment.json, descriptor3 | server | further input of the program; the runner removes them after reading |
+ * | order.json  | server     | for a waiting program: its order (`Order`), or that it is not needed; never replaced |
+ * | taken       | either     | the runner that runs the folder; empty: the server's claim, so that no runner ever will; never replaced |
+ * | status.json | runner     | the state (`RunStatus`), written, synced, renamed; touched every second          |
+ * | cancel      | server     | requests the end of the program by its existence                                 |
  * | output      | runner     | the program's standard output, byte for byte                                     |
  * | log         | runner     | its standard error up to the limit, then lines of the runner, `headgate: …`      |
- * | runner.err  | runner     | what a broken runner says                                                        |
+ * | runner.err  | runner     | error messages of a failed runner                                                |
  *
  * States of status.json:
  *
@@ -21,21 +21,20 @@
  * | starting | a runner has the folder, the program has not begun   | running; ended (spawn-failed, cancelled, …)   |
  * | waiting  | `standby` only: the program waits for its order       | running; ended (unused)                       |
  * | running  | the program may have begun                           | ended                                         |
- * | ended    | no process of it is left; `cause` says why it ended   | never changes                                 |
+ * | ended    | no process is left; `cause` says why it ended         | never changes                                 |
  *
- * A folder left in `starting` or `waiting` by a runner that is gone was never run; left in `running` it may have run. A
- * program runs at most once per folder.
+ * If the runner is gone, a folder in `starting` or `waiting` was never run; a folder in `running` may have run. A program
+ * runs at most once per folder.
  *
- * A program may be started before it is known what it has to do (`standby`): it greets on its standard output, waits, and
- * gets its order on standard input. An order appears whole and once (link(2)): whoever comes first, with an order or with
- * the word that none will come, has decided for ever. The runner writes `running` before it hands the order over, so what
- * is not `running` has not begun. Meanwhile the folder may be moved: the runner goes along, for it names nothing but what
- * is in it.
+ * A program may be started before its work is known (`standby`): it writes a greeting to its standard output, waits, and
+ * gets its order on standard input. The order file appears whole and once (link(2)), so the first writer decides for good
+ * whether there is an order. The runner writes `running` before it passes the order on, so a program that is not `running`
+ * has not begun. The folder of a waiting program may be moved: the runner uses relative paths only.
  *
- * Versions. Each file names the protocol's version. A reader takes every version up to its own: fields are only added,
- * each with a default that means what older writers did, and unknown fields are ignored. A runner refuses a spec that is
- * newer than itself, because it might leave out what it was told. Servers keep reading version 1 for ever: a runner
- * lives as long as its program, over any number of upgrades. `fixtures/` holds each version as it was first written.
+ * Versions. Each file names the protocol's version. A reader accepts every version up to its own: fields are only added,
+ * each with a default for older writers, and unknown fields are ignored. A runner refuses a spec newer than itself, because
+ * it might ignore a required field. Servers must read version 1 for ever: a runner lives as long as its program, over any
+ * number of upgrades. `fixtures/` holds each version as it was first written.
  */
 import { parseProcessHandle, type ProcessHandle } from "../detached-process/process-handle.ts";
 import { readFields, type Fields } from "./fields.ts";
@@ -58,91 +57,91 @@ export const fileNames = {
 export interface RunSpec {
   readonly argv: readonly string[];
   readonly cwd: string;
-  /** `{version, variables}`: the whole environment. Removed once read. null: nothing but PATH. */
+  /** `{version, variables}`: the whole environment. Removed once read. null: only PATH is set. */
   readonly environmentFile: string | null;
-  /** Given to the program as descriptor 3, and removed; null: none. */
+  /** Passed to the program as descriptor 3, and removed; null: none. */
   readonly descriptor3File: string | null;
-  /** As root: who the program runs as; null: as the runner. */
+  /** The program's user, if the runner is root; null: the runner's own. */
   readonly identity: { readonly uid: number; readonly gid: number } | null;
-  /** null: `output` and `log` in the folder. */
+  /** null here and in `logFile`: `output` and `log` in the folder. */
   readonly outputFile: string | null;
   readonly logFile: string | null;
   readonly logLimitBytes: number;
-  /** The program is ended at the first check at which it has run that long; null: never. */
+  /** The program is ended at the first check after this time; null: never. */
   readonly timeoutSeconds: number | null;
   readonly checkSeconds: number;
-  /** What earlier attempts have used up of the timeout. */
+  /** The part of the timeout that earlier attempts have used. */
   readonly elapsedSeconds: number;
-  /** Between SIGTERM and SIGKILL on a cancel or timeout. */
+  /** Time between SIGTERM and SIGKILL on a cancel or timeout. */
   readonly graceSeconds: number;
   /** The program may only run while this file (`lease.ts`) is being renewed; null: always. */
   readonly leaseFile: string | null;
   readonly leaseSeconds: number;
-  /** Since version 2. The program is started at once and waits for its order; null: it is run. */
+  /** Since version 2. The program is started at once and waits for its order; null: it runs without an order. */
   readonly standby: Standby | null;
-  /** Since version 3. A roster (`roster.ts`) that names the runner while its program is at work; null: none. */
+  /** Since version 3. A roster (`roster.ts`) that lists the runner while its program is busy; null: none. */
   readonly rosterFolder: string | null;
   /**
-   * Since version 3. Ends the program when its server does not come back; null: the program goes on without a server.
+   * Since version 3. Ends the program when its server does not come back; null: the program runs on without a server.
    */
   readonly orphan: OrphanRule | null;
-  /** Since version 4. What the program may take; null: as much as it likes. */
+  /** Since version 4. null: no limits. */
   readonly resources: ResourceLimits | null;
 }
 
-/** Null in it: no limit. */
+/** Null: no limit. */
 export interface ResourceLimits {
   /** Processes and threads together, as the kernel counts them. */
   readonly tasks: number | null;
-  /** Of processes (setsid), where the kernel gives each session an equal share of the processor. */
+  /** Sessions (setsid), where the kernel gives each session an equal share of the processor. */
   readonly sessions: number | null;
-  /** Of all its processes, with what they keep in /dev/shm. */
+  /** Memory of all its processes, including their files in /dev/shm. */
   readonly memoryBytes: number | null;
-  /** Of its standard output. */
+  /** Size of its standard output. */
   readonly outputBytes: number | null;
-  /** Of the files in `folder`. */
+  /** Size of the files in `folder`. */
   readonly diskBytes: number | null;
-  /** Counts from the run's folder. */
+  /** Relative to the run's folder. */
   readonly folder: string;
-  /** How far it stands back from other processes, as nice(1) counts it. */
+  /** The program's niceness, as in nice(1). */
   readonly nice: number;
-  /** The control group that the run's own is made in; null: the runner watches alone. */
+  /** The parent of the run's own control group; null: only the runner checks the limits. */
   readonly controlGroup: string | null;
 }
 
 /** The part of the rule that is the same for all runners of a server. */
 export interface OrphanTerms {
-  /** In the data directory. The server renews it while it lives (`presence.ts`). */
+  /** A file in the data directory that a live server renews (`presence.ts`). */
   readonly presenceFile: string;
   /** The program ends when the server has been silent and the program idle for this long. */
   readonly afterSeconds: number;
 }
 
-/** The rule applies to a standby driver only while it waits: with its order it becomes a program like any other. */
+/** The rule applies to a standby driver only while it waits: after its order it is a program like any other. */
 export interface OrphanRule extends OrphanTerms {
-  /** The program keeps this file while it is at work; null: it does not report that. */
+  /** This file exists while the program is busy; null: the program does not report that. */
   readonly busyFile: string | null;
-  /** A roster: the program is needed while a live runner is named in it; null: no other process needs the program. */
+  /** A roster: the program is needed while a live runner is in it; null: no other process needs the program. */
   readonly usersFolder: string | null;
 }
 
 export interface Standby {
-  /** What it writes first, when it waits; its output is what follows. */
+  /** The program writes this when it is ready for its order; its output begins after it. */
   readonly greeting: string;
-  /** It waits no longer than that. */
+  /** The program is ended when it has waited this long. */
   readonly waitSeconds: number;
 }
 
-/** Its limits count from the order on, in place of the spec's. */
+/** The limits replace those of the spec and count from the order on. */
 export interface Order extends Pick<RunSpec, "timeoutSeconds" | "checkSeconds" | "elapsedSeconds"> {
-  /** For the program's standard input, which ends behind it. */
+  /** Written to the program's standard input, which is then closed. */
   readonly input: string;
 }
 
 /**
  * `stopped`: the runner got a signal to end, its folder was removed, or its server did not come back. `unused` (since
- * version 2): it ended for any reason before it had an order. `limit` (since version 4): it took more than `resources`
- * allows; the message names the limit.
+ * version 2): the program ended for any reason before it got an order. `limit` (since version 4): the program exceeded
+ * `resources`; the message names the limit.
  */
 export type EndCause = (typeof causes)[number];
 
@@ -152,15 +151,15 @@ export interface RunStatus {
   readonly driver: ProcessHandle | null;
   readonly startedAt: string | null;
   readonly endedAt: string | null;
-  /** The program's own; both null when it never began. In a sandbox a signal shows as exit code 128 + its number. */
+  /** Both null if the program never began. In a sandbox a signal shows as exit code 128 + its number. */
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly cause: EndCause | null;
-  /** One line for people, when the cause alone does not tell. */
+  /** One line for users, if the cause alone is not enough. */
   readonly message: string | null;
 }
 
-/** Null: it is not needed. */
+/** Null: the program is not needed. */
 export interface OrderFile {
   readonly order: Order | null;
 }
@@ -178,12 +177,12 @@ export function parseOrder(text: string): OrderFile {
   };
 }
 
-/** Throws an Error that says what is wrong. */
+/** Throws an Error with the reason if the spec is invalid. */
 export function parseSpec(text: string): RunSpec {
   const fields = readFields(text);
   const version = fields.number("version");
   if (version > protocolVersion) {
-    throw new Error(`the spec has protocol version ${version}, this runner knows ${protocolVersion}`);
+    throw new Error(`the spec has protocol version ${version}, this runner supports up to ${protocolVersion}`);
   }
   return {
     argv: fields.strings("argv"),
@@ -258,7 +257,7 @@ export function parseStatus(text: string): RunStatus {
   const cause = fields.optionalString("cause");
   const runner = parseProcessHandle(fields.value("runner"));
   const knownState = states.find((name) => name === state);
-  if (runner === undefined || knownState === undefined) throw new Error("not the status of a run");
+  if (runner === undefined || knownState === undefined) throw new Error("status.json is not a valid status of a run");
   return {
     state: knownState,
     runner,
@@ -267,7 +266,7 @@ export function parseStatus(text: string): RunStatus {
     endedAt: fields.optionalString("endedAt"),
     exitCode: fields.optionalNumber("exitCode"),
     signal: fields.optionalString("signal"),
-    // A cause that a newer runner knows, after a downgrade: it ended, and its message says why.
+    // After a downgrade the cause may be one that only a newer version knows; the message says why the run ended.
     cause: cause === null ? null : (causes.find((name) => name === cause) ?? "stopped"),
     message: fields.optionalString("message"),
   };

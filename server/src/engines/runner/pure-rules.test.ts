@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { openCappedLog } from "./capped-log.ts";
 import { Measurement } from "./measurement.ts";
 import { parseSpec } from "./protocol.ts";
-import { searchForRefusal } from "./refused-processes.ts";
+import { detectForkFailure } from "./fork-failure.ts";
 import { timeoutAfterMs } from "./timeout.ts";
 
 test.each([
@@ -13,7 +13,7 @@ test.each([
   [{ timeoutSeconds: 80, checkSeconds: 60, elapsedSeconds: 100 }, 20_000],
   [{ timeoutSeconds: 80, checkSeconds: 60, elapsedSeconds: 500 }, 0],
   [{ timeoutSeconds: null, checkSeconds: 60, elapsedSeconds: 0 }, undefined],
-])("a timeout falls on the first check at which it is over: %j", (spec, expected) => {
+])("a timeout takes effect at the first check after it: %j", (spec, expected) => {
   expect(timeoutAfterMs(spec)).toBe(expected);
 });
 
@@ -30,13 +30,13 @@ test("a log within its limit is kept byte for byte", () => {
   expect(logOf(10, [])).toBe("");
 });
 
-test("a log over its limit keeps half and half, and counts what is left out", () => {
+test("a log over its limit keeps its first and last half, and says how many bytes were left out", () => {
   const log = logOf(10, "abcdefghijklm".split(""));
   expect(log).toMatch(/^abcde\nheadgate: .*limit of 10 bytes.*\nheadgate: 3 bytes were left out here\nijklm$/);
   expect(logOf(10, ["abcdefghijklm"])).toBe(log);
 });
 
-test("the runner's lines begin on a line of their own", () => {
+test("the runner's messages begin on a new line", () => {
   expect(logOf(100, ["no newline"], ["ended"])).toBe("no newline\nheadgate: ended\n");
   expect(logOf(100, ["newline\n"], ["ended"])).toBe("newline\nheadgate: ended\n");
 });
@@ -47,7 +47,7 @@ test.each([
   ['{"version":1,"argv":"x","cwd":"/"}', /argv is missing or of the wrong type/],
   ['{"version":1,"argv":["x"]}', /cwd is missing/],
   ['{"version":1,"argv":["x"],"cwd":"/","checkSeconds":"60"}', /checkSeconds is missing or of the wrong type/],
-])("a spec that is none is refused with the reason: %s", (text, reason) => {
+])("an invalid spec is refused with the reason: %s", (text, reason) => {
   expect(() => parseSpec(text)).toThrow(reason);
 });
 
@@ -58,13 +58,13 @@ test.each([
   ["java.lang.OutOfMemoryError: unable to create native thread: possibly out of memory", true],
   ["RuntimeError: can't start new thread", true],
   ["BlockingIOError: [Errno 11] Resource temporarily unavailable", false],
-])("the words for a refused process are told from others: %s", (text, isRefusal) => {
-  const search = searchForRefusal();
+])("fork failures are recognised in the log: %s", (text, isRefusal) => {
+  const search = detectForkFailure();
   search.read(Buffer.from(text));
   expect(search.isFound()).toBe(isRefusal);
 });
 
-test("a measurement goes on where its time was over, and one that throws is over", () => {
+test("a measurement continues where it paused, and an exception ends it", () => {
   const measurement = new Measurement(0);
   measurement.begin(
     (function* () {

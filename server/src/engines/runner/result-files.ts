@@ -2,24 +2,24 @@ import { closeSync, fsyncSync, ftruncateSync, openSync, writeSync } from "node:f
 import { basename, join } from "node:path";
 import type { Socket } from "node:net";
 import { openCappedLog } from "./capped-log.ts";
-import { isDiskFull } from "./free-room.ts";
+import { isDiskFullError } from "./disk-full.ts";
 import { fileNames, type RunSpec } from "./protocol.ts";
-import { searchForRefusal } from "./refused-processes.ts";
+import { detectForkFailure } from "./fork-failure.ts";
 import { tooMuchOutput } from "./too-much-output.ts";
 import type { EndReason } from "./watch-for-end.ts";
 
 export interface ResultFiles {
   /**
-   * Settles when both pipes have ended: the last process that could write is gone. When writing fails or the output is
-   * larger than its limit, `onFailure` is told and the rest is thrown away: the program is never held up. The output is
-   * what follows the greeting.
+   * Settles when both pipes are closed: the last process that could write is gone. If writing fails or the output exceeds
+   * its limit, `onFailure` is called and the rest is discarded, so that the program never blocks. The output begins after
+   * the greeting.
    */
   collect(streams: OutputStreams, onFailure: (reason: EndReason) => void, greeting?: Greeting): Promise<void>;
-  /** Whether the program's last words say that it was refused another process. */
-  wasRefusedProcesses(): boolean;
-  /** Gives the room of the output back, for a run that was ended because of its size: it has no result. */
+  /** Whether the end of the log reports a fork failure. */
+  sawForkFailure(): boolean;
+  /** Frees the space of the output, for a run that has no result because it exceeded a limit. */
   dropOutput(): void;
-  /** The lines go to the log's end, also when there was no room for what came before. Returns when all is on the disk, as far as there is room. */
+  /** Appends the lines to the log, even if earlier writes failed, and syncs both files as far as there is space. */
   close(lines: readonly string[]): void;
 }
 
@@ -30,33 +30,33 @@ export interface OutputStreams {
 
 export interface Greeting {
   readonly text: string;
-  /** Once: whether it was what came first. */
+  /** Called once: whether the output began with the greeting. */
   readonly onGreeting: (isRight: boolean) => void;
 }
 
 type FileNames = Pick<RunSpec, "outputFile" | "logFile" | "logLimitBytes" | "resources">;
 
-/** Takes what the program writes to the disk, synchronously: so there is nothing to hold in memory. */
+/** Writes the program's output to the disk synchronously, so that nothing accumulates in memory. */
 export function openResultFiles(folder: string, spec: FileNames): ResultFiles {
-  let tell: (reason: EndReason) => void = () => undefined;
-  const onFailure = (message: string): void => tell({ cause: "disk-full", message, graceMs: 0, dropsOutput: true });
+  let report: (reason: EndReason) => void = () => undefined;
+  const onFailure = (message: string): void => report({ cause: "disk-full", message, graceMs: 0, dropsOutput: true });
   const output = openFile(spec.outputFile ?? join(folder, fileNames.output), "w", onFailure);
   const log = openFile(spec.logFile ?? join(folder, fileNames.log), "a", onFailure);
   const limitBytes = spec.resources?.outputBytes ?? Infinity;
-  const writeOutput = limitSize(limitBytes, output.write, () => tell(outputTooLarge(limitBytes)));
-  const refusal = searchForRefusal();
+  const writeOutput = limitSize(limitBytes, output.write, () => report(outputTooLarge(limitBytes)));
+  const forkFailure = detectForkFailure();
   const cappedLog = openCappedLog(spec.logLimitBytes, log.write);
   return {
     async collect({ stdout, stderr }, onFailure, greeting) {
-      tell = onFailure;
-      const write = greeting === undefined ? writeOutput : behindGreeting(greeting, writeOutput);
+      report = onFailure;
+      const write = greeting === undefined ? writeOutput : afterGreeting(greeting, writeOutput);
       const writeLog = (chunk: Buffer): void => {
-        refusal.read(chunk);
+        forkFailure.read(chunk);
         cappedLog.add(chunk);
       };
       await Promise.all([drain(stdout, write), drain(stderr, writeLog)]);
     },
-    wasRefusedProcesses: () => refusal.isFound(),
+    sawForkFailure: () => forkFailure.isFound(),
     dropOutput: () => output.empty(),
     close(lines) {
       if (lines.length > 0) log.tryAgain();
@@ -117,7 +117,7 @@ function openFile(path: string, flags: "a" | "w", onFailure: (reason: string) =>
   };
 }
 
-function behindGreeting({ text, onGreeting }: Greeting, write: (bytes: Buffer) => void): (bytes: Buffer) => void {
+function afterGreeting({ text, onGreeting }: Greeting, write: (bytes: Buffer) => void): (bytes: Buffer) => void {
   let first: Buffer | undefined = Buffer.alloc(0);
   return (bytes) => {
     if (first === undefined) return write(bytes);
@@ -132,7 +132,7 @@ function behindGreeting({ text, onGreeting }: Greeting, write: (bytes: Buffer) =
 
 async function drain(pipe: Socket, write: (bytes: Buffer) => void): Promise<void> {
   pipe.on("data", write);
-  pipe.on("error", () => undefined); // closed all the same
+  pipe.on("error", () => undefined); // "close" follows in any case
   await new Promise<void>((settle) => pipe.once("close", () => settle()));
 }
 
@@ -142,5 +142,5 @@ function writeAll(descriptor: number, bytes: Buffer): void {
 
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return isDiskFull(error) ? "no space left on the disk" : error.message;
+  return isDiskFullError(error) ? "no space left on the disk" : error.message;
 }

@@ -1,7 +1,7 @@
 /**
- * A roster is a folder with an empty file for each runner whose program is at work. Other processes read it to see
- * whether they are needed, without searching the folders of everything that ever ran. A file is named after its process
- * (boot id, pid and start time), so that a reader can recognise the entry of a killed runner and remove it.
+ * A roster is a folder with an empty file for each runner whose program is busy. Other processes read it to see whether
+ * they are needed, without searching the folders of all past runs. A file is named after its process (boot id, pid and
+ * start time), so that a reader can recognise the entry of a killed runner and remove it.
  */
 import { closeSync, existsSync, mkdirSync, openSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { findProcess, parseProcessHandle, type ProcessHandle } from "../detached
 import type { RunSpec } from "./protocol.ts";
 
 export interface RosterEntry {
-  /** Adds the entry while the program is at work, and removes it otherwise. */
+  /** Adds the entry while the program is busy, and removes it otherwise. */
   update(): void;
   leave(): void;
 }

@@ -1,19 +1,19 @@
 import { opendirSync, readdirSync, readFileSync, statfsSync, statSync } from "node:fs";
-import { parseStatusFile, type ProcessUse } from "./process-use.ts";
+import { parseStatusFile, type ProcessUsage } from "./process-usage.ts";
 
-/** Looks at the processes of one run, at a cost that grows with them and not with the machine's. */
+/** Inspects the processes of one run. The cost depends on their number, not on that of the machine's processes. */
 export interface RunProcesses {
   list(): RunProcess[];
-  /** What the files of its /dev/shm take; 0 where it shares the machine's. */
+  /** Size of the files in its /dev/shm; 0 if it shares that of the machine. */
   sharedMemoryBytes(): number;
   /**
-   * Of files that have lost their last name and are still open, on that device. It stops after every few descriptors, and
-   * more of them than any program needs count as endless: a program could have as many as take hours to look at.
+   * Size of deleted files on the device that are still open. It yields after every few descriptors. A number of
+   * descriptors that no program needs counts as infinite size, because checking them could take hours.
    */
   deletedFileBytes(device: number): Generator<undefined, number>;
 }
 
-export interface RunProcess extends ProcessUse {
+export interface RunProcess extends ProcessUsage {
   /** Its folder in /proc. */
   readonly folder: string;
 }
@@ -22,9 +22,9 @@ const MAX_DESCRIPTORS = 250_000;
 const DESCRIPTORS_PER_STEP = 64;
 
 /**
- * A sandbox has a pid namespace: its own /proc, seen through the root folder of its first process, lists its processes
- * and no others. Without one, the descendants of the first process are looked for; those that lost their parents are
- * not found.
+ * A sandbox has a pid namespace: its own /proc, seen through the root folder of its first process, lists exactly its
+ * processes. Without a sandbox the descendants of the first process are listed; processes whose parent has ended are
+ * missed.
  */
 export function findRunProcesses(pid: number): RunProcesses {
   let root: string | undefined;
@@ -46,7 +46,7 @@ export function findRunProcesses(pid: number): RunProcesses {
         const { blocks, bfree, bsize } = statfsSync(`${inside}/dev/shm`);
         return (blocks - bfree) * bsize;
       } catch {
-        return 0; // it has just ended
+        return 0; // the process has just ended
       }
     },
     *deletedFileBytes(device) {
@@ -71,8 +71,8 @@ function readProcess(folder: string): RunProcess[] {
 }
 
 /**
- * More than one number in NSpid: the process lives in a namespace below ours. While its sandbox is being made it still
- * has our root folder, and /proc there lists the whole machine: that is the same file system as ours.
+ * More than one number in NSpid means that the process is in a nested namespace. Until its sandbox is complete it still
+ * has our root folder, whose /proc lists the whole machine; it is on the same device as ours.
  */
 function rootOfNamespace(pid: number): string[] {
   const text = readText(`/proc/${pid}/status`) ?? "";
@@ -86,13 +86,13 @@ function deviceOf(path: string): number | undefined {
   try {
     return statSync(path).dev;
   } catch {
-    return undefined; // it has just ended
+    return undefined; // the process has just ended
   }
 }
 
 function descendants(pid: number): number[] {
   const found = [pid];
-  for (const each of found) found.push(...childrenOf(each)); // grows while it is walked
+  for (const each of found) found.push(...childrenOf(each)); // the array grows during the loop
   return found;
 }
 
@@ -106,11 +106,11 @@ function pidsIn(folder: string): string[] {
   try {
     return readdirSync(folder).filter((name) => /^\d+$/.test(name));
   } catch {
-    return []; // it has just ended
+    return []; // the process has just ended
   }
 }
 
-/** One after the other: a process may have very many. */
+/** A generator, because a process may have very many. */
 function* descriptorsOf(folder: string): Generator<string, void> {
   try {
     const opened = opendirSync(`${folder}/fd`);
@@ -120,7 +120,7 @@ function* descriptorsOf(folder: string): Generator<string, void> {
       opened.closeSync();
     }
   } catch {
-    // it has just ended
+    // the process has just ended
   }
 }
 
@@ -129,7 +129,7 @@ function addDeleted(found: Map<number, number>, path: string, device: number): v
     const { dev, ino, nlink, blocks } = statSync(path);
     if (dev === device && nlink === 0) found.set(ino, blocks * 512);
   } catch {
-    // closed meanwhile, or no file
+    // closed meanwhile, or not a file
   }
 }
 
@@ -137,6 +137,6 @@ function readText(path: string): string | undefined {
   try {
     return readFileSync(path, "latin1");
   } catch {
-    return undefined; // it has just ended
+    return undefined; // the process has just ended
   }
 }

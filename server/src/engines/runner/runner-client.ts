@@ -8,30 +8,30 @@ import { findProcess, type ProcessHandle } from "../detached-process/process-han
 import { startFromSpawner } from "../detached-process/spawner.ts";
 import { stopSession } from "../detached-process/stop-session.ts";
 import { markOf } from "./mark.ts";
-import { giveOrder, isStandby, readOrder } from "./order.ts";
+import { writeOrder, isStandby, readOrder } from "./order.ts";
 import { fileNames, parseStatus, render, type Order, type RunSpec, type RunStatus, type Standby } from "./protocol.ts";
-import { readTaker, take } from "./taken.ts";
+import { claimFolder, readOwner } from "./claim-folder.ts";
 
 export type RunView =
-  /** No runner has taken the folder. One may be about to: who gives up calls `forsake` first. */
+  /** No runner has claimed the folder, but one may be about to: call `abandon` before giving up. */
   | { readonly state: "absent" }
-  /** No runner ever will. */
-  | { readonly state: "forsaken" }
+  /** No runner will ever run the folder. */
+  | { readonly state: "abandoned" }
   | { readonly state: "starting"; readonly runner: ProcessHandle }
-  /** A standby without an order. `isReady`: it would be followed at once. */
+  /** A standby without an order. `isReady`: it would start an order at once. */
   | { readonly state: "waiting"; readonly runner: ProcessHandle; readonly isReady: boolean }
   | {
       readonly state: "running";
       readonly runner: ProcessHandle;
       readonly status: RunStatus;
-      /** Renewed every second by a runner that works; compare two of them, not with a clock. */
+      /** Renewed every second by a live runner. Compare it with an earlier value, not with a clock. */
       readonly heartbeatMs: number;
     }
   | { readonly state: "ended"; readonly status: RunStatus }
-  /** The runner is gone and left no result. Nothing of the program is left either. */
+  /** The runner is gone and left no result. No process of the program is left either. */
   | { readonly state: "lost"; readonly mayHaveRun: boolean; readonly status: RunStatus | undefined };
 
-/** What a sandbox makes of a program fits in here. */
+/** A sandbox returns this form too. */
 export interface ProgramToRun {
   readonly argv: readonly string[];
   readonly cwd: string;
@@ -42,29 +42,29 @@ export interface ProgramToRun {
 
 export type RunLimits = Omit<RunSpec, "argv" | "cwd" | "environmentFile" | "descriptor3File" | "identity" | "standby">;
 
-/** The server's side of one run. Holds nothing: another client, also in another process, may go on at any time. */
+/** The server's side of one run. It has no state: another client, also in another process, may continue at any time. */
 export interface RunnerClient {
-  /** Once per folder. The handle is the runner's. */
+  /** Call this once per folder. Returns the handle of the runner. */
   start(program: ProgramToRun, limits: RunLimits, standby?: Standby): Promise<ProcessHandle>;
-  /** For a standby: lets it begin, unless it was forsaken. */
+  /** Starts a standby's work, unless it was abandoned. */
   order(order: Order): void;
   observe(): Promise<RunView>;
-  /** Settles when the run is over in any way, or the signal is aborted. */
+  /** Settles when the run is over for any reason, or the signal is aborted. */
   waitForEnd(signal?: AbortSignal): Promise<RunView>;
-  /** As `waitForEnd`, and also when the run is no longer in this state. */
+  /** Like `waitForEnd`, but also settles when the run leaves this state. */
   waitForChange(from: RunView["state"] | undefined, signal: AbortSignal): Promise<RunView>;
-  /** Asks the runner to end the program; it answers by its status. */
+  /** Requests the end of the program; the result shows in the status. */
   cancel(): Promise<void>;
-  /** True: nothing has begun and nothing ever will. */
-  forsake(): boolean;
-  /** Of what was forsaken or has ended: true when its runner has gone too, or there was none. */
-  untilGone(signal: AbortSignal): Promise<boolean>;
-  /** Ends runner and program at once, for a runner that does not answer. Its result is lost. */
+  /** True: the program has not begun and never will. */
+  abandon(): boolean;
+  /** For a run that was abandoned or has ended: true when its runner is gone too, or there was none. */
+  waitUntilGone(signal: AbortSignal): Promise<boolean>;
+  /** Kills runner and program at once, for a runner that does not respond. The result is lost. */
   kill(): Promise<void>;
 }
 
 const runnerProgram = fileURLToPath(new URL("runner.mjs", import.meta.url));
-/** A runner has little to do: three threads less, and a young heap that does not grow with what a program writes. */
+/** A runner does little work: it needs fewer threads, and a young heap that does not grow with the program's output. */
 const nodeOptions = ["--max-semi-space-size=1", "--v8-pool-size=1"];
 
 export function openRunnerClient(folder: string): RunnerClient {
@@ -85,11 +85,11 @@ export function openRunnerClient(folder: string): RunnerClient {
         env: { PATH: "/usr/bin:/bin" },
         cwd: "/",
         stderrFile: path("runnerErrors"),
-        sessionNice: limits.resources?.nice ?? 0, // until its program begins
+        sessionNice: limits.resources?.nice ?? 0, // until the program begins
       });
     },
     order(order) {
-      giveOrder(folder, order);
+      writeOrder(folder, order);
     },
     waitForEnd: async (signal) => waitFor(isOver, folder, observe, signal),
     waitForChange: async (from, signal) =>
@@ -97,9 +97,9 @@ export function openRunnerClient(folder: string): RunnerClient {
     async cancel() {
       await writeFile(path("cancel"), "");
     },
-    forsake: () => take(folder, null) || readTaker(folder) === null || (isStandby(folder) && withhold(folder)),
-    async untilGone(signal) {
-      const runner = readTaker(folder);
+    abandon: () => claimFolder(folder, null) || readOwner(folder) === null || (isStandby(folder) && withholdOrder(folder)),
+    async waitUntilGone(signal) {
+      const runner = readOwner(folder);
       while (runner !== null && runner !== undefined && (await findProcess(runner)) === "running") {
         if (signal.aborted) return false;
         await delay(goneEveryMs);
@@ -107,29 +107,29 @@ export function openRunnerClient(folder: string): RunnerClient {
       return true;
     },
     async kill() {
-      const runner = readTaker(folder);
+      const runner = readOwner(folder);
       if (runner === null || runner === undefined) return;
       await stopSession(runner, { graceMs: 0, mark: markOf(runner) });
     },
   };
 }
 
-/** True: its standby has no order and will get none. */
-function withhold(folder: string): boolean {
-  return giveOrder(folder, null) || readOrder(folder) === null;
+/** True: the standby has no order and will never get one. */
+function withholdOrder(folder: string): boolean {
+  return writeOrder(folder, null) || readOrder(folder) === null;
 }
 
 async function observeFolder(folder: string): Promise<RunView> {
-  const runner = readTaker(folder);
+  const runner = readOwner(folder);
   if (runner === undefined) return { state: "absent" };
-  if (runner === null) return { state: "forsaken" };
+  if (runner === null) return { state: "abandoned" };
   const seen = await readStatus(folder);
   if (seen?.status.state === "ended") return { state: "ended", status: seen.status };
   if ((await findProcess(runner)) === "running") {
     if (seen?.status.state === "running") return { state: "running", runner, ...seen };
     return beforeItRuns(folder, runner, seen?.status);
   }
-  // Its last word may have come between the two looks.
+  // The runner may have written its final status between the two reads.
   const last = await readStatus(folder);
   if (last?.status.state === "ended") return { state: "ended", status: last.status };
   const status = last?.status;
@@ -142,7 +142,7 @@ async function observeFolder(folder: string): Promise<RunView> {
 function beforeItRuns(folder: string, runner: ProcessHandle, status: RunStatus | undefined): RunView {
   if (!isStandby(folder)) return { state: "starting", runner };
   const order = readOrder(folder);
-  if (order === null) return { state: "forsaken" };
+  if (order === null) return { state: "abandoned" };
   return order === undefined
     ? { state: "waiting", runner, isReady: status?.state === "waiting" }
     : { state: "starting", runner };
@@ -159,10 +159,10 @@ async function readStatus(folder: string): Promise<{ status: RunStatus; heartbea
   }
 }
 
-const lookEveryMs = 1000;
+const pollEveryMs = 1000;
 const goneEveryMs = 20;
 
-/** A change in the folder is noticed at once, the death of a runner at the next look. */
+/** A change in the folder is noticed at once, the death of a runner at the next poll. */
 async function waitFor(
   isReached: (view: RunView) => boolean,
   folder: string,
@@ -177,7 +177,7 @@ async function waitFor(
     };
     watcher = watch(folder, onChange).on("error", () => undefined);
   } catch {
-    // No watches left: looking is slower but enough.
+    // No inotify watches left: polling is slower but sufficient.
   }
   const onAbort = (): void => wake();
   signal?.addEventListener("abort", onAbort);
@@ -188,7 +188,7 @@ async function waitFor(
       });
       const view = await observe();
       if (isReached(view) || signal?.aborted === true) return view;
-      const timer = setTimeout(wake, lookEveryMs);
+      const timer = setTimeout(wake, pollEveryMs);
       await changed;
       clearTimeout(timer);
     }
@@ -199,5 +199,5 @@ async function waitFor(
 }
 
 export function isOver({ state }: RunView): boolean {
-  return state === "ended" || state === "lost" || state === "forsaken";
+  return state === "ended" || state === "lost" || state === "abandoned";
 }

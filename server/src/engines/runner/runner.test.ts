@@ -17,7 +17,7 @@ beforeEach(() => {
 afterEach(async () => runs.dispose());
 
 describe("a program that ends by itself", () => {
-  test("leaves its exact output, its log and its exit code, closed to others, and no secret file", async () => {
+  test("leaves its exact output, log and exit code, readable by its owner only, and no secret file", async () => {
     const run = runs.make();
     const handle = await run.start("printf 'a\\0\\377\\n'; echo $SECRET >&2; cat <&3 >&2; exit 7", {
       env: { PATH: "/usr/bin:/bin", SECRET: "s 1" },
@@ -42,7 +42,7 @@ describe("a program that ends by itself", () => {
     expect(await run.ended()).toMatchObject({ cause: "exited", exitCode: null, signal: "SIGUSR1" });
   });
 
-  test("may open its output again by name, and a child may join its parent's log", async () => {
+  test("may reopen its output by name, and a child may write to its parent's log", async () => {
     const run = runs.make();
     const child = "exec 2>/proc/$PPID/fd/2; echo joined >&2";
     const identity = isRoot ? { uid: 200_017, gid: 200_017 } : undefined;
@@ -51,7 +51,7 @@ describe("a program that ends by itself", () => {
     expect([run.read("output"), run.read("log")]).toEqual(["again\n", "joined\n"]);
   });
 
-  test("takes what it left in the background along", async () => {
+  test("has its background processes ended", async () => {
     const run = runs.make();
     await run.start("sleep 600 & setsid sleep 601 & echo up");
     const { driver, runner } = await run.ended();
@@ -59,7 +59,7 @@ describe("a program that ends by itself", () => {
     expect(await listSession(driver ?? runner, markOf(runner))).toEqual([]);
   });
 
-  test("is not waited for when a process it cast off keeps the output open", async () => {
+  test("ends although a process that left its session keeps the output open", async () => {
     const run = runs.make();
     const castOff = `(env -i setsid sh -c 'echo $$ > ${runs.base}/pid; exec sleep 600' &)`;
     await run.start(`${castOff}; while ! [ -s ${runs.base}/pid ]; do sleep 0.01; done; echo done`);
@@ -68,18 +68,18 @@ describe("a program that ends by itself", () => {
     expect([exitCode, run.read("output")]).toEqual([0, "done\n"]);
   });
 
-  test("that is not there is spawn-failed with the reason", async () => {
+  test("that does not exist ends as spawn-failed with the reason", async () => {
     const run = runs.make();
     await run.start("", { argv: ["/no/such/program"] });
     const status = await run.ended();
     expect(status).toMatchObject({ cause: "spawn-failed", exitCode: null, startedAt: null, driver: null });
-    expect(status.message).toBe("the program /no/such/program is not there");
+    expect(status.message).toBe("the program /no/such/program does not exist");
     expect(run.read("log")).toContain(status.message);
   });
 });
 
 describe("a cancel", () => {
-  test("ends every process of the program, which may say goodbye", async () => {
+  test("ends every process of the program, which may react to SIGTERM", async () => {
     const run = runs.make();
     await run.start(
       `setsid sleep 600 & (sleep 601 &) ; trap 'echo bye; exit 4' TERM; echo up; while :; do sleep 0.01; done`,
@@ -97,7 +97,7 @@ describe("a cancel", () => {
     ]);
   });
 
-  test("kills what does not end within the grace", async () => {
+  test("kills processes that do not end within the grace period", async () => {
     const run = runs.make();
     await run.start("trap '' TERM; echo up; while :; do sleep 0.01; done", { graceSeconds: 0.3 });
     await run.printed("up");
@@ -105,7 +105,7 @@ describe("a cancel", () => {
     expect(await run.ended()).toMatchObject({ cause: "cancelled", exitCode: null, signal: "SIGKILL" });
   });
 
-  test("that comes first lets nothing run", async () => {
+  test("before the start prevents the run", async () => {
     const run = runs.make();
     mkdirSync(run.folder);
     await run.client.cancel();
@@ -116,7 +116,7 @@ describe("a cancel", () => {
 });
 
 describe("a timeout", () => {
-  test("ends the program at the first check after it, and the log names it", async () => {
+  test("ends the program at the first check after it, and is named in the log", async () => {
     const run = runs.make();
     await run.start("exec sleep 600", { timeoutSeconds: 0.7, checkSeconds: 0.5 });
     const { cause, startedAt, endedAt, message } = await run.ended();
@@ -126,14 +126,14 @@ describe("a timeout", () => {
     expect(message).toContain("the timeout is 0.7 s");
   });
 
-  test("counts what earlier attempts have used", async () => {
+  test("includes the time of earlier attempts", async () => {
     const run = runs.make();
     await run.start("exec sleep 600", { timeoutSeconds: 80, checkSeconds: 60, elapsedSeconds: 119.9 });
     expect(await run.ended()).toMatchObject({ cause: "timeout", message: expect.stringContaining("after 120 s") });
   });
 });
 
-test("a log over its limit keeps beginning and end, and the program goes on to its end", async () => {
+test("a log over its limit keeps its beginning and end, and the program runs to its end", async () => {
   const run = runs.make();
   await run.start("echo first >&2; yes 0123456789 | head -c 3000000 >&2; echo last >&2; echo out", {
     logLimitBytes: 20_000,
@@ -161,9 +161,9 @@ describe.skipIf(!isRoot)("on a full disk", because(NO_ROOT), () => {
 
   test.each([
     ["output", 1, "headgate: output cannot be written: no space left on the disk\n"],
-    ["log", 2, ""], // it is what fills the disk
+    ["log", 2, ""], // the log itself fills the disk
   ])(
-    "a run whose %s does not fit ends with that cause, and says so on the same disk",
+    "a run whose %s does not fit ends with that cause, which is stored on the same disk",
     async (name, descriptor, lastWords) => {
       const run = runs.make(disk);
       await run.start(`trap '' PIPE; head -c 1000000 /dev/zero >&${descriptor}; exec sleep 600`);
@@ -179,7 +179,7 @@ describe.skipIf(!isRoot)("on a full disk", because(NO_ROOT), () => {
     },
   );
 
-  test("a folder can be forsaken and a lease renewed", async () => {
+  test("a folder can be abandoned and a lease renewed", async () => {
     const run = runs.make(disk);
     const leaseFile = join(disk, "lease");
     const lease = { bootId: "this", renewedAtMs: 99_999 };
@@ -187,13 +187,13 @@ describe.skipIf(!isRoot)("on a full disk", because(NO_ROOT), () => {
     mkdirSync(run.folder);
     spawnSync("sh", ["-c", `cat /dev/zero > ${disk}/ballast`]);
     expect(() => writeFileSync(join(disk, "more"), "x")).toThrow("ENOSPC");
-    expect([run.client.forsake(), (await run.client.observe()).state]).toEqual([true, "forsaken"]);
+    expect([run.client.abandon(), (await run.client.observe()).state]).toEqual([true, "abandoned"]);
     writeLease(leaseFile, { ...lease, renewedAtMs: monotonicMs() + 100_000 });
     expect(followLease(leaseFile, "this").ageMs()).toBeLessThan(0);
   });
 });
 
-test("what a run's folder is removed from under ends by itself", async () => {
+test("a run ends by itself when its folder is removed", async () => {
   const run = runs.make();
   const handle = await run.start("echo up; exec sleep 600");
   await run.printed("up");

@@ -9,7 +9,7 @@ import type { Order } from "./protocol.ts";
 import { openRunnerClient } from "./runner-client.ts";
 import { makeStubRuns, type StubRun, type StubRuns } from "./stub-run.ts";
 
-/** Programs that wait for their order: shells that run what they are told, under real runners. */
+/** Waiting programs are shells that run their order, under real runners. */
 let runs: StubRuns;
 beforeEach(() => {
   runs = makeStubRuns();
@@ -18,7 +18,7 @@ afterEach(async () => runs.dispose());
 
 const PATIENCE = { timeout: 45_000 };
 const GREETING = "READY\n";
-/** Half an order is none: it ends in the word `end`. */
+/** A complete order ends with the word `end`; a partial one is ignored. */
 const waiter = 'echo READY; order=$(cat); case $order in *end) eval "${order%end}" ;; esac';
 
 const order = (input: string, changes: Partial<Order> = {}): Order => ({
@@ -53,16 +53,16 @@ async function expectNothingLeft({ runner, driver }: Waiting): Promise<void> {
 }
 
 describe("a program that waits", () => {
-  test("runs its one order; its output is what follows the greeting", async () => {
+  test("runs exactly one order, and its output begins after the greeting", async () => {
     const { run } = await startWaiting(`echo early >&2; ${waiter}`);
     run.client.order(order("echo out; echo err >&2; exit 3"));
     run.client.order(order("echo twice"));
-    expect(run.client.forsake()).toBe(false);
+    expect(run.client.abandon()).toBe(false);
     expect(await run.ended()).toMatchObject({ cause: "exited", exitCode: 3, startedAt: expect.any(String) });
     expect([run.read("output"), run.read("log")]).toEqual(["out\n", "early\nerr\n"]);
   });
 
-  test("goes along when its folder is moved, and answers from there", async () => {
+  test("runs its order also after its folder was moved", async () => {
     const { run } = await startWaiting();
     const moved = join(runs.base, "elsewhere/attempt");
     mkdirSync(dirname(moved));
@@ -74,7 +74,7 @@ describe("a program that waits", () => {
     expect(existsSync(run.folder)).toBe(false);
   });
 
-  test("is cancelled and times out by its order, whose time begins with it", async () => {
+  test("can be cancelled after its order, and its timeout counts from the order", async () => {
     const { run } = await startWaiting();
     run.client.order(order("sleep 600", { timeoutSeconds: 11, elapsedSeconds: 10 }));
     const status = await run.ended();
@@ -87,13 +87,13 @@ describe("a program that waits", () => {
     expect(await other.run.ended()).toMatchObject({ cause: "cancelled" });
   });
 
-  test("that is forsaken gets no order any more, and ends", async () => {
+  test("ends without an order once it is abandoned", async () => {
     const waiting = await startWaiting();
     const { client } = waiting.run;
-    expect(client.forsake()).toBe(true);
-    expect(client.forsake()).toBe(true);
+    expect(client.abandon()).toBe(true);
+    expect(client.abandon()).toBe(true);
     client.order(order(`touch ${runs.base}/ran`));
-    expect(await client.untilGone(AbortSignal.timeout(45_000))).toBe(true);
+    expect(await client.waitUntilGone(AbortSignal.timeout(45_000))).toBe(true);
     await expectNothingLeft(waiting);
     expect(await client.observe()).toMatchObject({ state: "ended", status: { cause: "unused", startedAt: null } });
     expect(existsSync(join(runs.base, "ran"))).toBe(false);
@@ -101,14 +101,14 @@ describe("a program that waits", () => {
 
   test.each([
     ["ends by itself", "echo READY; exec sleep 0.3"],
-    ["does not greet", "echo something else; exec sleep 600"],
+    ["does not write its greeting", "echo something else; exec sleep 600"],
   ])("and %s has not run", async (_what, script) => {
     const run = runs.make();
     await run.start(script, {}, { greeting: GREETING, waitSeconds: 60 });
     expect(await run.ended()).toMatchObject({ cause: "unused", startedAt: null, exitCode: null });
   });
 
-  test("does so no longer than it may", async () => {
+  test("is ended when its waiting time is over", async () => {
     const run = runs.make();
     const runner = await run.start(waiter, {}, { greeting: GREETING, waitSeconds: 1 });
     expect(await run.ended()).toMatchObject({ cause: "unused" });
@@ -117,15 +117,15 @@ describe("a program that waits", () => {
   });
 });
 
-describe("when processes and folders go away", () => {
-  test("kill -9 of a runner that waits leaves nothing that ran, and nothing running", async () => {
+describe("when processes and folders disappear", () => {
+  test("a killed runner without an order leaves no process, and its program has not run", async () => {
     const waiting = await startWaiting();
     process.kill(waiting.runner.pid, "SIGKILL");
     await expectNothingLeft(waiting);
     expect(await waiting.run.client.observe()).toMatchObject({ state: "lost", mayHaveRun: false });
   });
 
-  test("an order that a dead runner cannot read any more has not run", async () => {
+  test("an order that its runner did not read before it died has not run", async () => {
     const waiting = await startWaiting();
     process.kill(waiting.runner.pid, "SIGSTOP");
     waiting.run.client.order(order(`touch ${runs.base}/ran`));
@@ -136,7 +136,7 @@ describe("when processes and folders go away", () => {
     expect(existsSync(join(runs.base, "ran"))).toBe(false);
   });
 
-  test("kill -9 of a runner behind its order is a run that may have been", async () => {
+  test("a runner that is killed after its order leaves a program that may have run", async () => {
     const waiting = await startWaiting();
     waiting.run.client.order(order("echo begun; sleep 600"));
     await waiting.run.printed("begun");
@@ -145,7 +145,7 @@ describe("when processes and folders go away", () => {
     expect(await waiting.run.client.observe()).toMatchObject({ state: "lost", mayHaveRun: true });
   });
 
-  test("a folder that is removed ends what waits in it, also when another takes its place", async () => {
+  test("a waiting program ends when its folder is removed, even if another folder replaces it", async () => {
     const waiting = await startWaiting();
     await removeTree(waiting.run.folder);
     mkdirSync(waiting.run.folder);

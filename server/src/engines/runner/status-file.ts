@@ -4,19 +4,19 @@ import { syncFolder } from "../../lib/private-file.ts";
 import { fileNames, render, type RunStatus } from "./protocol.ts";
 
 const sizeBytes = 4096;
-/** Not truncated: the room the file has is what it is for. */
+/** Without O_TRUNC, because the file reserves its space. */
 const openFlags = constants.O_WRONLY | constants.O_CREAT;
 
 export interface StatusFile {
-  /** Returns when it is on the disk. */
+  /** Returns when the status is on the disk. */
   write(status: RunStatus): void;
-  /** Tells that the runner lives; throws when the file is gone. */
+  /** Shows that the runner is alive; throws if the file is gone. */
   touch(): void;
 }
 
 /**
- * Every status has the same size and is written over a file of that size made beforehand: the last word of a run gets
- * onto a full disk too.
+ * Every status has the same size and overwrites a file that was created with that size before, so that the final status
+ * of a run can be written to a full disk too.
  */
 export function openStatusFile(folder: string): StatusFile {
   const path = join(folder, fileNames.status);
@@ -36,7 +36,7 @@ export function openStatusFile(folder: string): StatusFile {
   };
 }
 
-/** Without room for it the next write may still succeed by then. */
+/** A failure is ignored: there may be space again at the next write. */
 function reserve(path: string): void {
   try {
     writeWhole(path, pad(""));

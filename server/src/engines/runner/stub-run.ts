@@ -27,7 +27,7 @@ const limits: RunLimits = {
   resources: null,
 };
 
-/** Test support: real runs of shell scripts, ended and removed afterwards whatever the test did. */
+/** Test support: real runs of shell scripts, which are ended and removed after each test. */
 export interface StubRuns {
   readonly base: string;
   make(folder?: string): StubRun;
@@ -41,7 +41,7 @@ export interface StubRun {
   readonly client: RunnerClient;
   start(script: string, changes?: Partial<RunLimits & ProgramToRun>, standby?: Standby): Promise<ProcessHandle>;
   read(name: string): string;
-  /** Waits for what the program has printed. */
+  /** Waits until the program has printed the text. */
   printed(text: string): Promise<void>;
   running(): Promise<Extract<RunView, { state: "running" }>>;
   ended(): Promise<Extract<RunView, { state: "ended" }>["status"]>;
@@ -104,12 +104,12 @@ function makeStubRun(folder: string): StubRun {
 
 const patienceMs = 45_000;
 
-async function waitFor<T>(look: () => T | undefined | Promise<T | undefined>): Promise<T> {
+async function waitFor<T>(find: () => T | undefined | Promise<T | undefined>): Promise<T> {
   const begin = performance.now();
   for (;;) {
-    const found = await look();
+    const found = await find();
     if (found !== undefined) return found;
-    if (performance.now() - begin > patienceMs) throw new Error("waited in vain");
+    if (performance.now() - begin > patienceMs) throw new Error(`timed out after ${patienceMs} ms`);
     await delay(10);
   }
 }

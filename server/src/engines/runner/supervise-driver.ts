@@ -9,7 +9,7 @@ export interface Exit {
 }
 
 export interface Supervision {
-  /** The first reason is the one that counts; a later one may still hasten the end. */
+  /** The first reason is recorded; a later one may only shorten the grace. */
   end(reason: EndReason): void;
   reason(): EndReason | undefined;
   /** Settles when no process of the program's session is left. */
@@ -17,11 +17,11 @@ export interface Supervision {
 }
 
 const tickMs = 250;
-/** A program that takes all it can get does so from its first moment on. */
+/** A program may exhaust its limits within the first moments. */
 const firstTicksMs = [30, 60, 120];
 const ticksPerBeat = 4;
 
-/** `check` is asked four times a second why the program has to end; `beat` tells every second that we live. */
+/** Calls `check` four times a second for a reason to end the program, and `beat` every second as a heartbeat. */
 export function superviseDriver(
   { child, handle }: Driver,
   mark: string,
@@ -35,7 +35,7 @@ export function superviseDriver(
     reason ??= wanted;
     if (killing || !(first || wanted.graceMs === 0)) return;
     killing = wanted.graceMs === 0;
-    // What cannot be ended yet is tried again when the program itself is gone.
+    // Processes that cannot be ended now are tried again when the program itself is gone.
     stopSession(handle, { graceMs: wanted.graceMs, mark }).catch(() => undefined);
   };
   let ticks = 0;
@@ -52,7 +52,7 @@ export function superviseDriver(
   });
   const finish = async (): Promise<Exit> => {
     const exit = await exited;
-    await endWhatIsLeft(handle, mark);
+    await endRemainingProcesses(handle, mark);
     clearInterval(timer);
     for (const each of early) clearTimeout(each);
     return exit;
@@ -69,13 +69,13 @@ function tryToBeat(beat: () => void): EndReason | undefined {
   }
 }
 
-async function endWhatIsLeft(handle: ProcessHandle, mark: string): Promise<void> {
+async function endRemainingProcesses(handle: ProcessHandle, mark: string): Promise<void> {
   for (;;) {
     try {
       await stopSession(handle, { graceMs: 0, mark });
       return;
     } catch {
-      // Blocked in the kernel: as long as it is there, the run has not ended.
+      // A process is blocked in the kernel. The run has not ended while it exists.
     }
   }
 }

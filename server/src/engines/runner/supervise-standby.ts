@@ -7,9 +7,9 @@ import { superviseDriver } from "./supervise-driver.ts";
 import { watchForEnd } from "./watch-for-end.ts";
 
 /**
- * A program that waits for its order. It runs from the start, and does nothing of the order before `running` is on the
- * disk: an end before that, whatever its reason, leaves a folder that was never run. Only its waiting has a limit, so who
- * starts one sees to it that it runs nobody's code meanwhile.
+ * Supervises a program that waits for its order. The order is passed on only after `running` is on the disk: if the program
+ * ends before that for any reason, the folder was never run. Until the order only the waiting time is limited, so a
+ * standby must not run users' code meanwhile.
  */
 export async function superviseStandby(
   folder: string,
@@ -31,7 +31,7 @@ export async function superviseStandby(
     check = checkOrder;
     current = running;
     roster.update();
-    driver.handOver(order.input);
+    driver.sendInput(order.input);
   };
   const attempt = (work: () => void): void => {
     try {
@@ -40,7 +40,7 @@ export async function superviseStandby(
       supervision.end(unused(error instanceof Error ? error.message : String(error)));
     }
   };
-  const look = (): void => {
+  const checkForOrder = (): void => {
     if (current.state !== "waiting" || supervision.reason() !== undefined) return;
     attempt(() => {
       const order = readOrder(folder);
@@ -49,7 +49,7 @@ export async function superviseStandby(
     });
   };
   const tick = (): ReturnType<typeof check> => {
-    look();
+    checkForOrder();
     return check() ?? run.watch.check();
   };
   const beat = (): void => {
@@ -60,15 +60,15 @@ export async function superviseStandby(
   const collected = collect(run, supervision, {
     text: greeting,
     onGreeting(isRight) {
-      if (!isRight) return supervision.end(unused("it did not greet"));
+      if (!isRight) return supervision.end(unused("it did not write its greeting"));
       current = { ...current, state: "waiting" };
       attempt(() => file.write(current));
-      look();
+      checkForOrder();
     },
   });
   file.write(current);
   driver.release();
-  const watcher = watchFor(folder, look);
+  const watcher = watchForOrder(folder, checkForOrder);
   const { exit, end } = await conclude(folder, run, supervision, collected);
   watcher?.close();
   return current.state === "running" ? { ...current, ...exit, ...end } : { ...status, ...end, cause: "unused" };
@@ -78,11 +78,11 @@ function unused(message: string): { cause: "unused"; message: string; graceMs: n
   return { cause: "unused", message, graceMs: 0 };
 }
 
-/** An order is noticed at once; where no watches are left, at the next tick. */
-function watchFor(folder: string, look: () => void): { close(): void } | undefined {
+/** An order is noticed at once or, if no inotify watches are left, at the next tick. */
+function watchForOrder(folder: string, onOrder: () => void): { close(): void } | undefined {
   try {
     const onChange = (_event: string, name: string | null): void => {
-      if (name === null || name === fileNames.order) look();
+      if (name === null || name === fileNames.order) onOrder();
     };
     return watch(folder, onChange).on("error", () => undefined);
   } catch {

@@ -17,7 +17,7 @@ import { markOf } from "./mark.ts";
 import { monotonicMs } from "./monotonic.ts";
 import { parseStatus, protocolVersion } from "./protocol.ts";
 import { makeStubRuns, type StubRun, type StubRuns } from "./stub-run.ts";
-import { take } from "./taken.ts";
+import { claimFolder } from "./claim-folder.ts";
 
 const bootId = await readBootId();
 let runs: StubRuns;
@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 afterEach(async () => runs.dispose());
 
-/** Also what left the session. */
+/** Includes processes that left the session. */
 async function countProcesses(runner: ProcessHandle, driver: ProcessHandle): Promise<number> {
   const [first, second] = await Promise.all([listSession(runner), listSession(driver, markOf(runner))]);
   return first.length + second.length;
@@ -41,7 +41,7 @@ async function startFamily(run: StubRun, changes: Parameters<StubRun["start"]>[1
 
 const signal = ({ pid }: ProcessHandle, name: NodeJS.Signals): boolean => process.kill(pid, name);
 
-test("the guard of a run whose runner says that it is over searches for nothing and ends nothing", async () => {
+test("the lifeline of a run that is over ends no process", async () => {
   const other = await startDetached({ argv: ["sleep", "600"], env: { PATH: "/usr/bin:/bin" }, cwd: "/" });
   try {
     const script = fileURLToPath(new URL("lifeline.sh", import.meta.url));
@@ -55,7 +55,7 @@ test("the guard of a run whose runner says that it is over searches for nothing 
 });
 
 describe("a runner that is killed", () => {
-  test("takes all of its program with it, without anybody's help, and the run is lost", async () => {
+  test("takes its whole program with it without the server, and the run is lost", async () => {
     const run = runs.make();
     const [runner, driver] = (await startFamily(run)) as [ProcessHandle, ProcessHandle];
     await expect.poll(async () => countProcesses(runner, driver)).toBeGreaterThanOrEqual(8);
@@ -64,11 +64,11 @@ describe("a runner that is killed", () => {
     expect(await run.client.observe()).toMatchObject({ state: "lost", mayHaveRun: true, status: { driver } });
   });
 
-  test("together with its guard leaves nothing once the server has looked", async () => {
+  test("together with its lifeline leaves no process once the server has observed it", async () => {
     const run = runs.make();
     const [runner, driver] = (await startFamily(run)) as [ProcessHandle, ProcessHandle];
     const guard = (await listSession(runner)).find(({ name, sessionId }) => name === "sh" && sessionId !== driver.pid);
-    if (guard === undefined) throw new Error("the runner has no guard");
+    if (guard === undefined) throw new Error("the runner has no lifeline process");
     process.kill(guard.pid, "SIGKILL");
     signal(runner, "SIGKILL");
     await expect.poll(async () => findProcess(runner)).toBe("gone");
@@ -77,7 +77,7 @@ describe("a runner that is killed", () => {
     expect(await countProcesses(runner, driver)).toBe(0);
   });
 
-  test("by SIGTERM ends its program orderly and says so", async () => {
+  test("by SIGTERM ends its program with SIGTERM and reports it", async () => {
     const run = runs.make();
     const [runner, driver] = (await startFamily(run)) as [ProcessHandle, ProcessHandle];
     signal(runner, "SIGTERM");
@@ -85,7 +85,7 @@ describe("a runner that is killed", () => {
     await expect.poll(async () => countProcesses(runner, driver)).toBe(0);
   });
 
-  test("while it does not answer can be killed by the server", async () => {
+  test("by the server because it does not respond is lost", async () => {
     const run = runs.make();
     const [runner, driver] = (await startFamily(run)) as [ProcessHandle, ProcessHandle];
     signal(runner, "SIGSTOP");
@@ -96,7 +96,7 @@ describe("a runner that is killed", () => {
   });
 });
 
-test("a runner beats while it runs, and a stopped one does not", async () => {
+test("a runner sends heartbeats while it runs, and a suspended one does not", async () => {
   const [run, other] = [runs.make(), runs.make()];
   const [runner] = (await startFamily(run)) as [ProcessHandle, ProcessHandle];
   await startFamily(other);
@@ -111,13 +111,13 @@ test("a runner beats while it runs, and a stopped one does not", async () => {
   signal(runner, "SIGSTOP");
   await expect.poll(() => readFileSync(`/proc/${runner.pid}/stat`, "utf8")).toContain(") T ");
   const last = await beatOf(run);
-  await beats(other, 3); // so long that the stopped one would have beaten, too
+  await beats(other, 3); // long enough for a heartbeat of the suspended one
   expect(await beatOf(run)).toBe(last);
   signal(runner, "SIGCONT");
   await beats(run, 1);
 });
 
-test("the run outlives who started it, and a client in another process sees it to its end", async () => {
+test("a run outlives the process that started it, and a client in another process can follow it", async () => {
   const run = runs.make();
   const clientUrl = JSON.stringify(import.meta.resolve("./runner-client.ts"));
   const script = `echo up; while ! [ -e ${runs.base}/go ]; do sleep 0.01; done; echo end; exit 5`;
@@ -148,13 +148,13 @@ describe("a lease", () => {
   const endRenewing = (): void => clearInterval(renewing);
   afterEach(endRenewing);
 
-  test("that is renewed lets the program run, and ends it at once when it is not", async () => {
+  test("lets the program run while it is renewed, and ends it at once otherwise", async () => {
     const run = runs.make();
     const leaseFile = join(runs.base, "lease");
     keepRenewing(leaseFile);
     await run.start("trap '' TERM; echo up; while :; do sleep 0.01; done", {
       leaseFile,
-      leaseSeconds: 5, // a test process that stands still for a while does not lose it
+      leaseSeconds: 5, // long enough for a test process that is delayed
       graceSeconds: 60,
     });
     await run.printed("up");
@@ -166,18 +166,18 @@ describe("a lease", () => {
     expect([cause, name, message]).toEqual(["lease-lost", "SIGKILL", expect.stringContaining("not renewed for 5 s")]);
   });
 
-  test("that was renewed while the runner was stopped, and ran out before it went on, has run out", async () => {
+  test("that expires while the runner is suspended has expired, even if it was renewed meanwhile", async () => {
     const run = runs.make();
     const leaseFile = join(runs.base, "lease");
     const leaseSeconds = 60;
-    const leftMs = 5000; // of each lease, so that the test need not wait for a minute
+    const leftMs = 5000; // until each lease expires, so that the test need not wait for a minute
     const ageMs = leaseSeconds * 1000 - leftMs;
     keepRenewing(leaseFile, ageMs);
     const [runner, driver] = (await startFamily(run, { leaseFile, leaseSeconds })) as [ProcessHandle, ProcessHandle];
     signal(runner, "SIGSTOP");
     await expect.poll(() => readFileSync(`/proc/${runner.pid}/stat`, "utf8")).toContain(") T ");
     endRenewing();
-    // Later than the runner has seen: it must not count from when it meets this one.
+    // The runner has not seen this renewal. It must not count from the moment when it reads it.
     renew(leaseFile, ageMs);
     const renewedAt = monotonicMs();
     await expect.poll(() => monotonicMs() - renewedAt).toBeGreaterThan(leftMs);
@@ -188,7 +188,7 @@ describe("a lease", () => {
     await expect.poll(async () => countProcesses(runner, driver)).toBe(0);
   });
 
-  test("that was renewed while the runner was stopped, and has not run out, lets the program go on", async () => {
+  test("that was renewed while the runner was suspended lets the program continue", async () => {
     const run = runs.make();
     const leaseFile = join(runs.base, "lease");
     keepRenewing(leaseFile);
@@ -199,7 +199,7 @@ describe("a lease", () => {
     await run.printed("up");
     await run.running();
     signal(runner, "SIGSTOP");
-    // Longer than the lease that it has seen; the last one is good for minutes.
+    // Longer than the lease that the runner has seen; the last one is valid for minutes.
     const stoppedAt = monotonicMs();
     await expect.poll(() => monotonicMs() - stoppedAt).toBeGreaterThan(leaseSeconds * 1000 + 500);
     endRenewing();
@@ -211,7 +211,7 @@ describe("a lease", () => {
     expect(await run.ended()).toMatchObject({ cause: "exited", exitCode: 0 });
   });
 
-  test.each(["missing", "old", "of an earlier start of the machine"])("that is %s lets nothing begin", async (kind) => {
+  test.each(["missing", "old", "of an earlier boot"])("that is %s prevents the start", async (kind) => {
     const run = runs.make();
     const leaseFile = join(runs.base, "lease");
     if (kind === "old") renew(leaseFile, 600_000);
@@ -223,7 +223,7 @@ describe("a lease", () => {
 });
 
 describe("a folder is run at most once", () => {
-  test("whoever starts a second runner on it, and however often", async () => {
+  test("however many runners are started on it", async () => {
     const run = runs.make();
     const gone = async (handle: ProcessHandle): Promise<void> => {
       await expect.poll(async () => findProcess(handle)).toBe("gone");
@@ -236,28 +236,28 @@ describe("a folder is run at most once", () => {
     expect(readFileSync(join(runs.base, "ran"), "utf8")).toBe("x\n");
   });
 
-  test("and never when the server has forsaken it first", async () => {
+  test("and never after the server has abandoned it", async () => {
     const run = runs.make();
     mkdirSync(run.folder);
     expect(await run.client.observe()).toEqual({ state: "absent" });
-    expect([run.client.forsake(), run.client.forsake()]).toEqual([true, true]);
+    expect([run.client.abandon(), run.client.abandon()]).toEqual([true, true]);
     const handle = await run.start(`touch ${runs.base}/ran`);
     await expect.poll(async () => findProcess(handle)).toBe("gone");
-    expect(await run.client.waitForEnd()).toEqual({ state: "forsaken" });
+    expect(await run.client.waitForEnd()).toEqual({ state: "abandoned" });
     expect(() => statSync(join(runs.base, "ran"))).toThrow("ENOENT");
   });
 
-  test("it cannot be forsaken once a runner has it", async () => {
+  test("and cannot be abandoned once a runner has claimed it", async () => {
     const run = runs.make();
     await startFamily(run);
-    expect(run.client.forsake()).toBe(false);
+    expect(run.client.abandon()).toBe(false);
   });
 
-  test("and a runner that died before its program began leaves a run that never was", async () => {
+  test("and has not run if its runner died before the program began", async () => {
     const run = runs.make();
     mkdirSync(run.folder);
     const runner = await startDetached({ argv: ["/bin/true"], env: {}, cwd: "/" });
-    take(run.folder, runner);
+    claimFolder(run.folder, runner);
     await expect.poll(async () => findProcess(runner)).toBe("gone");
     expect(await run.client.observe()).toEqual({ state: "lost", mayHaveRun: false, status: undefined });
   });
@@ -268,7 +268,7 @@ describe("the protocol", () => {
   const runnerOn = async (run: StubRun): Promise<ProcessHandle> =>
     startDetached({ argv: [process.execPath, join(import.meta.dirname, "runner.mjs"), run.folder], env: {}, cwd: "/" });
 
-  test("a spec of version 1 is run with what that version meant", async () => {
+  test("a spec of version 1 keeps its meaning", async () => {
     const run = runs.make();
     mkdirSync(run.folder);
     copyFileSync(fixture("spec-1.json"), join(run.folder, "spec.json"));
@@ -277,7 +277,7 @@ describe("the protocol", () => {
     expect(run.read("output")).toBe("from version 1\n");
   });
 
-  test("a spec and an order of version 2 are run with what that version meant", async () => {
+  test("a spec and an order of version 2 keep their meaning", async () => {
     const run = runs.make();
     mkdirSync(run.folder);
     for (const name of ["spec", "order"]) copyFileSync(fixture(`${name}-2.json`), join(run.folder, `${name}.json`));
@@ -286,7 +286,7 @@ describe("the protocol", () => {
     expect(run.read("output")).toBe("from version 2\n");
   });
 
-  test("a spec of version 4 is run with what that version meant", async () => {
+  test("a spec of version 4 keeps its meaning", async () => {
     const run = runs.make();
     mkdirSync(run.folder);
     copyFileSync(fixture("spec-4.json"), join(run.folder, "spec.json"));
@@ -295,7 +295,7 @@ describe("the protocol", () => {
     expect(run.read("output")).toBe("");
   });
 
-  test("a spec of a later version is refused and named", async () => {
+  test("a spec of a later version is refused with its version", async () => {
     const run = runs.make();
     mkdirSync(run.folder);
     const spec = { version: protocolVersion + 1, argv: ["/bin/true"], cwd: "/" };
@@ -305,7 +305,7 @@ describe("the protocol", () => {
     expect(await run.ended()).toMatchObject({ cause: "spawn-failed", message: expect.stringMatching(named) });
   });
 
-  test("a status of version 1 is read, and one of a later version as far as it is known", () => {
+  test("a status of version 1 is read, and one of a later version as far as its fields are known", () => {
     const text = readFileSync(fixture("status-1.json"), "utf8");
     expect(parseStatus(text)).toMatchObject({
       state: "ended",
@@ -346,7 +346,7 @@ describe.skipIf(bubblewrap.kind !== "usable")("in a sandbox", because(NO_ISOLATI
     });
   };
 
-  test("a program has its own environment, writes output and log, and may say goodbye", async () => {
+  test("a program has its own environment, writes output and log, and may react to SIGTERM", async () => {
     const run = runs.make();
     const script = `trap 'echo bye; exit 3' TERM; echo $TOLD$HEADGATE_RUNNER; echo log >&2; sleep 600.5 & wait`;
     await run.start("", await confined(script));
@@ -356,7 +356,7 @@ describe.skipIf(bubblewrap.kind !== "usable")("in a sandbox", because(NO_ISOLATI
     expect([run.read("output"), run.read("log")]).toEqual(["this\nbye\n", "log\nheadgate: cancelled\n"]);
   });
 
-  test("kill -9 of the runner ends all of the program, whatever it has done to hide", async () => {
+  test("kill -9 of the runner ends all processes of the program, even hidden ones", async () => {
     const run = runs.make();
     await run.start("", await confined("(env -i setsid sleep 600.25 &); sleep 600.25 & echo up; wait"));
     await run.printed("up");

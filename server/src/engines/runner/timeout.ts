@@ -1,8 +1,8 @@
 import type { RunSpec } from "./protocol.ts";
 
 /**
- * Milliseconds after this attempt's start at which the program is ended. Checks fall at the start of the first attempt
- * + k × checkSeconds: a timeout of 80 s with checks every 60 s ends at 120 s.
+ * Milliseconds from the start of this attempt until the program is ended. Checks happen every `checkSeconds` after the
+ * start of the first attempt: a timeout of 80 s with checks every 60 s takes effect after 120 s.
  */
 export function timeoutAfterMs(
   spec: Pick<RunSpec, "timeoutSeconds" | "checkSeconds" | "elapsedSeconds">,

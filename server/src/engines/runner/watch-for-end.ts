@@ -9,13 +9,13 @@ import { timeoutAfterMs } from "./timeout.ts";
 export interface EndReason {
   readonly cause: EndCause;
   readonly message: string;
-  /** 0: nothing is left to be saved, or there is no time for it. */
+  /** Time between SIGTERM and SIGKILL; 0: the program is killed at once. */
   readonly graceMs: number;
-  /** The room of its output is given back: nobody gets it. */
+  /** The output is deleted to free its space. */
   readonly dropsOutput?: true;
 }
 
-/** Begins to count when it is called. The returned check says why the program has to end now, if it has to. */
+/** The timeout counts from this call. The returned check says why the program must end now, if it must. */
 export function watchForEnd(folder: string, spec: RunSpec, bootId: string): () => EndReason | undefined {
   const begin = monotonicMs();
   const limitMs = timeoutAfterMs(spec);
@@ -25,7 +25,7 @@ export function watchForEnd(folder: string, spec: RunSpec, bootId: string): () =
   const graceMs = spec.graceSeconds * 1000;
   return () => {
     if (lease !== undefined && lease.ageMs() >= spec.leaseSeconds * 1000) {
-      const message = `the lease was not renewed for ${spec.leaseSeconds} s: this node may no longer belong to the others`;
+      const message = `the lease was not renewed for ${spec.leaseSeconds} s: this node may have lost contact with the others`;
       return { cause: "lease-lost", message, graceMs: 0 };
     }
     if (existsSync(cancelFile)) return { cause: "cancelled", message: "cancelled", graceMs };

@@ -3,25 +3,25 @@ import { sizeText } from "../../lib/size-text.ts";
 import { isGroupedBySession, setSessionNice } from "../detached-process/session-nice.ts";
 import { measureUsage, readDisk, usageText } from "../../lib/disk-usage.ts";
 import { monotonicMs } from "./monotonic.ts";
-import { memoryExcess } from "./control-group.ts";
+import { memoryLimitMessage } from "./control-group.ts";
 import type { Driver } from "./driver.ts";
 import { Measurement } from "./measurement.ts";
-import { parseRollup } from "./process-use.ts";
+import { parseRollup } from "./process-usage.ts";
 import type { ResourceLimits, RunSpec } from "./protocol.ts";
 import { findRunProcesses, type RunProcess, type RunProcesses } from "./run-processes.ts";
 import type { EndReason } from "./watch-for-end.ts";
 import { watchSessions } from "./watch-sessions.ts";
 
 export interface ResourceWatch {
-  /** Which limit the program has exceeded. */
+  /** The limit that the program has exceeded, if any. */
   check(): EndReason | undefined;
-  /** Most processes and threads that were seen at once. */
+  /** The highest number of processes and threads seen. */
   peakTasks(): number;
 }
 
 /**
- * Watches what a program takes. It holds alone, on machines without control groups: it looks at the run's own processes
- * four times a second, which takes about 0.05 ms for each.
+ * Enforces the limits also on machines without control groups. It inspects the run's processes four times a second, which
+ * takes about 0.05 ms each.
  */
 function watchResources(limits: ResourceLimits, processes: RunProcesses, isGrouped: boolean): ResourceWatch {
   const checkMemory = watchMemory(limits.memoryBytes, processes);
@@ -45,7 +45,7 @@ function watchResources(limits: ResourceLimits, processes: RunProcesses, isGroup
   };
 }
 
-/** Only Linux shows what a process takes in /proc. A failed check ends neither the program nor the runner. */
+/** Only Linux has /proc. A failed check ends neither the program nor the runner. */
 export function watchDriver({ resources }: RunSpec, { handle, group }: Driver): ResourceWatch {
   if (resources === null || process.platform !== "linux") return { check: () => undefined, peakTasks: () => 0 };
   const watch = watchResources(resources, findRunProcesses(handle.pid), group !== undefined);
@@ -53,7 +53,7 @@ export function watchDriver({ resources }: RunSpec, { handle, group }: Driver): 
   return {
     ...watch,
     check() {
-      isOwnSet ||= setSessionNice("/proc/self", 0); // we need CPU time even when the program uses all it can get
+      isOwnSet ||= setSessionNice("/proc/self", 0); // the runner needs CPU time even if the program uses all of it
       const message = group?.excess();
       if (message !== undefined) return { cause: "limit", message, graceMs: 0 };
       try {
@@ -65,19 +65,19 @@ export function watchDriver({ resources }: RunSpec, { handle, group }: Driver): 
   };
 }
 
-/** The kernel refuses any more (`ulimit -u`), so reaching the limit is what there is to see. */
+/** The kernel allows no more than the limit (`ulimit -u`), so reaching it counts as exceeding it. */
 function checkTasks(limit: number | null, tasks: number): string | undefined {
   if (limit === null || tasks < limit) return undefined;
   return `too many processes: it has ${tasks} processes and threads, and HEADGATE_RUN_PROCESSES allows ${limit}`;
 }
 
 const EXACT_EVERY_MS = 1000;
-/** Memory runs out sooner than a disk, so the exact shares may take more of a check (250 ms). */
+/** Memory runs out sooner than a disk, so this may take a larger part of a check interval (250 ms). */
 const MEMORY_STEP_MS = 100;
 
 /**
- * The sum over all processes counts a page as often as it is shared, so it is an upper bound. Only above the limit are the
- * exact shares read, for which the kernel walks through the page tables: over several checks where that takes long.
+ * The sum over all processes counts a shared page several times, so it is an upper bound. The exact shares are read only
+ * if that exceeds the limit, because the kernel has to walk the page tables; this may be spread over several checks.
  */
 function watchMemory(
   limit: number | null,
@@ -95,7 +95,7 @@ function watchMemory(
     }
     const used = exact.advance()?.result;
     if (used === undefined) return undefined;
-    if (used > limit) return memoryExcess(`it has ${sizeText(used)}`, limit);
+    if (used > limit) return memoryLimitMessage(`it has ${sizeText(used)}`, limit);
     fineAt = monotonicMs();
     return undefined;
   };
@@ -114,7 +114,7 @@ function* exactMemory(found: readonly RunProcess[], fileBytes: number): Generato
       own += isThere(folder) ? memoryBytes : 0;
     }
   }
-  return own + Math.max(shared, fileBytes); // a file in /dev/shm may be mapped as well
+  return own + Math.max(shared, fileBytes); // a file in /dev/shm may be mapped too
 }
 
 function isThere(folder: string): boolean {
@@ -122,15 +122,15 @@ function isThere(folder: string): boolean {
 }
 
 const DISK_STEP_MS = 20;
-const LOOK_EVERY_MS = 1000;
-/** A measurement takes at most this part of the time; one that a shrinking disk calls for, more. */
+const MEASURE_EVERY_MS = 1000;
+/** Measurements take at most this part of the time; more if the free space shrinks fast. */
 const PART_OF_TIME = 1 / 50;
-const PART_IN_NEED = 1 / 4;
+const PART_IF_SHRINKING = 1 / 4;
 
 /**
- * The folder is measured once a second, or more rarely where that takes long; sooner when the disk's free room has fallen
- * by a part of what the run has left. A measurement works about 20 ms at each check, so that a folder with many files
- * is measured over several of them.
+ * The folder is measured once a second, or less often if that takes long; sooner if the disk's free space has shrunk by a
+ * part of the run's remaining allowance. Each check spends about 20 ms on a measurement, so a folder with many files is
+ * measured over several checks.
  */
 function watchDisk({ diskBytes, folder }: ResourceLimits, processes: RunProcesses): () => string | undefined {
   const measurement = new Measurement(DISK_STEP_MS);
@@ -140,8 +140,10 @@ function watchDisk({ diskBytes, folder }: ResourceLimits, processes: RunProcesse
     const disk = diskBytes === null ? undefined : readDisk(folder);
     if (diskBytes === null || disk === undefined) return undefined;
     if (!measurement.isUnderWay) {
-      const isInNeed = freeBytes - disk.freeBytes >= (diskBytes - last.used) / 8;
-      const pauseMs = isInNeed ? last.workMs / PART_IN_NEED : Math.max(LOOK_EVERY_MS, last.workMs / PART_OF_TIME);
+      const isShrinking = freeBytes - disk.freeBytes >= (diskBytes - last.used) / 8;
+      const pauseMs = isShrinking
+        ? last.workMs / PART_IF_SHRINKING
+        : Math.max(MEASURE_EVERY_MS, last.workMs / PART_OF_TIME);
       if (monotonicMs() - last.at < pauseMs) return undefined;
       freeBytes = disk.freeBytes;
       measurement.begin(filesOf(folder, disk.bytesPerInode, processes));

@@ -2,16 +2,16 @@ import { isGroupedBySession, setSessionNice } from "../detached-process/session-
 import type { ResourceLimits } from "./protocol.ts";
 import type { RunProcess } from "./run-processes.ts";
 
-/** The kernel lets a plain user change one value in 100 ms. */
+/** The kernel allows an unprivileged user one change every 100 ms. */
 const SESSIONS_PER_CHECK = process.getuid?.() === 0 ? 32 : 1;
-/** For the program's second session and all after it, so that many together weigh no more than a few. */
+/** For all sessions but the program's first, so that many sessions together get little more than one. */
 const LOWEST = 19;
-/** Processes that were started from outside of a sandbox, such as its first one, have no number in it. */
+/** A session that was started outside the sandbox has this id inside it. */
 const OUTSIDE = 0;
 
 /**
- * Where each session gets an equal share of the processor, a program with many sessions takes the shares of others. Each
- * check lowers the priority of the next few. Returns why the program must end when it has too many.
+ * Where each session gets an equal share of the processor, a program with many sessions gets more than its share. Each
+ * check lowers the priority of the next few sessions. Returns why the program must end if it has too many.
  */
 export function watchSessions({
   nice,
@@ -34,7 +34,7 @@ export function watchSessions({
   };
 }
 
-/** In the order of their processes, so that the program's own session is the first. */
+/** In the order of the processes, so that the program's own session comes first. */
 function firstOfEachSession(found: readonly RunProcess[]): RunProcess[] {
   const inside = found.filter(({ session }) => session !== OUTSIDE);
   return [...Map.groupBy(inside, ({ session }) => session).values()].flatMap(([first]) => first ?? []);

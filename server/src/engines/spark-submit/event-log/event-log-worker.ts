@@ -16,7 +16,7 @@ const readers = new Map<string, EventLogReader>();
 /** More than the programs that run on a node. In the worst case a reader holds half a MiB. */
 const keptReaders = 256;
 
-yieldToOthers();
+lowerPriority();
 port.on("message", (request: TurnRequest) => port.postMessage(answer(request), []));
 
 function answer({ path, wants, isLast }: TurnRequest): TurnReply {
@@ -44,7 +44,7 @@ function readerOf(path: string): EventLogReader {
 }
 
 /** Where both want the processor, the thread that answers requests gets it. On Linux a thread has a nice value of its own. */
-function yieldToOthers(): void {
+function lowerPriority(): void {
   try {
     setPriority(Number(basename(readlinkSync("/proc/thread-self"))), 10);
   } catch {

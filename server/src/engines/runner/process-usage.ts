@@ -1,14 +1,14 @@
-/** What proc(5) says that one process takes. */
-export interface ProcessUse {
-  /** The number of its session, in its own pid namespace. */
+/** The resources of one process according to proc(5). */
+export interface ProcessUsage {
+  /** Session id in the process's own pid namespace. */
   readonly session: number;
   readonly threads: number;
-  /** Memory that is its own or shared with others of the run; pages of files are not counted. */
+  /** Private memory and memory shared with other processes of the run; pages of files are not counted. */
   readonly memoryBytes: number;
 }
 
-/** Of /proc/<pid>/status. A process that has ended and is not waited for has no lines about memory. */
-export function parseStatusFile(text: string): ProcessUse {
+/** Parses /proc/<pid>/status. A zombie has no lines about memory. */
+export function parseStatusFile(text: string): ProcessUsage {
   return {
     session: field(text, "NSsid"),
     threads: field(text, "Threads"),
@@ -21,7 +21,7 @@ export interface ProportionalUse {
   readonly sharedMemoryBytes: number;
 }
 
-/** Of /proc/<pid>/smaps_rollup, where a page that n processes share counts 1/n for each. */
+/** Parses /proc/<pid>/smaps_rollup, where a page that n processes share counts 1/n for each. */
 export function parseRollup(text: string): ProportionalUse {
   return {
     privateBytes: (field(text, "Pss_Anon") + field(text, "SwapPss")) * 1024,

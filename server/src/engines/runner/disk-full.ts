@@ -2,16 +2,16 @@ import { statfsSync } from "node:fs";
 
 const LEAST_BYTES = 1024 * 1024;
 
-/** Whether the disk of that path has next to nothing left for a program: then what fails there fails because of it. */
-export function isFull(path: string): boolean {
+/** Whether so little space is left that a failure of a program is most likely due to it. */
+export function isFilesystemFull(path: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(path);
     return bavail * bsize < LEAST_BYTES;
   } catch {
-    return false; // the folder is gone, which is another matter
+    return false; // the folder is gone
   }
 }
 
-export function isDiskFull(error: unknown): boolean {
+export function isDiskFullError(error: unknown): boolean {
   return error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
 }

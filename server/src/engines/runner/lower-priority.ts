@@ -2,18 +2,18 @@ import { writeFileSync } from "node:fs";
 import { setPriority } from "node:os";
 import { setSessionNice } from "../detached-process/session-nice.ts";
 
-/** When the kernel runs out of memory it ends programs first, and neither the server nor its database. */
+/** When memory runs out, the kernel kills programs before the server and its database. */
 const OOM_SCORE = 500;
 
-/** For a process that has no children yet: what it starts inherits all of it. */
-export function yieldToOthers(pid: number, nice: number): void {
+/** For a process without children yet: its later children inherit the settings. */
+export function lowerPriority(pid: number, nice: number): void {
   attempt(() => writeFileSync(`/proc/${pid}/oom_score_adj`, String(OOM_SCORE)));
   if (nice === 0) return;
   attempt(() => setPriority(pid, nice));
   setSessionNice(`/proc/${pid}`, nice);
 }
 
-/** Not every system has it, nor may every user do it: programs run all the same. */
+/** Not every system supports these settings or permits them; programs run without them too. */
 function attempt(work: () => void): void {
   try {
     work();
