@@ -1,7 +1,7 @@
 import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
 import { parseObjectUri } from "../../engines/object-store/object-uri.ts";
-import { makeOwned } from "../../engines/sandbox/confined-folders.ts";
+import { makeOwnedFolder } from "../../engines/sandbox/confined-folders.ts";
 import type { DiskGuard } from "../../lib/disk-guard.ts";
 import { accountIdentity } from "../queue/attempt-folders.ts";
 import type { AccountStorage } from "../../accounts/contract.ts";
@@ -32,7 +32,7 @@ export async function openPlace({ storage, diskGuard }: PlaceOptions, accountId:
       case "file":
         if (diskGuard.refusal() !== undefined) throw new ObjectStoreError("no-space", "the disk is nearly full");
         // It is missing until the first program of the account. As root, what is put into it belongs to its owner.
-        await makeOwned(path, accountIdentity(accountId));
+        await makeOwnedFolder(path, accountIdentity(accountId));
     }
   } catch (error) {
     await store.close();

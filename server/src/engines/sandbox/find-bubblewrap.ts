@@ -14,21 +14,21 @@ export type BubblewrapSearch =
       readonly kind: "usable";
       readonly path: string;
       readonly version: string;
-      /** The program of that name; undefined when the system has none. */
+      /** Path of setsid(1); undefined if the system has none. */
       readonly setsid: string | undefined;
       readonly disablesNestedNamespaces: boolean;
-      /** Whether it can size a file system in memory. */
+      /** Whether it can limit the size of a tmpfs. */
       readonly sizesMemory: boolean;
     }
-  /** `reason` is for the operator and ends with what to do. */
+  /** `reason` is for the operator and ends with a remedy. */
   | { readonly kind: "missing" | "too-old" | "blocked"; readonly reason: string };
 
 const run = promisify(execFile);
 export const systemFolders: readonly string[] = ["/usr/bin", "/bin", "/usr/local/bin"];
 
 /**
- * Finds the system's bubblewrap if it is recent enough, else the one in the cache. It is tried once, as the user that
- * programs will run as, because many systems and containers forbid user namespaces.
+ * Finds the system's bubblewrap if it is recent enough, else the one in the cache. It is tried once as the user of
+ * programs, because many systems and containers forbid user namespaces.
  */
 export async function findBubblewrap(
   identity: Identity | undefined,
@@ -50,9 +50,7 @@ export async function findBubblewrap(
   return { kind: "too-old", reason };
 }
 
-/**
- * Like `findBubblewrap`, but fetches bubblewrap into the cache when none is found. If that fails, the reason says so.
- */
+/** Like `findBubblewrap`, but downloads bubblewrap into the cache if none is found. If that fails, the reason says so. */
 export async function ensureBubblewrap(
   identity: Identity | undefined,
   context: SetUpContext,
@@ -96,16 +94,16 @@ async function tryOnce(path: string, identity: Identity | undefined): Promise<st
     await run(path, [...readSystemFolders(), ...namespaces, "--dev", "/dev", "--", "/bin/true"], options);
     return undefined;
   } catch (error) {
-    const said = error instanceof Error && "stderr" in error ? String(error.stderr).trim() : "";
-    return said === "" ? String(error) : said;
+    const stderr = error instanceof Error && "stderr" in error ? String(error.stderr).trim() : "";
+    return stderr === "" ? String(error) : stderr;
   }
 }
 
-function blockedReason(said: string, isFetched: boolean): string {
-  // Some systems allow user namespaces only to their own bubblewrap.
+function blockedReason(error: string, isFetched: boolean): string {
+  // Some systems allow user namespaces only for their own bubblewrap.
   const own = isFetched ? `, or use the system's bubblewrap: ${howToInstall()}` : "";
   return (
-    `bubblewrap does not work here (${said}): let plain users make user namespaces ` +
+    `bubblewrap does not work here (${error}): allow unprivileged users to create user namespaces ` +
     "(sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone=1, " +
     `kernel.apparmor_restrict_unprivileged_userns=0; in a container its seccomp profile)${own}`
   );
@@ -125,8 +123,8 @@ async function versionOf(path: string): Promise<string> {
   );
 }
 
-function parseVersion(said: string): string {
-  return /\d+(\.\d+)+/.exec(said)?.[0] ?? "0";
+function parseVersion(output: string): string {
+  return /\d+(\.\d+)+/.exec(output)?.[0] ?? "0";
 }
 
 function isAtLeast(version: string, major: number, minor: number): boolean {

@@ -1,13 +1,13 @@
 import { realpathSync, statSync } from "node:fs";
 import { roots } from "./system-folders.ts";
 
-/** bubblewrap's options, those of `seal` after all other mounts: folders of a program may lie inside of a hidden one. */
+/** Options for bubblewrap. `seal` comes after all other mounts, because a program's folders may lie in a hidden one. */
 export interface Hiding {
   readonly cover: readonly string[];
   readonly seal: readonly string[];
 }
 
-/** What lies below the system's folders would be shown with them: an empty folder or file takes its place. */
+/** Covers the paths below the system's folders by an empty folder or file, because those folders are visible. */
 export function renderHiding(paths: readonly string[]): Hiding {
   const found = paths
     .flatMap(realPath)
@@ -23,6 +23,6 @@ function realPath(path: string): string[] {
   try {
     return [realpathSync(path)];
   } catch {
-    return []; // what is not there cannot be seen
+    return []; // a missing path needs no cover
   }
 }

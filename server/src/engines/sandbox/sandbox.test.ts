@@ -21,19 +21,19 @@ const python = ["/usr/bin/python3", "/usr/local/bin/python3"].find((path) => exi
 
 interface Case {
   readonly name: string;
-  /** Who the server is. */
+  /** The server's user. */
   readonly self: Identity;
   readonly identity: Identity | undefined;
 }
 
-/** As root the server of a plain user is played by nobody: what it starts, and all files that are its own. */
+/** If the tests run as root, the user `nobody` stands for an unprivileged server's user. */
 const own = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
 const cases: Case[] = isRoot
   ? [
       { name: "as root", self: own, identity: account },
-      { name: "as a plain user", self: { uid: 65_534, gid: 65_534 }, identity: undefined },
+      { name: "as an unprivileged user", self: { uid: 65_534, gid: 65_534 }, identity: undefined },
     ]
-  : [{ name: "as a plain user", self: own, identity: undefined }];
+  : [{ name: "as an unprivileged user", self: own, identity: undefined }];
 
 let base: string;
 beforeEach(() => {
@@ -104,7 +104,7 @@ describe.skipIf(!usable).each(cases)("a confined program, $name", because(NO_ISO
     };
   });
 
-  test("reads and writes its own folder, as its own user, and only reads what it is shown", async () => {
+  test("reads and writes its own folder as its own user, and can only read other visible folders", async () => {
     const shown = join(base, "shown", "input");
     const script = `id -un; id -u; pwd; echo mine > made; cat made ${shown}; echo no > ${shown}; echo no > /usr/x; echo no > /x; echo no > /etc/x; echo t > /tmp/t`;
     const { stdout, stderr, code } = await confine(script);
@@ -115,7 +115,7 @@ describe.skipIf(!usable).each(cases)("a confined program, $name", because(NO_ISO
     expect(readFileSync(join(base, "tmp", "t"), "utf8")).toBe("t\n");
   });
 
-  test("has exactly the environment it is told, and none of it stands in a command line", async () => {
+  test("has exactly its own environment, none of which appears in a command line", async () => {
     const { argv } = openSandbox("bubblewrap", found, self.uid).confine({ ...program, argv: ["/bin/true"] });
     expect(argv.join(" ")).not.toContain("a b\nc");
     const { stdout } = await confine("env -0 | sort -z | tr '\\0' '|'; tr '\\0' '|' < /proc/1/environ");
@@ -126,7 +126,7 @@ describe.skipIf(!usable).each(cases)("a confined program, $name", because(NO_ISO
   });
 
   test.skipIf(python === undefined)(
-    "makes no system call that Spark does not need",
+    "cannot make system calls that Spark does not need",
     because("no Python below /usr"),
     async () => {
       const calls =
@@ -144,7 +144,7 @@ for number in ${JSON.stringify(calls)}:
     },
   );
 
-  test("has a /dev/shm of the size it is given, and writes nothing else in /dev", async () => {
+  test("has a /dev/shm of limited size, and cannot write elsewhere in /dev", async () => {
     const script =
       "head -c 9000000 /dev/zero > /dev/shm/x; stat -c %s /dev/shm/x; echo no > /dev/y; echo fine > /dev/null";
     const { stdout, stderr } = await confine(script, { sharedMemoryBytes: 1024 * 1024 });
@@ -152,7 +152,7 @@ for number in ${JSON.stringify(calls)}:
     expect(stderr).toMatch(/No space left on device[^]*\/dev\/y: Read-only file system/);
   });
 
-  test("has so many processes as it may, whoever else runs under its uid", async () => {
+  test("has its own limit of processes, however many others run under its uid", async () => {
     const others = spawn("/bin/sh", ["-c", "for i in $(seq 60); do sleep 300 & done; echo up; wait"], {
       stdio: ["ignore", "pipe", "ignore"],
       detached: true,
@@ -170,15 +170,15 @@ for number in ${JSON.stringify(calls)}:
     }
   });
 
-  test("a variable that would act on the wrapper does not reach it", async () => {
+  test("cannot affect bubblewrap by its environment variables", async () => {
     const { stdout, stderr } = await confine("echo $LD_PRELOAD", { env: { LD_PRELOAD: "/x.so", PATH: "/usr/bin" } });
     expect(stdout).toBe("/x.so\n");
     expect(stderr).not.toMatch(/(bwrap|^sh|limits).*x\.so/m);
   });
 
   test.skipIf(identity !== undefined)(
-    "sees none of our files below the system's folders",
-    because("asked of one identity only"),
+    "cannot see the server's files below the system's folders",
+    because("checked for one identity only"),
     async () => {
       const sandbox = openSandbox("bubblewrap", found, self.uid, ["/usr/share", "/usr/bin/env", "/usr/no/such", base]);
       const argv = ["/bin/bash", "-c", "ls /usr/share; cat /usr/bin/env; echo no > /usr/share/x"];
@@ -188,7 +188,7 @@ for number in ${JSON.stringify(calls)}:
     },
   );
 
-  test("cannot read a file of ours, another account's folder or the socket folder", async () => {
+  test("cannot read a file of the server, another account's folder or the socket folder", async () => {
     const other = identity === undefined ? self : { uid: account.uid + 1, gid: account.gid + 1 };
     const secret = makeFile(join(base, "keys"), "secret", self);
     const foreign = makeFile(join(makeFolder("other", other), "data"), "secret", other);
@@ -200,7 +200,7 @@ for number in ${JSON.stringify(calls)}:
     expect(stderr.match(/No such file/g)).toHaveLength(4);
   });
 
-  test("sees no process but its own, and cannot signal others", async () => {
+  test("sees only its own processes, and cannot signal others", async () => {
     const script = `ls /proc | grep -c '^[0-9]'; ls /proc/${process.pid}; kill -0 ${process.pid}; cd /proc/1; cat root/etc/shadow`;
     const { stdout, stderr } = await confine(script);
     expect(Number(stdout)).toBeLessThan(6);
@@ -209,7 +209,7 @@ for number in ${JSON.stringify(calls)}:
     expect(stderr).toMatch(/shadow: (No such file|Permission denied)/);
   });
 
-  test("sees nothing else of the machine, and has no way to a larger right", async () => {
+  test("sees nothing else of the machine, and cannot gain privileges", async () => {
     const { stdout } = await confine(
       "ls -d /root /home /var /run /etc/shadow /etc/ssh; grep -E 'NoNewPrivs|CapBnd|CapEff' /proc/self/status",
     );
@@ -220,13 +220,13 @@ for number in ${JSON.stringify(calls)}:
 
   test.skipIf(!usable || !found.disablesNestedNamespaces)(
     "cannot create a user namespace of its own",
-    because("this bubblewrap cannot forbid that"),
+    because("this bubblewrap cannot prevent that"),
     async () => {
       expect((await confine("unshare -U true")).code).not.toBe(0);
     },
   );
 
-  test("reaches the loopback", async () => {
+  test("can connect to the loopback interface", async () => {
     const listener = createServer((socket) => socket.end("hello\n")).listen(0, "127.0.0.1");
     await once(listener, "listening");
     const { port } = listener.address() as AddressInfo; // it listens on TCP
@@ -237,19 +237,19 @@ for number in ${JSON.stringify(calls)}:
     expect(stdout).toBe("hello\nnamed\n");
   });
 
-  test("leads its own session and process group, has no core files and as many descriptors as allowed", async () => {
+  test("leads its own session and process group, writes no core files and has a limit of descriptors", async () => {
     const stat = "cut -d ' ' -f 1,5,6 /proc/$$/stat";
     const { stdout } = await confine(`${stat}; ulimit -c; ulimit -n`, { openFiles: 512 });
     expect(stdout).toMatch(/^(\d+) \1 \1\n0\n512\n$/);
   });
 
-  test("its exit code is passed on, a signal as 128 and its number", async () => {
+  test("passes on its exit code, and a signal as 128 plus its number", async () => {
     expect((await confine("exit 7")).code).toBe(7);
     expect((await confine("kill -TERM $$")).code).toBe(143);
     expect((await confine("", { argv: ["/no/such/program"] })).code).toBe(127);
   });
 
-  test("a folder inside another one decides for itself", async () => {
+  test("has the permission of the innermost folder when folders are nested", async () => {
     const outer = program.cwd;
     mkdirSync(join(outer, "fixed"));
     chmodSync(join(outer, "fixed"), 0o777);
@@ -277,14 +277,14 @@ test("without isolation the program still has its user, its environment and its 
   expect(stdout).toBe(`0\n300\n${plain.identity?.uid ?? own.uid}\nb\n`);
 });
 
-test("auto says why nothing is isolated, bubblewrap refuses to go on without it", () => {
+test("`auto` warns if nothing is isolated, and `bubblewrap` refuses to start without it", () => {
   const missing = { kind: "missing", reason: "bubblewrap is not installed: run it" } as const;
   expect(openSandbox("auto", missing)).toMatchObject({ kind: "none", warning: missing.reason });
   expect(openSandbox("none", missing)).toMatchObject({ kind: "none", warning: undefined });
   expect(() => openSandbox("bubblewrap", missing)).toThrow(missing.reason);
 });
 
-test("as root nothing is confined without a uid, and nothing runs with a broken environment", () => {
+test("as root a program needs a uid, and invalid environment variables are refused", () => {
   const bubblewrap = {
     kind: "usable",
     path: "/bwrap",
@@ -295,12 +295,14 @@ test("as root nothing is confined without a uid, and nothing runs with a broken 
   } as const;
   const sandbox = openSandbox("auto", bubblewrap, 0);
   expect(() => sandbox.confine({ ...plain, identity: undefined })).toThrow("a uid of its own");
-  expect(() => sandbox.confine({ ...plain, identity: account, env: { "a.b": "" } })).toThrow('"a.b" is no name');
-  expect(() => sandbox.confine({ ...plain, identity: account, env: { A: "\0" } })).toThrow("variable A holds a NUL");
-  expect(() => sandbox.confine({ ...plain, identity: account, cwd: "here" })).toThrow("no absolute path");
+  expect(() => sandbox.confine({ ...plain, identity: account, env: { "a.b": "" } })).toThrow(
+    '"a.b" is not a valid name',
+  );
+  expect(() => sandbox.confine({ ...plain, identity: account, env: { A: "\0" } })).toThrow("variable A contains a NUL");
+  expect(() => sandbox.confine({ ...plain, identity: account, cwd: "here" })).toThrow("not an absolute path");
 });
 
-test.skipIf(!usable)("bubblewrap is found and tried", because(NO_ISOLATION), () => {
+test.skipIf(!usable)("bubblewrap is found with its version", because(NO_ISOLATION), () => {
   expect(found).toMatchObject({ path: expect.stringMatching(/bwrap$/), version: spawnVersion() });
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { systemCallFilter, type Architecture } from "./system-call-filter.ts";
 
-/** The kernel's filter machine, as far as the filter uses it. */
+/** Interprets the BPF instructions that the filter uses. */
 function run(filter: Buffer, call: { arch: number; number: number; args?: readonly number[] }): number {
   const data = Buffer.alloc(64);
   data.writeUInt32LE(call.number >>> 0, 0);
@@ -52,7 +52,7 @@ const numbers = {
   },
 } as const;
 
-test.each(["x64", "arm64"] as const)("the filter for %s answers as it says", (name: Architecture) => {
+test.each(["x64", "arm64"] as const)("the filter for %s allows and refuses the calls of its tables", (name: Architecture) => {
   const filter = systemCallFilter(name) ?? Buffer.alloc(0);
   const of = (call: keyof (typeof numbers)["x64"], ...args: number[]): number =>
     run(filter, { arch: ARCHITECTURES[name], number: numbers[name][call], args });
@@ -65,7 +65,7 @@ test.each(["x64", "arm64"] as const)("the filter for %s answers as it says", (na
   expect(run(filter, { arch: 0x4000_0003, number: 0 })).toBe(KILL);
 });
 
-test("calls of x32 are absent", () => {
+test("x32 calls fail as on a kernel without them", () => {
   const filter = systemCallFilter("x64") ?? Buffer.alloc(0);
   expect(run(filter, { arch: ARCHITECTURES.x64, number: 0x4000_0000 + 521 })).toBe(ENOSYS);
 });

@@ -1,10 +1,10 @@
 /**
- * The seccomp filter of confined programs, as the bytes that bubblewrap hands to the kernel (`--seccomp`). It refuses
- * system calls that no Spark program needs and through which kernels have been attacked, and those that give memory which
- * no process shows. The namespaces refuse most of them anyway: the filter is a second wall.
+ * The seccomp filter of confined programs, as the bytes that bubblewrap passes to the kernel (`--seccomp`). It refuses
+ * system calls that no Spark program needs and that have been used to attack kernels, and those that allocate memory which
+ * no process accounts for. The namespaces already refuse most of them: the filter is a second line of defence.
  *
- * Calls that programs try before they use another way answer ENOSYS, as on a kernel without them; the others EPERM. A
- * program for another architecture than the machine's is ended: its numbers would mean other calls.
+ * Calls for which programs have a fallback fail with ENOSYS, as on a kernel without them; the others with EPERM. A
+ * program for another architecture is killed, because its call numbers would mean other calls.
  */
 export type Architecture = "x64" | "arm64";
 
@@ -66,23 +66,23 @@ const absent: Readonly<Record<string, Numbers>> = {
   io_uring_setup: [425, 425],
   io_uring_enter: [426, 426],
   io_uring_register: [427, 427],
-  // Its flags lie in memory, where a filter cannot look. The C library then uses clone.
+  // Its flags are in memory, which a filter cannot read. The C library falls back to clone.
   clone3: [435, 435],
-  // Memory outside of every process, which the runner could not count: programs use /dev/shm instead.
+  // Memory outside all processes, which the runner could not count. Programs can use /dev/shm instead.
   memfd_create: [319, 279],
   memfd_secret: [447, 447],
   shmget: [29, 194],
 };
 
-/** By the lower half of an argument. */
+/** Calls that are filtered by the lower half of an argument. */
 const clone: Numbers = [56, 220];
 const personality: Numbers = [135, 92];
 const ioctl: Numbers = [16, 29];
 /** Every CLONE_NEW… of clone(2). */
 const NEW_NAMESPACES = 0x7e02_0000;
-/** PER_LINUX and PER_LINUX32, each with or without UNAME26; the last value only asks for the current one. */
+/** PER_LINUX and PER_LINUX32, each with or without UNAME26; the last value only queries the current one. */
 const KNOWN_PERSONALITIES = [0x0, 0x8, 0x2_0000, 0x2_0008, 0xffff_ffff];
-/** Types into the terminal of somebody else. */
+/** Injects input into a terminal. */
 const TIOCSTI = 0x5412;
 
 const EPERM = 1;
@@ -96,13 +96,13 @@ const answers = {
 type Answer = keyof typeof answers;
 
 const architectures: Readonly<Record<Architecture, number>> = { x64: 0xc000_003e, arm64: 0xc000_00b7 };
-/** The x32 calls of x64 have this bit, and numbers of their own. */
+/** The x32 calls of x64 have this bit and other numbers. */
 const X32 = 0x4000_0000;
 
-/** Places in the kernel's `struct seccomp_data`. */
+/** Offsets in the kernel's `struct seccomp_data`. */
 const at = { number: 0, architecture: 4, argument: (index: number) => 16 + 8 * index };
 
-/** Undefined: nobody has written one for the architecture. */
+/** Undefined: there is no filter for the architecture. */
 export function systemCallFilter(architecture: string): Buffer | undefined {
   if (architecture !== "x64" && architecture !== "arm64") return undefined;
   const numberOf = ([x64, arm64]: Numbers): number | null => (architecture === "x64" ? x64 : arm64);
@@ -126,7 +126,7 @@ export function systemCallFilter(architecture: string): Buffer | undefined {
   ]);
 }
 
-/** One instruction of the kernel's filter machine; jumps name where they lead. */
+/** One instruction of a BPF program; jumps are given by their targets. */
 interface Step {
   readonly code: number;
   readonly value: number;
@@ -134,21 +134,21 @@ interface Step {
   readonly ifFalse?: Answer | number;
 }
 
-const load = (place: number): Step => ({ code: 0x20, value: place });
+const load = (offset: number): Step => ({ code: 0x20, value: offset });
 const ifEqual = (value: number, ifTrue: Answer): Step => ({ code: 0x15, value, ifTrue });
 const unlessEqual = (value: number, ifFalse: Answer): Step => ({ code: 0x15, value, ifFalse });
 const ifAtLeast = (value: number, ifTrue: Answer): Step => ({ code: 0x35, value, ifTrue });
 const ifAnyBit = (value: number, ifTrue: Answer): Step => ({ code: 0x45, value, ifTrue });
 const end = (answer: Answer): Step => ({ code: 0x06, value: answers[answer] });
 
-/** For that call only; others go on after the steps. */
+/** Executes the steps for this call only; other calls skip them. */
 function forCall(number: number | null, steps: readonly Step[]): Step[] {
   return number === null ? [] : [{ code: 0x15, value: number, ifFalse: steps.length }, ...steps];
 }
 
 const answerOrder: readonly Answer[] = ["allow", "refuse", "absent", "kill"];
 
-/** `struct sock_filter`: code, two distances, value. The answers stand at the end. */
+/** `struct sock_filter`: code, two jump distances, value. The answers are at the end. */
 function assemble(steps: readonly Step[]): Buffer {
   const all = [...steps, ...answerOrder.map(end)];
   const bytes = Buffer.alloc(all.length * 8);

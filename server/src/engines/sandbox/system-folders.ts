@@ -1,9 +1,9 @@
 import { lstatSync, readlinkSync } from "node:fs";
 
-/** Merged into /usr by most systems, as links; a folder of its own on others. */
+/** Links into /usr on most systems, real folders on others. */
 export const roots = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
-/** Of /etc only what programs need to find libraries, certificates, names of hosts and the time, and Java its settings. */
+/** The parts of /etc that programs need for libraries, certificates, host names, the time zone and Java's settings. */
 const settings = [
   "ld.so.cache ld.so.conf ld.so.conf.d alternatives",
   "ssl pki ca-certificates ca-certificates.conf crypto-policies",
@@ -13,7 +13,7 @@ const settings = [
   "python3 python3.10 python3.11 python3.12 python3.13 R",
 ].flatMap((names) => names.split(" ").map((name) => `/etc/${name}`));
 
-/** bubblewrap's options that show the system's programs, read-only. */
+/** Options for bubblewrap that make the system's programs visible, read-only. */
 export function readSystemFolders(): string[] {
   return [
     "--ro-bind",

@@ -5,13 +5,13 @@ import type { Identity } from "./confined-program.ts";
 
 export interface SandboxUser extends Identity {
   readonly name: string;
-  /** As seen from inside. */
+  /** Path inside the sandbox. */
   readonly home: string;
 }
 
 /**
- * Who the program is, for itself: Java does not run under a uid without a name. The files are readable by all, whatever
- * our umask is, because bubblewrap opens them as that user.
+ * Writes the passwd and group files that the program sees, because Java does not run under a uid without a name. All users
+ * can read them, whatever the umask is, because bubblewrap opens them as the program's user.
  */
 export async function writeUserFiles(folder: string, user: SandboxUser): Promise<void> {
   await mkdir(folder, { recursive: true });

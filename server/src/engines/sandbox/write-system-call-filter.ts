@@ -4,9 +4,8 @@ import { join } from "node:path";
 import { systemCallFilter } from "./system-call-filter.ts";
 
 /**
- * Writes the filter for this machine into the first of the folders that it may write to. Users of programs must be able
- * to pass the folder, because bubblewrap runs as one of them. Returns the file; undefined: there is no filter for the
- * architecture.
+ * Writes the filter for this machine into the first writable folder. The users of programs must be able to traverse it,
+ * because bubblewrap runs as one of them. Returns the file; undefined: there is no filter for the architecture.
  */
 export function writeSystemCallFilter(
   folders: readonly string[],
@@ -22,7 +21,7 @@ export function writeSystemCallFilter(
       writeOnce(file, filter);
       return file;
     } catch (error) {
-      failures.push(error); // a cache that several users share belongs to one of them
+      failures.push(error); // a shared cache may belong to another user
     }
   }
   throw failures[0];
@@ -32,6 +31,6 @@ function writeOnce(file: string, content: Buffer): void {
   if (existsSync(file)) return;
   const next = `${file}.${process.pid}`;
   writeFileSync(next, content);
-  chmodSync(next, 0o644); // whatever our umask is
+  chmodSync(next, 0o644); // whatever the umask is
   renameSync(next, file);
 }

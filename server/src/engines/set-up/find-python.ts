@@ -1,6 +1,6 @@
 import { Fault } from "../../lib/fault.ts";
 import { installLineHere } from "../../lib/install-line.ts";
-import { answerOf, othersMayRun } from "./ask-program.ts";
+import { probeTool, otherUsersCanRun } from "./probe-tool.ts";
 
 export interface Python {
   readonly path: string;
@@ -9,23 +9,23 @@ export interface Python {
 
 const oldestPython: readonly [number, number] = [3, 10];
 
-/** Finds the Python that runs programs. When we are root, other users must be able to run it. */
+/** Finds the Python that runs programs. If the server is root, other users must be able to run it. */
 export async function findPython(): Promise<Python | undefined> {
   for (const candidate of pythonCandidates()) {
-    const found = await answerOf(
+    const found = await probeTool(
       [candidate, "-c", "import sys; print(sys.executable, *sys.version_info[:3])"],
       parsePython,
     );
-    if (found !== undefined && (await othersMayRun([found.path, "-c", "import ssl, ctypes"]))) return found;
+    if (found !== undefined && (await otherUsersCanRun([found.path, "-c", "import ssl, ctypes"]))) return found;
   }
   return undefined;
 }
 
-/** Any Python can fetch packages, even one that only we can run. Undefined: there is no pip. */
+/** Any Python can fetch packages, even one that other users cannot run. Undefined: there is no pip. */
 export async function findPip(candidates = pythonCandidates()): Promise<readonly string[] | undefined> {
   for (const candidate of candidates) {
     const pip = [candidate, "-m", "pip"];
-    if ((await answerOf([...pip, "--version"], (said) => said)) !== undefined) return pip;
+    if ((await probeTool([...pip, "--version"], (output) => output)) !== undefined) return pip;
   }
   return undefined;
 }
@@ -37,8 +37,8 @@ export async function mustFindPip(what: string, candidates?: string[]): Promise<
   throw new Fault("unavailable", `${what} is fetched by pip, which is missing: ${howToInstallPython()}`);
 }
 
-export function parsePython(said: string): Python | undefined {
-  const match = /^(\/.*) (\d+) (\d+) (\d+)$/.exec(said.trim());
+export function parsePython(output: string): Python | undefined {
+  const match = /^(\/.*) (\d+) (\d+) (\d+)$/.exec(output.trim());
   if (match === null) return undefined;
   const [major, minor] = [Number(match[2]), Number(match[3])];
   const [oldestMajor, oldestMinor] = oldestPython;
@@ -63,7 +63,7 @@ export function howToInstallPython(): string {
   return line === undefined ? "install Python 3 and pip with the package manager of this system" : `run ${line}`;
 }
 
-/** The names to try, in this order. */
+/** In order of preference. */
 export function pythonCandidates(): string[] {
   const newer = [14, 13, 12, 11, 10].map((minor) => `python3.${minor}`);
   return ["python3", "/usr/bin/python3", "/usr/local/bin/python3", ...newer];

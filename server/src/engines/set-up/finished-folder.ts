@@ -6,13 +6,13 @@ import { basename, dirname, join } from "node:path";
 const partial = ".partial-";
 
 /**
- * A folder that is there is whole: it is made beside its place and moved there at the end. What a killed set-up left
- * behind goes first; the caller holds the lock, so nobody works on it. Other users can read all of it whatever our
- * umask is, since programs run under theirs.
+ * Creates the folder under another name and renames it at the end, so that an existing folder is always complete. The
+ * leftovers of a killed set-up are removed first; the caller holds the lock, so they are not in use. All users can read
+ * the folder, whatever the umask is, because programs run as other users.
  */
 export async function makeFinishedFolder(folder: string, fill: (folder: string) => Promise<void>): Promise<void> {
   if (existsSync(folder)) return;
-  await removeAbandoned(folder);
+  await removeLeftovers(folder);
   const unfinished = `${folder}${partial}${randomBytes(6).toString("hex")}`;
   try {
     await mkdir(unfinished);
@@ -25,7 +25,7 @@ export async function makeFinishedFolder(folder: string, fill: (folder: string) 
   }
 }
 
-async function removeAbandoned(folder: string): Promise<void> {
+async function removeLeftovers(folder: string): Promise<void> {
   const prefix = `${basename(folder)}${partial}`;
   for (const name of await readdir(dirname(folder))) {
     if (name.startsWith(prefix)) await rm(join(dirname(folder), name), { recursive: true, force: true });
@@ -41,7 +41,7 @@ async function openToReaders(folder: string): Promise<void> {
   }
 }
 
-/** Wheels keep the mode of their files; packages built from source lose it, so there the folder decides. */
+/** Wheels keep the mode of their files. Packages built from source lose it, so their folders decide. */
 async function isProgram(folder: string, path: string): Promise<boolean> {
   return /\/s?bin$|\/wrappers$/.test(folder) || ((await stat(path)).mode & 0o100) !== 0;
 }

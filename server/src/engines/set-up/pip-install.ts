@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { mustFindPip } from "./find-python.ts";
 import { mustRun, type ToolOptions } from "./run-tool.ts";
 
-/** A package of PyPI, and the files that may be installed for it. */
+/** A package on PyPI, and the files that may be installed for it. */
 export interface PinnedPackage {
   readonly name: string;
   readonly version: string;
@@ -12,7 +12,7 @@ export interface PinnedPackage {
 }
 
 export interface PipOptions extends Pick<ToolOptions, "signal" | "onLine" | "timeoutMs"> {
-  /** Its usual name, with its version. */
+  /** Name and version for users. */
   readonly title: string;
   /** Gets the folder of pip's downloads, which lies below the target folder and is removed at the end. */
   readonly onWork?: (folder: string) => void;
@@ -38,7 +38,7 @@ export async function pipInstall(
     `${[`${name}==${version}`, ...sha256.map((hash) => `--hash=sha256:${hash}`)].join(" ")}\n`,
   );
   const install = [...pip, "install", "--target", folder, "--requirement", requirements];
-  // All temporary files of pip lie below our folder and are removed with it.
+  // All temporary files of pip are in this folder and are removed with it.
   const argv = ["/usr/bin/env", `TMPDIR=${work}`, ...install, ...strict, ...quiet, ...moreOptions];
   await mustRun(`the installation of ${title} by pip`, argv, { ...running, cwd: work });
   await rm(work, { recursive: true });

@@ -5,7 +5,7 @@ import { Fault } from "../../lib/fault.ts";
 export interface ToolOptions {
   readonly signal?: AbortSignal;
   readonly cwd?: string;
-  /** Replaces the environment; without it the tool has ours, with the proxies and mirrors an operator set. */
+  /** Replaces the environment; absent: the server's own, including the operator's proxies and mirrors. */
   readonly env?: Readonly<Record<string, string>>;
   readonly uid?: number;
   readonly gid?: number;
@@ -17,12 +17,12 @@ export interface ToolResult {
   readonly exitCode: number | null;
   readonly stdout: string;
   /** The end of both streams, for a message. */
-  readonly said: string;
+  readonly output: string;
 }
 
 const keptCharacters = 8_000;
 
-/** Runs a program to its end. Its children end with it: it leads a group of its own, which the signal kills. */
+/** Runs a program to its end. The signal kills its whole process group. */
 export async function runTool(argv: readonly string[], options: ToolOptions = {}): Promise<ToolResult> {
   const { signal, onLine, timeoutMs, ...rest } = options;
   const [program = "", ...args] = argv;
@@ -33,19 +33,19 @@ export async function runTool(argv: readonly string[], options: ToolOptions = {}
     try {
       process.kill(-child.pid, "SIGKILL");
     } catch {
-      // It has ended on its own meanwhile.
+      // It has just ended.
     }
   };
   const timer = timeoutMs === undefined ? undefined : setTimeout(kill, timeoutMs);
   signal?.addEventListener("abort", kill);
   let stdout = "";
-  let said = "";
-  const hear = (text: string): void => void (said = (said + text).slice(-keptCharacters));
+  let output = "";
+  const append = (text: string): void => void (output = (output + text).slice(-keptCharacters));
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     stdout += text;
-    hear(text);
+    append(text);
   });
-  child.stderr.setEncoding("utf8").on("data", hear);
+  child.stderr.setEncoding("utf8").on("data", append);
   if (onLine !== undefined) createInterface({ input: child.stdout }).on("line", onLine);
   try {
     const exitCode = await new Promise<number | null>((resolve, reject) => {
@@ -53,22 +53,22 @@ export async function runTool(argv: readonly string[], options: ToolOptions = {}
       child.on("close", resolve);
     });
     signal?.throwIfAborted();
-    return { exitCode, stdout, said };
+    return { exitCode, stdout, output };
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener("abort", kill);
   }
 }
 
-/** What the tool said may name hosts and folders: it is the cause, for the log and the terminal. */
+/** The tool's output may name hosts and folders, so it becomes the cause, which only operators see. */
 export async function mustRun(what: string, argv: readonly string[], options: ToolOptions = {}): Promise<ToolResult> {
   const result = await runTool(argv, options);
   if (result.exitCode === 0) return result;
-  const cause = new Error(result.said.trim());
+  const cause = new Error(result.output.trim());
   throw new Fault("unavailable", `${what} failed (${howItEnded(result, options)})`, { cause });
 }
 
 function howItEnded({ exitCode }: ToolResult, { timeoutMs }: ToolOptions): string {
   if (exitCode !== null) return `exit code ${exitCode}`;
-  return timeoutMs === undefined ? "it was killed" : `it was killed, or not done after ${timeoutMs / 1000} seconds`;
+  return timeoutMs === undefined ? "it was killed" : `it was killed, or timed out after ${timeoutMs / 1000} seconds`;
 }

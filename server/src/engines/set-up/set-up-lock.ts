@@ -5,8 +5,8 @@ const tryAgainMs = 500;
 const sqliteBusy = 5;
 
 /**
- * One set-up at a time in a cache, whichever processes share it. Node has no flock; the SQLite inside it takes the same
- * kind of kernel lock, which ends with its process whatever ends that.
+ * Allows one set-up at a time in a cache that several processes share. Node has no flock, but its SQLite takes the same
+ * kind of kernel lock, which is released whenever the process ends.
  */
 export async function withSetUpLock<T>(
   path: string,
@@ -16,7 +16,7 @@ export async function withSetUpLock<T>(
 ): Promise<T> {
   const file = new DatabaseSync(path, { timeout: 0 });
   try {
-    file.exec("PRAGMA journal_mode = MEMORY"); // nothing is ever written: no file beside it
+    file.exec("PRAGMA journal_mode = MEMORY"); // nothing is ever written, so no journal file is needed
     for (let waited = false; !tryLock(file); waited = true) {
       if (!waited) onWait();
       await sleep(tryAgainMs, undefined, { signal });

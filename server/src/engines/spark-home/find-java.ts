@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { answerOf, forOthers, othersMayRun } from "../set-up/ask-program.ts";
+import { otherUsersCanRun, otherUsersHint, probeTool } from "../set-up/probe-tool.ts";
 import { oldestJava } from "./pinned-spark.ts";
 
 export interface Java {
@@ -25,8 +25,8 @@ export async function findJavaIn(homes: readonly string[]): Promise<Java | undef
 }
 
 async function tryJava(program: string): Promise<Java | undefined> {
-  const found = await answerOf([program, "-XshowSettings:properties", "-version"], parseJavaSettings);
-  return found !== undefined && (await othersMayRun([found.path, "-version"])) ? found : undefined;
+  const found = await probeTool([program, "-XshowSettings:properties", "-version"], parseJavaSettings);
+  return found !== undefined && (await otherUsersCanRun([found.path, "-version"])) ? found : undefined;
 }
 
 export function parseJavaSettings(said: string): Java | undefined {
@@ -40,7 +40,7 @@ export function parseJavaSettings(said: string): Java | undefined {
 
 /** Part of a message that says what is missing. */
 export function javaNeeded(): string {
-  return `Java ${oldestJava} or newer${forOthers}`;
+  return `Java ${oldestJava} or newer${otherUsersHint}`;
 }
 
 function installedJavas(): string[] {

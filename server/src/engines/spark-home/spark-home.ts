@@ -15,7 +15,7 @@ import { realpath } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Fault } from "../../lib/fault.ts";
 import { findPython, howToInstallPython, pythonNeeded, type Python } from "../set-up/find-python.ts";
-import { forOthers } from "../set-up/ask-program.ts";
+import { otherUsersHint } from "../set-up/probe-tool.ts";
 import { withSetUpLock } from "../set-up/set-up-lock.ts";
 import type { SetUpContext } from "../set-up/set-up-step.ts";
 import { makeClassArchive } from "./class-archive.ts";
@@ -70,7 +70,7 @@ export async function ensureSparkHome(options: EnsureSparkHomeOptions): Promise<
   const context = { ...options, cacheDir: await realpath(options.cacheDir) };
   const [java, python] = await Promise.all([ensureJava(options.javaHome, context), findPython()]);
   if (python === undefined && options.sparkHome === undefined) {
-    throw new Fault("unavailable", `Spark needs ${pythonNeeded()}${forOthers}: ${howToInstallPython()}`);
+    throw new Fault("unavailable", `Spark needs ${pythonNeeded()}${otherUsersHint}: ${howToInstallPython()}`);
   }
   const ready = await findReady(context, java, python);
   if (ready !== undefined) return ready;
