@@ -175,7 +175,9 @@ class RunnerRun implements LiveRun {
 
   /** A runner that cannot write into its folder can tell nobody. */
   #neverBegan(): RunOutcome {
-    return this.#runner !== undefined && isFilesystemFull(this.#files.folder) ? notStartedForDisk : { state: "never-began" };
+    return this.#runner !== undefined && isFilesystemFull(this.#files.folder)
+      ? notStartedForDisk
+      : { state: "never-began" };
   }
 
   async changed(signal: AbortSignal): Promise<void> {

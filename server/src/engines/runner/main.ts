@@ -72,7 +72,10 @@ async function start(folder: string, file: StatusFile, status: RunStatus): Promi
 }
 
 function failure(folder: string, error: unknown): Pick<RunStatus, "cause" | "message"> {
-  return { cause: isDiskFullError(error) || isFilesystemFull(folder) ? "disk-full" : "spawn-failed", message: messageOf(error) };
+  return {
+    cause: isDiskFullError(error) || isFilesystemFull(folder) ? "disk-full" : "spawn-failed",
+    message: messageOf(error),
+  };
 }
 
 function messageOf(error: unknown): string {

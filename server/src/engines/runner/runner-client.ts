@@ -97,7 +97,8 @@ export function openRunnerClient(folder: string): RunnerClient {
     async cancel() {
       await writeFile(path("cancel"), "");
     },
-    abandon: () => claimFolder(folder, null) || readOwner(folder) === null || (isStandby(folder) && withholdOrder(folder)),
+    abandon: () =>
+      claimFolder(folder, null) || readOwner(folder) === null || (isStandby(folder) && withholdOrder(folder)),
     async waitUntilGone(signal) {
       const runner = readOwner(folder);
       while (runner !== null && runner !== undefined && (await findProcess(runner)) === "running") {

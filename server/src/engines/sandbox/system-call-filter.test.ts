@@ -52,18 +52,21 @@ const numbers = {
   },
 } as const;
 
-test.each(["x64", "arm64"] as const)("the filter for %s allows and refuses the calls of its tables", (name: Architecture) => {
-  const filter = systemCallFilter(name) ?? Buffer.alloc(0);
-  const of = (call: keyof (typeof numbers)["x64"], ...args: number[]): number =>
-    run(filter, { arch: ARCHITECTURES[name], number: numbers[name][call], args });
-  expect(of("read")).toBe(ALLOW);
-  expect([of("ptrace"), of("mount"), of("setns")]).toEqual([EPERM, EPERM, EPERM]);
-  expect([of("clone3"), of("shmget")]).toEqual([ENOSYS, ENOSYS]);
-  expect([of("clone", 0x003d_0f00), of("clone", 0x11), of("clone", 0x1000_0011)]).toEqual([ALLOW, ALLOW, EPERM]);
-  expect([of("personality", 0xffff_ffff), of("personality", 0x0040_0000)]).toEqual([ALLOW, EPERM]);
-  expect([of("ioctl", 0, 0x5413), of("ioctl", 0, 0x5412)]).toEqual([ALLOW, EPERM]);
-  expect(run(filter, { arch: 0x4000_0003, number: 0 })).toBe(KILL);
-});
+test.each(["x64", "arm64"] as const)(
+  "the filter for %s allows and refuses the calls of its tables",
+  (name: Architecture) => {
+    const filter = systemCallFilter(name) ?? Buffer.alloc(0);
+    const of = (call: keyof (typeof numbers)["x64"], ...args: number[]): number =>
+      run(filter, { arch: ARCHITECTURES[name], number: numbers[name][call], args });
+    expect(of("read")).toBe(ALLOW);
+    expect([of("ptrace"), of("mount"), of("setns")]).toEqual([EPERM, EPERM, EPERM]);
+    expect([of("clone3"), of("shmget")]).toEqual([ENOSYS, ENOSYS]);
+    expect([of("clone", 0x003d_0f00), of("clone", 0x11), of("clone", 0x1000_0011)]).toEqual([ALLOW, ALLOW, EPERM]);
+    expect([of("personality", 0xffff_ffff), of("personality", 0x0040_0000)]).toEqual([ALLOW, EPERM]);
+    expect([of("ioctl", 0, 0x5413), of("ioctl", 0, 0x5412)]).toEqual([ALLOW, EPERM]);
+    expect(run(filter, { arch: 0x4000_0003, number: 0 })).toBe(KILL);
+  },
+);
 
 test("x32 calls fail as on a kernel without them", () => {
   const filter = systemCallFilter("x64") ?? Buffer.alloc(0);

@@ -5,7 +5,7 @@ import { afterEach, expect, it } from "vitest";
 import { scriptConnect } from "../../../test/support/scripted-connect.ts";
 import { openConnect, type ConnectChannel } from "./spark-connect.ts";
 
-/** No resolver knows it: who gets anywhere has not asked one. */
+/** Not resolvable, so a successful connection proves that the name was not resolved. */
 const host = "spark.invalid";
 const address = "127.0.0.1";
 
@@ -22,14 +22,14 @@ async function portOf(listening: Server): Promise<number> {
   return (listening.address() as AddressInfo).port; // a TCP server that listens has one
 }
 
-it("is the one that was given, whatever the name leads to", async () => {
+it("is used without resolving the host's name", async () => {
   const scripted = await scriptConnect([]);
   channel = openConnect({ host, address, port: scripted.port, sessionUser: "u" });
   await expect(channel.ping()).resolves.toBeUndefined();
   scripted.stop();
 });
 
-it("takes the name along in TLS, for which the certificate has to be", async () => {
+it("still sends the host's name in TLS, because the certificate is for that name", async () => {
   const names: string[] = [];
   const port = await portOf(createServer({ SNICallback: (name, done) => (names.push(name), done(new Error("seen"))) }));
   channel = openConnect({ host, address, port, tls: true, sessionUser: "u" });

@@ -5,13 +5,13 @@ import { GrpcFailure } from "./grpc-call.ts";
 import { ErrorInfoSchema, StatusSchema } from "./messages/error_details_pb.ts";
 
 /**
- *   failed          the statement: Spark says why
- *   cancelled       it was interrupted
- *   operation gone  the server does not have it, or not the part that was asked for
- *   session gone    the server does not have the session, or another one under its name
- *   taken over      another reader attached itself to the operation
- *   refused         the token is not the server's
- *   unavailable     the server does not answer
+ *   failed          the statement failed; the message is Spark's
+ *   cancelled       the statement was interrupted
+ *   operation gone  the server does not have the operation, or not the requested part of its result
+ *   session gone    the server does not have the session, or a different one with the same id
+ *   taken over      another reader attached to the operation
+ *   refused         the token is wrong
+ *   unavailable     the server does not respond
  */
 export type ConnectErrorKind =
   "failed" | "cancelled" | "operation gone" | "session gone" | "taken over" | "refused" | "unavailable";
@@ -19,13 +19,13 @@ export type ConnectErrorKind =
 export interface ConnectErrorFacts {
   readonly kind: ConnectErrorKind;
   readonly message: string;
-  /** Of gRPC. */
+  /** The gRPC status code. */
   readonly code: number;
   /** Such as `TABLE_OR_VIEW_NOT_FOUND`. */
   readonly errorClass?: string | undefined;
   /** Five characters. */
   readonly sqlState?: string | undefined;
-  /** Under which the server still knows more. */
+  /** The id for which the server has further details. */
   readonly errorId?: string | undefined;
 }
 
@@ -46,7 +46,7 @@ export class ConnectError extends Error {
     this.errorId = errorId;
   }
 
-  /** Somebody started this very operation before. */
+  /** The operation was started before. */
   get operationExists(): boolean {
     return this.errorClass === "INVALID_HANDLE.OPERATION_ALREADY_EXISTS";
   }
@@ -70,7 +70,7 @@ const kindOfCode: Partial<Record<status, ConnectErrorKind>> = {
   [status.PERMISSION_DENIED]: "refused",
   [status.UNAVAILABLE]: "unavailable",
   [status.DEADLINE_EXCEEDED]: "unavailable",
-  // Spark's own errors come with details. These without any are a connection's that broke.
+  // Spark's own errors have details. Without them, these are broken connections.
   [status.INTERNAL]: "unavailable",
   [status.CANCELLED]: "unavailable",
 };
@@ -84,7 +84,7 @@ function connectErrorOf(failure: GrpcFailure): ConnectError {
   return new ConnectError({ kind, message: message.trim(), code, errorClass, sqlState, errorId });
 }
 
-/** The class is left out of the details when its parameters are long. */
+/** Spark omits the class from the details if its parameters are long. */
 function classInText(message: string): string | undefined {
   return /^\s*\[([A-Z0-9_]+(?:\.[A-Z0-9_]+)?)\]/.exec(message)?.[1];
 }
@@ -97,7 +97,7 @@ function errorInfoOf({ metadata }: GrpcFailure): Record<string, string | undefin
   return info?.metadata;
 }
 
-/** Both as they are thrown by a call. */
+/** Undefined: the error does not come from a call. */
 export function asConnectError(error: unknown): ConnectError | undefined {
   if (error instanceof ConnectError) return error;
   return error instanceof GrpcFailure ? connectErrorOf(error) : undefined;

@@ -1,21 +1,21 @@
 import type { SparkField } from "./spark-type.ts";
 
 /**
- * What a statement sends while it runs, in this order, with `progress` anywhere before the end:
+ * The events of a running statement, in this order, with `progress` anywhere before the end:
  *
  *   schema  batch…  complete
  *
- * Each event says where it stands: who stored everything up to a position can go on exactly behind it, after a broken
- * connection or a crash of ours. A position is a text of the server's and means nothing else.
+ * Each event has a position. A reader that stored everything up to a position can resume right after it, after a broken
+ * connection or a restart of Headgate. A position is an opaque text from the server.
  */
 export type ConnectEvent =
   | { readonly kind: "schema"; readonly fields: readonly SparkField[]; readonly position: string }
   | ConnectBatch
-  /** Of the tasks known so far, 0 to 99, never less than before. Only `complete` is 100. */
+  /** The percentage of completed tasks among those known so far, 0 to 99. It never decreases. */
   | { readonly kind: "progress"; readonly percent: number; readonly work: ConnectWork; readonly position: string }
   | { readonly kind: "complete"; readonly position: string };
 
-/** What Spark has made of the statement so far. Tasks of stages whose outcome was there already are never completed. */
+/** The stages and tasks of the statement so far. Tasks of skipped stages are never completed. */
 export interface ConnectWork {
   readonly stages: number;
   readonly completedStages: number;
@@ -24,18 +24,17 @@ export interface ConnectWork {
 }
 
 /**
- * Rows. Every statement sends at least one batch, perhaps of no rows. A batch is a whole Arrow IPC stream of its own
- * (schema, record batch, end). One that is too large for a message comes in parts: their bytes one behind the other are
- * the batch.
+ * Every statement sends at least one batch, possibly without rows. A batch is a complete Arrow IPC stream (schema, record
+ * batch, end). A batch that is too large for a message comes in parts; their concatenated bytes are the batch.
  */
 export interface ConnectBatch {
   readonly kind: "batch";
   readonly data: Uint8Array;
-  /** Of the whole batch, in each of its parts. */
+  /** Rows of the whole batch, the same in each of its parts. */
   readonly rowCount: number;
-  /** Rows of the result before this batch. */
+  /** The number of rows before this batch. */
   readonly startRow: number;
-  /** From 0. */
+  /** Counted from 0. */
   readonly part: number;
   readonly parts: number;
   readonly position: string;

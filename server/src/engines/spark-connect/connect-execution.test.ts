@@ -57,7 +57,7 @@ async function failure(work: Promise<unknown>): Promise<ConnectError> {
 }
 
 describe("a statement", () => {
-  it("goes on by another stream when the server ends one, until it is complete", async () => {
+  it("continues with another stream when the server ends one, until it is complete", async () => {
     const session = await play([
       [batch("1"), "end"],
       [batch("2"), batch("3"), "end"],
@@ -67,13 +67,13 @@ describe("a statement", () => {
     expect(server.calls).toEqual(["start", "attach after 1", "attach after 3"]);
   });
 
-  it("goes on behind the last answer when the connection breaks", async () => {
+  it("continues after the last response when the connection breaks", async () => {
     const session = await play([[batch("1"), "break"], ["break"], [batch("2"), complete, "end"]]);
     expect(await positions(session.execute("x", { operationId }))).toEqual(["1", "2", "last"]);
     expect(server.calls).toEqual(["start", "attach after 1", "attach after 1"]);
   });
 
-  it("goes on behind the last answer when the server falls silent", async () => {
+  it("continues after the last response when the server stops responding", async () => {
     const session = await play(
       [
         [batch("1"), "stay"],
@@ -81,7 +81,7 @@ describe("a statement", () => {
       ],
       { reconnectMs: 30_000, silenceMs: 1_000 },
     );
-    await channel.ping(); // to connect may take longer than that
+    await channel.ping(); // connecting may take longer than the silence limit
     expect(await positions(session.execute("x", { operationId }))).toEqual(["1", "last"]);
     expect(server.calls).toEqual(["start", "attach after 1"]);
   });
@@ -96,20 +96,20 @@ describe("a statement", () => {
     },
   );
 
-  it("that was started before is read from its beginning", async () => {
+  it("is read from its beginning if it was started before", async () => {
     const exists = sparkError("INVALID_HANDLE.OPERATION_ALREADY_EXISTS");
     const session = await play([[exists], [batch("1"), complete, "end"]]);
     expect(await positions(session.execute("x", { operationId }))).toEqual(["1", "last"]);
     expect(server.calls).toEqual(["start", "attach"]);
   });
 
-  it("is never started again once something of it has arrived", async () => {
+  it("is never started again once a response has arrived", async () => {
     const session = await play([[batch("1"), "break"], [sparkError("INVALID_HANDLE.OPERATION_NOT_FOUND")]]);
     expect(await failure(positions(session.execute("x", { operationId })))).toMatchObject({ kind: "operation gone" });
     expect(server.calls).toEqual(["start", "attach after 1"]);
   });
 
-  it("goes on when a stream of ours that came late has taken over", async () => {
+  it("continues when its own delayed stream has taken over", async () => {
     const session = await play([
       [batch("1"), sparkError("INVALID_CURSOR.DISCONNECTED")],
       [batch("2"), complete, "end"],
@@ -125,15 +125,15 @@ describe("a statement", () => {
     expect(server.calls).toEqual(["start", "attach after 1", "attach after 2", "attach after 2"]);
   });
 
-  it("is taken over as often as it likes over a long time", async () => {
+  it("tolerates any number of takeovers over a long time", async () => {
     const taken = sparkError("INVALID_CURSOR.DISCONNECTED");
     const answers = ["1", "2", "3", "4", "5"].map((position): Step[] => [batch(position), taken]);
-    // Shorter than the pause before the next stream.
+    // `reconnectMs` is shorter than the pause before the next stream.
     const session = await play([...answers, [complete, "end"]], { reconnectMs: 20, silenceMs: 10_000 });
     expect(await positions(session.execute("x", { operationId }))).toEqual(["1", "2", "3", "4", "5", "last"]);
   });
 
-  it("that was released while it was attached to is gone", async () => {
+  it("is gone if it was released while a reader was attached", async () => {
     const session = await play([
       [sparkError("INVALID_CURSOR.DISCONNECTED")],
       [sparkError("INVALID_HANDLE.OPERATION_ABANDONED")],
@@ -143,13 +143,13 @@ describe("a statement", () => {
     });
   });
 
-  it("stops when another session answers under the same name", async () => {
+  it("stops when a different session with the same id responds", async () => {
     const other = { ...batch("2"), serverSideSessionId: "t" };
     const session = await play([[batch("1"), other]]);
     expect(await failure(positions(session.execute("x", { operationId })))).toMatchObject({ kind: "session gone" });
   });
 
-  it("is given up when the server stays away for too long", async () => {
+  it("fails when the server is unreachable for too long", async () => {
     const session = await play([[batch("1"), "break"], ...Array.from({ length: 50 }, (): Step[] => ["break"])], {
       reconnectMs: 1_500,
       silenceMs: 10_000,
@@ -160,7 +160,7 @@ describe("a statement", () => {
     expect(server.calls.length).toBeGreaterThan(2);
   });
 
-  it("tells what failed with its class and state, and is not tried again", async () => {
+  it("reports an error with its class and SQL state, and is not tried again", async () => {
     const session = await play([[sparkError("DIVIDE_BY_ZERO", { sqlState: "22012" })]]);
     expect(await failure(positions(session.execute("x", { operationId })))).toMatchObject({
       kind: "failed",
@@ -172,7 +172,7 @@ describe("a statement", () => {
     expect(server.calls).toEqual(["start"]);
   });
 
-  it("has a progress that never goes back and never reaches the end by itself", async () => {
+  it("has a progress that never decreases and never reaches 100 %", async () => {
     const answers = [progress("1", 1, 4), progress("2", 1, 8), progress("3", 3, 8), progress("4", 8, 8), complete];
     const session = await play([[...answers, "end"]]);
     const events: ConnectEvent[] = [];
@@ -186,7 +186,7 @@ describe("a statement", () => {
     ]);
   });
 
-  it("counts the rows before each batch where the server does not, and tells parts of a batch apart", async () => {
+  it("counts the rows before each batch if the server does not, and numbers the parts of a batch", async () => {
     const part = (responseId: string, chunkIndex: bigint): Answer => ({
       responseId,
       responseType: {
@@ -208,8 +208,8 @@ describe("a statement", () => {
   });
 });
 
-describe("what was read", () => {
-  it("is released when its reader says so, and all of it when the reader has seen the end", async () => {
+describe("a result", () => {
+  it("is released as far as its reader says, and completely after the end", async () => {
     const session = await play([[batch("1"), batch("2"), complete, "end"]]);
     const execution = session.execute("x", { operationId });
     for await (const event of execution) {
@@ -219,7 +219,7 @@ describe("what was read", () => {
     await expect.poll(() => server.released.toSorted()).toEqual(["2", "all"]);
   });
 
-  it("goes on exactly behind a position", async () => {
+  it("resumes right after a position", async () => {
     const session = await play([
       [batch("8"), "break"],
       [complete, "end"],
@@ -234,15 +234,15 @@ describe("what was read", () => {
     ["INVALID_CURSOR.POSITION_NOT_AVAILABLE", "operation gone"],
     ["INVALID_HANDLE.SESSION_CLOSED", "session gone"],
     ["INVALID_HANDLE.SESSION_NOT_FOUND", "session gone"],
-  ])("that the server does not have any more is told as such (%s)", async (errorClass, kind) => {
+  ])("is reported as gone if the server no longer has it (%s)", async (errorClass, kind) => {
     const session = await play([[sparkError(errorClass)]]);
     expect(await failure(positions(session.resume({ operationId, position: "7" })))).toMatchObject({ kind });
     expect(server.calls).toEqual(["attach after 7"]);
   });
 });
 
-describe("a reader that is told to stop", () => {
-  it("stops at once, and lets the statement be", async () => {
+describe("a reader that is aborted", () => {
+  it("stops at once and leaves the statement running", async () => {
     const session = await play([[batch("1"), "stay"]]);
     const stopping = new AbortController();
     const reason = new Error("enough");
@@ -255,7 +255,7 @@ describe("a reader that is told to stop", () => {
     expect(server.released).toEqual([]);
   });
 
-  it("stops while the server is away", async () => {
+  it("stops while the server is unreachable", async () => {
     const session = await play([[batch("1"), "break"], ...Array.from({ length: 50 }, (): Step[] => ["break"])], {
       reconnectMs: 60_000,
       silenceMs: 10_000,

@@ -6,40 +6,40 @@ import type { MessageStream } from "./connect-rpc.ts";
 import type { ExecutePlanResponse, ExecutePlanResponseSchema } from "./messages/base_pb.ts";
 
 /**
- * A statement under way. The server ends each stream after some time or size, and connections break: the reading goes
- * on behind the last answer that was taken, by another stream.
+ * A running statement. The server ends each stream after some time or size, and connections break: another stream then
+ * continues after the last response that was read.
  *
  *   start ──▶ reading ──complete──▶ end
  *     ▲         │  ▲
- *     │         ▼  │ answers
- *     └──── attach ┘            attach → start: the server never got the start (and refuses a second one)
+ *     │         ▼  │ responses
+ *     └──── attach ┘            attach → start: the server never received the start (it refuses a second one)
  *                               start → attach: the server has this operation already
  *
- * A stream that ends because another one took over is tried again a few times: the other may be one of ours that came
- * late over a broken connection, or the release of the whole operation, which the next attach then finds gone.
+ * A stream that ends because another one took over is tried again a few times. The other may be our own stream, delayed
+ * by a broken connection, or the release of the whole operation, which the next attach then finds gone.
  */
 export interface ConnectExecution extends AsyncIterable<ConnectEvent> {
   readonly operationId: string;
-  /** What came up to there is safe: the server may forget it. */
+  /** Everything up to the position is stored, so the server may discard it. */
   release(position: string): void;
 }
 
 export interface OperationCalls {
-  /** Undefined when the operation has to be there already. */
+  /** Undefined: the operation must exist already. */
   readonly start: (() => MessageStream<typeof ExecutePlanResponseSchema>) | undefined;
   attach(position: string | undefined): MessageStream<typeof ExecutePlanResponseSchema>;
-  /** Everything, when no position is given. Never fails. */
+  /** Without a position everything is released. Never fails. */
   release(position: string | undefined): Promise<void>;
-  /** Throws when the answer is another session's. */
-  check(answer: ExecutePlanResponse): void;
-  /** Says more of an error than came with it. */
+  /** Throws if the response comes from another session. */
+  check(response: ExecutePlanResponse): void;
+  /** Adds details that the server did not send with the error. */
   explain(error: ConnectError): Promise<ConnectError>;
 }
 
 export interface Patience {
-  /** How long a server may be out of reach. */
+  /** How long a server may be unreachable. */
   readonly reconnectMs: number;
-  /** How long a stream may be silent. The server ends it before. */
+  /** How long a stream may be silent. The server normally ends it earlier. */
   readonly silenceMs: number;
 }
 
@@ -47,8 +47,8 @@ export const patience: Patience = { reconnectMs: 20_000, silenceMs: 150_000 };
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
-/** Shortly one after the other: two readers of one operation would else take it from each other for ever. */
-const MOST_TAKEOVERS = 3;
+/** In quick succession. Without this limit two readers of one operation would take it from each other for ever. */
+const MAX_TAKEOVERS = 3;
 
 export class Operation implements ConnectExecution {
   readonly operationId: string;
@@ -78,18 +78,18 @@ export class Operation implements ConnectExecution {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<ConnectEvent, void, undefined> {
     const reader = new EventReader();
-    for await (const answer of this.#answers()) {
-      const event = reader.read(answer);
+    for await (const response of this.#responses()) {
+      const event = reader.read(response);
       if (event === undefined) continue;
       yield event;
       if (event.kind !== "complete") continue;
-      // Who asks for more has stored that it is complete; before, it could not be asked for again.
+      // A reader that asks for the next event has stored the completion. After the release it could not be read again.
       void this.#calls.release(undefined);
       return;
     }
   }
 
-  async *#answers(): AsyncGenerator<ExecutePlanResponse, never, undefined> {
+  async *#responses(): AsyncGenerator<ExecutePlanResponse, never, undefined> {
     const { start } = this.#calls;
     let call = start === undefined ? "attach" : "start";
     let brokenSince: number | undefined;
@@ -99,13 +99,13 @@ export class Operation implements ConnectExecution {
       this.#signal.throwIfAborted();
       const stream = call === "start" && start !== undefined ? start() : this.#calls.attach(this.#position);
       let error: ConnectError | undefined;
-      let isFruitless = true;
+      let isEmpty = true;
       try {
-        for await (const answer of this.#read(stream)) {
-          isFruitless = false;
+        for await (const response of this.#read(stream)) {
+          isEmpty = false;
           brokenSince = undefined;
           pauseMs = FIRST_PAUSE_MS;
-          yield answer;
+          yield response;
         }
       } catch (thrown) {
         this.#signal.throwIfAborted();
@@ -115,12 +115,12 @@ export class Operation implements ConnectExecution {
       if (error?.kind === "taken over") {
         takeovers = performance.now() - takenAt > this.#patience.reconnectMs ? 1 : takeovers + 1;
         takenAt = performance.now();
-        if (takeovers > MOST_TAKEOVERS) throw error;
+        if (takeovers > MAX_TAKEOVERS) throw error;
       }
       const next = this.#next(call, error);
       if (next === undefined) throw await this.#calls.explain(error ?? emptyStream());
       call = next;
-      if (!mayBeBroken(error, isFruitless)) continue;
+      if (!mayBeBroken(error, isEmpty)) continue;
       brokenSince ??= performance.now();
       if (performance.now() - brokenSince > this.#patience.reconnectMs) throw error ?? emptyStream();
       await delay(pauseMs, undefined, { signal: this.#signal }).catch(() => this.#signal.throwIfAborted());
@@ -128,7 +128,7 @@ export class Operation implements ConnectExecution {
     }
   }
 
-  /** What to do after a stream ended so; undefined: nothing helps. */
+  /** The next call after a stream ended this way; undefined: a retry is pointless. */
   #next(call: string, error: ConnectError | undefined): "start" | "attach" | undefined {
     if (error === undefined || error.kind === "unavailable" || error.kind === "taken over") return "attach";
     if (call === "start" && error.operationExists) return "attach";
@@ -144,12 +144,12 @@ export class Operation implements ConnectExecution {
     this.#signal.addEventListener("abort", cancel);
     try {
       for (;;) {
-        const answer = await stream.next(this.#patience.silenceMs);
-        if (answer === undefined) return;
+        const response = await stream.next(this.#patience.silenceMs);
+        if (response === undefined) return;
         this.#signal.throwIfAborted();
-        this.#calls.check(answer);
-        this.#position = answer.responseId;
-        yield answer;
+        this.#calls.check(response);
+        this.#position = response.responseId;
+        yield response;
       }
     } finally {
       this.#signal.removeEventListener("abort", cancel);
@@ -157,7 +157,7 @@ export class Operation implements ConnectExecution {
     }
   }
 
-  /** One at a time, always the newest. */
+  /** Sends one release at a time, always with the newest position. */
   async #sendReleases(): Promise<void> {
     for (let sent: string | undefined; this.#release !== undefined && this.#release.position !== sent;) {
       sent = this.#release.position;
@@ -168,11 +168,15 @@ export class Operation implements ConnectExecution {
   }
 }
 
-/** The next attempt had better wait a moment. */
-function mayBeBroken(error: ConnectError | undefined, isFruitless: boolean): boolean {
-  return error === undefined ? isFruitless : error.kind === "unavailable" || error.kind === "taken over";
+/** Whether the next attempt should wait a moment. */
+function mayBeBroken(error: ConnectError | undefined, isEmpty: boolean): boolean {
+  return error === undefined ? isEmpty : error.kind === "unavailable" || error.kind === "taken over";
 }
 
 function emptyStream(): ConnectError {
-  return new ConnectError({ kind: "unavailable", message: "The server ends every stream without an answer", code: 14 });
+  return new ConnectError({
+    kind: "unavailable",
+    message: "The server ends every stream without a response",
+    code: 14,
+  });
 }

@@ -16,51 +16,51 @@ import { SocketPath } from "./socket-path.ts";
 
 export interface ConnectAddress {
   readonly host: string;
-  /** Where to find the host: its name is not asked for again, only shown to the server. */
+  /** The resolved IP address of the host. The name is then not resolved again, only sent to the server. */
   readonly address?: string | undefined;
   readonly port: number;
-  /** A Unix socket that leads to the server. Unlike the port, no other account can take it when the server has died. */
+  /** A Unix socket of the server. Unlike a port, no other account can take it over when the server has died. */
   readonly socket?: string | undefined;
-  /** None for a server that asks for none. */
+  /** Undefined for a server without authentication. */
   readonly token?: Secret | undefined;
   readonly tls?: boolean;
 }
 
-/** A method of the service with the types of both its sides. */
+/** A method of the service with the types of request and response. */
 export interface Method<I extends DescMessage, O extends DescMessage> extends DescMethod {
   readonly input: I;
   readonly output: O;
 }
 
 export interface MessageStream<O extends DescMessage> {
-  /** Undefined: the server has ended the stream well. */
+  /** Undefined: the server ended the stream without an error. */
   next(silenceLimitMs?: number): Promise<MessageShape<O> | undefined>;
   cancel(): void;
 }
 
 const MIB = 1024 * 1024;
-/** A part of a result has two MiB; servers before 4.1 send whole batches, of up to 4 MiB or of one row. */
+/** Parts of a result have 2 MiB. Servers before 4.1 send whole batches, of up to 4 MiB or of a single row. */
 const LARGEST_MESSAGE = 65 * MIB;
 const UNARY_LIMIT_MS = 30_000;
 
 const channelOptions = {
   "grpc.max_receive_message_length": LARGEST_MESSAGE,
   "grpc.max_send_message_length": -1,
-  // Ours to decide: what may be sent again and for how long.
+  // Our own code decides what is retried and for how long.
   "grpc.enable_retries": 0,
   "grpc.initial_reconnect_backoff_ms": 50,
   "grpc.min_reconnect_backoff_ms": 50,
   "grpc.max_reconnect_backoff_ms": 1000,
-  // The environment's proxy is not for our own servers.
+  // The proxy of the environment is not for internal servers.
   "grpc.enable_http_proxy": 0,
   "grpc.enable_channelz": 0,
-  // One connection per channel: another channel of ours must not share its fate.
+  // One connection per channel, so that a failure of one does not affect another.
   "grpc.use_local_subchannel_pool": 1,
   "grpc-node.flow_control_window": MIB,
   "grpc.primary_user_agent": "headgate",
 };
 
-/** Typed calls over one connection, which is made when first needed and again when it broke. */
+/** Typed calls over one connection, which is opened when first needed and reopened when it broke. */
 export class ConnectRpc {
   readonly #channel: Channel;
   readonly #socket: SocketPath | undefined;
@@ -84,12 +84,12 @@ export class ConnectRpc {
   ): Promise<MessageShape<O>> {
     const call = this.#call(method, request, {}, limitMs);
     const reply = await translated(call.next());
-    // The status behind the reply counts too.
-    if (reply === undefined || (await translated(call.next())) !== undefined) throw oddReply(method.name);
+    // The status after the reply may be an error too.
+    if (reply === undefined || (await translated(call.next())) !== undefined) throw unexpectedReply(method.name);
     return fromBinary(method.output, reply, { readUnknownFields: false });
   }
 
-  /** Its messages fail with a `ConnectError`. */
+  /** Reading its messages fails with a `ConnectError`. */
   stream<I extends DescMessage, O extends DescMessage>(
     method: Method<I, O>,
     request: MessageInitShape<I>,
@@ -138,8 +138,9 @@ async function translated<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-function oddReply(method: string): ConnectError {
-  return new ConnectError({ kind: "unavailable", message: `${method} was not answered with one message`, code: 13 });
+function unexpectedReply(method: string): ConnectError {
+  const message = `The server did not answer ${method} with exactly one message`;
+  return new ConnectError({ kind: "unavailable", message, code: 13 });
 }
 
 function targetOf({ address, port }: ConnectAddress, authority: string): string {

@@ -15,47 +15,47 @@ import { statementPlan } from "./statement-plan.ts";
 const service = SparkConnectService.method;
 
 export interface ExecuteOptions {
-  /** A UUID. A second start with the same one attaches to the first. */
+  /** A UUID. A second start with the same id attaches to the first. */
   readonly operationId: string;
-  /** Stops the reading and leaves the statement running: `interrupt` ends it. */
+  /** Stops reading but leaves the statement running; `interrupt` ends it. */
   readonly signal?: AbortSignal;
-  /** For Spark's jobs. */
+  /** Tags of the statement's Spark jobs. */
   readonly tags?: readonly string[];
-  /** Of the call that starts it, for interceptors in the server. By a name that ends in `-bin` any text may go. */
+  /** Headers of the call that starts it, for interceptors in the server. A name with `-bin` at its end allows any text. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface ResumeOptions {
   readonly operationId: string;
-  /** Of the last event that was stored; undefined to begin with the first. */
+  /** The position of the last stored event; undefined to begin with the first. */
   readonly position: string | undefined;
   readonly signal?: AbortSignal;
 }
 
-/** Settings, temporary views and the current schema of one series of statements. */
+/** Holds the settings, temporary views and current schema for a series of statements. */
 export interface ConnectSession {
   readonly id: string;
-  /** The server's own name of it, once it has answered: who hands it in again never meets a namesake. */
+  /** The server's own id of the session, once it has responded. It distinguishes a later session with the same id. */
   readonly serverSideId: string | undefined;
-  /** Makes it on the server, so that the first statement finds it. */
+  /** Creates the session on the server, so that the first statement finds it. */
   open(): Promise<void>;
-  /** One statement or script, at most once for each operation id. */
+  /** Runs one statement or script, at most once for each operation id. */
   execute(sql: string, options: ExecuteOptions): ConnectExecution;
-  /** Goes on exactly behind a position, or fails as `operation gone` or `session gone`. */
+  /** Continues right after a position, or fails as `operation gone` or `session gone`. */
   resume(options: ResumeOptions): ConnectExecution;
-  /** Whether there was something to interrupt. */
+  /** Returns whether there was something to interrupt. */
   interrupt(operationId: string): Promise<boolean>;
   setConfig(settings: Readonly<Record<string, string>>): Promise<void>;
-  /** Null: not set. */
+  /** Null: the key is not set. */
   getConfig(keys: readonly string[]): Promise<Record<string, string | null>>;
-  /** Drops it with all of its operations. */
+  /** Drops the session with all its operations. */
   release(): Promise<void>;
 }
 
-/** Large enough to be quick, small enough that many streams at once are no load. */
+/** Large enough to be fast, small enough for many concurrent streams. */
 const PART_BYTES = 2n * 1024n * 1024n;
-/** What the server cuts messages at. */
-const CUT_MESSAGE = 2000;
+/** The server truncates messages to this length. */
+const TRUNCATED_LENGTH = 2000;
 
 export interface SessionParts {
   readonly rpc: ConnectRpc;
@@ -86,7 +86,7 @@ export class OpenSession implements ConnectSession {
 
   execute(sql: string, { operationId, signal, tags = [], headers = {} }: ExecuteOptions): ConnectExecution {
     const { rpc, storedResults } = this.#parts;
-    // A lambda: what is known of the session when a start has to be repeated counts.
+    // A function, because a repeated start must use what is known about the session by then.
     const request = (): MessageInitShape<typeof ExecutePlanRequestSchema> => ({
       ...this.#observed(),
       operationId,
@@ -158,7 +158,7 @@ export class OpenSession implements ConnectSession {
           ...(position === undefined ? {} : { lastResponseId: position }),
         }),
       release: (position: string | undefined) => this.#releaseExecute(operationId, position),
-      check: (answer: { serverSideSessionId: string }) => this.#check(answer),
+      check: (response: { serverSideSessionId: string }) => this.#check(response),
       explain: (error: ConnectError) => this.#explain(error),
     };
     return new Operation(operationId, calls, { ...from, patience });
@@ -176,15 +176,15 @@ export class OpenSession implements ConnectSession {
             : { case: "releaseUntil", value: { responseId: position } },
       });
     } catch (error) {
-      // The server drops it by itself, later.
-      log?.debug({ err: error, operationId }, "a result of Spark was not released");
+      // The server drops the result later by itself.
+      log?.debug({ err: error, operationId }, "releasing a result of Spark failed");
     }
   }
 
-  /** The status holds a short form of the message, and the class only when there is room. */
+  /** The gRPC status has only a truncated message, and the class only if there is room. */
   async #explain(error: ConnectError): Promise<ConnectError> {
     const { kind, code, errorId, errorClass, message } = error;
-    if (errorId === undefined || (errorClass !== undefined && message.length < CUT_MESSAGE)) return error;
+    if (errorId === undefined || (errorClass !== undefined && message.length < TRUNCATED_LENGTH)) return error;
     try {
       const { rpc } = this.#parts;
       const { rootErrorIdx = 0, errors } = await rpc.unary(service.fetchErrorDetails, { ...this.#named(), errorId });
@@ -208,7 +208,7 @@ export class OpenSession implements ConnectSession {
     if (serverSideSessionId === "") return;
     this.#serverSideId ??= serverSideSessionId;
     if (this.#serverSideId === serverSideSessionId) return;
-    const message = "The server has another session under this name";
+    const message = "The server has a different session with this id";
     throw new ConnectError({ kind: "session gone", message, code: 13, errorClass: "INVALID_HANDLE.SESSION_CHANGED" });
   }
 

@@ -2,7 +2,7 @@ import type { ConnectEvent, ConnectWork } from "./connect-event.ts";
 import type { ExecutePlanResponse, ExecutePlanResponse_ExecutionProgress } from "./messages/base_pb.ts";
 import { fieldsOfSchema } from "./spark-type-of-message.ts";
 
-/** Turns the server's answers into events. Of the progress it tells only what is news. */
+/** Turns the server's responses into events. Progress is reported only when it increases. */
 export class EventReader {
   #percent = -1;
   #rows = 0;

@@ -1,6 +1,6 @@
 import { status, type ChannelInterface, type Metadata, type StatusObject } from "@grpc/grpc-js";
 
-/** How a call ended, when not well. */
+/** The status of a failed call. */
 export class GrpcFailure extends Error {
   override readonly name = "GrpcFailure";
   readonly code: status;
@@ -17,14 +17,14 @@ export interface CallPlan {
   readonly path: string;
   readonly metadata: Metadata;
   readonly message: Uint8Array;
-  /** For the whole call; none for a stream. */
+  /** Limits the whole call; undefined for a stream. */
   readonly deadlineMs?: number;
 }
 
 /**
- * A call with one request whose messages are taken one by one: the next is asked for when the last has been taken, so
- * the server waits for a slow reader and no more than a window of its messages is on the way. The streams of grpc-js
- * itself would gather sixteen messages, of any size.
+ * A call with one request whose responses are read one by one: the next is requested when the last has been read. The
+ * server thus waits for a slow reader, and at most one flow-control window is in flight. The streams of grpc-js would
+ * buffer sixteen messages of any size.
  */
 export class GrpcCall {
   readonly #call: ReturnType<ChannelInterface["createCall"]>;
@@ -50,7 +50,7 @@ export class GrpcCall {
     this.#call.halfClose();
   }
 
-  /** Undefined: the server has ended the call well. */
+  /** Undefined: the server ended the call without an error. */
   async next(silenceLimitMs?: number): Promise<Uint8Array | undefined> {
     if (this.#arrived.length === 0 && this.#end === undefined) {
       this.#call.startRead();
@@ -58,12 +58,12 @@ export class GrpcCall {
     }
     const bytes = this.#arrived.shift();
     if (bytes !== undefined) return bytes;
-    const { code = status.UNAVAILABLE, details = "The server is silent", metadata } = this.#end ?? {};
+    const { code = status.UNAVAILABLE, details = "The server does not respond", metadata } = this.#end ?? {};
     if (code === status.OK) return undefined;
     throw new GrpcFailure(code, details, metadata);
   }
 
-  /** The server may go on without us. */
+  /** Stops reading; the server may continue its work. */
   cancel(): void {
     if (this.#end === undefined) this.#call.cancelWithStatus(status.CANCELLED, "Cancelled by the reader");
   }

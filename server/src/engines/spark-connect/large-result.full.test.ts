@@ -12,7 +12,7 @@ import { openConnect, type ConnectChannel } from "./spark-connect.ts";
 
 const MIB = 1024 * 1024;
 
-// Says so when it is left out: Java or Python is not on this machine.
+// Skipped on machines without Java or Python.
 describe.skipIf(sparkIsMissing)("a large result", () => {
   let server: TestConnectServer;
   let channel: ConnectChannel;
@@ -33,7 +33,7 @@ describe.skipIf(sparkIsMissing)("a large result", () => {
     await server.stop();
   });
 
-  it("of more than the server's heap passes through our memory and the server's without staying there", async () => {
+  it("that is larger than the server's heap accumulates neither in our memory nor in the server's", async () => {
     const rows = 12_000_000;
     const sql = `SELECT id, repeat('x', 100) AS s FROM range(0, ${rows}, 1, 2)`;
     const { rss } = process.memoryUsage();
@@ -53,7 +53,7 @@ describe.skipIf(sparkIsMissing)("a large result", () => {
     expect(highest - rss).toBeLessThan(150 * MIB);
   });
 
-  it("of one row larger than any message comes in parts that fit", async () => {
+  it("with a row larger than any message arrives in parts", async () => {
     const sizes: number[] = [];
     for await (const event of channel
       .session()

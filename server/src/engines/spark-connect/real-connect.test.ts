@@ -23,7 +23,7 @@ import { openConnect, type ConnectChannel } from "./spark-connect.ts";
 const MIB = 1024 * 1024;
 const PATIENCE = { timeout: 45_000 };
 
-// Says so when it is left out: Java or Python is not on this machine.
+// Skipped on machines without Java or Python.
 describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
   let server: TestConnectServer;
   let channel: ConnectChannel;
@@ -33,16 +33,16 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
     const home = await findSparkHome(inject("postgres").cacheDir);
     server = await startConnectServer(home, {
       properties: {
-        // As a cluster does: a task that fails is tried again.
+        // Failed tasks are tried again, as on a cluster.
         "spark.master": "local[2, 4]",
         // Ends streams often, so that every longer result here needs several.
         "spark.connect.execute.reattachable.senderMaxStreamSize": "4m",
-        // As our own servers have them.
+        // As on our own servers.
         "spark.connect.grpc.interceptor.classes": "headgate.connect.PoolInterceptor",
         "spark.connect.extensions.command.classes": "org.apache.spark.sql.connect.headgate.StoredResults",
-        // Little more than all tasks of a stored result may answer with.
+        // Slightly more than all tasks of a stored result may return.
         "spark.driver.maxResultSize": "72m",
-        // Tells what became of jobs.
+        // Shows the jobs.
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": ".",
         "spark.eventLog.compress": "false",
@@ -51,7 +51,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
     });
     channel = connect();
     session = channel.session();
-    // Often, so that short statements have a progress too.
+    // Frequent reports, so that short statements have progress too.
     await session.setConfig({ "spark.connect.progress.reportInterval": "20ms" });
     await run("SELECT count(*) FROM range(0, 100, 1, 4)"); // the first one warms the server up
   }, SET_UP_MS);
@@ -60,7 +60,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
     await server.stop();
   });
 
-  it("answers to its token alone", async () => {
+  it("accepts only its own token", async () => {
     await channel.ping();
     expect(await channel.version()).toMatch(/^4\./);
     for (const token of [new Secret("wrong"), undefined]) {
@@ -71,7 +71,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
     }
   });
 
-  it("gives rows with Spark's own types", async () => {
+  it("returns rows with Spark's own types", async () => {
     const { columns, rows, events } = await run(
       "SELECT 1L AS a, array('x') AS b, named_struct('a', 1, 'b', map('k', 1.50)) AS c, interval '1' day AS d, " +
         "interval '1-2' year to month AS e, current_timestamp() AS f, parse_json('1') AS g, null AS h, x'00' AS i",
@@ -93,7 +93,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
     expect(kinds).toEqual(["schema", "batch", "complete"]);
   });
 
-  it("runs each command once, and gives its rows like a query's", async () => {
+  it("runs each command once, and returns its rows like those of a query", async () => {
     expect((await run("CREATE TABLE once (a INT) USING parquet")).columns).toEqual([]);
     await run("INSERT INTO once VALUES (1)");
     await run("WITH more AS (SELECT 2 AS a) INSERT INTO once SELECT a FROM more");
@@ -106,7 +106,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
     expect((await run("SELECT a FROM once WHERE a > 9")).rows).toEqual([]);
   });
 
-  it("says why a statement failed, with class, state and the whole message", async () => {
+  it("reports why a statement failed, with class, SQL state and the whole message", async () => {
     expect(await failure(run("SELECT * FROM nowhere"))).toMatchObject({
       kind: "failed",
       errorClass: "TABLE_OR_VIEW_NOT_FOUND",
@@ -119,7 +119,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
     expect(long.message).toContain("x".repeat(9000));
   });
 
-  it("ends an interrupted statement long before it would have ended", async () => {
+  it("ends an interrupted statement early", async () => {
     const operationId = randomUUID();
     let interrupted = 0;
     const reading = read(session.execute(LONG, { operationId }), async (event) => {
@@ -142,14 +142,14 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
     expect(await session.interrupt(operationId)).toBe(true);
   });
 
-  it("tells the progress of a statement's tasks", async () => {
+  it("reports the progress of a statement's tasks", async () => {
     const { events } = await run("SELECT count(*) FROM range(0, 300000000, 1, 50) WHERE id * 3 % 7 = 2");
     const percents = events.flatMap((event) => (event.kind === "progress" ? [event.percent] : []));
     expect(percents).toEqual([...new Set(percents)].toSorted((one, other) => one - other));
     expect(percents.filter((percent) => percent > 0 && percent < 99).length).toBeGreaterThan(2);
   });
 
-  it("goes on where it was when the connection breaks in the middle of a result", async () => {
+  it("continues where it was when the connection breaks in the middle of a result", async () => {
     const proxy = await startCutOffProxy(server);
     const broken = connect({ port: proxy.port });
     const { startRows, rowCount } = await rowsSeen(
@@ -167,7 +167,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
     expect(new Set(startRows).size).toBe(startRows.length);
   });
 
-  it("goes on exactly behind what was stored before a crash", async () => {
+  it("resumes right after the last position stored before a crash", async () => {
     const [id, operationId] = [randomUUID(), randomUUID()];
     const first = connect();
     let stored = { position: "", rows: 0 };
@@ -182,7 +182,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
     const { startRows, rowCount } = await rowsSeen(again.resume({ operationId, position: stored.position }));
     expect(startRows[0]).toBe(stored.rows);
     expect(stored.rows + rowCount).toBe(MANY);
-    // It is complete, and nobody waits for its release.
+    // The result is complete; its release happens in the background.
     await vi.waitFor(async () => {
       const late = again.resume({ operationId, position: stored.position });
       expect(await failure(read(late))).toMatchObject({ kind: "operation gone" });
@@ -190,7 +190,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
     second.close();
   });
 
-  it("starts a statement once, however often it is told to", async () => {
+  it("starts a statement once, however often it is requested", async () => {
     await run("CREATE TABLE twice (a INT) USING parquet");
     const start = (): ConnectExecution => session.execute("INSERT INTO twice VALUES (1)", { operationId });
     const operationId = randomUUID();
@@ -198,12 +198,12 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
     await reading.next();
     await reading.return?.();
     expect((await read(start())).events.at(-1)).toMatchObject({ kind: "complete" });
-    // Until its release is through, it can be read once more.
+    // Until it is released, it can be read again.
     await expect.poll(() => failure(read(start())), PATIENCE).toMatchObject({ kind: "operation gone" });
     expect((await run("SELECT count(*) AS n FROM twice")).rows).toEqual([{ n: 1n }]);
   });
 
-  it("keeps settings and views in a session, until it is released", async () => {
+  it("keeps settings and views in a session until it is released", async () => {
     const mine = channel.session();
     await mine.setConfig({ "spark.sql.session.timeZone": "Asia/Tokyo" });
     await run("CREATE TEMPORARY VIEW mine AS SELECT 1 AS a", mine);
@@ -234,7 +234,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
     expect(results).toEqual(numbers.map((number) => [{ a: number }]));
   });
 
-  it("puts the jobs of a statement into the pool that its header names, and no others", async () => {
+  it("puts exactly the jobs of a statement into the pool that its header names", async () => {
     const count = "SELECT count(*) FROM range(0, 10, 1, 2)";
     await read(session.execute(count, { operationId: randomUUID(), headers: { "headgate-pool-bin": "nightly ä" } }));
     await run(count);
@@ -260,20 +260,20 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
         "a row",
         "SELECT 1 AS a, 'x' AS b, null AS c, array(1, 2) AS d, named_struct('e', 1.5, 'f', date'2024-02-29') AS g",
       ],
-      ["a row that has to be worked out", "SELECT length(uuid()) AS a, 1 AS b, (SELECT max(id) FROM range(3)) AS c"],
+      ["a computed row", "SELECT length(uuid()) AS a, 1 AS b, (SELECT max(id) FROM range(3)) AS c"],
       ["no row", "SELECT id FROM range(9) WHERE id > 10"],
       ["rows of a command", "SHOW FUNCTIONS LIKE 'a*'"],
       ["a command without rows", "CREATE TEMPORARY VIEW kept AS SELECT 1 AS a"],
       ["many rows in order", "SELECT id, repeat('x', 100) AS s FROM range(0, 40000, 1, 8)"],
-      ["rows in the order asked for", "SELECT id FROM range(0, 5000, 1, 4) ORDER BY id DESC"],
-    ])("gives %s as one that does not", async (_, sql) => {
+      ["rows in the requested order", "SELECT id FROM range(0, 5000, 1, 4) ORDER BY id DESC"],
+    ])("returns %s like a server that does not", async (_, sql) => {
       const [plain, other] = [await run(sql, channel.session()), await run(sql, stored.session())];
       expect(other.columns).toEqual(plain.columns);
       expect(asJson(other.rows)).toBe(asJson(plain.rows)); // rows within rows hold more than their values
       expect(other.events.at(-1)?.kind).toBe("complete");
     });
 
-    it("says why a statement failed", async () => {
+    it("reports why a statement failed", async () => {
       expect(await failure(run("SELECT 1 / id FROM range(3)", stored.session()))).toMatchObject({
         kind: "failed",
         errorClass: "DIVIDE_BY_ZERO",
@@ -281,19 +281,19 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
       });
     });
 
-    it("gives a result of very many partitions, of which none is large", async () => {
+    it("returns a result of very many small partitions", async () => {
       const sql = "SELECT id, repeat('x', 250000) AS s FROM range(0, 320, 1, 320)";
       const { rowCount, bytes } = await rowsSeen(stored.session().execute(sql, { operationId: randomUUID() }));
       expect(rowCount).toBe(320);
       expect(bytes).toBeGreaterThan(72 * MIB);
     });
 
-    it("gives the rows of the attempt of a task that succeeded, and none of one that failed", async () => {
+    it("returns only the rows of successful attempts of tasks", async () => {
       const own = stored.session();
       await own.setConfig({ "spark.sql.execution.arrow.maxRecordsPerBatch": "500" });
       const before = filesBelow(server.folder);
       const property = randomUUID();
-      // Of the second partition the first attempt fails at its last row, when the others are stored.
+      // The first attempt of the second partition fails at its last row, when its other rows are stored.
       const { rows } = await run(
         `SELECT id, repeat('x', 1000) AS s,
            java_method('java.lang.System', 'getProperty', '${property}') AS attempt,
@@ -307,7 +307,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
       await expect.poll(() => filesBelow(server.folder), PATIENCE).toBe(before);
     });
 
-    it("makes no more than is read, and ends at once while nobody reads", async () => {
+    it("computes no more than is read, and can be interrupted while the reader pauses", async () => {
       const operationId = randomUUID();
       const own = stored.session();
       const before = filesBelow(server.folder);
@@ -322,7 +322,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
     });
   });
 
-  it("lets a result wait for a slow reader, outside of our memory", async () => {
+  it("holds a result back for a slow reader, outside of our memory", async () => {
     const before = liveBytes();
     let held = 0;
     const { bytes } = await rowsSeen(session.execute(MANY_ROWS, { operationId: randomUUID() }), async (seen) => {
@@ -334,7 +334,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
     expect(held).toBeLessThan(12 * MIB);
   });
 
-  it("is known to be gone when it is", async () => {
+  it("is reported as unavailable when it is gone", async () => {
     const operationId = randomUUID();
     const impatient = connect({ patience: { reconnectMs: 500, silenceMs: 10_000 } });
     const reading = read(impatient.session().execute(LONG, { operationId }), async (event) => {
@@ -355,7 +355,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
   }
 });
 
-/** Has an end, in case that nothing ends it: a minute of one core. */
+/** Takes a minute of one core if it is not interrupted. */
 const LONG = "SELECT count(*) FROM range(0, 20000000000, 1, 400) WHERE id * 3 % 7 = 2";
 const MANY = 400_000;
 const MANY_ROWS = `SELECT id, repeat('x', 100) AS s FROM range(0, ${MANY}, 1, 8)`;
@@ -379,7 +379,7 @@ async function read(execution: ConnectExecution, onEvent: (event: ConnectEvent) 
   return { events, columns, rows };
 }
 
-/** Without keeping any of it. */
+/** Counts rows without storing them. */
 async function rowsSeen(execution: ConnectExecution, onBatch: (seen: number) => unknown = () => undefined) {
   const startRows: number[] = [];
   let [rowCount, bytes] = [0, 0];
@@ -395,7 +395,7 @@ async function rowsSeen(execution: ConnectExecution, onBatch: (seen: number) => 
   return { startRows, rowCount, bytes };
 }
 
-/** Blocks that the server has on disk. */
+/** The number of blocks that the server has on disk. */
 function filesBelow(folder: string): number {
   return globSync(join(folder, "**", "rdd_*")).length;
 }

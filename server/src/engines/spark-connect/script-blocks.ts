@@ -1,8 +1,8 @@
 /**
- * Where a SQL script (`BEGIN … END`) ends. A keyword opens a block only where a statement of the script may begin, so
- * that columns, functions and clauses of the same name (`end`, `if(…)`, `IF EXISTS`, `FOR COLUMNS`) open none.
+ * Finds the end of a SQL script (`BEGIN … END`). A keyword opens a block only where a statement of the script may begin,
+ * so that columns, functions and clauses of the same name (`end`, `if(…)`, `IF EXISTS`, `FOR COLUMNS`) open none.
  *
- *   block    opened by          statements begin behind
+ *   block    opened by          statements begin after
  *   begin    BEGIN              BEGIN [NOT ATOMIC] ;
  *   if       IF                 THEN ELSE ;
  *   case     CASE               THEN ELSE ;
@@ -10,7 +10,7 @@
  *   for      FOR                DO ;
  *   repeat   REPEAT             REPEAT ;               UNTIL … END closes it
  *   loop     LOOP               LOOP ;
- *   value    CASE in a formula  nowhere                END closes it
+ *   value    CASE expression    never                  END closes it
  */
 type Block = "begin" | "if" | "case" | "while" | "for" | "repeat" | "loop" | "value";
 
@@ -28,7 +28,7 @@ export class ScriptBlocks {
   readonly #blocks: Block[] = [];
   /** Whether a statement of the script may begin here. */
   #atStart = true;
-  /** The statement's first words: `first` could be a label. */
+  /** What was read of the statement so far; `first` may turn out to be a label. */
   #statement: "none" | "first" | "declare" | "handler" | "until" | "rest" = "none";
   #previous = "";
 
@@ -41,12 +41,12 @@ export class ScriptBlocks {
   word(word: string): void {
     if (this.#previous === "." || this.#previous === "AS") this.#atStart = false;
     else if (this.#atStart) this.#begin(word);
-    else this.#goOn(word);
+    else this.#continue(word);
     this.#previous = word;
   }
 
   semicolon(): void {
-    // No formula goes on behind it: a CASE that is still open was a name.
+    // No expression contains a semicolon: a CASE that is still open was a name.
     while (this.#blocks.at(-1) === "value") this.#blocks.pop();
     this.#atStart = true;
     this.#statement = "none";
@@ -87,7 +87,7 @@ export class ScriptBlocks {
     else this.#statement = "first";
   }
 
-  /** Of all statements only a script holds semicolons. */
+  /** Only a script contains semicolons. */
   #outside(word: string): void {
     if (word === "BEGIN") return this.#open("begin");
     this.#atStart = false;
@@ -100,7 +100,7 @@ export class ScriptBlocks {
     this.#statement = "none";
   }
 
-  #goOn(word: string): void {
+  #continue(word: string): void {
     const block = this.#blocks.at(-1);
     this.#statement = this.#later();
     if (block === undefined) return;
@@ -120,7 +120,7 @@ export class ScriptBlocks {
     }
   }
 
-  /** What a statement is behind its first word. */
+  /** The state of the statement after its first word. */
   #later(): "declare" | "handler" | "until" | "rest" {
     return this.#statement === "none" || this.#statement === "first" ? "rest" : this.#statement;
   }

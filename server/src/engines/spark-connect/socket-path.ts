@@ -1,10 +1,10 @@
 import { closeSync, openSync } from "node:fs";
 import { basename, dirname } from "node:path";
 
-/** The address of a Unix socket has room for so many bytes. */
+/** The limit of Linux in bytes. */
 const LONGEST_PATH = 107;
 
-/** A Unix socket as gRPC names it. One below a folder with a long name is reached by a descriptor of that folder. */
+/** The gRPC target of a Unix socket. A path that is too long is replaced by one through a descriptor of its folder. */
 export class SocketPath {
   readonly target: string;
   #folder: number | undefined;

@@ -1,13 +1,13 @@
 /**
  * A client of Spark Connect for SQL: sessions, statements as streams of Arrow batches, progress, interruption, and
- * reading on after a broken connection or a crash of ours. It knows nothing of who asks and why.
+ * resuming after a broken connection or a restart of Headgate.
  *
  *   channel ── a connection to one server
  *     session ── settings and temporary views
- *       execution ── one statement: events, each with a position to go on from
+ *       execution ── one statement: events, each with a position to resume from
  *
- * Every statement is sent as a query, and one trip does for all. Spark's own clients ask first what it is
- * (`sql_command`), and again for the rows, which takes longer for queries and is an error for commands with many rows.
+ * Every statement is sent as a query, in a single round trip. Spark's own clients first send a `sql_command` to learn the
+ * kind of the statement and then request the rows, which is slower for queries and fails for commands with many rows.
  */
 import { randomUUID } from "node:crypto";
 import type { Log } from "../../lib/log.ts";
@@ -20,36 +20,36 @@ import { SparkConnectService } from "./messages/base_pb.ts";
 
 export interface ConnectOptions {
   readonly host: string;
-  /** Where to find the host: its name is not asked for again, only shown to the server. */
+  /** The resolved IP address of the host. The name is then not resolved again, only sent to the server. */
   readonly address?: string | undefined;
   readonly port: number;
-  /** A Unix socket that leads to the server, instead of the port. */
+  /** A Unix socket of the server, used instead of the port. */
   readonly socket?: string | undefined;
-  /** None for a server that asks for none. */
+  /** Undefined for a server without authentication. */
   readonly token?: Secret | undefined;
   readonly tls?: boolean;
-  /** Sessions belong to it: the same id of another user's is another session. */
+  /** The owner of the sessions: the same session id of another user is another session. */
   readonly sessionUser: string;
-  /** The server has our extension (`jvm/connect/StoredResults.scala`): a result may be larger than its heap. */
+  /** Whether the server has our extension `jvm/connect/StoredResults.scala`, which allows results larger than its heap. */
   readonly storedResults?: boolean;
   readonly log?: Log;
   readonly patience?: Patience;
 }
 
 export interface ConnectChannel {
-  /** A new one, or one of before: by its id, and by the server's name for it where that is known. */
+  /** A new session, or a previous one by its id and, if known, the server's own id of it. */
   session(known?: { id?: string; serverSideId?: string | undefined }): ConnectSession;
-  /** Fails when the server does not answer or refuses the token. Costs the server next to nothing. */
+  /** Fails if the server does not respond or refuses the token. It is cheap for the server. */
   ping(): Promise<void>;
-  /** Whether anything comes back within seconds, a refusal as well. Fails when the server could not be asked. */
-  answers(): Promise<boolean>;
-  /** Of Spark. */
+  /** Whether the server responds within seconds, even with a refusal. Fails if no request could be sent. */
+  isResponding(): Promise<boolean>;
+  /** The version of Spark. */
   version(): Promise<string>;
   close(): void;
 }
 
 const PING_LIMIT_MS = 5_000;
-/** No socket to be had on our side; gRPC tells it as any other connection that was not made. */
+/** Our side could not open a socket; gRPC reports this like any failed connection. */
 const NO_SOCKET = /\b(?:EMFILE|ENFILE|ENOBUFS|ENOMEM|EADDRNOTAVAIL)\b/;
 
 export function openConnect(options: ConnectOptions): ConnectChannel {
@@ -59,7 +59,7 @@ export function openConnect(options: ConnectOptions): ConnectChannel {
   return {
     session: (known) => new OpenSession({ rpc, user: sessionUser, log, patience, storedResults }, known),
     ping: () => ping(rpc, sessionUser),
-    answers: () => answers(rpc, sessionUser),
+    isResponding: () => isResponding(rpc, sessionUser),
     async version() {
       const sessionId = randomUUID();
       const { result } = await rpc.unary(SparkConnectService.method.analyzePlan, {
@@ -74,7 +74,7 @@ export function openConnect(options: ConnectOptions): ConnectChannel {
   };
 }
 
-/** There is no call for it. The server's word that it does not know a session is as good, and makes no session. */
+/** Spark Connect has no ping. The error for an unknown session proves as much, and creates no session. */
 async function ping(rpc: ConnectRpc, userId: string): Promise<void> {
   const unknown = { sessionId: randomUUID(), userContext: { userId }, operationId: randomUUID() };
   const request = { ...unknown, release: { case: "releaseAll" as const, value: {} } };
@@ -85,7 +85,7 @@ async function ping(rpc: ConnectRpc, userId: string): Promise<void> {
   }
 }
 
-async function answers(rpc: ConnectRpc, userId: string): Promise<boolean> {
+async function isResponding(rpc: ConnectRpc, userId: string): Promise<boolean> {
   try {
     await ping(rpc, userId);
     return true;

@@ -23,7 +23,7 @@ const plainKinds: Partial<Record<MessageKind, PlainKind>> = {
 const yearMonthUnits: readonly YearMonthUnit[] = ["year", "month"];
 const dayTimeUnits: readonly DayTimeUnit[] = ["day", "hour", "minute", "second"];
 
-/** Spark's name of the plain comparison, which needs no mention. */
+/** Spark's default collation, which is not shown. */
 const PLAIN_COLLATION = "UTF8_BINARY";
 
 export function fieldsOfSchema({ kind }: DataType): readonly SparkField[] {
@@ -65,7 +65,7 @@ function typeOf(message: DataType | undefined): SparkType {
     }
     default: {
       const plain = kind?.case === undefined ? undefined : plainKinds[kind.case];
-      if (plain === undefined) throw new Error("Spark sent a column of a type that is not known here");
+      if (plain === undefined) throw new Error(`Spark sent a column of an unknown type: ${kind?.case ?? "none"}`);
       return { kind: plain };
     }
   }
@@ -75,13 +75,13 @@ function isPlain(collation: string): boolean {
   return collation === "" || collation === PLAIN_COLLATION;
 }
 
-/** Spark leaves out what is the widest. */
+/** Spark omits the widest units. */
 function units<U extends string>(
   all: readonly U[],
   { startField, endField }: { startField?: number | undefined; endField?: number | undefined },
 ): { from: U; to: U } {
   const [from, to] = [all[startField ?? 0], all[endField ?? all.length - 1]];
   if (from === undefined || to === undefined)
-    throw new Error("Spark sent an interval of units that are not known here");
+    throw new Error(`Spark sent an interval with unknown units: ${startField ?? 0} to ${endField ?? all.length - 1}`);
   return { from, to };
 }

@@ -1,7 +1,7 @@
-/** A column's type as Spark tells it. Arrow's own schema knows less: an interval's units, for one. */
+/** A column's type as Spark reports it. Arrow's own schema has less detail, such as no units of intervals. */
 export type SparkType =
   | { readonly kind: PlainKind }
-  /** Without a collation: bytes compare. */
+  /** Without a collation, strings compare by their bytes. */
   | { readonly kind: "string"; readonly collation?: string }
   | { readonly kind: "char" | "varchar"; readonly length: number }
   | { readonly kind: "decimal"; readonly precision: number; readonly scale: number }
@@ -12,7 +12,7 @@ export type SparkType =
   | { readonly kind: "array"; readonly element: SparkType; readonly containsNull: boolean }
   | { readonly kind: "map"; readonly key: SparkType; readonly value: SparkType; readonly valueContainsNull: boolean }
   | { readonly kind: "struct"; readonly fields: readonly SparkField[] }
-  /** Sent as the type below it. */
+  /** Its values are sent as those of `sqlType`. */
   | { readonly kind: "udt"; readonly name: string; readonly sqlType: SparkType | undefined };
 
 export interface SparkField {
@@ -41,7 +41,7 @@ export type PlainKind =
 export type YearMonthUnit = "year" | "month";
 export type DayTimeUnit = "day" | "hour" | "minute" | "second";
 
-/** As Spark writes it in `DESCRIBE`: `bigint`, `array<string>`, `struct<a:int>`; long ones are not cut. */
+/** As in Spark's `DESCRIBE`: `bigint`, `array<string>`, `struct<a:int>`, but never truncated. */
 export function typeText(type: SparkType): string {
   switch (type.kind) {
     case "string":

@@ -6,43 +6,43 @@ const texts = (script: string): string[] => splitStatements(script).map(({ text 
 
 describe("splitStatements", () => {
   it.each<[string, string, string[]]>([
-    ["cuts at semicolons", "select 1; select 2", ["select 1", "select 2"]],
+    ["splits at semicolons", "select 1; select 2", ["select 1", "select 2"]],
     ["drops the semicolon at the end, and empty statements", ";; select 1;\n;\t;", ["select 1"]],
-    ["has nothing to say of nothing", "  \n", []],
-    ["leaves strings whole", `select ';' , "a;b"; select 2`, [`select ';' , "a;b"`, "select 2"]],
-    ["knows doubled quotes", `select 'it''s;', "a"";"; x`, [`select 'it''s;', "a"";"`, "x"]],
-    ["knows escaped quotes", String.raw`select '\';', "\";"; x`, [String.raw`select '\';', "\";"`, "x"]],
-    ["knows an escaped backslash before the end", String.raw`select '\\'; x`, [String.raw`select '\\'`, "x"]],
+    ["returns no statement for an empty script", "  \n", []],
+    ["does not split strings", `select ';' , "a;b"; select 2`, [`select ';' , "a;b"`, "select 2"]],
+    ["recognises doubled quotes", `select 'it''s;', "a"";"; x`, [`select 'it''s;', "a"";"`, "x"]],
+    ["recognises escaped quotes", String.raw`select '\';', "\";"; x`, [String.raw`select '\';', "\";"`, "x"]],
+    ["recognises an escaped backslash before the end", String.raw`select '\\'; x`, [String.raw`select '\\'`, "x"]],
     [
-      "knows that raw strings have no escapes",
+      "ignores escapes in raw strings",
       String.raw`select r'\'; x; R"\"; y`,
       [String.raw`select r'\'`, "x", String.raw`R"\"`, "y"],
     ],
-    ["sees no raw string behind a name", String.raw`select bar'\';'; x`, [String.raw`select bar'\';'`, "x"]],
-    ["leaves names whole", "select `a;b``;'`; x", ["select `a;b``;'`", "x"]],
-    ["sees no other quote inside of one", `select "'", '"', '\`'; x`, [`select "'", '"', '\`'`, "x"]],
-    ["keeps comments, and no semicolon in them counts", "select 1 -- a; 'b\n; x", ["select 1 -- a; 'b", "x"]],
-    ["lets a comment go on behind a backslash", "select 1 -- a\\\n; b\n; x", ["select 1 -- a\\\n; b", "x"]],
+    ["recognises no raw string after a name", String.raw`select bar'\';'; x`, [String.raw`select bar'\';'`, "x"]],
+    ["does not split quoted names", "select `a;b``;'`; x", ["select `a;b``;'`", "x"]],
+    ["ignores other quotes inside quotes", `select "'", '"', '\`'; x`, [`select "'", '"', '\`'`, "x"]],
+    ["keeps comments and ignores semicolons in them", "select 1 -- a; 'b\n; x", ["select 1 -- a; 'b", "x"]],
+    ["continues a comment after a backslash", "select 1 -- a\\\n; b\n; x", ["select 1 -- a\\\n; b", "x"]],
     ["ends a comment at a carriage return", "select 1 -- a\r; x", ["select 1 -- a", "x"]],
-    ["knows comments in comments", "/* a; /* b; */ c; */ select 1; x", ["/* a; /* b; */ c; */ select 1", "x"]],
-    ["takes a hint for words", "select /*+ broadcast(a) */ 1; x", ["select /*+ broadcast(a) */ 1", "x"]],
-    ["sees no comment in a hint inside of a comment", "/* /*+ a */ select 1; x", ["/* /*+ a */ select 1", "x"]],
-    ["sees no comment in a string", "select '--', '/*'; x", ["select '--', '/*'", "x"]],
-    ["sees no comment in a path", "select * from hdfs://a--b/c; x", ["select * from hdfs://a--b/c", "x"]],
-    ["drops comments alone", "-- a\n; /* b */ ; select 1; -- the end", ["select 1"]],
-    ["passes on what is not closed, for Spark to refuse", "select 1; select 'a; b", ["select 1", "select 'a; b"]],
-    ["passes on a comment that is not closed", "select 1; /* a; b", ["select 1", "/* a; b"]],
+    ["recognises nested comments", "/* a; /* b; */ c; */ select 1; x", ["/* a; /* b; */ c; */ select 1", "x"]],
+    ["treats a hint as ordinary text", "select /*+ broadcast(a) */ 1; x", ["select /*+ broadcast(a) */ 1", "x"]],
+    ["treats a hint inside a comment as no nested comment", "/* /*+ a */ select 1; x", ["/* /*+ a */ select 1", "x"]],
+    ["recognises no comment in a string", "select '--', '/*'; x", ["select '--', '/*'", "x"]],
+    ["recognises no comment in a path", "select * from hdfs://a--b/c; x", ["select * from hdfs://a--b/c", "x"]],
+    ["drops parts with only comments", "-- a\n; /* b */ ; select 1; -- the end", ["select 1"]],
+    ["passes an unclosed string on, for Spark to refuse", "select 1; select 'a; b", ["select 1", "select 'a; b"]],
+    ["passes an unclosed comment on", "select 1; /* a; b", ["select 1", "/* a; b"]],
     [
-      "cuts where a case ends no script",
+      "splits after the END of a CASE expression",
       "select case a when 1 then 2 end; x",
       ["select case a when 1 then 2 end", "x"],
     ],
-    ["cuts before a word that begins nothing", "select begin; end", ["select begin", "end"]],
+    ["splits where BEGIN is only a name", "select begin; end", ["select begin", "end"]],
   ])("%s", (_name, script, expected) => {
     expect(texts(script)).toEqual(expected);
   });
 
-  it("says where each statement begins", () => {
+  it("reports the offset of each statement", () => {
     const script = " select 1 ;\n\n-- two\nselect 2;";
     expect(splitStatements(script)).toEqual([
       { text: "select 1", start: 1 },
@@ -51,7 +51,7 @@ describe("splitStatements", () => {
   });
 });
 
-/** Each is one statement. */
+/** Each text is a single statement. */
 const scripts = [
   "BEGIN END",
   "begin select 1; end",
@@ -86,7 +86,7 @@ describe("a script", () => {
     expect(texts(`select 0; ${script}; select 9;`)).toEqual(["select 0", script, "select 9"]);
   });
 
-  it("goes to the end of the text when it is not closed", () => {
+  it("extends to the end of the text if it is not closed", () => {
     expect(texts("select 0; BEGIN SELECT 1; SELECT 2;")).toEqual(["select 0", "BEGIN SELECT 1; SELECT 2;"]);
   });
 });
@@ -101,12 +101,12 @@ const plainPart = oneof(
 const plainStatement = array(plainPart, { minLength: 1, maxLength: 8 }).map((parts) => `s ${parts.join(" ")} t`);
 const statement = oneof({ weight: 3, arbitrary: plainStatement }, { weight: 1, arbitrary: constantFrom(...scripts) });
 
-describe("whatever a script is made of", () => {
-  it("comes out as it went in", () => {
+describe("a random script", () => {
+  it("is split into the statements that it was built from", () => {
     const parts = array(tuple(statement, filling, filling), { maxLength: 6 });
     assert(
       property(parts, (list) => {
-        const script = list.map(([text, before, behind]) => `${before} ${text} ${behind};`).join("");
+        const script = list.map(([text, before, after]) => `${before} ${text} ${after};`).join("");
         const found = splitStatements(script);
         expect(found).toHaveLength(list.length);
         for (const [at, { text, start }] of found.entries()) {
@@ -118,7 +118,7 @@ describe("whatever a script is made of", () => {
     );
   });
 
-  it("is cut as Spark's own command line cuts it, where that knows the language", () => {
+  it("is split like by Spark's own command line, within the language that this knows", () => {
     const unit = constantFrom("ab", " ", "; ", "'c; '", '"d; "', "-- e; \n", "/* ; */ ", "/* ", "'", '"', "\n");
     assert(
       property(string({ unit, maxLength: 40 }), (script) => {
@@ -130,8 +130,8 @@ describe("whatever a script is made of", () => {
 });
 
 /**
- * Spark's `SparkSQLCLIDriver.splitSemiColon`. It knows no quoted names, raw strings and scripts, and does not count the
- * first character of a statement, so there is always a space.
+ * Spark's `SparkSQLCLIDriver.splitSemiColon`. It does not know quoted names, raw strings and SQL scripts, and it ignores
+ * the first character of a statement, so the test puts a space there.
  */
 function cutBySparkCli(line: string): string[] {
   const found: string[] = [];
@@ -169,7 +169,7 @@ function cutBySparkCli(line: string): string[] {
   return found.map((text) => text.trim()).filter((text) => text !== "");
 }
 
-it("a long script is divided alike, in turns between which others have theirs", async () => {
+it("a long script is split in the same way without blocking the event loop", async () => {
   const script = "select 'a;b'; begin select 1; end; ".repeat(10_000);
   let turns = 0;
   const count = (): void => {

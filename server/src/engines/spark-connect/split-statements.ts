@@ -3,15 +3,15 @@ import { ScriptBlocks } from "./script-blocks.ts";
 import { sqlTokens } from "./sql-tokens.ts";
 
 export interface SqlStatement {
-  /** As it stands in the script, comments included, without the semicolon and the space around it. */
+  /** The original text with comments, without the semicolon and the space around it. */
   readonly text: string;
-  /** Where it begins in the script. */
+  /** Its offset in the script. */
   readonly start: number;
 }
 
 /**
- * Cuts a script at its semicolons as Spark's own command line does, and besides by the rules of Spark's lexer: not in
- * strings, names, comments and scripts (`BEGIN … END`). Parts of nothing but space and comments are no statements.
+ * Splits a script at its semicolons like Spark's own command line, but by the rules of Spark's lexer: not inside strings,
+ * names, comments and SQL scripts (`BEGIN … END`). Parts with only space and comments are dropped.
  */
 export function splitStatements(script: string): SqlStatement[] {
   const cutting = cutInTurns(script);
@@ -21,7 +21,7 @@ export function splitStatements(script: string): SqlStatement[] {
   }
 }
 
-/** The same, without keeping others waiting: a script of 10 MiB takes seconds. */
+/** The same without blocking the event loop: a script of 10 MiB takes seconds. */
 export async function splitLongScript(script: string): Promise<SqlStatement[]> {
   const cutting = cutInTurns(script);
   for (;;) {
@@ -31,7 +31,7 @@ export async function splitLongScript(script: string): Promise<SqlStatement[]> {
   }
 }
 
-/** Some milliseconds. */
+/** Takes some milliseconds. */
 const TOKENS_OF_A_TURN = 20_000;
 
 function* cutInTurns(script: string): Generator<undefined, SqlStatement[]> {

@@ -1,12 +1,12 @@
 /**
- * The tokens of Spark's SQL, as far as cutting a script into statements needs them. The rules are those of Spark's own
- * lexer; what is not closed goes to the end, where Spark will say so.
+ * The tokens of Spark's SQL that are needed to split a script into statements, by the rules of Spark's own lexer. A token
+ * without its closing quote extends to the end of the text, so that Spark reports the error.
  */
 export type SqlToken =
   | { readonly kind: "word"; readonly start: number; readonly end: number; readonly word: string }
   | { readonly kind: Exclude<TokenKind, "word">; readonly start: number; readonly end: number };
 
-/** `comment` has no meaning to Spark; one that is not closed is an error that somebody has to see. */
+/** Comments mean nothing to Spark, but an unclosed one is an error that has to reach Spark. */
 type TokenKind = "word" | "quoted" | "semicolon" | "colon" | "dot" | "space" | "comment" | "unclosed comment" | "other";
 
 export function* sqlTokens(sql: string): Generator<SqlToken> {
@@ -32,7 +32,7 @@ function tokenAt(sql: string, start: number): SqlToken {
     return { kind: "quoted", start, end: after(sql, second, start + 2) };
   }
   if (first === "-" && second === "-") return { kind: "comment", start, end: endOfLine(sql, start) };
-  // `/*+` begins a hint, whose words are words.
+  // `/*+` begins a hint, which consists of ordinary tokens.
   if (first === "/" && second === "*" && sql[start + 2] !== "+") return bracketedComment(sql, start);
   const kind = plain[first];
   if (kind !== undefined) return { kind, start, end: start + 1 };
@@ -47,7 +47,7 @@ function tokenAt(sql: string, start: number): SqlToken {
   return { kind: "word", start, end, word: word.toUpperCase() };
 }
 
-/** Where the match that begins at `start` ends; `start` when there is none. */
+/** Returns the end of the match that begins at `start`, or `start` if there is none. */
 function matchAt(pattern: RegExp, sql: string, start: number): number {
   pattern.lastIndex = start;
   return pattern.test(sql) ? pattern.lastIndex : start;
@@ -58,7 +58,7 @@ function after(sql: string, what: string, from: number): number {
   return found === -1 ? sql.length : found + what.length;
 }
 
-/** A doubled quote inside ends one string and begins the next: for our purpose the same. */
+/** A doubled quote may be read as the end of one string and the begin of the next. */
 function endOfString(sql: string, start: number): number {
   const quote = sql[start];
   for (let at = start + 1; at < sql.length; at++) {
@@ -72,7 +72,7 @@ function endOfName(sql: string, start: number): number {
   return after(sql, "`", start + 1);
 }
 
-/** A line that ends in a backslash goes on. */
+/** A backslash at the end of a line continues it. */
 function endOfLine(sql: string, start: number): number {
   for (let at = start + 2; at < sql.length; at++) {
     const character = sql[at];

@@ -2,12 +2,12 @@ import { create, toBinary, type MessageInitShape } from "@bufbuild/protobuf";
 import type { PlanSchema } from "./messages/base_pb.ts";
 import { RelationSchema } from "./messages/relations_pb.ts";
 
-/** As the extension in `jvm/connect` knows it. */
+/** The type URL that the extension in `jvm/connect` handles. */
 const STORED_RESULT = "headgate/spark.connect.Relation";
 
 /**
- * A statement goes as a query. A command runs then all the same, once, and its rows come with their types and in any
- * number. A server with our extension keeps the result on disk until it is read; without it, in its heap.
+ * Every statement is sent as a query. A command still runs, once, and may return any number of typed rows. A server with
+ * our extension keeps the result on disk until it is read, other servers in their heap.
  */
 export function statementPlan(sql: string, storedResults: boolean): MessageInitShape<typeof PlanSchema> {
   const relation = create(RelationSchema, { relType: { case: "sql", value: { query: sql } } });
