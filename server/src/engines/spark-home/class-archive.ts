@@ -11,8 +11,8 @@ import type { LaunchFolder } from "./launch-folder.ts";
 import { scalaVersion } from "./pinned-spark.ts";
 
 /**
- * Touches what short programs touch: SQL, the catalog, the Python gateway and worker, shuffles, JSON and Parquet, the
- * event log; and by `Training` of `jvm/` what our other JVMs do, so that one archive is for all of them.
+ * Loads the classes that short programs use: SQL, the catalog, the Python gateway and worker, shuffles, JSON and Parquet,
+ * the event log. `Training` of `jvm/` loads those of our other JVMs, so that all share one archive.
  */
 const trainingProgram = `
 import sys
@@ -38,8 +38,8 @@ training.touchRest(context._jsc.sc(), folder)
 `;
 
 /**
- * A class-data archive halves the start of Spark's JVM. It is written by a JVM that ends after it has run a program;
- * without it everything works and starts slower, so a failure here is only told.
+ * A class-data archive halves the start time of Spark's JVM. A JVM writes it at the end of a training program. Without it
+ * everything works but starts slower, so a failure is only a warning.
  */
 export async function makeClassArchive(
   launch: LaunchFolder,

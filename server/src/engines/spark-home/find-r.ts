@@ -4,16 +4,16 @@ import { installLineHere } from "../../lib/install-line.ts";
 import { isExecutable } from "../../lib/is-executable.ts";
 import { runTool } from "../set-up/run-tool.ts";
 
-/** Where R may be: where a sandbox shows it, in the order in which it is taken. */
+/** The paths of R that are visible in a sandbox, in order of preference. */
 export const rscripts = ["/usr/bin/Rscript", "/usr/local/bin/Rscript", "/opt/homebrew/bin/Rscript"];
 
 /**
- * How R programs reach Spark: by SparkR, where the Spark has it, else by Python's Spark through reticulate. R is looked
- * for whenever it is needed: it may have been installed since the last time.
+ * R programs use Spark through SparkR if it is included, else through PySpark and reticulate. R is searched for whenever
+ * it is needed, because it may have been installed meanwhile.
  */
 export type RSupport =
   | { readonly kind: "sparkr" | "reticulate" }
-  /** `reason` is for people and ends with what to do. */
+  /** `reason` is for users and ends with a remedy. */
   | { readonly kind: "missing"; readonly reason: string };
 
 let foundReticulate = false;
@@ -24,7 +24,7 @@ export async function findR(sparkHome: string, candidates: readonly string[] = r
   if (existsSync(join(sparkHome, "R/lib/SparkR"))) return { kind: "sparkr" };
   foundReticulate ||= await hasReticulate(rscript);
   if (foundReticulate) return { kind: "reticulate" };
-  return { kind: "missing", reason: `R lacks the package reticulate, by which it reaches Spark: ${howToInstall()}` };
+  return { kind: "missing", reason: `R lacks the package reticulate, which it needs for Spark: ${howToInstall()}` };
 }
 
 async function hasReticulate(rscript: string): Promise<boolean> {

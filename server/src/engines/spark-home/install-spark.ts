@@ -5,13 +5,13 @@ import { pipInstall } from "../set-up/pip-install.ts";
 import type { SetUpContext } from "../set-up/set-up-step.ts";
 import { pinnedSpark } from "./pinned-spark.ts";
 
-const lookEveryMs = 500;
+const pollEveryMs = 500;
 
 export function installedSparkFolder(cacheDir: string): string {
   return join(cacheDir, `spark-${pinnedSpark.version}`);
 }
 
-/** pip shows progress only on a terminal, so we watch the downloaded file grow; its final size is known. */
+/** pip shows progress only on a terminal, so progress is derived from the size of the downloaded file. */
 export async function installSpark(context: SetUpContext): Promise<string> {
   const folder = installedSparkFolder(context.cacheDir);
   await makeFinishedFolder(folder, async (unfinished) => {
@@ -34,12 +34,12 @@ async function runPip(folder: string, { signal, progress }: SetUpContext): Promi
     downloading = false;
     progress({ text: `Unpacking ${title}` });
   };
-  const look = async (): Promise<void> => {
+  const reportProgress = async (): Promise<void> => {
     if (work === undefined) return;
     const percent = Math.min(99, Math.floor((100 * (await largestFile(work))) / pinnedSpark.bytes));
     if (downloading) progress({ text: `Downloading ${title}, ${Math.round(pinnedSpark.bytes / 1e6)} MB`, percent });
   };
-  const timer = setInterval(() => void look(), lookEveryMs);
+  const timer = setInterval(() => void reportProgress(), pollEveryMs);
   try {
     const onWork = (path: string): void => void (work = path);
     await pipInstall(folder, pinnedSpark, { title, signal, onLine, onWork });

@@ -47,7 +47,7 @@ it.skipIf(!existsSync(keytool))(
   },
 );
 
-it("the list is readable for everyone, and rewritten only when the system's list has changed", async () => {
+it("the list is readable by all users, and rewritten only when the system's list has changed", async () => {
   writeFileSync(bundle, rootCertificates.slice(0, 2).join("\n"));
   const umask = process.umask(0o077);
   await trustSystemCertificates(home, warn, [bundle]).finally(() => process.umask(umask));
@@ -60,25 +60,25 @@ it("the list is readable for everyone, and rewritten only when the system's list
   expect(statSync(store).size).toBeGreaterThan(size);
 });
 
-it("a system without such a list leaves Java its own", async () => {
+it("Java keeps its own list on a system without one", async () => {
   await trustSystemCertificates(home, warn, [join(home, "no-such")]);
   expect(readFileSync(store, "utf8")).toBe("the runtime's own");
 });
 
-it("a list without a certificate that can be read leaves Java its own", async () => {
+it("Java keeps its own list if the system's has no valid certificate", async () => {
   writeFileSync(bundle, "");
   await trustSystemCertificates(home, warn, [bundle]);
   expect(readFileSync(store, "utf8")).toBe("the runtime's own");
 });
 
-it("processes that share a cache may take the list over at the same time", async () => {
+it("processes that share a cache may write the list at the same time", async () => {
   writeFileSync(bundle, rootCertificates.join("\n"));
   await Promise.all(Array.from({ length: 8 }, () => trustSystemCertificates(home, warn, [bundle])));
   expect(warnings).toEqual([]);
   expect(readdirSync(join(home, "lib/security"))).toEqual(["cacerts"]);
 });
 
-it("a list that cannot be written is a warning, and Java is used all the same", async () => {
+it("a list that cannot be written causes only a warning", async () => {
   writeFileSync(bundle, rootCertificates.slice(0, 1).join("\n"));
   rmSync(join(home, "lib"), { recursive: true });
   await trustSystemCertificates(home, warn, [bundle]);

@@ -12,9 +12,9 @@ const systemBundles = [
 ];
 
 /**
- * Makes a fetched Java trust the certificates that the system trusts, as a distribution's Java does. In an organisation
- * with its own certificate authority it could reach nothing otherwise. The list is rewritten whenever the system's list
- * has changed. If the cache is read-only, Java keeps its list.
+ * Makes a downloaded Java trust the certificates that the system trusts, like a Java from the distribution. Otherwise it
+ * could not connect to servers of an organisation with its own certificate authority. The list is rewritten whenever the
+ * system's list has changed. If the cache is read-only, Java keeps its own list.
  */
 export async function trustSystemCertificates(
   javaHome: string,
@@ -32,13 +32,13 @@ export async function trustSystemCertificates(
   }
 }
 
-/** Under a name of its own first: several processes may share a cache and start at the same time. */
+/** Writes a temporary file first, because several processes may share a cache and start at the same time. */
 async function replace(path: string, content: Buffer): Promise<void> {
   if ((await readFile(path)).equals(content)) return;
   const unfinished = `${path}.${randomBytes(6).toString("hex")}`;
   try {
     await writeFile(unfinished, content);
-    await chmod(unfinished, 0o644); // programs of other users read it, whatever our umask is
+    await chmod(unfinished, 0o644); // programs of other users read it, whatever the umask is
     await rename(unfinished, path);
   } catch (error) {
     await rm(unfinished, { force: true }).catch(() => undefined);

