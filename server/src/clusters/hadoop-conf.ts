@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseProperties } from "../engines/spark-submit/properties-file.ts";
-import { operatorsPart, type SparkConfig } from "../engines/spark-submit/spark-config.ts";
+import { allowedOperatorSettings, type SparkConfig } from "../engines/spark-submit/spark-config.ts";
 import { Fault } from "../lib/fault.ts";
 
 /** A folder that the operator has registered: what Hadoop's clients read, and what Spark is told of that cluster. */
@@ -21,7 +21,7 @@ export async function readHadoopConf(name: string, folders: ReadonlyMap<string, 
   const text = names.includes(DEFAULTS_FILE)
     ? await readFile(join(folder, DEFAULTS_FILE), "utf8").catch(unreadable(`${DEFAULTS_FILE} ${ofConf}`))
     : "";
-  return { folder, sparkDefaults: operatorsPart(parseProperties(text)) };
+  return { folder, sparkDefaults: allowedOperatorSettings(parseProperties(text)) };
 }
 
 function unreadable(what: string): (cause: unknown) => never {

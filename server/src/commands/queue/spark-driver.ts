@@ -6,7 +6,7 @@ import { driverCommandLine, type DriverCommandLine } from "../../engines/spark-s
 import type { EventLogOf, EventLogs } from "../../engines/spark-submit/event-log/event-logs.ts";
 import { runsHere } from "../../engines/spark-submit/executor-jars.ts";
 import { renderHandOver, standbyCommandLine, standbyReady } from "../../engines/spark-submit/standby-command-line.ts";
-import { waitsIdly } from "../../engines/spark-submit/standby-rules.ts";
+import { runsNoUserCode } from "../../engines/spark-submit/standby-rules.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { ContributionsOf } from "../warm/spark-place.ts";
 import type { HandOver, ProgramDriver } from "./program-driver.ts";
@@ -142,7 +142,7 @@ function ownEnvironment(work: string, accountId: number): Record<string, string>
 
 /** A driver that waits has its session thrown away on this machine: with clusters elsewhere that is not tried. */
 function mayWait({ remote, properties }: Contribution): boolean {
-  return remote === undefined && runsHere(properties) && waitsIdly(properties);
+  return remote === undefined && runsHere(properties) && runsNoUserCode(properties);
 }
 
 /** Submission has refused what runs SQL only; the cluster may have become such a one since. */

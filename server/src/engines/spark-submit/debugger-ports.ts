@@ -3,9 +3,9 @@ import { splitWords } from "../../lib/shell-words.ts";
 
 /**
  * Java options that open a port to a debugger or to remote management. Programs share the network of their machine, and
- * these ports ask for no secret: a program of another account that reaches one runs code with this account's keys. Java
- * agents (`-javaagent`) stay allowed, because profilers and exporters of metrics are agents; so does `-Xdebug`, which
- * opens nothing by itself. A file of options could hold any of them, so none may be named.
+ * these ports have no authentication: a program of another account could use one to run code with this account's keys.
+ * Java agents (`-javaagent`) stay allowed, because profilers and metrics exporters are agents; so does `-Xdebug`, which
+ * opens no port by itself. Files of options are refused, because they could contain any of these.
  */
 const portOptions = [
   /^-agentlib:jdwp/,
@@ -22,7 +22,7 @@ const javaOptions =
 const variables =
   /^spark\.(executorEnv|yarn\.appMasterEnv|kubernetes\.driverEnv)\.(_JAVA_OPTIONS|JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS|\w*(JAVA|SPARK)\w*_OPTS)$/;
 
-/** `field` is where the properties come from; the message names the property as well. */
+/** `field` is the source of the properties; the message also names the property. */
 export function checkDebuggerPorts(properties: ReadonlyMap<string, string>, field: string): void {
   for (const [name, value] of properties) {
     if (!javaOptions.test(name) && !variables.test(name)) continue;
@@ -33,7 +33,7 @@ export function checkDebuggerPorts(properties: ReadonlyMap<string, string>, fiel
   }
 }
 
-/** Spark takes settings from the driver's system properties, too, such as the options of executors. */
+/** Spark also takes settings from the driver's system properties, such as the options of executors. */
 function checkSystemProperty(word: string, field: string): void {
   const [, name = "", value = ""] = /^-D(spark\.[^=]+)=(.*)$/s.exec(word) ?? [];
   if (!javaOptions.test(name) && !variables.test(name)) return;
@@ -45,14 +45,14 @@ function checkWord(word: string, name: string, field: string): void {
     const shown = /^-\w+(:\w+)?[\w.]*/.exec(word)?.[0] ?? word;
     throw invalid(
       field,
-      `may not have ${shown} in ${name}: through the port of a debugger or of remote management, programs of others ` +
-        "could run code with this account's keys",
+      `may not have ${shown} in ${name}: programs of other accounts could connect to the port of a debugger or of ` +
+        "remote management and run code with this account's keys",
     );
   }
   if (optionsFile.test(word)) throw invalid(field, `may not name a file of Java options in ${name}: list the options`);
 }
 
-/** A text that Spark could not divide either still shows what it has. */
+/** A text with unbalanced quotes is split too, so that its options are checked. */
 function wordsOf(text: string): string[] {
   try {
     return splitWords(text, "");

@@ -37,7 +37,7 @@ const withCommandLine = (...words: string[]): DriverRun => ({
 });
 
 describe("a driver's command line", () => {
-  it("starts Spark's main class directly, with the archive, and hands words on one by one", () => {
+  it("starts Spark's main class directly, with the archive, and passes each word as an argument", () => {
     const { argv, env } = driverCommandLine(run);
     expect(argv.slice(0, 3)).toEqual(["/java/bin/java", "@/launch/java.args", "-Xmx1024m"]);
     expect(argv).toContain("-XX:SharedArchiveFile=/launch/classes.jsa");
@@ -61,7 +61,7 @@ describe("a driver's command line", () => {
     expect(argv.indexOf("-Duser.home=/elsewhere")).toBeGreaterThan(own);
   });
 
-  it("runs Scala on a machine without Python, and refuses a program that needs it and says how to install it", () => {
+  it("runs Scala on a machine without Python, and refuses a program that needs Python with a remedy", () => {
     const bare = { ...run, home: { ...run.home, python: undefined } };
     const source = { file: "/input/p", arguments: [], programArguments: [] };
     const { env } = driverCommandLine({ ...bare, program: { kind: "scala", ...source } });
@@ -81,13 +81,13 @@ describe("a driver's command line", () => {
     expect(driverCommandLine({ ...bare, properties }).env["HEADGATE_DRIVER_PYTHON"]).toBe("/env/bin/python");
   });
 
-  it("shows no secret to whoever lists processes", () => {
+  it("does not contain secrets, because other users can list processes", () => {
     const { argv, env, propertiesText } = driverCommandLine(run);
     expect(JSON.stringify([argv, env])).not.toContain("hunter2");
     expect(propertiesText).toContain("hunter2");
   });
 
-  it("names the run by its tags, closes its ports, and has no UI whatever the given properties say", () => {
+  it("names the run by its tags, closes its ports, and disables the UI whatever the properties say", () => {
     const properties = { "spark.ui.enabled": "true" };
     const lines = driverCommandLine({ ...run, properties }).propertiesText.split("\n");
     expect(lines).toEqual(
@@ -104,7 +104,7 @@ describe("a driver's command line", () => {
     );
   });
 
-  it("opens itself to executors elsewhere where the cluster says so", () => {
+  it("accepts remote executors if the cluster's properties say so", () => {
     const properties = {
       "spark.master": "spark://10.0.0.7:7077",
       "spark.authenticate": "false",
@@ -128,13 +128,13 @@ describe("a driver's command line", () => {
     expect(argv).toContain(`-Xmx${memoryMiB}m`);
   });
 
-  it("puts a class path of the program's own first, and then does without the archive", () => {
+  it("puts the program's own class path first, and then does not use the archive", () => {
     const { argv } = driverCommandLine(withArguments("--driver-class-path", "/x/y.jar"));
     expect(argv).toContain("/x/y.jar:/spark/jars/a.jar:/spark/jars/b.jar");
     expect(argv.some((word) => word.includes("SharedArchive"))).toBe(false);
   });
 
-  it("hands executors elsewhere the jars for S3 that their Spark lacks, behind those that the program asks for", () => {
+  it("sends remote executors the jars for S3 that their Spark lacks, after those of the program", () => {
     const jarsOf = ({ submission }: { submission: readonly string[] }) =>
       submission.flatMap((word, index) => (word === "--jars" ? [submission[index + 1]] : []));
     const elsewhere = { ...run.properties, "spark.master": "yarn" };
@@ -150,7 +150,7 @@ describe("a driver's command line", () => {
     expect(jarsOf(asItself)).toEqual(["/extra/s3.jar,/extra/sdk.jar"]);
   });
 
-  it("has what the program's options set in its file, too, where our main settles what they ask for", () => {
+  it("writes the program's own properties into the file too, where our main class reads them", () => {
     const words = ["--conf", "spark.yarn.jars=local:/opt/spark/jars/*", "--name", "mine"];
     const properties = { "spark.master": "yarn", "spark.yarn.jars": "local:/there/*", "spark.yarn.queue": "etl" };
     const lines = driverCommandLine({ ...withArguments(...words), properties }).propertiesText.split("\n");
@@ -158,7 +158,7 @@ describe("a driver's command line", () => {
     expect(lines).toEqual(expect.arrayContaining([...wanted, "spark.yarn.queue=etl"]));
   });
 
-  it("puts jars of the server behind Spark's own, where the archive still fits", () => {
+  it("puts jars of the server after Spark's own, so that the archive can still be used", () => {
     const { argv } = driverCommandLine({ ...run, classPath: ["/more.jar"] });
     expect(argv).toContain("/spark/jars/a.jar:/spark/jars/b.jar:/more.jar");
     expect(argv).toContain("-XX:SharedArchiveFile=/launch/classes.jsa");
@@ -187,7 +187,7 @@ describe("a driver's command line", () => {
     expect(propertiesText).toContain(`spark.app.name=${program.file.slice("/input/".length)}\n`);
   });
 
-  it("runs the interpreter that the program asks for, still through the wrapper", () => {
+  it("runs the interpreter that the program requests, through the wrapper", () => {
     const { argv, env } = driverCommandLine(withArguments("--conf", "spark.pyspark.python=/env/bin/python"));
     expect(env["HEADGATE_DRIVER_PYTHON"]).toBe("/env/bin/python");
     expect(argv).toContain("spark.pyspark.driver.python=/launch/wrappers/python");
@@ -199,14 +199,14 @@ describe("a driver's command line", () => {
     ["spark-submit", "--name", "x", "s3://bucket/job.py", "--name", "y"],
     ["/usr/lib/spark/bin/spark-submit", "--name", "x", "s3://bucket/job.py", "--name", "y"],
     ["--name", "x", "s3://bucket/job.py", "--name", "y"],
-  ])("takes a whole command line with or without its first word", (...words) => {
+  ])("accepts a command line with or without the word spark-submit", (...words) => {
     const { argv } = driverCommandLine(withCommandLine(...words));
     const own = argv.slice(argv.indexOf("/input/spark.conf") + 1);
     expect(own.slice(0, 2)).toEqual(["--name", "x"]);
     expect(own.slice(4)).toEqual(["s3://bucket/job.py", "--name", "y"]);
   });
 
-  it("leaves out settings that the server decides, in its words and in its file", () => {
+  it("drops settings that the server decides, from its words and its file", () => {
     const words = ["--deploy-mode", "cluster", "--conf", "spark.ui.enabled=true", "-c", "spark.local.dir=/mnt"];
     const { submission, propertiesText, ignored } = driverCommandLine(withArguments(...words));
     expect(ignored).toEqual(["--deploy-mode", "spark.ui.enabled", "spark.local.dir"]);
@@ -224,13 +224,13 @@ describe("a driver's command line", () => {
     expect(driverCommandLine(onYarn).ignored).toEqual(["--master"]);
   });
 
-  it("keeps Python files that are named by a property", () => {
+  it("keeps Python files that are given by a property", () => {
     const { submission, ignored } = driverCommandLine(withArguments("--conf", "spark.submit.pyFiles=a.zip"));
     expect(submission).toContain("spark.submit.pyFiles=a.zip");
     expect(ignored).toEqual([]);
   });
 
-  it("refuses what submission refuses, and names the field", () => {
+  it("refuses the same options as a submission, and names the field", () => {
     expect(() => driverCommandLine(withArguments("--proxy-user", "root"))).toThrow(
       /^arguments may not have --proxy-user/,
     );
@@ -248,7 +248,7 @@ describe("a driver's command line", () => {
     );
   });
 
-  it("tells the memory before anything is prepared", () => {
+  it("reports the requested memory before anything is prepared", () => {
     expect(statedMemoryMiB(withCommandLine("--driver-memory", "4g", "a.py").program)).toBe(4096);
   });
 });
@@ -264,7 +264,7 @@ it.each([
   expect(parseMemoryMiB(text, "arguments")).toBe(size);
 });
 
-it("writes properties that Java reads back as they were", () => {
+it("writes properties that Java reads back unchanged", () => {
   expect(renderProperties({ "a=b c": " x\\y\nü🚰=#", plain: "v=1" })).toBe(
     String.raw`a\=b\ c=\ x\\y\n\u00fc\ud83d\udeb0=#` + "\nplain=v=1\n",
   );

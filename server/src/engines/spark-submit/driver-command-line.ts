@@ -12,22 +12,22 @@ import { checkArguments, checkCommandLine, type CheckedOptions } from "./submit-
 
 /**
  * The command line of a Spark driver: Spark's own main class in a JVM that is started directly, with the class-data
- * archive. `spark-submit` would start a JVM before it, only to ask it for this line. What that one reads from the
- * options (memory, Java options, class path) is read here instead. Pure: nothing is started or written.
+ * archive. `spark-submit` would first start another JVM, only to compute this command line from the options (memory, Java
+ * options, class path). Pure: nothing is started or written.
  */
 export interface DriverRun {
   readonly home: DriverHome;
   readonly program: DriverProgram;
-  /** From the server: the cluster's and the account's properties. May hold secrets. */
+  /** The properties of the cluster and the account. May hold secrets. */
   readonly properties: Readonly<Record<string, string>>;
-  /** Jars behind Spark's own. */
+  /** Jars after Spark's own. */
   readonly classPath: readonly string[];
-  /** Where the caller writes `propertiesText`, mode 0600, owned by the driver's user. */
+  /** The caller writes `propertiesText` to this file, with mode 0600, owned by the driver's user. */
   readonly propertiesFile: string;
-  /** Unless the options or the properties say how much. */
+  /** Used if neither the options nor the properties set the memory. */
   readonly defaultMemoryMiB: number;
   readonly applicationId: string;
-  /** Such as the command's id and the request's: what Spark, its event log and its cluster call this run. */
+  /** Names of this run in Spark, its event log and its cluster, such as the ids of the command and the request. */
   readonly tags: Readonly<Record<string, string>>;
   readonly eventLogFolder: string;
   /** For shuffles and spills. */
@@ -45,7 +45,7 @@ export interface CommandLineProgram {
 }
 
 export interface SourceProgram {
-  /** `R` through SparkR, `R-by-python` where Spark has none. */
+  /** `R` through SparkR; `R-by-python` if Spark comes without SparkR. */
   readonly kind: "python" | "scala" | "R" | "R-by-python";
   /** Its name ends in .py, .scala or .R. */
   readonly file: string;
@@ -56,11 +56,11 @@ export interface SourceProgram {
 
 export interface DriverCommandLine {
   readonly argv: readonly string[];
-  /** The words behind the main class: all that a driver that already waits has to be told. */
+  /** The arguments of the main class, which a standby driver gets as its order. */
   readonly submission: readonly string[];
-  /** Whether one that waits does the same, started without knowing of this program. */
+  /** Whether a standby driver, which was started without knowing this program, can run it. */
   readonly fitsStandby: boolean;
-  /** Only what Spark needs; who starts it adds the rest. */
+  /** Only the variables that Spark needs; the caller adds others. */
   readonly env: Readonly<Record<string, string>>;
   readonly propertiesText: string;
   /** The heap. */
@@ -69,7 +69,7 @@ export interface DriverCommandLine {
   readonly ignored: readonly string[];
 }
 
-/** Of `jvm/`: hands its arguments to Spark's own SparkSubmit. */
+/** In `jvm/`; passes its arguments to Spark's own SparkSubmit. */
 export const driverMainClass = "headgate.driver.Driver";
 const scalaMainClass = "headgate.program.ScalaProgram";
 
@@ -85,7 +85,7 @@ export function driverCommandLine(run: DriverRun): DriverCommandLine {
     memoryMiB,
     javaOptions: options.javaOptions.length > 0 ? options.javaOptions : javaOptionsOf(run.properties, "spark_config"),
     classPathBefore: options.classPath,
-    classPathBehind: run.classPath,
+    classPathAfter: run.classPath,
     userHome: run.userHome,
     mainClass: driverMainClass,
   };
@@ -103,7 +103,7 @@ export function driverCommandLine(run: DriverRun): DriverCommandLine {
   };
 }
 
-/** The heap that the program's options ask for; undefined: none. Throws what is wrong with the options. */
+/** The heap that the program's options set; undefined: they set none. Throws if the options are invalid. */
 export function statedMemoryMiB(program: DriverProgram): number | undefined {
   return checkProgram(program).memoryMiB;
 }
@@ -118,7 +118,7 @@ function checkProgram(program: DriverProgram, isLocal = true): CheckedOptions {
     : checkArguments(program.arguments, { field: "arguments", runsHere: isLocal });
 }
 
-/** What runs, behind the program's own options: of a repeated option Spark takes the last. */
+/** The words after the program's own options; Spark uses the last of a repeated option. */
 function programWords(program: DriverProgram, home: DriverHome, options: CheckedOptions): string[] {
   const python = (path: string): string[] => ["--conf", `spark.pyspark.driver.python=${path}`];
   switch (program.kind) {
@@ -129,7 +129,7 @@ function programWords(program: DriverProgram, home: DriverHome, options: Checked
     case "R":
       return ["--conf", `spark.r.driver.command=${home.driverR}`, program.file, ...program.programArguments];
     case "R-by-python":
-      // Spark takes what ends in .py to Python, as which the wrapper stands there.
+      // Spark runs a file that ends in .py with the configured Python, which is the R wrapper here.
       return [...python(home.driverR), `${program.file}.py`, ...program.programArguments];
     case "scala": {
       const wanted = options.given.findLast(({ name }) => name === "--class")?.value;
@@ -138,7 +138,7 @@ function programWords(program: DriverProgram, home: DriverHome, options: Checked
   }
 }
 
-/** R uses Spark through Python if Spark comes without SparkR. */
+/** Without SparkR, R uses Spark through Python. */
 function isPython({ kind }: DriverProgram, { rest }: CheckedOptions): boolean {
   if (kind === "command_line") return rest[0]?.endsWith(".py") ?? false;
   return kind === "python" || kind === "R-by-python";
@@ -158,7 +158,7 @@ function libraryPath({ properties }: CheckedOptions): Record<string, string> {
   return folders === undefined ? {} : { LD_LIBRARY_PATH: folders };
 }
 
-/** With the program's own, which Spark would know anyway: our main settles what they ask for before Spark reads them. */
+/** Includes the program's own properties, because our main class reads them before Spark does. */
 function driverProperties(run: DriverRun): Record<string, string> {
   const tags = Object.entries(run.tags);
   const joined = tags.map(([name, value]) => `${name}-${value}`).join(",");
@@ -166,9 +166,9 @@ function driverProperties(run: DriverRun): Record<string, string> {
     "spark.master": "local[*]",
     "spark.local.dir": run.scratchFolder,
     ...(run.program.kind === "command_line" ? {} : { "spark.app.name": basename(run.program.file) }),
-    // Small, so that the ends of single tasks get through to whoever reads the progress.
+    // A small buffer, so that the progress shows the ends of single tasks.
     "spark.eventLog.buffer.kb": "8",
-    // Protected from users; a cluster elsewhere needs others.
+    // Users cannot change these; a remote cluster sets its own values.
     "spark.authenticate": "true",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -179,7 +179,7 @@ function driverProperties(run: DriverRun): Record<string, string> {
     "spark.eventLog.dir": pathToFileURL(run.eventLogFolder).href,
     "spark.eventLog.compress": "false",
     "spark.eventLog.rolling.enabled": "false",
-    // A program may stop its session and begin another: both have this one name.
+    // A program may stop its session and begin another one with the same name.
     "spark.eventLog.overwrite": "true",
     "spark.test.appId": run.applicationId,
     "spark.yarn.tags": joined,

@@ -1,6 +1,6 @@
 import type { OwnJars } from "../spark-home/spark-home.ts";
 
-/** The JVM of a driver, whichever main class it runs. Pure. */
+/** The JVM of a driver, for any main class. */
 export interface DriverJvm {
   readonly home: DriverHome;
   /** The heap. */
@@ -8,14 +8,14 @@ export interface DriverJvm {
   readonly javaOptions: readonly string[];
   /** Set explicitly, because Java finds no home for a uid without an entry in passwd. */
   readonly userHome: string;
-  /** Before Spark's own jars: costs the archive. */
+  /** Before Spark's own jars. With such entries the class-data archive cannot be used. */
   readonly classPathBefore: readonly string[];
-  /** Behind them. */
-  readonly classPathBehind: readonly string[];
+  /** After Spark's own jars. */
+  readonly classPathAfter: readonly string[];
   readonly mainClass: string;
 }
 
-/** What the line needs of an installed Spark. */
+/** The parts of an installed Spark that the command line needs. */
 export interface DriverHome {
   readonly folder: string;
   readonly java: { readonly path: string; readonly home: string };
@@ -29,40 +29,40 @@ export interface DriverHome {
 }
 
 /**
- * Java's optimising compiler waits ten times longer than by default: of a short program it takes half of the CPU time
- * and is not done when the program is. Measured on two busy cores, CPU seconds: a SELECT 1 of 12.7 takes 7.5 (19.6 by
- * spark-submit itself), an aggregation over 60 million rows of 23.1 takes 18.5. Without that compiler a SELECT 1 takes
- * 5.7, but long programs would pay for it. A program's own Java options come later and count more.
+ * Java's optimising compiler starts ten times later than by default. In a short program it would use half of the CPU time
+ * and not finish before the program does. CPU seconds on two busy cores: SELECT 1 takes 7.5 instead of 12.7 (19.6 with
+ * spark-submit), an aggregation over 60 million rows 18.5 instead of 23.1. Without that compiler SELECT 1 takes 5.7, but
+ * long programs would be slower. A program's own Java options come later and override these.
  */
-const patientCompiler = [
+const delayedCompilation = [
   "-XX:Tier4InvocationThreshold=50000",
   "-XX:Tier4MinInvocationThreshold=6000",
   "-XX:Tier4CompileThreshold=150000",
   "-XX:Tier4BackEdgeThreshold=400000",
 ];
 
-/** Up to the main class. */
+/** The words up to and including the main class. */
 export function jvmWords(jvm: DriverJvm): string[] {
   const { home, memoryMiB, javaOptions, userHome, mainClass } = jvm;
   const own = [`-Xmx${memoryMiB}m`, `-Duser.home=${userHome}`];
-  const words = [home.java.path, `@${home.javaArguments}`, ...own, ...patientCompiler, ...classData(jvm)];
+  const words = [home.java.path, `@${home.javaArguments}`, ...own, ...delayedCompilation, ...classData(jvm)];
   return [...words, ...javaOptions, mainClass];
 }
 
-/** An archive fits only a class path that begins as its own did; `-Xshare:auto` goes on without one. */
-function classData({ home, classPathBefore, classPathBehind }: DriverJvm): string[] {
-  const all = [...classPathBefore, ...home.classPath, ...classPathBehind];
+/** An archive requires a class path that begins like its own; with `-Xshare:auto` Java can start without it. */
+function classData({ home, classPathBefore, classPathAfter }: DriverJvm): string[] {
+  const all = [...classPathBefore, ...home.classPath, ...classPathAfter];
   const ownPath = all.length === home.classPath.length ? [] : ["-cp", all.join(":")];
   if (classPathBefore.length > 0 || home.archive === undefined) return ownPath;
   return [...ownPath, `-XX:SharedArchiveFile=${home.archive}`, "-Xshare:auto", "-Xlog:cds=off"];
 }
 
-/** The interpreter that a program of Python's shall have here, as Spark itself would read it; executors may have others. */
+/** The interpreter of a Python program in the driver, by Spark's own rule; executors may have another. */
 export function pythonOf(properties: Readonly<Record<string, string>>): string | undefined {
   return properties["spark.pyspark.driver.python"] ?? properties["spark.pyspark.python"];
 }
 
-/** Only what Spark needs. `python`: runs the program, if it is one of Python's. */
+/** Only the variables that Spark needs. `python` runs Python programs. */
 export function driverEnvironment(home: DriverHome, python = home.python?.path): Record<string, string> {
   return {
     SPARK_HOME: home.folder,

@@ -2,15 +2,15 @@ import { invalid } from "../../lib/fault.ts";
 import { splitWords } from "../../lib/shell-words.ts";
 import { quoted } from "./setting-values.ts";
 
-/** The options that properties give the driver's JVM, checked. `field` names where they come from. */
+/** The checked Java options of the driver in the properties. `field` is their source. */
 export function javaOptionsOf(properties: Readonly<Record<string, string>>, field: string): string[] {
   const { "spark.driver.defaultJavaOptions": common, "spark.driver.extraJavaOptions": extra } = properties;
   return [...javaOptions(common, field), ...javaOptions(extra, field)];
 }
 
 /**
- * Options that change how much memory a JVM takes. The node counts the heap that `--driver-memory` names, and Java's own
- * limits would come after ours on the command line and win. `-mx` and `-ms` are earlier spellings that Java still takes.
+ * Options that change the memory of a JVM. The node reserves the heap of `--driver-memory`, and these options would come
+ * later on the command line and override it. `-mx` and `-ms` are older spellings that Java still accepts.
  */
 const MEMORY_OPTION = new RegExp(
   `^(${[
@@ -26,7 +26,7 @@ const MEMORY_OPTION = new RegExp(
 
 const CLASS_PATH = /^(-cp|-classpath|--class-path.*|-jar|-m|--module|-p|--module-path|--source)$/;
 
-/** They stand before the main class on Java's command line: none may take its place, or that of the class path. */
+/** The options precede the main class on Java's command line, so none may replace it or the class path. */
 function javaOptions(text: string | undefined, field: string): string[] {
   const words = splitWords(text ?? "", field);
   for (const word of words) {
@@ -39,7 +39,7 @@ function javaOptions(text: string | undefined, field: string): string[] {
   return words;
 }
 
-/** Without its value, for messages. */
+/** The name without the value, for messages. */
 function nameOf(word: string): string {
   const [name = ""] = /^(-Xm[nsx]|-m[sx]|[^=]*)/.exec(word) ?? [];
   return name.slice(0, 100);

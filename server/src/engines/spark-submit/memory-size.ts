@@ -9,7 +9,7 @@ const mebibytes: Readonly<Record<string, number>> = {
   p: 2 ** 30,
 };
 
-/** As Spark reads `spark.driver.memory`: a whole number and a unit, mebibytes without one. */
+/** Parses `spark.driver.memory` like Spark: a whole number and a unit; without a unit, mebibytes. */
 export function parseMemoryMiB(text: string, field: string): number {
   const [, digits, unit = "m"] =
     /^(\d{1,15})([bkmgtp])?$/.exec(

@@ -1,6 +1,6 @@
 /**
- * The text of a Java properties file. Secrets stand in one and never on a command line, which every user of the machine
- * can read: write it with mode 0600.
+ * The text of a Java properties file. Secrets go into this file and never on a command line, which every user of the
+ * machine can read. Write it with mode 0600.
  */
 export function renderProperties(properties: Readonly<Record<string, string>>): string {
   const lines = Object.entries(properties).map(
@@ -9,7 +9,7 @@ export function renderProperties(properties: Readonly<Record<string, string>>): 
   return lines.join("");
 }
 
-/** Of a file as people write it, read as Java and Spark do: long lines go on behind a backslash, values are trimmed. */
+/** Parses a hand-written file like Java and Spark: a backslash continues a line, and values are trimmed. */
 export function parseProperties(text: string): Record<string, string> {
   return Object.fromEntries(
     wholeLines(text).map((line) => {
@@ -24,10 +24,10 @@ function wholeLines(text: string): string[] {
   let begun: string | undefined;
   for (const part of text.split(/\r\n|\r|\n/).map((line) => line.trimStart())) {
     if (begun === undefined && (part === "" || /^[#!]/.test(part))) continue;
-    const goesOn = /(?<!\\)(\\\\)*\\$/.test(part);
-    const line: string = (begun ?? "") + (goesOn ? part.slice(0, -1) : part);
-    if (!goesOn) lines.push(line);
-    begun = goesOn ? line : undefined;
+    const continues = /(?<!\\)(\\\\)*\\$/.test(part);
+    const line: string = (begun ?? "") + (continues ? part.slice(0, -1) : part);
+    if (!continues) lines.push(line);
+    begun = continues ? line : undefined;
   }
   return begun === undefined ? lines : [...lines, begun];
 }

@@ -1,11 +1,11 @@
 /**
- * Says who decides a setting. A setting is an option of spark-submit (`--master`) or a property (`spark.master`). A
- * name that ends with a dot stands for every property with that prefix.
+ * Decides which settings users may set. A setting is an option of spark-submit (`--master`) or a property
+ * (`spark.master`). A name that ends with a dot stands for every property with that prefix.
  *
  * | table   | on a command line             | in `spark_config` | in an operator's own file |
  * |---------|-------------------------------|-------------------|---------------------------|
  * | guarded | refused                       | refused           | left out                  |
- * | refused | refused                       | refused           | counts                    |
+ * | refused | refused                       | refused           | applied                   |
  * | owned   | left out and named in the log | refused           | left out                  |
  */
 const server = "the server sets it";
@@ -34,7 +34,7 @@ const refused: Reasons = {
   "--status": notARun,
   "--usage-error": notARun,
   "--version": notARun,
-  // The driver presents the metastore's secret through it.
+  // The driver proves that it knows the metastore's secret through this setting.
   "spark.hadoop.hadoop.user.group.static.mapping.overrides": server,
   "spark.kerberos.keytab": identity,
   "spark.kerberos.principal": identity,
@@ -73,32 +73,32 @@ const owned = [
 
 type Reasons = Readonly<Record<string, string>>;
 
-/** Another form of `--py-files`, and therefore an exception among the settings that the server owns. */
+/** Another form of `--py-files`, so it is an exception among the settings that the server owns. */
 const FILES_OF_THE_PROGRAM = "spark.submit.pyFiles";
 
-/** Why a tenant may not set it; undefined: a tenant may. */
+/** The reason why users may not set it; undefined: they may. */
 export function refusalOf(name: string): string | undefined {
   return reasonIn(guarded, name) ?? reasonIn(refused, name);
 }
 
 /**
  * Whether the setting is removed from a command line. `runsHere`: tasks run in the driver's own JVM, so a local master
- * counts because it sets the number of cores.
+ * is kept because it sets the number of cores.
  */
-export function isOwned(name: string, value: string, runsHere: boolean): boolean {
+export function isServerOwned(name: string, value: string, runsHere: boolean): boolean {
   if (name === "--master" || name === "spark.master") return !(runsHere && LOCAL_MASTER.test(value));
-  return isAmongOwned(name);
+  return isInOwned(name);
 }
 
-/** `local`, `local[2]`, `local[*]`, `local[2,3]`: the number of cores, and how often a task may fail. Spark takes no other. */
+/** `local`, `local[2]`, `local[*]`, `local[2,3]`: the number of cores, and how often a task may fail. */
 const LOCAL_MASTER = /^local(\[([1-9]\d{0,5}|\*)( *, *[1-9]\d{0,5})?\])?$/;
 
 /** Whether the setting is removed from an operator's own file. */
 export function isProtected(key: string): boolean {
-  return reasonIn(guarded, key) !== undefined || isAmongOwned(key);
+  return reasonIn(guarded, key) !== undefined || isInOwned(key);
 }
 
-function isAmongOwned(name: string): boolean {
+function isInOwned(name: string): boolean {
   return name !== FILES_OF_THE_PROGRAM && ruleIn(owned, name) !== undefined;
 }
 

@@ -1,9 +1,6 @@
 import { invalid } from "../../lib/fault.ts";
 
-/**
- * Settings whose bad values Spark would refuse only when the program starts, with the smallest value that Spark
- * accepts.
- */
+/** Settings whose invalid values Spark would refuse only at the start of the program, with the smallest valid value. */
 const sizes: ReadonlyMap<string, number> = new Map([
   ["--driver-memory", 1],
   ["--executor-memory", 1],
@@ -19,7 +16,7 @@ const sizes: ReadonlyMap<string, number> = new Map([
   ["spark.yarn.am.memory", 1],
 ]);
 
-/** Executors may be 0: with dynamic allocation a program may begin without any. */
+/** The number of executors may be 0, because with dynamic allocation a program may begin without any. */
 const counts: ReadonlyMap<string, number> = new Map([
   ["--driver-cores", 1],
   ["--executor-cores", 1],

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { checkSparkConfig } from "./spark-config.ts";
 
-describe("a kept configuration", () => {
-  test("may say what Spark knows, in any order", () => {
+describe("a stored configuration", () => {
+  test("may set Spark's properties, in any order", () => {
     const config = {
       "spark.sql.shuffle.partitions": "8",
       "spark.driver.memory": "2g",
@@ -28,7 +28,7 @@ describe("a kept configuration", () => {
     ["spark.scheduler.mode", "FIFO", /may not set spark\.scheduler\.mode: use the pools/],
     ["spark.hive.metastore.uris", "thrift://x:1", /may not set spark\.hive\.metastore\.uris/],
     ["spark.hadoop.javax.jdo.option.ConnectionURL", "x", /may not set spark\.hadoop\.javax\.jdo/],
-    ["spark.hadoop.fs.s3a.secret.key", "x", /may not set .*s3a\.secret\.key: a configuration is shown/],
+    ["spark.hadoop.fs.s3a.secret.key", "x", /may not set .*s3a\.secret\.key: a configuration is visible/],
     ["spark.hadoop.fs.s3a.bucket.b.access.key", "x", /may not set .*access\.key/],
     ["spark.executorEnv.DB_PASSWORD", "x", /may not set spark\.executorEnv\.DB_PASSWORD/],
     ["spark.driver.memory", "lots", /has spark\.driver\.memory "lots", which is not a size/],
@@ -50,7 +50,7 @@ describe("a kept configuration", () => {
     expect(() => checkSparkConfig({ [key]: value }, "spark_config")).toThrow(/^spark_config /);
   });
 
-  test("has bounds for keys and for all of it together", () => {
+  test("has limits for the number of keys and for the total size", () => {
     const keys = (count: number, value: string): Record<string, string> =>
       Object.fromEntries(Array.from({ length: count }, (_, at) => [`spark.k${at}`, value]));
     expect(() => checkSparkConfig(keys(200, "x"), "config")).not.toThrow();

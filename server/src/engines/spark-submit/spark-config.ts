@@ -13,16 +13,16 @@ export const SPARK_CONFIG_VALUE_LENGTH = 8192;
 const KEY_LENGTH = 255;
 const TOTAL_BYTES = 64 * 1024;
 
-/** Spark ignores what does not begin so; `=` would end a key on a command line. */
+/** Spark ignores keys with another prefix, and `=` would end a key on a command line. */
 const KEY = /^spark\.[!-<>-~]+$/;
-/** As Spark itself recognises what it should not show. */
+/** Similar to Spark's own rule for redacted keys. */
 const SECRET = /secret|passw(or)?d|token|access[._-]?key/i;
 
 const engine = "the engine of the cluster decides it";
 const server = "the server sets it";
 const pools = "use the pools of the cluster";
 
-/** A trailing dot stands for all below it. */
+/** A name that ends with a dot stands for every key with that prefix. */
 const decidedElsewhere: Readonly<Record<string, string>> = {
   "spark.connect.": server,
   "spark.hadoop.hadoop.user.group.static.mapping.overrides": server,
@@ -44,23 +44,23 @@ const decidedElsewhere: Readonly<Record<string, string>> = {
   "spark.submit.deployMode": engine,
 };
 
-/** Only tenants may not set these: an operator decides how the machines of a cluster reach this one. */
+/** Operators may set these, because they decide how the machines of a cluster connect to this one. */
 const operatorsNetwork =
   /^spark\.(blockManager\.port|driver\.(bindAddress|blockManager\.port|host|port)|io\.encryption\..*|network\.crypto\..*)$/;
-/** The catalog is the account's, whichever the cluster has for others. */
+/** Programs use the account's catalog, never that of the cluster. */
 const catalogs = /^spark\.(hadoop\.hive|hive|sql\.hive)\.metastore\./;
 
 /**
- * What counts of the settings that an operator has for all who use a cluster, often a copy of its own file: what the
- * server or the account decides is left out, and not refused.
+ * Filters an operator's settings for all users of a cluster, often a copy of its configuration file. Settings that the
+ * server or the account decides are dropped, not refused.
  */
-export function operatorsPart(settings: SparkConfig): SparkConfig {
-  const counts = (key: string): boolean =>
+export function allowedOperatorSettings(settings: SparkConfig): SparkConfig {
+  const isAllowed = (key: string): boolean =>
     KEY.test(key) &&
     reasonIn(decidedElsewhere, key) === undefined &&
     !catalogs.test(key) &&
     (operatorsNetwork.test(key) || !isProtected(key));
-  return Object.fromEntries(Object.entries(settings).filter(([key]) => counts(key)));
+  return Object.fromEntries(Object.entries(settings).filter(([key]) => isAllowed(key)));
 }
 
 export function checkSparkConfig(config: SparkConfig, field: string): SparkConfig {
@@ -76,9 +76,9 @@ export function checkSparkConfig(config: SparkConfig, field: string): SparkConfi
 function checkKey(key: string, field: string): void {
   if (key.length > KEY_LENGTH || !KEY.test(key)) {
     const shown = JSON.stringify(key.slice(0, KEY_LENGTH));
-    throw invalid(field, `has the key ${shown}, which is no name such as spark.sql.shuffle.partitions`);
+    throw invalid(field, `has the key ${shown}, which is not a name such as spark.sql.shuffle.partitions`);
   }
   const reason = reasonIn(decidedElsewhere, key);
   if (reason !== undefined) throw invalid(field, `may not set ${key}: ${reason}`);
-  if (SECRET.test(key)) throw invalid(field, `may not set ${key}: a configuration is shown and not encrypted`);
+  if (SECRET.test(key)) throw invalid(field, `may not set ${key}: a configuration is visible and not encrypted`);
 }

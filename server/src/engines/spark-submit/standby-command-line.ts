@@ -5,20 +5,20 @@ import { renderProperties } from "./properties-file.ts";
 import { javaOptionsOf } from "./java-options.ts";
 
 /**
- * A driver that waits for its program (`jvm/standby`): it has run a session already and goes on, told what to do, in a
- * fifth of the time of a cold start. Whatever shapes the JVM is the same as for one that is started for its program.
+ * A driver that waits for its program (`jvm/standby`). It has already run a session, so a program starts in a fifth of the
+ * time of a cold start. All settings of the JVM are the same as in a driver that is started for its program.
  *
  *   JVM ──"READY\n" on standard output──▶ waiting ──hand-over on standard input, then its end──▶ the driver itself
  */
 export interface StandbyRun {
   readonly home: DriverHome;
-  /** The cluster's and the account's: those that count for a whole JVM do so from its start. May hold secrets. */
+  /** The properties of the cluster and the account, some of which apply to the whole JVM. May hold secrets. */
   readonly properties: Readonly<Record<string, string>>;
   readonly classPath: readonly string[];
-  /** Where the caller writes `propertiesText`, mode 0600, owned by the driver's user. */
+  /** The caller writes `propertiesText` to this file, with mode 0600, owned by the driver's user. */
   readonly propertiesFile: string;
   readonly defaultMemoryMiB: number;
-  /** The same that the program will be told: a JVM keeps to the first. */
+  /** Must be the program's own, because a JVM keeps the first one that it gets. */
   readonly scratchFolder: string;
   readonly userHome: string;
 }
@@ -30,7 +30,7 @@ export interface StandbyCommandLine {
   readonly memoryMiB: number;
 }
 
-/** What it writes when it waits; what follows on standard output is the program's. */
+/** Written to standard output when the driver is ready; the program's output follows. */
 export const standbyReady = "READY\n";
 
 export function standbyCommandLine(run: StandbyRun): StandbyCommandLine {
@@ -42,14 +42,14 @@ export function standbyCommandLine(run: StandbyRun): StandbyCommandLine {
     memoryMiB,
     javaOptions: javaOptionsOf(properties, "spark_config"),
     classPathBefore: [],
-    classPathBehind: run.classPath,
+    classPathAfter: run.classPath,
     userHome: run.userHome,
     mainClass: "headgate.standby.StandbyDriver",
   };
   const settings = {
     "spark.local.dir": run.scratchFolder,
     ...properties,
-    "spark.master": "local[1]", // whatever the cluster: nobody else learns of the session that is thrown away
+    "spark.master": "local[1]", // the warm-up session never uses the cluster
     "spark.authenticate": "true",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -62,8 +62,8 @@ export function standbyCommandLine(run: StandbyRun): StandbyCommandLine {
   };
 }
 
-/** What to write to its standard input, in one go; `submission` of the program's own command line. */
+/** The text for its standard input, to be written at once. `submission`: from the program's own command line. */
 export function renderHandOver(submission: readonly string[]): string {
-  if (submission.some((word) => word.includes("\0"))) throw new Fault("invalid", "an argument holds a NUL");
+  if (submission.some((word) => word.includes("\0"))) throw new Fault("invalid", "an argument contains a NUL");
   return [String(submission.length), ...submission].map((word) => `${word}\0`).join("");
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { renderHandOver, standbyCommandLine } from "./standby-command-line.ts";
-import { fitsStandby, waitsIdly } from "./standby-rules.ts";
+import { fitsStandby, runsNoUserCode } from "./standby-rules.ts";
 import { checkArguments } from "./submit-rules.ts";
 
 it.each([
@@ -12,7 +12,7 @@ it.each([
   ["--master", "yarn", "--deploy-mode", "client", "--supervise", "--load-spark-defaults"],
   ["--conf", "spark.ui.enabled=false", "--conf", "spark.driver.port=7001", "--conf", "spark.local.dir=/x"],
   ["--master", "local[2]"],
-])("a program that asks for %j may be handed to a driver that waits", (...words) => {
+])("a program with %j may run in a standby driver", (...words) => {
   expect(fitsStandby(checkArguments(words, { field: "arguments" }))).toBe(true);
 });
 
@@ -27,11 +27,11 @@ it.each([
   ["--conf", "spark.sql.catalogImplementation=in-memory"],
   ["--conf", "spark.hadoop.hadoop.security.group.mapping=X"],
   ["--conf", "spark.never.heard.of=1"],
-])("one that asks for %j gets a JVM of its own", (...words) => {
+])("a program with %j gets a JVM of its own", (...words) => {
   expect(fitsStandby(checkArguments(words, { field: "arguments" }))).toBe(false);
 });
 
-it("a driver may wait for an account with S3, a catalog and a cluster that tunes it", () => {
+it("a standby driver may have the properties of S3, a catalog and a tuned cluster", () => {
   const catalog = {
     "spark.sql.catalogImplementation": "hive",
     "spark.hadoop.hive.metastore.uris": "thrift://127.0.0.1:9083",
@@ -52,7 +52,7 @@ it("a driver may wait for an account with S3, a catalog and a cluster that tunes
     "spark.sql.shuffle.partitions": "8",
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
   };
-  expect(waitsIdly({ ...storage, ...catalog, ...tuned })).toBe(true);
+  expect(runsNoUserCode({ ...storage, ...catalog, ...tuned })).toBe(true);
 });
 
 it.each([
@@ -72,8 +72,8 @@ it.each([
   ["spark.sql.streaming.streamingQueryListeners", "X"],
   ["spark.shuffle.manager", "X"],
   ["spark.never.heard.of", "1"],
-])("none waits where %s is %j: that may be code of somebody's", (key, value) => {
-  expect(waitsIdly({ [key]: value })).toBe(false);
+])("no standby driver is started with %s=%j, which may load users' code", (key, value) => {
+  expect(runsNoUserCode({ [key]: value })).toBe(false);
 });
 
 const home = {
@@ -88,7 +88,7 @@ const home = {
   archive: "/launch/classes.jsa",
 };
 
-it("a driver that waits has what shapes a JVM from its cluster, and its secrets in a file", () => {
+it("a standby driver has the JVM settings of its cluster, and its secrets in a file", () => {
   const { argv, env, propertiesText, memoryMiB } = standbyCommandLine({
     home,
     properties: {
@@ -113,7 +113,7 @@ it("a driver that waits has what shapes a JVM from its cluster, and its secrets 
   expect(env["HEADGATE_DRIVER_PYTHON"]).toBe("/env/bin/python");
 });
 
-it("a hand-over says how much it is, so that half of one is none", () => {
+it("a hand-over begins with its length, so that a partial one is recognised", () => {
   expect(renderHandOver(["--name", "two words", ""])).toBe("3\0--name\0two words\0\0");
-  expect(() => renderHandOver(["a\0b"])).toThrow("an argument holds a NUL");
+  expect(() => renderHandOver(["a\0b"])).toThrow("an argument contains a NUL");
 });

@@ -1,7 +1,7 @@
 import { javaOptionsOf } from "./java-options.ts";
 import type { CheckedOptions } from "./submit-rules.ts";
 
-/** Options that say nothing of the JVM itself, of its user or of its interpreter. */
+/** Options that affect neither the JVM itself nor its user or interpreter. */
 const options = new Set(
   [
     "--archives --class --conf --exclude-packages --executor-cores --executor-memory --files --jars",
@@ -9,20 +9,20 @@ const options = new Set(
   ].flatMap((names) => names.split(" ")),
 );
 
-/** Properties that belong to a session and die with it; what others do in a JVM that had one is not known. */
+/** Properties that only affect a session. The effect of others in a JVM that had a session before is unknown. */
 const properties =
   /^spark\.(app\.name|master|submit\.|files|archives|jars|default\.|dynamicAllocation\.|executor\.|executorEnv\.|hadoop\.(fs|mapreduce|parquet)\.|kryo|rdd\.|scheduler\.|serializer|shuffle\.|speculation|sql\.(?!hive\.|catalogImplementation|warehouse\.)|stage\.|task\.)/;
 
-/** Whether a driver that was started before anything was known of the program does exactly what one of its own would. */
+/** Whether a standby driver runs the program exactly like a driver that is started for it. */
 export function fitsStandby({ given, properties: set }: CheckedOptions): boolean {
   return given.every(({ name }) => options.has(name)) && [...set.keys()].every((key) => properties.test(key));
 }
 
 /**
- * Properties of the account, its catalog, a cluster or an app that bring no code into a JVM and name none that Spark
- * would run in its first session: no jars, listeners, plugins, extensions, libraries.
+ * Properties of the account, its catalog, a cluster or an app that load no users' code in Spark's first session: no jars,
+ * listeners, plugins, extensions or libraries.
  */
-const idle = new RegExp(
+const codeFree = new RegExp(
   `^spark\\.(${[
     "app\\.name$|default\\.parallelism$|driver\\.(cores|defaultJavaOptions|extraJavaOptions|maxResultSize|memory)$",
     "dynamicAllocation\\.|executor\\.(cores|instances|memory|memoryOverhead)$|locality\\.wait|master$",
@@ -36,16 +36,16 @@ const idle = new RegExp(
   ].join("|")})`,
 );
 
-const idleJavaOption =
+const codeFreeJavaOption =
   /^-(Xss\d+[kmg]?|XX:[+-]Use\w+GC|Dfile\.encoding=[\w-]+|Duser\.(country|language|timezone)=[\w/+-]+)$/i;
 
 /**
- * Whether a JVM that is made of them runs nobody's code before it has a program: nothing of a command holds for it yet,
- * no timeout, no cap, no cancel.
+ * Whether a JVM with these properties runs no users' code before it has a program. This matters because no timeout, cap or
+ * cancel of a command applies to it until then.
  */
-export function waitsIdly(properties: Readonly<Record<string, string>>): boolean {
+export function runsNoUserCode(properties: Readonly<Record<string, string>>): boolean {
   return (
-    Object.keys(properties).every((key) => idle.test(key)) &&
-    javaOptionsOf(properties, "spark_config").every((word) => idleJavaOption.test(word))
+    Object.keys(properties).every((key) => codeFree.test(key)) &&
+    javaOptionsOf(properties, "spark_config").every((word) => codeFreeJavaOption.test(word))
   );
 }

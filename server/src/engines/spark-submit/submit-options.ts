@@ -68,7 +68,7 @@ export function wordsOf(given: readonly SubmitOption[]): string[] {
   return given.flatMap(({ name, value }) => (value === undefined ? [name] : [name, value]));
 }
 
-/** Options that are another way to write a property. An option counts more than the property. */
+/** Options that are another way to write a property. The option overrides the property. */
 const propertyOf: Readonly<Record<string, string>> = {
   "--driver-class-path": "spark.driver.extraClassPath",
   "--driver-java-options": "spark.driver.extraJavaOptions",
@@ -78,7 +78,7 @@ const propertyOf: Readonly<Record<string, string>> = {
   "--name": "spark.app.name",
 };
 
-/** What the options set, by property; of several the last counts, as in Spark. */
+/** The properties that the options set. As in Spark, the last of several wins. */
 export function propertiesOf(given: readonly SubmitOption[]): Map<string, string> {
   const byConf = given.filter(({ name }) => name === "--conf").map(settingOf);
   const byOption = given.map(({ name, value = "" }) => ({ name: propertyOf[name] ?? "", value }));

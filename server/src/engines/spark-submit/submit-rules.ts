@@ -2,7 +2,7 @@ import { invalid } from "../../lib/fault.ts";
 import { checkDebuggerPorts } from "./debugger-ports.ts";
 import { javaOptionsOf } from "./java-options.ts";
 import { parseMemoryMiB } from "./memory-size.ts";
-import { isOwned, isProtected, refusalOf } from "./setting-rules.ts";
+import { isServerOwned, isProtected, refusalOf } from "./setting-rules.ts";
 import { checkValue, quoted } from "./setting-values.ts";
 import { propertiesOf, readSubmitOptions, settingOf, wordsOf, type SubmitOptions } from "./submit-options.ts";
 
@@ -18,11 +18,11 @@ export interface CheckedOptions extends SubmitOptions, CheckedProperties {
   readonly ignored: readonly string[];
 }
 
-/** What allowed properties say of the driver's JVM. */
+/** The settings of the driver's JVM in allowed properties. */
 export interface CheckedProperties {
   readonly javaOptions: readonly string[];
   readonly classPath: readonly string[];
-  /** Undefined when they do not say. */
+  /** Undefined: the properties do not set it. */
   readonly memoryMiB: number | undefined;
 }
 
@@ -69,7 +69,7 @@ function check(words: readonly string[], { field, runsHere = true }: CheckedPlac
     const reason = refusalOf(name);
     if (reason !== undefined)
       throw invalid(field, `may not ${name.startsWith("-") ? "have" : "set"} ${name}: ${reason}`);
-    if (!isOwned(name, value, runsHere)) return true;
+    if (!isServerOwned(name, value, runsHere)) return true;
     ignored.add(name);
     return false;
   });

@@ -1,6 +1,6 @@
 import type { SparkJob } from "./job-counts.ts";
 
-/** One turn of reading. `isLast`: answers afterwards, even if there is more to read. */
+/** One turn of reading. `isLast`: the reply has the state even if there is more to read. */
 export interface TurnRequest {
   readonly path: string;
   readonly wants: Wanted;
@@ -9,18 +9,18 @@ export interface TurnRequest {
 
 export type Wanted = "progress" | "jobs";
 
-/** One for each turn. Undefined: there is more to read. */
+/** Undefined: there is more to read. */
 export type TurnReply = EventLogState | undefined;
 
-/** `jobs` is empty where only the progress is wanted. */
+/** `jobs` is empty if only the progress is wanted. */
 export interface EventLogState {
   readonly progress: number;
   readonly jobs: readonly SparkJob[];
 }
 
-/** Takes one turn at a time. */
+/** Reads logs, one turn at a time. */
 export interface TurnTaker {
-  /** Fails when it has ended, or does not answer. */
+  /** Fails if the thread has ended or does not reply. */
   turn(request: TurnRequest): Promise<TurnReply>;
   stop(): Promise<void>;
 }

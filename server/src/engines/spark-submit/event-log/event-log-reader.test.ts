@@ -4,12 +4,12 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { hostileLog } from "./fixtures/hostile-event-log.ts";
-import { readEventLog, readOn } from "./fixtures/read-event-log.ts";
+import { readEventLog, readMore } from "./fixtures/read-event-log.ts";
 import { eventLogLimits, EventLogReader } from "./event-log-reader.ts";
 
 /**
- * Of Spark 4.1.4, large fields left out: a shuffle of 4 + 2 tasks, the same result again with its first stage skipped,
- * and a job whose one task divides by zero.
+ * Recorded with Spark 4.1.4, without large fields: a shuffle of 4 + 2 tasks, the same result again with its first stage
+ * skipped, and a job whose only task divides by zero.
  */
 const recorded = readFileSync(new URL("fixtures/three-jobs.jsonl", import.meta.url), "utf8");
 
@@ -25,7 +25,7 @@ afterEach(() => {
 });
 
 describe("the event log", () => {
-  it("gives every job with its state and counts", () => {
+  it("shows every job with its state and counts", () => {
     writeFileSync(path, recorded);
     const { jobs, progress } = readEventLog(path);
     expect(jobs).toMatchObject([
@@ -37,48 +37,48 @@ describe("the event log", () => {
     expect(progress).toBe(99);
   });
 
-  it("is followed however the file grows, with progress that never falls", () => {
+  it("is followed however the file grows, and the progress never decreases", () => {
     const reader = new EventLogReader(path);
-    expect(readOn(reader)).toEqual({ progress: 0, jobs: [] });
+    expect(readMore(reader)).toEqual({ progress: 0, jobs: [] });
     const seen: number[] = [];
     const writing = `${path}.inprogress`;
     for (let at = 0; at < recorded.length; at += 997) {
       appendFileSync(writing, recorded.slice(at, at + 997));
-      seen.push(readOn(reader).progress);
+      seen.push(readMore(reader).progress);
     }
     expect(seen).toEqual([...seen].sort((one, other) => one - other));
     expect(seen.some((percent) => percent > 0 && percent < 99)).toBe(true);
 
     renameSync(writing, path);
-    expect(readOn(reader)).toEqual(readEventLog(path));
+    expect(readMore(reader)).toEqual(readEventLog(path));
   });
 
   it.each(["app-20261115101112-0003", "application_1763200000000_0007", "spark-0123456789abcdef0123456789abcdef"])(
-    "is found by the name %s, which a cluster elsewhere gave it",
+    "is found under the name %s that a remote cluster gave it",
     (name) => {
       const reader = new EventLogReader(path);
       writeFileSync(join(folder, "something else"), "not Spark's");
-      expect(readOn(reader).jobs).toEqual([]);
+      expect(readMore(reader).jobs).toEqual([]);
       writeFileSync(join(folder, `${name}.inprogress`), recorded);
-      expect(readOn(reader).jobs).toHaveLength(3);
+      expect(readMore(reader).jobs).toHaveLength(3);
       renameSync(join(folder, `${name}.inprogress`), join(folder, name));
-      expect(readOn(reader).jobs).toHaveLength(3);
+      expect(readMore(reader).jobs).toHaveLength(3);
     },
   );
 
-  it("starts over with the session that follows in the same program", () => {
+  it("starts over with the next session of the same program", () => {
     const reader = new EventLogReader(path);
     writeFileSync(path, recorded);
-    readOn(reader);
+    readMore(reader);
     const second = `${recorded.split("\n").find((line) => line.includes("JobStart")) ?? ""}\n`;
     rmSync(path);
     writeFileSync(`${path}.inprogress`, second);
-    const { jobs, progress } = readOn(reader);
+    const { jobs, progress } = readMore(reader);
     expect(jobs).toMatchObject([{ jobId: 0, status: "running", completedTasks: 0 }]);
     expect(progress).toBe(99);
   });
 
-  it("passes over lines that are torn, foreign or longer than memory shall hold", () => {
+  it("skips lines that are truncated, unknown or too long", () => {
     const huge = `{"Event":"SparkListenerJobStart","Job ID":9,"Padding":"${"x".repeat(9 * 1024 * 1024)}"}\n`;
     const torn = '{"Event":"SparkListenerJobStart","Job ID":\n';
     const odd = '{"Event":"SparkListenerTaskEnd","Stage ID":"none"}\n{"Event":"SparkListenerJobEnd"}\nnull\n\n';
@@ -102,7 +102,7 @@ describe("the event log", () => {
     expect(visited).toBeLessThan(10_000);
   });
 
-  it("ends each job once", () => {
+  it("counts the end of each job once", () => {
     const start = '{"Event":"SparkListenerJobStart","Job ID":1,"Stage Infos":[{"Stage ID":1,"Number of Tasks":4}]}\n';
     const end = (result: string, time: number): string =>
       `{"Event":"SparkListenerJobEnd","Job ID":1,"Completion Time":${time},"Job Result":{"Result":"${result}"}}\n`;
@@ -114,7 +114,7 @@ describe("the event log", () => {
   });
 
   it.each(["1e400", "-1", "1.5", "1e300", '"7"', "null", "[3]", "{}", "true", "2147483648"])(
-    "counts no tasks where their number is %s",
+    "counts no tasks if their number is %s",
     (count) => {
       const stages = `[{"Stage ID":1,"Number of Tasks":${count}},{"Stage ID":2,"Number of Tasks":3},${count}]`;
       const start = `{"Event":"SparkListenerJobStart","Job ID":1,"Submission Time":${count},"Stage Infos":${stages}}\n`;
@@ -126,7 +126,7 @@ describe("the event log", () => {
     },
   );
 
-  it("gives whole numbers whatever its lines hold", () => {
+  it("yields whole numbers whatever its lines contain", () => {
     const value = fc.oneof(fc.jsonValue(), fc.constantFrom(1, 2), fc.double());
     const event = fc.record({
       Event: fc.constantFrom("JobStart", "JobEnd", "TaskEnd", "StageCompleted").map((name) => `SparkListener${name}`),
@@ -147,26 +147,26 @@ describe("the event log", () => {
     );
   });
 
-  it("is read in turns, each of them of so many bytes at most", () => {
+  it("is read in turns with a limit of bytes", () => {
     writeFileSync(path, recorded);
     const limits = { ...eventLogLimits, turnBytes: 4096, lineBytes: 4000 };
     const reader = new EventLogReader(path, limits);
     let turns = 1;
-    while (!reader.readOn()) turns += 1;
+    while (!reader.readMore()) turns += 1;
     expect(turns).toBeGreaterThanOrEqual(Math.floor(recorded.length / limits.turnBytes));
     expect(reader.jobs).toEqual(readEventLog(path).jobs);
   });
 
-  it("shows what was read when it is longer than its limit, or takes longer", () => {
+  it("shows the part that was read if it exceeds the limits of size or time", () => {
     writeFileSync(path, `${recorded}${recorded.replaceAll('"Job ID":', '"Job ID":1')}`);
     expect(readEventLog(path).jobs).toHaveLength(6);
     expect(readEventLog(path, { logBytes: recorded.length }).jobs).toHaveLength(3);
     expect(readEventLog(path, { totalMs: 0 }).jobs).toEqual([]);
     const slow = new EventLogReader(path, { ...eventLogLimits, turnBytes: recorded.length, totalMs: Number.MIN_VALUE });
-    expect(readOn(slow).jobs).toHaveLength(3);
+    expect(readMore(slow).jobs).toHaveLength(3);
   });
 
-  it("passes over events that are nested deeply, which would take too much memory", () => {
+  it("skips deeply nested events, which would take too much memory", () => {
     const deep = `{"Event":"SparkListenerJobStart","Job ID":9,"Stage Infos":${"[".repeat(100)}${"]".repeat(100)}}\n`;
     const quoted = `{"Event":"SparkListenerJobStart","Job ID":8,"Padding":"\\"${"[".repeat(100)}"}\n`;
     writeFileSync(path, `${deep}${quoted}`);

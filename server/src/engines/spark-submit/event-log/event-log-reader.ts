@@ -4,15 +4,15 @@ import { isNestedDeeper } from "../../../lib/json-depth.ts";
 import { openPlainFileSync } from "../../../lib/plain-file.ts";
 import { JobCounts, type SparkJob } from "./job-counts.ts";
 
-/** A program decides what is in the log, so reading it has limits in every direction. */
+/** A program controls the content of its log, so time, memory and size of reading are limited. */
 export interface EventLogLimits {
-  /** One call of `readOn` stops after so much. */
+  /** One call of `readMore` stops after this. */
   readonly turnBytes: number;
   readonly turnMs: number;
-  /** Events with whole query plans can be huge. Those that count are small, unless a job has very many stages. */
+  /** Events with query plans can be huge. The relevant events are small, unless a job has very many stages. */
   readonly lineBytes: number;
   readonly lineDepth: number;
-  /** More than real programs write; what follows is not counted. */
+  /** More than real programs write; the rest is ignored. */
   readonly logBytes: number;
   /** For all turns together. */
   readonly totalMs: number;
@@ -34,11 +34,11 @@ const wanted = ["JobStart", "TaskEnd", "StageCompleted", "JobEnd"].map((name) =>
 
 /**
  * Follows the event log that Spark writes while a program runs: `<file>.inprogress`, renamed to `<file>` at the end. A
- * remote cluster gives applications names of its own: there the reader takes the log in the folder with such a name, the
- * last one of several sessions (pods have names without an order, so it is any of theirs).
+ * remote cluster gives applications names of its own. The reader then uses the log in the folder with such a name, the
+ * last of several sessions (on Kubernetes any of them, because the names there have no order).
  *
- * Each call of `readOn` continues after the last whole line. It blocks, so it runs in a thread of its own. What the file
- * holds never makes it fail.
+ * Each call of `readMore` continues after the last whole line. It blocks, so it runs in a separate thread. No content of
+ * the file makes it fail.
  */
 export class EventLogReader {
   readonly #path: string;
@@ -46,7 +46,7 @@ export class EventLogReader {
   readonly #counts = new JobCounts();
   #fileId = "";
   #offset = 0;
-  /** The line at the offset is too long, so its rest is passed over. */
+  /** The line at the offset is too long, so its rest is skipped. */
   #skipsLine = false;
   #spentMs = 0;
 
@@ -63,8 +63,8 @@ export class EventLogReader {
     return this.#counts.jobs;
   }
 
-  /** Reads on for one turn. True: there is nothing more to read now. */
-  readOn(): boolean {
+  /** Continues reading for one turn. True: there is nothing more to read now. */
+  readMore(): boolean {
     if (this.#spentMs >= this.#limits.totalMs) return true;
     const begunAt = performance.now();
     const file = openEither(this.#path) ?? openNamedByCluster(dirname(this.#path));
@@ -73,7 +73,7 @@ export class EventLogReader {
       const { ino, size: fullSize } = fstatSync(file);
       const size = Math.min(fullSize, this.#limits.logBytes);
       if (this.#fileId !== String(ino) || size < this.#offset) this.#begin(String(ino));
-      if (size === this.#offset) return true; // a look that finds nothing new costs no time of the log's budget
+      if (size === this.#offset) return true; // a check without news does not count against `totalMs`
       const isAllRead = this.#readTurn(file, size, begunAt + this.#limits.turnMs);
       this.#spentMs += performance.now() - begunAt;
       return isAllRead;
@@ -92,7 +92,7 @@ export class EventLogReader {
       if (bytesRead === 0) return true;
       this.#takeLines(chunk.subarray(0, bytesRead), at, line);
       at += bytesRead;
-      // A turn without a whole line would be repeated in vain.
+      // A turn must read at least one whole line, because the next turn repeats a partial one.
       if (performance.now() >= until && this.#offset > begin && at < size) return false;
     }
     return end === size;
@@ -105,7 +105,7 @@ export class EventLogReader {
     this.#skipsLine = false;
   }
 
-  /** A line that the chunk does not end is read again at the next turn, so nothing is held between turns. */
+  /** An incomplete line is read again in the next turn, so nothing stays in memory between turns. */
   #takeLines(chunk: Buffer, chunkOffset: number, line: LineBuffer): void {
     let start = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
@@ -124,10 +124,10 @@ export class EventLogReader {
     if (!wanted.some((prefix) => head.startsWith(prefix)) || isNestedDeeper(line, this.#limits.lineDepth)) return;
     try {
       const event: unknown = JSON.parse(line.toString("utf8"));
-      // It began as an object, so it is one.
+      // The line begins with an object, so it is one.
       this.#counts.add(event as Readonly<Record<string, unknown>>);
     } catch {
-      // Torn by a crash, or not Spark's.
+      // Truncated by a crash, or not from Spark.
     }
   }
 }
@@ -142,7 +142,7 @@ class LineBuffer {
     this.#limit = limit;
   }
 
-  /** False: the line is too long. Copies, because the chunk's memory is used again. */
+  /** False: the line is too long. Copies the part, because the chunk's memory is reused. */
   keep(part: Buffer): boolean {
     this.#bytes += part.length;
     if (this.#bytes <= this.#limit) {
@@ -171,11 +171,11 @@ function openEither(path: string): number | undefined {
   return openPlainFileSync(path) ?? openPlainFileSync(`${path}.inprogress`);
 }
 
-/** The names that a master, YARN and pods give. */
+/** The names on a standalone cluster, YARN and Kubernetes. */
 const namedByCluster = /^(app-\d+-\d+|application_\d+_\d+|spark-[0-9a-f]{32})(\.inprogress)?$/;
 
-/** More than the sessions of real programs; a program can fill the folder. */
-const mostNames = 100;
+/** More than the sessions of real programs. Limited, because a program can fill the folder. */
+const maxNames = 100;
 
 function openNamedByCluster(folder: string): number | undefined {
   const last = firstNames(folder)
@@ -190,11 +190,11 @@ function firstNames(folder: string): string[] {
   let entries: Dir | undefined;
   try {
     entries = opendirSync(folder);
-    for (let entry = entries.readSync(); entry !== null && names.length < mostNames; entry = entries.readSync()) {
+    for (let entry = entries.readSync(); entry !== null && names.length < maxNames; entry = entries.readSync()) {
       names.push(entry.name);
     }
   } catch {
-    // Not there yet, or gone.
+    // The folder does not exist yet, or is gone.
   } finally {
     entries?.closeSync();
   }

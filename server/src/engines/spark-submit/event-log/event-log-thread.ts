@@ -1,13 +1,13 @@
 import { Worker } from "node:worker_threads";
 import type { TurnReply, TurnRequest, TurnTaker } from "./event-log-protocol.ts";
 
-/** More than a hundred times as long as a turn takes. */
+/** More than a hundred times the usual duration of a turn. */
 const turnLimitMs = 15_000;
 
-/** The thread that reads event logs, as the main thread sees it. */
+/** The main thread's side of the thread that reads event logs. */
 export class EventLogThread implements TurnTaker {
   readonly #worker = new Worker(new URL("./event-log-worker.ts", import.meta.url), {
-    // An event has at most 4 MiB, and few levels: parsed, it has less than a hundred.
+    // An event has at most 4 MiB and few levels of nesting, so it takes less than 100 MiB when parsed.
     resourceLimits: { maxOldGenerationSizeMb: 384, maxYoungGenerationSizeMb: 8 },
   });
   #underWay: PromiseWithResolvers<TurnReply> | undefined;

@@ -6,8 +6,8 @@ import type { TurnReply, TurnRequest } from "./event-log-protocol.ts";
 import { EventLogReader } from "./event-log-reader.ts";
 
 /**
- * The thread that reads event logs. It keeps a reader for each of the logs that were asked for last, so that a log that
- * grows is not read from its beginning again.
+ * The thread that reads event logs. It keeps a reader for each recently requested log, so that a growing log is not read
+ * from its beginning again.
  */
 const port = parentPort;
 if (port === null) throw new Error("this module is the program of a thread");
@@ -21,14 +21,14 @@ port.on("message", (request: TurnRequest) => port.postMessage(answer(request), [
 
 function answer({ path, wants, isLast }: TurnRequest): TurnReply {
   const reader = readerOf(path);
-  if (!readOn(reader) && !isLast) return undefined;
+  if (!readMore(reader) && !isLast) return undefined;
   return { progress: reader.progress, jobs: wants === "jobs" ? reader.jobs : [] };
 }
 
-/** A file that cannot be read now has nothing to tell now. */
-function readOn(reader: EventLogReader): boolean {
+/** A file that cannot be read counts as having nothing new. */
+function readMore(reader: EventLogReader): boolean {
   try {
-    return reader.readOn();
+    return reader.readMore();
   } catch {
     return true;
   }
@@ -43,11 +43,11 @@ function readerOf(path: string): EventLogReader {
   return reader;
 }
 
-/** Where both want the processor, the thread that answers requests gets it. On Linux a thread has a nice value of its own. */
+/** The thread that serves requests has priority. On Linux each thread has its own nice value. */
 function lowerPriority(): void {
   try {
     setPriority(Number(basename(readlinkSync("/proc/thread-self"))), 10);
   } catch {
-    // Elsewhere all threads are equal.
+    // Other systems have no priority per thread.
   }
 }

@@ -26,7 +26,7 @@ const pathOf = (name: string): string => join(folder, name);
 
 type Answer = (request: TurnRequest) => TurnReply | Promise<TurnReply>;
 
-/** Threads that answer as the test says; each has a list of its turns. */
+/** Stub threads with scripted replies; returns the turns of each. */
 function scripted(answer: Answer, options: Partial<EventLogsOptions> = {}): string[][] {
   const threads: string[][] = [];
   const openThread = (): TurnTaker => {
@@ -46,7 +46,7 @@ function scripted(answer: Answer, options: Partial<EventLogsOptions> = {}): stri
 }
 
 describe("the event logs of a node", () => {
-  it("are read by a thread of their own, which starts when it is needed and ends when it is idle", async () => {
+  it("are read by a separate thread, which starts when it is needed and ends when it is idle", async () => {
     const ends: string[] = [];
     const openThread = (): TurnTaker => {
       const thread = new EventLogThread();
@@ -57,11 +57,11 @@ describe("the event logs of a node", () => {
     writeFileSync(pathOf("a"), `${started}${taskEnd}`);
     expect(await logs.jobs({ path: pathOf("a"), owner: "1" })).toMatchObject([{ tasks: 2, completedTasks: 1 }]);
     await expect.poll(() => ends).toEqual(["ended"]);
-    // It is read from its beginning again.
+    // The new thread reads the log from its beginning.
     await expect.poll(() => logs.progress({ path: pathOf("a"), owner: "1" })).toBe(50);
   });
 
-  it("take turns between their owners, so that a long one keeps nobody waiting", async () => {
+  it("take turns between their owners, so that a long log does not block others", async () => {
     let isShortDone = false;
     const state = { progress: 7, jobs: [] };
     const threads = scripted(({ path }) => (path === "short" || isShortDone ? state : undefined));
@@ -72,7 +72,7 @@ describe("the event logs of a node", () => {
     expect(threads[0]?.slice(0, 2)).toEqual(["long", "short"]);
   });
 
-  it("answer with what was read when the caller's patience is over", async () => {
+  it("reply with the part that was read when the time limit is over", async () => {
     const state = { progress: 1, jobs: [] };
     scripted(({ isLast }) => (isLast ? state : undefined), { patienceMs: { progress: 1, jobs: 1 } });
     expect(await logs.jobs({ path: "endless", owner: "1" })).toEqual([]);
@@ -80,7 +80,7 @@ describe("the event logs of a node", () => {
     expect(await logs.progress({ path: "hanging", owner: "1" })).toBeUndefined();
   });
 
-  it("share one reading between callers, and have a limit on those that wait", async () => {
+  it("share one reading between callers, and limit the number of waiting ones", async () => {
     const threads = scripted(() => ({ progress: 0, jobs: [] }), { waitingByOwner: 1 });
     const first = logs.jobs({ path: "a", owner: "1" });
     const second = logs.jobs({ path: "b", owner: "1" });
@@ -90,7 +90,7 @@ describe("the event logs of a node", () => {
     expect(threads).toEqual([["a", "b"]]);
   });
 
-  it("leave a log alone that ended the thread, and read the others with a new one", async () => {
+  it("do not read a log again that crashed the thread, and read the others with a new thread", async () => {
     const threads = scripted(({ path }) => {
       if (path === "bad") throw new Error("out of memory");
       return { progress: 3, jobs: [] };

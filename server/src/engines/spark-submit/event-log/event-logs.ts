@@ -6,14 +6,14 @@ import type { EventLogState, TurnTaker, Wanted } from "./event-log-protocol.ts";
 import type { SparkJob } from "./job-counts.ts";
 
 /**
- * What the event logs of programs tell. Programs can write what they like into them, so a thread reads them, in short
- * turns that go round between the owners: no owner keeps another waiting, and the main thread parses nothing. The thread
- * starts when it is needed and ends when it has been idle.
+ * Progress and jobs from the event logs of programs. Programs can write anything into them, so a separate thread reads
+ * them in short turns, round robin between owners: no owner blocks another, and the main thread parses nothing. The thread
+ * starts when it is needed and ends when it has been idle for a while.
  */
 export interface EventLogs {
   /** In percent. Undefined: the log could not be read within half a second. */
   progress(log: EventLogOf): Promise<number | undefined>;
-  /** The jobs, as far as the log was read within five seconds; the next call reads on. */
+  /** The jobs, as far as the log was read within five seconds; the next call continues. */
   jobs(log: EventLogOf): Promise<readonly SparkJob[]>;
   stop(): Promise<void>;
 }
@@ -39,7 +39,7 @@ interface Reading extends EventLogOf {
 }
 
 const nothing: EventLogState = { progress: 0, jobs: [] };
-/** Logs whose reading ended the thread; more than one is not to be expected. */
+/** The number of remembered logs whose reading crashed the thread; more than one is not expected. */
 const keptFailures = 100;
 const retryAfterSeconds = 5;
 
@@ -53,7 +53,7 @@ class QueuedEventLogs implements EventLogs {
   readonly #idleMs: number;
   readonly #openThread: () => TurnTaker;
   readonly #queue: FairQueue<Reading>;
-  /** Callers that ask for the same share one reading. */
+  /** Concurrent callers with the same request share one reading. */
   readonly #readings = new Map<string, Reading>();
   readonly #failed = new Set<string>();
   #thread: TurnTaker | undefined;
@@ -95,7 +95,7 @@ class QueuedEventLogs implements EventLogs {
     await this.#endThread();
   }
 
-  /** Undefined: the owner has too many waiting. */
+  /** Undefined: too many readings of the owner are waiting. */
   #read({ path, owner }: EventLogOf, wants: Wanted): Promise<EventLogState> | undefined {
     if (this.#isStopped || this.#failed.has(path)) return Promise.resolve(nothing);
     const key = keyOf(path, wants);
@@ -118,7 +118,7 @@ class QueuedEventLogs implements EventLogs {
       taken.release();
       if (state === undefined && this.#queue.add(reading.owner, reading)) continue;
       this.#readings.delete(keyOf(reading.path, reading.wants));
-      // Another reading of the owner may have taken its place in the queue.
+      // The queue may have become full meanwhile.
       reading.result.resolve(state ?? (await this.#turn(reading, true)) ?? nothing);
     }
     this.#isWorking = false;
@@ -133,7 +133,8 @@ class QueuedEventLogs implements EventLogs {
       return await this.#thread.turn({ path, wants, isLast });
     } catch (error) {
       await this.#endThread();
-      if (!this.#isStopped) this.#log.warn({ err: error, path }, "an event log cannot be read: it is left alone");
+      if (!this.#isStopped)
+        this.#log.warn({ err: error, path }, "reading an event log failed; it will not be read again");
       this.#failed.add(path);
       const [oldest] = this.#failed;
       if (this.#failed.size > keptFailures && oldest !== undefined) this.#failed.delete(oldest);

@@ -1,7 +1,7 @@
 /**
- * Counts jobs and tasks from the events of one Spark application. Pure. A program can write any event, so each one costs
- * time in proportion to its own length, and the memory in use has a limit: ended work is kept as numbers, and of jobs
- * only the newest stay in the list.
+ * Counts jobs and tasks from the events of one Spark application. Pure. A program can write any event, so each one takes
+ * time in proportion to its length, and memory is limited: ended work is kept as numbers, and only the newest jobs stay in
+ * the list.
  */
 export interface SparkJob {
   readonly jobId: number;
@@ -24,24 +24,24 @@ interface LiveJob extends SparkJob {
   failedTasks: number;
   completedStages: number;
   endedAt: number | null;
-  /** The stages that `#jobOfStage` knows of it. */
+  /** The job's stages in `#jobOfStage`. */
   stageIds: readonly number[];
 }
 
 const keptJobs = 1_000;
-/** Stages of running jobs; the tasks of further ones count when their job ends. */
+/** Stages of running jobs; the tasks of further stages are counted when their job ends. */
 const keptStages = 4_000;
 
 export class JobCounts {
   readonly #jobs = new Map<number, LiveJob>();
   readonly #jobOfStage = new Map<number, LiveJob>();
-  /** How many ids the running jobs hold; some may have the same. */
+  /** The number of stage ids that running jobs hold, including duplicates. */
   #heldStages = 0;
   #knownTasks = 0;
   #doneTasks = 0;
   #progress = 0;
 
-  /** The share of known tasks that are done, 0–99. It never falls, and only the end of the program makes it 100. */
+  /** The percentage of known tasks that are done, 0–99. It never decreases. */
   get progress(): number {
     return this.#progress;
   }
@@ -114,7 +114,7 @@ export class JobCounts {
     if (job === undefined) return;
     const succeeded = objectOf(event["Task End Reason"])["Reason"] === "Success";
     if (!succeeded) job.failedTasks += 1;
-    // A speculative or repeated task brings the job no nearer to its end.
+    // A speculative or repeated task is no progress.
     else if (job.completedTasks < job.tasks) {
       job.completedTasks += 1;
       this.#doneTasks += 1;
@@ -128,7 +128,7 @@ export class JobCounts {
     if (isNew && info["Failure Reason"] === undefined) job.completedStages += 1;
   }
 
-  /** Spark skips stages whose result it has already; their tasks are done when the job is. */
+  /** Spark skips stages whose result exists already; their tasks count as done at the end of the job. */
   #endJob(event: Readonly<Record<string, unknown>>): void {
     const job = this.#jobs.get(countOf(event["Job ID"]) ?? -1);
     if (job?.status !== "running") return;
@@ -154,7 +154,7 @@ export class JobCounts {
     this.#jobs.delete(oldest.jobId);
   }
 
-  /** A later job may have taken a stage over. */
+  /** A stage may belong to a later job by now. */
   #forgetStages(job: LiveJob): void {
     this.#heldStages -= job.stageIds.length;
     for (const stageId of job.stageIds) if (this.#jobOfStage.get(stageId) === job) this.#jobOfStage.delete(stageId);
