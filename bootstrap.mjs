@@ -1,10 +1,10 @@
 /**
- * Runs before every npm script of this repository, maybe on an older system Node and before anything is installed: so
- * plain JavaScript on built-ins. It brings node_modules in line with the lockfile and then gets out of the way; when
- * nothing is to do it says nothing and writes nothing (the checkout may be read-only then).
+ * Runs before every npm script of this repository, perhaps on an older system Node and before anything is installed.
+ * Therefore it is plain JavaScript and uses only built-in modules. It makes node_modules match the lockfile; if it does
+ * already, it prints and writes nothing (the checkout may be read-only then).
  *
- *   node bootstrap.mjs start | admin | setup   what the server needs; development packages that are there stay
- *   node bootstrap.mjs test                    everything
+ *   node bootstrap.mjs start | admin | setup   the packages of the server; installed development packages stay
+ *   node bootstrap.mjs test                    all packages
  */
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,7 +20,7 @@ if (!["start", "admin", "setup", "test"].includes(command)) {
 
 const needsDevelopment = command === "test";
 if (!inspectInstallation(repositoryDir, needsDevelopment).complete) {
-  // Loaded only now: the run with nothing to do shall cost no more than it must.
+  // Loaded only when needed, because most runs have nothing to do.
   const { setUp } = await import("./bootstrap/set-up.mjs");
   process.exit(await setUp(repositoryDir, needsDevelopment));
 }

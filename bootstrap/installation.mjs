@@ -3,13 +3,12 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { join } from "node:path";
 
 /**
- * What is known about node_modules, kept in a folder inside it (npm leaves dot-folders alone), so that removing
- * node_modules also forgets it:
+ * The state of node_modules, in a folder inside it (npm ignores dot-folders), so that it is removed with node_modules:
  *
- *   .headgate/installed.json   the hash of what was asked for and of npm's own record of what it installed
- *   .headgate/unfinished.json  npm is at work, or was killed at it: its folders may hold half a package, which a second
- *                              `npm install` takes for a whole one
- *   .headgate/lock/            who installs, and who waits (lock.mjs)
+ *   .headgate/installed.json   the hashes of the requested packages and of npm's own record of the installed ones
+ *   .headgate/unfinished.json  npm is running or was killed: its folders may contain incomplete packages, which a second
+ *                              `npm install` would accept
+ *   .headgate/lock/            the processes that install or wait (lock.mjs)
  */
 export const stateDir = (repositoryDir) => join(repositoryDir, "node_modules/.headgate");
 export const nodeBinary = (repositoryDir) => join(repositoryDir, "node_modules/.bin/node");
@@ -17,12 +16,12 @@ const stampFile = (repositoryDir) => join(stateDir(repositoryDir), "installed.js
 const unfinishedFile = (repositoryDir) => join(stateDir(repositoryDir), "unfinished.json");
 const npmRecordFile = (repositoryDir) => join(repositoryDir, "node_modules/.package-lock.json");
 
-/** `complete` says that nothing is to do; `development`, whether an installation has to bring those packages. */
+/** `complete`: nothing has to be installed. `development`: an installation has to include the development packages. */
 export function inspectInstallation(repositoryDir, needsDevelopment) {
   const stamp = readJson(stampFile(repositoryDir)) || {};
   const unfinished = readJson(unfinishedFile(repositoryDir));
   const packages = (readJson(npmRecordFile(repositoryDir)) || {}).packages || {};
-  // The record, not only the stamp: whoever ran `npm install` by hand has them too, and wants to keep them.
+  // npm's record is read too, because development packages that were installed by hand must stay.
   const hasDevelopment = Object.values(packages).some((entry) => entry.dev === true);
   const wasDevelopment = Boolean(unfinished && unfinished.development);
   const complete =
@@ -52,7 +51,7 @@ export function clearUnfinished(repositoryDir) {
   rmSync(unfinishedFile(repositoryDir), { force: true });
 }
 
-/** Everything but our own state, which holds the lock under which this runs. */
+/** Removes everything but our own state, which contains the lock of this process. */
 export function removePackages(repositoryDir) {
   const root = join(repositoryDir, "node_modules");
   for (const name of readdirSync(root)) {
@@ -60,7 +59,7 @@ export function removePackages(repositoryDir) {
   }
 }
 
-/** The machine counts too: a checkout shared with a container needs other binaries there. */
+/** Includes the platform, because a checkout that is shared with a container needs other binaries there. */
 function wantedHash(repositoryDir) {
   const { workspaces = [] } = readJson(join(repositoryDir, "package.json")) || {};
   const hash = createHash("sha256").update(`${process.platform} ${process.arch}`);
@@ -79,7 +78,7 @@ function readJson(path) {
     return JSON.parse(readFileSync(path, "utf8"));
   } catch (error) {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return null;
-    if (error instanceof SyntaxError) return {}; // torn by a crash: it is there, and says nothing
+    if (error instanceof SyntaxError) return {}; // truncated by a crash
     throw error;
   }
 }

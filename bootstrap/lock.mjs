@@ -4,13 +4,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { identityOf, isAlive, pidOf } from "./process-identity.mjs";
 
 /**
- * One installation at a time, and the lock dies with its holder. Built-ins have no file locks, and a lock file that
- * others may remove once its owner is dead can be removed a moment too late, when it is already the next one's. So this
- * is Lamport's bakery: each process only writes files of its own name, takes a number above all it sees, and is served
- * when nobody alive has a lower one. Files of the dead can go at any time, because no name comes twice.
+ * Allows one installation at a time, and is released when its holder dies. Node has no file locks. A lock file that others
+ * may remove after its owner's death could be removed too late, when it already belongs to the next owner. Therefore this
+ * is Lamport's bakery algorithm: each process writes only files with its own name, takes a number above all others, and
+ * has the lock when no live process has a lower number. Files of dead processes can be removed at any time, because names
+ * are never reused.
  *
- *   <identity>.choosing   is about to take a number
- *   <identity>.<number>   waits, or is served
+ *   <identity>.choosing   is choosing a number
+ *   <identity>.<number>   waits for the lock or holds it
  *   <identity>.child      the npm that the holder started: if the holder was killed, it must end first
  */
 export class InstallLock {
@@ -19,17 +20,17 @@ export class InstallLock {
     this.identity = identityOf(process.pid);
   }
 
-  /** `onWait` hears once, with its process id, whom this one waits for. */
+  /** Calls `onWait` once with the pid of the process that it waits for. */
   async acquire(onWait) {
     mkdirSync(this.dir, { recursive: true });
     this.#write("choosing", "");
     const number = 1 + Math.max(0, ...this.#entries().map((entry) => entry.number));
     this.#write(String(number), "");
     this.#remove("choosing");
-    for (let told = false; ; told = true) {
-      const ahead = await this.#whoIsAhead(number);
+    for (let reported = false; ; reported = true) {
+      const ahead = await this.#findAhead(number);
       if (ahead === null) return;
-      if (!told) onWait(pidOf(ahead));
+      if (!reported) onWait(pidOf(ahead));
       await sleep(100);
     }
   }
@@ -44,18 +45,18 @@ export class InstallLock {
     }
   }
 
-  async #whoIsAhead(number) {
+  async #findAhead(number) {
     for (const entry of this.#entries()) {
       if (entry.identity === this.identity) continue;
-      if (!isAlive(entry.identity)) await this.#bury(entry);
+      if (!isAlive(entry.identity)) await this.#removeDead(entry);
       else if (entry.kind === "choosing") return entry.identity;
       else if (entry.number > 0 && before(entry, { number, identity: this.identity })) return entry.identity;
     }
     return null;
   }
 
-  /** An npm that outlived its holder still writes into node_modules. */
-  async #bury({ name, kind }) {
+  /** Also kills an npm that outlived its holder, because it still writes into node_modules. */
+  async #removeDead({ name, kind }) {
     const path = join(this.dir, name);
     const child = kind === "child" ? readIfThere(path) : "";
     if (child !== "" && isAlive(child)) {
@@ -89,7 +90,7 @@ function readIfThere(path) {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    if (error.code === "ENOENT") return ""; // another waiter buried it first
+    if (error.code === "ENOENT") return ""; // another waiting process has removed it
     throw error;
   }
 }

@@ -8,8 +8,8 @@ const keptOutput = 20_000;
 const quiet = ["--loglevel=error", "--progress=false", "--no-update-notifier"];
 
 /**
- * `install`, not `ci`: that one fails where a mirror lacks optional packages of other platforms. `--no-save` leaves the
- * lockfile as it is; optional packages are included because the embedded PostgreSQL is one.
+ * `install` instead of `ci`, which fails if a mirror lacks optional packages of other platforms. `--no-save` leaves the
+ * lockfile unchanged. Optional packages are included because the embedded PostgreSQL is one.
  */
 export function startInstall(repositoryDir, { development, offline }) {
   const packages = [development ? "--include=dev" : "--omit=dev", "--include=optional"];
@@ -18,8 +18,8 @@ export function startInstall(repositoryDir, { development, offline }) {
 }
 
 /**
- * Asks for one package before all are asked for: without a registry npm would try each of them for minutes, one after
- * the other. An empty cache of its own makes it really ask.
+ * Requests a single package first, because without a registry npm would retry each package for minutes. The empty cache
+ * forces a request.
  */
 export function startProbe(repositoryDir, cacheDir) {
   const limits = ["--fetch-retries=2", "--fetch-retry-mintimeout=500", "--fetch-retry-maxtimeout=2000"];
@@ -37,8 +37,8 @@ export function startProbe(repositoryDir, cacheDir) {
 }
 
 /**
- * Starts npm at the head of a process group of its own, so that its install scripts end with it. `done` gives the exit
- * code, null when a signal ended it, and the end of what it printed.
+ * Starts npm in a process group of its own, so that its install scripts end with it. `done` resolves to the exit code
+ * (null if a signal ended npm) and the end of its output.
  */
 function startNpm(repositoryDir, args) {
   const [program, ...first] = npmProgram();
@@ -64,7 +64,7 @@ function startNpm(repositoryDir, args) {
   return { pid: child.pid, done };
 }
 
-/** The npm that runs us, on the Node it runs on: the one in node_modules is about to be replaced. */
+/** The npm that started this process, with its own Node, because the Node in node_modules may be replaced. */
 function npmProgram() {
   const { npm_execpath: script, npm_node_execpath: node } = process.env;
   const isNpm = script !== undefined && /npm-cli\.c?js$/.test(script);
@@ -79,7 +79,7 @@ function npmEnvironment(repositoryDir) {
 
 const cures = [
   {
-    // E… of the socket layer, and npm's own words where a proxy or a firewall answers instead
+    // Codes of the socket layer, and npm's own message if a proxy or a firewall answers instead.
     when: /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ERR_SOCKET|network/,
     problem: "The package registry cannot be reached.",
     cure: "Check the network, the proxy and `npm config get registry`, then run the same command again.",
@@ -102,21 +102,21 @@ const cures = [
   {
     when: /E404|ETARGET|ENOVERSIONS/,
     problem: "The package registry lacks a package.",
-    cure: "A mirror may be behind: check `npm config get registry`, or wait, then run the same command again.",
+    cure: "A mirror may be out of date: check `npm config get registry`, or wait, then run the same command again.",
   },
   {
     when: /EACCES|EPERM/,
-    problem: "A file may not be written.",
+    problem: "A file cannot be written.",
     cure: "Files in node_modules or in npm's cache belong to another user: give them back with `chown -R`.",
   },
 ];
 
-/** Null when npm did what it was asked. */
+/** Null: npm succeeded. */
 export function explainFailure({ exitCode, output }) {
   if (exitCode === 0) return null;
   const known = cures.find(({ when }) => when.test(output)) || {
     problem: exitCode === null ? "npm was killed." : `npm failed with exit code ${exitCode}.`,
-    cure: "Run the same command again; if it fails again, `npm install` by hand shows more.",
+    cure: "Run the same command again; if it fails again, run `npm install` by hand for details.",
   };
   return new SetUpError(known.problem, known.cure, { output: output.trim(), killed: exitCode === null });
 }

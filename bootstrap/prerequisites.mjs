@@ -5,13 +5,13 @@ import { SetUpError } from "./set-up-error.mjs";
 
 const oldestNode = 18;
 
-/** What has to be there before npm can be asked; the first thing that is not is told with its cure. */
+/** Checks the prerequisites of npm. Throws for the first one that is missing, with a remedy. */
 export function checkPrerequisites(repositoryDir) {
   checkMachine();
   if (Number.parseInt(process.versions.node, 10) < oldestNode) {
     throw new SetUpError(
-      `Node ${process.versions.node} is too old to install with; ${oldestNode} or newer is needed.`,
-      "Install a newer Node from your distribution or your version manager. The server brings its own.",
+      `Node ${process.versions.node} is too old for the installation; ${oldestNode} or newer is needed.`,
+      "Install a newer Node from your distribution or your version manager. The server comes with its own Node.",
     );
   }
   for (const path of [repositoryDir, join(repositoryDir, "node_modules"), stateDir(repositoryDir)]) {
@@ -42,7 +42,7 @@ function checkWritable(path) {
   } catch (error) {
     const user = process.env.USER || `uid ${process.getuid()}`;
     throw new SetUpError(
-      `${path} is not writable for ${user} (${error.code}), and packages have to be installed there.`,
+      `${path} is not writable for ${user} (${error.code}), but packages have to be installed there.`,
       "Run `npm run setup` once as the owner of the checkout, make it yours with `chown -R`, or clone it again.",
     );
   }

@@ -2,8 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
 /**
- * A process id is given out again, an identity is not: `<pid>-<when it started>`. Null for a process that is gone or
- * only waits to be reaped.
+ * Unlike a pid, an identity (`<pid>-<start time>`) is never reused. Null for a process that is gone or a zombie.
  */
 export function identityOf(pid) {
   const started = process.platform === "linux" ? startedOnLinux(pid) : startedByPs(pid);
@@ -21,7 +20,7 @@ export function pidOf(identity) {
 function startedOnLinux(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name in parentheses may hold anything; the state is the first field after it, the start time the 20th.
+    // The name in parentheses may contain anything. The state is the first field after it, the start time the 20th.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     if (fields[0] === "Z" || fields[0] === "X") return null;
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").slice(0, 8);

@@ -3,8 +3,8 @@ const spinnerMillis = 120;
 const lineMillis = 5000;
 
 /**
- * A step that a person waits for: one line that ticks on a terminal, a line every few seconds elsewhere. Standard error,
- * because standard output belongs to what the command prints.
+ * Shows the progress of a step: one line that is updated on a terminal, otherwise a line every few seconds. It writes to
+ * standard error, because standard output is for the output of the command.
  */
 export class Step {
   constructor(title, stream = process.stderr) {
@@ -16,7 +16,7 @@ export class Step {
     this.timer = setInterval(() => this.#tick(), stream.isTTY ? spinnerMillis : lineMillis);
   }
 
-  /** Leaves the line that stays. */
+  /** Writes the final line. */
   end(outcome) {
     clearInterval(this.timer);
     const seconds = ((Date.now() - this.startedAt) / 1000).toFixed(1);

@@ -22,7 +22,7 @@ const neededNode = 24;
 const parentPollMillis = 250;
 const graceMillis = 3000;
 
-/** Brings node_modules in line with the lockfile; answers the exit code. */
+/** Makes node_modules match the lockfile. Returns the exit code. */
 export async function setUp(repositoryDir, needsDevelopment) {
   try {
     checkPrerequisites(repositoryDir);
@@ -53,7 +53,7 @@ async function waitForTurn(lock, current) {
 }
 
 async function install(repositoryDir, needsDevelopment, lock, current) {
-  // Inspected again: whoever had the lock before may have done it all.
+  // Inspected again, because the previous holder of the lock may have installed everything.
   const { complete, unfinished, development } = inspectInstallation(repositoryDir, needsDevelopment);
   if (complete) return;
   if (unfinished) {
@@ -65,10 +65,10 @@ async function install(repositoryDir, needsDevelopment, lock, current) {
   const unreachable = await probeRegistry(repositoryDir, lock, current);
   markUnfinished(repositoryDir, development);
   const source = unreachable === null ? "" : " from npm's cache";
-  const title = `Installing packages${source}${development ? ", those for development included" : ""}`;
+  const title = `Installing packages${source}${development ? ", including those for development" : ""}`;
   const npm = startInstall(repositoryDir, { development, offline: unreachable !== null });
   const failure = await run(title, npm, lock, current);
-  // npm takes back what it did when it fails, unless it was killed.
+  // npm rolls back its changes when it fails, unless it was killed.
   if (failure === null || !failure.killed) clearUnfinished(repositoryDir);
   if (failure !== null) throw unreachable === null ? failure : unreachable;
   checkNode(repositoryDir);
@@ -78,19 +78,19 @@ async function install(repositoryDir, needsDevelopment, lock, current) {
 async function probeRegistry(repositoryDir, lock, current) {
   const cacheDir = join(stateDir(repositoryDir), "probe");
   try {
-    return await run("Asking the package registry", startProbe(repositoryDir, cacheDir), lock, current);
+    return await run("Contacting the package registry", startProbe(repositoryDir, cacheDir), lock, current);
   } finally {
     rmSync(cacheDir, { recursive: true, force: true });
   }
 }
 
-/** One npm as one step. Answers why it failed, null when it did not. */
+/** Runs npm as one step. Returns why it failed, or null. */
 async function run(title, npm, lock, current) {
   current.step = new Step(title);
   current.npm = npm;
   if (npm.pid !== undefined) lock.noteChild(npm.pid);
   const failure = await npm.done.then(explainFailure, (error) => error);
-  if (current.ending) await new Promise(() => {}); // endWithParent has the last word
+  if (current.ending) await new Promise(() => {}); // endWithParent ends this process
   current.step.end(failure === null ? "done" : "failed");
   current.npm = null;
   current.step = null;
@@ -108,8 +108,8 @@ function checkNode(repositoryDir) {
 }
 
 /**
- * A signal to `npm start` ends its shell but not us, and nobody would wait for this installation then: so a new parent
- * counts as a signal. Packages that are half there are marked, and the next run starts over.
+ * A signal to `npm start` ends its shell but not this process, and then no process waits for the installation. Therefore
+ * a change of the parent counts as a signal. The installation is marked as unfinished, and the next run starts over.
  */
 function endWithParent(lock, current) {
   const parent = process.ppid;
