@@ -3,15 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startProgram } from "./program.ts";
 
-/** Headgate as `npm start` runs it, with Spark, over a data directory of its own. */
+/** Headgate as `npm start` runs it, with Spark and its own data directory. */
 export interface BenchHeadgate {
   readonly url: string;
   readonly pid: number;
   readonly folder: string;
   readonly dataDir: string;
-  /** Of the version of the interface that the path names, else v1.2. */
+  /** Uses the API version of the path, else v1.2. */
   readonly call: <Reply>(method: string, path: string, body?: object) => Promise<Reply>;
-  /** Its id, when it has ended well. */
+  /** Runs the command and returns its id; fails if it does not end as done. */
   readonly run: (command: object) => Promise<number>;
   stop(): Promise<void>;
 }
@@ -34,7 +34,7 @@ export async function startHeadgate(settings: Record<string, string> = {}): Prom
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
-    return (await response.json()) as Reply; // what the caller says the interface answers
+    return (await response.json()) as Reply; // the caller knows the type of the reply
   };
   return {
     url: program.url,

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "pg";
 
-/** What a server has cost its database so far. */
+/** Counters of the load that a server has put on its database. */
 export interface StoreCosts {
   roundTrips: number;
   walFlushes: number;
 }
 
-/** What one of `count` requests costs, sent one at a time: under load commits share their flushes. */
+/** The cost of one request, averaged over `count` sequential ones: concurrent commits would share their flushes. */
 export async function costOfOne(
   url: string,
   sql: Client,
@@ -24,7 +24,7 @@ export async function costOfOne(
 }
 
 async function costs(url: string, sql: Client): Promise<StoreCosts> {
-  // A session that rests publishes its counters after ten seconds.
+  // An idle session publishes its counters after ten seconds.
   await delay(11_000);
   const metrics = await (await fetch(`${url}/metrics`)).text();
   const roundTrips = Number(/^headgate_db_round_trips_total (\S+)$/m.exec(metrics)?.[1]);

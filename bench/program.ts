@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
-/** A program under measurement: started, known to be ready by a line it prints, and ended by its pid. */
+/** A measured program, which is ready when it prints a certain line. */
 export interface Program {
   url: string;
   pid: number;

@@ -6,7 +6,7 @@ import { readConfig } from "../server/src/config.ts";
 import { ensureSparkHome, type SparkHome } from "../server/src/engines/spark-home/spark-home.ts";
 import { repositoryDir } from "../server/test/support/repository-dir.ts";
 
-/** The Spark that the server uses too. */
+/** The Spark that the server uses. */
 export function sparkHome(): Promise<SparkHome> {
   const isRoot = process.getuid?.() === 0;
   const { cacheDir, sparkHome, javaHome } = readConfig(process.env, { repositoryDir, isRoot, readFile: readText });
@@ -20,7 +20,7 @@ export function sparkHome(): Promise<SparkHome> {
   });
 }
 
-/** A program of Spark's own `bin`, as people start it; what it prints. */
+/** Runs a program of Spark's own `bin` folder, as a user would, and returns its output. */
 export async function byHand(
   home: SparkHome,
   folder: string,

@@ -11,8 +11,8 @@ const ROUNDS = 11;
 const WARM_UP = 3;
 
 /**
- * A schema's tables with their columns over HTTP, against one statement by a bare client, in turns; then how the time grows
- * with the tables.
+ * Lists a schema's tables with their columns over HTTP, alternating with one statement by a bare client. Then shows how the
+ * time grows with the number of tables.
  */
 export async function benchListing(headgate: BenchHeadgate): Promise<void> {
   const metastore = await openMetastore(headgate);
@@ -58,15 +58,16 @@ async function compare(headgate: BenchHeadgate, metastore: Client, count: number
 async function overHttp({ call }: BenchHeadgate, schema: string, count: number): Promise<void> {
   const tables = await call<Record<string, { columns: object[] }>[]>("GET", `/hive/${schema}?describe=true`);
   const sizes = new Set(tables.flatMap((table) => Object.values(table).map(({ columns }) => columns.length)));
-  if (tables.length !== count || sizes.size !== 1 || !sizes.has(COLUMNS)) throw new Error("not all of them came");
+  if (tables.length !== count || sizes.size !== 1 || !sizes.has(COLUMNS))
+    throw new Error("tables or columns are missing in the list");
 }
 
 async function bySql(metastore: Client, statement: string, schema: string, count: number): Promise<void> {
   const { rows } = await metastore.query<{ name: string }>(statement, [schema]);
-  if (new Set(rows.map(({ name }) => name)).size !== count) throw new Error("not all of them came");
+  if (new Set(rows.map(({ name }) => name)).size !== count) throw new Error("tables are missing in the result");
 }
 
-/** The least that tells the columns of tables made by Spark; they are still to be read out of it. */
+/** The minimum for the columns of tables made by Spark; the result still has to be parsed. */
 const PARAMETERS = `
   select t."TBL_NAME" as name, p."PARAM_KEY" as key, p."PARAM_VALUE" as value, null as comment
     from "DBS" d join "TBLS" t using ("DB_ID") join "TABLE_PARAMS" p using ("TBL_ID")
@@ -74,7 +75,7 @@ const PARAMETERS = `
      and p."PARAM_KEY" not like 'spark.sql.sources.schema.partCol%'
    order by name`;
 
-/** What tells the columns of any table, whoever made it. */
+/** Everything needed for the columns of any table, whether made by Spark or Hive. */
 const ALL_ROWS = `
   select t."TBL_NAME" as name, c."COLUMN_NAME" as key, c."TYPE_NAME" as value, c."COMMENT" as comment
     from "DBS" d join "TBLS" t using ("DB_ID") join "SDS" s using ("SD_ID") join "COLUMNS_V2" c using ("CD_ID")

@@ -5,14 +5,14 @@ import { connectMetastore } from "../../server/test/support/account-metastore.ts
 import type { BenchHeadgate } from "../headgate.ts";
 import { sqlCommand } from "../warm/warm-server.ts";
 
-/** The database of the first account's metastore, once a command has made it: to seed it, and as the floor. */
+/** Connects to the database of the first account's metastore, to seed it and to measure the baseline. */
 export async function openMetastore(headgate: BenchHeadgate): Promise<Client> {
   await headgate.run(sqlCommand("show schemas"));
   const { id: accountId } = await headgate.call<{ id: number }>("GET", "/account");
   return connectMetastore({ connection: await connectionOf(headgate), dataDir: headgate.dataDir, accountId });
 }
 
-/** Of the product's own database. */
+/** The connection to the product's own database. */
 export async function connectionOf({ dataDir }: BenchHeadgate): Promise<ClientConfig> {
   const { connection } = await attachStore({
     databaseUrl: null,

@@ -5,21 +5,21 @@ import type { BenchHeadgate } from "../headgate.ts";
 import { median, timed } from "../measure.ts";
 import { sqlCommand } from "../warm/warm-server.ts";
 
-/** `BENCH_PARTITIONS=500` for a trial: Spark takes minutes for as many as here. */
+/** Use `BENCH_PARTITIONS=500` for a trial, because Spark takes minutes for the default. */
 const PARTITIONS = Number(process.env["BENCH_PARTITIONS"] ?? 10_000);
 const LATER = 10;
 const ROUNDS = 3;
-/** What takes a fifth of a second is measured more often than what takes half a minute. */
+/** Short refreshes (a fifth of a second) are measured more often than those of half a minute. */
 const SHORT_ROUNDS = 5;
-/** As tables are: a few dozen columns, a folder for each hour. */
+/** Like a typical table: a few dozen columns, a folder for each hour. */
 const COLUMNS = Array.from({ length: 20 }, (_, n) => `column_${n} ${["bigint", "string", "date"][n % 3]}`);
 const FIRST_DAY = Date.UTC(2025, 0, 1);
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Refreshing a table whose folders the metastore knows nothing of, and then one with a few new ones among them: natively
- * by SQL, natively by Thrift on the same metastore, and by Spark's own recovery on the warm server. Each is a command,
- * from its submission to its end; each table has a tree of files of its own on this machine.
+ * Refreshes a table whose folders are all unknown to the metastore, and then one with a few new folders: natively by SQL,
+ * natively by Thrift on the same metastore, and by Spark's own recovery on the warm server. Each is a command, measured
+ * from its submission to its end. Each table has its own tree of files on this machine.
  */
 export async function benchRefresh(headgate: BenchHeadgate): Promise<void> {
   const { id } = await headgate.call<{ id: number }>("GET", "/account");
@@ -32,7 +32,7 @@ export async function benchRefresh(headgate: BenchHeadgate): Promise<void> {
   const tables = Array.from({ length: ROUNDS }, (_, round) => `by_sql_${round}`);
   const sql = await measure(bench, tables, SHORT_ROUNDS, (table) => refresh(headgate, table));
   report("natively, by SQL", sql, spark);
-  await asBrought(bench, id, async () => {
+  await withExternalMetastore(bench, id, async () => {
     const thrift = await measure(bench, ["by_thrift"], SHORT_ROUNDS, (table) => refresh(headgate, table));
     report("natively, by Thrift", thrift, spark);
   });
@@ -84,8 +84,8 @@ async function refresh(headgate: BenchHeadgate, table: string): Promise<void> {
   await headgate.run({ template: "s3import", db_name: "refreshed", hive_table: table });
 }
 
-/** As if the account had brought its own metastore; its tables are made by Spark by the same way. */
-async function asBrought({ headgate }: Bench, accountId: number, work: () => Promise<void>): Promise<void> {
+/** Configures the account's own metastore as an external one; Spark creates its tables through it too. */
+async function withExternalMetastore({ headgate }: Bench, accountId: number, work: () => Promise<void>): Promise<void> {
   const [folder = ""] = globSync(join(headgate.dataDir, `accounts/${accountId}/metastore/process-*`));
   const properties = readFileSync(join(folder, "input/metastore.properties"), "utf8");
   const secret = /^headgate\.secret=(\S+)$/m.exec(properties)?.[1] ?? "";

@@ -5,8 +5,8 @@ import { benchSensor } from "./sensor.ts";
 import { benchWaiters } from "./waiters.ts";
 
 /**
- * `node bench/catalog/run.ts [listing] [sensor] [waiters] [refresh]`: all parts without an argument, on one Headgate. Each
- * figure stands beside what it is compared with, measured in the same run.
+ * `node bench/catalog/run.ts [listing] [sensor] [waiters] [refresh]`: without an argument all parts, on one Headgate. Each
+ * figure is printed with its baseline, measured in the same run.
  */
 const PARTS: Readonly<Record<string, (headgate: BenchHeadgate) => Promise<void>>> = {
   listing: benchListing,
@@ -18,9 +18,9 @@ const PARTS: Readonly<Record<string, (headgate: BenchHeadgate) => Promise<void>>
 const named = process.argv.slice(2);
 const unknown = named.filter((word) => !(word in PARTS));
 if (unknown.length > 0)
-  throw new Error(`no such part: ${unknown.join(" ")}; there are ${Object.keys(PARTS).join(", ")}`);
+  throw new Error(`unknown part: ${unknown.join(" ")}; use one of ${Object.keys(PARTS).join(", ")}`);
 
-// One part speaks to a metastore that an account has brought, which is on this machine.
+// One part uses an external metastore, which is on this machine.
 const headgate = await startHeadgate({ HEADGATE_ALLOWED_NETWORKS: "127.0.0.0/8" });
 try {
   for (const [part, bench] of Object.entries(PARTS)) {

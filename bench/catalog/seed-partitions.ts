@@ -4,7 +4,7 @@ import { sqlCommand } from "../warm/warm-server.ts";
 
 export const HOURS = 10;
 
-/** A table by day and hour; its partitions are written into the metastore's own tables. Days are counted from 2000. */
+/** A table by day and hour from 2000 on, whose partitions are inserted directly into the metastore's tables. */
 export async function seedPartitions(headgate: BenchHeadgate, metastore: Client, count: number): Promise<string> {
   const table = `sensed_${count}`;
   await headgate.run(
@@ -13,7 +13,7 @@ export async function seedPartitions(headgate: BenchHeadgate, metastore: Client,
   const parts = `(select n, date '2000-01-01' + (n / ${HOURS})::int as day, n % ${HOURS} as hour,
                          (select "TBL_ID" from "TBLS" where "TBL_NAME" = $1) as id
                     from generate_series(0::bigint, $2::bigint - 1) as n) each`;
-  // Far above what the metastore hands out meanwhile.
+  // Far above the ids that the metastore assigns meanwhile.
   const { rows } = await metastore.query<{ base: string }>(
     `select 1000000 + coalesce(max("PART_ID"), 0) as base from "PARTITIONS"`,
   );
@@ -33,13 +33,13 @@ export async function seedPartitions(headgate: BenchHeadgate, metastore: Client,
   return table;
 }
 
-/** Of the partition with that number. */
+/** The values of the partition with that number. */
 export function partitionAt(number: number): { dt: string; hour: number } {
   const day = new Date(Date.UTC(2000, 0, 1 + Math.floor(number / HOURS)));
   return { dt: day.toISOString().slice(0, 10), hour: number % HOURS };
 }
 
-export function askFor(table: string, asked: Readonly<Record<string, unknown>>): object {
-  const columns = Object.entries(asked).map(([column, value]) => ({ column, values: [value] }));
+export function sensorRequest(table: string, partition: Readonly<Record<string, unknown>>): object {
+  const columns = Object.entries(partition).map(([column, value]) => ({ column, values: [value] }));
   return { schema: "default", table, columns };
 }

@@ -9,7 +9,7 @@ import { median, timed } from "../measure.ts";
 import { startProgram } from "../program.ts";
 import { LOOKUP } from "./lookup.ts";
 import { connectionOf, openMetastore } from "./metastore.ts";
-import { askFor, partitionAt, seedPartitions } from "./seed-partitions.ts";
+import { sensorRequest, partitionAt, seedPartitions } from "./seed-partitions.ts";
 
 const FEW = 100;
 const MANY = 10_000;
@@ -19,8 +19,8 @@ const ROUNDS = 500;
 type Ways = Readonly<Record<string, (round: number) => Promise<unknown>>>;
 
 /**
- * A partition sensor over HTTP at 100 and 10,000 partitions, in turns with the same lookup by a bare HTTP server and by
- * a bare client of the database; then by some of the columns.
+ * A partition sensor over HTTP at 100 and 10,000 partitions, alternating with the same lookup by a bare HTTP server and by
+ * a bare database client; then with only some of the columns.
  */
 export async function benchSensor(headgate: BenchHeadgate): Promise<void> {
   const metastore = await openMetastore(headgate);
@@ -56,10 +56,10 @@ function report(p50: Readonly<Record<string, number>>): void {
   console.log(`partition sensor over HTTP at ${MANY} partitions: p50 ${ms(many)}`);
   console.log(`… at ${FEW} partitions ${ms(few)}; ratio ${(many / few).toFixed(2)}`);
   console.log(
-    `… one raw lookup by a bare HTTP server that knows who asks ${ms(bare)}; ratio ${(many / bare).toFixed(2)}`,
+    `… one raw lookup by a bare HTTP server with authentication ${ms(bare)}; ratio ${(many / bare).toFixed(2)}`,
   );
   console.log(`… one raw lookup on an open connection to the database ${ms(sql)}; ratio ${(many / sql).toFixed(2)}`);
-  console.log(`… a partition that is not there ${ms(p50.missing)}`);
+  console.log(`… a partition that does not exist ${ms(p50.missing)}`);
   console.log(
     `… by the first column ${ms(p50.leading)}, by the second ${ms(p50.other)}, by a second that no partition has ${ms(p50.otherMissing)}`,
   );
@@ -77,14 +77,18 @@ async function inTurns(ways: Ways): Promise<Record<string, number>> {
 }
 
 async function sense(headgate: BenchHeadgate, table: string, asked: object, expected: string): Promise<void> {
-  const { status } = await headgate.call<{ status: string }>("POST", "/partition_sensor", askFor(table, { ...asked }));
+  const { status } = await headgate.call<{ status: string }>(
+    "POST",
+    "/partition_sensor",
+    sensorRequest(table, { ...asked }),
+  );
   if (status !== expected) throw new Error(`${table} ${JSON.stringify(asked)} gave ${status}`);
 }
 
 async function lookUp(metastore: Client, table: string, { dt, hour }: { dt: string; hour: number }): Promise<void> {
   const values = ["default", table, `dt=${dt}/hour=${hour}`];
   const { rowCount } = await metastore.query({ name: "lookup", text: LOOKUP, values });
-  if (rowCount !== 1) throw new Error("it is not there");
+  if (rowCount !== 1) throw new Error("the partition was not found");
 }
 
 async function lookUpBare(url: string, table: string, { dt, hour }: { dt: string; hour: number }): Promise<void> {
@@ -94,7 +98,7 @@ async function lookUpBare(url: string, table: string, { dt, hour }: { dt: string
     body: JSON.stringify({ schema: "default", table, name: `dt=${dt}/hour=${hour}` }),
   });
   const { status } = (await response.json()) as { status: string }; // as bare-sensor.ts answers
-  if (status !== "true") throw new Error("it is not there");
+  if (status !== "true") throw new Error("the partition was not found");
 }
 
 async function startBare(headgate: BenchHeadgate): Promise<Awaited<ReturnType<typeof startProgram>>> {

@@ -5,23 +5,23 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "pg";
 import type { BenchHeadgate } from "../headgate.ts";
 import { openMetastore } from "./metastore.ts";
-import { askFor, partitionAt, seedPartitions } from "./seed-partitions.ts";
+import { sensorRequest, partitionAt, seedPartitions } from "./seed-partitions.ts";
 
 const WAITERS = 1000;
 const MEASURED_SECONDS = 30;
 const PARTITIONS = 1000;
 
 /**
- * A thousand sensors that wait: for one partition, then each for another. What they cost the metastore's database in
- * statements a minute, by its own count, and the server in memory.
+ * A thousand waiting sensors, first all for the same partition, then each for another. Measures the statements per minute
+ * in the metastore's database, by its own counters, and the memory of the server.
  */
 export async function benchWaiters(headgate: BenchHeadgate): Promise<void> {
   const metastore = await openMetastore(headgate);
   try {
     const table = await seedPartitions(headgate, metastore, PARTITIONS);
-    await delay(20_000); // what made the table comes to rest
+    await delay(20_000); // until the Spark that created the table is idle
     const idle = await statements(metastore);
-    console.log(`metastore's database, nobody waits: ${idle.toFixed(0)} statements a minute`);
+    console.log(`metastore's database without waiting sensors: ${idle.toFixed(0)} statements a minute`);
     for (const [what, questions] of [
       ["one partition", 1],
       [`${WAITERS} partitions`, WAITERS],
@@ -33,7 +33,7 @@ export async function benchWaiters(headgate: BenchHeadgate): Promise<void> {
       end();
       await Promise.allSettled(answers);
       console.log(
-        `${WAITERS} sensors that wait for ${what}: ${counted.toFixed(0)} statements a minute, ` +
+        `${WAITERS} sensors waiting for ${what}: ${counted.toFixed(0)} statements a minute, ` +
           `${grown.toFixed(0)} MiB more memory (${((grown * 1024) / WAITERS).toFixed(0)} KiB each)`,
       );
     }
@@ -42,7 +42,7 @@ export async function benchWaiters(headgate: BenchHeadgate): Promise<void> {
   }
 }
 
-/** Transactions of the database, ours of counting left out: each statement of the product's is one. */
+/** Transactions in the database without the one that counts them; each statement of the product is one. */
 async function statements(metastore: Client): Promise<number> {
   const count = async (): Promise<number> => {
     const { rows } = await metastore.query<{ done: string }>(
@@ -65,7 +65,7 @@ function waitAll(
   const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
   const answers = Array.from({ length: WAITERS }, (_, at) => {
     const { dt, hour } = partitionAt(PARTITIONS + (at % questions));
-    const body = JSON.stringify({ ...askFor(table, { dt, hour }), wait_seconds: 300 });
+    const body = JSON.stringify({ ...sensorRequest(table, { dt, hour }), wait_seconds: 300 });
     return new Promise<void>((resolve, reject) => {
       const headers = { "X-AUTH-TOKEN": token, "Content-Length": Buffer.byteLength(body) };
       request(`${url}/api/v1.2/partition_sensor`, { method: "POST", agent, headers }, (response) => {

@@ -10,16 +10,16 @@ import {
   type StoreConnection,
 } from "../../server/test/support/scratch-store.ts";
 
-/** A node over a database of its own, whose programs are run by a stub in place of Spark's driver. */
+/** A node with its own database, whose programs are run by a stub instead of Spark's driver. */
 export interface BenchNode {
   readonly url: string;
   readonly account: ScratchAccount;
   readonly connection: StoreConnection;
-  /** As the owner. */
+  /** Connected as the owner of the database. */
   readonly sql: Client;
   readonly dataDir: string;
   get(path: string): Promise<unknown>;
-  /** Its id. */
+  /** Returns the command's id. */
   submit(command: object): Promise<number>;
   cancel(commandId: number): Promise<void>;
   stop(): Promise<void>;
@@ -32,7 +32,7 @@ export async function startBenchNode(
 ): Promise<BenchNode> {
   const connection = await store.newDatabase();
   const account = await foundScratchAccount(connection, "bench");
-  // Beside PostgreSQL's own, and gone with it.
+  // Inside the store's folder, so that it is removed with the store.
   const dataDir = join(store.dataDir, name);
   mkdirSync(dataDir, { mode: 0o711 });
   writeKeys(join(dataDir, "keys"), [newKey([])]);

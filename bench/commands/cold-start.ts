@@ -11,10 +11,10 @@ print(spark.sql("select 1 as one").collect()[0].one)
 spark.stop()
 `;
 
-/** Asks for a driver of its own, however many are standing by. */
+/** Requires a driver of its own, so that no standby driver is used. */
 const COLD = { arguments: "--conf spark.driver.extraJavaOptions=-Dcold=true" };
 
-/** A Python command from its submission until its client knows that it is done, and the same program by hand, in turns. */
+/** A Python command from its submission until its client sees that it is done, alternating with spark-submit by hand. */
 export async function benchColdStart(): Promise<void> {
   await comparePython("a cold Python command", COLD);
 }
@@ -32,7 +32,7 @@ export async function comparePython(
     writeFileSync(file, PROGRAM);
     const command = { command_type: "SparkCommand", language: "python", program: PROGRAM, ...options };
     const times: [number[], number[]] = [[], []];
-    // The first of each reads files that nobody has read for a while.
+    // The first round is a warm-up, because its files are not cached yet.
     for (let round = -1; round < ROUNDS; round += 1) {
       if (round >= 0) await beforeEach?.(headgate);
       const ours = await timed(() => headgate.run(command));

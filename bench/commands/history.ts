@@ -10,7 +10,7 @@ const SAMPLES = 400;
 const CURVE_SAMPLES = 5;
 const DEPTHS = [1, 100, 1_000, 10_000, 50_000, 99_999];
 
-/** Ways to ask. `random` is of the history that is asked. */
+/** Queries of the history. `random` returns the number of a command. */
 const WAYS: Record<string, (random: () => number) => string> = {
   "first page": () => "",
   "first page of all users": () => "?all_users=1",
@@ -20,7 +20,7 @@ const WAYS: Record<string, (random: () => number) => string> = {
   "common tag, any depth by after": (random) => `?all_users=1&tags=${COMMON_TAG}&after=${random()}`,
 };
 
-/** GET commands over a small and a large history, request by request in turns. */
+/** GET commands over a small and a large history, alternating after each request. */
 export async function benchHistory(store: ScratchStore): Promise<void> {
   const small = await startBenchNode(store, "small");
   const large = await startBenchNode(store, "large");
@@ -48,7 +48,7 @@ async function compare(
   ];
   for (let sample = -WARM_UP; sample < SAMPLES; sample += 1) {
     for (const [node, count, taken] of sample % 2 === 0 ? sides : sides.toReversed()) {
-      // The upper part, so that a whole page lies behind it.
+      // In the upper part, so that a whole page follows.
       const milliseconds = await timed(
         node,
         query(() => Math.ceil((0.1 + 0.9 * Math.random()) * count)),
@@ -63,7 +63,7 @@ async function compare(
   );
 }
 
-/** What an integer page has to cost, for whoever does not use the cursor. */
+/** The cost of deep pages for clients that do not use the cursor. */
 async function curve(node: BenchNode): Promise<void> {
   const points: string[] = [];
   for (const page of DEPTHS) {

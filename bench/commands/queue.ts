@@ -7,10 +7,10 @@ import { startBenchNode, type BenchNode } from "./bench-node.ts";
 
 const COMMANDS = 200;
 const IDLE_STARTS = 100;
-/** Says when it has begun, in milliseconds. */
+/** Prints its start time in milliseconds. */
 const STUB = { command_type: "SparkCommand", language: "python", program: "date +%s%3N" };
 
-/** Commands whose program ends at once: what the queue, the runner and the sandbox cost, and how soon one starts. */
+/** Commands whose program ends at once: the overhead of queue, runner and sandbox, and the time until a start. */
 export async function benchQueue(store: ScratchStore): Promise<void> {
   const node = await startBenchNode(store, "queue");
   try {
@@ -37,7 +37,7 @@ async function idleStarts(node: BenchNode): Promise<void> {
     `p50 ${Math.round(median(values))} ms, p99 ${Math.round(percentile(values, 0.99))} ms`;
   console.log(`a command on an idle node, from its submission until it is claimed and prepared: ${line(toClaim)}`);
   console.log(`… until its program has begun: ${line(toStart)}`);
-  console.log(`… until the client knows that it is done: ${line(toDone)}`);
+  console.log(`… until the client sees that it is done: ${line(toDone)}`);
 }
 
 async function spawnedAt({ sql }: BenchNode, id: number): Promise<number> {

@@ -5,8 +5,8 @@ import { benchQueue } from "./queue.ts";
 import { benchSubmissions } from "./submissions.ts";
 
 /**
- * `node bench/commands/run.ts [submissions] [queue] [history] [cold-start] [--seconds=2]`: all parts without an argument.
- * Each figure stands beside what it is compared with, measured in the same run and in turns.
+ * `node bench/commands/run.ts [submissions] [queue] [history] [cold-start] [--seconds=2]`: without an argument all parts.
+ * Each figure is printed with its baseline, measured alternately in the same run.
  */
 const PARTS = ["submissions", "queue", "history", "cold-start"] as const;
 type Part = (typeof PARTS)[number];
@@ -15,7 +15,7 @@ const words = process.argv.slice(2);
 const seconds = Number(words.find((word) => word.startsWith("--seconds="))?.split("=")[1] ?? 2);
 const named = words.filter((word) => !word.startsWith("--"));
 const unknown = named.filter((word) => !PARTS.some((part) => part === word));
-if (unknown.length > 0) throw new Error(`no such part: ${unknown.join(" ")}; there are ${PARTS.join(", ")}`);
+if (unknown.length > 0) throw new Error(`unknown part: ${unknown.join(" ")}; use one of ${PARTS.join(", ")}`);
 
 for (const part of PARTS) if (named.length === 0 || named.includes(part)) await bench(part);
 

@@ -2,12 +2,12 @@ import type { BenchNode } from "./bench-node.ts";
 
 export const COMMON_TAG = "nightly";
 export const SPARSE_TAG = "rare";
-/** On so many commands, however many there are. */
+/** The number of commands with the sparse tag, independent of the total. */
 const SPARSE_COUNT = 40;
 const USERS = 10;
 const WINDOW = "interval '29 days'";
 
-/** `count` commands of the last 29 days, evenly spread, by several users; every tenth of our caller. */
+/** `count` commands of several users, evenly spread over the last 29 days; every tenth is the caller's. */
 export async function seedHistory({ sql, account }: Pick<BenchNode, "sql" | "account">, count: number): Promise<void> {
   const { accountId, userId } = account;
   await sql.query("set synchronous_commit = off");
@@ -33,5 +33,5 @@ export async function seedHistory({ sql, account }: Pick<BenchNode, "sql" | "acc
   );
   await sql.query("vacuum (analyze) command");
   await sql.query("vacuum (analyze) command_tag");
-  await sql.query("checkpoint").catch(() => undefined); // may need a right that the owner lacks
+  await sql.query("checkpoint").catch(() => undefined); // the owner may lack the privilege
 }

@@ -19,9 +19,8 @@ const PROGRAM = "sleep 3600";
 const BODY = { command_type: "SparkCommand", language: "python", program: PROGRAM, name: "bench", tags: ["nightly"] };
 
 /**
- * POST commands against a bare Fastify handler with the same SQL in the same run: rounds alternate, and the ratio is the
- * median of theirs.
- * The queue is at work meanwhile, with its one place taken: submissions wait in it.
+ * POST commands compared with a bare Fastify handler that sends the same SQL: rounds alternate, and the ratio is the
+ * median of theirs. The queue runs meanwhile; its only slot is occupied, so submissions wait in it.
  */
 export async function benchSubmissions(store: ScratchStore, seconds: number): Promise<void> {
   const node = await startBenchNode(store, "submissions", { HEADGATE_COMMANDS_PER_CLUSTER: "1" });
@@ -32,7 +31,7 @@ export async function benchSubmissions(store: ScratchStore, seconds: number): Pr
     const costs = await costOfOne(node.url, node.sql, COUNTED_REQUESTS, async () => void (await node.submit(BODY)));
     console.log(
       `a submission: ${costs.roundTrips.toFixed(2)} round trips and ${costs.walFlushes.toFixed(2)} WAL flushes, ` +
-        "those of the queue that looks at it included",
+        "including those of the queue",
     );
     for (const clients of CLIENTS) {
       const { ours, floor, ratio } = await compare(node, bare, clients, seconds);
@@ -51,7 +50,7 @@ export async function benchSubmissions(store: ScratchStore, seconds: number): Pr
 interface Comparison {
   ours: number;
   floor: number;
-  /** Of what was measured right after the other: whatever else the machine does hits both. */
+  /** The median ratio of consecutive measurements, so that other load on the machine affects both. */
   ratio: number;
 }
 
@@ -87,7 +86,7 @@ async function startBareServer({ account, connection }: BenchNode, folder: strin
   const db = openDatabase({ ...connection, max: 1 });
   const known = await authenticate(db.system, account.token, "127.0.0.1", "bench");
   await db.close();
-  if (known === undefined) throw new Error("the token is not known");
+  if (known === undefined) throw new Error("the token is unknown");
   const { caller } = known;
   const [identify] = await recorded((tx) => authenticate(tx, account.token, "127.0.0.1", "bench"));
   if (identify === undefined) throw new Error("no statement identifies the caller");
@@ -107,7 +106,7 @@ async function startBareServer({ account, connection }: BenchNode, folder: strin
   return startProgram(process.execPath, ["bench/http/bare-server.ts", recordingFile], /ready at (\S+)/, {});
 }
 
-/** What the handler makes of the body. */
+/** The command that the handler stores for `BODY`. */
 function storedCommand(userId: number): NewCommand {
   return {
     userId,

@@ -3,8 +3,8 @@ import { Pool, types } from "pg";
 import { readFileSync } from "node:fs";
 
 /**
- * The floor that `run.ts` compares with: a bare Fastify handler that sends the same SQL, recorded from the product's
- * own stores, over the same driver, and answers with the rows. No validation, no access rules, no logs, no metrics.
+ * The baseline of `run.ts`: a bare Fastify handler that sends the same SQL, recorded from the product's own stores, over
+ * the same driver, and returns the rows. No validation, no access rules, no logs, no metrics.
  * Usage: node bare-server.ts <file with the recorded statements>
  */
 interface Statement {
@@ -19,7 +19,7 @@ interface Recording {
   >;
 }
 
-/** Stands in the recorded statements for what each request brings. */
+/** The placeholder in the recorded statements for the value of each request. */
 const PLACEHOLDER = "203.0.113.7/32";
 
 const recording = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")) as Recording; // written by run.ts
@@ -66,7 +66,7 @@ for (const { method, path, identify, begin, statements } of Object.values(record
       const client = await pool.connect();
       try {
         await run(identify);
-        // The same round trips as the product: the first statement rides with begin, the rest with commit.
+        // The same round trips as the product: the first statement goes with begin, the rest with commit.
         const begun = client.query(begin);
         const [first, ...rest] = statements;
         const answer = first === undefined ? { rows: [] } : await run(first);

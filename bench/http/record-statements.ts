@@ -8,7 +8,7 @@ import type { Tx } from "../../server/src/db/database.ts";
 import { openDatabase } from "../../server/src/db/database.ts";
 import { attachStore } from "../../server/src/db/open-store.ts";
 
-/** What the product's own stores send for an operation, for the bare server to send the same. */
+/** A statement that the product's own store sends for an operation; the bare server sends the same. */
 export interface Statement {
   text: string;
   values: readonly unknown[];
@@ -37,7 +37,7 @@ export async function record(
   const db = openDatabase({ ...store.connection, max: 1 });
   const known = await authenticate(db.system, token, "127.0.0.1", "bench");
   await db.close();
-  if (known === undefined) throw new Error("the token is not known");
+  if (known === undefined) throw new Error("the token is unknown");
   const { caller } = known;
   const [identify] = await recorded((tx) => authenticate(tx, token, "127.0.0.1", "bench"));
   if (identify === undefined) throw new Error("no statement identifies the caller");
@@ -67,7 +67,7 @@ export async function record(
   return { connection: store.connection, operations };
 }
 
-/** Runs the store's function against a client that keeps what it is asked and answers nothing. */
+/** Runs the store's function with a client that records the statements and returns no rows. */
 export async function recorded(work: (tx: Tx) => Promise<unknown>): Promise<Statement[]> {
   const statements: Statement[] = [];
   const keep = (text: string, values: readonly unknown[] = []): void => {
@@ -79,6 +79,6 @@ export async function recorded(work: (tx: Tx) => Promise<unknown>): Promise<Stat
       return Promise.resolve([]);
     },
     send: keep,
-  }).catch(() => undefined); // an empty answer may not suit the function; its statements are what counts
+  }).catch(() => undefined); // the function may fail without rows; only its statements matter
   return statements;
 }

@@ -7,22 +7,22 @@ import type { MixedTask } from "./mixed-work.ts";
 import type { Counts, RequestAttack } from "./request-attacks.ts";
 import { send } from "./send-request.ts";
 
-/** One way in which a tenant does its worst. */
+/** One way in which a tenant tries to disturb others. */
 export interface Attack {
   readonly does: string;
-  /** What the attacker needs to begin: processes of its own and other accounts. */
+  /** Creates the processes and accounts that the attack needs. */
   readonly prepare: (installation: Installation) => Promise<RunAttack>;
 }
 
-/** Settles when it is over, with how it ended. */
+/** Settles when the attack is over, with a description of its end. */
 export type RunAttack = (seconds: number) => Promise<string>;
 
-/** The most of each that an attack takes, for the sake of the machine. */
+/** Limits of the attacks, to protect the machine. */
 const MOST = { processes: 1500, sessions: 30, memoryMiB: 2048, diskMB: 3000, sockets: 10_000 };
 const OTHER_ACCOUNTS = 12;
 const END_PATIENCE_MS = 30_000;
-/** How lines begin in which programs tell how far they got. */
-const SAID = "attack: ";
+/** Begins the lines in which programs report their progress. */
+const REPORT_PREFIX = "attack: ";
 
 const single: Readonly<Record<string, Attack>> = {
   mixed: { does: "8 clients of ordinary work", prepare: byRequests("mixed", 8) },
@@ -59,7 +59,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
   },
 };
 
-/** By a command whose program is one of those in `programs/`. */
+/** An attack by a command that runs one of `programs/`. */
 function byProgram(file: string, args: readonly number[]): Attack["prepare"] {
   const code = readFileSync(join(programsFolder, file), "utf8");
   return async (installation) => async (seconds) => {
@@ -73,11 +73,11 @@ function byProgram(file: string, args: readonly number[]): Attack["prepare"] {
       await call(installation, "GET", `/commands/${id}/jobs`);
       await delay(500);
     }
-    return howItEnded(installation, id);
+    return describeEnd(installation, id);
   };
 }
 
-async function howItEnded(installation: Installation, id: number): Promise<string> {
+async function describeEnd(installation: Installation, id: number): Promise<string> {
   const end = performance.now() + END_PATIENCE_MS;
   for (;;) {
     const { status = "", text } = await call(installation, "GET", `/commands/${id}`);
@@ -91,8 +91,9 @@ async function howItEnded(installation: Installation, id: number): Promise<strin
   const { status = "" } = await call(installation, "GET", `/commands/${id}`);
   const { text: attempts } = await call(installation, "GET", `/commands/${id}/attempts`);
   const { text: log } = await call(installation, "GET", `/commands/${id}/logs`);
-  const said = log.split("\n").findLast((line) => line.startsWith(SAID));
-  return [status, /"cause":"([^"]*)"/.exec(attempts)?.[1], said?.slice(SAID.length)].filter(Boolean).join(", ");
+  const report = log.split("\n").findLast((line) => line.startsWith(REPORT_PREFIX));
+  const cause = /"cause":"([^"]*)"/.exec(attempts)?.[1];
+  return [status, cause, report?.slice(REPORT_PREFIX.length)].filter(Boolean).join(", ");
 }
 
 interface Called {
@@ -116,7 +117,7 @@ async function call({ url, attacker }: Installation, method: string, path: strin
   }
 }
 
-/** By clients in a process of their own. */
+/** An attack by clients in a separate process. */
 function byRequests(kind: RequestAttack["kind"] | MixedTask["kind"], parallel: number): Attack["prepare"] {
   return async (installation) => {
     const { url } = installation;
@@ -133,7 +134,7 @@ function byRequests(kind: RequestAttack["kind"] | MixedTask["kind"], parallel: n
   };
 }
 
-/** As many as the server lets one user have. */
+/** Creates as many accounts as the server allows one user. */
 async function makeAccounts({ url, attacker }: Installation): Promise<string[]> {
   const tokens: string[] = [];
   for (let index = 0; index < OTHER_ACCOUNTS; index += 1) {

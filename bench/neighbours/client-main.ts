@@ -4,7 +4,7 @@ import { workMixed, type MixedTask } from "./mixed-work.ts";
 import { attack, type Counts, type RequestAttack } from "./request-attacks.ts";
 import { requestSteadily, type SteadyResult, type SteadyTask } from "./steady-requests.ts";
 
-/** Clients as a process of their own: takes tasks as messages and answers each with its result; see `client-process.ts`. */
+/** A separate process of clients: receives tasks as messages and replies to each with its result; see `client-process.ts`. */
 export type ClientTask = SteadyTask | RequestAttack | MixedTask;
 export type ClientResult = SteadyResult | Counts;
 
@@ -15,10 +15,10 @@ process.on("disconnect", () => process.exit(0));
 process.send?.("ready");
 
 /**
- * Clients are meant to be on other machines. So the one that measures does not wait for the processor, and those that
- * attack take it after the server; as a plain user only the second can be had.
+ * The clients stand for other machines. Therefore the measuring client has a higher priority than the server, and attacking
+ * clients a lower one. An unprivileged user can only lower priorities.
  */
-function prefer(priority: number): void {
+function setOwnPriority(priority: number): void {
   setSessionNice("/proc/self", priority);
   try {
     setPriority(priority);
@@ -28,7 +28,7 @@ function prefer(priority: number): void {
 }
 
 function perform(task: ClientTask): Promise<ClientResult> {
-  prefer(task.kind === "steady" ? -15 : 5);
+  setOwnPriority(task.kind === "steady" ? -15 : 5);
   switch (task.kind) {
     case "steady":
       return requestSteadily(task);

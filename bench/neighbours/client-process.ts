@@ -5,13 +5,13 @@ import type { MixedTask } from "./mixed-work.ts";
 import type { Counts, RequestAttack } from "./request-attacks.ts";
 import type { SteadyResult, SteadyTask } from "./steady-requests.ts";
 
-/** A process that sends requests, so that what it does delays no other client. */
+/** A separate process that sends requests, so that it does not delay other clients. */
 export class ClientProcess {
   readonly #child: ChildProcess = fork(fileURLToPath(new URL("client-main.ts", import.meta.url)), {
     serialization: "advanced",
     detached: true, // it changes the priority of its session
   });
-  /** Settles when it takes tasks. */
+  /** Settles when the process accepts tasks. */
   readonly ready: Promise<unknown> = once(this.#child, "message");
 
   perform(task: SteadyTask): Promise<SteadyResult>;
@@ -19,7 +19,7 @@ export class ClientProcess {
   async perform(task: SteadyTask | RequestAttack | MixedTask): Promise<SteadyResult | Counts> {
     this.#child.send(task);
     const ended = once(this.#child, "exit").then(() => Promise.reject(new Error("a client process ended")));
-    ended.catch(() => undefined); // later ends are wanted
+    ended.catch(() => undefined); // after the result the end is intended
     const [result] = (await Promise.race([once(this.#child, "message"), ended])) as [SteadyResult | Counts];
     return result;
   }

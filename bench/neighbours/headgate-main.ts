@@ -10,13 +10,13 @@ import { stubDriver } from "../../server/test/support/stub-driver.ts";
 import { profileOnSignal } from "./profile-on-signal.ts";
 
 /**
- * `headgate start`, with a shell in place of Spark's driver: programs get what they would get with Spark, and start at
- * once. Their event logs are followed as Spark's are. SIGTERM stops everything, programs included.
+ * `headgate start` with a shell instead of Spark's driver: programs get the same resources as with Spark, but start at
+ * once. Their event logs are read like those of Spark. SIGTERM stops everything, including programs.
  */
 const log = pino({ level: "error" }, process.stderr);
 const spark = sparkDriver(
-  { current: () => ({ state: "failed", detail: "there is no Spark here" }) },
-  () => Promise.reject(new Error("there is no Spark here")),
+  { current: () => ({ state: "failed", detail: "this benchmark runs without Spark" }) },
+  () => Promise.reject(new Error("this benchmark runs without Spark")),
   eventLogs({ log }),
 );
 const driver: ProgramDriver = {

@@ -10,16 +10,16 @@ import { testCacheDir } from "../../server/test/support/cache-dir.ts";
 import { foundScratchAccount, type ScratchAccount } from "../../server/test/support/scratch-store.ts";
 import { startProgram, type Program } from "../program.ts";
 
-/** A server of its own, as `npm start` runs it but for Spark, with its PostgreSQL and two tenants. */
+/** A server as `npm start` runs it but without Spark, with its own PostgreSQL and two tenants. */
 export interface Installation {
   readonly url: string;
   readonly pid: number;
   readonly dataDir: string;
   readonly attacker: ScratchAccount;
   readonly neighbour: ScratchAccount;
-  /** As the owner of the database. */
+  /** Connected as the owner of the database. */
   readonly sql: Client;
-  /** Ends everything that was started, and removes its files. */
+  /** Ends all processes and removes their files. */
   close(): Promise<void>;
 }
 
@@ -69,5 +69,5 @@ export async function openInstallation(profile: string | undefined): Promise<Ins
   }
 }
 
-/** The folder of the programs that attack. */
+/** The folder of the attacking programs. */
 export const programsFolder = join(dirname(MAIN), "programs");

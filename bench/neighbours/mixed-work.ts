@@ -7,7 +7,7 @@ export interface MixedTask {
   readonly kind: "mixed";
   readonly url: string;
   readonly tokens: readonly string[];
-  /** Clients at the same time. */
+  /** The number of concurrent clients. */
   readonly parallel: number;
   readonly seconds: number;
 }

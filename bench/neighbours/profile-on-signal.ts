@@ -2,14 +2,14 @@ import { writeFileSync } from "node:fs";
 import { Session, type Profiler } from "node:inspector/promises";
 import { join } from "node:path";
 
-/** A CPU profile of what happens between a first and a second SIGUSR2, as a file for the developer tools of browsers. */
+/** Writes a CPU profile of the time between two SIGUSR2 signals, as a file for a browser's developer tools. */
 export function profileOnSignal(folder: string): void {
   const session = new Session();
   session.connect();
-  let isAtWork = false;
+  let isProfiling = false;
   process.on("SIGUSR2", () => {
-    void (isAtWork ? finish() : begin());
-    isAtWork = !isAtWork;
+    void (isProfiling ? finish() : begin());
+    isProfiling = !isProfiling;
   });
   const begin = async (): Promise<void> => {
     await session.post("Profiler.enable");

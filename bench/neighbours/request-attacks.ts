@@ -2,22 +2,22 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { send, type RequestToSend } from "./send-request.ts";
 
-/** What a tenant's clients send. Each attack is limited in number and in time. */
+/** An attack by requests of a tenant's clients, limited in number and time. */
 export interface RequestAttack {
   readonly kind: "bodies" | "sockets" | "submissions" | "listing";
   readonly url: string;
-  /** Of all accounts that the tenant's user has made. */
+  /** The tokens of all accounts that the tenant's user has created. */
   readonly tokens: readonly string[];
-  /** Requests at the same time, or sockets that are held. */
+  /** The number of concurrent requests, or of open sockets. */
   readonly parallel: number;
   readonly seconds: number;
 }
 
-/** How often what happened. */
+/** The number of events by name, such as a status code. */
 export type Counts = Record<string, number>;
 
 const BODY_MB = 30;
-/** Fewer in all than this, however long it takes. */
+/** A limit for the total number, whatever the duration. */
 const MOST_SUBMISSIONS = 10_000;
 /** New sockets in each pause of `SOCKET_PAUSE_MS`. */
 const SOCKETS_AT_ONCE = 200;
@@ -55,7 +55,7 @@ function largeSubmission(): NthRequest {
   return () => ({ method: "POST", path: "/commands", body });
 }
 
-/** A program that ends at once, so that every free place starts another process. */
+/** A program that ends at once, so that every free slot starts another process. */
 function submission(index: number): Omit<RequestToSend, "token"> {
   const body = JSON.stringify({ command_type: "SparkCommand", language: "python", program: "true", name: `n${index}` });
   return { method: "POST", path: "/commands", body };

@@ -9,10 +9,10 @@ import type { SteadyResult } from "./steady-requests.ts";
 
 const HELP = `npm run bench:neighbours -- [--only WAY]… [--seconds 20] [--profile FOLDER]
 
-Measures GET account of one tenant, idle and while another tenant of the same server does its worst, one way after the
-other, each on a fresh server.
-The limit of the p99 is the larger of three times idle and idle + 50 ms. Programs run in the sandbox, so bubblewrap is needed.
-With --profile, a CPU profile of the server during each attack goes into the folder.
+Measures GET account of one tenant, first idle and then while another tenant of the same server attacks it. Each way of
+attack runs on a fresh server. The limit of the p99 is the larger of three times idle and idle + 50 ms. Programs run in
+the sandbox, so bubblewrap is needed.
+With --profile, a CPU profile of the server during each attack is written to the folder.
 
 Ways:
 ${Object.entries(attacks)
@@ -31,14 +31,14 @@ const { values } = parseArgs({
 const seconds = Number(values.seconds);
 const unknown = values.only.filter((way) => !(way in attacks));
 if (unknown.length > 0)
-  throw new Error(`no such way: ${unknown.join(" ")}; there are ${Object.keys(attacks).join(", ")}`);
+  throw new Error(`unknown way: ${unknown.join(" ")}; use one of ${Object.keys(attacks).join(", ")}`);
 
-/** After the start of the server and after an attack, until things have calmed down. */
+/** The pause after the start of the server and after an attack. */
 const CALM_SECONDS = 2;
 const WARM_UP_SECONDS = 4;
-/** Above this p99 without an attack, others keep the machine busy and the measurement shows nothing: no row holds. */
+/** If the p99 without an attack is above this, the machine is busy otherwise and the measurement is invalid. */
 const QUIET_MS = 50;
-/** Of the tenant that attacks: what is there to list. */
+/** The number of commands in the attacker's history, for listing. */
 const HISTORY = 20_000;
 
 let open: Installation | undefined;
@@ -88,7 +88,7 @@ async function measure(way: string, attack: Attack): Promise<boolean> {
   }
 }
 
-/** The code of a new server is not compiled yet. */
+/** Lets the JIT compile the code of a new server. */
 async function warmUp({ url, attacker }: Installation): Promise<void> {
   const clients = new ClientProcess();
   try {
@@ -104,7 +104,7 @@ function toggleProfile({ pid }: Installation): void {
   if (values.profile !== undefined) process.kill(pid, "SIGUSR2");
 }
 
-/** What the attacker has left in the queue is taken out. */
+/** Cancels the attacker's waiting commands. */
 async function calmDown({ sql, attacker }: Installation): Promise<void> {
   const waiting = "status = 'waiting' and account_id = $1";
   await sql.query(`update command set status = 'cancelled', end_time = now() where ${waiting}`, [attacker.accountId]);
@@ -116,7 +116,7 @@ interface Lag {
   readonly max: number;
 }
 
-/** Of the server's event loop since the last reading, in milliseconds. */
+/** The lag of the server's event loop since the last call, in milliseconds. */
 async function readLag({ url }: Installation): Promise<Lag> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const value = (name: string): number =>

@@ -1,7 +1,7 @@
 import { Agent, request } from "node:http";
 
 export interface Sent {
-  /** The status, or the code of the error when there was no answer. */
+  /** The status, or the error code if there was no response. */
   readonly status: string;
   readonly milliseconds: number;
   readonly text: string;
@@ -12,7 +12,7 @@ export interface RequestToSend {
   readonly path: string;
   readonly token: string;
   readonly body?: Buffer | string;
-  /** Default: a connection that is kept. */
+  /** Default: a keep-alive connection. */
   readonly agent?: Agent | false;
   readonly timeoutMs?: number;
 }
@@ -20,7 +20,7 @@ export interface RequestToSend {
 const TIMEOUT_MS = 30_000;
 const kept = new Agent({ keepAlive: true });
 
-/** Never fails: a request that gets no answer counts as well. */
+/** Never fails: a request without a response is counted too. */
 export function send(
   url: string,
   { method = "GET", path, token, body, agent, timeoutMs }: RequestToSend,

@@ -11,15 +11,15 @@ export interface SteadyTask {
 
 export interface SteadyResult {
   readonly milliseconds: readonly number[];
-  /** Answers other than 200, by status. */
+  /** Responses other than 200, by status. */
   readonly failures: Readonly<Record<string, number>>;
 }
 
 const EVERY_MS = 25;
-/** This often a request opens a connection of its own, as a client without keep-alive does. */
+/** Every eighth request opens a new connection, like a client without keep-alive. */
 const FRESH_EVERY = 8;
 
-/** GET account at a steady rate, whether or not earlier requests have been answered. */
+/** Sends GET account at a steady rate, without waiting for earlier responses. */
 export async function requestSteadily({ url, token, seconds }: SteadyTask): Promise<SteadyResult> {
   const milliseconds: number[] = [];
   const failures: Record<string, number> = {};

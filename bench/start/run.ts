@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { startProgram } from "../program.ts";
 
 /**
- * `node bench/start/run.ts`: seconds from `npm start` to ready, first and second time over a fresh data directory, and
- * the resident memory of the whole process tree when idle: npm, the server and PostgreSQL.
+ * `node bench/start/run.ts`: seconds from `npm start` to ready, for the first and second start with a data directory, and
+ * the resident memory of the whole idle process tree: npm, the server and PostgreSQL.
  */
 const IDLE_SECONDS = 20;
 const folder = mkdtempSync(join(tmpdir(), "headgate-bench-"));
@@ -57,7 +57,7 @@ function descendants(root: number): number[] {
   return [root, ...children.flatMap(descendants)];
 }
 
-/** PostgreSQL runs in a session of its own: its processes are found by the data directory and their parent. */
+/** PostgreSQL has its own session, so its processes are found by the pid file in the data directory. */
 function ofDatabase(directory: string): number[] {
   const [pid] = readFileSync(join(directory, "postgres/data/postmaster.pid"), "utf8").split("\n");
   return descendants(Number(pid));

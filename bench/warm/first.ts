@@ -4,10 +4,10 @@ import { byHand, sparkHome } from "../spark-by-hand.ts";
 import { SELECT_1, sqlCommand } from "./warm-server.ts";
 
 const ROUNDS = 3;
-/** A JVM gets quicker for a while. */
+/** Many, because a JVM gets faster for a while. */
 const WARM_QUERIES = 40;
 
-/** The first query after the cluster was down, and `spark-sql -e` by hand, in turns. */
+/** The first query after the cluster was down, alternating with `spark-sql -e` by hand. */
 export async function benchFirst(): Promise<void> {
   const home = await sparkHome();
   const headgate = await startHeadgate();
@@ -35,7 +35,7 @@ export async function benchFirst(): Promise<void> {
   }
 }
 
-/** Of one among the later ones. */
+/** The median time of the later queries. */
 async function warmTime(headgate: BenchHeadgate): Promise<number> {
   const times: number[] = [];
   while (times.length < WARM_QUERIES) times.push(await timed(() => headgate.run(sqlCommand(SELECT_1))));

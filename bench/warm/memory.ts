@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import type { BenchHeadgate } from "../headgate.ts";
 
-/** What everything takes now, by process. */
+/** Prints the current memory of each process. */
 export function benchMemory({ dataDir, pid }: BenchHeadgate): void {
   const lines = execFileSync("ps", ["-eo", "pid,ppid,rss,args", "-ww"], { encoding: "utf8" }).split("\n");
   const postmaster = lines
@@ -20,7 +20,7 @@ export function benchMemory({ dataDir, pid }: BenchHeadgate): void {
     sum += Number(rss);
     console.log(`${String(Math.round(Number(rss) / 1024)).padStart(6)} MiB  ${name}`);
   }
-  console.log(`${String(Math.round(sum / 1024)).padStart(6)} MiB  together, shared pages counted in each`);
+  console.log(`${String(Math.round(sum / 1024)).padStart(6)} MiB  in total, with shared pages counted in each process`);
 }
 
 function nameOf(args: string): string | undefined {

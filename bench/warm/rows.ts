@@ -8,7 +8,7 @@ const ROWS = 10_000_000;
 const ROUNDS = 3;
 const QUERY = `select id, id * 0.5 as half, concat('row ', id) as name from range(${ROWS})`;
 
-/** Ten million rows: into the spool, against the raw stream in turns; what the server needs and who waits meanwhile. */
+/** Ten million rows into the spool, alternating with the raw stream; also the server's memory and its latency meanwhile. */
 export async function benchRows(headgate: BenchHeadgate): Promise<void> {
   await headgate.run(sqlCommand(QUERY));
   const bare = bareClient(headgate, true);
@@ -40,7 +40,7 @@ export async function benchRows(headgate: BenchHeadgate): Promise<void> {
   );
 }
 
-/** Of one request after the other, until `end`. */
+/** The times of sequential requests until `end`. */
 async function accountTimes({ call }: BenchHeadgate, end: Promise<unknown>): Promise<number[]> {
   const times: number[] = [];
   let isOver = false;

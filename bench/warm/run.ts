@@ -7,18 +7,18 @@ import { benchSessions } from "./sessions.ts";
 import { benchStandby } from "./standby.ts";
 
 /**
- * `node bench/warm/run.ts [select] [sessions] [rows] [memory] [first] [standby]`: all parts without an argument. Each
- * figure stands beside what it is compared with, measured in the same run and in turns.
+ * `node bench/warm/run.ts [select] [sessions] [rows] [memory] [first] [standby]`: without an argument all parts. Each
+ * figure is printed with its baseline, measured alternately in the same run.
  */
 const ON_ONE_SERVER = { select: benchSelect, sessions: benchSessions, rows: benchRows, memory: benchMemory } as const;
 const ALONE = { first: benchFirst, standby: benchStandby } as const;
 
 const named = process.argv.slice(2);
 const unknown = named.filter((word) => !(word in ON_ONE_SERVER) && !(word in ALONE));
-if (unknown.length > 0) throw new Error(`no such part: ${unknown.join(" ")}`);
-const isAsked = (part: string): boolean => named.length === 0 || named.includes(part);
+if (unknown.length > 0) throw new Error(`unknown part: ${unknown.join(" ")}`);
+const isSelected = (part: string): boolean => named.length === 0 || named.includes(part);
 
-const shared = Object.entries(ON_ONE_SERVER).filter(([part]) => isAsked(part));
+const shared = Object.entries(ON_ONE_SERVER).filter(([part]) => isSelected(part));
 if (shared.length > 0) {
   const headgate = await startHeadgate();
   try {
@@ -27,4 +27,4 @@ if (shared.length > 0) {
     await headgate.stop();
   }
 }
-for (const [part, bench] of Object.entries(ALONE)) if (isAsked(part)) await bench();
+for (const [part, bench] of Object.entries(ALONE)) if (isSelected(part)) await bench();

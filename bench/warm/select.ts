@@ -6,8 +6,8 @@ const WARM_UP = 50;
 const ROUNDS = 200;
 
 /**
- * `SELECT 1` from its submission until its client has the result, and by our bare client in a fresh session, in turns:
- * as any client of Spark Connect sends it, which costs a job, and as Headgate does, which does not.
+ * `SELECT 1` from its submission until its client has the result, alternating with our bare client in a fresh session:
+ * as any Spark Connect client sends it, which costs a Spark job, and as Headgate sends it, which does not.
  */
 export async function benchSelect(headgate: BenchHeadgate): Promise<number> {
   await headgate.run(sqlCommand(SELECT_1));
@@ -28,7 +28,7 @@ export async function benchSelect(headgate: BenchHeadgate): Promise<number> {
   const ratio = (floor: readonly number[]): string => (median(times[0]) / median(floor)).toFixed(2);
   console.log(`SELECT 1 over HTTP, submission to result: ${line(times[0])}`);
   console.log(`… our bare client, fresh sessions: ${line(times[1])}; p50 ratio ${ratio(times[1])}`);
-  console.log(`… the same without a job, as Headgate asks: ${line(times[2])}; p50 ratio ${ratio(times[2])}`);
+  console.log(`… the same without a job, as Headgate sends it: ${line(times[2])}; p50 ratio ${ratio(times[2])}`);
   return median(times[0]);
 }
 

@@ -4,7 +4,7 @@ import { bareClient, runBare, SELECT_1, sqlCommand } from "./warm-server.ts";
 const SESSIONS = 20;
 const ROUNDS = 10;
 
-/** Twenty clients at once, each with one query after the other, against as many fresh sessions of our bare client. */
+/** Twenty concurrent clients with sequential queries, compared with as many fresh sessions of our bare client. */
 export async function benchSessions(headgate: BenchHeadgate): Promise<void> {
   await headgate.run(sqlCommand(SELECT_1));
   const bare = bareClient(headgate);

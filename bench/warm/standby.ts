@@ -4,12 +4,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import { comparePython } from "../commands/cold-start.ts";
 import type { BenchHeadgate } from "../headgate.ts";
 
-/** A Python command that a waiting driver takes over, and the same program by hand. */
+/** A Python command that runs in a standby driver, and the same program by hand. */
 export async function benchStandby(): Promise<void> {
   await comparePython("a Python command by standby", {}, untilDriverWaits);
 }
 
-/** Programs have the lowest priority, so the next driver gets ready only after the program that was run by hand. */
+/** Standby drivers have a low priority, so the next one becomes ready only after the program that runs by hand. */
 async function untilDriverWaits({ dataDir }: BenchHeadgate): Promise<void> {
   const pattern = join(dataDir, "accounts/*/standby/*/status.json");
   while (!globSync(pattern).some((file) => readFileSync(file, "utf8").includes('"waiting"'))) await delay(100);

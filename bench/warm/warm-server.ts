@@ -9,17 +9,17 @@ export const SELECT_1 = "select 1 as one";
 export const sqlCommand = (sql: string): object => ({ command_type: "SparkCommand", sql });
 
 /**
- * Our client alone, on the very server that Headgate uses: the floor. A result that the server's heap cannot hold has to
- * be stored there, as for Headgate.
+ * The baseline: our client alone, on the same server that Headgate uses. With `storedResults` the server stores results on
+ * disk, as for Headgate, because its heap cannot hold large ones.
  */
 export function bareClient({ dataDir }: BenchHeadgate, storedResults = false): ConnectChannel {
   const [file] = globSync(join(dataDir, "accounts/*/spark/*/server.json"));
-  if (file === undefined) throw new Error("no warm server is there");
+  if (file === undefined) throw new Error("there is no warm server");
   const { port, token } = JSON.parse(readFileSync(file, "utf8")) as { port: number; token: string }; // as the engine writes it
   return openConnect({ host: "127.0.0.1", port, token: new Secret(token), sessionUser: "bench", storedResults });
 }
 
-/** A statement in a session of its own; rows and bytes that came. */
+/** Runs a statement in its own session and returns the number of rows and bytes. */
 export async function runBare(channel: ConnectChannel, sql: string): Promise<{ rows: number; bytes: number }> {
   const session = channel.session();
   let [rows, bytes] = [0, 0];

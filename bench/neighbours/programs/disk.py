@@ -1,4 +1,4 @@
-"""Writes half of the room to its standard output and half to a file, which it then writes again and again.
+"""Writes half of the given size to its standard output and half to a file, which it then overwrites repeatedly.
 
 Usage: disk.py SECONDS MB
 """
@@ -9,7 +9,7 @@ import time
 
 BLOCK = os.urandom(1_000_000)
 SYNC_EVERY = 64
-seconds, room = float(sys.argv[1]), int(sys.argv[2])
+seconds, megabytes = float(sys.argv[1]), int(sys.argv[2])
 end = time.monotonic() + seconds
 written = {"output": 0, "file": 0}
 reason = ""
@@ -23,9 +23,9 @@ def write(name, descriptor):
 file = os.open("large", os.O_WRONLY | os.O_CREAT, 0o600)
 try:
     while time.monotonic() < end:
-        if written["output"] < room // 2:
+        if written["output"] < megabytes // 2:
             write("output", 1)
-        if written["file"] % (room // 2) == 0:
+        if written["file"] % (megabytes // 2) == 0:
             os.lseek(file, 0, os.SEEK_SET)
         write("file", file)
         if written["file"] % SYNC_EVERY == 0:

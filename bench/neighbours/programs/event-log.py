@@ -1,4 +1,4 @@
-"""Writes an event log that is small and costly to read: very many stages, and one job that ends again and again.
+"""Writes an event log that is small but expensive to read: very many stages, and one job that ends many times.
 
 Usage: event-log.py SECONDS STAGES ENDS
 """

@@ -1,4 +1,4 @@
-"""Makes processes until it has enough of them; then all of them compute until the time is over.
+"""Starts the given number of processes, which then all compute until the time is over.
 
 Usage: fork.py SECONDS PROCESSES [1: each in a session of its own]
 """
@@ -12,14 +12,14 @@ has_sessions = sys.argv[3:] == ["1"]
 end = time.monotonic() + seconds
 made = refused = 0
 reason = ""
-held_back, let_go = os.pipe()
+gate, opener = os.pipe()
 while made < wanted and time.monotonic() < end - seconds / 2:
     try:
         if os.fork() == 0:
             if has_sessions:
                 os.setsid()
-            os.close(let_go)
-            os.read(held_back, 1)
+            os.close(opener)
+            os.read(gate, 1)
             while time.monotonic() < end:
                 pass
             os._exit(0)
@@ -28,6 +28,6 @@ while made < wanted and time.monotonic() < end - seconds / 2:
         refused += 1
         reason = os.strerror(error.errno)
         time.sleep(0.005)
-os.close(let_go)
+os.close(opener)
 print(f"attack: {made} processes" + (f", {refused} refused: {reason}" if refused else ""), file=sys.stderr, flush=True)
 time.sleep(max(0.0, end - time.monotonic()))

@@ -1,4 +1,4 @@
-"""Takes memory, a fourth of it in /dev/shm, and keeps touching the rest until the time is over.
+"""Allocates memory, a quarter of it in /dev/shm, and keeps writing to the rest until the time is over.
 
 Usage: memory.py SECONDS MIB
 """
