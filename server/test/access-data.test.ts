@@ -34,27 +34,27 @@ describe("the permission table", () => {
   });
 
   test.each(endpoints.map(({ id, access }) => [id, access] as const))(
-    "a role can be written that opens %s",
+    "a custom role can allow %s",
     (_id, { permission, alternatives = [] }: OperationAccess) => {
       const rows = typeof permission === "string" ? alternatives : [permission, ...alternatives];
       expect(rows.filter((row) => !isKnownRow(row))).toEqual([]);
     },
   );
 
-  test("names every operation once, as a command would be", () => {
+  test("names every operation once, in the form of a CLI command", () => {
     const ids = endpoints.map(({ id }) => id);
     expect(ids).toEqual([...new Set(ids)]);
     for (const id of ids) expect(id).toMatch(/^[a-z][a-z0-9]*(_[a-z0-9]+)+$/);
   });
 
-  test("only these need no token", () => {
+  test("requires a token for all other operations", () => {
     expect(endpoints.filter(({ access }) => access.permission === "public").map(({ id }) => id)).toEqual([
       "invitation_accept",
     ]);
   });
 
   test.each(["system-user", "dashboard-user", "everyone"] as const)(
-    "the role behind %s opens no row that does not name the group",
+    "the built-in role of %s allows only operations whose row names the group",
     (group) => {
       const statements = BUILT_IN_ROLES[group];
       for (const [id, permission] of permissions) {

@@ -26,7 +26,7 @@ const hosts = [
   "[2606:4700::5efe:169.254.169.254]",
 ];
 
-/** Every field that a tenant names a host in, with what follows its refusal. */
+/** Every field in which a user can name a host, with a valid form of its value. */
 const accountFields: [field: string, value: (host: string) => string][] = [
   ["defloc", (host) => `hdfs://${host}:8020/x`],
   ["storage_endpoint", (host) => `http://${host}:9000`],

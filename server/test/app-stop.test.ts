@@ -11,11 +11,11 @@ import { startNode, type NodeProcess } from "./support/node-process.ts";
 import { scriptConnect, type ScriptedConnect } from "./support/scripted-connect.ts";
 import { cloneDatabase, type TestDatabase } from "./support/test-database.ts";
 
-/** Three nodes on one database, and an app whose server may run on each of them. Any node answers for all of them. */
+/** Three nodes on one database, and an app whose server may run on each of them. Any node can report on all of them. */
 const NAMES = ["first", "second", "third"] as const;
 type Name = (typeof NAMES)[number];
 const PATIENCE = { timeout: 45_000 };
-/** Much less than the time after which a statement that never answers is abandoned. */
+/** Much less than the timeout of a statement that never ends. */
 const AT_ONCE_MS = 9000;
 
 let base: string;
@@ -65,7 +65,7 @@ async function start(name: Name): Promise<void> {
   const node = await startNode(dataDir, database.connection, {
     HEADGATE_KEY_FILE: join(base, "keys"),
     DATABASE_URL: "postgres://shared",
-    HEADGATE_LEASE_SECONDS: "20", // each node looks at the others once a second
+    HEADGATE_LEASE_SECONDS: "20", // each node checks the others once a second
     TEST_SILENCE: silence(),
   });
   nodes.set(name, node);
@@ -74,7 +74,7 @@ async function start(name: Name): Promise<void> {
   await vi.waitFor(async () => expect(await known()).toHaveLength(1), PATIENCE);
 }
 
-/** While it exists, nodes that do not beat fall silent within seconds. */
+/** While this file exists, nodes without heartbeats become silent within seconds. */
 const silence = (): string => join(base, "silence");
 
 const idOf = (name: Name): string => readFileSync(join(base, name, "node-id"), "utf8").trim();

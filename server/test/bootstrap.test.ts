@@ -7,8 +7,8 @@ import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 /**
- * bootstrap.mjs in a checkout of its own, with a stand-in for npm that writes down how it was called and lays out what
- * npm would. The real npm needs a registry.
+ * bootstrap.mjs in its own checkout, with a stub of npm that records its calls and creates the files that npm would. The
+ * real npm needs a registry.
  */
 const standInNpm = `
 import { appendFileSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -18,7 +18,7 @@ if (existsSync("npm-fails-on-" + command)) { console.error("npm error code ENOTF
 if (command === "install") {
   const packages = { "node_modules/pg": {}, ...(flags.includes("--include=dev") ? { "node_modules/vitest": { dev: true } } : {}) };
   for (const path of Object.keys(packages)) { mkdirSync(path, { recursive: true }); writeFileSync(path + "/package.json", "{}"); }
-  const givesUpAt = Date.now() + 60_000; // should the test be killed, this must not outlive it
+  const givesUpAt = Date.now() + 60_000; // so that it ends even if the test is killed
   while (existsSync("npm-hangs") && Date.now() < givesUpAt) await new Promise((resolve) => setTimeout(resolve, 10));
   mkdirSync("node_modules/.bin", { recursive: true });
   rmSync("node_modules/.bin/node", { force: true });
@@ -68,19 +68,19 @@ function start(command: string): { child: ChildProcess; ended: Promise<{ code: n
 
 const run = (command: string) => start(command).ended;
 
-/** How npm was asked to install, once a line. */
+/** The calls of npm install, one per line. */
 function installs(): string[] {
   const calls = existsSync(join(checkout, "calls")) ? readFileSync(join(checkout, "calls"), "utf8") : "";
   return calls.split("\n").filter((call) => call.startsWith("install"));
 }
 
-/** A process that only waits to be reaped does not run; in a container nobody may reap it. */
+/** A zombie does not count as running; in a container it may never be reaped. */
 function isRunning(pid: number): boolean {
   const state = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" }).stdout.trim();
   return state !== "" && !state.startsWith("Z");
 }
 
-/** The pid of the npm that an installer has started last, by its lock; 0 if there is none. */
+/** The pid of the npm in the lock of an installer; 0 if there is none. */
 function notedNpm(): number {
   const lockDir = join(checkout, "node_modules/.headgate/lock");
   const note = readdirSync(lockDir).find((name) => name.endsWith(".child"));
@@ -91,7 +91,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-test("the first start installs without development packages, the second says and writes nothing", async () => {
+test("the first start installs without development packages, the second prints and writes nothing", async () => {
   expect(await run("start")).toMatchObject({ code: 0, output: expect.stringContaining("Installing packages: done") });
   expect(installs()).toEqual([expect.stringMatching(/^install --no-save --omit=dev /)]);
   expect(await run("start")).toEqual({ code: 0, output: "" });
@@ -99,7 +99,7 @@ test("the first start installs without development packages, the second says and
   expect(installs()).toHaveLength(1);
 });
 
-test("tests need the development packages, and a later start leaves them", async () => {
+test("tests install the development packages, and a later start keeps them", async () => {
   await run("start");
   await run("test");
   write("server/package.json", '{"version":"2"}');
@@ -108,7 +108,7 @@ test("tests need the development packages, and a later start leaves them", async
   expect(await run("test")).toEqual({ code: 0, output: "" });
 });
 
-test("what changed or is missing is installed again", async () => {
+test("changed or missing packages are installed again", async () => {
   await run("start");
   write("package-lock.json", '{"changed":true}');
   await run("start");
@@ -122,12 +122,12 @@ test("what changed or is missing is installed again", async () => {
   expect(await run("start")).toEqual({ code: 0, output: "" });
 });
 
-test("of two at once the second waits, says for whom, and installs nothing", async () => {
+test("a second installation waits, names the process it waits for, and installs nothing", async () => {
   write("npm-hangs", "");
   const first = start("start");
   await until(() => installs().length === 1);
   const second = start("start");
-  await once(second.child.stderr ?? second.child, "data"); // it says for whom before it goes on to wait
+  await once(second.child.stderr ?? second.child, "data"); // it names the process before it waits
   rmSync(join(checkout, "npm-hangs"));
   expect((await first.ended).code).toBe(0);
   expect(await second.ended).toMatchObject({
@@ -137,7 +137,7 @@ test("of two at once the second waits, says for whom, and installs nothing", asy
   expect(installs()).toHaveLength(1);
 });
 
-test("an installation that was ended starts over", async () => {
+test("an interrupted installation starts over", async () => {
   write("npm-hangs", "");
   const first = start("test");
   await until(() => existsSync(join(checkout, "node_modules/vitest/package.json")));
@@ -151,7 +151,7 @@ test("an installation that was ended starts over", async () => {
   expect(await run("start")).toEqual({ code: 0, output: "" });
 });
 
-test("the npm of an installer that was killed is ended before the next begins", async () => {
+test("the npm of a killed installer is ended before the next begins", async () => {
   write("npm-hangs", "");
   const first = start("start");
   await until(() => installs().length === 1);
@@ -167,7 +167,7 @@ test("the npm of an installer that was killed is ended before the next begins", 
   expect((await second.ended).code).toBe(0);
 });
 
-test("without a registry npm's cache serves; without both the reader learns what to do", async () => {
+test("without a registry npm's cache is used; without both the message says what to do", async () => {
   write("npm-fails-on-view", "");
   expect((await run("start")).code).toBe(0);
   expect(installs()).toEqual([expect.stringContaining(" --offline ")]);

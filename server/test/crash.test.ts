@@ -18,7 +18,7 @@ afterAll(() => {
 });
 
 describe("nothing acknowledged is lost", () => {
-  test("kill -9 of the server during writes, restart: every acknowledged address is there", async () => {
+  test("every acknowledged address exists after kill -9 of the server during writes and a restart", async () => {
     headgate = await startHeadgate(dataDir.path);
     const writers = startWriters(operatorClient(headgate, dataDir.path), "10.1");
     await expect.poll(() => writers.acknowledged.length, PATIENCE).toBeGreaterThan(100);
@@ -29,7 +29,7 @@ describe("nothing acknowledged is lost", () => {
     expect(await listed(operatorClient(headgate, dataDir.path))).toEqual(expect.arrayContaining(writers.acknowledged));
   });
 
-  test("kill -9 of PostgreSQL during writes: refusals are 503, it comes back by itself, every acknowledged address is there", async () => {
+  test("kill -9 of PostgreSQL during writes leads to 503 until it restarts by itself, and every acknowledged address exists", async () => {
     headgate = await startHeadgate(dataDir.path);
     const client = operatorClient(headgate, dataDir.path);
     const writers = startWriters(client, "10.2");
@@ -45,7 +45,7 @@ describe("nothing acknowledged is lost", () => {
   });
 });
 
-test("a client that repeats with its idempotency key until it is answered makes each account once, over kill -9 of both", async () => {
+test("a client that repeats requests with an idempotency key creates each account once, despite kill -9 of server and database", async () => {
   headgate = await startHeadgate(dataDir.path);
   const tokens = new Map<string, string>();
   const names = Array.from({ length: 24 }, (_, index) => `once-${index}`);
@@ -82,7 +82,7 @@ async function isReachable(): Promise<boolean> {
 }
 
 function fail(): never {
-  throw new Error("Headgate does not run");
+  throw new Error("Headgate is not running");
 }
 
 function postmasterPid(): number {
@@ -96,7 +96,7 @@ interface Writers {
   stop(): Promise<void>;
 }
 
-/** Eight clients that whitelist one address after the other and note what was acknowledged. */
+/** Eight clients that whitelist addresses one by one and record the acknowledged ones. */
 function startWriters(client: Client, prefix: string): Writers {
   const acknowledged: string[] = [];
   const refused: number[] = [];

@@ -5,9 +5,7 @@ import { runDriver, type DriverEnd, type Manner, type ProgramToTry } from "./sup
 import { findR } from "../src/engines/spark-home/find-r.ts";
 import type { SparkHome } from "../src/engines/spark-home/spark-home.ts";
 
-/**
- * What programs of every language do, started for themselves and by a driver that waited: nobody may see a difference.
- */
+/** Programs of every language behave the same in a driver of their own and in a standby driver. */
 interface Case {
   readonly name: string;
   readonly program: ProgramToTry;
@@ -139,7 +137,7 @@ const rCases: readonly Case[] = [
   },
 ];
 
-// Says so when it is left out: Java or Python is not on this machine.
+// Skipped on machines without Java or Python.
 describe.skipIf(sparkIsMissing)("a program", () => {
   let home: SparkHome;
   beforeAll(async () => {

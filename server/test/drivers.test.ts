@@ -17,7 +17,7 @@ print("a word for the log", file=sys.stderr)
 sys.exit(3)
 `;
 
-// Says so when it is left out: Java or Python is not on this machine.
+// Skipped on machines without Java or Python.
 describe.skipIf(sparkIsMissing)("a program on real Spark", () => {
   let home: SparkHome;
 
@@ -59,7 +59,7 @@ describe.skipIf(sparkIsMissing)("a program on real Spark", () => {
     RUN_MS,
   );
 
-  it("is set up in no time once it is there", async () => {
+  it("needs no set-up once Spark is installed", async () => {
     const steps: unknown[] = [];
     expect(await setUp(steps)).toEqual(home);
     expect(steps).toEqual([]);

@@ -40,7 +40,7 @@ beforeAll(async () => {
   ));
   nodes = await Promise.all(NAMES.map(start));
   await vi.waitFor(async () => expect(await db.system.query("select from node")).toHaveLength(3), PATIENCE);
-  // Each has seen the others.
+  // By then each node has seen the others.
   const beats = (): Promise<object[]> => db.system.query("select from node where beat >= 3");
   await vi.waitFor(async () => expect(await beats()).toHaveLength(3), PATIENCE);
 });
@@ -68,7 +68,7 @@ const idOf = (name: string): string => readFileSync(join(base, name, "node-id"),
 
 const client = (): Client => new Client(nodes[0]?.url ?? "", token);
 
-/** How many commands that match each node has, the one with the most first. */
+/** The number of matching commands of each node, in descending order. */
 async function counts(condition: string): Promise<number[]> {
   const rows = await db.system.query<{ count: number }>(
     `select count(a.node_id) from node left join (
@@ -80,7 +80,7 @@ async function counts(condition: string): Promise<number[]> {
 
 const unfinished = (): Promise<object[]> => db.system.query("select from command where end_time is null");
 
-test("equal nodes run the same number of commands, give or take a half", async () => {
+test("equal nodes run about the same number of commands", async () => {
   const submitted = Array.from({ length: COMMANDS }, () => submitProgram(client(), "sleep 0.2"));
   await Promise.all(submitted);
   await expect.poll(unfinished, PATIENCE).toEqual([]);
@@ -89,7 +89,7 @@ test("equal nodes run the same number of commands, give or take a half", async (
   expect(areEven([most, middle, least])).toBe(true);
 });
 
-test("no node holds the whole cap of a cluster, so that the others go on when it falls silent", async () => {
+test("no node uses the whole cap of a cluster, so that the others can continue when it becomes silent", async () => {
   const held = await Promise.all(Array.from({ length: CAP }, () => submitProgram(client(), "sleep 60")));
   const running = (): Promise<{ id: number; nodeId: string }[]> =>
     db.system.query(`select id, node_id as "nodeId" from command where id = any ($1) and pid is not null`, [held]);
@@ -107,7 +107,7 @@ test("no node holds the whole cap of a cluster, so that the others go on when it
   await expect.poll(unfinished, PATIENCE).toEqual([]);
 });
 
-test("a command that comes to idle nodes is not left to another one", async () => {
+test("a command on idle nodes starts at once", async () => {
   const seconds: number[] = [];
   for (const node of nodes) {
     const id = await submitProgram(new Client(node.url, token), "true");

@@ -10,7 +10,7 @@ import { Secret } from "../src/lib/secret.ts";
 import { openConnect, type ConnectChannel } from "../src/engines/spark-connect/spark-connect.ts";
 import { poolsProperty, renderPools } from "../src/engines/connect-server/fair-pools.ts";
 
-/** Tasks that take 50 ms and no core. */
+/** Tasks that sleep for 50 ms. */
 const TASKS = 1000;
 const SLEEPY =
   "SELECT count(slept) FROM (SELECT java_method('java.lang.Thread', 'sleep', 50L) AS slept " +

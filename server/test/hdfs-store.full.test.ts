@@ -16,7 +16,7 @@ import { hdfsStore } from "../src/engines/object-store/hdfs/hdfs-store.ts";
 
 const MiB = 1024 * 1024;
 
-// Says so when it is left out: Java or Python is not on this machine.
+// Skipped on machines without Java or Python.
 describe.skipIf(sparkIsMissing)("a real HDFS", () => {
   let hdfs: MiniHdfs;
   let store: ObjectStore;
@@ -35,7 +35,7 @@ describe.skipIf(sparkIsMissing)("a real HDFS", () => {
 
   const at = (path: string): string => `hdfs://nn:8020${path}`;
 
-  test("gives a file back as it was put, whole and in part", async () => {
+  test("returns a file as it was stored, whole and in part", async () => {
     await store.put(at("/a/range"), Buffer.from("0123456789"));
     const { body, size, modifiedAt, etag } = await store.get(at("//a//range"));
     expect((await buffer(body)).toString()).toBe("0123456789");
@@ -48,7 +48,7 @@ describe.skipIf(sparkIsMissing)("a real HDFS", () => {
     await expect(part(10)).rejects.toMatchObject({ kind: "bad-range" });
   });
 
-  test("replaces a file as a whole, and takes streams and open files", async () => {
+  test("replaces a file atomically, and accepts streams and open files", async () => {
     await store.put(at("/a/new"), Buffer.from("old"));
     await store.put(at("/a/new"), Readable.from([Buffer.from("new "), Buffer.from("text")]));
     expect(await getText(store, at("/a/new"), 100)).toBe("new text");
@@ -66,7 +66,7 @@ describe.skipIf(sparkIsMissing)("a real HDFS", () => {
     expect(await getText(store, at("/a/empty"), 0)).toBe("");
   });
 
-  test("keeps the old file when the new one breaks off, and nothing beside it", async () => {
+  test("keeps the old file and leaves no other when an upload fails", async () => {
     await store.put(at("/broken/f"), Buffer.from("old"));
     const body = Readable.from(
       (async function* () {
@@ -83,7 +83,7 @@ describe.skipIf(sparkIsMissing)("a real HDFS", () => {
   });
 
   test.each(["with space", "a+b", "100%25", "ünï/🎉.txt", "q?x=1&y#z", "!'()*;@$,=~", "<&>\"'", "day=2026-01-31%3A"])(
-    "knows a file under the name %j",
+    "stores and lists a file with the name %j",
     async (name) => {
       const uri = at(`/odd/${name}`);
       await store.put(uri, Buffer.from(name));
@@ -94,14 +94,14 @@ describe.skipIf(sparkIsMissing)("a real HDFS", () => {
     },
   );
 
-  test("refuses a name with a colon, and writes where a folder is", async () => {
+  test("refuses a name with a colon, and the name of an existing folder", async () => {
     await expect(store.put(at("/odd/a:b"), Buffer.from("x"))).rejects.toMatchObject({ kind: "bad-request" });
     await store.put(at("/full/f"), Buffer.from("x"));
     await expect(store.put(at("/full"), Buffer.from("x"))).rejects.toMatchObject({ kind: "bad-request" });
     expect(await getText(store, at("/full/f"), 10)).toBe("x");
   });
 
-  test("deletes once and again, and no folder", async () => {
+  test("deletes files, also missing ones, but no folders", async () => {
     await store.put(at("/gone/f"), Buffer.from("x"));
     await store.delete(at("/gone/f"));
     await store.delete(at("/gone/f"));
@@ -111,7 +111,7 @@ describe.skipIf(sparkIsMissing)("a real HDFS", () => {
     expect((await fetch(`${hdfs.webHdfs}/gone?op=GETFILESTATUS`)).status).toBe(200);
   });
 
-  test("lists in byte order, from a prefix, behind a key, no more than asked for", async () => {
+  test("lists in byte order, with a prefix, after a key, and up to a limit", async () => {
     const paths = ["a-x", "a.b", "a/1", "a/2/3", "a1", "b", "Z", "é"].map((name) => `/list/${name}`);
     await Promise.all(paths.map((path) => store.put(at(path), Buffer.from(path))));
     const sorted = paths.toSorted((a, b) => Buffer.from(a).compare(Buffer.from(b)));
@@ -127,7 +127,7 @@ describe.skipIf(sparkIsMissing)("a real HDFS", () => {
     expect(first).toMatchObject({ uri: at("/list/Z"), size: 7, etag: null });
   });
 
-  test("tells a sensor which files and folders are there", async () => {
+  test("shows a sensor which files and folders exist", async () => {
     await store.put(at("/sensed/day=1/part"), Buffer.from("x"));
     const kept = { ...store, close: () => Promise.resolve() };
     const storage = {
@@ -140,7 +140,7 @@ describe.skipIf(sparkIsMissing)("a real HDFS", () => {
     expect(await ask("/sensed/day=1")).toEqual([false]);
   });
 
-  test("has what is directly in a folder, and nothing when it is not there", async () => {
+  test("lists the direct entries of a folder, and none if it does not exist", async () => {
     for (const name of ["d=1/x", "d=1/y/z", "_SUCCESS"]) await store.put(at(`/folder/${name}`), Buffer.from(name));
     for (const uri of [at("/folder"), at("/folder/")]) {
       const found = await Array.fromAsync(store.folder(uri));
@@ -152,7 +152,7 @@ describe.skipIf(sparkIsMissing)("a real HDFS", () => {
     expect(await Array.fromAsync(store.folder(at("/fold")))).toEqual([]);
   });
 
-  test("lists a folder of more files than an answer holds", async () => {
+  test("lists a folder with more files than fit in one response", async () => {
     const names = Array.from({ length: 1200 }, (_, n) => `/many/${String(n).padStart(5, "0")}`);
     for (let n = 0; n < names.length; n += 16) {
       await Promise.all(names.slice(n, n + 16).map((name) => store.put(at(name), Buffer.alloc(0))));

@@ -3,16 +3,16 @@ import { because } from "./skip-reasons/skip-reasons.ts";
 import { freePort, isFree } from "./support/free-port.ts";
 import { AttackedPort, PATIENCE, systemPython } from "./support/held-port.ts";
 
-/** While any program of a tenant lives, the port of the API is ours in both families, whatever happens to the server. */
+/** While any program of a tenant runs, Headgate holds the API's port in both address families, even without a server. */
 test.skipIf(systemPython === undefined)(
-  "the port of the API is never a program's: not while the server runs, stops, is stopped, is killed or starts",
+  "no program can take the API's port while the server runs, stops, is stopped, is killed or starts",
   { timeout: 180_000, ...because("no Python below /usr") },
   async () => {
     const attacked = await AttackedPort.begin();
     try {
       await attacked.expectServed();
 
-      // A holder that is killed is replaced: the stop below needs the new one.
+      // A killed holder is replaced: the stop below needs the new one.
       const [killed = 0] = await attacked.holders();
       process.kill(killed, "SIGKILL");
       await vi.waitFor(
@@ -36,7 +36,7 @@ test.skipIf(systemPython === undefined)(
       await attacked.expectAway();
       expect(attacked.stolen()).toBe("");
 
-      // Another port: the old one is released, which the thief proves.
+      // The server moves to another port. The thief gets the old one, which proves its release.
       const old = attacked.port;
       attacked.port = await freePort();
       await attacked.startAgain({ HEADGATE_PORT: String(attacked.port) });
@@ -44,7 +44,7 @@ test.skipIf(systemPython === undefined)(
       await expect.poll(() => attacked.stolen(), PATIENCE).toContain("listens on");
       expect(await attacked.ask("127.0.0.1", old)).toMatchObject({ body: "not our form" });
 
-      // With the last program the port is free again.
+      // After the last program the port is free again.
       await attacked.headgate.stop();
       await attacked.expectAway();
       attacked.endThief();

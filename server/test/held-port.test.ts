@@ -4,7 +4,7 @@ import { isFree } from "./support/free-port.ts";
 import { AttackedPort, AWAY, PATIENCE, systemPython } from "./support/held-port.ts";
 import { hasIpv6 } from "./support/loopback.ts";
 
-/** The way through a crash, a restart and a change of the port is in held-port.full.test.ts. */
+/** For crashes, restarts and a change of the port see held-port.full.test.ts. */
 describe.skipIf(systemPython === undefined)("the port of the API", because("no Python below /usr"), () => {
   let attacked: AttackedPort;
 
@@ -26,7 +26,7 @@ describe.skipIf(systemPython === undefined)("the port of the API", because("no P
     test("answers 503 at 127.0.0.1", () => expectAnswered("127.0.0.1", AWAY));
     test.skipIf(!hasIpv6)("answers 503 at ::1", because(NO_IPV6), () => expectAnswered("::1", AWAY));
 
-    test("is no program's, and is free after the last program", async () => {
+    test("cannot be taken by a program, and is free after the last program", async () => {
       await attacked.letThemTry();
       expect(attacked.stolen()).toBe("");
       attacked.endThief();

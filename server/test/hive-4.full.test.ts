@@ -11,7 +11,7 @@ import { partitionsOf, refresh } from "./support/refresh.ts";
 
 const PARTITIONS = 1200;
 
-/** The newest metastore that accounts bring; ours is of Hive 2.3. */
+/** The newest supported external metastore; our own is Hive 2.3. */
 describe.skipIf(sparkIsMissing)("an account with a metastore of Hive 4", () => {
   const given = useServer();
   let hive: Hive4;

@@ -17,8 +17,8 @@ import { submitProgram } from "./support/programs.ts";
 import { install, secondAccount, stubEntry, type Installation } from "./support/stub-installation.ts";
 
 /**
- * The account is the trust boundary: a whole installation, and in its second account a program that tries all it can to
- * reach what is the server's or the first account's. As root all of it a second time, with a server that has no rights.
+ * The account is the trust boundary: in a whole installation, a program of the second account tries to reach files and
+ * processes of the server and of the first account. If the tests run as root, they also run with an unprivileged server.
  */
 const PATIENCE = { timeout: 45_000 };
 const intruder = readFileSync(new URL("support/intruder.py", import.meta.url), "utf8");
@@ -28,12 +28,13 @@ const nobody = findUnprivilegedUser();
 const bubblewrap = await findTestBubblewrap(nobody);
 const lack = bubblewrap.kind === "usable" ? "no Python below /usr" : bubblewrap.reason;
 
-/** A checkout below a closed home cannot be run by others. */
+/** Other users cannot run a checkout in a private home folder. */
 const canRunAsNobody =
   nobody !== undefined &&
   spawnSync("/usr/bin/test", ["-r", stubEntry], { uid: nobody.uid, gid: nobody.gid }).status === 0;
-// eslint-disable-next-line no-console -- a case that is left out says why
-if (nobody !== undefined && !canRunAsNobody) console.warn(`not tested as a plain user, who cannot read ${stubEntry}`);
+// eslint-disable-next-line no-console -- a skipped case says why
+if (nobody !== undefined && !canRunAsNobody)
+  console.warn(`not tested as an unprivileged user, who cannot read ${stubEntry}`);
 
 interface Case {
   readonly name: string;
@@ -106,20 +107,20 @@ describe.skipIf(!isTested).each(cases)("a program, $name,", because(lack), ({ ma
     return tried.filter((each) => each.succeeded);
   };
 
-  test("reads no file of the server, the database, its runner or another account", () => {
+  test("cannot read files of the server, the database, its runner or another account", () => {
     expect(succeeded("read")).toEqual([]);
   });
 
-  test("sees of the data directory nothing but the way to its account's storage", () => {
+  test("sees only the path to its account's storage in the data directory", () => {
     const seen = report.attempts.filter(({ attempt: [deed] }) => deed === "list");
     expect(seen.map(({ got }) => got)).toEqual(["['accounts']", `['${accountId}']`, "['storage']"]);
   });
 
-  test("writes nowhere but into its own folders", () => {
+  test("can write only into its own folders", () => {
     expect(succeeded("write", "remove")).toEqual([]);
   });
 
-  test("sees no other process and signals none", () => {
+  test("can neither see nor signal other processes", () => {
     expect(succeeded("signal", "look_into")).toEqual([]);
     const seen = report.commandLines.join("\n");
     expect(seen).toContain("program.sh");
@@ -129,7 +130,7 @@ describe.skipIf(!isTested).each(cases)("a program, $name,", because(lack), ({ ma
     expect(report.sharedMemory).toEqual([]);
   });
 
-  test("reaches the database by no socket, and over TCP not without a password", () => {
+  test("cannot connect to the database by a socket, nor over TCP without a password", () => {
     expect(succeeded("connect_to_file", "log_in")).toEqual([]);
     const asked = report.attempts.filter(({ attempt: [deed, , user] }) => deed === "log_in" && user === "headgate");
     expect(asked.map(({ got }) => got)).toEqual(["asks for SCRAM", "asks for SCRAM"]);
@@ -139,7 +140,7 @@ describe.skipIf(!isTested).each(cases)("a program, $name,", because(lack), ({ ma
     expect(succeeded("call_api")).toEqual([]);
   });
 
-  test("finds no other port or abstract socket of the installation to try", async () => {
+  test("finds no other port or abstract socket of the installation", async () => {
     const listening = await listeningSockets(installation.headgate.pid);
     expect(listening.ports).toContain(apiPort());
     expect(listening.ports.filter((port) => ![apiPort(), databasePortOf(installation)].includes(port))).toEqual([]);
@@ -159,11 +160,11 @@ describe.skipIf(!isTested).each(cases)("a program, $name,", because(lack), ({ ma
 
   const serverUid = (): number => manner.identity?.uid ?? process.getuid?.() ?? 0;
 
-  test("leaves nothing running, however it ran off", async () => {
+  test("leaves no process running, however it detached them", async () => {
     expect((await listProcesses()).filter(({ commandLine }) => commandLine.includes(marker))).toEqual([]);
   });
 
-  test("leads the server nowhere by links and pipes in its folders", async () => {
+  test("cannot mislead the server by links and pipes in its folders", async () => {
     const body = { command_type: "SparkCommand", language: "python" };
     for (const name of ["link.py", "folder/admin-token", "pipe.py"]) {
       const script_location = `file://${inData("accounts", String(accountId), "storage", name)}`;
@@ -178,13 +179,13 @@ describe.skipIf(!isTested).each(cases)("a program, $name,", because(lack), ({ ma
     expect(await account.get(`/commands/${intruderId}/jobs`)).toEqual([]);
   });
 
-  test("leaves no folder that cannot be taken away", async () => {
+  test("leaves no folder that cannot be removed", async () => {
     await expect.poll(() => readdirSync(own().folder), PATIENCE).not.toContain(basename(own().work));
   });
 });
 
 describe("without isolation", () => {
-  /** Hides every installed bubblewrap from this server, and leaves pip no index to fetch one from. */
+  /** Hides every installed bubblewrap from this server, and gives pip no index to fetch one from. */
   const known = [
     ...systemFolders.map((folder) => join(folder, "bwrap")),
     fetchedBubblewrap(inject("postgres").cacheDir),
@@ -207,7 +208,7 @@ describe("without isolation", () => {
     return account.get(`/commands/${await submitProgram(account, body.program)}?wait_seconds=45`);
   }
 
-  test("only the first account runs programs, and others learn what an operator can do", async () => {
+  test("only the first account may run programs, and others are told what an operator can do", async () => {
     installation = await install(hiding, withoutIndex);
     const { account } = await secondAccount(installation);
     await account.post("/commands", body).refused(422, /HEADGATE_ISOLATION=none/);
@@ -216,7 +217,7 @@ describe("without isolation", () => {
     expect(installation.headgate.stderr()).toMatch(/bubblewrap (is not installed|does not work|\S+ is too old)/);
   });
 
-  test("every account runs programs where an operator says so", async () => {
+  test("every account may run programs if an operator allows it", async () => {
     installation = await install(hiding, { ...withoutIndex, HEADGATE_ISOLATION: "none" });
     expect(await whenEnded((await secondAccount(installation)).account)).toMatchObject({ status: "done" });
     expect(installation.headgate.stderr()).not.toMatch(/bubblewrap/);

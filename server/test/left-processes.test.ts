@@ -19,7 +19,7 @@ import { Secret } from "../src/lib/secret.ts";
 import { scriptConnect } from "./support/scripted-connect.ts";
 import { stubDriver } from "./support/stub-driver.ts";
 
-/** The files that version 0.1.0 leaves beside the files of the runner: each release has to understand them. */
+/** The files that version 0.1.0 leaves beside the files of the runner. Each release has to read them. */
 const WARM_SERVER = {
   folder: "accounts/1/spark/7-0-b7100a532465545c-a1b2c3",
   files: {
@@ -35,7 +35,7 @@ const METASTORE = {
 const STANDBY = { folder: "accounts/1/standby/0011223344556677", files: {} };
 
 const PLACE = { accountId: 1, clusterId: 7, appId: null };
-/** What the digests of the records were made of. */
+/** The contribution whose digest is in the records. */
 const CONTRIBUTION = { ...NOTHING_CONTRIBUTED, properties: { "spark.sql.shuffle.partitions": "8" } };
 const STORAGE = { properties: { "spark.sql.warehouse.dir": "file:///here" } };
 const SECRETS = { password: new Secret("0123"), secret: new Secret("4567") };
@@ -156,7 +156,7 @@ describe("a warm server of an earlier version", () => {
 });
 
 describe("a metastore of an earlier version", () => {
-  test("is told to Sparks as before, runs on when this server stops, and ends on demand", async () => {
+  test("is used by Sparks as before, runs on when this server stops, and ends on demand", async () => {
     const runner = await leaveMetastore();
     const first = await adoptMetastores();
     expect((await first.contributionOf(1)).properties).toMatchObject({

@@ -12,7 +12,7 @@ import { startNode, type NodeProcess } from "./support/node-process.ts";
 import { submitProgram } from "./support/programs.ts";
 import { cloneDatabase, type TestDatabase } from "./support/test-database.ts";
 
-/** Two nodes on one database: what a command leaves behind is on the one that ran it, and each answers for both. */
+/** Two nodes on one database: the files of a command are on the node that ran it, and each node can return both's. */
 const seaweedFs = useSeaweedFs();
 const PATIENCE = { timeout: 45_000 };
 let base: string;
@@ -62,7 +62,7 @@ async function loseRunner(): Promise<void> {
   isGone = true;
 }
 
-/** To each other, under the addresses they have now. */
+/** Waits until both nodes know each other under their current addresses. */
 async function bothKnown(): Promise<void> {
   const addresses = (): Promise<object[]> => db.system.query("select address from node order by address");
   const known = [runner.url, other.url].toSorted().map((address) => ({ address }));
@@ -80,7 +80,7 @@ function node(name: string): Promise<NodeProcess> {
 
 const idOf = (name: string): string => readFileSync(join(base, name, "node-id"), "utf8").trim();
 
-/** From now on this node alone takes commands. */
+/** From now on only this node takes commands. */
 async function only(name: string): Promise<void> {
   await db.system.query("update node set state = case when id = $1 then 'active' else 'paused' end", [idOf(name)]);
 }
@@ -116,7 +116,7 @@ const text = async (through: NodeProcess, path: string): Promise<string> => {
 };
 
 describe("a command that runs on another node", () => {
-  test("shows there what it says and prints, as it comes, and its results at the end", async () => {
+  test("shows its log and output while it runs, and its results at the end", async () => {
     const gate = join(storage("runner"), "gate");
     const id = await submitProgram(
       at(other),
@@ -147,7 +147,7 @@ describe("a command that runs on another node", () => {
     }
   });
 
-  test("is refused there as it is where it runs", async () => {
+  test("is refused in the same way as on its own node", async () => {
     const id = await submitProgram(at(other), "echo x; exit 3");
     expect(await ended(id)).toBe("error");
     for (const path of ["results", "logs?err_file_processed=-1"]) {
@@ -159,7 +159,7 @@ describe("a command that runs on another node", () => {
 });
 
 describe("when the node that ran a command is gone", () => {
-  test("its results and log come from the account's storage on S3, its jobs from nowhere", async () => {
+  test("its results and log come from the account's storage on S3, and its jobs are not available", async () => {
     await useS3();
     const id = await submitProgram(at(other), "echo out; echo err >&2");
     const silent = await submitProgram(at(other), "true");
@@ -183,7 +183,7 @@ describe("when the node that ran a command is gone", () => {
       .refused(503, new RegExp(idOf("runner")));
   });
 
-  test("what is in its own folders alone is refused for now, and the node is named", async () => {
+  test("files that exist only on that node are unavailable for now, and the message names the node", async () => {
     await at(other).put("/api/v2/accounts", { account: { defloc: "" } });
     const id = await submitProgram(at(other), "echo out; echo err >&2");
     expect(await ended(id)).toBe("done");
@@ -200,7 +200,7 @@ describe("when the node that ran a command is gone", () => {
   });
 });
 
-test("attempts of several nodes have one log, the same from each of them", async () => {
+test("attempts on several nodes have one log, which each node shows", async () => {
   await useS3();
   const id = await submitProgram(at(other), 'echo "attempt $ATTEMPT" >&2; [ "$ATTEMPT" = 2 ]', {
     retry: 1,

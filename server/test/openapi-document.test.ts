@@ -54,7 +54,7 @@ describe("the OpenAPI document", () => {
     expect(ids).toEqual([...new Set(ids)]);
   });
 
-  test("holds every endpoint at every path a version gives it, and nothing that is not routed", () => {
+  test("contains exactly the routed endpoints, at every path of every version", () => {
     const documented = new Set(operations.map(({ path, method }) => `${method.toUpperCase()} ${shape(path)}`));
     const routed = new Set(routeTable(endpoints).map(({ method, url }) => `${method} ${shape(url)}`));
     for (const call of documented) expect(routed).toContain(call);
@@ -65,12 +65,12 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  test("marks what a newer version replaces as deprecated", () => {
+  test("marks operations that a newer version replaces as deprecated", () => {
     expect(document.paths["/api/v1.2/whitelist_ip"]?.post?.deprecated).toBe(true);
     expect(document.paths["/api/v2/accounts/whitelist_ip"]?.post?.deprecated).toBeUndefined();
   });
 
-  test("asks no token where none is needed, and only there", () => {
+  test("requires a token for exactly the operations that need one", () => {
     for (const { operation } of operations) {
       expect(operation.security).toEqual(operation["x-permission"] === "public" ? [] : undefined);
     }

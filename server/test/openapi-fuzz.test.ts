@@ -57,7 +57,7 @@ async function waitForRegistration(): Promise<void> {
   await vi.waitUntil(async () => (await nodes()).length === 1, { timeout: 45_000 });
 }
 
-/** With it the node learns of its state. */
+/** The node reads its state with each heartbeat. */
 async function nextHeartbeat(): Promise<void> {
   const { system } = given.app.services.db;
   const [now] = await system.query<{ at: string }>("select now()::text as at");
@@ -73,7 +73,7 @@ describe("a request with random defects", () => {
   });
 
   test.each(OPERATION_RULES.map((rules) => ({ rules, name: [rules.operationId, rules.form].join(" ").trim() })))(
-    "to $name is answered as the rules say",
+    "to $name gets the reply that the rules require",
     async ({ rules }) => {
       const operation = operationOf(rules);
       await fc.assert(

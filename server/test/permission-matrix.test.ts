@@ -22,13 +22,13 @@ interface Knocker {
   expected: (permission: TableEntry) => Outcome;
 }
 
-/** Without an active membership nothing but a public operation answers. */
+/** Without an active membership only public operations are allowed. */
 const never =
   (refusal: 401 | 403) =>
   (permission: TableEntry): Outcome =>
     permission === "public" ? "passes" : refusal;
 
-/** An active member, where a row of the table decides by `admits`; operators' routes are not there for others. */
+/** For an active member a row of the table decides by `admits`; operators' routes are 404 for others. */
 const member =
   (admits: (groups: readonly string[]) => boolean) =>
   (permission: TableEntry): Outcome => {
@@ -109,13 +109,13 @@ describe.each(endpoints.map((endpoint) => ({ id: endpoint.id, endpoint })))("$id
   });
 });
 
-/** Something that is there, where what may be done depends on the body, which is read after it. */
+/** An existing object, for operations whose permission depends on the body, which is read after the object is found. */
 function own(parameter: string): string | undefined {
   if (parameter === "node_id") return readFileSync(join(given.dataDir, "node-id"), "utf8").trim();
   return parameter === "cluster_id" ? "default" : undefined;
 }
 
-/** A 403 of the handler's own, about this very object, means that the caller passed; so does a 404 but on operators' routes. */
+/** A 403 of the handler itself means that the caller was allowed; so does a 404, except on operators' routes. */
 function outcomeOf({ status, body }: Reply, permission: TableEntry): Outcome {
   expect(status).toBeLessThan(500);
   if (status === 401) return 401;

@@ -11,7 +11,7 @@ function open(columns = 80) {
 }
 
 describe("the progress line", () => {
-  test("is redrawn on its own line, below everything that is written meanwhile", () => {
+  test("is redrawn on its own line, below all other output", () => {
     const { screen, terminal } = open();
     terminal.writeLine("first");
     terminal.showProgress({ text: "Downloading Spark, 400 MB", percent: 10 });
@@ -43,7 +43,7 @@ describe("the progress line", () => {
     terminal.showProgress(undefined);
   });
 
-  test("never wraps: with few columns its bar is narrow or left out, and with fewer the text is cut", () => {
+  test("never wraps: with few columns its bar is narrow or omitted, and with fewer the text is truncated", () => {
     const step = { text: "Downloading Spark", percent: 50 };
     expect(stepLine(step, 5, 60)).toBe("Downloading Spark [###############---------------] 50 % 0:05");
     expect(stepLine(step, 5, 40)).toBe("Downloading Spark [#####-----] 50 % 0:05");
@@ -55,7 +55,7 @@ describe("the progress line", () => {
     terminal.showProgress(undefined);
   });
 
-  test("is left out if the stream is not a terminal", () => {
+  test("is not shown if the stream is not a terminal", () => {
     const { screen, stream } = open();
     const plain = new Terminal({ ...stream, isTTY: false });
     plain.showProgress({ text: "One", percent: 1 });

@@ -13,7 +13,7 @@ import { startNode, type NodeProcess } from "./support/node-process.ts";
 import { submitProgram } from "./support/programs.ts";
 import { cloneDatabase, type TestDatabase } from "./support/test-database.ts";
 
-/** What happens to runs when processes die: real nodes, runners and drivers, killed for real. */
+/** Real nodes, runners and drivers are killed during runs. */
 const PATIENCE = { timeout: 45_000 };
 let base: string;
 let database: TestDatabase;
@@ -38,7 +38,7 @@ afterEach(async () => {
   rmSync(base, { recursive: true, force: true, maxRetries: 20 });
 });
 
-/** Those of this test, by the folder in their command line. */
+/** Finds the runners of this test by the folder in their command line. */
 async function endRunners(): Promise<void> {
   for (const { pid } of await runners()) process.kill(pid, "SIGKILL");
   await expect.poll(runners, PATIENCE).toEqual([]);
@@ -53,7 +53,7 @@ async function runners() {
 /** Never 0, which would mean our own group. */
 async function onlyRunner(): Promise<number> {
   const [runner, ...others] = await runners();
-  if (runner === undefined || others.length > 0) throw new Error("there is not one runner");
+  if (runner === undefined || others.length > 0) throw new Error("there is not exactly one runner");
   return runner.pid;
 }
 
@@ -104,7 +104,7 @@ async function stored(id: number): Promise<StoredCommand | undefined> {
 
 const files = (id: number, attempt = 1) => commandFiles(join(base, "node"), account.accountId, id).attempt(attempt);
 
-test("a run goes on while the server is killed, and the next server finds its end", async () => {
+test("a run continues when the server is killed, and the next server finds its result", async () => {
   const first = await node();
   const gate = join(base, "node/accounts", String(account.accountId), "storage/gate");
   const id = await submitProgram(client(first), `echo begin; while [ ! -e ${gate} ]; do sleep 0.1; done; echo end`);
@@ -143,10 +143,10 @@ test("SIGTERM leaves runs alone, and the next server may cancel them", async () 
   const second = await node();
   await client(second).put(`/commands/${id}`);
   expect(await client(second).get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "cancelled" });
-  await expect.poll(runners, PATIENCE).toEqual([]); // it ends behind its last word
+  await expect.poll(runners, PATIENCE).toEqual([]); // it ends after its final status
 });
 
-test("a run whose runner is killed is an error, its driver is gone too", async () => {
+test("a run whose runner is killed ends as an error, and its driver is gone too", async () => {
   const only = await node();
   const id = await submitProgram(client(only), "sleep 301.5");
   await expect.poll(() => stored(id), PATIENCE).toMatchObject({ pid: expect.any(Number) });
@@ -158,7 +158,7 @@ test("a run whose runner is killed is an error, its driver is gone too", async (
   expect(await drivers()).toEqual([]);
 });
 
-test("with retry a lost run is the next attempt", async () => {
+test("with retry a lost run is followed by another attempt", async () => {
   const only = await node();
   const id = await submitProgram(client(only), '[ "$ATTEMPT" = 2 ] || sleep 300', { retry: 1 });
   await expect.poll(() => stored(id), PATIENCE).toMatchObject({ pid: expect.any(Number) });
@@ -185,7 +185,7 @@ function readJournal(name: string): string[] {
     const path = join(base, name, "accounts", String(account.accountId), "storage/journal");
     return readFileSync(path, "utf8").trim().split("\n");
   } catch {
-    return []; // it ran none
+    return []; // the node ran none
   }
 }
 

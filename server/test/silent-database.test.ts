@@ -5,7 +5,7 @@ import { useServer } from "./support/given.ts";
 import { runProgram } from "./support/programs.ts";
 import { stubDriver } from "./support/stub-driver.ts";
 
-/** A database that neither answers nor refuses, as when a network drops every packet. Deadlines are the real ones. */
+/** A database that neither responds nor refuses, as when a network drops every packet. Deadlines are the real ones. */
 let proxy: CutOffProxy;
 const given = useServer({
   driver: stubDriver,
@@ -25,7 +25,7 @@ async function timed(call: { reply(): Promise<Reply> }): Promise<{ status: numbe
   return { status: reply.status, message: String(reply.body?.error?.error_message), seconds };
 }
 
-test("a silent database is 503 within 5 seconds, and all is well as soon as it answers again", async () => {
+test("a silent database leads to 503 within 5 seconds, and requests work as soon as it responds again", async () => {
   const account = await given.account();
   await Promise.all(Array.from({ length: 30 }, () => account.get("/account"))); // idle connections that will be dead
   await proxy.cut();

@@ -10,20 +10,20 @@ import { startStandaloneCluster, type StandaloneCluster } from "./support/standa
 
 const PATIENCE = { timeout: 120_000, interval: 100 };
 const PLACE = { label: "standalone" };
-/** Executors of one task each, which are given back soon. */
+/** Executors for one task each, which are released soon. */
 const sparkConfig = {
   "spark.executor.cores": "1",
   "spark.executor.memory": "512m",
   "spark.dynamicAllocation.executorIdleTimeout": "3s",
   "spark.dynamicAllocation.shuffleTracking.timeout": "3s",
-  // Who takes longer gets a second attempt beside the first.
+  // A slow task gets a second, concurrent attempt.
   "spark.speculation": "true",
   "spark.speculation.minTaskRuntime": "12s",
 };
 
 /**
- * Two tasks with some 40 MB each. The first one waits when it has stored its rows, so that those of the second have to
- * wait as well.
+ * Two tasks with about 40 MB each. The first one waits after it has stored its rows, so the rows of the second have to
+ * wait too.
  */
 const ROWS = 80_000;
 const waitingResult = (seconds: number): string =>
@@ -31,7 +31,7 @@ const waitingResult = (seconds: number): string =>
      if(id = ${ROWS / 2 - 1}, java_method('java.lang.Thread', 'sleep', ${seconds * 1000}L), null) as slept
    from range(0, ${ROWS}, 1, 2)`;
 
-// Says so when it is left out: Java or Python is not on this machine.
+// Skipped on machines without Java or Python.
 describe.skipIf(sparkIsMissing)("a query on a standalone cluster", { timeout: 300_000 }, () => {
   const spark = useSpark();
   const seaweedFs = useSeaweedFs();
@@ -46,7 +46,7 @@ describe.skipIf(sparkIsMissing)("a query on a standalone cluster", { timeout: 30
   }, SET_UP_MS);
   afterAll(async () => {
     try {
-      // Their servers would look for its master.
+      // Otherwise their servers would search for the master of the cluster.
       for (const account of [one, other]) await account.put("/clusters/standalone/state", { state: "terminate" });
       for (const account of [one, other]) {
         const isDown = async () => (await account.get("/clusters/standalone/state")).state === "DOWN";
@@ -57,14 +57,14 @@ describe.skipIf(sparkIsMissing)("a query on a standalone cluster", { timeout: 30
     }
   }, 180_000);
 
-  it("makes tables where executors write them, and reads them", async () => {
+  it("creates tables that the executors write, and reads them", async () => {
     await run(one, "create table made using parquet as select id, id % 7 as k from range(0, 1000, 1, 4)");
     expect(await run(one, "select k, count(*), sum(id) from made group by k order by k limit 2")).toBe(
       "0\t143\t71071\r\n1\t143\t71214\r\n",
     );
   });
 
-  it("has its tables read by programs there", async () => {
+  it("creates tables that programs on the cluster can read", async () => {
     const program = `from pyspark.sql import SparkSession
 print(SparkSession.builder.getOrCreate().table("made").selectExpr("sum(id)").first()[0])`;
     const body = { command_type: "SparkCommand", language: "python", program, ...PLACE };
@@ -73,13 +73,13 @@ print(SparkSession.builder.getOrCreate().table("made").selectExpr("sum(id)").fir
     expect((await one.get(`/commands/${id}/results`)).results).toBe("499500\n");
   });
 
-  it("gives executors back for the queries of others", async () => {
+  it("releases executors for the queries of other accounts", async () => {
     await vi.waitFor(async () => expect(await cluster.executors()).toEqual([]), PATIENCE);
     expect(await run(other, "select sum(id) from range(0, 100, 1, 4)")).toBe("4950\r\n");
     expect(await run(one, "select count(*) from made")).toBe("1000\r\n");
   });
 
-  it("keeps the executor that has a part of the result until it is read", async () => {
+  it("keeps an executor with a part of the result until it is read", async () => {
     const { id } = await submitSql(one, waitingResult(8), PLACE);
     await ended(one, id, "done");
     expect(await idsOf(one, id)).toEqual(numbersTo(ROWS));
@@ -95,7 +95,7 @@ print(SparkSession.builder.getOrCreate().table("made").selectExpr("sum(id)").fir
     expect(cluster.executorLogs().match(second)?.length).toBe(before + 1);
   });
 
-  it("tells progress, and is cancelled within a second", async () => {
+  it("reports progress, and can be cancelled within a second", async () => {
     const sleepy = "select java_method('java.lang.Thread', 'sleep', 200L) as slept from range(0, 1000, 1, 1000)";
     const { id } = await submitSql(one, sleepy, PLACE);
     await vi.waitFor(async () => expect((await one.get(`/commands/${id}`)).progress).toBeGreaterThan(0), PATIENCE);
@@ -105,7 +105,7 @@ print(SparkSession.builder.getOrCreate().table("made").selectExpr("sum(id)").fir
     expect(performance.now() - from).toBeLessThan(1000);
   });
 
-  it("has every row once when an executor is killed and its stages are done over", async () => {
+  it("has every row once when an executor is killed and its stages are repeated", async () => {
     const spread = `select id, java_method('java.lang.Thread', 'sleep', 1L) as slept, repeat('x', 10) as x
       from (select /*+ repartition(8) */ id from range(0, 16000, 1, 4))`;
     const { id } = await submitSql(one, spread, PLACE);
@@ -118,7 +118,7 @@ print(SparkSession.builder.getOrCreate().table("made").selectExpr("sum(id)").fir
     expect(cluster.executorLogs()).toMatch(/Running task \d+\.\d+ in stage \d+\.1 /);
   });
 
-  it("fails and says why when an executor takes a part of the result with it", async () => {
+  it("fails with the reason when a part of the result is lost with an executor", async () => {
     const { id } = await submitSql(one, waitingResult(8), PLACE);
     const completed = async () => (await one.get(`/commands/${id}/jobs`))[0]?.job_stats.num_completed_tasks;
     await expect.poll(completed, PATIENCE).toBe(1);
@@ -128,7 +128,7 @@ print(SparkSession.builder.getOrCreate().table("made").selectExpr("sum(id)").fir
     expect(log).toContain("a part of the result was lost with the executor that held it");
   });
 
-  /** With a location on S3: executors do not see the node's folders. */
+  /** With a storage location on S3, because executors do not see the node's folders. */
   async function newAccount(): Promise<AccountClient> {
     const email = `${randomBytes(4).toString("hex")}@example.test`;
     const { accountId, token } = await foundSparkAccount(spark.connection, email);

@@ -22,7 +22,7 @@ println(sc.master)
 println(Seq(Pair("a", 1), Pair("b", 2)).toDS.repartition(2).map(pair => pair.size * by).collect().sum)
 `;
 
-// Says so when it is left out: Java or Python is not on this machine.
+// Skipped on machines without Java or Python.
 describe.skipIf(sparkIsMissing)("a program on a standalone cluster", () => {
   const spark = useSpark();
   let cluster: StandaloneCluster;
@@ -38,7 +38,7 @@ describe.skipIf(sparkIsMissing)("a program on a standalone cluster", () => {
     ["python", python, "140\n15\n"],
     ["scala", scala, "9\n"],
   ])(
-    "in %s has its executors there, its result, log and jobs here",
+    "in %s has its executors on the cluster, and its result, log and jobs on the node",
     async (language, program, output) => {
       const body = { command_type: "SparkCommand", label: "standalone", language, program };
       const { id } = await spark.account.post("/commands", body);

@@ -11,8 +11,8 @@ import { listProcesses } from "../src/lib/process-table.ts";
 import { journalOf, place, standbyParts, type Step } from "./support/standby-steps.ts";
 
 /**
- * kill -9 of a node at each step of handing a program to a driver that waits. Whatever the next node finds, the program
- * runs once: what it must not run again it finds running or ended, and what it may claim again has not begun.
+ * kill -9 of a node at each step of handing a program to a standby driver. In each case the program runs once: the next
+ * node finds it running or ended, or it has not begun and can be claimed again.
  */
 const PATIENCE = { timeout: 45_000 };
 const program = "echo ran >> $JOURNAL; echo $MANNER";
@@ -31,7 +31,7 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 });
 });
 
-/** Of this test, by the folder that their runner was started with. */
+/** The processes of this test, by the folder with which their runner was started. */
 async function processes() {
   return (await listProcesses()).filter(({ commandLine }) => commandLine.includes(dataDir));
 }
@@ -58,7 +58,7 @@ async function runAgain(): Promise<RunState> {
 }
 
 describe.skipIf(kind !== "usable")("a node that is killed", because(NO_ISOLATION), () => {
-  test("while a driver waits leaves one that the next node ends", async () => {
+  test("while a driver waits leaves a driver that the next node ends", async () => {
     crashBehind("waiting");
     expect((await processes()).length).toBeGreaterThan(0);
     const { standbys } = await standbyParts(dataDir, program);
@@ -69,7 +69,7 @@ describe.skipIf(kind !== "usable")("a node that is killed", because(NO_ISOLATION
   });
 
   test.each<Step>(["taken", "prepared"])(
-    "behind the step %s has no handle: the next claim runs it once",
+    "after the step %s has stored no handle, and the next claim runs the program once",
     async (step) => {
       crashBehind(step);
       expect(await runAgain()).toMatchObject({ state: "ended", kind: "succeeded" });
@@ -78,7 +78,7 @@ describe.skipIf(kind !== "usable")("a node that is killed", because(NO_ISOLATION
     },
   );
 
-  test("behind the stored handle and before the order: it never began, and the next claim runs it once", async () => {
+  test("between storing the handle and the order has not begun the program, and the next claim runs it once", async () => {
     crashBehind("spawned");
     const { executor, run } = await standbyParts(dataDir, program);
     expect(await endOf(await executor.adopt(run, {}))).toEqual({ state: "never-began" });
@@ -88,7 +88,7 @@ describe.skipIf(kind !== "usable")("a node that is killed", because(NO_ISOLATION
     expect(journal()).toBe("ran\n");
   });
 
-  test("behind the order: it is found, and has run once", async () => {
+  test("after the order leaves a program that is found again and runs once", async () => {
     crashBehind("ordered");
     const { executor, run } = await standbyParts(dataDir, program);
     expect(await endOf(await executor.adopt(run, {}))).toMatchObject({ state: "ended", kind: "succeeded" });

@@ -13,7 +13,7 @@ import { cloneDatabase } from "./support/test-database.ts";
 import { startThriftServer } from "./thrift/thrift-server.ts";
 
 const PATIENCE = { timeout: 45_000 };
-/** Without Python the server has the port for itself. */
+/** Without Python the server binds the port itself. */
 const isPortHeld = (await findPython()) !== undefined;
 /** Whole installations are started and stopped. */
 const SLOW = { timeout: 180_000 };
@@ -45,7 +45,7 @@ const STOPPED = {
 };
 
 test(
-  "stop --all ends the processes of a server and those that a killed one left, and the next start settles both alike",
+  "stop --all ends the processes of a running server and of a killed one, and the next start settles both in the same way",
   SLOW,
   async () => {
     const port = await freePort();
@@ -103,8 +103,8 @@ test("stop --all without a server also ends the processes of a node on a shared 
   await next.stop();
 });
 
-test("a table refresh, which may be begun twice, goes on in its attempt after stop --all", SLOW, async () => {
-  const metastore = await startThriftServer(() => undefined); // which never answers, so the refresh goes on
+test("a table refresh, which is restartable, continues in the same attempt after stop --all", SLOW, async () => {
+  const metastore = await startThriftServer(() => undefined); // never responds, so the refresh does not end
   onTestFinished(() => metastore.stop());
   const { operator, dataDir, settings, remove } = await install({});
   onTestFinished(remove);

@@ -99,12 +99,12 @@ describe("a table refresh", () => {
   });
 });
 
-describe("after all that", () => {
+describe("after all probes", () => {
   test("nothing in the other account has changed", async () => {
     expect(await dumpTenant(given, victim)).toEqual(before);
   });
 
-  test("there was something to see and to change", () => {
+  test("there were objects to see and to change", () => {
     expect(new Set(probes.map(({ kind }) => kind)).size).toBeGreaterThanOrEqual(14);
     expect(endpoints.flatMap(placesOf).length).toBeGreaterThanOrEqual(70);
   });
@@ -223,14 +223,14 @@ function withNewNames(body: Record<string, unknown>, probe?: string): Record<str
   };
 }
 
-/** The plain request of these would take away what the caller needs for the next. */
+/** The valid request of these operations would remove something that the caller needs for the next one. */
 function isSelfHarm({ id, method }: Endpoint): boolean {
   return id === "token_reset" || method === "DELETE";
 }
 
 const TIMES = /\d{4}-\d\d-\d\d[T ][\d:.]+Z?/g;
 
-/** Byte-equal but for the value that was asked for, the probe's name, and what is random in every reply. */
+/** The reply without the requested value, the probe's name and random parts, which differ in equal replies. */
 function comparable({ status, text }: Reply, asked: string): { status: number; text: string } {
   return {
     status,
@@ -248,7 +248,7 @@ function withoutAsked(text: string, asked: string): string {
   return [asked, ...asked.split(",")].reduce((shown, part) => shown.replaceAll(part, "<asked>"), text);
 }
 
-/** Every table counts from a range of its own, so that an id of one kind is no id of the caller's of another. */
+/** Every table gets its own range of ids, so that an id of one kind is never an id of another kind. */
 async function separateIds(): Promise<void> {
   await given.app.services.db.asSystem((tx) =>
     tx.query(

@@ -85,7 +85,7 @@ test("closing the terminal stops the server cleanly, including the database", as
     (await listProcesses())
       .filter((each) => each.pid === pid || each.commandLine.includes(`-D ${dataDir.path}/postgres/data `))
       .map(({ commandLine }) => commandLine);
-  expect((await ours()).length).toBeGreaterThanOrEqual(2); // children that PostgreSQL has just forked have its command line, too
+  expect((await ours()).length).toBeGreaterThanOrEqual(2); // children that PostgreSQL has just forked have its command line too
   const terminal = (await listProcessLinks()).find((each) => each.pid === pid)?.parentPid ?? 0;
   process.kill(terminal, "SIGKILL");
   await vi.waitFor(async () => expect(await ours()).toEqual([]), { ...PATIENCE, interval: 100 });

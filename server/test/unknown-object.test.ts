@@ -4,12 +4,12 @@ import { useServer, type AccountClient } from "./support/given.ts";
 import { sendAs } from "./support/raw-request.ts";
 import { filledPath, pathParameters } from "./support/sample-input.ts";
 
-/** Generated from the endpoints' data: what a path names is looked for before anything else of the request is judged. */
+/** Generated from the endpoints' data: the object in the path is searched for before the rest of the request is checked. */
 const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
 
 const UNKNOWN = "987654321";
 
-/** Of the caller's own, so that only one part of a path with two of them is unknown. */
+/** Existing objects of the caller, so that only one of several path parameters is unknown. */
 async function known(account: AccountClient): Promise<Record<string, string>> {
   const { id } = await account.get("/groups/system-user");
   return { group_id: String(id), role_id: "system-user", users: account.email };

@@ -16,7 +16,7 @@ const RUN_MS = 300_000;
 const PATIENCE = { timeout: RUN_MS, interval: 250 };
 const email = "yarn@example.test";
 
-/** Of a cluster whose machines have Spark; the other one leaves it to us. */
+/** For a cluster whose machines have Spark; on the other cluster Headgate has to send Spark. */
 const sparkDefaults = (sparkHome: string): string => `
 spark.driver.host          127.0.0.1
 spark.driver.bindAddress   127.0.0.1
@@ -49,8 +49,8 @@ spark = SparkSession.builder.getOrCreate()
 spark.sparkContext.parallelize(range(2), 2).map(lambda n: time.sleep(600)).count()
 `;
 
-// Says so when it is left out: Java or Python is not on this machine.
-describe.skipIf(sparkIsMissing)("on a YARN cluster that the operator has named", { timeout: RUN_MS }, () => {
+// Skipped on machines without Java or Python.
+describe.skipIf(sparkIsMissing)("on a YARN cluster that the operator has configured", { timeout: RUN_MS }, () => {
   const folder = mkdtempSync(join(tmpdir(), "headgate-yarn-"));
   let yarn: MiniYarn;
   let database: TestDatabase;
@@ -107,7 +107,7 @@ describe.skipIf(sparkIsMissing)("on a YARN cluster that the operator has named",
     return id;
   }
 
-  /** What it says at its end: the result of a good one, the log of another. */
+  /** The result of a command that is done, the log of any other. */
   async function endOf(id: number, end = "done"): Promise<string> {
     await expect.poll(() => statusOf(account, id), PATIENCE).toMatch(/^(done|error|cancelled)$/);
     const { error_log: log } = await account.get(`/commands/${id}/error_logs`);
@@ -120,7 +120,7 @@ describe.skipIf(sparkIsMissing)("on a YARN cluster that the operator has named",
       .filter(({ state }) => !["FINISHED", "KILLED", "FAILED"].includes(state))
       .map(({ name }) => name);
 
-  it("queries and programs have their executors, and share tables that are there", async () => {
+  it("queries and programs have their executors on it, and share its tables", async () => {
     const make = `create schema there location '${yarn.uri}/there';
       create table there.made using parquet as select id from range(0, 1000, 1, 2);
       select count(*), max(id) from there.made`;
@@ -141,7 +141,7 @@ describe.skipIf(sparkIsMissing)("on a YARN cluster that the operator has named",
     expect(told?.applicationTags).toContain(`command-${id}`);
   });
 
-  it("whose machines have no Spark it is sent there once, for the account alone", async () => {
+  it("whose machines have no Spark it is uploaded once, for this account only", async () => {
     const user = `account${account.accountId}`;
     const place = `${yarn.webHdfs}/user/${user}/.headgate-${user}`;
     const sent = async (): Promise<unknown> => (await fetch(`${place}?op=LISTSTATUS`)).json();
@@ -161,13 +161,13 @@ describe.skipIf(sparkIsMissing)("on a YARN cluster that the operator has named",
     await expect.poll(running, PATIENCE).not.toContain("program.py");
   });
 
-  it("nothing of ours stays when the cluster is terminated", async () => {
+  it("no application remains after the cluster is terminated", async () => {
     expect(await running()).toEqual(["headgate-sql"]);
     await account.put("/clusters/mini/state", { state: "terminate" });
     await expect.poll(running, PATIENCE).toEqual([]);
   });
 
-  it("of which a part does not answer a command that needs it ends as an error that says so", async () => {
+  it("a command ends as an error with the reason if a part of the cluster does not respond", async () => {
     const program = await submit("away", { language: "python", program: "print(1)" });
     const query = await submit("away", { sql: "select 1" });
     const withoutFiles = await submit("fileless", { language: "python", program: "print(1)" });

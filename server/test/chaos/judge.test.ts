@@ -57,7 +57,7 @@ function judged({
   return judge([submitted], [found], evidence);
 }
 
-/** An outage by a fault that begins at 0. Node 0 renews its lease at 0 and after so many seconds. */
+/** An outage by a fault that begins at 0. Node 0 renews its lease at 0 and after `seconds`. */
 function away(part: 0 | "spark", seconds: number): Outages {
   const outages = missedLease(seconds);
   outages.begin([part]);

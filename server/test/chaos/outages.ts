@@ -52,7 +52,7 @@ export class Outages {
     known.lastMs = Math.max(known.lastMs, atMs);
   }
 
-  /** Whether an attempt on the node may have ended because a fault kept the node from its lease for so long. */
+  /** Whether an attempt on the node may have ended because a fault kept the node from its lease for this long. */
   wasAwayFor(node: number, ran: Span, lengthMs: number): boolean {
     const { lastMs = Infinity, gaps = [] } = this.#renewals.get(node) ?? {};
     const ours = this.#of(String(node));

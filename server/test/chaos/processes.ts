@@ -13,7 +13,7 @@ import {
 } from "../../src/lib/process-table.ts";
 
 /**
- * A run that a runner has taken, read from the files of the runner. The process table does not suffice: a sandbox hides
+ * A run that a runner has claimed, read from the files of the runner. The process table does not suffice: a sandbox hides
  * the command lines of drivers, and the runner of a former standby driver still names the old folder in its own.
  */
 export interface RunOnDisk {
@@ -146,6 +146,6 @@ function list(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {
-    return []; // nothing ran here yet
+    return []; // there were no runs yet
   }
 }

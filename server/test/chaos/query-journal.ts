@@ -12,7 +12,7 @@ export interface StubQuery {
   /** How long it runs, in tenths of a second. */
   readonly ticks: number;
   readonly fails: boolean;
-  /** So many rows of 256 KiB come before the one row that every result has. */
+  /** The number of rows of 256 KiB before the one row that every result has. */
   readonly longRows?: number;
 }
 

@@ -40,11 +40,11 @@ const PATIENCE_MS = 60_000;
 /** The pause after which a fault that found nothing to strike tries again. */
 const NO_VICTIM_MS = 50;
 /** At most this many extra commands are submitted while some fault has not struck yet. */
-const MOST_EXTRA = 200;
+const MAX_EXTRA = 200;
 
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const began = performance.now();
-  const world = await openWorld(options.commands + MOST_EXTRA, options.isShort ? 2 : 3);
+  const world = await openWorld(options.commands + MAX_EXTRA, options.isShort ? 2 : 3);
   const over = new AbortController();
   const watch = watchLeases(world, over.signal);
   const giveUp = (): void => void world.destroy().then(() => process.exit(1));
@@ -190,7 +190,7 @@ async function submitAll(world: ChaosWorld, options: ChaosOptions, isEnough: () 
   const client = clientOf(world, options, 2);
   const submitted: Submitted[] = [];
   let next = 0;
-  const isWanted = (): boolean => next < options.commands || (!isEnough() && next < options.commands + MOST_EXTRA);
+  const isWanted = (): boolean => next < options.commands || (!isEnough() && next < options.commands + MAX_EXTRA);
   const submitter = async (): Promise<void> => {
     while (isWanted()) {
       const index = next++;

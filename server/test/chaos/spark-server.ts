@@ -27,7 +27,7 @@ export class SparkServer {
     this.#process = child;
     const ended = once(child, "exit").then(() => Promise.reject(new Error("the stub of Spark Connect ended")));
     const [said] = (await Promise.race([once(child.stdout, "data"), ended])) as [Buffer];
-    ended.catch(() => undefined); // later ends are wanted
+    ended.catch(() => undefined); // a later end is intended
     this.#port = Number(/ready (\d+)/.exec(said.toString())?.[1]);
   }
 

@@ -19,7 +19,7 @@ const jars: JarSet = {
     { organisation: "org.apache.hadoop", module: "hadoop-hdfs", version: "3.3.6", isAlone: true },
     { organisation: "org.apache.logging.log4j", module: "log4j-api", version: "2.18.0" },
   ],
-  // Of a version that was never released, and a second binding of the same logger.
+  // A version that was never released, and a second binding of the same logger.
   without: [
     "org.apache.hadoop hadoop-client-api",
     "org.apache.hadoop hadoop-client-runtime",
@@ -29,7 +29,7 @@ const jars: JarSet = {
   hash: "498e43d21a3ce83a03b72e26d90f5fd0343d697eea024def748fdc39b65e5568",
 };
 
-/** A metastore of Hive 4 as its project releases it, over a database in its memory, on loopback. */
+/** A released metastore of Hive 4, with an in-memory database, on loopback. */
 export interface Hive4 {
   /** For the account's `metastore_uri`. */
   readonly uri: string;
@@ -76,7 +76,7 @@ export async function startHive4(home: SparkHome, cacheDir: string): Promise<Hiv
     if (child.exitCode !== null || performance.now() > until) {
       const said = readFileSync(join(folder, "log"), "utf8").slice(-4000);
       await stop();
-      throw new Error(`Hive did not come up:\n${said}`);
+      throw new Error(`Hive did not become ready:\n${said}`);
     }
     await delay(100);
   }

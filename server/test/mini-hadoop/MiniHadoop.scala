@@ -11,10 +11,10 @@ import org.apache.hadoop.yarn.server.resourcemanager.ResourceManager
 import org.apache.hadoop.yarn.server.security.ApplicationACLsManager
 
 /**
- * HDFS with one DataNode and, when asked for, YARN with one NodeManager, all on 127.0.0.1 and on ports of their own
- * choice. Hadoop's own managers of such clusters bind to whatever the machine's name means and do not tell every port.
- * Arguments: a folder, and the word `yarn`. What a client has to know is in the folder's `conf`, which appears last.
- * Ends when its input does, and with it every container.
+ * HDFS with one DataNode and optionally YARN with one NodeManager, all on 127.0.0.1 and on free ports. Hadoop's own mini
+ * clusters bind to the address of the host name and do not report every port. Arguments: a folder, and optionally the word
+ * `yarn`. The configuration for clients is in the folder's `conf`, which appears last. The process ends at the end of its
+ * input, and every container with it.
  */
 object MiniHadoop {
   private val here = "127.0.0.1"
@@ -54,7 +54,7 @@ object MiniHadoop {
       "dfs.replication" -> "1",
       "dfs.permissions.enabled" -> "false",
       "dfs.namenode.fs-limits.min-block-size" -> "1024",
-      "yarn.is.minicluster" -> "true", // the web server's port gets into the configuration
+      "yarn.is.minicluster" -> "true", // puts the web server's port into the configuration
       "yarn.nodemanager.local-dirs" -> folder.resolve("containers").toString,
       "yarn.nodemanager.log-dirs" -> folder.resolve("container-logs").toString,
       "yarn.nodemanager.resource.memory-mb" -> "6144",
@@ -63,7 +63,7 @@ object MiniHadoop {
       "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage" -> "100",
       "yarn.scheduler.minimum-allocation-mb" -> "128",
       "yarn.scheduler.maximum-allocation-mb" -> "6144",
-      // The other ones want a file of queues.
+      // The other schedulers need a file of queues.
       "yarn.resourcemanager.scheduler.class" ->
         "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fifo.FifoScheduler")
     val nodeAddresses = Seq("address", "localizer.address", "collector-service.address", "webapp.address")
@@ -89,7 +89,7 @@ object MiniHadoop {
   }
 }
 
-/** All web servers of YARN in a JVM share one filter, the last one's: the ResourceManager's shall answer. */
+/** All web servers of YARN in a JVM share the filter of the last one, which must be the ResourceManager's. */
 final class NodeManagerWithoutWeb extends NodeManager {
   override protected def createWebServer(
       context: Context,

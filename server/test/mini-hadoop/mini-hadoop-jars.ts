@@ -21,7 +21,7 @@ const hadoop: JarSet = {
 };
 const source = fileURLToPath(new URL("MiniHadoop.scala", import.meta.url));
 
-/** The class path of `MiniHadoop.scala`. Downloaded and compiled once per machine, by what is among Spark's jars. */
+/** The class path of `MiniHadoop.scala`. Downloaded and compiled once per machine, with tools among Spark's jars. */
 export async function miniHadoopClassPath(home: SparkHome, cacheDir: string): Promise<string> {
   const jars = await ivyJars(home, cacheDir, hadoop);
   const digest = createHash("sha256").update(readFileSync(source)).digest("hex").slice(0, 12);

@@ -7,7 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { SparkHome } from "../../src/engines/spark-home/spark-home.ts";
 import { miniHadoopClassPath } from "./mini-hadoop-jars.ts";
 
-/** A real HDFS of one DataNode, on loopback, in a process of its own. */
+/** A real HDFS with one DataNode, on loopback, in a separate process. */
 export interface MiniHdfs {
   /** Its configuration, as an operator would have it. */
   readonly confFolder: string;
@@ -19,7 +19,7 @@ export interface MiniHdfs {
   stop(): Promise<void>;
 }
 
-/** With YARN of one NodeManager beside it. */
+/** The same with YARN and one NodeManager. */
 export interface MiniYarn extends MiniHdfs {
   applications(): Promise<YarnApplication[]>;
 }
@@ -81,7 +81,7 @@ async function start(home: SparkHome, cacheDir: string, services: readonly strin
       const said = readLog().slice(-4000);
       child.kill("SIGKILL");
       await stop();
-      throw new Error(`Hadoop did not come up:\n${said}`);
+      throw new Error(`Hadoop did not become ready:\n${said}`);
     }
     await delay(100);
   }

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
 /**
- * What a whole test run shares and only some files need. The run's main process owns it; test files, which are processes
- * of their own, ask for it over a socket, and the first one that asks starts it.
+ * A server that a whole test run shares and only some files need. The run's main process owns it. Test files, which are
+ * separate processes, request it over a socket, and the first request starts it.
  */
 export interface OnDemand {
   readonly socket: string;
@@ -14,12 +14,12 @@ export interface OnDemand {
 }
 
 export interface Started<Shared> {
-  /** What test files are told, as JSON. */
+  /** The details that test files get, as JSON. */
   readonly shared: Shared;
   stop(): Promise<void>;
 }
 
-/** For the global set-up. `start` is given a folder that is there until the end. */
+/** For the global set-up. `start` gets a folder that exists until the end. */
 export function serveOnDemand<Shared>(name: string, start: (folder: string) => Promise<Started<Shared>>): OnDemand {
   const folder = mkdtempSync(join(tmpdir(), `headgate-${name}-`));
   chmodSync(folder, 0o711); // as root Spark runs under the account's uid
@@ -46,7 +46,7 @@ export function serveOnDemand<Shared>(name: string, start: (folder: string) => P
   };
 }
 
-/** For a test file: what the owner has started, after a start when it is the first to ask. */
+/** For a test file: returns the details, after a start if this is the first request. */
 export async function askFor<Shared>(socket: string, name: string): Promise<Shared> {
   const answer = JSON.parse(await text(connect(socket))) as { shared: Shared } | { error: string }; // see above
   if ("error" in answer) throw new Error(`${name} did not start: ${answer.error}`);

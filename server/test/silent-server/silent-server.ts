@@ -4,13 +4,13 @@ import { onTestFinished } from "vitest";
 
 export interface SilentServer {
   readonly port: number;
-  /** Connections that it has at the moment. */
+  /** The number of open connections. */
   readonly open: () => number;
-  /** Connections that it ever had. */
+  /** The number of all connections so far. */
   readonly accepted: () => number;
 }
 
-/** For one test: takes every connection, and never says a word. */
+/** For one test: accepts every connection and never sends anything. */
 export async function startSilentServer(): Promise<SilentServer> {
   const open = new Set<Socket>();
   let accepted = 0;
@@ -19,7 +19,7 @@ export async function startSilentServer(): Promise<SilentServer> {
     open.add(socket);
     socket.on("error", () => undefined);
     socket.on("close", () => open.delete(socket));
-    socket.resume(); // to see the end of it
+    socket.resume(); // to notice when it is closed
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

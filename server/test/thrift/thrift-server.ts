@@ -4,15 +4,15 @@ import { ByteSource } from "../../src/engines/hive-thrift/codec/byte-source.ts";
 import { readCall, renderReply, type CallHead } from "../../src/engines/hive-thrift/codec/message.ts";
 import { setUgi } from "../../src/engines/hive-thrift/hive-functions.ts";
 
-/** What is to be done with a call, once it is there as a whole. */
+/** Handles a call that has arrived completely. */
 export type AnswerCall = (socket: Socket, call: CallHead, connection: number) => void;
 
-/** Listens as a metastore does and greets everybody; what comes after that is up to the test. */
+/** Listens like a metastore and accepts every handshake; the test decides the rest. */
 export interface ThriftServer {
   readonly port: number;
   readonly calls: readonly string[];
   connections(): { made: number; open: number };
-  /** Those that are open now. */
+  /** Closes all open connections. */
   cutAll(): void;
   stop(): Promise<void>;
 }
