@@ -6,15 +6,15 @@ import { openDatabase } from "../../src/db/database.ts";
 import { openKeyRing } from "../../src/lib/key-file.ts";
 import type { Secret } from "../../src/lib/secret.ts";
 
-/** An account of an installation whose Sparks have run. */
+/** An account that has already used Spark. */
 interface MetastoreOwner {
-  /** Of the product's own database. */
+  /** The connection to the product's own database. */
   readonly connection: ClientConfig;
   readonly dataDir: string;
   readonly accountId: number;
 }
 
-/** Into the database of the account's metastore, as its role. The caller ends the connection. */
+/** Connects to the database of the account's metastore, as its role. The caller ends the connection. */
 export async function connectMetastore(owner: MetastoreOwner): Promise<Client> {
   const databases = new MetastoreDatabases({ connection: owner.connection, isEmbedded: true });
   return databases.connect(owner.accountId, await metastorePassword(owner));

@@ -7,13 +7,13 @@ import { expect, inject } from "vitest";
 import { repositoryDir } from "./repository-dir.ts";
 import type { TestDatabase } from "./test-database.ts";
 
-/** The real command line, as `npm run admin -- …` runs it, in a process of its own without a terminal. */
+/** The real command line, as `npm run admin -- …` runs it, in a separate process without a terminal. */
 export interface AdminCli {
-  /** Fails the test unless the command succeeds; gives its stdout. */
+  /** Returns stdout. Fails the test unless the command succeeds. */
   run(...args: string[]): Promise<string>;
-  /** As `run` with `--json`. */
+  /** Like `run` with `--json`. */
   json(...args: string[]): Promise<AdminJson>;
-  /** Fails the test unless the command exits with 1 and says nothing on stdout; gives its stderr. */
+  /** Returns stderr. Fails the test unless the command exits with 1 and prints nothing to stdout. */
   refused(...args: string[]): Promise<string>;
   with(settings: Record<string, string>): AdminCli;
 }
@@ -42,7 +42,7 @@ export function adminCli(settings: Record<string, string>): AdminCli {
   };
 }
 
-/** Over TCP, as DATABASE_URL would name another machine's. */
+/** A URL over TCP, like DATABASE_URL for another machine. */
 export function urlOf({ connection: { user, password, port, database } }: TestDatabase): string {
   return `postgres://${user}:${password}@127.0.0.1:${port}/${database}`;
 }

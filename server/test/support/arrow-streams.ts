@@ -1,12 +1,12 @@
 import { Schema, Table, tableToIPC, type Vector } from "apache-arrow";
 import type { ReceivedBatch, SpoolWriter } from "../../src/engines/arrow-result/spool-writer.ts";
 
-/** A whole Arrow stream, as a response of Spark Connect holds it. */
+/** A complete Arrow stream, as in a response of Spark Connect. */
 export function streamOf(columns: Record<string, Vector>): Uint8Array {
   return tableToIPC(new Table(columns), "stream");
 }
 
-/** Of a schema without columns, as DDL answers. */
+/** A stream of a schema without columns, like the result of DDL. */
 export function emptyStream(): Uint8Array {
   return tableToIPC(new Table(new Schema([])), "stream");
 }
@@ -16,7 +16,7 @@ export interface GivenBatch {
   readonly rows: number;
 }
 
-/** As the stream of a statement would bring them, each in so many parts. */
+/** The batches as received from a statement, each split into `parts` parts. */
 export function received(batches: readonly GivenBatch[], parts = 1): ReceivedBatch[] {
   let startRow = 0;
   return batches.flatMap(({ data, rows }, number) => {

@@ -8,7 +8,7 @@ import { folderTree, plantTree, unescaped, type FolderTree, type TreeColumn } fr
 import { partitionsOf, refresh, refreshed } from "./refresh.ts";
 import { runSql, type Spark } from "./spark.ts";
 
-/** Two tables over each of so many folders, one refreshed by us and one by Spark's statement, have the same partitions. */
+/** For `trees` random folders: a table refreshed natively and one refreshed by Spark have the same partitions. */
 export async function expectBothEnginesAgree(spark: Spark, trees: number, seed: number): Promise<void> {
   let partitions = 0;
   const agree = fc.asyncProperty(folderTree, fc.boolean(), async (tree, isHive) => {
@@ -18,7 +18,7 @@ export async function expectBothEnginesAgree(spark: Spark, trees: number, seed: 
   expect(partitions).toBeGreaterThan(trees / 4);
 }
 
-/** How many partitions both have. */
+/** Returns the number of partitions, which is the same for both. */
 export async function expectToAgree(
   { account, dataDir, accountId }: Spark,
   tree: FolderTree,
@@ -50,7 +50,7 @@ function creation(table: string, columns: readonly TreeColumn[], folder: string,
        location 'file:${folder}'`;
 }
 
-/** The one difference: what is no value of its column is told in our log and left alone. What is one, Spark says. */
+/** The only difference: we skip values that do not fit the type of their column, and log them. Spark decides which fit. */
 async function ofTheirTypes(
   account: Client,
   partitions: readonly string[],

@@ -1,8 +1,8 @@
 import { expect } from "vitest";
 
 /**
- * A client as a script would be: a base address and a token. A call is awaited for its JSON body and fails the test
- * unless it was 200; `refused` awaits the one error form instead.
+ * An API client with a base address and a token. Awaiting a call returns its JSON body and fails the test unless the status
+ * is 200; `refused` expects an error instead.
  */
 export interface Reply {
   status: number;
@@ -20,7 +20,7 @@ export interface Call extends PromiseLike<Reply["body"]> {
 
 export interface RequestExtras {
   headers?: Record<string, string>;
-  /** Sent as it is, instead of JSON of the body. */
+  /** Sent unchanged, instead of JSON of the body. */
   rawBody?: string | Uint8Array<ArrayBuffer>;
 }
 
@@ -46,7 +46,7 @@ export class Client {
     return this.call("DELETE", path, body, extras);
   }
 
-  /** A path without `/api` is one of v1.2. */
+  /** A path without `/api` belongs to v1.2. */
   call(method: string, path: string, body?: unknown, extras: RequestExtras = {}): Call {
     const url = `${this.base}${path.startsWith("/api/") ? path : `/api/v1.2${path}`}`;
     const send = async (): Promise<Reply> => {

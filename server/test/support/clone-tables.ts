@@ -1,11 +1,11 @@
 import type { Client } from "pg";
 
 /**
- * Copies of a table that Spark has made, written into the metastore's own tables: as many through the metastore would
- * take minutes. Its columns and parameters with it, not its partitions.
+ * Copies a table that Spark created, with its columns and parameters but without partitions. It writes directly into the
+ * metastore's tables, because creating so many through the metastore would take minutes.
  */
 export async function cloneTable(metastore: Client, { schema, table, count }: TableToClone): Promise<void> {
-  // Far above what the metastore hands out meanwhile.
+  // Far above the ids that the metastore assigns meanwhile.
   const { rows } = await metastore.query<{ base: string }>(
     `select 1000000 + greatest((select max("TBL_ID") from "TBLS"), (select max("SD_ID") from "SDS"),
                                (select max("CD_ID") from "CDS"), (select max("SERDE_ID") from "SERDES")) as base`,
@@ -42,6 +42,6 @@ export async function cloneTable(metastore: Client, { schema, table, count }: Ta
 export interface TableToClone {
   readonly schema: string;
   readonly table: string;
-  /** Of the copies: `<table>_1` and on. */
+  /** The number of copies, which are named `<table>_1` and so on. */
   readonly count: number;
 }

@@ -12,7 +12,7 @@ import { renderProperties } from "../../src/engines/spark-submit/properties-file
 /** The first run on a machine fetches Spark. */
 export const SET_UP_MS = 900_000;
 
-/** A real Spark Connect server on loopback, for one test file, with files of its own. */
+/** A real Spark Connect server on loopback, for one test file, with its own files. */
 export interface TestConnectServer {
   readonly host: string;
   readonly port: number;
@@ -20,7 +20,7 @@ export interface TestConnectServer {
   readonly pid: number;
   readonly folder: string;
   log(): string;
-  /** As a crash: nothing is said to anybody. */
+  /** Simulates a crash. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -104,7 +104,7 @@ async function waitForPort(child: ChildProcess, readLog: () => string): Promise<
     if (port !== undefined) return Number(port);
     await delay(50);
   }
-  throw new Error(`the Spark Connect server did not come up:\n${readLog()}`);
+  throw new Error(`the Spark Connect server did not become ready:\n${readLog()}`);
 }
 
 function defaults(folder: string, token: string): Record<string, string> {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { quoteWord, splitWords } from "../../src/lib/shell-words.ts";
 
-/** A submission of a copy that contains a secret, in any of the ways that people write one. */
+/** A submission of a copy that contains a secret, written in one of many ways. */
 export interface CopyWithSecret {
   body: { sub_command_args: string; macros?: unknown; src?: string; encryptionKey?: string };
   /** The parts of the secret that no encoding changes. */

@@ -14,7 +14,7 @@ import {
 } from "../../src/engines/spark-submit/standby-command-line.ts";
 import { readEventLog } from "../../src/engines/spark-submit/event-log/fixtures/read-event-log.ts";
 
-/** `standby`: by a driver that waited already. */
+/** `standby`: in a driver that was waiting. */
 export type Manner = "cold" | "standby";
 
 export interface ProgramToTry {
@@ -35,7 +35,7 @@ export interface DriverEnd {
 const fileNames = { python: "program.py", scala: "program.scala", R: "program.R", "R-by-python": "program.R" } as const;
 const READY_MS = 120_000;
 
-/** A real driver in a folder of its own, which is gone afterwards. */
+/** Runs a real driver in its own folder, which is removed afterwards. */
 export async function runDriver(home: SparkHome, what: ProgramToTry, manner: Manner): Promise<DriverEnd> {
   const folder = mkdtempSync(join(tmpdir(), "headgate-driver-"));
   const path = (name: string): string => join(folder, name);
@@ -92,7 +92,7 @@ async function handOver(child: ChildProcess, path: (name: string) => string, tex
   while (!existsSync(path("output")) || readFileSync(path("output"), "utf8") !== standbyReady) {
     if (child.exitCode !== null || performance.now() - begin > READY_MS) {
       child.kill("SIGKILL");
-      throw new Error(`the driver does not wait: ${readFileSync(path("log"), "utf8")}`);
+      throw new Error(`the driver did not become ready: ${readFileSync(path("log"), "utf8")}`);
     }
     await delay(20);
   }

@@ -11,7 +11,7 @@ const MIB = 1024 * 1024;
 
 type Nothing = Record<string, never>;
 
-/** The HTTP layer alone, over endpoints of the test's own and a gate that lets everybody in. */
+/** The HTTP layer alone, with endpoints of the test and a gate that allows every request. */
 export const openEndpoint = endpointFor<null, Nothing>();
 
 export async function serverOf(

@@ -1,4 +1,4 @@
-/** Equal nodes with equal work run about as many commands: the busiest at most so many times as many as the idlest. */
+/** For equal nodes with equal work: the largest allowed ratio between the commands of the busiest and the idlest node. */
 const MOST_UNEVEN = 1.5;
 
 export function areEven(counts: readonly number[]): boolean {

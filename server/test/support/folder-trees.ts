@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 
-/** A partitioned table and what lies in its folder, as people and engines leave it there. */
+/** A partitioned table and the contents of its folder, as users and engines leave them. */
 export interface FolderTree {
   readonly columns: readonly TreeColumn[];
   readonly folders: readonly string[];
@@ -21,9 +21,9 @@ interface Level {
 }
 
 const NONE = "__HIVE_DEFAULT_PARTITION__";
-/** As far as they may be in the name of a folder; on a colon Spark's statement fails. */
+/** Characters that are allowed in the name of a folder, without the colon, on which Spark's statement fails. */
 const character = fc.constantFrom(...Array.from(`aZ09 %=#?+&'"^{}[]\\,;~*!$()<>|äß日é_-.`));
-/** So it does where a percent sign stands before a character that is not of ASCII, or the one before it. */
+/** Spark's statement also fails on a non-ASCII character one or two places after a percent sign. */
 // oxlint-disable-next-line no-control-regex
 const failing = /%.?[^\u0000-\u007f]/;
 const words = fc.string({ unit: character, minLength: 1, maxLength: 8 }).filter((text) => !failing.test(text));
@@ -45,7 +45,7 @@ const dates = ["2026-11-15", "2024-02-29", "2026-1-5", "1999-12-31", "2026", "20
 const numbers = ["1.5", "-0.5", ".5", "5.", "1e3", "1E-2", "99.99", "99.994", "99.995", "100", "NaN", ".", "1e", "0x1"];
 const notOfType = ["abc", "2026-13-45", "99999999999"];
 
-/** Texts that may be values of a type, as people and engines spell them, and some that look as if they were. */
+/** Texts that may be values of a type, in many spellings, and some that only look like it. */
 const SPELLINGS = {
   int: [...integers],
   date: [...dates],
@@ -67,17 +67,17 @@ const SPELLINGS = {
 } as const satisfies Record<string, readonly string[]>;
 export type SpelledType = keyof typeof SPELLINGS;
 type TreeType = SpelledType | "string";
-// As its own keys are.
+// `Object.keys` does not keep the type of the keys.
 export const SPELLED_TYPES = Object.keys(SPELLINGS) as SpelledType[];
 
-/** The values of a type often, what is none sometimes, and no value at all. */
+/** Mostly values of the type, sometimes other texts or the default partition. */
 function valuesOf(type: TreeType): fc.Arbitrary<string> {
   if (type === "string") return fc.oneof(words, escaped, fc.constant(NONE));
   const spelled = fc.constantFrom<string[]>(...SPELLINGS[type]);
   return fc.oneof({ weight: 8, arbitrary: spelled }, fc.constant(NONE), fc.constantFrom(...notOfType));
 }
 
-/** One column, and a folder for each spelling. */
+/** A table with one column and a folder for each spelling. */
 export function spelledTree(type: SpelledType): FolderTree {
   return {
     columns: [{ name: "part", type }],
@@ -100,7 +100,7 @@ function partitionNames({ name, type }: TreeColumn): fc.Arbitrary<string> {
   return fc.tuple(spelled, valuesOf(type)).map(([column, value]) => `${column}=${value}`);
 }
 
-/** Of two folders that mean the same partition Spark's statement fails, so there are no such two. */
+/** Never two folders of the same partition, because Spark's statement fails on them. */
 function levelsOf([column, ...deeper]: readonly TreeColumn[]): fc.Arbitrary<Level[]> {
   if (column === undefined) return fc.constant([]);
   const entry = fc.record<Level>({

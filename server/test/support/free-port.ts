@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 
 const FIRST_PORT = 20_000;
-const PORTS = 12_000; // below those that the system gives to connections by itself
+const PORTS = 12_000; // below the ephemeral ports of the system
 
-/** A port that is free in both address families, for servers that are started again on the same one. */
+/** A port that is free in both address families, for servers that are restarted on the same port. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = FIRST_PORT + randomInt(PORTS);

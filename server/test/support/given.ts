@@ -21,7 +21,7 @@ import { testCacheDir } from "./cache-dir.ts";
 import { repositoryDir } from "./repository-dir.ts";
 import { cloneDatabase, type TestDatabase } from "./test-database.ts";
 
-/** What a test file starts from: a server of its own over a database of its own, and quick ways to fill it. */
+/** A server with its own database for a test file, and quick ways to fill it. */
 export interface Given {
   readonly app: App;
   readonly base: string;
@@ -78,11 +78,11 @@ export interface ServerOptions {
   isIsolated?: boolean;
   driver?: ProgramDriver;
   commandKinds?: ListKinds;
-  /** One that is there already; its content is removed in the end. */
+  /** An existing folder; its content is removed at the end. */
   dataDir?: string | undefined;
   clusterControl?: ClusterControl;
   appControl?: AppControl;
-  /** How the server reaches its database, such as through a proxy; directly by default. */
+  /** Changes the server's connection to its database, such as to a proxy; direct by default. */
   reach?: (connection: TestDatabase["connection"]) => Promise<PoolConfig>;
   /** The clock by which the silence of other nodes is measured. */
   silenceClock?: () => number;
@@ -98,7 +98,7 @@ export function useServer(options: ServerOptions = {}): Given {
 
   beforeAll(async () => {
     dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "headgate-file-"));
-    chmodSync(dataDir, 0o711); // as root programs run under the account's uid
+    chmodSync(dataDir, 0o711); // if the tests run as root, programs have the account's uid
     database = await cloneDatabase();
     const config = testConfig(dataDir, options.settings);
     writeKeys(config.keyFile, [newKey([])]);
@@ -116,7 +116,7 @@ export function useServer(options: ServerOptions = {}): Given {
     });
   });
   afterAll(async () => {
-    await app?.stop(AbortSignal.abort()); // a connection that a test left open would keep it for long
+    await app?.stop(AbortSignal.abort()); // without waiting for connections that a test left open
     await database?.drop();
     rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 }); // runners outlive the server and still write
   });
@@ -195,7 +195,7 @@ async function insertMember(
        insert into membership (account_id, user_id, name, state) select $2, id, $1, $3 from u returning id`,
       [member.email, account.accountId, member.state],
     );
-    if (row === undefined) throw new Error("no membership");
+    if (row === undefined) throw new Error("the user has no membership in the account");
     await tx.query("insert into api_token (account_id, membership_id, sha256) values ($1, $2, $3)", [
       account.accountId,
       row.id,

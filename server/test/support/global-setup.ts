@@ -17,11 +17,11 @@ import { serveSpark } from "./spark-server.ts";
 import { needsSpark } from "./test-order.ts";
 import { serveSeaweedFs } from "../seaweedfs/seaweedfs-server.ts";
 
-/** One real PostgreSQL for the whole run, and a migrated template that every test file clones its own database from. */
+/** One real PostgreSQL for the whole run, with a migrated template from which every test file clones its database. */
 export const TEMPLATE = "headgate_template";
 
-/** Only a crash of the whole machine loses anything by it, and no test crashes that. */
-const forgetful = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
+/** Faster without durability: only a crash of the whole machine would lose data. */
+const notDurable = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folders = makeRunFolders();
@@ -33,7 +33,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     lock,
     cacheDir,
     log: pino({ level: "silent" }),
-    settings: { max_connections: "200", ...forgetful },
+    settings: { max_connections: "200", ...notDurable },
   });
   const connection: ClientConfig = {
     host: postgres.socketDir,
@@ -58,11 +58,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const seaweedFs = serveSeaweedFs(cacheDir);
   project.provide("seaweedFsSocket", seaweedFs.socket);
 
-  // Fetches bubblewrap before the first test file looks for it. If that fails, the tests that need isolation say why
-  // they are skipped.
+  // Fetches bubblewrap before the first test file needs it. If that fails, the tests of isolation are skipped with the
+  // reason.
   const end = new AbortController();
   await ensureBubblewrap(undefined, { cacheDir, signal: end.signal, progress: () => undefined });
-  // The first set-up takes minutes; files that need Spark wait for it, and are told if it fails.
+  // The first set-up takes minutes. Files that need Spark wait for it, and fail if it fails.
   const sparkIsMissing = await isSparkMissing();
   project.provide("sparkIsMissing", sparkIsMissing);
   const isNeeded = !sparkIsMissing && project.vitest.state.getPaths().some(needsSpark);
@@ -86,14 +86,14 @@ export default async function setup(project: TestProject): Promise<() => Promise
 async function isSparkMissing(): Promise<boolean> {
   const isMissing =
     (await findPython()) === undefined || ((await findJava(undefined)) ?? (await findPip())) === undefined;
-  // eslint-disable-next-line no-console -- a test that is skipped says why
+  // eslint-disable-next-line no-console -- skipped tests say why
   if (isMissing) console.warn(`Spark cannot be tested here: ${howToInstallPython()}`);
   return isMissing;
 }
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Outside the machine's temporary folder, which programs in a sandbox do not see. */
+    /** A folder outside /tmp, which programs in a sandbox do not see. */
     outsideTmp: string;
     sparkIsMissing: boolean;
     postgres: { host: string; port: number; user: string; password: string; cacheDir: string };

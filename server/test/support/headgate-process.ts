@@ -7,15 +7,15 @@ import { listProcessLinks } from "../../src/lib/process-table.ts";
 import { Client } from "./client.ts";
 import { repositoryDir } from "./repository-dir.ts";
 
-/** The real program, as `npm start` runs it, over a data directory of the test's own: for what only a process shows. */
+/** The real program, as `npm start` runs it, with a data directory of the test. */
 export interface HeadgateProcess {
   url: string;
   pid: number;
   stdout(): string;
   stderr(): string;
-  /** Kills without a chance to clean up. */
+  /** Kills it without a chance to clean up. */
   crash(): Promise<void>;
-  /** SIGTERM; resolves with the exit code. */
+  /** Sends SIGTERM and returns the exit code. */
   stop(): Promise<number | null>;
 }
 
@@ -30,12 +30,12 @@ export function temporaryDataDir(): { path: string; remove(): void } {
   };
 }
 
-/** Other than as it stands in the repository and as ourselves. */
+/** Changes to the default, which is this checkout and the current user. */
 export interface Manner {
   entry?: string;
-  /** As root: who it runs as. */
+  /** The user of the process, if the tests run as root. */
   identity?: { uid: number; gid: number };
-  /** A program and its arguments, which runs it as its child. */
+  /** A program with arguments that runs it as a child. */
   wrapper?: readonly string[];
 }
 
@@ -83,7 +83,7 @@ export async function startHeadgate(
   };
 }
 
-/** A wrapper waits for the program; what ends the wrapper would not end that. */
+/** Signals go to the program itself, because the end of a wrapper would not end it. */
 async function onlyChildOf(wrapperPid: number | undefined): Promise<number | undefined> {
   return (await listProcessLinks()).find(({ parentPid }) => parentPid === wrapperPid)?.pid;
 }
@@ -106,7 +106,7 @@ export function operatorClient(headgate: HeadgateProcess, dataDir: string): Clie
   return new Client(headgate.url, readFileSync(join(dataDir, "admin-token"), "utf8").trim());
 }
 
-/** Settings of whoever runs the tests must not reach the server under test; the cache is shared on purpose. */
+/** Settings in the environment of the test run must not affect the server under test; the cache is shared on purpose. */
 function isInherited(name: string): boolean {
   return (
     name === "HEADGATE_CACHE_DIR" ||

@@ -25,7 +25,7 @@ export interface Place {
   readonly port: number;
   readonly hold: (at?: number, host?: string) => Promise<HeldPort>;
   readonly holders: () => Promise<number[]>;
-  /** Sends it and returns all that comes back. */
+  /** Sends the request and returns the whole response. */
   readonly say: (request: string, host?: string) => Promise<string>;
   readonly pretendRunner: () => { end(): void };
   /** A holder of another version; settles when it holds the port. */
@@ -38,7 +38,7 @@ export interface OldHolder {
 
 /** A data directory and a free port. */
 export async function aPlace(onTestFinished: TestContext["onTestFinished"]): Promise<Place> {
-  // Longer than the address of a Unix socket may be.
+  // Longer than the limit for the address of a Unix socket.
   const folder = mkdtempSync(join(tmpdir(), `headgate-port-${"x".repeat(120)}-`));
   const port = await freePort();
   onTestFinished(async () => {

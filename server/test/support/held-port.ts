@@ -12,7 +12,7 @@ import { cloneDatabase, type TestDatabase } from "./test-database.ts";
 
 export const PATIENCE = { timeout: 45_000 };
 const thief = readFileSync(new URL("port-thief.py", import.meta.url), "utf8");
-/** The one that programs see in their sandbox. */
+/** The Python that programs see in their sandbox. */
 export const systemPython = ["/usr/bin/python3", "/usr/local/bin/python3"].find((path) => existsSync(path));
 
 export const AWAY = {
@@ -24,7 +24,7 @@ export const AWAY = {
   },
 };
 
-/** An installation with a port of its own, on which a program of a tenant tries to listen again and again. */
+/** An installation on whose port a program of a tenant repeatedly tries to listen. */
 export class AttackedPort {
   readonly #installation: Installation;
   readonly #database: TestDatabase;
@@ -38,7 +38,7 @@ export class AttackedPort {
     this.port = port;
   }
 
-  /** The thief runs when this settles. */
+  /** Settles when the thief is running. */
   static async begin(): Promise<AttackedPort> {
     const port = await freePort();
     const database = await cloneDatabase();
@@ -100,12 +100,12 @@ export class AttackedPort {
     return { status, retryAfter, connection, body: await reply.json().catch(() => "not our form") };
   }
 
-  /** A line for each socket and each request that the thief has got. */
+  /** One line for each socket and request that the thief got. */
   stolen(): string {
     return this.#told("stolen");
   }
 
-  /** Settles when the thief has tried for a while from now on. */
+  /** Settles when the thief has tried several times from now on. */
   async letThemTry(): Promise<void> {
     const rounds = (): number => Number(this.#told("rounds"));
     const before = rounds();

@@ -11,7 +11,7 @@ import {
   type HiveTable,
 } from "../../src/engines/hive-thrift/hive-structs.ts";
 
-/** What only tests ask of a metastore. */
+/** Calls of a metastore that only tests need. */
 const failures = { 1: "already-exists", 2: "invalid-object", 3: "failed" } as const;
 const createDatabase = hiveFunction("create_database", { database: required(1, database) }, null, failures, "write");
 const createTable = hiveFunction(
@@ -70,12 +70,12 @@ export class HiveWriter {
     await this.#pool.call(alterTable, { dbName: table.dbName, name: table.tableName, table }, soon());
   }
 
-  /** By the call for one alone. */
+  /** Uses the call for a single partition. */
   async addPartition(partition: HivePartition): Promise<void> {
     await this.#pool.call(addPartition, { partition }, soon());
   }
 
-  /** Engines ask it; it takes a way of its own through the metastore. */
+  /** A call of some engines that has its own code path in the metastore. */
   async partitionCount(dbName: string, name: string): Promise<number> {
     return this.#pool.call(countPartitions, { dbName, name, filter: "" }, soon());
   }
@@ -93,7 +93,7 @@ export class HiveWriter {
   }
 }
 
-/** Of a table of text. */
+/** The storage of a text table. */
 export function textStorage(cols: HiveStorage["cols"]): HiveStorage {
   return {
     cols,

@@ -1,6 +1,6 @@
-"""What a hostile program tries from inside of its sandbox. Takes its plan as JSON, prints a report as JSON.
+"""Attacks of a hostile program from inside its sandbox. Takes its plan as JSON and prints a report as JSON.
 
-An attempt that is refused is reported by the reason; one that succeeds by what it got.
+A refused attempt is reported with the reason, a successful one with its result.
 """
 
 import errno
@@ -121,7 +121,7 @@ os.symlink(folder, storage + "/folder")
 os.symlink(secret, f"{attempt}/events/command-{os.environ['COMMAND']}-{os.environ['ATTEMPT']}")
 os.symlink(folder, "folder")
 os.mkfifo(storage + "/pipe.py")
-# What a plain user's server cannot simply delete: a closed folder, and one with a path longer than any may be.
+# Folders that an unprivileged server cannot simply delete: one without permissions, and one whose path is too long.
 os.makedirs("closed/inside")
 os.chmod("closed", 0)
 for _ in range(50):
@@ -144,7 +144,7 @@ report = {
     "attempts": attempts,
     "variables": [variable for variable in environments.decode().split("\0") if variable],
     "commandLines": [of_process(pid, "cmdline").decode() for pid in processes],
-    # One of them is the listing's own.
+    # One descriptor belongs to the listing itself.
     "descriptors": len(os.listdir("/proc/self/fd")) - 1,
     "sharedMemory": read_all("/proc/sysvipc/shm").decode().splitlines()[1:],
     "groups": os.getgroups(),

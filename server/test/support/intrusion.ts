@@ -7,8 +7,8 @@ import { repositoryDir } from "./repository-dir.ts";
 import type { Installation } from "./stub-installation.ts";
 
 /**
- * For `intruder.py`: a deed of it and its arguments. `<attempt>` and `<account>` are the intruder's own folders as it sees
- * them, `<outside>` is where its attempt really is.
+ * An attack of `intruder.py` with its arguments. `<attempt>` and `<account>` are the intruder's own folders inside the
+ * sandbox, `<outside>` is the real folder of its attempt.
  */
 type Deed = readonly (string | number)[];
 
@@ -21,7 +21,7 @@ export interface IntrusionPlan {
 export const databasePortOf = ({ dataDir }: Installation): number =>
   Number(readFileSync(join(dataDir, "postgres/port"), "utf8"));
 
-/** Everything that there is to reach, and is there while the intruder tries; the victim is a command of account 1. */
+/** Everything that the intruder could reach and that exists during the attack. The victim is a command of account 1. */
 export async function planIntrusion(installation: Installation, victimId: number): Promise<IntrusionPlan> {
   const { base, dataDir } = installation;
   const theirs = [join(base, "headgate.env"), ...filesOfServer(dataDir), ...filesOfVictim(dataDir, victimId)];
@@ -32,7 +32,7 @@ export async function planIntrusion(installation: Installation, victimId: number
   const readable = [...theirs, ...ofOwnRunner, "/etc/shadow", "/dev/mem", "/dev/tty", "/dev/kmsg"];
   const machine = ["/", "/etc", "/usr", "/var", "/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger"];
   const around = [
-    // A file inside, for they may lie below /tmp: there the intruder has a folder of its own in which any name is free.
+    // Files inside these folders, which may be below /tmp: the intruder has its own /tmp, where it can create any name.
     join(inject("postgres").cacheDir, "intruder-was-here"),
     join(repositoryDir, "intruder-was-here"),
     base,
@@ -86,7 +86,7 @@ function filesOfVictim(dataDir: string, commandId: number): string[] {
   ]);
 }
 
-/** The few pids of a sandbox begin with 1 as well. */
+/** The pids in a sandbox begin with 1 too. */
 async function deedsOnProcesses(): Promise<Deed[]> {
   const others = (await listProcesses()).map(({ pid }) => pid).filter((pid) => pid > 20);
   return others.flatMap((pid) => [

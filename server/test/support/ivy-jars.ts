@@ -8,12 +8,12 @@ import { withSetUpLock } from "../../src/engines/set-up/set-up-lock.ts";
 import type { SparkHome } from "../../src/engines/spark-home/spark-home.ts";
 
 export interface JarSet {
-  /** Of the folder; with a version. */
+  /** Name of the folder, with a version. */
   readonly name: string;
   readonly dependencies: readonly JarDependency[];
-  /** Of what they bring along: `organisation module`. */
+  /** Excluded dependencies: `organisation module`. */
   readonly without?: readonly string[];
-  /** Of the names and contents of all of them. */
+  /** Hash of the names and contents of all jars. */
   readonly hash: string;
 }
 
@@ -21,14 +21,14 @@ export interface JarDependency {
   readonly organisation: string;
   readonly module: string;
   readonly version: string;
-  /** Without what it brings along. */
+  /** Without its dependencies. */
   readonly isAlone?: boolean;
 }
 
 const ivySettings = `<ivysettings><settings defaultResolver="repository"/>
 <resolvers><ibiblio name="repository" m2compatible="true"/></resolvers></ivysettings>`;
 
-/** The folder they are in. Downloaded once per machine, by the Ivy that is among Spark's jars. */
+/** Returns the folder of the jars. They are downloaded once per machine, with the Ivy among Spark's jars. */
 export async function ivyJars(home: SparkHome, cacheDir: string, set: JarSet): Promise<string> {
   const tools = join(cacheDir, "test-tools");
   const jars = join(tools, set.name);
@@ -42,7 +42,7 @@ export async function ivyJars(home: SparkHome, cacheDir: string, set: JarSet): P
   return jars;
 }
 
-/** The one of Spark's jars whose name begins so. */
+/** The jar of Spark whose name begins with `start`. */
 export function sparkJar(home: SparkHome, start: string): string {
   const folder = join(home.folder, "jars");
   return join(folder, readdirSync(folder).find((name) => name.startsWith(start)) ?? start);
@@ -61,7 +61,7 @@ async function download(home: SparkHome, set: JarSet, folder: string): Promise<v
       cwd: work,
     });
     const hash = hashOf(folder);
-    if (hash !== set.hash) throw new Error(`the jars of ${set.name} are not those that were chosen, but ${hash}`);
+    if (hash !== set.hash) throw new Error(`the jars of ${set.name} have the hash ${hash} instead of ${set.hash}`);
   } finally {
     rmSync(work, { recursive: true });
   }

@@ -4,24 +4,24 @@ import { ConnectServer } from "../../src/engines/connect-server/connect-server.t
 import { Metastore } from "../../src/engines/hive-metastore/metastore.ts";
 import { listProcessLinks } from "../../src/lib/process-table.ts";
 
-/** Of a sandbox whose first process is known: the JVM in it. */
+/** The JVM in a sandbox, given the first process of the sandbox. */
 export async function javaBelow(first: number | null): Promise<number> {
   const all = await listProcessLinks();
   let pid = first ?? 0;
   for (;;) {
     if (all.find((each) => each.pid === pid)?.name === "java") return pid;
     const child = all.find((each) => each.parentPid === pid);
-    if (child === undefined) throw new Error("no JVM");
+    if (child === undefined) throw new Error("there is no JVM in the sandbox");
     pid = child.pid;
   }
 }
 
-/** The one process of an account's metastore. */
+/** The only process of an account's metastore. */
 export function metastoreOf(dataDir: string, accountId: number): Metastore {
   return new Metastore(only(join(dataDir, "accounts", String(accountId), "metastore"), /^process-/));
 }
 
-/** Where the account's metastore listens, and what it wants to be shown. */
+/** Port and secret of the account's metastore. */
 export async function metastoreEntry(dataDir: string, accountId: number): Promise<{ port: number; secret: string }> {
   const metastore = metastoreOf(dataDir, accountId);
   const properties = readFileSync(join(metastore.folder, "input/metastore.properties"), "utf8");
@@ -29,7 +29,7 @@ export async function metastoreEntry(dataDir: string, accountId: number): Promis
   return { port: (await metastore.port()) ?? 0, secret };
 }
 
-/** The one warm server of an account. */
+/** The only warm server of an account. */
 export function warmServerOf(dataDir: string, accountId: number): ConnectServer {
   return new ConnectServer(only(join(dataDir, "accounts", String(accountId), "spark"), /./));
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { listProcessLinks } from "../../src/lib/process-table.ts";
 
-/** Of the server and all it has started; those of other users only where we may look. */
+/** The sockets of the server and its children; those of other users only if we may inspect them. */
 export async function listeningSockets(serverPid: number): Promise<{ ports: number[]; abstractSockets: string[] }> {
   const all = await listProcessLinks();
   const pids = new Set([serverPid]);
@@ -32,10 +32,10 @@ function socketsOf(pid: number): string[] {
   return targets.flatMap((target) => /^socket:\[(\d+)\]$/.exec(target)?.[1] ?? []);
 }
 
-/** What ended or was closed meanwhile, or is another user's. */
-function orNothing(look: () => string[]): string[] {
+/** Empty for a process that has ended, a closed descriptor, or another user's process. */
+function orNothing(read: () => string[]): string[] {
   try {
-    return look();
+    return read();
   } catch {
     return [];
   }

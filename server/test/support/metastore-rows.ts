@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
 
-/** The rows of a metastore's own tables, as no client of it sees them. */
+/** A row of a metastore's internal tables. */
 type Row = Record<string, unknown>;
 export type MetastoreRows = ReadonlyMap<string, readonly Row[]>;
 
@@ -18,8 +18,8 @@ export async function metastoreRows(pool: Pick<Pool, "query">): Promise<Metastor
 }
 
 /**
- * What came to a metastore with the partitions of one table, each row as a text without ids and times of its own: rows
- * of a partition have its name instead, and the table and its columns are `T`. Those of any other table stay as they are.
+ * The rows that a metastore gained with the partitions of one table, each as a text without ids and times: a partition is
+ * shown by its name, and the table and its columns as `T`. Rows of other tables are unchanged.
  */
 export function addedRows(before: MetastoreRows, after: MetastoreRows, table: string): string[] {
   const names = new Map<string, unknown>();
@@ -52,7 +52,7 @@ export function addedRows(before: MetastoreRows, after: MetastoreRows, table: st
   }
 }
 
-/** What must never be in a metastore: rows that nobody refers to, and tables and partitions that are not complete. */
+/** Rows that must never be in a metastore: unreferenced rows, and incomplete tables and partitions. */
 export async function metastoreFlaws(pool: Pool): Promise<Row> {
   const { rows } = await pool.query<Row>(`
     select

@@ -1,2 +1,2 @@
-/** For drivers whose progress nobody reads. */
+/** For drivers whose progress is not read. */
 export const noEventLogs = { progress: () => Promise.resolve(undefined) };

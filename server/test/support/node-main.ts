@@ -7,7 +7,7 @@ import { silenceClockByFile } from "./silence-clock.ts";
 import { stubDriver } from "./stub-driver.ts";
 import { stubStandby } from "./stub-standby.ts";
 
-/** A node as a process of its own, over a database that exists already; see `node-process.ts`. */
+/** A node as a separate process, with an existing database; see `node-process.ts`. */
 const {
   CONNECTION = "{}",
   TEST_LOG = "silent",
@@ -28,6 +28,6 @@ const app = await startApp({
   ...(TEST_SPARK === "1" ? { setsUpSpark: true } : { driver }),
 });
 process.stdout.write(`ready ${app.url}\n`);
-flushCompileCache(); // most are killed, and the next one shall not compile again
+flushCompileCache(); // now, because most nodes are killed
 process.on("SIGTERM", () => void app.stop().then(() => process.exit(0)));
 process.on("SIGINT", () => void app.stop(undefined, { everything: true }).then(() => process.exit(0)));

@@ -5,22 +5,22 @@ import type { ClientConfig } from "pg";
 import { testCacheDir } from "./cache-dir.ts";
 
 /**
- * A node that can be killed: with the stub driver, with one that waits where `TEST_STANDBY` says so, or with Spark where
- * `TEST_SPARK` does.
+ * A node that can be killed. It uses the stub driver, with `TEST_STANDBY` a standby stub driver, or with `TEST_SPARK`
+ * Spark.
  */
 export interface NodeProcess {
   readonly url: string;
   readonly pid: number;
   signal(name: NodeJS.Signals): void;
-  /** Without a chance to clean up. */
+  /** Kills it without a chance to clean up. */
   crash(): Promise<void>;
-  /** SIGTERM; settles when it is gone. */
+  /** Sends SIGTERM and settles when the process is gone. */
   stop(): Promise<void>;
-  /** With all that it runs. */
+  /** Also ends its programs and servers. */
   stopEverything(): Promise<void>;
 }
 
-/** With the options of `npm start`. */
+/** Started with the options of `npm start`. */
 const program = fileURLToPath(new URL("node-main.ts", import.meta.url));
 
 export async function startNode(

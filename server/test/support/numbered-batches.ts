@@ -7,7 +7,7 @@ export const NUMBERED_ROWS = 500;
 const filler = "x".repeat(600);
 const made = new Map<number, Uint8Array>();
 
-/** The n-th batch of a result that has no end; some 300 KB. */
+/** The n-th batch of an endless result, about 300 KB. */
 export function numberedBatch(number: number): ReceivedBatch {
   const startRow = number * NUMBERED_ROWS;
   const kind = number % 8;

@@ -4,7 +4,7 @@ import { renderCall } from "../../src/engines/hive-thrift/codec/message.ts";
 import { setUgi } from "../../src/engines/hive-thrift/hive-functions.ts";
 import type { TestMetastore } from "./test-metastore.ts";
 
-/** A way into a metastore of ours that asks for no secret, as those have none that accounts bring. */
+/** A relay to one of our metastores that needs no secret, like an external metastore. */
 export interface OpenMetastore {
   /** For the account's `metastore_uri`. */
   readonly uri: string;
@@ -27,7 +27,7 @@ export async function openToAll(metastore: Pick<TestMetastore, "port" | "secret"
       });
     }
     upstream.write(renderCall(setUgi, 0, { userName: "relay", groupNames: [metastore.secret] }));
-    // The answer to the greeting, which is ours.
+    // The response to our handshake.
     upstream.once("data", () => {
       upstream.pipe(client);
       client.pipe(upstream);

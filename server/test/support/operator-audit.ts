@@ -1,6 +1,6 @@
 import type { Queryable } from "../../src/db/database.ts";
 
-/** What the operator's command line has left in an account's audit log, in order. */
+/** The entries of the operator's command line in an account's audit log, in order. */
 export async function operatorAudit(system: Queryable, accountId: number): Promise<object[]> {
   return system.query(
     `select operation, object, email, user_id, address, outcome from audit_event

@@ -4,7 +4,7 @@ import type { HiveTable } from "../../src/engines/hive-thrift/hive-structs.ts";
 import { noValue } from "../../src/engines/hive-thrift/partition-name.ts";
 import { textStorage } from "./hive-writer.ts";
 
-/** Partitioned by a number, a day and a text. */
+/** A text table partitioned by a number, a day and a text. */
 export function text(tableName: string): HiveTable {
   return {
     tableName,
@@ -30,7 +30,7 @@ export function bucketed(tableName: string): HiveTable {
   return { ...table, sd: { ...table.sd, ...more, parameters: new Map([["note", "grüße 🎉"]]) } };
 }
 
-/** Values of such tables that are hard to name, or to keep. */
+/** Values of such tables that are hard to encode or to store. */
 export const ODD = [
   ["1", "2026-11-15", "a"],
   ["-7", "2026-11-15", "Köln 🎉"],
@@ -45,7 +45,7 @@ export function days(count: number, from = 0): string[][] {
   return Array.from({ length: count }, (_, index) => [String(from + index), "2026-11-15", `c${index % 7}`]);
 }
 
-/** As Spark makes those of its own formats: where it is stands beside its location. */
+/** A table like those of Spark's own formats, whose path is stored beside its location. */
 export function placed(tableName: string, folder: string): HiveTable {
   const table = text(tableName);
   const location = `file:${folder}/${tableName}-__PLACEHOLDER__`;
@@ -57,7 +57,7 @@ export function placed(tableName: string, folder: string): HiveTable {
   return { ...table, sd: { ...table.sd, location, serdeInfo }, parameters, tableType: "EXTERNAL_TABLE" };
 }
 
-/** A table of ours, as one who is asked by Thrift knows it. */
+/** The table as read by Thrift from an external metastore. */
 export function asBrought(table: CatalogTable): CatalogTable {
   return { ...table, identity: tableIdentity({ createTime: table.createdAt.getTime() / 1000 }) };
 }

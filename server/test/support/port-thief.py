@@ -1,7 +1,7 @@
-"""A program of a tenant that wants the port of the server: it tries to bind it in both families, again and again.
+"""A program of a tenant that repeatedly tries to bind the server's port in both address families.
 
-Its arguments: the port, a folder for what it tells. `rounds` counts its attempts, and `stolen` has a line for each socket
-and each request that it got. It ends when the file `enough` is there.
+Arguments: the port, and a folder for its reports. `rounds` counts its attempts, and `stolen` has a line for each socket
+and each request that it got. It ends when the file `enough` exists.
 """
 import os
 import socket

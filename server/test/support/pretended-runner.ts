@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 
-/** A process that looks as the runner of a program of the data directory does in the process table. */
+/** A process that looks like the runner of a program of the data directory in the process table. */
 export function pretendRunner(dataDir: string): { end(): void } {
   const script = ["-c", "sleep 600; :", "/x/runner.mjs", join(dataDir, "accounts/1/commands/1/attempts/1")];
   const child = spawn("/bin/sh", script, { stdio: "ignore", detached: true });

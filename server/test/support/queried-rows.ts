@@ -6,7 +6,7 @@ import { createSpool, type ReceivedBatch } from "../../src/engines/arrow-result/
 import { received, streamOf } from "./arrow-streams.ts";
 import type { AccountClient, Given } from "./given.ts";
 
-/** A query that is done, as a run on a warm server leaves it; no batches: none of its statements returned columns. */
+/** A query that is done, as if it had run on a warm server. Without batches, none of its statements returned columns. */
 export async function givenQuery(
   given: Given,
   account: AccountClient,
@@ -27,7 +27,7 @@ export async function givenQuery(
   return { id, spool };
 }
 
-/** One column of text, a thousand rows to a batch. */
+/** One column of text, a thousand rows per batch. */
 export function textRows(rows: readonly string[]): ReceivedBatch[] {
   const batches = Array.from({ length: Math.ceil(rows.length / 1000) }, (_, n) => rows.slice(n * 1000, (n + 1) * 1000));
   return received(
@@ -35,7 +35,7 @@ export function textRows(rows: readonly string[]): ReceivedBatch[] {
   );
 }
 
-/** As its end would have noted it. */
+/** Marks the command for publishing, as at its end. */
 export async function publish(given: Given, id: number): Promise<void> {
   await given.app.services.db.system.query(
     `insert into command_publishing (command_id, account_id, attempt, node_id)

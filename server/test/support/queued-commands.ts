@@ -9,14 +9,14 @@ export function gatedProgram(after = "true"): string {
   return `while [ ! -e "$JOURNAL.$COMMAND" ]; do sleep 0.05; done; ${after}`;
 }
 
-/** What tests of the queue do with commands of a server that has the stub driver. */
+/** Helpers for tests of the queue, for a server with the stub driver. */
 export interface QueuedCommands {
   readonly submit: (account: AccountClient, program: string, more?: Record<string, unknown>) => Promise<number>;
-  /** Once it has been claimed. */
+  /** Lets the program continue once the command has been claimed. */
   readonly letGo: (account: AccountClient, id: number) => Promise<void>;
-  /** Of those ids, in their order. */
+  /** The statuses of these commands, in the same order. */
   readonly statuses: (ids: readonly number[]) => Promise<string[]>;
-  /** And waits until nothing runs. */
+  /** Also waits until no command is running. */
   readonly cancelAll: () => Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export function queuedCommands(given: Given): QueuedCommands {
     submit: submitProgram,
     async letGo(account, id) {
       const storage = join(given.dataDir, "accounts", String(account.accountId), "storage");
-      await vi.waitUntil(() => existsSync(storage), PATIENCE); // made with the run's folders
+      await vi.waitUntil(() => existsSync(storage), PATIENCE); // created with the folders of the run
       writeFileSync(join(storage, `journal.${id}`), "");
     },
     async statuses(ids) {

@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { buffer } from "node:stream/consumers";
 
-/** What somebody on this machine answers to these bytes before it closes; a reset is an end, too. */
+/** The response of a local server to these bytes until it closes or resets the connection. */
 export async function answerTo(port: number, bytes: Buffer): Promise<Buffer> {
   const socket = connect({ host: "127.0.0.1", port });
   socket.write(bytes);

@@ -2,10 +2,10 @@ import { request as httpRequest, type Agent } from "node:http";
 import { connect } from "node:net";
 import type { Reply } from "./client.ts";
 
-/** A request exactly as given: fetch would refuse a body on GET and tidy up paths and headers. */
+/** A request exactly as given: fetch would refuse a body on GET and normalise paths and headers. */
 export interface RawRequest {
   method: string;
-  /** As it stands in the request line. */
+  /** Exactly as in the request line. */
   path: string;
   headers?: Record<string, string>;
   body?: string | Buffer;
@@ -44,7 +44,7 @@ export async function rawRequest(base: string, request: RawRequest): Promise<Rep
   });
 }
 
-/** The same with a client's token; a GET unless told otherwise. */
+/** The same with a client's token; GET by default. */
 export async function sendAs(
   base: string,
   client: { token: string | undefined } | undefined,
@@ -54,7 +54,7 @@ export async function sendAs(
   return rawRequest(base, { method: "GET", ...request, headers: { ...token, ...request.headers } });
 }
 
-/** Bytes in, bytes out, for what is no HTTP. */
+/** Sends raw bytes, for requests that are not valid HTTP. */
 export async function rawSocket(base: string, bytes: string): Promise<Reply> {
   const { hostname, port } = new URL(base);
   const text = await new Promise<string>((resolve, reject) => {

@@ -4,12 +4,12 @@ import { waitForCommandEnd } from "./wait-for-command-end.ts";
 
 export interface Refreshed {
   readonly id: number;
-  /** `partition → location`, as its result tells. */
+  /** `partition → location`, according to its result. */
   readonly added: Readonly<Record<string, string>>;
   readonly log: string;
 }
 
-/** Runs it to its end, which is to be a good one unless another is expected. */
+/** Runs a refresh to its end, which must be `done` unless another status is expected. */
 export async function refresh(
   account: Client,
   table: string,
@@ -37,7 +37,7 @@ async function addedBy(account: Client, id: number): Promise<Record<string, stri
   return Object.fromEntries(rows.map(({ partition, location }) => [partition, location]));
 }
 
-/** `partition → location`, as the metastore knows them. */
+/** `partition → location`, according to the metastore. */
 export async function partitionsOf(
   account: Client,
   table: string,

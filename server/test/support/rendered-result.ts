@@ -7,7 +7,7 @@ import type { ResultColumn, SpooledResult } from "../../src/engines/arrow-result
 import { createSpool, type ReceivedBatch } from "../../src/engines/arrow-result/spool-writer.ts";
 import { appendAll } from "./arrow-streams.ts";
 
-/** Spools and renders, without a thread between. */
+/** Spools and renders in the same thread. */
 export function useRendered() {
   let folder = "";
   beforeEach(() => {

@@ -1,6 +1,6 @@
 import type { AccountClient, Given, MemberClient } from "./given.ts";
 
-/** A user in no built-in group, whose one role allows just this: `svc_user:create`. */
+/** A user without built-in groups whose only role has one permission, such as `svc_user:create`. */
 export async function roleHolder(given: Given, account: AccountClient, permission: string): Promise<MemberClient> {
   const member = await given.member(account);
   const [resource, action] = permission.split(":");

@@ -2,7 +2,7 @@ import type { Pool } from "pg";
 import type { Queryable } from "../../src/db/database.ts";
 import { queryableOf } from "../../src/db/queryable-of.ts";
 
-/** What the work writes is seen by it alone, and gone behind it. */
+/** Runs the work in a transaction that is rolled back at the end. */
 export async function rolledBack(pool: Pool, work: (tx: Queryable) => Promise<void>): Promise<void> {
   const connection = await pool.connect();
   try {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Where a test run keeps its files. The names of these folders identify the processes that belong to the run. */
+/** The folders of a test run. Their names identify the processes that belong to the run. */
 export interface RunFolders {
   /** For files that a program in a sandbox has to see: the sandbox hides the machine's temporary folder. */
   readonly outsideTmp: string;

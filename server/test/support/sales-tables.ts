@@ -1,7 +1,7 @@
 import type { HiveTable } from "../../src/engines/hive-thrift/hive-structs.ts";
 import { textStorage } from "./hive-writer.ts";
 
-/** Tables as Hive makes them, of the database `sales`. */
+/** Tables of the database `sales`, in the form that Hive creates. */
 export const orders: HiveTable = {
   tableName: "orders",
   dbName: "sales",

@@ -1,7 +1,7 @@
 import type { TObject } from "typebox";
 import { isRecord } from "../../src/http/lenient.ts";
 
-/** The least that a schema takes: required fields only, examples where the author gave some. */
+/** The minimal input of a schema: required fields only, with the schema's examples where there are some. */
 export function sampleObject(schema: TObject | undefined): Record<string, unknown> {
   const value = schema === undefined ? {} : sampleValue(JSON.parse(JSON.stringify(schema)));
   return isRecord(value) ? value : {};
@@ -37,7 +37,7 @@ function sampleProperties({ properties, required }: Record<string, unknown>): Re
   );
 }
 
-/** The newest path of an endpoint, its parameters filled in. */
+/** The newest path of an endpoint with values for its parameters. */
 export function filledPath(
   { paths }: { paths: Partial<Record<"v1" | "v1.2" | "v2", string>> },
   params: Record<string, string>,
@@ -46,7 +46,7 @@ export function filledPath(
     (["v2", "v1.2", "v1"] as const)
       .map((each): [string, string | undefined] => [each, paths[each]])
       .find(([, found]) => found !== undefined) ?? [];
-  if (path === undefined) throw new Error("an endpoint without a path");
+  if (path === undefined) throw new Error("the endpoint has no path");
   const filled = path.replaceAll(/:(\w+)/g, (_match, name: string) => {
     const value = params[name];
     if (value === undefined) throw new Error(`no value for the path parameter ${name} of ${path}`);

@@ -15,16 +15,16 @@ import { readBootId, startTimeOfChild } from "../../src/lib/process-table.ts";
 
 const EMBEDDED = new URL("../../src/db/embedded/", import.meta.url);
 
-/** A data directory of its own, and a way to leave nothing of it behind, running or stored. */
+/** A temporary data directory; nothing remains after its disposal, neither processes nor files. */
 export interface ScratchCluster {
   readonly dataDir: string;
   readonly cluster: Cluster;
-  /** A stopped cluster's files under another data directory: cheaper than a first start. */
+  /** Copies the files of a stopped cluster to another data directory, which is cheaper than a first start. */
   clone(): Promise<ScratchCluster>;
   start(settings?: Record<string, string>): Promise<EmbeddedPostgres>;
-  /** Stops the server and gives the data directory free, as a Headgate that ends does. */
+  /** Stops the server and releases the data directory, like a Headgate that stops. */
   stop(): Promise<void>;
-  /** Starts the server from a process of its own, which can be killed. */
+  /** Starts the server from a separate process, which can be killed. */
   startElsewhere(): ChildProcess;
   postmasterPid(): Promise<number | undefined>;
   dispose(): Promise<void>;
@@ -88,13 +88,13 @@ function startElsewhere(dataDir: string, cacheDir: string): ChildProcess {
   return spawn(process.execPath, args, { cwd: import.meta.dirname, stdio: ["ignore", "pipe", "inherit"] });
 }
 
-/** Adds an entry to the roster of the processes that need the server, as the runner of a metastore does. */
+/** Adds an entry to the roster of processes that need the server, like the runner of a metastore. */
 export async function needPostgres({ roster }: Cluster, pid: number): Promise<void> {
   await mkdir(roster, { recursive: true });
   await writeFile(join(roster, [await readBootId(), pid, await startTimeOfChild(pid)].join(".")), "");
 }
 
-/** One statement as the app, over the socket. */
+/** Runs one statement as the app's user, over the socket. */
 export async function query(postgres: EmbeddedPostgres, sql: string): Promise<Record<string, unknown>[]> {
   return connectAndQuery({ ...postgres, host: postgres.socketDir }, sql);
 }

@@ -7,7 +7,7 @@ import { migrate } from "../../src/db/migrate.ts";
 import { testCacheDir } from "./cache-dir.ts";
 import { makeScratchCluster } from "./scratch-cluster.ts";
 
-/** A PostgreSQL of one's own, for what would disturb others or be disturbed by them. Needs no test runner. */
+/** A separate PostgreSQL, for tests and benchmarks that must not share one. It needs no test runner. */
 export interface ScratchStore {
   readonly dataDir: string;
   newDatabase(): Promise<StoreConnection>;

@@ -1,4 +1,4 @@
-/** A screen as a person sees it: text that is overwritten after a carriage return is gone. Colours are left out. */
+/** The visible contents of a terminal: text that is overwritten after a carriage return is gone. Colours are ignored. */
 export class Screen {
   readonly #lines: string[] = [""];
   #column = 0;

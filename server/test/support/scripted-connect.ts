@@ -27,10 +27,10 @@ import {
 export type Answer = MessageInitShape<typeof ExecutePlanResponseSchema>;
 export type Step = Answer | "end" | "break" | "stay" | Error;
 
-/** What a server says to each call for a statement, in order; a call more than that is a broken test. */
+/** A server with one scripted response for each call for a statement, in order; a further call fails the test. */
 export interface ScriptedConnect {
   readonly port: number;
-  /** As they came: `start`, `attach`, or `attach after 2`. */
+  /** The calls in order: `start`, `attach`, or `attach after 2`. */
   readonly calls: readonly string[];
   readonly starts: readonly ExecutePlanRequest[];
   readonly released: readonly string[];
@@ -51,9 +51,7 @@ export function sparkError(errorClass: string, details: Record<string, string> =
   return Object.assign(new Error(message), { code: status.INTERNAL, details: message, metadata });
 }
 
-/**
- * A server of the protocol that plays a script: what a real one does only when connections break at the right moment.
- */
+/** Starts a scripted Spark Connect server, for cases in which a real one would need connections to break at the right moment. */
 export async function scriptConnect(
   scripts: readonly (readonly Step[])[],
   address = "127.0.0.1:0",
@@ -61,10 +59,10 @@ export async function scriptConnect(
   const server = new Server();
   const [calls, starts, released]: [string[], ExecutePlanRequest[], string[]] = [[], [], []];
   const play = (call: ServerWritableStream<unknown, Answer>): void => {
-    const script = scripts[calls.length - 1] ?? [new Error("the script is over")];
+    const script = scripts[calls.length - 1] ?? [new Error("the script has no response for this call")];
     for (const step of script) {
       if (step === "end") call.end();
-      // A broken connection has no status of the server's.
+      // A broken connection has no status from the server.
       else if (step === "break") call.emit("error", Object.assign(new Error("gone"), { code: status.UNAVAILABLE }));
       else if (step instanceof Error) call.emit("error", step);
       else if (step !== "stay") call.write(step);
@@ -125,7 +123,7 @@ export async function scriptConnect(
         calls.push(lastResponseId === undefined ? "attach" : `attach after ${lastResponseId}`);
         play(call);
       },
-      // The client asks for no settings, so the reply has none.
+      // The client requests no settings, so the reply has none.
       config: ({ request }: { request: ConfigRequest }, reply: sendUnaryData<ConfigResponse>) => {
         reply(null, create(ConfigResponseSchema, { sessionId: request.sessionId }));
       },

@@ -1,11 +1,11 @@
 import type { Queryable } from "../../src/db/database.ts";
 
 /**
- * Thousands of partitions in the metastore's own tables, of tables of `sales-tables.ts`, for a transaction that takes
- * them back: they have no storage.
+ * Thousands of partitions for the tables of `sales-tables.ts`, inserted directly into the metastore's tables. They have no
+ * storage, so the transaction must be rolled back.
  */
 
-/** Every day has a region of its own, and one that all days have. */
+/** Every day has a region of its own, and one common region. */
 export async function seedOrders(tx: Queryable): Promise<void> {
   const days = `generate_series(1, 5000) as day,
     lateral (values (day * 10, 'r' || day), (day * 10 + 1, 'r1')) as each (id, region)`;
@@ -22,7 +22,7 @@ export async function seedOrders(tx: Queryable): Promise<void> {
   await tx.query(`analyze "PARTITIONS", "PARTITION_KEY_VALS"`);
 }
 
-/** One country, 500 days of 24 hours. */
+/** One country, 500 days with 24 hours each. */
 export async function seedVisits(tx: Queryable): Promise<void> {
   const all = `generate_series(0, 499) as day, generate_series(0, 23) as hour`;
   await tx.query(
@@ -38,7 +38,7 @@ export async function seedVisits(tx: Queryable): Promise<void> {
   await tx.query(`analyze "PARTITIONS", "PARTITION_KEY_VALS"`);
 }
 
-/** By the transaction, of all that partitions are found by. */
+/** The number of rows that the transaction has read from the tables and indexes of partitions. */
 export async function partitionRowsRead(tx: Queryable): Promise<number> {
   const [row] = await tx.query<{ rows: number }>(
     `select sum(seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables

@@ -1,15 +1,15 @@
 import { existsSync } from "node:fs";
 
 /**
- * A monotonic clock for `silenceClock`. It stands still, so that no node becomes silent, until `passes` is set: then each
- * look at the nodes counts as that many milliseconds of silence, whatever it takes.
+ * A monotonic clock for `silenceClock`. It stands still, so that no node becomes silent, until `passes` is set. Then each
+ * check of the nodes counts as a fixed number of milliseconds of silence, whatever its duration.
  */
 export interface SilenceClock {
   passes: boolean;
   readonly now: () => number;
 }
 
-/** Less than the longest gap between two looks that counts. */
+/** Less than the longest gap between two checks that counts. */
 const LOOK_MS = 14_000;
 
 export function silenceClock(): SilenceClock {
@@ -21,7 +21,7 @@ export function silenceClock(): SilenceClock {
   return clock;
 }
 
-/** The same for a node in a process of its own: time passes while the file exists, at half the speed. */
+/** The same for a node in a separate process: time passes while the file exists, at half the speed. */
 export function silenceClockByFile(path: string): () => number {
   let milliseconds = 0;
   return () => (milliseconds += existsSync(path) ? LOOK_MS / 2 : 0);

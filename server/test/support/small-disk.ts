@@ -3,15 +3,15 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statfsSync, writeS
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A file system of its own that is small enough to be filled. */
+/** A separate file system that is small enough to be filled. */
 export interface SmallDisk {
-  /** False where nobody may mount: not as root, or in a container. Then nothing else may be asked of it. */
+  /** False if mounting is not allowed: without root, or in a container. Then nothing else here may be used. */
   readonly isMounted: boolean;
   readonly dataDir: string;
   readonly freeBytes: () => number;
-  /** With a file of ours, up to so many bytes. */
+  /** Fills the disk with a file, up to `leaveBytes`. */
   readonly fill: (leaveBytes?: number) => void;
-  /** Takes that file away. */
+  /** Removes that file. */
   readonly clear: () => void;
   readonly unmount: () => void;
 }
@@ -24,7 +24,7 @@ export function mountSmallDisk(sizeMiB: number): SmallDisk {
   const isMounted = mounted.status === 0;
   const dataDir = join(base, "data");
   if (isMounted) mkdirSync(dataDir, { mode: 0o711 });
-  else rmSync(base, { recursive: true }); // what is skipped cleans up nothing
+  else rmSync(base, { recursive: true }); // skipped tests do not clean up
   const ballast = join(base, "ballast");
   const freeBytes = (): number => {
     const { bavail, bsize } = statfsSync(base);
@@ -42,7 +42,7 @@ export function mountSmallDisk(sizeMiB: number): SmallDisk {
     },
     clear: () => rmSync(ballast, { force: true }),
     unmount() {
-      // Lazily: what a failed test has left running must not keep it.
+      // A lazy unmount, because a failed test may have left processes.
       if (isMounted) spawnSync("umount", ["-l", base]);
       rmSync(base, { recursive: true, force: true, maxRetries: 20 });
     },

@@ -8,7 +8,7 @@ import { newKey, writeKeys } from "../../src/lib/key-file.ts";
 import { startNode } from "./node-process.ts";
 import { serveOnDemand, type OnDemand, type Started } from "../on-demand/on-demand.ts";
 
-/** What a test file is told. */
+/** The details that a test file gets. */
 export interface SharedSpark {
   readonly url: string;
   readonly pid: number;
@@ -25,7 +25,7 @@ export interface SparkServerOptions {
   readonly cacheDir: string;
 }
 
-/** For the global set-up: the Headgate with a real Spark of a test run; test files meet it by `useSpark`. */
+/** For the global set-up: the Headgate with a real Spark that a test run shares. Test files use it through `useSpark`. */
 export function serveSpark(options: SparkServerOptions): OnDemand {
   return serveOnDemand("spark", (folder) => start(options, folder));
 }
@@ -36,7 +36,7 @@ export const SPARK_SETTINGS = {
   HEADGATE_ALLOWED_NETWORKS: "127.0.0.0/8",
 };
 
-/** An account of its own, whose warm server every test file shares. */
+/** Creates an account whose warm server all test files share. */
 async function start(
   { connection, template, cacheDir }: SparkServerOptions,
   folder: string,
@@ -57,7 +57,7 @@ async function start(
   return { shared, stop: () => node.stopEverything() };
 }
 
-/** A first account; where nothing isolates programs, only this one may run any. */
+/** The first account; without isolation only this account may run programs. */
 export async function foundSparkAccount(
   connection: ClientConfig,
   email: string,

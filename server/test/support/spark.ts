@@ -7,9 +7,9 @@ import { askFor } from "../on-demand/on-demand.ts";
 import type { SharedSpark } from "./spark-server.ts";
 
 /**
- * A Headgate that runs queries on a real Spark, one for the whole test run, started when the first file asks for it, and
- * an account in it whose warm server is up. A cold JVM costs many seconds, so every file shares these: none stops them,
- * none counts on being alone.
+ * A Headgate with a real Spark, one for the whole test run, started by the first file that needs it, and an account whose
+ * warm server is running. A cold JVM takes many seconds, so all files share these: no file may stop them or assume that it
+ * is the only user.
  */
 export interface Spark extends SharedSpark {
   readonly account: AccountClient;
@@ -69,7 +69,7 @@ export async function statusOf(account: Client, id: number): Promise<string> {
   return status;
 }
 
-/** Runs it to its end, which is to be a good one unless another is expected. */
+/** Runs a query to its end, which must be `done` unless another status is expected. */
 export async function runSql(account: Client, sql: string, more: Record<string, unknown> = {}, end = "done") {
   const { id } = await submitSql(account, sql, more);
   const command = await waitForCommandEnd(account, id);

@@ -1,4 +1,4 @@
-/** Appends to a spool for ever, and says what is safe: `node spool-appender.ts <folder> <create | reopen>`. */
+/** Appends to a spool for ever and prints what is stored: `node spool-appender.ts <folder> <create | reopen>`. */
 import { createSpool, reopenSpool } from "../../src/engines/arrow-result/spool-writer.ts";
 import { numberedBatch, NUMBERED_ROWS } from "./numbered-batches.ts";
 

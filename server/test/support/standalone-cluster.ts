@@ -9,17 +9,17 @@ import { listProcessLinks } from "../../src/lib/process-table.ts";
 import type { SparkHome } from "../../src/engines/spark-home/spark-home.ts";
 
 /**
- * A real master of Spark's own cluster manager and two workers with one core each, on two addresses of loopback, so that
- * they count as two machines, with files of their own.
+ * A real master of Spark's own cluster manager and two workers with one core each and their own files. They have different
+ * loopback addresses, so that they count as two machines.
  */
 export interface StandaloneCluster {
   readonly masterUrl: string;
-  /** Who does not know it is refused. */
+  /** Clients without it are refused. */
   readonly secret: string;
   masterLog(): string;
-  /** Of all that there ever were. */
+  /** The logs of all executors so far. */
   executorLogs(): string;
-  /** Pids of the JVMs that work for somebody. */
+  /** The pids of the executors' JVMs. */
   executors(): Promise<number[]>;
   stop(): Promise<void>;
 }
@@ -99,5 +99,5 @@ async function findInLog(child: ChildProcess, path: string, pattern: RegExp): Pr
     if (found !== undefined) return found;
     await delay(50);
   }
-  throw new Error(`${path} does not say ${pattern.source}:\n${readFileSync(path, "utf8")}`);
+  throw new Error(`${path} does not contain ${pattern.source}:\n${readFileSync(path, "utf8")}`);
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { place, standbyParts, type Step } from "./standby-steps.ts";
 
-/** A node that is killed behind one of the steps: `node standby-crash-main.ts <data> <step> <program>`. */
+/** A node that is killed after one of the steps: `node standby-crash-main.ts <data> <step> <program>`. */
 const [dataDir = "", last = "", program = ""] = process.argv.slice(2);
 const { standbys, executor, run } = await standbyParts(dataDir, program);
 const folder = join(dataDir, "accounts", String(place.accountId), "standby");
@@ -19,18 +19,18 @@ const reached = (step: Step): void => {
   if (step === last) process.kill(process.pid, "SIGKILL");
 };
 
-// A first program is what one is kept for.
+// A standby driver is started after the first program.
 await standbys.take(place, "same", run.files.folder);
 standbys.noteEnd(place);
 standbys.keepWithin({ freeMiB: 1000, spareMiB: 1000 });
 while (!isWaiting()) await delay(20);
 reached("waiting");
 if (last === "taken") {
-  if (!(await standbys.take(place, "same", run.files.folder))) throw new Error("none was taken");
+  if (!(await standbys.take(place, "same", run.files.folder))) throw new Error("no standby driver was taken");
   reached("taken");
 }
 const prepared = await executor.prepare(run, new AbortController().signal);
-if (isWaiting()) throw new Error("the one that waits was not taken");
+if (isWaiting()) throw new Error("the waiting driver was not taken");
 reached("prepared");
 const live = await prepared.spawn();
 reached("spawned");

@@ -12,7 +12,7 @@ import { testCacheDir } from "./cache-dir.ts";
 import { openSandbox } from "../../src/engines/sandbox/sandbox.ts";
 import { stubStandby } from "./stub-standby.ts";
 
-/** What a node has of drivers that wait, without its queue: for tests that stop between two of its steps. */
+/** The parts of a node that handle standby drivers, without its queue, for tests that stop between two steps. */
 export interface StandbyParts {
   readonly standbys: StandbyDrivers;
   readonly executor: Executor;
@@ -21,7 +21,7 @@ export interface StandbyParts {
 
 export const place = { accountId: 7, clusterId: 1, appId: null };
 
-/** The steps of a hand-over, each with all before it. */
+/** The steps of a hand-over; each includes the previous ones. */
 export type Step = "waiting" | "taken" | "prepared" | "spawned" | "ordered";
 
 export async function standbyParts(dataDir: string, programText: string): Promise<StandbyParts> {

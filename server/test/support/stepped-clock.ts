@@ -1,8 +1,8 @@
 import { Client, escapeIdentifier, type ClientConfig } from "pg";
 
 /**
- * Gives a database a clock of its own that a test can set: `now()` is found in a schema before PostgreSQL's own. For
- * sessions that are opened afterwards.
+ * Gives a database its own clock that a test can set: a schema with another `now()` precedes PostgreSQL's own. It applies
+ * to sessions that are opened later.
  */
 export async function addSteppedClock<Connection extends ClientConfig>(connection: Connection): Promise<Connection> {
   const client = new Client(connection);

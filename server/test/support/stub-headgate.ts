@@ -5,7 +5,7 @@ import { start } from "../../src/start.ts";
 import { repositoryDir } from "./repository-dir.ts";
 import { stubDriver } from "./stub-driver.ts";
 
-/** `headgate start` with the stub driver in place of Spark: an entry for `startHeadgate`. */
+/** `headgate start` with the stub driver instead of Spark, as an entry for `startHeadgate`. */
 const isRoot = process.getuid?.() === 0;
 const config = readConfig(process.env, { repositoryDir, isRoot, readFile: (path) => readFileSync(path, "utf8") });
 const stop = new AbortController();

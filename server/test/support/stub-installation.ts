@@ -5,16 +5,16 @@ import { expect, inject } from "vitest";
 import { Client } from "./client.ts";
 import { operatorClient, startHeadgate, type HeadgateProcess, type Manner } from "./headgate-process.ts";
 
-/** A whole Headgate with a database, keys and settings of its own, that runs programs by the stub driver. */
+/** A whole Headgate with its own database, keys and settings, which runs programs with the stub driver. */
 export interface Installation {
   readonly base: string;
   readonly dataDir: string;
   readonly headgate: HeadgateProcess;
   readonly operator: Client;
-  /** For another start of it. */
+  /** For a restart of this installation. */
   readonly settings: Record<string, string>;
   end(): Promise<void>;
-  /** Of one that has been stopped already. */
+  /** Removes the files of a stopped installation. */
   readonly remove: () => void;
 }
 

@@ -14,7 +14,7 @@ import { KeyRing } from "../../src/lib/key-ring.ts";
 import { removeTree } from "../../src/lib/remove-tree.ts";
 import { cloneDatabase, type TestDatabase } from "./test-database.ts";
 
-/** Stands for the JVM: a socket that listens, and a folder. */
+/** Replaces the JVM by a listening socket and a folder. */
 export class StubMetastore implements MetastoreProcess {
   readonly folder: string;
   launch: MetastoreLaunch | undefined;
@@ -67,7 +67,7 @@ export class StubMetastore implements MetastoreProcess {
     return this.#ended.promise;
   }
 
-  /** As kill -9. */
+  /** Simulates kill -9. */
   async die(): Promise<void> {
     const closed = once(this.#server, "close");
     this.#server.close();
@@ -82,7 +82,7 @@ export class StubMetastore implements MetastoreProcess {
   }
 }
 
-/** An account, and the Headgates, one behind the other, that keep its metastore. */
+/** An account, and the successive Headgates that run its metastore. */
 export class StubMetastores {
   readonly db: Database;
   readonly accountId: number;
@@ -93,9 +93,9 @@ export class StubMetastores {
   /** Whether a Spark of the account runs. */
   inUse = true;
   storage: Record<string, string> = { "spark.sql.warehouse.dir": "file:///here" };
-  /** What every start fails with. */
+  /** If set, every start fails with this error. */
   failure: Error | undefined;
-  /** From when on processes do more than listen. */
+  /** Settles when the processes begin to serve; before that they only listen. */
   served: Promise<void> = Promise.resolve();
 
   constructor(db: Database, accountId: number) {
@@ -118,7 +118,7 @@ export class StubMetastores {
     return metastores;
   }
 
-  /** The last one that was opened. */
+  /** Closes the Headgate that was opened last. */
   close(): void {
     this.#opened.at(-1)?.close();
   }
@@ -128,7 +128,7 @@ export class StubMetastores {
     return this.open(options);
   }
 
-  /** Whoever restarts finds it by the folder. */
+  /** After a restart the process is found by its folder. */
   processOf(folder: string): StubMetastore {
     const process = this.#processes.get(folder) ?? new StubMetastore(folder, this);
     this.#processes.set(folder, process);
@@ -142,7 +142,7 @@ export class StubMetastores {
   only(): StubMetastore {
     const [one, ...more] = this.running();
     expect(more).toEqual([]);
-    if (one === undefined) throw new Error("none runs");
+    if (one === undefined) throw new Error("no metastore is running");
     return one;
   }
 
@@ -153,7 +153,7 @@ export class StubMetastores {
   }
 }
 
-/** Gives each test an account of its own, on a database of the file's own. */
+/** Gives each test its own account, on a database of the test file. */
 export function useStubMetastores(give: (metastores: StubMetastores) => void): void {
   let database: TestDatabase;
   let db: Database;

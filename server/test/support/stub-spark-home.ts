@@ -1,6 +1,6 @@
 import type { SparkHome } from "../../src/engines/spark-home/spark-home.ts";
 
-/** A Spark of which nothing is there but the Java that is given. */
+/** A Spark without files, except for the given Java. */
 export function stubSparkHome(java = "/java/bin/java"): SparkHome {
   return {
     folder: "/spark",

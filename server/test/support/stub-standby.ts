@@ -3,13 +3,13 @@ import type { ProgramDriver } from "../../src/commands/queue/program-driver.ts";
 import { stubDriver } from "./stub-driver.ts";
 
 const GREETING = "READY\n";
-/** Half an order is nothing to do. If the process that reads it is killed, the driver fails as that process did. */
+/** A partial order is ignored. If the process that reads the order is killed, the driver fails in the same way. */
 const waiter = (program: string): string =>
   `printf '${GREETING}'; order=$(cat) || exit; case $order in *end) ;; *) exit 0 ;; esac; eval "$order"; exec /bin/sh ${program}`;
 
 /**
- * The stub driver with one that waits: a real process that greets, reads its order and becomes the program. `$MANNER`
- * tells a program which of the two ran it. A program that holds the word `unfit` only fits one of its own.
+ * The stub driver with a standby driver: a real process that writes its greeting, reads its order and becomes the program.
+ * `$MANNER` shows a program which of the two runs it. A program with the word `unfit` needs a driver of its own.
  */
 export function stubStandby(digestOf: () => string = () => "same"): ProgramDriver {
   return {

@@ -18,7 +18,7 @@ export interface Place {
   accepts(probe: Probe): boolean;
   params: (value: string) => Record<string, string>;
   query: (value: string) => Record<string, string>;
-  /** `works` is the body of a request that works. */
+  /** `works` is the body of a valid request. */
   body: (value: string, works: Record<string, unknown>) => Record<string, unknown>;
 }
 

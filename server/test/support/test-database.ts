@@ -3,7 +3,7 @@ import { Client, type ClientConfig } from "pg";
 import { inject } from "vitest";
 import { TEMPLATE } from "./global-setup.ts";
 
-/** A database of the file's own, cloned from the migrated template. */
+/** The test file's own database, cloned from the migrated template. */
 export interface TestDatabase {
   connection: ClientConfig & { host: string; port: number; user: string; password: string; database: string };
   drop(): Promise<void>;
@@ -11,7 +11,7 @@ export interface TestDatabase {
 
 export async function cloneDatabase(template = TEMPLATE): Promise<TestDatabase> {
   const { host, port, user, password } = inject("postgres");
-  // A pause of the whole machine is no outage: the product gives up on a connection after five seconds.
+  // Longer than the product's five seconds, because a paused machine is not an outage.
   const server = { host, port, user, password, connectionTimeoutMillis: 60_000 };
   const database = `test_${randomBytes(6).toString("hex")}`;
   await asMaintenance(server, `create database ${database} template ${template}`);
@@ -20,8 +20,8 @@ export async function cloneDatabase(template = TEMPLATE): Promise<TestDatabase> 
     drop: () =>
       asMaintenance(
         server,
-        // Not "with (force)": that is refused while an autovacuum worker, a superuser's process, looks at the database.
-        // Waits until they are gone: a drop waits for five seconds at most.
+        // Not "with (force)", which is refused while an autovacuum worker, a superuser's process, uses the database. It
+        // waits until the sessions are gone, because a drop waits for five seconds at most.
         `select pg_terminate_backend(pid, 60000) from pg_stat_activity
           where datname = '${database}' and usename = current_user`,
         `drop database if exists ${database}`,

@@ -12,16 +12,16 @@ import { findSparkHome } from "./connect-server.ts";
 import { javaBelow } from "./java-process.ts";
 import { cloneDatabase, type TestDatabase } from "./test-database.ts";
 
-/** A real metastore for one test file, on a database of its own in the PostgreSQL of the run unless one is given. */
+/** A real metastore for one test file, on its own database in the PostgreSQL of the run unless one is given. */
 export interface TestMetastore {
   readonly port: number;
   readonly secret: string;
   readonly warehouse: string;
-  /** Of its database. */
+  /** The connection to its database. */
   readonly connection: ClientConfig;
-  /** As a crash: nothing is said to anybody. */
+  /** Simulates a crash. */
   kill(): Promise<void>;
-  /** On the same port, over the same database. */
+  /** Restarts it on the same port and database. */
   startAgain(): Promise<void>;
   stop(): Promise<void>;
 }

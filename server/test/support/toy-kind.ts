@@ -6,7 +6,7 @@ import { SUCCEEDED } from "../../src/commands/queue/run-end.ts";
 import { printedResults } from "../../src/commands/results/result-source.ts";
 import { NOTHING_ELSE } from "../../src/commands/submission/plan.ts";
 
-/** Says hello: a whole kind of command in one file, as `commands/kinds/` has them. */
+/** A complete kind of command in one file, like those in `commands/kinds/`. Its commands print a greeting. */
 export const toyKind: CommandKind = {
   name: "toy",
   plan: (body) =>

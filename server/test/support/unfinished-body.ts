@@ -9,12 +9,12 @@ export interface UnfinishedBody {
 }
 
 export interface BodyToBegin {
-  /** What the header Content-Length declares. */
+  /** The value of the header Content-Length. */
   readonly bytes: number | "chunked";
   readonly beginning?: string;
 }
 
-/** A submission that sends no more than the beginning of its body. The test may send more. */
+/** A submission that sends only the beginning of its body. The test may send more. */
 export function beginBody(
   base: string,
   client: { token: string | undefined } | undefined,

@@ -9,24 +9,24 @@ import { HiveWriter } from "./hive-writer.ts";
 import type { TestDatabase } from "./test-database.ts";
 import { startTestMetastore, type TestMetastore } from "./test-metastore.ts";
 
-/** A real metastore for one test file, and every way to it. */
+/** A real metastore for one test file, with clients for its Thrift port and its database. */
 export interface UsedMetastore extends TestMetastore {
-  /** To its database. */
+  /** Connections to its database. */
   readonly pool: Pool;
   readonly reader: Queryable;
-  /** A connection to its database that is the caller's to end, and calls itself `adder`. */
+  /** A connection to its database with the application name `adder`, which the caller ends. */
   connect(): Promise<Client>;
   readonly client: HiveClient;
   readonly writer: HiveWriter;
-  /** How many wait for somebody else's lock: of the connections that were made here, or of the metastore's own. */
+  /** The number of connections that wait for a lock: those of the test, or the metastore's own. */
   waiting(whose: "ours" | "its own"): Promise<number>;
-  /** For more clients of it. */
+  /** Options for further clients. */
   clientOptions(changes?: Partial<HiveClientOptions>): HiveClientOptions;
 }
 
 const CONNECTIONS = 4;
 
-/** Starts it before the tests of the surrounding `describe`, and ends it with them: hooks below this find it up. */
+/** Starts it before the tests of the surrounding `describe` and ends it after them; later hooks can already use it. */
 export function useMetastore(database?: () => Promise<TestDatabase>): UsedMetastore {
   let opened: UsedMetastore | undefined;
   beforeAll(async () => {
@@ -77,7 +77,7 @@ export function useMetastore(database?: () => Promise<TestDatabase>): UsedMetast
 function open(metastore: TestMetastore): UsedMetastore {
   const { port, secret, connection } = metastore;
   const pool = new Pool({ ...connection, max: CONNECTIONS });
-  // Some tests kill what is at the other end.
+  // Some tests kill the server of the connection.
   pool.on("error", () => undefined);
   pool.on("connect", (each) => each.on("error", () => undefined));
   const clientOptions: UsedMetastore["clientOptions"] = (changes = {}) => ({

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import { makeScratchCluster, type ScratchCluster } from "./scratch-cluster.ts";
 
-/** Gives each test of the surrounding `describe` a cluster that has been stopped: a clone of one that is made once. */
+/** Gives each test of the surrounding `describe` a stopped cluster, cloned from one that is created once. */
 export function useStoppedClusters(cacheDir: string, give: (scratch: ScratchCluster) => void): void {
   let template: ScratchCluster;
   let clone: ScratchCluster;

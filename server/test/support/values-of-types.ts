@@ -1,4 +1,4 @@
-/** Texts that are values of a type, and such that are none, as Spark reads them. */
+/** Texts that Spark accepts as values of a type, and texts that it does not. */
 type Values = readonly (readonly [type: string, ...values: string[]])[];
 
 const YES: Values = [

@@ -32,7 +32,7 @@ export class WrittenTables {
   async create(table: HiveTable): Promise<CatalogTable> {
     await this.#metastore.writer.createTable(table);
     const created = await this.find(table.tableName);
-    if (created === undefined) throw new Error("not there");
+    if (created === undefined) throw new Error("the created table was not found");
     return created;
   }
 
@@ -40,7 +40,7 @@ export class WrittenTables {
     return new OwnTables(this.#metastore.reader).table("default", name);
   }
 
-  /** Their folders are there, as those of a refresh are. */
+  /** Partitions whose folders exist, as in a refresh. */
   found(table: CatalogTable, all: readonly (readonly string[])[]): FoundPartition[] {
     return all.map((values) => {
       const folder = join(this.#metastore.warehouse, table.name, nameOf(table, { values, location: "" }));
@@ -49,7 +49,7 @@ export class WrittenTables {
     });
   }
 
-  /** Of the partitions, in order. */
+  /** The names of the partitions, in order. */
   async names(table: CatalogTable): Promise<string[]> {
     const rows = await this.#metastore.reader.query<{ name: string }>(
       `select p."PART_NAME" as name from "PARTITIONS" p join "TBLS" t using ("TBL_ID") where t."TBL_NAME" = $1`,
@@ -58,7 +58,7 @@ export class WrittenTables {
     return rows.map(({ name }) => name).toSorted();
   }
 
-  /** Holds a name during the work, as one who adds it and has not come to an end. */
+  /** Locks a name during the work, like an unfinished transaction that adds it. */
   async held(table: CatalogTable, name: string, work: (release: () => Promise<void>) => Promise<void>): Promise<void> {
     const other = await this.#metastore.connect();
     try {
@@ -74,7 +74,7 @@ export class WrittenTables {
     }
   }
 
-  /** What `bySql` has opened. */
+  /** Closes the connections of `bySql`. */
   async close(): Promise<void> {
     await Promise.all(this.#opened.splice(0).map((partitions) => partitions.close()));
   }
