@@ -33,16 +33,15 @@ const canRunAsNobody =
   nobody !== undefined &&
   spawnSync("/usr/bin/test", ["-r", stubEntry], { uid: nobody.uid, gid: nobody.gid }).status === 0;
 // eslint-disable-next-line no-console -- a skipped case says why
-if (nobody !== undefined && !canRunAsNobody)
-  console.warn(`not tested as an unprivileged user, who cannot read ${stubEntry}`);
+if (nobody !== undefined && !canRunAsNobody) console.warn(`other users cannot read ${stubEntry}: not tested as one`);
 
 interface Case {
   readonly name: string;
   readonly manner: Manner;
 }
 const asNobody: Manner = nobody === undefined ? {} : { identity: { uid: nobody.uid, gid: nobody.gid } };
-const ourselves: Case = { name: nobody === undefined ? "as a plain user" : "as root", manner: {} };
-const cases = canRunAsNobody ? [ourselves, { name: "as a plain user", manner: asNobody }] : [ourselves];
+const ourselves: Case = { name: nobody === undefined ? "as an unprivileged user" : "as root", manner: {} };
+const cases = canRunAsNobody ? [ourselves, { name: "as an unprivileged user", manner: asNobody }] : [ourselves];
 
 interface Attempt {
   readonly attempt: readonly (string | number)[];

@@ -51,5 +51,5 @@ test("a silent database leads to 503 within 5 seconds, and requests work as soon
   const { id } = await account.post("/commands", { ...PROGRAM, name: "once" }, key);
   const { commands } = await account.get("/commands?name=once");
   expect(commands.map((command: { id: number }) => command.id)).toEqual([id]);
-  await runProgram(account, "echo the queue goes on");
+  await runProgram(account, "echo the queue works");
 });

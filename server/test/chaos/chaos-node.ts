@@ -19,7 +19,7 @@ export interface ChaosNodeOptions {
 
 const START_PATIENCE_MS = 45_000;
 
-/** A node that can be killed and started again; its programs go on meanwhile. */
+/** A node that can be killed and started again; its programs continue meanwhile. */
 export class ChaosNode {
   readonly #options: ChaosNodeOptions;
   #process: NodeProcess | undefined;

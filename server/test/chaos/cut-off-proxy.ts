@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 
-/** What becomes of the open connections when a cut is healed. */
+/** What happens to the open connections when a cut is healed. */
 export const HELD = ["arrives", "breaks", "is lost"] as const;
 /** The states of the lever that the proxy's thread waits for: cut, and from the second one on the places in `HELD`. */
 export const CUT = 1;

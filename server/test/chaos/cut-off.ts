@@ -5,7 +5,7 @@ import type { ChaosWorld } from "./chaos-world.ts";
 import { parseJournal } from "./journal.ts";
 import type { Submitted } from "./judge.ts";
 
-/** In tenths of a second: a first attempt that nothing ended would go on far into the second one. */
+/** In tenths of a second: a first attempt that is not ended would overlap the second one by far. */
 const LONG_TICKS = 400;
 /** The cut is healed after this many ticks of the second attempt. A first attempt that still ran would tick as well. */
 const TICKS_BEFORE_HEAL = 5;
@@ -13,7 +13,7 @@ const PATIENCE_MS = 40_000;
 
 /**
  * Arranges a case that random faults produce only now and then: the second node is cut off while it runs a program that
- * is still at work when the lease ends and when another node starts it again. If the first attempt goes on, the judge
+ * is still running when the lease ends and when another node starts it again. If the first attempt continues, the judge
  * always sees that in the journal. Fails when the case does not come about.
  */
 export async function cutOffDuringRun(world: ChaosWorld, client: ChaosClient): Promise<Submitted> {

@@ -6,7 +6,7 @@ import { NODE_STEP_SECONDS, SETTLED_SECONDS, shownAheadSeconds } from "./node-cl
 import { keyOf, kill, type LiveRun, type RunOnDisk } from "./processes.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
-/** False: there was nothing to strike. */
+/** False: there was no target for the fault. */
 export type Fault = (world: ChaosWorld, random: SeededRandom) => Promise<boolean>;
 
 /** Shorter than the margin in which a runner has to end its program after its lease. */
@@ -116,7 +116,7 @@ export const nodeFaults: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** These separate the second node from the database while the others go on. */
+/** These separate the second node from the database while the others continue. */
 export const networkFaults: Readonly<Record<string, Fault>> = {
   "cut the second node off": (world, random) => cutOff(world, random, "open"),
 

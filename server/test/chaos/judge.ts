@@ -38,7 +38,7 @@ export interface Outcome {
   readonly log: string | undefined;
 }
 
-/** What the judge compares the outcomes with. */
+/** The judge compares the outcomes with this. */
 export interface Evidence {
   readonly lines: readonly JournalLine[];
   readonly queries: readonly QueryLine[];

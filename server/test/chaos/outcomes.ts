@@ -85,7 +85,7 @@ async function json<T>(client: ChaosClient, path: string): Promise<T> {
   return JSON.parse(text) as T; // the caller knows the reply of the operation
 }
 
-/** What the API does not show: nodes, and times with fractions of a second. */
+/** Details that the API does not show: nodes, and times with fractions of a second. */
 interface Stored {
   attempt(command: number, number: number): StoredAttempt;
   endMs(command: number): number | null;

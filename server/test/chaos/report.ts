@@ -27,7 +27,7 @@ export interface ChaosReport {
   readonly shares: Readonly<Record<string, number>>;
   /** How many attempts each node ran before the first fault. Undefined: the short form has no such stretch. */
   readonly calmShares: readonly number[] | undefined;
-  /** What a node answered while it was cut off from its database. */
+  /** The responses of a node while it was cut off from its database. */
   readonly cutOffAnswers: readonly CutOffAnswer[];
   /** The machine was so busy that leases lost without a fault are excused. */
   readonly isOverloaded: boolean;

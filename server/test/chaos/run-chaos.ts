@@ -96,7 +96,7 @@ async function inWorld(world: ChaosWorld, options: ChaosOptions): Promise<Omit<C
   };
 }
 
-/** As `command/number`. */
+/** The attempts in the form `command/number`. */
 function killedAttempts({ nodes, killedRunners }: ChaosWorld): Set<string> {
   const killed = nodes.flatMap((node) => node.runsOnDisk()).filter(({ runner }) => killedRunners.has(keyOf(runner)));
   return new Set(

@@ -25,7 +25,7 @@ import { sparkError } from "../support/scripted-connect.ts";
 import { parseQuery } from "./query-journal.ts";
 
 /**
- * Stands in for a Spark Connect server. It has sessions and operations; an operation goes on without a reader, and a
+ * A stub of a Spark Connect server. It has sessions and operations; an operation continues without a reader, and a
  * reader can reattach after the last response that it got. Every operation runs once and reports its start and its end.
  * As with Spark, nothing is on disk, so a kill loses everything.
  */

@@ -2,7 +2,7 @@ import type { TableEntry } from "../support/permission-table.ts";
 import type { OperationRules } from "./operation-rules.ts";
 import type { FuzzedRequest, SentField } from "./request-arbitrary.ts";
 
-/** What the reply to a request must be. */
+/** The required reply to a request. */
 export interface Expectation {
   statuses: readonly number[];
   /** The message must name one of these fields. */

@@ -10,7 +10,7 @@ export interface FieldRule {
   isRequired: boolean;
   /** A reply must never contain its value. */
   isSecret: boolean;
-  /** What messages call the field, if not by its name. */
+  /** The field's name in messages, if it differs. */
   namedAs?: string;
 }
 

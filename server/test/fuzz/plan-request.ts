@@ -18,7 +18,7 @@ export interface Scene {
 
 export interface PlannedRequest {
   request: RawRequest;
-  /** What must not be in a reply. */
+  /** Texts that must not be in a reply. */
   secrets: string[];
 }
 

@@ -3,8 +3,8 @@ import type { FieldRule, Fields } from "./field-rules.ts";
 import type { OperationRules } from "./operation-rules.ts";
 
 /**
- * What a request has for a field. `absent` is an optional field that is left out as usual; `missing` is a defect: the
- * field is left out whether it is required or not.
+ * The state of a field in a request. `absent` is an optional field that is omitted as usual; `missing` is a defect: the
+ * field is omitted whether it is required or not.
  */
 export type FieldState = "good" | "bad" | "missing" | "null" | "wild" | "absent";
 
@@ -20,7 +20,7 @@ export interface SentField {
 
 export type CallerKind = "admin" | "powerless" | "disabled" | "pending" | "garbage" | "none";
 
-/** What a path parameter names. */
+/** The kind of object that a path parameter names. */
 export type Target = "own" | "unknown" | "foreign" | "word" | "too large";
 
 /**

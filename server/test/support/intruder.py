@@ -72,7 +72,7 @@ def ask(port, request, size):
 
 
 def log_in(port, user, database):
-    """Without a password: PostgreSQL answers R and 0 to whom it trusts."""
+    """Connects without a password: PostgreSQL replies R and 0 to trusted clients."""
     words = b"".join(word.encode() + b"\0" for word in ("user", user, "database", database)) + b"\0"
     answer = ask(port, struct.pack("!II", len(words) + 8, 196608) + words, 9)
     if answer[:1] == b"R" and struct.unpack("!I", answer[5:9])[0] == 0:
@@ -89,7 +89,7 @@ def call_api(port, path):
 
 
 def run_off(arguments):
-    """Forks twice, leaves the session and the environment, and ignores polite signals."""
+    """Forks twice, leaves the session, clears the environment, and ignores TERM, HUP and INT."""
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
@@ -104,7 +104,7 @@ deeds = {deed.__name__: deed for deed in (read, list, write, remove, signal, loo
 
 
 def place(argument):
-    """Only we know which attempt of which account we are."""
+    """Fills in the program's own account and attempt, which the plan does not know."""
     if not isinstance(argument, str):
         return argument
     return argument.replace("<attempt>", attempt).replace("<outside>", outside).replace("<account>", account)
@@ -131,7 +131,7 @@ run_off(plan["marker"])
 
 
 def of_process(pid, name):
-    """Nothing of a process that ends or becomes another program at this moment."""
+    """Empty for a process that ends or executes another program at this moment."""
     try:
         return read_all(f"/proc/{pid}/{name}")
     except OSError:

@@ -1,6 +1,6 @@
 import type { ProgressStep } from "../../lib/terminal/step-line.ts";
 
-/** What the set-up is doing, for a progress bar, a log line or a user whose command waits for it. */
+/** The current step of the set-up, for a progress bar, a log line or a user whose command waits for it. */
 export type SetUpStep = ProgressStep;
 
 /** Shows a step on a terminal; undefined: the set-up has ended. */

@@ -28,7 +28,7 @@ export class ScriptBlocks {
   readonly #blocks: Block[] = [];
   /** Whether a statement of the script may begin here. */
   #atStart = true;
-  /** What was read of the statement so far; `first` may turn out to be a label. */
+  /** The part of the statement that was read so far; `first` may turn out to be a label. */
   #statement: "none" | "first" | "declare" | "handler" | "until" | "rest" = "none";
   #previous = "";
 
