@@ -4,11 +4,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { identityOf, isAlive, pidOf } from "./process-identity.mjs";
 
 /**
- * Allows one installation at a time, and is released when its holder dies. Node has no file locks. A lock file that others
- * may remove after its owner's death could be removed too late, when it already belongs to the next owner. Therefore this
- * is Lamport's bakery algorithm: each process writes only files with its own name, takes a number above all others, and
- * has the lock when no live process has a lower number. Files of dead processes can be removed at any time, because names
- * are never reused.
+ * Allows one installation at a time, and is released when its holder dies. Node has no file locks. A lock file that
+ * others may remove after its owner's death could be removed too late, when it already belongs to the next owner.
+ * Therefore this is Lamport's bakery algorithm: each process writes only files with its own name, takes a number above
+ * all others, and has the lock when no live process has a lower number. Files of dead processes can be removed at any
+ * time, because names are never reused.
  *
  *   <identity>.choosing   is choosing a number
  *   <identity>.<number>   waits for the lock or holds it

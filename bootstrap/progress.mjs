@@ -3,8 +3,8 @@ const spinnerMillis = 120;
 const lineMillis = 5000;
 
 /**
- * Shows the progress of a step: one line that is updated on a terminal, otherwise a line every few seconds. It writes to
- * standard error, because standard output is for the output of the command.
+ * Shows the progress of a step: one line that is updated on a terminal, otherwise a line every few seconds. It writes
+ * to standard error, because standard output is for the output of the command.
  */
 export class Step {
   constructor(title, stream = process.stderr) {

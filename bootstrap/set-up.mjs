@@ -108,8 +108,9 @@ function checkNode(repositoryDir) {
 }
 
 /**
- * A signal to `npm start` ends its shell but not this process, and then no process waits for the installation. Therefore
- * a change of the parent counts as a signal. The installation is marked as unfinished, and the next run starts over.
+ * A signal to `npm start` ends its shell but not this process, and then no process waits for the installation.
+ * Therefore a change of the parent counts as a signal. The installation is marked as unfinished, and the next run
+ * starts over.
  */
 function endWithParent(lock, current) {
   const parent = process.ppid;

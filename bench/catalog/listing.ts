@@ -11,8 +11,8 @@ const ROUNDS = 11;
 const WARM_UP = 3;
 
 /**
- * Lists a schema's tables with their columns over HTTP, alternating with one statement by a bare client. Then shows how the
- * time grows with the number of tables.
+ * Lists a schema's tables with their columns over HTTP, alternating with one statement by a bare client. Then shows how
+ * the time grows with the number of tables.
  */
 export async function benchListing(headgate: BenchHeadgate): Promise<void> {
   const metastore = await openMetastore(headgate);

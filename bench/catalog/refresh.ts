@@ -17,9 +17,9 @@ const FIRST_DAY = Date.UTC(2025, 0, 1);
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Refreshes a table whose folders are all unknown to the metastore, and then one with a few new folders: natively by SQL,
- * natively by Thrift on the same metastore, and by Spark's own recovery on the warm server. Each is a command, measured
- * from its submission to its end. Each table has its own tree of files on this machine.
+ * Refreshes a table whose folders are all unknown to the metastore, and then one with a few new folders: natively by
+ * SQL, natively by Thrift on the same metastore, and by Spark's own recovery on the warm server. Each is a command,
+ * measured from its submission to its end. Each table has its own tree of files on this machine.
  */
 export async function benchRefresh(headgate: BenchHeadgate): Promise<void> {
   const { id } = await headgate.call<{ id: number }>("GET", "/account");

@@ -5,8 +5,8 @@ import { benchSensor } from "./sensor.ts";
 import { benchWaiters } from "./waiters.ts";
 
 /**
- * `node bench/catalog/run.ts [listing] [sensor] [waiters] [refresh]`: without an argument all parts, on one Headgate. Each
- * figure is printed with its baseline, measured in the same run.
+ * `node bench/catalog/run.ts [listing] [sensor] [waiters] [refresh]`: without an argument all parts, on one Headgate.
+ * Each figure is printed with its baseline, measured in the same run.
  */
 const PARTS: Readonly<Record<string, (headgate: BenchHeadgate) => Promise<void>>> = {
   listing: benchListing,

@@ -19,8 +19,8 @@ const ROUNDS = 500;
 type Ways = Readonly<Record<string, (round: number) => Promise<unknown>>>;
 
 /**
- * A partition sensor over HTTP at 100 and 10,000 partitions, alternating with the same lookup by a bare HTTP server and by
- * a bare database client; then with only some of the columns.
+ * A partition sensor over HTTP at 100 and 10,000 partitions, alternating with the same lookup by a bare HTTP server and
+ * by a bare database client; then with only some of the columns.
  */
 export async function benchSensor(headgate: BenchHeadgate): Promise<void> {
   const metastore = await openMetastore(headgate);

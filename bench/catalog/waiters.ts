@@ -12,8 +12,8 @@ const MEASURED_SECONDS = 30;
 const PARTITIONS = 1000;
 
 /**
- * A thousand waiting sensors, first all for the same partition, then each for another. Measures the statements per minute
- * in the metastore's database, by its own counters, and the memory of the server.
+ * A thousand waiting sensors, first all for the same partition, then each for another. Measures the statements per
+ * minute in the metastore's database, by its own counters, and the memory of the server.
  */
 export async function benchWaiters(headgate: BenchHeadgate): Promise<void> {
   const metastore = await openMetastore(headgate);

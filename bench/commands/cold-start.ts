@@ -14,7 +14,9 @@ spark.stop()
 /** Requires a driver of its own, so that no standby driver is used. */
 const COLD = { arguments: "--conf spark.driver.extraJavaOptions=-Dcold=true" };
 
-/** A Python command from its submission until its client sees that it is done, alternating with spark-submit by hand. */
+/**
+ * A Python command from its submission until its client sees that it is done, alternating with spark-submit by hand.
+ */
 export async function benchColdStart(): Promise<void> {
   await comparePython("a cold Python command", COLD);
 }

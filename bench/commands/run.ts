@@ -5,8 +5,8 @@ import { benchQueue } from "./queue.ts";
 import { benchSubmissions } from "./submissions.ts";
 
 /**
- * `node bench/commands/run.ts [submissions] [queue] [history] [cold-start] [--seconds=2]`: without an argument all parts.
- * Each figure is printed with its baseline, measured alternately in the same run.
+ * `node bench/commands/run.ts [submissions] [queue] [history] [cold-start] [--seconds=2]`: without an argument all
+ * parts. Each figure is printed with its baseline, measured alternately in the same run.
  */
 const PARTS = ["submissions", "queue", "history", "cold-start"] as const;
 type Part = (typeof PARTS)[number];

@@ -3,8 +3,8 @@ import { Pool, types } from "pg";
 import { readFileSync } from "node:fs";
 
 /**
- * The baseline of `run.ts`: a bare Fastify handler that sends the same SQL, recorded from the product's own stores, over
- * the same driver, and returns the rows. No validation, no access rules, no logs, no metrics.
+ * The baseline of `run.ts`: a bare Fastify handler that sends the same SQL, recorded from the product's own stores,
+ * over the same driver, and returns the rows. No validation, no access rules, no logs, no metrics.
  * Usage: node bare-server.ts <file with the recorded statements>
  */
 interface Statement {

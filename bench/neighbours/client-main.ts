@@ -4,7 +4,10 @@ import { workMixed, type MixedTask } from "./mixed-work.ts";
 import { attack, type Counts, type RequestAttack } from "./request-attacks.ts";
 import { requestSteadily, type SteadyResult, type SteadyTask } from "./steady-requests.ts";
 
-/** A separate process of clients: receives tasks as messages and replies to each with its result; see `client-process.ts`. */
+/**
+ * A separate process of clients: receives tasks as messages and replies to each with its result; see
+ * `client-process.ts`.
+ */
 export type ClientTask = SteadyTask | RequestAttack | MixedTask;
 export type ClientResult = SteadyResult | Counts;
 
@@ -15,8 +18,8 @@ process.on("disconnect", () => process.exit(0));
 process.send?.("ready");
 
 /**
- * The clients stand for other machines. Therefore the measuring client has a higher priority than the server, and attacking
- * clients a lower one. An unprivileged user can only lower priorities.
+ * The clients stand for other machines. Therefore the measuring client has a higher priority than the server, and
+ * attacking clients a lower one. An unprivileged user can only lower priorities.
  */
 function setOwnPriority(priority: number): void {
   setSessionNice("/proc/self", priority);

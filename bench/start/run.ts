@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { startProgram } from "../program.ts";
 
 /**
- * `node bench/start/run.ts`: seconds from `npm start` to ready, for the first and second start with a data directory, and
- * the resident memory of the whole idle process tree: npm, the server and PostgreSQL.
+ * `node bench/start/run.ts`: seconds from `npm start` to ready, for the first and second start with a data directory,
+ * and the resident memory of the whole idle process tree: npm, the server and PostgreSQL.
  */
 const IDLE_SECONDS = 20;
 const folder = mkdtempSync(join(tmpdir(), "headgate-bench-"));

@@ -8,7 +8,9 @@ const ROWS = 10_000_000;
 const ROUNDS = 3;
 const QUERY = `select id, id * 0.5 as half, concat('row ', id) as name from range(${ROWS})`;
 
-/** Ten million rows into the spool, alternating with the raw stream; also the server's memory and its latency meanwhile. */
+/**
+ * Ten million rows into the spool, alternating with the raw stream; also the server's memory and its latency meanwhile.
+ */
 export async function benchRows(headgate: BenchHeadgate): Promise<void> {
   await headgate.run(sqlCommand(QUERY));
   const bare = bareClient(headgate, true);

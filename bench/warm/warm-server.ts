@@ -9,8 +9,8 @@ export const SELECT_1 = "select 1 as one";
 export const sqlCommand = (sql: string): object => ({ command_type: "SparkCommand", sql });
 
 /**
- * The baseline: our client alone, on the same server that Headgate uses. With `storedResults` the server stores results on
- * disk, as for Headgate, because its heap cannot hold large ones.
+ * The baseline: our client alone, on the same server that Headgate uses. With `storedResults` the server stores results
+ * on disk, as for Headgate, because its heap cannot hold large ones.
  */
 export function bareClient({ dataDir }: BenchHeadgate, storedResults = false): ConnectChannel {
   const [file] = globSync(join(dataDir, "accounts/*/spark/*/server.json"));

@@ -7,8 +7,8 @@ import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 /**
- * bootstrap.mjs in its own checkout, with a stub of npm that records its calls and creates the files that npm would. The
- * real npm needs a registry.
+ * bootstrap.mjs in its own checkout, with a stub of npm that records its calls and creates the files that npm would.
+ * The real npm needs a registry.
  */
 const standInNpm = `
 import { appendFileSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

@@ -18,7 +18,8 @@ import { install, secondAccount, stubEntry, type Installation } from "./support/
 
 /**
  * The account is the trust boundary: in a whole installation, a program of the second account tries to reach files and
- * processes of the server and of the first account. If the tests run as root, they also run with an unprivileged server.
+ * processes of the server and of the first account. If the tests run as root, they also run with an unprivileged
+ * server.
  */
 const PATIENCE = { timeout: 45_000 };
 const intruder = readFileSync(new URL("support/intruder.py", import.meta.url), "utf8");

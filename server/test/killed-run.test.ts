@@ -8,8 +8,8 @@ const PATIENCE = { timeout: 45_000 };
 const folders = new URL("support/run-folders.ts", import.meta.url).href;
 
 /**
- * Simulates a test run: like a run with runners, it starts processes that are connected to the run only by their folder,
- * and waits to be killed.
+ * Simulates a test run: like a run with runners, it starts processes that are connected to the run only by their
+ * folder, and waits to be killed.
  */
 const run = `
   import { spawn } from "node:child_process";

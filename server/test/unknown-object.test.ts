@@ -4,7 +4,9 @@ import { useServer, type AccountClient } from "./support/given.ts";
 import { sendAs } from "./support/raw-request.ts";
 import { filledPath, pathParameters } from "./support/sample-input.ts";
 
-/** Generated from the endpoints' data: the object in the path is searched for before the rest of the request is checked. */
+/**
+ * Generated from the endpoints' data: the object in the path is searched for before the rest of the request is checked.
+ */
 const given = useServer({ settings: { HEADGATE_RATE_LIMIT: "0" } });
 
 const UNKNOWN = "987654321";

@@ -13,8 +13,8 @@ import {
 } from "../../src/lib/process-table.ts";
 
 /**
- * A run that a runner has claimed, read from the files of the runner. The process table does not suffice: a sandbox hides
- * the command lines of drivers, and the runner of a former standby driver still names the old folder in its own.
+ * A run that a runner has claimed, read from the files of the runner. The process table does not suffice: a sandbox
+ * hides the command lines of drivers, and the runner of a former standby driver still names the old folder in its own.
  */
 export interface RunOnDisk {
   readonly folder: string;

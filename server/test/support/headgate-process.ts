@@ -106,7 +106,9 @@ export function operatorClient(headgate: HeadgateProcess, dataDir: string): Clie
   return new Client(headgate.url, readFileSync(join(dataDir, "admin-token"), "utf8").trim());
 }
 
-/** Settings in the environment of the test run must not affect the server under test; the cache is shared on purpose. */
+/**
+ * Settings in the environment of the test run must not affect the server under test; the cache is shared on purpose.
+ */
 function isInherited(name: string): boolean {
   return (
     name === "HEADGATE_CACHE_DIR" ||

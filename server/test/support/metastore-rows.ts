@@ -18,8 +18,8 @@ export async function metastoreRows(pool: Pick<Pool, "query">): Promise<Metastor
 }
 
 /**
- * The rows that a metastore gained with the partitions of one table, each as a text without ids and times: a partition is
- * shown by its name, and the table and its columns as `T`. Rows of other tables are unchanged.
+ * The rows that a metastore gained with the partitions of one table, each as a text without ids and times: a partition
+ * is shown by its name, and the table and its columns as `T`. Rows of other tables are unchanged.
  */
 export function addedRows(before: MetastoreRows, after: MetastoreRows, table: string): string[] {
   const names = new Map<string, unknown>();

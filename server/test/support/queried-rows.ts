@@ -6,7 +6,9 @@ import { createSpool, type ReceivedBatch } from "../../src/engines/arrow-result/
 import { received, streamOf } from "./arrow-streams.ts";
 import type { AccountClient, Given } from "./given.ts";
 
-/** A query that is done, as if it had run on a warm server. Without batches, none of its statements returned columns. */
+/**
+ * A query that is done, as if it had run on a warm server. Without batches, none of its statements returned columns.
+ */
 export async function givenQuery(
   given: Given,
   account: AccountClient,

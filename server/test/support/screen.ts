@@ -1,4 +1,6 @@
-/** The visible contents of a terminal: text that is overwritten after a carriage return is gone. Colours are ignored. */
+/**
+ * The visible contents of a terminal: text that is overwritten after a carriage return is gone. Colours are ignored.
+ */
 export class Screen {
   readonly #lines: string[] = [""];
   #column = 0;

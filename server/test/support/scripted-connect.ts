@@ -51,7 +51,10 @@ export function sparkError(errorClass: string, details: Record<string, string> =
   return Object.assign(new Error(message), { code: status.INTERNAL, details: message, metadata });
 }
 
-/** Starts a scripted Spark Connect server, for cases in which a real one would need connections to break at the right moment. */
+/**
+ * Starts a scripted Spark Connect server, for cases in which a real one would need connections to break at the right
+ * moment.
+ */
 export async function scriptConnect(
   scripts: readonly (readonly Step[])[],
   address = "127.0.0.1:0",

@@ -1,8 +1,8 @@
 import type { Queryable } from "../../src/db/database.ts";
 
 /**
- * Thousands of partitions for the tables of `sales-tables.ts`, inserted directly into the metastore's tables. They have no
- * storage, so the transaction must be rolled back.
+ * Thousands of partitions for the tables of `sales-tables.ts`, inserted directly into the metastore's tables. They have
+ * no storage, so the transaction must be rolled back.
  */
 
 /** Every day has a region of its own, and one common region. */

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 
 /**
- * A monotonic clock for `silenceClock`. It stands still, so that no node becomes silent, until `passes` is set. Then each
- * check of the nodes counts as a fixed number of milliseconds of silence, whatever its duration.
+ * A monotonic clock for `silenceClock`. It stands still, so that no node becomes silent, until `passes` is set. Then
+ * each check of the nodes counts as a fixed number of milliseconds of silence, whatever its duration.
  */
 export interface SilenceClock {
   passes: boolean;

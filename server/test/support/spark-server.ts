@@ -25,7 +25,9 @@ export interface SparkServerOptions {
   readonly cacheDir: string;
 }
 
-/** For the global set-up: the Headgate with a real Spark that a test run shares. Test files use it through `useSpark`. */
+/**
+ * For the global set-up: the Headgate with a real Spark that a test run shares. Test files use it through `useSpark`.
+ */
 export function serveSpark(options: SparkServerOptions): OnDemand {
   return serveOnDemand("spark", (folder) => start(options, folder));
 }

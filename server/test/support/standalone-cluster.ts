@@ -9,8 +9,8 @@ import { listProcessLinks } from "../../src/lib/process-table.ts";
 import type { SparkHome } from "../../src/engines/spark-home/spark-home.ts";
 
 /**
- * A real master of Spark's own cluster manager and two workers with one core each and their own files. They have different
- * loopback addresses, so that they count as two machines.
+ * A real master of Spark's own cluster manager and two workers with one core each and their own files. They have
+ * different loopback addresses, so that they count as two machines.
  */
 export interface StandaloneCluster {
   readonly masterUrl: string;

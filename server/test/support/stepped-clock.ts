@@ -1,8 +1,8 @@
 import { Client, escapeIdentifier, type ClientConfig } from "pg";
 
 /**
- * Gives a database its own clock that a test can set: a schema with another `now()` precedes PostgreSQL's own. It applies
- * to sessions that are opened later.
+ * Gives a database its own clock that a test can set: a schema with another `now()` precedes PostgreSQL's own. It
+ * applies to sessions that are opened later.
  */
 export async function addSteppedClock<Connection extends ClientConfig>(connection: Connection): Promise<Connection> {
   const client = new Client(connection);

@@ -3,8 +3,8 @@ import type { ProgramDriver } from "../../src/commands/queue/program-driver.ts";
 import { heapOf, statedHeap } from "../../src/commands/queue/spark-program.ts";
 
 /**
- * Replaces Spark's driver by a real process in the real sandbox under the real runner, which runs the command's text as a
- * shell program. `$JOURNAL` is a file in the account's storage where programs record when they really ran.
+ * Replaces Spark's driver by a real process in the real sandbox under the real runner, which runs the command's text as
+ * a shell program. `$JOURNAL` is a file in the account's storage where programs record when they really ran.
  */
 export const stubDriver: ProgramDriver = {
   unready: () => null,

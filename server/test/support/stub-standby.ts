@@ -8,8 +8,9 @@ const waiter = (program: string): string =>
   `printf '${GREETING}'; order=$(cat) || exit; case $order in *end) ;; *) exit 0 ;; esac; eval "$order"; exec /bin/sh ${program}`;
 
 /**
- * The stub driver with a standby driver: a real process that writes its greeting, reads its order and becomes the program.
- * `$MANNER` shows a program which of the two runs it. A program with the word `unfit` needs a driver of its own.
+ * The stub driver with a standby driver: a real process that writes its greeting, reads its order and becomes the
+ * program. `$MANNER` shows a program which of the two runs it. A program with the word `unfit` needs a driver of its
+ * own.
  */
 export function stubStandby(digestOf: () => string = () => "same"): ProgramDriver {
   return {

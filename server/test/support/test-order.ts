@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
- * The files that need Spark run after half of the others, so that Spark is set up meanwhile in a first run. The smallest
- * files run last, so that no worker is left alone with a long one.
+ * The files that need Spark run after half of the others, so that Spark is set up meanwhile in a first run. The
+ * smallest files run last, so that no worker is left alone with a long one.
  */
 export class SparkInTheMiddle extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -50,8 +50,8 @@ export async function conclude(
 const NEAR_LIMIT = 0.9;
 
 /**
- * The kernel may enforce a limit before the runner sees it reached. The program's error message alone does not show which
- * limit that was, because the machine has one too.
+ * The kernel may enforce a limit before the runner sees it reached. The program's error message alone does not show
+ * which limit that was, because the machine has one too.
  */
 function kernelLimitReason({ spec, results, driver, watch }: Run, exit: Exit): EndReason | undefined {
   const excess = driver.group?.excess();

@@ -1,6 +1,7 @@
 /**
- * A control group (version 2) for one run, where the server may create one. The kernel then enforces the limits and counts
- * what the runner cannot see. The runner checks the limits in any case, and without a group only the runner does.
+ * A control group (version 2) for one run, where the server may create one. The kernel then enforces the limits and
+ * counts what the runner cannot see. The runner checks the limits in any case, and without a group only the runner
+ * does.
  */
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -106,8 +106,8 @@ interface Pipe {
 }
 
 /**
- * Node's own pipes to a child are sockets, which a program cannot reopen as /dev/stdout. A named pipe can be reopened by
- * every user with access. Its name exists only for a moment, in a folder that other users cannot enter.
+ * Node's own pipes to a child are sockets, which a program cannot reopen as /dev/stdout. A named pipe can be reopened
+ * by every user with access. Its name exists only for a moment, in a folder that other users cannot enter.
  */
 function openPipes(...paths: [string, string]): [Pipe, Pipe] {
   for (const path of paths) rmSync(path, { force: true });

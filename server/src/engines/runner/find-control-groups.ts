@@ -12,8 +12,8 @@ const RUNS_GROUP = "headgate-runs";
 const CONTROLLERS = ["cpu", "memory", "pids"];
 
 /**
- * Searches the control groups (version 2) for a part that the server may manage: delegated by systemd or, as root, all of
- * them. A group with processes in it cannot have subgroups, so a server inside such a group creates none.
+ * Searches the control groups (version 2) for a part that the server may manage: delegated by systemd or, as root, all
+ * of them. A group with processes in it cannot have subgroups, so a server inside such a group creates none.
  */
 export function findControlGroups(
   nice: number,

@@ -1,6 +1,6 @@
 /**
- * The messages of shells, the JVM and Python when the kernel refuses another process or thread. The text of EAGAIN alone
- * is not enough, because a read from a socket fails with the same; Python names the fork some lines above it.
+ * The messages of shells, the JVM and Python when the kernel refuses another process or thread. The text of EAGAIN
+ * alone is not enough, because a read from a socket fails with the same; Python names the fork some lines above it.
  */
 const FORK_FAILURES =
   /fork[^]{0,400}resource temporarily unavailable|cannot fork|unable to create (new )?native thread|can't start new thread/i;

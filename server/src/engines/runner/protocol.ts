@@ -23,18 +23,18 @@
  * | running  | the program may have begun                           | ended                                         |
  * | ended    | no process is left; `cause` says why it ended         | never changes                                 |
  *
- * If the runner is gone, a folder in `starting` or `waiting` was never run; a folder in `running` may have run. A program
- * runs at most once per folder.
+ * If the runner is gone, a folder in `starting` or `waiting` was never run; a folder in `running` may have run. A
+ * program runs at most once per folder.
  *
- * A program may be started before its work is known (`standby`): it writes a greeting to its standard output, waits, and
- * gets its order on standard input. The order file appears whole and once (link(2)), so the first writer decides for good
- * whether there is an order. The runner writes `running` before it passes the order on, so a program that is not `running`
- * has not begun. The folder of a waiting program may be moved: the runner uses relative paths only.
+ * A program may be started before its work is known (`standby`): it writes a greeting to its standard output, waits,
+ * and gets its order on standard input. The order file appears whole and once (link(2)), so the first writer decides
+ * for good whether there is an order. The runner writes `running` before it passes the order on, so a program that is
+ * not `running` has not begun. The folder of a waiting program may be moved: the runner uses only relative paths in it.
  *
- * Versions. Each file names the protocol's version. A reader accepts every version up to its own: fields are only added,
- * each with a default for older writers, and unknown fields are ignored. A runner refuses a spec newer than itself, because
- * it might ignore a required field. Servers must read version 1 for ever: a runner lives as long as its program, over any
- * number of upgrades. `fixtures/` holds each version as it was first written.
+ * Versions. Each file names the protocol's version. A reader accepts every version up to its own: fields are only
+ * added, each with a default for older writers, and unknown fields are ignored. A runner refuses a spec newer than
+ * itself, because it might ignore a required field. Servers must read version 1 for ever: a runner lives as long as its
+ * program, over any number of upgrades. `fixtures/` holds each version as it was first written.
  */
 import { parseProcessHandle, type ProcessHandle } from "../detached-process/process-handle.ts";
 import { readFields, type Fields } from "./fields.ts";

@@ -10,9 +10,9 @@ import type { EndReason } from "./watch-for-end.ts";
 
 export interface ResultFiles {
   /**
-   * Settles when both pipes are closed: the last process that could write is gone. If writing fails or the output exceeds
-   * its limit, `onFailure` is called and the rest is discarded, so that the program never blocks. The output begins after
-   * the greeting.
+   * Settles when both pipes are closed: the last process that could write is gone. If writing fails or the output
+   * exceeds its limit, `onFailure` is called and the rest is discarded, so that the program never blocks. The output
+   * begins after the greeting.
    */
   collect(streams: OutputStreams, onFailure: (reason: EndReason) => void, greeting?: Greeting): Promise<void>;
   /** Whether the end of the log reports a fork failure. */

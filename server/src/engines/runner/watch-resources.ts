@@ -20,8 +20,8 @@ export interface ResourceWatch {
 }
 
 /**
- * Enforces the limits also on machines without control groups. It inspects the run's processes four times a second, which
- * takes about 0.05 ms each.
+ * Enforces the limits also on machines without control groups. It inspects the run's processes four times a second,
+ * which takes about 0.05 ms each.
  */
 function watchResources(limits: ResourceLimits, processes: RunProcesses, isGrouped: boolean): ResourceWatch {
   const checkMemory = watchMemory(limits.memoryBytes, processes);
@@ -76,8 +76,9 @@ const EXACT_EVERY_MS = 1000;
 const MEMORY_STEP_MS = 100;
 
 /**
- * The sum over all processes counts a shared page several times, so it is an upper bound. The exact shares are read only
- * if that exceeds the limit, because the kernel has to walk the page tables; this may be spread over several checks.
+ * The sum over all processes counts a shared page several times, so it is an upper bound. The exact shares are read
+ * only if that exceeds the limit, because the kernel has to walk the page tables; this may be spread over several
+ * checks.
  */
 function watchMemory(
   limit: number | null,
@@ -128,9 +129,9 @@ const PART_OF_TIME = 1 / 50;
 const PART_IF_SHRINKING = 1 / 4;
 
 /**
- * The folder is measured once a second, or less often if that takes long; sooner if the disk's free space has shrunk by a
- * part of the run's remaining allowance. Each check spends about 20 ms on a measurement, so a folder with many files is
- * measured over several checks.
+ * The folder is measured once a second, or less often if that takes long; sooner if the disk's free space has shrunk by
+ * a part of the run's remaining allowance. Each check spends about 20 ms on a measurement, so a folder with many files
+ * is measured over several checks.
  */
 function watchDisk({ diskBytes, folder }: ResourceLimits, processes: RunProcesses): () => string | undefined {
   const measurement = new Measurement(DISK_STEP_MS);

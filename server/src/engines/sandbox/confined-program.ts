@@ -24,7 +24,9 @@ export interface ProgramToConfine {
   readonly openFiles?: number;
   /** Maximum number of processes and threads; absent or null: no limit. */
   readonly tasks?: number | null;
-  /** The size of its /dev/shm; absent or null: the kernel's default. Without bubblewrap it uses the machine's /dev/shm. */
+  /**
+   * The size of its /dev/shm; absent or null: the kernel's default. Without bubblewrap it uses the machine's /dev/shm.
+   */
   readonly sharedMemoryBytes?: number | null;
 }
 

@@ -50,7 +50,9 @@ export async function findBubblewrap(
   return { kind: "too-old", reason };
 }
 
-/** Like `findBubblewrap`, but downloads bubblewrap into the cache if none is found. If that fails, the reason says so. */
+/**
+ * Like `findBubblewrap`, but downloads bubblewrap into the cache if none is found. If that fails, the reason says so.
+ */
 export async function ensureBubblewrap(
   identity: Identity | undefined,
   context: SetUpContext,

@@ -1,8 +1,9 @@
 /**
- * Isolation of users' programs. A sandbox turns a program into the command line that runs it confined; it starts nothing
- * itself. With bubblewrap the program sees only the system's programs and its own folders: no other process, no file of
- * the server, nothing of the server's environment. The network is shared. If the server is root, the program also has a
- * real uid of its own. Without bubblewrap (`none`) only uid and limits apply, so the programs must be trusted.
+ * Isolation of users' programs. A sandbox turns a program into the command line that runs it confined; it starts
+ * nothing itself. With bubblewrap the program sees only the system's programs and its own folders: no other process, no
+ * file of the server, nothing of the server's environment. The network is shared. If the server is root, the program
+ * also has a real uid of its own. Without bubblewrap (`none`) only uid and limits apply, so the programs must be
+ * trusted.
  *
  * The confined program ends with the process that started bubblewrap, for whatever reason that one ends. A death by a
  * signal shows as exit code 128 + signal, because bubblewrap does not pass the signal on.
@@ -109,8 +110,8 @@ function withLimits({ openFiles = 65_536 }: ProgramToConfine, argv: readonly str
 const taskLimitScript = '{ ulimit -u "$1" || ulimit -p "$1"; } 2>/dev/null; shift; exec "$@"';
 
 /**
- * Set inside the user namespace, whose processes the kernel counts separately, so that other processes of the same uid do
- * not matter. Before Linux 5.14 the kernel counts them together, so only the runner enforces the limit.
+ * Set inside the user namespace, whose processes the kernel counts separately, so that other processes of the same uid
+ * do not matter. Before Linux 5.14 the kernel counts them together, so only the runner enforces the limit.
  */
 function withTaskLimit({ tasks = null }: ProgramToConfine, argv: readonly string[]): readonly string[] {
   if (tasks === null || !countsTasksByNamespace()) return argv;

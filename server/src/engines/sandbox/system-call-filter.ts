@@ -1,7 +1,7 @@
 /**
  * The seccomp filter of confined programs, as the bytes that bubblewrap passes to the kernel (`--seccomp`). It refuses
- * system calls that no Spark program needs and that have been used to attack kernels, and those that allocate memory which
- * no process accounts for. The namespaces already refuse most of them: the filter is a second line of defence.
+ * system calls that no Spark program needs and that have been used to attack kernels, and those that allocate memory
+ * which no process accounts for. The namespaces already refuse most of them: the filter is a second line of defence.
  *
  * Calls for which programs have a fallback fail with ENOSYS, as on a kernel without them; the others with EPERM. A
  * program for another architecture is killed, because its call numbers would mean other calls.

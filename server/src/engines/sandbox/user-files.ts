@@ -10,8 +10,8 @@ export interface SandboxUser extends Identity {
 }
 
 /**
- * Writes the passwd and group files that the program sees, because Java does not run under a uid without a name. All users
- * can read them, whatever the umask is, because bubblewrap opens them as the program's user.
+ * Writes the passwd and group files that the program sees, because Java does not run under a uid without a name. All
+ * users can read them, whatever the umask is, because bubblewrap opens them as the program's user.
  */
 export async function writeUserFiles(folder: string, user: SandboxUser): Promise<void> {
   await mkdir(folder, { recursive: true });

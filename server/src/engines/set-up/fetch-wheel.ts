@@ -20,8 +20,8 @@ export function wheelFolder(cacheDir: string, { name, version }: PinnedWheel): s
 }
 
 /**
- * Unpacks the wheel into its folder in the cache, unless the folder exists. Each wheel has its own lock, so that a start
- * that needs a small wheel does not wait for the download of Spark.
+ * Unpacks the wheel into its folder in the cache, unless the folder exists. Each wheel has its own lock, so that a
+ * start that needs a small wheel does not wait for the download of Spark.
  */
 export async function fetchWheel(
   wheel: PinnedWheel,

@@ -1,6 +1,9 @@
 import { runTool } from "./run-tool.ts";
 
-/** If the server is root, programs run as other users. A tool that these cannot run, such as one in a 0700 home, is not used. */
+/**
+ * If the server is root, programs run as other users. A tool that these cannot run, such as one in a 0700 home, is not
+ * used.
+ */
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
 const asOtherUser = isRoot ? { uid: nobody, gid: nobody } : {};

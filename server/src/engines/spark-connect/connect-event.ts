@@ -24,8 +24,8 @@ export interface ConnectWork {
 }
 
 /**
- * Every statement sends at least one batch, possibly without rows. A batch is a complete Arrow IPC stream (schema, record
- * batch, end). A batch that is too large for a message comes in parts; their concatenated bytes are the batch.
+ * Every statement sends at least one batch, possibly without rows. A batch is a complete Arrow IPC stream (schema,
+ * record batch, end). A batch that is too large for a message comes in parts; their concatenated bytes are the batch.
  */
 export interface ConnectBatch {
   readonly kind: "batch";

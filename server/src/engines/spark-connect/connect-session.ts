@@ -21,7 +21,9 @@ export interface ExecuteOptions {
   readonly signal?: AbortSignal;
   /** Tags of the statement's Spark jobs. */
   readonly tags?: readonly string[];
-  /** Headers of the call that starts it, for interceptors in the server. A name with `-bin` at its end allows any text. */
+  /**
+   * Headers of the call that starts it, for interceptors in the server. A name with `-bin` at its end allows any text.
+   */
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Finds the end of a SQL script (`BEGIN … END`). A keyword opens a block only where a statement of the script may begin,
- * so that columns, functions and clauses of the same name (`end`, `if(…)`, `IF EXISTS`, `FOR COLUMNS`) open none.
+ * Finds the end of a SQL script (`BEGIN … END`). A keyword opens a block only where a statement of the script may
+ * begin, so that columns, functions and clauses of the same name (`end`, `if(…)`, `IF EXISTS`, `FOR COLUMNS`) open
+ * none.
  *
  *   block    opened by          statements begin after
  *   begin    BEGIN              BEGIN [NOT ATOMIC] ;

@@ -6,8 +6,9 @@
  *     session ── settings and temporary views
  *       execution ── one statement: events, each with a position to resume from
  *
- * Every statement is sent as a query, in a single round trip. Spark's own clients first send a `sql_command` to learn the
- * kind of the statement and then request the rows, which is slower for queries and fails for commands with many rows.
+ * Every statement is sent as a query, in a single round trip. Spark's own clients first send a `sql_command` to learn
+ * the kind of the statement and then request the rows, which is slower for queries and fails for commands with many
+ * rows.
  */
 import { randomUUID } from "node:crypto";
 import type { Log } from "../../lib/log.ts";
@@ -30,7 +31,9 @@ export interface ConnectOptions {
   readonly tls?: boolean;
   /** The owner of the sessions: the same session id of another user is another session. */
   readonly sessionUser: string;
-  /** Whether the server has our extension `jvm/connect/StoredResults.scala`, which allows results larger than its heap. */
+  /**
+   * Whether the server has our extension `jvm/connect/StoredResults.scala`, which allows results larger than its heap.
+   */
   readonly storedResults?: boolean;
   readonly log?: Log;
   readonly patience?: Patience;

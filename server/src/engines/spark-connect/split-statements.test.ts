@@ -130,8 +130,8 @@ describe("a random script", () => {
 });
 
 /**
- * Spark's `SparkSQLCLIDriver.splitSemiColon`. It does not know quoted names, raw strings and SQL scripts, and it ignores
- * the first character of a statement, so the test puts a space there.
+ * Spark's `SparkSQLCLIDriver.splitSemiColon`. It does not know quoted names, raw strings and SQL scripts, and it
+ * ignores the first character of a statement, so the test puts a space there.
  */
 function cutBySparkCli(line: string): string[] {
   const found: string[] = [];

@@ -10,8 +10,8 @@ export interface SqlStatement {
 }
 
 /**
- * Splits a script at its semicolons like Spark's own command line, but by the rules of Spark's lexer: not inside strings,
- * names, comments and SQL scripts (`BEGIN … END`). Parts with only space and comments are dropped.
+ * Splits a script at its semicolons like Spark's own command line, but by the rules of Spark's lexer: not inside
+ * strings, names, comments and SQL scripts (`BEGIN … END`). Parts with only space and comments are dropped.
  */
 export function splitStatements(script: string): SqlStatement[] {
   const cutting = cutInTurns(script);

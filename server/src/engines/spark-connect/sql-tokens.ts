@@ -1,6 +1,6 @@
 /**
- * The tokens of Spark's SQL that are needed to split a script into statements, by the rules of Spark's own lexer. A token
- * without its closing quote extends to the end of the text, so that Spark reports the error.
+ * The tokens of Spark's SQL that are needed to split a script into statements, by the rules of Spark's own lexer. A
+ * token without its closing quote extends to the end of the text, so that Spark reports the error.
  */
 export type SqlToken =
   | { readonly kind: "word"; readonly start: number; readonly end: number; readonly word: string }

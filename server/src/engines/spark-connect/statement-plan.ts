@@ -6,8 +6,8 @@ import { RelationSchema } from "./messages/relations_pb.ts";
 const STORED_RESULT = "headgate/spark.connect.Relation";
 
 /**
- * Every statement is sent as a query. A command still runs, once, and may return any number of typed rows. A server with
- * our extension keeps the result on disk until it is read, other servers in their heap.
+ * Every statement is sent as a query. A command still runs, once, and may return any number of typed rows. A server
+ * with our extension keeps the result on disk until it is read, other servers in their heap.
  */
 export function statementPlan(sql: string, storedResults: boolean): MessageInitShape<typeof PlanSchema> {
   const relation = create(RelationSchema, { relType: { case: "sql", value: { query: sql } } });

@@ -11,8 +11,8 @@ import type { LaunchFolder } from "./launch-folder.ts";
 import { scalaVersion } from "./pinned-spark.ts";
 
 /**
- * Loads the classes that short programs use: SQL, the catalog, the Python gateway and worker, shuffles, JSON and Parquet,
- * the event log. `Training` of `jvm/` loads those of our other JVMs, so that all share one archive.
+ * Loads the classes that short programs use: SQL, the catalog, the Python gateway and worker, shuffles, JSON and
+ * Parquet, the event log. `Training` of `jvm/` loads those of our other JVMs, so that all share one archive.
  */
 const trainingProgram = `
 import sys
@@ -38,8 +38,8 @@ training.touchRest(context._jsc.sc(), folder)
 `;
 
 /**
- * A class-data archive halves the start time of Spark's JVM. A JVM writes it at the end of a training program. Without it
- * everything works but starts slower, so a failure is only a warning.
+ * A class-data archive halves the start time of Spark's JVM. A JVM writes it at the end of a training program. Without
+ * it everything works but starts slower, so a failure is only a warning.
  */
 export async function makeClassArchive(
   launch: LaunchFolder,

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * The configuration that one part of the product adds to a Spark JVM: the account's storage, its metastore, a cluster, an
- * app. All contributions together define the JVM; if one changes, a new JVM is needed.
+ * The configuration that one part of the product adds to a Spark JVM: the account's storage, its metastore, a cluster,
+ * an app. All contributions together define the JVM; if one changes, a new JVM is needed.
  */
 export interface Contribution {
   /** May hold secrets, so they are passed to Spark in a file, never as arguments. */

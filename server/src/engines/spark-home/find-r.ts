@@ -8,8 +8,8 @@ import { runTool } from "../set-up/run-tool.ts";
 export const rscripts = ["/usr/bin/Rscript", "/usr/local/bin/Rscript", "/opt/homebrew/bin/Rscript"];
 
 /**
- * R programs use Spark through SparkR if it is included, else through PySpark and reticulate. R is searched for whenever
- * it is needed, because it may have been installed meanwhile.
+ * R programs use Spark through SparkR if it is included, else through PySpark and reticulate. R is searched for
+ * whenever it is needed, because it may have been installed meanwhile.
  */
 export type RSupport =
   | { readonly kind: "sparkr" | "reticulate" }

@@ -12,9 +12,9 @@ const systemBundles = [
 ];
 
 /**
- * Makes a downloaded Java trust the certificates that the system trusts, like a Java from the distribution. Otherwise it
- * could not connect to servers of an organisation with its own certificate authority. The list is rewritten whenever the
- * system's list has changed. If the cache is read-only, Java keeps its own list.
+ * Makes a downloaded Java trust the certificates that the system trusts, like a Java from the distribution. Otherwise
+ * it could not connect to servers of an organisation with its own certificate authority. The list is rewritten whenever
+ * the system's list has changed. If the cache is read-only, Java keeps its own list.
  */
 export async function trustSystemCertificates(
   javaHome: string,

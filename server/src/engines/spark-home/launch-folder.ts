@@ -110,8 +110,8 @@ export function argumentFile(words: readonly string[]): string {
 
 /**
  * Spark merges the standard error of Python and R programs into their output. Therefore the program gets the standard
- * error of its parent, Spark's JVM, which goes to the log. It is reopened, so it must be a file or pipe that the program's
- * user owns. If that fails, the two stay merged.
+ * error of its parent, Spark's JVM, which goes to the log. It is reopened, so it must be a file or pipe that the
+ * program's user owns. If that fails, the two stay merged.
  */
 const stderrToLog = `log=/proc/$PPID/fd/2
 if (: >>"$log") 2>/dev/null; then

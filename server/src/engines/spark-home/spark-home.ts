@@ -8,7 +8,8 @@
  *   spark-launch-<hash>/           options, interpreter wrapper and class-data archive for this Java and these jars
  *   spark-set-up.lock              allows one set-up at a time
  *
- * Each folder appears when it is complete. A second call finds everything and only checks the versions of Java and Python.
+ * Each folder appears when it is complete. A second call finds everything and only checks the versions of Java and
+ * Python.
  */
 import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";

@@ -12,8 +12,8 @@ import { checkArguments, checkCommandLine, type CheckedOptions } from "./submit-
 
 /**
  * The command line of a Spark driver: Spark's own main class in a JVM that is started directly, with the class-data
- * archive. `spark-submit` would first start another JVM, only to compute this command line from the options (memory, Java
- * options, class path). Pure: nothing is started or written.
+ * archive. `spark-submit` would first start another JVM, only to compute this command line from the options (memory,
+ * Java options, class path). Pure: nothing is started or written.
  */
 export interface DriverRun {
   readonly home: DriverHome;

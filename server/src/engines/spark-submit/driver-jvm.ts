@@ -29,10 +29,10 @@ export interface DriverHome {
 }
 
 /**
- * Java's optimising compiler starts ten times later than by default. In a short program it would use half of the CPU time
- * and not finish before the program does. CPU seconds on two busy cores: SELECT 1 takes 7.5 instead of 12.7 (19.6 with
- * spark-submit), an aggregation over 60 million rows 18.5 instead of 23.1. Without that compiler SELECT 1 takes 5.7, but
- * long programs would be slower. A program's own Java options come later and override these.
+ * Java's optimising compiler starts ten times later than by default. In a short program it would use half of the CPU
+ * time and not finish before the program does. CPU seconds on two busy cores: SELECT 1 takes 7.5 instead of 12.7 (19.6
+ * with spark-submit), an aggregation over 60 million rows 18.5 instead of 23.1. Without that compiler SELECT 1 takes
+ * 5.7, but long programs would be slower. A program's own Java options come later and override these.
  */
 const delayedCompilation = [
   "-XX:Tier4InvocationThreshold=50000",

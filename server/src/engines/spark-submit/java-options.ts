@@ -9,8 +9,8 @@ export function javaOptionsOf(properties: Readonly<Record<string, string>>, fiel
 }
 
 /**
- * Options that change the memory of a JVM. The node reserves the heap of `--driver-memory`, and these options would come
- * later on the command line and override it. `-mx` and `-ms` are older spellings that Java still accepts.
+ * Options that change the memory of a JVM. The node reserves the heap of `--driver-memory`, and these options would
+ * come later on the command line and override it. `-mx` and `-ms` are older spellings that Java still accepts.
  */
 const MEMORY_OPTION = new RegExp(
   `^(${[

@@ -5,8 +5,8 @@ import { renderProperties } from "./properties-file.ts";
 import { javaOptionsOf } from "./java-options.ts";
 
 /**
- * A driver that waits for its program (`jvm/standby`). It has already run a session, so a program starts in a fifth of the
- * time of a cold start. All settings of the JVM are the same as in a driver that is started for its program.
+ * A driver that waits for its program (`jvm/standby`). It has already run a session, so a program starts in a fifth of
+ * the time of a cold start. All settings of the JVM are the same as in a driver that is started for its program.
  *
  *   JVM ──"READY\n" on standard output──▶ waiting ──hand-over on standard input, then its end──▶ the driver itself
  */

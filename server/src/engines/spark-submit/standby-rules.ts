@@ -19,8 +19,8 @@ export function fitsStandby({ given, properties: set }: CheckedOptions): boolean
 }
 
 /**
- * Properties of the account, its catalog, a cluster or an app that load no users' code in Spark's first session: no jars,
- * listeners, plugins, extensions or libraries.
+ * Properties of the account, its catalog, a cluster or an app that load no users' code in Spark's first session: no
+ * jars, listeners, plugins, extensions or libraries.
  */
 const codeFree = new RegExp(
   `^spark\\.(${[
@@ -40,8 +40,8 @@ const codeFreeJavaOption =
   /^-(Xss\d+[kmg]?|XX:[+-]Use\w+GC|Dfile\.encoding=[\w-]+|Duser\.(country|language|timezone)=[\w/+-]+)$/i;
 
 /**
- * Whether a JVM with these properties runs no users' code before it has a program. This matters because no timeout, cap or
- * cancel of a command applies to it until then.
+ * Whether a JVM with these properties runs no users' code before it has a program. This matters because no timeout, cap
+ * or cancel of a command applies to it until then.
  */
 export function runsNoUserCode(properties: Readonly<Record<string, string>>): boolean {
   return (

@@ -37,8 +37,8 @@ const wanted = ["JobStart", "TaskEnd", "StageCompleted", "JobEnd"].map((name) =>
  * remote cluster gives applications names of its own. The reader then uses the log in the folder with such a name, the
  * last of several sessions (on Kubernetes any of them, because the names there have no order).
  *
- * Each call of `readMore` continues after the last whole line. It blocks, so it runs in a separate thread. No content of
- * the file makes it fail.
+ * Each call of `readMore` continues after the last whole line. It blocks, so it runs in a separate thread. No content
+ * of the file makes it fail.
  */
 export class EventLogReader {
   readonly #path: string;

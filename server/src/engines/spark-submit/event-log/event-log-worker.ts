@@ -6,8 +6,8 @@ import type { TurnReply, TurnRequest } from "./event-log-protocol.ts";
 import { EventLogReader } from "./event-log-reader.ts";
 
 /**
- * The thread that reads event logs. It keeps a reader for each recently requested log, so that a growing log is not read
- * from its beginning again.
+ * The thread that reads event logs. It keeps a reader for each recently requested log, so that a growing log is not
+ * read from its beginning again.
  */
 const port = parentPort;
 if (port === null) throw new Error("this module is the program of a thread");

@@ -1,7 +1,7 @@
 /**
- * Counts jobs and tasks from the events of one Spark application. Pure. A program can write any event, so each one takes
- * time in proportion to its length, and memory is limited: ended work is kept as numbers, and only the newest jobs stay in
- * the list.
+ * Counts jobs and tasks from the events of one Spark application. Pure. A program can write any event, so each one
+ * takes time in proportion to its length, and memory is limited: ended work is kept as numbers, and only the newest
+ * jobs stay in the list.
  */
 export interface SparkJob {
   readonly jobId: number;
