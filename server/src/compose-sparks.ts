@@ -31,7 +31,7 @@ import type { Database } from "./db/database.ts";
 import { postgresRoster } from "./db/embedded/cluster.ts";
 import type { Allowance } from "./engines/runner/allowance.ts";
 import { findControlGroups } from "./engines/runner/find-control-groups.ts";
-import { keepPresence } from "./engines/runner/presence.ts";
+import { renewPresence } from "./engines/runner/presence.ts";
 import type { OrphanTerms } from "./engines/runner/protocol.ts";
 import { ensureBubblewrap, findBubblewrap } from "./engines/sandbox/find-bubblewrap.ts";
 import { writeSystemCallFilter } from "./engines/sandbox/write-system-call-filter.ts";
@@ -271,7 +271,7 @@ async function announcePresence(
   held: AsyncDisposableStack,
 ): Promise<OrphanTerms> {
   const presenceFile = join(dataDir, "presence");
-  const presence = keepPresence(presenceFile, await readBootId());
+  const presence = renewPresence(presenceFile, await readBootId());
   held.defer(() => presence.stop());
   return { presenceFile, afterSeconds: orphanSeconds };
 }

@@ -4,7 +4,7 @@ import { monotonicMs } from "./monotonic.ts";
 const beatEveryMs = 1000;
 
 /** Shows runners that the server is alive, until it is stopped or killed. Unlike a lease, this needs no database. */
-export function keepPresence(path: string, bootId: string): { stop(): void } {
+export function renewPresence(path: string, bootId: string): { stop(): void } {
   const beat = (): void => {
     try {
       writeLease(path, { bootId, renewedAtMs: monotonicMs() });

@@ -87,13 +87,13 @@ const TIOCSTI = 0x5412;
 
 const EPERM = 1;
 const ENOSYS = 38;
-const answers = {
+const actions = {
   allow: 0x7fff_0000,
   refuse: 0x0005_0000 | EPERM,
   absent: 0x0005_0000 | ENOSYS,
   kill: 0x8000_0000,
 } as const;
-type Answer = keyof typeof answers;
+type Action = keyof typeof actions;
 
 const architectures: Readonly<Record<Architecture, number>> = { x64: 0xc000_003e, arm64: 0xc000_00b7 };
 /** The x32 calls of x64 have this bit and other numbers. */
@@ -130,31 +130,31 @@ export function systemCallFilter(architecture: string): Buffer | undefined {
 interface Step {
   readonly code: number;
   readonly value: number;
-  readonly ifTrue?: Answer;
-  readonly ifFalse?: Answer | number;
+  readonly ifTrue?: Action;
+  readonly ifFalse?: Action | number;
 }
 
 const load = (offset: number): Step => ({ code: 0x20, value: offset });
-const ifEqual = (value: number, ifTrue: Answer): Step => ({ code: 0x15, value, ifTrue });
-const unlessEqual = (value: number, ifFalse: Answer): Step => ({ code: 0x15, value, ifFalse });
-const ifAtLeast = (value: number, ifTrue: Answer): Step => ({ code: 0x35, value, ifTrue });
-const ifAnyBit = (value: number, ifTrue: Answer): Step => ({ code: 0x45, value, ifTrue });
-const end = (answer: Answer): Step => ({ code: 0x06, value: answers[answer] });
+const ifEqual = (value: number, ifTrue: Action): Step => ({ code: 0x15, value, ifTrue });
+const unlessEqual = (value: number, ifFalse: Action): Step => ({ code: 0x15, value, ifFalse });
+const ifAtLeast = (value: number, ifTrue: Action): Step => ({ code: 0x35, value, ifTrue });
+const ifAnyBit = (value: number, ifTrue: Action): Step => ({ code: 0x45, value, ifTrue });
+const end = (action: Action): Step => ({ code: 0x06, value: actions[action] });
 
 /** Executes the steps for this call only; other calls skip them. */
 function forCall(number: number | null, steps: readonly Step[]): Step[] {
   return number === null ? [] : [{ code: 0x15, value: number, ifFalse: steps.length }, ...steps];
 }
 
-const answerOrder: readonly Answer[] = ["allow", "refuse", "absent", "kill"];
+const actionOrder: readonly Action[] = ["allow", "refuse", "absent", "kill"];
 
-/** `struct sock_filter`: code, two jump distances, value. The answers are at the end. */
+/** `struct sock_filter`: code, two jump distances, value. The actions are at the end. */
 function assemble(steps: readonly Step[]): Buffer {
-  const all = [...steps, ...answerOrder.map(end)];
+  const all = [...steps, ...actionOrder.map(end)];
   const bytes = Buffer.alloc(all.length * 8);
   all.forEach(({ code, value, ifTrue, ifFalse }, index) => {
-    const distance = (target: Answer | number | undefined): number =>
-      typeof target === "string" ? steps.length + answerOrder.indexOf(target) - index - 1 : (target ?? 0);
+    const distance = (target: Action | number | undefined): number =>
+      typeof target === "string" ? steps.length + actionOrder.indexOf(target) - index - 1 : (target ?? 0);
     bytes.writeUInt16LE(code, index * 8);
     bytes.writeUInt8(distance(ifTrue), index * 8 + 2);
     bytes.writeUInt8(distance(ifFalse), index * 8 + 3);
