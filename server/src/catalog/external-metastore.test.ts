@@ -12,8 +12,7 @@ import { useMetastore } from "../../test/support/use-metastore.ts";
 import { storageFolder } from "../accounts/account-storage.ts";
 import { AccountCatalogs } from "./metastores/account-catalogs.ts";
 
-// Says so when it is left out: Java or Python is not on this machine.
-describe.skipIf(sparkIsMissing)("an account with a metastore of its own", () => {
+describe.skipIf(sparkIsMissing)("an account with an external metastore", () => {
   const given = useServer();
   const metastore = useMetastore();
   let open: OpenMetastore;
@@ -37,7 +36,7 @@ describe.skipIf(sparkIsMissing)("an account with a metastore of its own", () => 
 
   afterAll(() => open?.close());
 
-  test("sees the tables in it, without any Java of ours", async () => {
+  test("lists its tables without starting a JVM", async () => {
     expect(await account.get("/hive")).toEqual(["default", "sales"]);
     expect(await account.get("/hive/sales?describe=true")).toEqual([
       {
@@ -55,7 +54,7 @@ describe.skipIf(sparkIsMissing)("an account with a metastore of its own", () => 
     await account.get("/hive/sales/nothing").refused(404);
   });
 
-  test("senses partitions in it, and waits for them", async () => {
+  test("can use partition sensors, with and without waiting", async () => {
     const ask = (day: string, waitSeconds = 0) =>
       account.post("/partition_sensor", {
         schema: "Sales",
@@ -76,7 +75,7 @@ describe.skipIf(sparkIsMissing)("an account with a metastore of its own", () => 
     await account.post("/partition_sensor", nothing).refused(422, /^Table can't be found in metastore$/);
   });
 
-  test("has them refreshed: what lies in a table's folder is known to the metastore afterwards", async () => {
+  test("can refresh a table: partitions found in its folder are added to the metastore", async () => {
     const folder = join(storageFolder(given.dataDir, account.accountId), "clicks");
     await metastore.writer.createTable({
       dbName: "sales",
@@ -97,22 +96,22 @@ describe.skipIf(sparkIsMissing)("an account with a metastore of its own", () => 
       "day=2026-11-15/city=a%2Fb": `file:${folder}/day=2026-11-15/city=a%2Fb`,
       "day=2026-11-16/city=x": `file:${folder}/DAY=2026-11-16/city=x`,
     });
-    expect(log).toContain(`left alone: file:${folder}/day=never: its value is no date`);
+    expect(log).toContain(`skipped: file:${folder}/day=never: its value is not a valid date`);
     expect(await partitionsOf(account, "clicks", "sales")).toEqual(added);
     expect((await refresh(account, "clicks", { db_name: "sales" })).added).toEqual({});
   });
 
-  test("hears in the log of a refresh that it does not answer", async () => {
+  test("sees in the log of a refresh that the metastore cannot be reached", async () => {
     const other = await given.account();
     await other.put("/api/v2/accounts", { account: { metastore_uri: "thrift://127.0.0.1:9" } });
     const { log } = await refresh(other, "any", {}, "error");
     expect(log).toContain("The Hive metastore at 127.0.0.1:9 cannot be reached");
   });
 
-  test("is asked there from the moment it brings it, whatever it had before", async () => {
+  test("uses it as soon as the address is set, and its own metastore again when the address is removed", async () => {
     const other = await given.account();
     const { db, keys } = given.app.services;
-    await new AccountCatalogs(db.system, keys).find(other.accountId); // as its first Spark does
+    await new AccountCatalogs(db.system, keys).find(other.accountId); // as the account's first Spark process does
     const ask = () =>
       other.post("/partition_sensor", {
         schema: "sales",
@@ -129,7 +128,7 @@ describe.skipIf(sparkIsMissing)("an account with a metastore of its own", () => 
     await toOurs();
   });
 
-  test("hears that it does not answer, and sees its own again when it gives the address up", async () => {
+  test("is told when the metastore cannot be reached, and lists its own tables after removing the address", async () => {
     const other = await given.account();
     await other.put("/api/v2/accounts", { account: { metastore_uri: "thrift://127.0.0.1:9" } });
     await other.get("/hive/default").refused(503, /The Hive metastore at 127\.0\.0\.1:9 cannot be reached/);

@@ -8,8 +8,7 @@ import { runSql, useSpark } from "../../test/support/spark.ts";
 const TABLES = 10_000;
 const spark = useSpark();
 
-// Says so when it is left out: Java or Python is not on this machine.
-it.skipIf(sparkIsMissing)("10,000 tables come in one answer, each with its columns, in order", async () => {
+it.skipIf(sparkIsMissing)("10,000 tables are listed in one reply, in order, each with its columns", async () => {
   const { account } = spark;
   const schema = `many_${randomBytes(4).toString("hex")}`;
   await runSql(account, `create schema ${schema}; create table ${schema}.t (a bigint, b string, c date) using parquet`);

@@ -9,7 +9,7 @@ import type { CatalogPartition } from "./tables/table-catalog.ts";
 export const listPartitions = operation({
   id: "hive_partitions",
   summary: "List the partitions of a table",
-  description: "In the order of their names; none of a table that has no partitions.",
+  description: "Sorted by name. The list is empty for a table that is not partitioned.",
   tag: "Hive",
   method: "GET",
   paths: { "v1.2": "/hive/:schema/:table/partitions" },
@@ -23,10 +23,10 @@ export const listPartitions = operation({
     const signal = endingSignal();
     await accountTables.listings.take(caller.accountId, signal);
     const tables = await accountTables.of(caller.accountId);
-    return streamedArray(tables.partitions(found.schema, found.name, signal), shown);
+    return streamedArray(tables.partitions(found.schema, found.name, signal), partitionJson);
   },
 });
 
-function shown({ name, location }: CatalogPartition): string {
+function partitionJson({ name, location }: CatalogPartition): string {
   return JSON.stringify({ PART_NAME: name, LOCATION: location });
 }

@@ -15,7 +15,7 @@ const Schema = Type.Object({
 export const listSchemas = operation({
   id: "hive_schemas",
   summary: "List the schemas of the account's metastore",
-  description: "All their names; with describe a page of them with what is known of each.",
+  description: "Returns all names. With `describe`, returns a page of schemas with their description and location.",
   tag: "Hive",
   method: "GET",
   paths: { "v1.2": "/hive" },

@@ -4,10 +4,10 @@ import { sparkIsMissing } from "../../test/support/spark-missing.ts";
 import { useServer } from "../../test/support/given.ts";
 import { runSql, useSpark } from "../../test/support/spark.ts";
 
-describe("of an account that has never used Spark", () => {
+describe("for an account that has never used Spark", () => {
   const given = useServer();
 
-  test("there is an empty schema default, and no other", async () => {
+  test("an empty schema `default` is the only one listed", async () => {
     const account = await given.account();
     expect(await account.get("/hive")).toEqual(["default"]);
     expect(await account.get("/hive?describe=false")).toEqual(["default"]);
@@ -20,7 +20,7 @@ describe("of an account that has never used Spark", () => {
     await account.get("/hive/default/t/table_properties").refused(404);
   });
 
-  test("as many are listed one after the other as anybody wants, refused ones among them", async () => {
+  test("any number of listings may follow each other, refused ones included", async () => {
     const account = await given.account();
     for (let time = 0; time < 12; time += 1) {
       expect(await account.get("/hive/default")).toEqual([]);
@@ -45,12 +45,11 @@ describe("of an account that has never used Spark", () => {
   });
 });
 
-// Says so when it is left out: Java or Python is not on this machine.
-describe.skipIf(sparkIsMissing)("tables made by Spark", () => {
+describe.skipIf(sparkIsMissing)("tables created by Spark", () => {
   const spark = useSpark();
   const schema = `s_${randomBytes(4).toString("hex")}`;
 
-  test("are listed with their columns, whatever keeps them", async () => {
+  test("are listed with their columns, whatever their format", async () => {
     const { account } = spark;
     await runSql(
       account,

@@ -20,7 +20,7 @@ interface FoundSchema {
 export const listTables = operation({
   id: "hive_tables",
   summary: "List the tables and views of a schema",
-  description: "In the order of their names. With describe each with its columns, those it is partitioned by included.",
+  description: "Sorted by name. With `describe`, each has its columns, including the partition columns.",
   tag: "Hive",
   method: "GET",
   paths: { "v1.2": "/hive/:schema" },
@@ -30,7 +30,7 @@ export const listTables = operation({
     filter: Type.Optional(
       Type.String({
         maxLength: 512,
-        description: "A regular expression in RE2 syntax, found anywhere in the name, in any case",
+        description: "A regular expression in RE2 syntax that matches any part of the name, ignoring case",
       }),
     ),
     describe: Type.Optional(Type.Literal(true, { description: "Adds the columns" })),
@@ -42,11 +42,11 @@ export const listTables = operation({
   async handle({ found: { tables, signal, ...found }, params, query }) {
     const names = query.filter === undefined ? found.names : await filterNames(found.names, query.filter, signal);
     if (query.describe === undefined) return streamedArray([names]);
-    return streamedArray(tables.describe(params.schema, names, signal), described);
+    return streamedArray(tables.describe(params.schema, names, signal), tableJson);
   },
 });
 
-/** Takes a place before it reads the names, so that requests that wait for one hold no names. */
+/** Takes a place before it reads the names, so that waiting requests hold no names in memory. */
 async function findSchema(
   { params, caller, endingSignal }: { params: { schema: string }; caller: Caller; endingSignal: () => AbortSignal },
   { accountTables }: WithAccountTables,
@@ -59,6 +59,6 @@ async function findSchema(
   return { tables, names, signal };
 }
 
-function described({ name, columnsJson }: DescribedTable): string {
+function tableJson({ name, columnsJson }: DescribedTable): string {
   return `{${JSON.stringify(name)}:{"columns":${columnsJson}}}`;
 }

@@ -6,16 +6,16 @@ import type { CatalogTable } from "./tables/table-catalog.ts";
 
 export const READ_TABLES = { groups: ["system-admin"], role: "object_storage:read" } as const;
 
-/** Hive's names have at most so many characters. */
+/** The limit is Hive's. */
 export const Name = (description: string) => Type.String({ minLength: 1, maxLength: 256, description });
 
-export const SchemaParams = Type.Object({ schema: Name("Schema; its case does not matter") });
+export const SchemaParams = Type.Object({ schema: Name("Schema, case-insensitive") });
 export const TableParams = Type.Object({
-  schema: Name("Schema; its case does not matter"),
-  table: Name("Table or view; its case does not matter"),
+  schema: Name("Schema, case-insensitive"),
+  table: Name("Table or view, case-insensitive"),
 });
 
-/** 404 before anything else of the request is judged. */
+/** Replies 404 before the rest of the request is validated. */
 export async function findTableInPath(
   { params, caller }: { params: { schema: string; table: string }; caller: Caller },
   { accountTables }: WithAccountTables,

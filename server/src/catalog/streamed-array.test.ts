@@ -9,32 +9,32 @@ async function* later<T>(pieces: readonly T[]): AsyncGenerator<T> {
 
 test.each([
   ["no pieces", []],
-  ["pieces with nothing in them", [[], []]],
-  ["items before and behind such a piece", [["a"], [], ["b", null]]],
-  ["items that are longer than what is written at once", [[LONG, "b"], [LONG], [LONG, LONG]]],
+  ["empty pieces", [[], []]],
+  ["items before and after an empty piece", [["a"], [], ["b", null]]],
+  ["items longer than one write", [[LONG, "b"], [LONG], [LONG, LONG]]],
   [
     "many small items",
     Array.from({ length: 50 }, (_, piece) => Array.from({ length: 500 }, (_, at) => ({ piece, at }))),
   ],
-])("%s are one array", async (_, pieces: readonly (readonly unknown[])[]) => {
+])("%s become one array", async (_, pieces: readonly (readonly unknown[])[]) => {
   for (const given of [pieces, later(pieces)]) {
     const { body } = await streamedArray(given);
     expect(JSON.parse((await Array.fromAsync(body)).join(""))).toEqual(pieces.flat());
   }
 });
 
-test("what cannot be read at all fails before anything is written", async () => {
+test("an error before the first item is thrown before anything is written", async () => {
   const broken = (async function* (): AsyncGenerator<string[]> {
     yield await Promise.reject<string[]>(new Error("no metastore"));
   })();
   await expect(streamedArray(broken)).rejects.toThrow("no metastore");
 });
 
-test("nothing is read that nobody takes", async () => {
-  let asked = 0;
+test("items are read only as fast as the client takes them", async () => {
+  let reads = 0;
   const endless = (async function* () {
     for (;;) {
-      asked += 1;
+      reads += 1;
       yield [LONG];
     }
   })();
@@ -42,7 +42,7 @@ test("nothing is read that nobody takes", async () => {
   const text = body[Symbol.asyncIterator]();
   await text.next();
   await text.next();
-  expect(asked).toBe(2);
+  expect(reads).toBe(2);
   await text.return?.();
   expect(await endless.next()).toEqual({ done: true, value: undefined });
 });

@@ -3,13 +3,13 @@ import { StreamReply } from "../http/stream-reply.ts";
 
 type Pieces<T> = AsyncIterable<readonly T[]> | Iterable<readonly T[]>;
 
-/** A piece for each item would cost more than the item. */
+/** Items are written in batches: one write for each would cost more than the item. */
 const PIECE_CHARS = 64 * 1024;
 
 /**
- * An array written while its items are read. Names of tables are nobody's to change, so not even the reply schema
- * touches them; `textOf` makes each item JSON. What keeps the first items from being read is told by a status, which
- * stands before them.
+ * Replies with a JSON array that is written while its items are read. The items bypass the reply schema, which would
+ * change names of tables; `textOf` renders each as JSON. The first batch is read before the reply starts, so that an
+ * error there still gets its status.
  */
 export async function streamedArray<T>(
   pieces: Pieces<T>,

@@ -6,7 +6,7 @@ import { findTableInPath, READ_TABLES, TableParams } from "./read-tables.ts";
 
 export const viewTableProperties = operation({
   id: "hive_table_properties",
-  summary: "Read what else the metastore knows of a table",
+  summary: "Read the properties of a table or view",
   tag: "Hive",
   method: "GET",
   paths: { "v1.2": "/hive/:schema/:table/table_properties" },
@@ -17,7 +17,7 @@ export const viewTableProperties = operation({
     table_type: Type.String({ description: "MANAGED_TABLE, EXTERNAL_TABLE or VIRTUAL_VIEW" }),
     owner: Nullable(Type.String()),
     created_at: Timestamp,
-    location: Nullable(Type.String({ description: "Null: a view has none" })),
+    location: Nullable(Type.String({ description: "Null for a view" })),
     input_format: Nullable(Type.String()),
     partition_columns: Type.Array(Type.Object({ name: Type.String(), type: Type.String() })),
     parameters: Type.Record(Type.String(), Type.String()),

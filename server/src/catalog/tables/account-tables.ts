@@ -4,7 +4,7 @@ import type { TableColumn } from "../../engines/hive-tables/table-columns.ts";
 import { notFound } from "../../lib/fault.ts";
 import type { MetastoreReaders } from "../metastores/metastore-readers.ts";
 import { findCatalog } from "../metastores/store/metastore.ts";
-import type { KnownKeys } from "./ask-own-partitions.ts";
+import type { KnownKeys } from "./query-own-partitions.ts";
 import type { ExternalMetastores } from "./external-metastores.ts";
 import { ListingPlaces } from "./listing-places.ts";
 import { NO_TABLES } from "./no-tables.ts";
@@ -23,21 +23,21 @@ export interface AccountTablesOptions {
 }
 
 const KEYS_REMEMBERED = 2000;
-/** In characters; those of a table that have more are asked for each time. */
+/** In characters. The keys of a table that exceed it are not cached. */
 const KEYS_SIZE = { maxSize: 8 * 1024 * 1024, maxEntrySize: 64 * 1024 };
 const ACCOUNTS_REMEMBERED = 2000;
 
-/** Finds where an account's tables are known. Nothing of Java is started for it. */
+/** Opens the catalog of an account: our metastore's database or an external metastore. Starts no JVM. */
 export class AccountTables {
   readonly listings = new ListingPlaces();
   readonly #options: AccountTablesOptions;
-  /** What tables are partitioned by, by account and name. */
+  /** The partition keys of tables, by account and name. */
   readonly #keys = new LRUCache<string, readonly TableColumn[]>({
     max: KEYS_REMEMBERED,
     ...KEYS_SIZE,
     sizeCalculation: (keys) => keys.reduce((size, { name, type }) => size + name.length + type.length, 1),
   });
-  /** Accounts whose tables were in a metastore of ours when somebody last asked. */
+  /** Accounts whose tables were in a metastore of ours at the last request. */
   readonly #ours = new LRUCache<number, true>({ max: ACCOUNTS_REMEMBERED });
 
   constructor(options: AccountTablesOptions) {
@@ -62,12 +62,12 @@ export class AccountTables {
   }
 
   /**
-   * The same as asking those tables, in one round trip less: where they were ours the last time, they are asked while it
-   * is found out whether they still are.
+   * Same as `hasPartitions` of the account's catalog, with one round trip less: where the tables were in a metastore of
+   * ours the last time, it is queried while we check that they still are.
    */
   async hasPartitions(accountId: number, questions: readonly PartitionQuestion[]): Promise<PartitionAnswer[]> {
     const early = this.#ours.has(accountId) ? this.#own(accountId).hasPartitions(questions) : undefined;
-    early?.catch(() => undefined); // told below, if it is of use at all
+    early?.catch(() => undefined); // rethrown below if the result is used
     const tables = await this.of(accountId);
     return early !== undefined && tables instanceof OwnTables ? early : tables.hasPartitions(questions);
   }

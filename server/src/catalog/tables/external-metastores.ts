@@ -4,25 +4,25 @@ import { addressRefusal } from "../../lib/network-policy.ts";
 import { MetastoreReads } from "./metastore-reads.ts";
 
 const CLIENTS_AT_ONCE = 16;
-/** Of one answer, as the client counts it. */
+/** The limit of one answer, as the client counts it. */
 const ANSWER_BYTES = 64 * 1024 * 1024;
-/** What `http:` takes without one, which is how the address is read. */
+/** The default port of `http:`, as which the address is parsed. */
 const DEFAULT_PORT = 80;
 
-/** The clients of metastores that accounts have brought. */
+/** The clients of the accounts' external metastores. */
 export class ExternalMetastores {
   readonly #allowedNetworks: readonly string[];
   readonly #reads = new MetastoreReads();
-  /** By account and address: what one account may reach is not known by another's. */
+  /** By account and address: accounts never share a connection. */
   readonly #clients = new LRUCache<string, HiveClient>({ max: CLIENTS_AT_ONCE, dispose: (client) => client.close() });
 
   constructor(allowedNetworks: readonly string[]) {
     this.#allowedNetworks = allowedNetworks;
   }
 
-  /** Of several addresses of one metastore the first, as Spark takes them by default. */
+  /** Uses the first of several addresses, as Spark does by default. */
   async of(accountId: number, uris: string): Promise<HiveClient> {
-    // Loaded with the first use: most installations have no metastore of others.
+    // Loaded at first use: most installations have no external metastore.
     const { HiveClient: Client } = await import("../../engines/hive-thrift/hive-client.ts");
     const { host, port } = firstAddress(uris);
     const key = `${accountId} ${host}:${port}`;

@@ -7,18 +7,18 @@ import type { HiveColumn, HiveDatabase, HiveStorage, HiveTable } from "../../eng
 import { partitionName } from "../../engines/hive-thrift/partition-name.ts";
 import { atOnce } from "../../lib/at-once.ts";
 import { Fault } from "../../lib/fault.ts";
-import { askExternalPartitions } from "./ask-external-partitions.ts";
-import { stopping } from "./listing-places.ts";
+import { queryExternalPartitions } from "./query-external-partitions.ts";
+import { serverStopping } from "./listing-places.ts";
 import { metastoreFailure } from "./metastore-failure.ts";
 import type { PartitionAnswer, PartitionQuestion } from "./partition-question.ts";
 import type { CatalogPartition, CatalogSchema, CatalogTable, DescribedTable, TableCatalog } from "./table-catalog.ts";
 import { tableLocation } from "./table-location.ts";
 
-/** Of one call; long answers come in pieces. */
-const PATIENCE_MS = 60_000;
+/** For one call. Long answers need several. */
+const CALL_TIMEOUT_MS = 60_000;
 const QUESTIONS_AT_ONCE = 4;
 
-/** Those of a metastore that the account has brought, by Thrift. */
+/** The tables of an external metastore, read by Thrift. */
 export class ExternalTables implements TableCatalog {
   readonly #client: HiveClient;
 
@@ -28,7 +28,7 @@ export class ExternalTables implements TableCatalog {
 
   async schemaNames(until?: AbortSignal): Promise<string[]> {
     const keep = until === undefined ? undefined : keepUntil(until);
-    return (await told(this.#client.databaseNames(patience(ending(until)), keep))).toSorted();
+    return (await translateErrors(this.#client.databaseNames(withTimeout(asStopping(until)), keep))).toSorted();
   }
 
   async schemas(names: readonly string[]): Promise<CatalogSchema[]> {
@@ -43,21 +43,21 @@ export class ExternalTables implements TableCatalog {
 
   async tableNames(schema: string, until?: AbortSignal): Promise<string[] | undefined> {
     const keep = until === undefined ? undefined : keepUntil(until);
-    const names = await told(this.#client.tableNames(schema, patience(ending(until)), keep));
+    const names = await translateErrors(this.#client.tableNames(schema, withTimeout(asStopping(until)), keep));
     if (names.length > 0) return names.toSorted();
     return (await this.#schema(schema)) === undefined ? undefined : [];
   }
 
-  /** Metastores of Hive 2.3 deny every schema while their database is away. To list the names fails then. */
+  /** A metastore of Hive 2.3 reports every schema as missing while its database is down; listing the names fails then. */
   async #schema(name: string): Promise<HiveDatabase | undefined> {
-    const found = await there(this.#client.database(name, patience()));
+    const found = await undefinedIfMissing(this.#client.database(name, withTimeout()));
     if (found !== undefined || !(await this.schemaNames()).includes(name.toLowerCase())) return found;
-    throw new Fault("unavailable", `The metastore lists the schema ${name} and says that it is not there. Try again.`);
+    throw new Fault("unavailable", `The metastore lists the schema ${name} but cannot read it. Try again.`);
   }
 
   async *describe(schema: string, names: readonly string[], until?: AbortSignal): AsyncGenerator<DescribedTable[]> {
-    const tables = this.#client.tables(schema, names, patience(ending(until), 10 * PATIENCE_MS));
-    for await (const some of eachTold(tables)) {
+    const tables = this.#client.tables(schema, names, withTimeout(asStopping(until), 10 * CALL_TIMEOUT_MS));
+    for await (const some of translateStreamErrors(tables)) {
       yield some.map((table) => ({
         name: table.tableName,
         columnsJson: columnsJson(tableColumns(hiveColumns(table))),
@@ -66,7 +66,7 @@ export class ExternalTables implements TableCatalog {
   }
 
   async table(schema: string, name: string, signal?: AbortSignal): Promise<CatalogTable | undefined> {
-    const table = await there(this.#client.table(schema, name, patience(signal)));
+    const table = await undefinedIfMissing(this.#client.table(schema, name, withTimeout(signal)));
     if (table === undefined) return undefined;
     const known = hiveColumns(table);
     return {
@@ -85,17 +85,18 @@ export class ExternalTables implements TableCatalog {
   }
 
   async *partitions(schema: string, name: string, until?: AbortSignal): AsyncGenerator<CatalogPartition[]> {
-    const signal = patience(ending(until), 10 * PATIENCE_MS);
+    const signal = withTimeout(asStopping(until), 10 * CALL_TIMEOUT_MS);
     const table = await this.table(schema, name, signal);
     const keys = table?.partitionKeys ?? [];
-    // To a metastore it is a mistake to ask for those of a table that is not partitioned.
+    // A metastore refuses to list the partitions of a table that is not partitioned.
     if (keys.length === 0) return;
     const over = new AbortController();
     const keep = keepUntil(AbortSignal.any([signal, over.signal]));
     try {
-      const names = (await there(this.#client.partitionNames(schema, name, { keep }, patience(signal)))) ?? [];
+      const listing = this.#client.partitionNames(schema, name, { keep }, withTimeout(signal));
+      const names = (await undefinedIfMissing(listing)) ?? [];
       const all = this.#client.partitionsByNames(schema, name, names.toSorted(), signal);
-      for await (const some of eachTold(all)) {
+      for await (const some of translateStreamErrors(all)) {
         yield some.map(({ values, sd }) => ({ name: partitionName(keys, values), location: sd?.location ?? null }));
       }
     } finally {
@@ -103,63 +104,64 @@ export class ExternalTables implements TableCatalog {
     }
   }
 
-  /** What the metastore says of one question is that one's answer; each table is looked up once. */
+  /** A failure of one question does not affect the others. Each table is looked up once. */
   async hasPartitions(questions: readonly PartitionQuestion[]): Promise<PartitionAnswer[]> {
     const inTurn = atOnce(QUESTIONS_AT_ONCE);
-    const signal = patience();
+    const signal = withTimeout();
     const tables = new Map<string, Promise<CatalogTable | undefined>>();
     const tableOf = ({ schema, table }: PartitionQuestion): Promise<CatalogTable | undefined> => {
       const key = JSON.stringify([schema, table]);
-      const asked = tables.get(key) ?? this.table(schema, table, signal);
-      tables.set(key, asked);
-      return asked;
+      const found = tables.get(key) ?? this.table(schema, table, signal);
+      tables.set(key, found);
+      return found;
     };
     const answer = async (question: PartitionQuestion): Promise<PartitionAnswer> => {
       const table = await tableOf(question);
-      return table === undefined ? undefined : there(askExternalPartitions(this.#client, table, question, signal));
+      if (table === undefined) return undefined;
+      return undefinedIfMissing(queryExternalPartitions(this.#client, table, question, signal));
     };
-    return Promise.all(questions.map((question) => inTurn(() => orFault(answer(question)))));
+    return Promise.all(questions.map((question) => inTurn(() => faultAsValue(answer(question)))));
   }
 }
 
-/** Ids are not told by Thrift. */
+/** Thrift does not report the id of a table. */
 export function tableIdentity({ createTime = 0 }: Pick<HiveTable, "createTime">): string {
   return String(createTime);
 }
 
-function patience(signal?: AbortSignal, ms = PATIENCE_MS): AbortSignal {
-  const late = AbortSignal.timeout(ms);
-  return signal === undefined ? late : AbortSignal.any([signal, late]);
+function withTimeout(signal?: AbortSignal, ms = CALL_TIMEOUT_MS): AbortSignal {
+  const timeout = AbortSignal.timeout(ms);
+  return signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
 }
 
-/** The same moment, with a reason that may be shown: the client has gone, or the server is about to stop. */
-function ending(until: AbortSignal | undefined): AbortSignal | undefined {
+/** Aborts with the signal, but with a reason that may be shown to users. */
+function asStopping(until: AbortSignal | undefined): AbortSignal | undefined {
   if (until === undefined) return undefined;
   const ended = new AbortController();
-  const end = (): void => ended.abort(stopping());
+  const end = (): void => ended.abort(serverStopping());
   if (until.aborted) end();
   else until.addEventListener("abort", end, { once: true });
   return ended.signal;
 }
 
-async function there<T>(asked: Promise<T>): Promise<T | undefined> {
+async function undefinedIfMissing<T>(call: Promise<T>): Promise<T | undefined> {
   try {
-    return await asked;
+    return await call;
   } catch (error) {
     if (error instanceof HiveError && error.kind === "no-such-object") return undefined;
     throw metastoreFailure(error);
   }
 }
 
-async function told<T>(asked: Promise<T>): Promise<T> {
+async function translateErrors<T>(call: Promise<T>): Promise<T> {
   try {
-    return await asked;
+    return await call;
   } catch (error) {
     throw metastoreFailure(error);
   }
 }
 
-async function* eachTold<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
+async function* translateStreamErrors<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* items;
   } catch (error) {
@@ -167,9 +169,9 @@ async function* eachTold<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
   }
 }
 
-async function orFault<T>(asked: Promise<T>): Promise<T | Fault> {
+async function faultAsValue<T>(answer: Promise<T>): Promise<T | Fault> {
   try {
-    return await asked;
+    return await answer;
   } catch (error) {
     if (error instanceof Fault) return error;
     throw error;

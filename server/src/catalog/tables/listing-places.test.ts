@@ -3,7 +3,7 @@ import { ListingPlaces } from "./listing-places.ts";
 
 const client = (): AbortController => new AbortController();
 
-test("an account lists so much at once, the next when one has ended, and no more wait than may", async () => {
+test("an account runs a limited number of listings, a few more wait for their turn, and the rest are refused", async () => {
   const places = new ListingPlaces({ running: 2, waiting: 1 });
   const [one, two, three, four] = [client(), client(), client(), client()];
   await places.take(1, one.signal);
@@ -22,7 +22,7 @@ test("an account lists so much at once, the next when one has ended, and no more
   await fifth;
 });
 
-test("who goes while it waits takes no place from the others", async () => {
+test("a client that disconnects while it waits takes no place", async () => {
   const places = new ListingPlaces({ running: 1, waiting: 2 });
   const [one, gone, last] = [client(), client(), client()];
   await places.take(1, one.signal);

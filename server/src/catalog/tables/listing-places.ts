@@ -5,7 +5,7 @@ export interface ListingLimits {
   readonly waiting: number;
 }
 
-/** Each holds names, and what is read ahead of its client, so that few of them are all the memory an account may have. */
+/** A listing holds all names in memory and reads ahead of its client, so an account may run only a few. */
 const LIMITS: ListingLimits = { running: 2, waiting: 8 };
 const RETRY_AFTER_SECONDS = 5;
 
@@ -14,7 +14,7 @@ interface AccountListings {
   readonly waiting: Set<() => void>;
 }
 
-/** Who lists tables has a place until its request has ended; the others of the account wait for one in their order. */
+/** Limits concurrent listings: each has a place until its request ends, and others of the account wait in line. */
 export class ListingPlaces {
   readonly #limits: ListingLimits;
   readonly #accounts = new Map<number, AccountListings>();
@@ -23,9 +23,9 @@ export class ListingPlaces {
     this.#limits = limits;
   }
 
-  /** The signal has to be given in the end, whatever becomes of the request: it frees the place. */
+  /** The signal frees the place, so it must be aborted when the request ends, however it ends. */
   async take(accountId: number, ended: AbortSignal): Promise<void> {
-    if (ended.aborted) throw stopping();
+    if (ended.aborted) throw serverStopping();
     const account = this.#accounts.get(accountId) ?? { running: 0, waiting: new Set() };
     this.#accounts.set(accountId, account);
     if (account.running < this.#limits.running) account.running += 1;
@@ -35,14 +35,14 @@ export class ListingPlaces {
 
   #wait({ waiting }: AccountListings, ended: AbortSignal): Promise<void> {
     if (waiting.size >= this.#limits.waiting) {
-      throw new Fault("rate-limited", "Too many listings of tables at once; wait for the others to end.", {
+      throw new Fault("rate-limited", "Too many table listings of this account are running. Try again shortly.", {
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
     }
     return new Promise((resolve, reject) => {
       const giveUp = (): void => {
         waiting.delete(begin);
-        reject(stopping());
+        reject(serverStopping());
       };
       const begin = (): void => {
         ended.removeEventListener("abort", giveUp);
@@ -53,7 +53,7 @@ export class ListingPlaces {
     });
   }
 
-  /** The place goes to the next one, or is free. */
+  /** Gives the place to the next waiting listing, if any. */
   #free(accountId: number, account: AccountListings): void {
     const [next] = account.waiting;
     if (next === undefined) {
@@ -66,7 +66,7 @@ export class ListingPlaces {
   }
 }
 
-/** A client that has gone does not read it. */
-export function stopping(): Fault {
+/** For requests that end early. The other reason is a client that disconnected, which does not read it. */
+export function serverStopping(): Fault {
   return new Fault("unavailable", "The server is about to stop. Try again.");
 }

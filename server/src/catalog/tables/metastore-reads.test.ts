@@ -3,21 +3,21 @@ import { MetastoreReads } from "./metastore-reads.ts";
 
 const MIB = 1024 * 1024;
 const later = (): AbortSignal => AbortSignal.timeout(30_000);
-const tooMuchOfAll = { code: "unavailable", retryAfterSeconds: 5 };
-const tooMuchOfAccount = { code: "rate-limited", retryAfterSeconds: 5 };
+const nodeIsBusy = { code: "unavailable", retryAfterSeconds: 5 };
+const accountIsBusy = { code: "rate-limited", retryAfterSeconds: 5 };
 
-test("one account takes at most half of the calls, and others get the rest until none is left", async () => {
-  const reads = new MetastoreReads({ calls: 4, patienceMs: 20 });
+test("one account gets at most half of the calls, and others get the rest until none is left", async () => {
+  const reads = new MetastoreReads({ calls: 4, waitMs: 20 });
   const enter = (accountId: number) => reads.of(accountId).enter(later());
   await enter(1);
   await enter(1);
-  await expect(enter(1)).rejects.toMatchObject(tooMuchOfAccount);
+  await expect(enter(1)).rejects.toMatchObject(accountIsBusy);
   await enter(2);
   await enter(3);
-  await expect(enter(4)).rejects.toMatchObject(tooMuchOfAll);
+  await expect(enter(4)).rejects.toMatchObject(nodeIsBusy);
 });
 
-test("a call that waits begins when another one ends, unless its client goes first", async () => {
+test("a waiting call starts when another one ends, unless its client disconnects first", async () => {
   const reads = new MetastoreReads({ calls: 2 });
   const gone = new AbortController();
   const [one] = [await reads.of(1).enter(later()), await reads.of(2).enter(later())];
@@ -31,20 +31,20 @@ test("a call that waits begins when another one ends, unless its client goes fir
   await reads.of(1).enter(later());
 });
 
-test("answers count as in memory until they are released", async () => {
-  const reads = new MetastoreReads({ bytes: 8 * MIB, patienceMs: 20 });
+test("the memory of an answer counts until it is released", async () => {
+  const reads = new MetastoreReads({ bytes: 8 * MIB, waitMs: 20 });
   const enter = (accountId: number) => reads.of(accountId).enter(later());
   const large = await enter(1);
   large.pay(4 * MIB);
-  expect(() => large.pay(1)).toThrow(expect.objectContaining(tooMuchOfAccount));
+  expect(() => large.pay(1)).toThrow(expect.objectContaining(accountIsBusy));
   large.end();
   const other = await enter(2);
   other.pay(3 * MIB);
-  await expect(enter(1)).rejects.toMatchObject(tooMuchOfAccount);
-  await expect(enter(2)).rejects.toMatchObject(tooMuchOfAll);
+  await expect(enter(1)).rejects.toMatchObject(accountIsBusy);
+  await expect(enter(2)).rejects.toMatchObject(nodeIsBusy);
   await enter(3);
   large.release();
   large.release();
   other.pay(1 * MIB);
-  expect(() => other.pay(1 * MIB)).toThrow(expect.objectContaining(tooMuchOfAccount));
+  expect(() => other.pay(1 * MIB)).toThrow(expect.objectContaining(accountIsBusy));
 });

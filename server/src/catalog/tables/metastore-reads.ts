@@ -3,14 +3,14 @@ import { Fault } from "../../lib/fault.ts";
 
 export interface ReadLimits {
   readonly calls: number;
-  /** For answers, as the client counts them: about two thirds of what they take in V8. */
+  /** For answers, as the client counts them: about two thirds of their size in V8. */
   readonly bytes: number;
-  /** How long a call waits for a place. */
-  readonly patienceMs: number;
+  /** How long a call waits for its turn. */
+  readonly waitMs: number;
 }
 
-const LIMITS: ReadLimits = { calls: 64, bytes: 256 * 1024 * 1024, patienceMs: 10_000 };
-/** Memory is taken in steps, the first together with the place. */
+const LIMITS: ReadLimits = { calls: 64, bytes: 256 * 1024 * 1024, waitMs: 10_000 };
+/** Memory is reserved in steps, the first when the call is admitted. */
 const STEP_BYTES = 1024 * 1024;
 const RETRY_AFTER_SECONDS = 5;
 
@@ -25,15 +25,15 @@ interface Waiting {
 }
 
 /**
- * Bounds what this node reads from external metastores at the same time: calls, and memory for their answers. An account
- * gets a place or memory only as long as it has no more than is free. So one account takes at most half, many take equal
- * parts, and something is left for the next one.
+ * Limits the concurrent calls of this node to external metastores and the memory for their answers. An account may never
+ * use more than what is still free. So one account gets at most half, many accounts get equal shares, and some is always
+ * left for the next account.
  */
 export class MetastoreReads {
   readonly #limits: ReadLimits;
   readonly #total: Use = { calls: 0, bytes: 0 };
   readonly #accounts = new Map<number, Use>();
-  /** In the order of their arrival; those whose account has too much already are passed over. */
+  /** In order of arrival. Calls of accounts that use too much already are skipped. */
   readonly #waiting = new Set<Waiting>();
 
   constructor(limits: Partial<ReadLimits> = {}) {
@@ -51,7 +51,7 @@ export class MetastoreReads {
     return this.#admit(accountId);
   }
 
-  /** Ends with the place taken. */
+  /** Resolves when the call has been counted. */
   #wait(accountId: number, signal: AbortSignal): Promise<void> {
     const placed = Promise.withResolvers<void>();
     const giveUp = (reason: unknown): void => {
@@ -59,7 +59,7 @@ export class MetastoreReads {
       placed.reject(reason);
     };
     const onAbort = (): void => giveUp(signal.reason);
-    const timer = setTimeout(() => giveUp(this.#refusal(accountId, 1, STEP_BYTES)), this.#limits.patienceMs);
+    const timer = setTimeout(() => giveUp(this.#refusal(accountId, 1, STEP_BYTES)), this.#limits.waitMs);
     const waiting: Waiting = {
       accountId,
       begin: () => {
@@ -111,7 +111,7 @@ export class MetastoreReads {
     return ownCalls + calls <= mostCalls - this.#total.calls && ownBytes + bytes <= mostBytes - this.#total.bytes;
   }
 
-  /** An account that would have more than half is refused for its own reads, another one for those of all. */
+  /** An account that would exceed half is refused for its own use, any other because of everybody's. */
   #refusal(accountId: number, calls: number, bytes: number): Fault {
     const own = this.#useOf(accountId);
     const { calls: mostCalls, bytes: mostBytes } = this.#limits;
@@ -119,10 +119,10 @@ export class MetastoreReads {
     return (own.calls + calls) * 2 > mostCalls || (own.bytes + bytes) * 2 > mostBytes
       ? new Fault(
           "rate-limited",
-          "This account reads too much from its metastore at once. Wait for the others to end.",
+          "This account reads too much from its metastore at the same time. Try again when other requests have finished.",
           details,
         )
-      : new Fault("unavailable", "Too much is read from external metastores at once. Try again shortly.", details);
+      : new Fault("unavailable", "Too much data is being read from external metastores. Try again shortly.", details);
   }
 
   #useOf(accountId: number): Use {

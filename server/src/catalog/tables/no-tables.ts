@@ -5,7 +5,7 @@ const SCHEMA: CatalogSchema = { name: DEFAULT_SCHEMA, description: "Default Hive
 
 async function* none<T>(): AsyncGenerator<T> {}
 
-/** Of an account that has never used Spark: the schema that every metastore has, and nothing in it. */
+/** The catalog of an account that has never used Spark: only the empty default schema that every metastore has. */
 export const NO_TABLES: TableCatalog = {
   schemaNames: () => Promise.resolve([DEFAULT_SCHEMA]),
   schemas: (names) => Promise.resolve(names.includes(DEFAULT_SCHEMA) ? [SCHEMA] : []),

@@ -3,7 +3,7 @@ import { columnsJson, sparkColumnsJson } from "../../engines/hive-tables/columns
 import { tableColumns, type TableColumn } from "../../engines/hive-tables/table-columns.ts";
 import { Fault } from "../../lib/fault.ts";
 import { readAhead } from "../../lib/read-ahead.ts";
-import { askOwnPartitions, type KnownKeys } from "./ask-own-partitions.ts";
+import { queryOwnPartitions, type KnownKeys } from "./query-own-partitions.ts";
 import {
   findTable,
   listPartitions,
@@ -20,24 +20,24 @@ import type { CatalogPartition, CatalogSchema, CatalogTable, DescribedTable, Tab
 import { tableLocation } from "./table-location.ts";
 
 const TABLES_AT_ONCE = 250;
-/** The next are read while the last are written. */
+/** The next batch is read while the previous one is written. */
 const ANSWERS_AT_ONCE = 2;
 const PARTITIONS_AT_ONCE = 5000;
-/** Of the tables of one piece. Most have one or two, those with hundreds of columns a dozen. */
+/** For one batch of tables. Most tables have one or two, those with hundreds of columns a dozen. */
 const PARAMETERS_AT_ONCE = 2000;
 const COLUMNS_AT_ONCE = 50_000;
 
 export interface OwnTablesOptions {
-  /** The same metastore, for statements that are sent often. */
+  /** The same metastore, for statements that are sent often: they are prepared. */
   readonly lookups?: Queryable;
   readonly knownKeys?: KnownKeys;
-  /** Schemas, or tables of one; where there are more they are not listed. */
+  /** The most schemas, or tables of one schema, that can be listed. */
   readonly mostNames?: number;
 }
 
 const MOST_NAMES = 200_000;
 
-/** Those of a metastore of ours. */
+/** The tables of a metastore of ours, read by SQL from its database. */
 export class OwnTables implements TableCatalog {
   readonly #metastore: Queryable;
   readonly #lookups: Queryable;
@@ -51,7 +51,7 @@ export class OwnTables implements TableCatalog {
     this.#mostNames = options.mostNames ?? MOST_NAMES;
   }
 
-  /** Every metastore has one from its first start on. */
+  /** Falls back to the default schema while the metastore has never been started. */
   async schemaNames(): Promise<string[]> {
     const names = await listSchemaNames(this.#metastore, this.#mostNames + 1);
     checkCount(names, this.#mostNames);
@@ -105,12 +105,12 @@ export class OwnTables implements TableCatalog {
   }
 
   hasPartitions(questions: readonly PartitionQuestion[]): Promise<PartitionAnswer[]> {
-    return askOwnPartitions(this.#lookups, this.#knownKeys, questions);
+    return queryOwnPartitions(this.#lookups, this.#knownKeys, questions);
   }
 
   /**
-   * Hive's own columns are read of those tables alone of which Spark has not left the true ones. Undefined: there is
-   * more of these tables than is read at once. One table has no such limit, but that of all answers.
+   * Hive's columns are read only for tables without columns stored by Spark. Undefined: these tables have more
+   * parameters or columns than one batch may hold. A single table is limited only as all answers are.
    */
   async #describe(schema: string, names: readonly string[]): Promise<DescribedTable[] | undefined> {
     const rows = await readSchemaParameters(this.#metastore, schema, names, PARAMETERS_AT_ONCE + 1);
@@ -125,7 +125,7 @@ export class OwnTables implements TableCatalog {
     return known.map(({ name, bySpark }) => ({ name, columnsJson: bySpark ?? columnsJson(byHive.get(name) ?? []) }));
   }
 
-  /** One after the other, each handed on before the next is read: what is held stays bounded, whatever they hold. */
+  /** Yields one half before it reads the other, so that memory stays bounded whatever the tables contain. */
   async *#describeHalves(schema: string, names: readonly string[]): AsyncGenerator<readonly DescribedTable[]> {
     const middle = Math.ceil(names.length / 2);
     for (const half of [names.slice(0, middle), names.slice(middle)]) {
@@ -135,7 +135,7 @@ export class OwnTables implements TableCatalog {
     }
   }
 
-  /** Undefined: there are more of them. */
+  /** Undefined: there are more than `most`. */
   async #hiveColumns(
     schema: string,
     names: readonly string[],
@@ -155,5 +155,5 @@ function parametersOf(rows: readonly SchemaParameter[]): Map<string, string> {
 
 function checkCount(names: readonly string[], most: number): void {
   if (names.length > most)
-    throw new Fault("invalid", `There are more than ${most} names, which is more than are listed.`);
+    throw new Fault("invalid", `There are more than ${most} names, the most that can be listed.`);
 }

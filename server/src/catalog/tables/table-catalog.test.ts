@@ -17,7 +17,7 @@ import { OwnTables } from "./own-tables.ts";
 import type { PartitionAnswer, PartitionCombination, PartitionQuestion } from "./partition-question.ts";
 import type { TableCatalog } from "./table-catalog.ts";
 
-/** One metastore, read both ways: whoever keeps an account's tables, it is told the same of them. */
+/** One metastore read both ways: both must give the same answers. */
 describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
   const metastore = useMetastore();
 
@@ -41,7 +41,7 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
   ];
 
   describe.each(ways)("%s", (_, open) => {
-    it("has schemas, in order", async () => {
+    it("lists schemas in order", async () => {
       expect(await open().schemaNames()).toEqual(["default", "empty", "sales"]);
       expect(await open().schemas(["gone", "sales"])).toEqual([
         {
@@ -52,15 +52,15 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
       ]);
     });
 
-    it("has the names of a schema's tables and views, in order", async () => {
+    it("lists the names of a schema's tables and views in order", async () => {
       expect(await open().tableNames("empty")).toEqual([]);
       expect(await open().tableNames("nowhere")).toBeUndefined();
-      // The database of the tests goes by code points, as JavaScript does.
+      // The database of the tests sorts by code points, as JavaScript does.
       const names = [...many.map(({ tableName }) => tableName), "big_orders", "orders", "placed", "visits"].toSorted();
       expect(await open().tableNames("Sales")).toEqual(names);
     });
 
-    it("describes those that are there, in the order of their names", async () => {
+    it("describes the existing tables, in the order of their names", async () => {
       const names = (await open().tableNames("sales")) ?? [];
       const described = await gather(open().describe("sales", [...names, "zzz_gone"]));
       expect(described.map(({ name }) => name)).toEqual(names);
@@ -73,12 +73,12 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
       ]);
     });
 
-    it("describes none between those that it is asked for", async () => {
+    it("describes only the requested tables", async () => {
       const described = await gather(open().describe("sales", ["big_orders", "t_7", "visits"]));
       expect(described.map(({ name }) => name)).toEqual(["big_orders", "t_7", "visits"]);
     });
 
-    it("knows a table", async () => {
+    it("returns the properties of a table", async () => {
       expect(await open().table("sales", "gone")).toBeUndefined();
       expect(await open().table("nowhere", "orders")).toBeUndefined();
       expect(await open().table("SALES", "Orders")).toEqual({
@@ -102,12 +102,12 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
       });
     });
 
-    it("knows where a table is whose place Hive is not to look at", async () => {
+    it("returns the real location of a table whose location Spark hides from Hive", async () => {
       expect(await open().table("sales", "placed")).toMatchObject({ location: "s3a://bucket/placed" });
       expect(await open().table("sales", "big_orders")).toMatchObject({ kind: "VIRTUAL_VIEW" });
     });
 
-    it("has the partitions of a table, in the order of their names", async () => {
+    it("lists the partitions of a table, in the order of their names", async () => {
       const partitions = await gather(open().partitions("sales", "orders"));
       expect(partitions.map(({ name }) => name)).toEqual([
         "day=1/region=__HIVE_DEFAULT_PARTITION__",
@@ -120,13 +120,13 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
     });
   });
 
-  describe.each(ways)("%s, a question for partitions", (_, open) => {
+  describe.each(ways)("%s, a question about partitions", (_, open) => {
     const ask = async (table: string, ...combinations: PartitionCombination[]): Promise<PartitionAnswer> => {
       const [answer] = await open().hasPartitions([{ schema: "sales", table, combinations: () => combinations }]);
       return answer;
     };
 
-    it("of all columns is for exactly those", async () => {
+    it("with values for all keys matches exactly one partition", async () => {
       expect(await ask("orders", [["2"], ["Köln"]])).toBe(true);
       expect(await ask("orders", [["1"], ["a/b"]])).toBe(true);
       expect(await ask("orders", [["1"], ["__HIVE_DEFAULT_PARTITION__"]])).toBe(true);
@@ -135,13 +135,13 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
       expect(await ask("orders", [["2"], ["K.ln"]])).toBe(false);
     });
 
-    it("takes any of several spellings", async () => {
+    it("accepts any of several spellings", async () => {
       expect(await ask("orders", [["02", "2"], ["Köln"]])).toBe(true);
       expect(await ask("orders", [["02", "3"], undefined])).toBe(false);
       expect(await ask("orders", [["3", "2"], undefined])).toBe(true);
     });
 
-    it("of some columns is for any of the others", async () => {
+    it("with values for some keys accepts any value of the others", async () => {
       expect(await ask("orders", [["1"], undefined])).toBe(true);
       expect(await ask("orders", [undefined, ["Köln"]])).toBe(true);
       expect(await ask("orders", [undefined, ["a/b"]])).toBe(true);
@@ -150,14 +150,14 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
       expect(await ask("orders", [undefined, ["a.b"]])).toBe(false);
     });
 
-    it("wants every combination", async () => {
+    it("is true only if every combination has a partition", async () => {
       expect(await ask("orders", [["2"], ["Köln"]], [["1"], ["a/b"]])).toBe(true);
       expect(await ask("orders", [["2"], ["Köln"]], [["1"], ["Köln"]])).toBe(false);
       expect(await ask("orders", [["1"], undefined], [["2"], undefined])).toBe(true);
       expect(await ask("orders", [["1"], undefined], [["9"], undefined])).toBe(false);
     });
 
-    it("is put by the columns of the table", async () => {
+    it("depends on the partition keys of the table", async () => {
       const keys: string[][] = [];
       const answers = await open().hasPartitions(
         ["orders", "placed", "gone"].map((table) => ({
@@ -174,7 +174,7 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
     });
   });
 
-  it("by SQL needs one round trip for many questions about tables that it has met", async () => {
+  it("by SQL needs one round trip for many questions about tables whose keys are cached", async () => {
     const statements: string[] = [];
     const tables = new OwnTables({
       query(text, values) {
@@ -193,11 +193,11 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
     expect(statements).toHaveLength(1);
   });
 
-  it("by SQL notices that a table is partitioned by other columns than it was", async () => {
+  it("by SQL notices that the partition keys of a table have changed", async () => {
     const known = new Map([["sales.orders", [{ name: "year", type: "int", comment: null }]]]);
     const tables = new OwnTables(metastore.reader, { knownKeys: known });
     const combinations: PartitionQuestion["combinations"] = (keys) =>
-      keys.length === 2 ? [[["1"], ["a/b"]]] : new Fault("invalid", "of before");
+      keys.length === 2 ? [[["1"], ["a/b"]]] : new Fault("invalid", "outdated keys");
     expect(await tables.hasPartitions([{ schema: "sales", table: "orders", combinations }])).toEqual([true]);
   });
 
@@ -209,7 +209,7 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
     asks: [PartitionCombination, boolean][];
   }[] = [
     {
-      what: "no more of 5,000 partitions than it asks for, by any of the columns",
+      what: "only the wanted ones of 5,000 partitions, whichever keys have values",
       table: "orders",
       seed: seedOrders,
       rowsAtMost: 20,
@@ -223,10 +223,10 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
       ],
     },
     {
-      what: "of 12,000 partitions those that have the rarest of the values",
+      what: "only those of 12,000 partitions that have the rarest value",
       table: "visits",
       seed: seedVisits,
-      // A thousand to see that a value is no rare one.
+      // It counts up to a thousand to see that a value is not rare.
       rowsAtMost: 1100,
       asks: [
         [[["US"], ["nope"], undefined], false],
@@ -251,7 +251,7 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
     });
   });
 
-  it("by SQL lists no more names than can be held", async () => {
+  it("by SQL refuses to list more names than the limit", async () => {
     const refused = { code: "invalid", publicMessage: expect.stringMatching(/^There are more than 2 names/) };
     const few = new OwnTables(metastore.reader, { mostNames: 2 });
     await expect(few.schemaNames()).rejects.toMatchObject(refused);
@@ -261,7 +261,7 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
     expect(await enough.schemaNames()).toHaveLength(3);
   });
 
-  it("by SQL reads in pieces, and not at all, what tables hold in place of Spark's columns", async () => {
+  it("by SQL reads forged column parameters in small batches, and skips those that are too long", async () => {
     await rolledBack(metastore.pool, async (tx) => {
       await tx.query(
         `insert into "TABLE_PARAMS" ("TBL_ID", "PARAM_KEY", "PARAM_VALUE")
@@ -280,7 +280,7 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
       });
       const names = ((await tables.tableNames("sales")) ?? []).filter((name) => /^(?:t_\d+|orders)$/.test(name));
       const pieces = await Array.fromAsync(tables.describe("sales", names));
-      // 2,000 parameters at once.
+      // A batch has at most 2,000 parameters.
       expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThanOrEqual(20);
       const described = pieces.flat();
       expect(described.map(({ name }) => name)).toEqual(names);
@@ -289,7 +289,7 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
     });
   });
 
-  it("by SQL reads tables of many columns one after the other, and all columns of each", async () => {
+  it("by SQL reads tables with many columns one at a time, and all columns of each", async () => {
     await rolledBack(metastore.pool, async (tx) => {
       await tx.query(
         `insert into "COLUMNS_V2" ("CD_ID", "COLUMN_NAME", "TYPE_NAME", "INTEGER_IDX")
@@ -303,7 +303,7 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
     });
   });
 
-  it("by SQL looks values up in an index", async () => {
+  it("by SQL has an index on the values of partitions", async () => {
     const rows = await metastore.reader.query<{ indexdef: string }>(
       `select indexdef from pg_indexes where tablename = 'PARTITION_KEY_VALS'`,
     );
@@ -332,7 +332,7 @@ const PARTITIONS = [
   ["1", "__HIVE_DEFAULT_PARTITION__"],
 ];
 
-/** More than one piece of an answer. */
+/** More tables than one batch of an answer. */
 const many: HiveTable[] = Array.from({ length: 120 }, (_, index) => ({
   ...orders,
   tableName: `t_${index}`,

@@ -3,16 +3,16 @@ import type { TableColumn } from "../../../engines/hive-tables/table-columns.ts"
 import type { CatalogPartition, CatalogSchema } from "../table-catalog.ts";
 
 /**
- * As long as Hive's own columns are. An account may put what it wants in place of the tables of its metastore, so we do
- * not take their word for it, nor for the types: the driver would make of others than text what nobody here expects.
- * What has no limit here has that of all answers (`bounded-answers.ts`).
+ * The lengths of Hive's columns. An account can replace the tables of its metastore, so the statements enforce lengths
+ * and cast to text: the driver would return other types than expected. Values without a limit here are bounded by the
+ * size of the whole answer (`bounded-answers.ts`).
  */
 const LONGEST_NAME = 256;
 const LONGEST_TEXT = 4000;
 
 /**
- * What a metastore of ours knows, by SQL on its own tables: forty to a hundred times as fast as through the metastore.
- * That schema is fixed by the pinned jar. Names in it are in lower case.
+ * Reads the tables of a metastore's database by SQL, which is 40 to 100 times as fast as through the metastore. Their
+ * schema is fixed by the pinned Hive jar. Names in it are in lower case.
  */
 export async function listSchemaNames(metastore: Queryable, most: number): Promise<string[]> {
   const rows = await metastore.query<{ name: string }>(
@@ -31,7 +31,7 @@ export function readSchemas(metastore: Queryable, names: readonly string[]): Pro
   );
 }
 
-/** A row with null for a name: the schema is there, and empty. No row: there is none. */
+/** One row with a null name means an empty schema, no row a missing one. */
 export async function listTableNames(
   metastore: Queryable,
   schema: string,
@@ -51,18 +51,18 @@ export interface SchemaParameter {
   readonly name: string;
   /** Null: the table has none. */
   readonly key: string | null;
-  /** Null: it is too long to be one of Spark's. */
+  /** Null: too long to have been written by Spark. */
   readonly value: string | null;
 }
 
-/** Spark cuts what it writes there into parts of 4,000 characters. */
+/** Spark splits the columns of a table into parameters of 4,000 characters. */
 const LONGEST_PARAMETER_BYTES = 32 * 1024;
 
 /**
- * What Spark has left of the columns of these tables: a row for each parameter, one at least for each table that is
- * there. Flat: to gather them in the database takes it five times as long as to find them. The names are in the order of
- * the database, not of JavaScript: by the first and the last of them it finds them in its index, where else it would look
- * at all tables for each piece of a listing.
+ * The parameters in which Spark stores the columns of these tables: a row for each parameter, and at least one for each
+ * existing table. Aggregating them in the database would take five times as long. The names must be in the database's
+ * order, not JavaScript's: the range from the first to the last lets it use the index, where it would otherwise scan all
+ * tables for each batch of a listing.
  */
 export function readSchemaParameters(
   metastore: Queryable,
@@ -87,7 +87,7 @@ export interface TablesColumn extends TableColumn {
   readonly table: string;
 }
 
-/** Hive's columns of these tables, each table's in their order, those it is partitioned by behind the others. */
+/** Hive's columns of these tables, in order, each table's partition keys after its other columns. */
 export function readHiveColumns(
   metastore: Queryable,
   schema: string,
@@ -110,7 +110,7 @@ export function readHiveColumns(
 }
 
 export interface OwnTable {
-  /** Its `TBL_ID`. */
+  /** The table's `TBL_ID`. */
   readonly identity: string;
   readonly name: string;
   readonly columns: TableColumn[];
@@ -163,7 +163,7 @@ export async function findTable(metastore: Queryable, schema: string, name: stri
   };
 }
 
-/** Behind that name, so many at most. */
+/** Sorted by name, starting after the name `after`. */
 export function listPartitions(
   metastore: Queryable,
   table: { readonly schema: string; readonly name: string },

@@ -7,35 +7,35 @@ import {
   type PartitionCombination,
   type PartitionQuestion,
 } from "./partition-question.ts";
-import { askPartitions, type AskedPartition, type AskedTable } from "./store/ask-partitions.ts";
+import { queryPartitions, type PartitionLookup, type TableLookup } from "./store/query-partitions.ts";
 
-/** What tables are partitioned by, as far as somebody has asked; may be out of date, but never trusted. */
+/** A cache of the tables' partition keys. Entries may be outdated: every use of one is checked. */
 export interface KnownKeys {
   get(table: string): readonly TableColumn[] | undefined;
   set(table: string, keys: readonly TableColumn[]): unknown;
 }
 
-/** A table that is made anew with other columns all the time is asked no more often. */
-const MOST_TURNS = 4;
+/** Bounds the retries for a table that keeps being recreated with other columns. */
+const MAX_ROUNDS = 4;
 
 /**
- * All questions in one round trip. Which partitions a question means depends on the types of the table's columns, so it
- * is put by those that are known of it, and the answer tells the true ones: only when they differ is it asked again.
+ * Answers all questions in one round trip. The partitions that a question means depend on the types of the table's
+ * partition keys: the query assumes the cached keys and returns the current ones. Only if they differ is it repeated.
  */
-export async function askOwnPartitions(
+export async function queryOwnPartitions(
   metastore: Queryable,
   known: KnownKeys,
   questions: readonly PartitionQuestion[],
 ): Promise<PartitionAnswer[]> {
   const answers = new Map<PartitionQuestion, PartitionAnswer>();
   let open = questions;
-  for (let turn = 0; open.length > 0 && turn < MOST_TURNS; turn += 1) {
-    const put = open.map((question) => ({ question, ...askedBy(question, known.get(nameOf(question))) }));
-    const found = await askPartitions(
+  for (let round = 0; open.length > 0 && round < MAX_ROUNDS; round += 1) {
+    const queried = open.map((question) => ({ question, ...lookupFor(question, known.get(nameOf(question))) }));
+    const found = await queryPartitions(
       metastore,
-      put.map(({ asked }) => asked),
+      queried.map(({ lookup }) => lookup),
     );
-    open = put.flatMap(({ question, keys, refusal }, at) => {
+    open = queried.flatMap(({ question, keys, refusal }, at) => {
       const table = found[at];
       if (table?.keys === undefined) return [];
       known.set(nameOf(question), table.keys);
@@ -47,22 +47,22 @@ export async function askOwnPartitions(
   return questions.map((question) => answers.get(question));
 }
 
-interface Asked {
-  readonly asked: AskedTable;
+interface QuestionLookup {
+  readonly lookup: TableLookup;
   readonly keys: readonly TableColumn[] | undefined;
   readonly refusal?: Fault;
 }
 
-/** By keys that are not known nothing is asked but those. */
-function askedBy(question: PartitionQuestion, keys: readonly TableColumn[] | undefined): Asked {
+/** Without cached keys, only the keys are looked up. */
+function lookupFor(question: PartitionQuestion, keys: readonly TableColumn[] | undefined): QuestionLookup {
   const { schema, table } = question;
-  if (keys === undefined) return { asked: { schema, table, partitions: [] }, keys };
+  if (keys === undefined) return { lookup: { schema, table, partitions: [] }, keys };
   const combinations = question.combinations(keys);
-  if (combinations instanceof Fault) return { asked: { schema, table, partitions: [] }, keys, refusal: combinations };
-  return { asked: { schema, table, partitions: combinations.map((each) => askedPartition(each, keys)) }, keys };
+  if (combinations instanceof Fault) return { lookup: { schema, table, partitions: [] }, keys, refusal: combinations };
+  return { lookup: { schema, table, partitions: combinations.map((each) => partitionLookup(each, keys)) }, keys };
 }
 
-function askedPartition(combination: PartitionCombination, keys: readonly TableColumn[]): AskedPartition {
+function partitionLookup(combination: PartitionCombination, keys: readonly TableColumn[]): PartitionLookup {
   const names = fullNames(combination, keys);
   if (names !== undefined) return { names };
   return { parts: combination.flatMap((values, place) => (values === undefined ? [] : [{ place, values }])) };

@@ -7,8 +7,8 @@ import type { CatalogTable } from "./table-catalog.ts";
 
 const CALLS_AT_ONCE = 4;
 
-/** Full names cost one call together, everything else one for each combination and way to spell it. */
-export async function askExternalPartitions(
+/** Full partition names need one call together, anything else one call for each combination and spelling. */
+export async function queryExternalPartitions(
   client: HiveClient,
   { schema, name, partitionKeys: keys }: Pick<CatalogTable, "schema" | "name" | "partitionKeys">,
   question: PartitionQuestion,
@@ -18,11 +18,11 @@ export async function askExternalPartitions(
   if (combinations instanceof Fault) return combinations;
   const named = combinations.map((each) => fullNames(each, keys)).filter((names) => names !== undefined);
   if (named.length === combinations.length) {
-    const there = new Set<string>();
+    const existing = new Set<string>();
     for await (const some of client.partitionsByNames(schema, name, named.flat(), signal)) {
-      for (const { values } of some) there.add(partitionName(keys, values));
+      for (const { values } of some) existing.add(partitionName(keys, values));
     }
-    return named.every((names) => names.some((each) => there.has(each)));
+    return named.every((names) => names.some((each) => existing.has(each)));
   }
   const inTurn = atOnce(CALLS_AT_ONCE);
   let isMissingSome = false;

@@ -1,38 +1,38 @@
 import type { Queryable } from "../../../db/database.ts";
 import type { TableColumn } from "../../../engines/hive-tables/table-columns.ts";
 
-/** Names of which one has to be there, or values for some of the columns, by the column's place. */
-export type AskedPartition = { readonly names: readonly string[] } | { readonly parts: readonly AskedPart[] };
+/** Names of which one must exist, or values for some of the partition keys. */
+export type PartitionLookup = { readonly names: readonly string[] } | { readonly parts: readonly KeyValues[] };
 
-export interface AskedPart {
+export interface KeyValues {
+  /** Position of the partition key. */
   readonly place: number;
   readonly values: readonly string[];
 }
 
-export interface AskedTable {
+export interface TableLookup {
   readonly schema: string;
   readonly table: string;
-  readonly partitions: readonly AskedPartition[];
+  readonly partitions: readonly PartitionLookup[];
 }
 
 export interface FoundTable {
-  /** None of a table that is not partitioned. Undefined: there is no such table. */
+  /** Empty: the table is not partitioned. Undefined: there is no such table. */
   readonly keys: readonly TableColumn[] | undefined;
   readonly isMissingSome: boolean;
 }
 
-/** Of partitions with a value: so many are as good as all when the rarest is looked for. */
+/** The count of partitions with a value stops here: no more precision is needed to find the rarest value. */
 const MANY = 1000;
 
 /**
- * Subqueries with a limit, where joins would do, are looked up one by one and can be no scan of all partitions: a full
- * name in the unique index of PARTITIONS (the sum keeps it from the index of the tables, all of whose partitions it would
- * read); values for some of the columns in the index that `jvm/metastore` adds to
- * PARTITION_KEY_VALS, whose hits are those of all tables. Of several columns the one leads whose values the fewest
- * partitions have, and only those are read for the others: `country` has a value that all share, a `day` that is not
- * there yet none.
+ * Subqueries with a limit, in place of joins, force index lookups and rule out a scan of all partitions. A full name is
+ * looked up in the unique index of PARTITIONS (`"TBL_ID" + 0` keeps the planner from the index on TBL_ID, which would
+ * read all partitions of the table). Values for some of the keys are looked up in the index that `jvm/metastore` adds to
+ * PARTITION_KEY_VALS, which covers all tables. Of several keys the most selective one is looked up first and the others
+ * are checked on its hits: all partitions may share a `country`, but none has a `day` that is still to come.
  */
-const ASK = `
+const QUERY = `
   select (select coalesce(json_agg(json_build_array(k."PKEY_NAME"::text, k."PKEY_TYPE"::text) order by k."INTEGER_IDX"), '[]')
             from "PARTITION_KEYS" k where k."TBL_ID" = q.id) as keys,
          q.id is not null as "isThere",
@@ -66,13 +66,13 @@ const ASK = `
             from jsonb_array_elements($1::jsonb) with ordinality as each (asked, number) offset 0) q
    order by q.number`;
 
-/** In the order of the questions; nothing at all of a metastore that is not made yet. */
-export async function askPartitions(metastore: Queryable, asked: readonly AskedTable[]): Promise<FoundTable[]> {
+/** In the order of the lookups. Empty if the metastore has not been created yet. */
+export async function queryPartitions(metastore: Queryable, lookups: readonly TableLookup[]): Promise<FoundTable[]> {
   const rows = await metastore.query<{
     keys: [name: string, type: string][];
     isThere: boolean;
     isMissingSome: boolean;
-  }>(ASK, [JSON.stringify(asked)]);
+  }>(QUERY, [JSON.stringify(lookups)]);
   return rows.map(({ keys, isThere, isMissingSome }) => ({
     keys: isThere ? keys.map(([name, type]) => ({ name, type, comment: null })) : undefined,
     isMissingSome,

@@ -21,8 +21,7 @@ afterEach(async () => {
 
 type Answer = (sequence: number) => Buffer;
 
-const WORDS = `MetaException:\n no ${"very ".repeat(1000)}`;
-const refusal = { failed: { message: WORDS } };
+const refusal = { failed: { message: `MetaException:\n no ${"very ".repeat(1000)}` } };
 const refusals: Record<string, Answer> = {
   [getAllDatabases.name]: (sequence) => renderReply(getAllDatabases, sequence, refusal),
   [getDatabase.name]: (sequence) => renderReply(getDatabase, sequence, refusal),
@@ -42,9 +41,9 @@ async function serve(answers: Record<string, Answer>): Promise<ThriftServer> {
 }
 
 const table = { tableName: "t", dbName: "default", partitionKeys: [{ name: "day", type: "string" }] };
-const asked = { schema: "default", table: "t", columns: [{ column: "day", values: ["1"] }] };
+const sensor = { schema: "default", table: "t", columns: [{ column: "day", values: ["1"] }] };
 
-describe("of a metastore that an account has brought", () => {
+describe("with an external metastore", () => {
   const given = useServer();
   const accountWith = async ({ port }: ThriftServer) => {
     const account = await given.account();
@@ -52,17 +51,17 @@ describe("of a metastore that an account has brought", () => {
     return account;
   };
 
-  test("whatever it says is told, in a few of its words", async () => {
+  test("its error messages are shown to the user, shortened", async () => {
     const account = await accountWith(await serve(refusals));
-    const says = /^the metastore refuses: get_\w+: MetaException: no [very ]{100,500}$/;
+    const reported = /^The metastore reports an error: get_\w+: MetaException: no [very ]{100,500}$/;
     for (const path of ["/hive", "/hive/default", "/hive/default/t", "/hive/default/t/partitions"]) {
-      await account.get(path).refused(503, says);
+      await account.get(path).refused(503, reported);
     }
-    await account.post("/partition_sensor", asked).refused(503, says);
-    await account.post("/partition_sensor", { ...asked, wait_seconds: 1 }).refused(503, says);
+    await account.post("/partition_sensor", sensor).refused(503, reported);
+    await account.post("/partition_sensor", { ...sensor, wait_seconds: 1 }).refused(503, reported);
   });
 
-  test("a schema that it denies while its database is away is not taken for missing", async () => {
+  test("a schema that it reports as missing while its database is down is not reported as missing", async () => {
     const missing = (sequence: number): Buffer =>
       renderReply(getDatabase, sequence, { "no-such-object": { message: "sales: connection refused" } });
     const noTables = (sequence: number): Buffer => renderReply(getAllTables, sequence, { success: [] });
@@ -75,13 +74,13 @@ describe("of a metastore that an account has brought", () => {
       serve({ ...refusals, [getDatabase.name]: missing, [getAllTables.name]: noTables }),
     ]);
     const account = await accountWith(listed);
-    await account.get("/hive/Sales").refused(503, /lists the schema Sales and says that it is not there/);
+    await account.get("/hive/Sales").refused(503, /lists the schema Sales but cannot read it/);
     await account.get("/hive?describe=true").refused(503);
     await account.get("/hive/nowhere").refused(404);
     await (await accountWith(failed)).get("/hive/nowhere").refused(503);
   });
 
-  test("partitions are listed for two at once, for some when those have ended, and for no more", async () => {
+  test("an account lists partitions twice at a time, a few more requests wait, and the rest are refused", async () => {
     const held: (() => void)[] = [];
     let isHolding = true;
     const server = await startThriftServer((socket, { name, sequence }) => {
@@ -108,7 +107,7 @@ describe("of a metastore that an account has brought", () => {
     expect((await list()).status).toBe(200);
   });
 
-  test("names of schemas are asked for alone, and more of those of a page", async () => {
+  test("a list of schemas reads only their names, and a page of schemas only the details of that page", async () => {
     const names = Array.from({ length: 50 }, (_, at) => `s${100 + at}`);
     const server = await serve({
       [getAllDatabases.name]: (sequence) => renderReply(getAllDatabases, sequence, { success: names.toReversed() }),
@@ -123,7 +122,7 @@ describe("of a metastore that an account has brought", () => {
   });
 });
 
-test("what it says of one table is no answer for who asks for another, and each table is looked up once", async () => {
+test("an error for one table does not affect questions about another, and each table is looked up once", async () => {
   let tables = 0;
   const server = await serve({
     [getTable.name]: (sequence) =>
@@ -135,7 +134,7 @@ test("what it says of one table is no answer for who asks for another, and each 
   const question = (name: string) => ({ schema: "default", table: name, combinations: () => [[["1"]]] });
   const answers = await new ExternalTables(client).hasPartitions(["a", "b", "a", "b", "b"].map(question));
   expect(server.calls.filter((name) => name === getTable.name)).toHaveLength(2);
-  // Which of the two came first is the network's to say.
+  // Either of the two calls may arrive first.
   const [one, other] = [answers[0], answers[1]];
   expect([one, other].filter((answer) => answer instanceof Fault)).toHaveLength(1);
   expect(answers).toEqual([one, other, one, other, other]);

@@ -16,7 +16,7 @@ const NAMES = 384;
 const LIST_MIB = (NAMES * NAME_BYTES) / 1024 / 1024;
 const NODE_MIB = 256;
 
-/** 24 MiB of names, of which so many were announced. */
+/** Sends 24 MiB of names after announcing a list of `announced` names. */
 function sendNames(announced: number): AnswerCall {
   const name = Buffer.alloc(4 + NAME_BYTES, "n");
   name.writeInt32BE(NAME_BYTES);
@@ -42,7 +42,7 @@ async function accountsWith(answer: AnswerCall, count: number): Promise<AccountC
   return accounts;
 }
 
-test("endless lists of many accounts share a bounded memory, and leave room for another account", async () => {
+test("endless lists of many accounts stay within a memory limit and leave room for another account", async () => {
   const greedy = await accountsWith(sendNames(2 ** 24), 12);
   const [other] = await accountsWith(
     (socket, { sequence }) => socket.write(renderReply(getAllTables, sequence, { success: ["orders"] })),
@@ -52,13 +52,13 @@ test("endless lists of many accounts share a bounded memory, and leave room for 
   const lists = [...greedy, ...greedy].map(async (account) => {
     refused.push(await account.get("/hive/default").reply());
   });
-  // A list that is not refused holds all that was sent of it.
+  // A list that is not refused keeps everything it has received in memory.
   const fewest = lists.length - Math.floor(NODE_MIB / LIST_MIB);
   await vi.waitFor(() => expect(refused.length).toBeGreaterThanOrEqual(fewest), 20_000);
   for (const reply of refused) {
     expect(reply.status).toBe(503);
     expect(reply.headers.get("retry-after")).toBe("5");
-    expect(reply.body.error.error_message).toMatch(/^Too much is read from external metastores at once/);
+    expect(reply.body.error.error_message).toMatch(/^Too much data is being read from external metastores/);
   }
   expect(refused.length).toBeLessThan(lists.length);
   expect(await other?.get("/hive/default")).toEqual(["orders"]);
@@ -66,9 +66,9 @@ test("endless lists of many accounts share a bounded memory, and leave room for 
   await Promise.all(lists);
 }, 40_000);
 
-test("a list counts no longer than its request", async () => {
+test("the memory of a list is released when its request ends", async () => {
   const [account] = await accountsWith(sendNames(NAMES), 1);
-  // An account may hold half of the node's memory at a time.
+  // One account may use half of the node's memory for such lists.
   for (let listed = 0; listed * LIST_MIB <= NODE_MIB / 2; listed += 1) {
     expect(await account?.get("/hive/default?filter=^orders$")).toEqual([]);
   }
