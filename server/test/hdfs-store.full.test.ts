@@ -9,7 +9,7 @@ import { startMiniHdfs, type MiniHdfs } from "./mini-hadoop/mini-hadoop.ts";
 import { findSparkHome, SET_UP_MS } from "./support/connect-server.ts";
 import { sparkIsMissing } from "./support/spark-missing.ts";
 import { fileQuestion } from "../src/catalog/sensors/file-question.ts";
-import { lookForFiles } from "../src/catalog/sensors/look-for-files.ts";
+import { checkFiles } from "../src/catalog/sensors/check-files.ts";
 import { getText } from "../src/engines/object-store/get-text.ts";
 import type { ObjectEntry, ObjectStore } from "../src/engines/object-store/object-store.ts";
 import { hdfsStore } from "../src/engines/object-store/hdfs/hdfs-store.ts";
@@ -133,7 +133,7 @@ describe.skipIf(sparkIsMissing)("a real HDFS", () => {
     const storage = {
       open: () => Promise.resolve({ store: kept, location: at("/"), hasKeys: false, hdfsHttpAddress: "" }),
     };
-    const ask = (...paths: string[]) => lookForFiles(storage, 1, [fileQuestion(paths.map(at))]);
+    const ask = (...paths: string[]) => checkFiles(storage, 1, [fileQuestion(paths.map(at))]);
     expect(await ask("/sensed/day=1/part", "/sensed", "/sensed/day=1/")).toEqual([true]);
     expect(await ask("/sensed/day=1/part", "/sensed/day=2")).toEqual([false]);
     await store.delete(at("/sensed/day=1/part"));

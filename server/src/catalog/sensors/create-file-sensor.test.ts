@@ -20,7 +20,7 @@ describe("a list of files", () => {
     [{ files: "s3://bucket/f" }],
     [{ files: { "0": "s3://bucket/f" } }],
     [{ files: 7 }],
-  ])("%j is none", async (body) => {
+  ])("%j is refused with the specified message", async (body) => {
     const account = await given.account();
     for (const path of [SENSOR, "/file_sensor"]) {
       const { status, body: answer } = await account.post(path, body).reply();
@@ -30,40 +30,40 @@ describe("a list of files", () => {
   });
 
   test.each([
-    [["s3://bucket/f", 7], /^files\[1\] must be a text/],
-    [["s3://bucket/f", null], /^files\[1\] must be a text/],
-    [["f"], /^files\[0\] cannot be looked for: the URI must begin with/],
-    [["https://example.test/f"], /^files\[0\] cannot be looked for: the URI must begin with/],
-    [["s3://"], /^files\[0\] cannot be looked for: the URI must name a bucket/],
-    [["s3://bucket/\u0000"], /^files\[0\] cannot be looked for/],
+    [["s3://bucket/f", 7], /^files\[1\] must be a string/],
+    [["s3://bucket/f", null], /^files\[1\] must be a string/],
+    [["f"], /^files\[0\] cannot be checked: the URI must begin with/],
+    [["https://example.test/f"], /^files\[0\] cannot be checked: the URI must begin with/],
+    [["s3://"], /^files\[0\] cannot be checked: the URI must name a bucket/],
+    [["s3://bucket/\u0000"], /^files\[0\] cannot be checked/],
     [[`s3://bucket/${"x".repeat(9000)}`], /^files\[0\] must have at most 8192 characters/],
     [Array.from({ length: 1001 }, () => "s3://bucket/f"), /^files must have at most 1000 entries/],
-    [["s3://bucket/f"], /^files\[0\] cannot be looked for: the account has no storage keys/],
-    [["hdfs://host/f"], /^files\[0\] on hdfs needs the account's hdfs_http_address, which is not set/],
-    [["file:/etc/passwd"], /^files\[0\] cannot be looked for: the URI must lie below file:\/\/\/.*\/storage$/],
-    [["file:///"], /^files\[0\] cannot be looked for/],
+    [["s3://bucket/f"], /^files\[0\] cannot be checked: the account has no storage keys/],
+    [["hdfs://host/f"], /^files\[0\] cannot be checked on HDFS: set the account's hdfs_http_address/],
+    [["file:/etc/passwd"], /^files\[0\] cannot be checked: the URI must lie below file:\/\/\/.*\/storage$/],
+    [["file:///"], /^files\[0\] cannot be checked/],
   ])("%j is refused", async (files, message) => {
     await (await given.account()).post(SENSOR, { files }).refused(422, message);
-    // There is nothing to wait for.
+    // Waiting cannot help.
     await (await given.account()).post(SENSOR, { files, wait_seconds: 300 }).refused(422, message);
   });
 
-  test("is for members who may make sensors", async () => {
+  test("is refused for members without the permission to create sensors", async () => {
     const account = await given.account();
     await (await given.member(account)).post(SENSOR, { files: [] }).refused(403);
     await (await given.member(account, { groups: ["system-user"] })).post(SENSOR, { files: [] }).refused(422);
   });
 });
 
-describe("files of the account's own folder", () => {
-  test("are there when every one of them is", async () => {
+describe("files in the account's own folder", () => {
+  test("are reported only if all of them exist", async () => {
     const account = await given.account();
     const [one, two] = [stored(account, "in/one"), stored(account, "in/two%20")];
     expect(await account.post(SENSOR, { files: [`file:${one}`, `file://${two}`] })).toEqual({ status: "true" });
     expect(await account.post(SENSOR, { files: [`file:${one}`, `file:${one}x`] })).toEqual({ status: "false" });
   });
 
-  test("a folder is there when something is below it", async () => {
+  test("a folder exists if something is in it", async () => {
     const account = await given.account();
     const file = stored(account, "deep/er/file");
     const folder = dirname(dirname(file));
@@ -74,27 +74,30 @@ describe("files of the account's own folder", () => {
     expect(await account.post(SENSOR, { files: [`file:${dirname(folder)}`] })).toEqual({ status: "true" });
   });
 
-  test("of an account that has none yet are missing", async () => {
+  test("are missing while the account's folder does not exist", async () => {
     const account = await given.account();
     const path = storagePath(account, "f");
     expect(await account.post(SENSOR, { files: [`file:${path}`] })).toEqual({ status: "false" });
   });
 
-  test("nothing of another account is told", async () => {
+  test("the files of another account are not revealed", async () => {
     const [account, other] = [await given.account(), await given.account()];
     const [own, foreign] = [stored(account, "own"), stored(other, "foreign")];
     symlinkSync(dirname(foreign), join(dirname(own), "link"));
     const around = `${dirname(own)}/../../${other.accountId}/storage`;
     for (const place of [dirname(foreign), join(dirname(own), "link"), around]) {
-      const [there, gone] = [
+      const [existing, missing] = [
         await account.post(SENSOR, { files: [`file:${place}/foreign`] }).reply(),
         await account.post(SENSOR, { files: [`file:${place}/nothing`] }).reply(),
       ];
-      expect([there.status, there.text.replaceAll("foreign", "nothing")], place).toEqual([gone.status, gone.text]);
+      expect([existing.status, existing.text.replaceAll("foreign", "nothing")], place).toEqual([
+        missing.status,
+        missing.text,
+      ]);
     }
   });
 
-  test("who waits is told when the last of them comes", async () => {
+  test("a waiting request is answered when the last file appears", async () => {
     const account = await given.account();
     const [one, two] = [storagePath(account, "one"), storagePath(account, "two")];
     const waiting = account.post(SENSOR, { files: [`file:${one}`, `file:${two}`], wait_seconds: 60 }).reply();
@@ -111,7 +114,7 @@ describe("files of the account's own folder", () => {
 describe("when the server stops", () => {
   const stopped = useServer();
 
-  test("whoever waits is told that nothing is there, at once", async () => {
+  test("waiting requests are answered with false at once", async () => {
     const account = await stopped.account();
     const files = [`file:${join(stopped.dataDir, "accounts", String(account.accountId), "storage", "none")}`];
     const waiting = account.post(SENSOR, { files, wait_seconds: 300 }).reply();
@@ -139,7 +142,7 @@ describe("files on S3", () => {
     return account;
   };
 
-  test("are there, whatever the scheme, and so are folders of them", async () => {
+  test("and their folders are found by any S3 scheme", async () => {
     const account = await withKeys();
     const ask = (...keys: string[]) => account.post(SENSOR, { files: keys.map((key) => `s3a://${bucket}/${key}`) });
     expect(await ask("out/_SUCCESS", "a b+c/ü%20?#", "out", "out/", "")).toEqual({ status: "true" });
@@ -152,7 +155,7 @@ describe("files on S3", () => {
     expect(await ask(...many, "out/part-1")).toEqual({ status: "false" });
   });
 
-  test("who waits is told when they come", async () => {
+  test("a waiting request is answered when they appear", async () => {
     const account = await withKeys();
     const files = ["out/part-0", "late/one"].map((key) => `s3://${bucket}/${key}`);
     const waiting = account.post(SENSOR, { files, wait_seconds: 60 }).reply();
@@ -160,20 +163,20 @@ describe("files on S3", () => {
     expect((await waiting).text).toBe('{"status":"true"}');
   });
 
-  test("by wrong keys are refused, of a store that does not answer for now", async () => {
+  test("are refused with 422 for wrong keys and with 503 for a store that cannot be reached", async () => {
     const files = [`s3://${bucket}/out/_SUCCESS`];
     const wrong = await withKeys({ accessKeyId: "AKIAWRONGWRONG", secretAccessKey: "wrong" });
-    await wrong.post(SENSOR, { files }).refused(422, /^files\[0\] cannot be looked for/);
-    const away = await withKeys(undefined, "http://127.0.0.1:9");
-    await away
+    await wrong.post(SENSOR, { files }).refused(422, /^files\[0\] cannot be checked/);
+    const unreachable = await withKeys(undefined, "http://127.0.0.1:9");
+    await unreachable
       .post(SENSOR, { files })
-      .refused(503, /^files\[0\] cannot be looked for now: .* does not answer \(ECONNREFUSED\)/);
-    await away.post(SENSOR, { files, wait_seconds: 1 }).refused(503, /^files\[0\] cannot be looked for now/);
+      .refused(503, /^files\[0\] cannot be checked now: .* does not answer \(ECONNREFUSED\)/);
+    await unreachable.post(SENSOR, { files, wait_seconds: 1 }).refused(503, /^files\[0\] cannot be checked now/);
   });
 });
 
 describe("files on HDFS", () => {
-  /** As WebHDFS answers: /data holds one file, /empty nothing. */
+  /** Imitates WebHDFS: /data contains one file, /empty none. */
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? "", "http://here");
     const path = pathname.replace("/webhdfs/v1", "");
@@ -202,7 +205,7 @@ describe("files on HDFS", () => {
   });
   afterAll(() => server.close());
 
-  test("are asked for by the account's address", async () => {
+  test("are checked at the account's hdfs_http_address", async () => {
     const account = await given.account();
     await account.put("/api/v2/accounts", { account: { hdfs_http_address: address } });
     const ask = (...paths: string[]) => account.post(SENSOR, { files: paths.map((path) => `hdfs://nn:8020${path}`) });
@@ -210,7 +213,7 @@ describe("files on HDFS", () => {
     expect(await ask("/data/part", "/data/other")).toEqual({ status: "false" });
     expect(await ask("/empty")).toEqual({ status: "false" });
     expect(await ask("/none/")).toEqual({ status: "false" });
-    await ask("/data/part", "/denied").refused(422, /^files\[1\] cannot be looked for/);
+    await ask("/data/part", "/denied").refused(422, /^files\[1\] cannot be checked/);
     await ask("/page").refused(503, /^files\[0\] .* now: hdfs:\/\/nn:8020\/page: .* answer cannot be read\. Try again/);
   });
 });

@@ -2,21 +2,21 @@ import { Type } from "typebox";
 import { operation } from "../../access/operation.ts";
 import type { AccountStorage } from "../../accounts/contract.ts";
 import { fileQuestion } from "./file-question.ts";
-import { lookForFiles } from "./look-for-files.ts";
+import { checkFiles } from "./check-files.ts";
 import type { WithSensors } from "./open-sensors.ts";
 import { CREATE_SENSOR, SensorStatus, sensorStatus, WaitSeconds } from "./sensor-status.ts";
 
 export const createFileSensor = operation({
   id: "file_sensor_create",
-  summary: "Tell whether files are there",
-  description: "True when every one of them is. A folder is when something is in it.",
+  summary: "Check whether files exist",
+  description: "True if all of them exist. A folder exists if it is not empty.",
   tag: "Sensors",
   method: "POST",
   paths: { "v1.2": "/sensors/file_sensor" },
   aliases: { "v1.2": ["/file_sensor"] },
   access: { permission: CREATE_SENSOR },
   body: Type.Object({
-    // Of any type here: what is no array has a message of its own.
+    // Any type is accepted here: the specification gives the message for values that are no array.
     files: Type.Optional(
       Type.Unsafe<unknown>({
         description: "Array of at most 1,000: s3://…, hdfs://…, or file:/… below the account's storage folder",
@@ -35,7 +35,7 @@ export const createFileSensor = operation({
     const question = fileQuestion(body.files);
     const { wait_seconds: waitSeconds = 0 } = body;
     if (waitSeconds === 0) {
-      const [answer = false] = await lookForFiles(accountStorage, caller.accountId, [question]);
+      const [answer = false] = await checkFiles(accountStorage, caller.accountId, [question]);
       return sensorStatus(answer);
     }
     return sensorStatus(await sensors.files.wait(caller.accountId, question, waitSeconds * 1000, endingSignal()));

@@ -7,20 +7,20 @@ import { foundSparkAccount } from "../../../test/support/spark-server.ts";
 
 const PATHS = ["/partition_sensor", "/sensors/partition_sensor"];
 const NO_TABLE = "Table can't be found in metastore";
-const SAYS_NO_TABLE = /^Table can't be found in metastore$/;
+const NO_TABLE_PATTERN = /^Table can't be found in metastore$/;
 
-describe("of an account that has never used Spark", () => {
+describe("for an account that has never used Spark", () => {
   const given = useServer();
   const asked = { schema: "default", table: "t", columns: [{ column: "dt", values: ["2026-01-31"] }] };
 
-  test.each(PATHS)("%s: no table is there", async (path) => {
+  test.each(PATHS)("%s: no table exists", async (path) => {
     const account = await given.account();
     const { status, body } = await account.post(path, asked).reply();
     expect([status, body]).toEqual([422, { error: { error_code: 422, error_message: NO_TABLE } }]);
-    await account.post(path, { ...asked, schema: "nowhere" }).refused(422, SAYS_NO_TABLE);
+    await account.post(path, { ...asked, schema: "nowhere" }).refused(422, NO_TABLE_PATTERN);
   });
 
-  test("whoever may not make sensors is refused", async () => {
+  test("members without the permission to create sensors are refused", async () => {
     const account = await given.account();
     await (await given.member(account)).post("/partition_sensor", asked).refused(403);
     await (await given.member(account, { groups: ["system-user"] })).post("/partition_sensor", asked).refused(422);
@@ -39,7 +39,10 @@ describe("of an account that has never used Spark", () => {
     [{ ...asked, columns: [{ values: ["1"] }] }, /^columns\[0\]\.column is required$/],
     [{ ...asked, columns: [{ column: "dt" }] }, /^columns\[0\]\.values is required$/],
     [{ ...asked, columns: [{ column: "dt", values: [] }] }, /^columns\[0\].values must have at least one value/],
-    [{ ...asked, columns: [{ column: "dt", values: "2026" }] }, /^columns\[0\].values must be an array of values, or/],
+    [
+      { ...asked, columns: [{ column: "dt", values: "2026" }] },
+      /^columns\[0\].values must be an array of values, or a string/,
+    ],
     [{ ...asked, columns: [{ column: "dt", values: 5 }] }, /^columns\[0\]\.values must be an array or a string$/],
     [
       { ...asked, columns: [{ column: "dt", values: [[1]] }] },
@@ -60,7 +63,7 @@ describe("of an account that has never used Spark", () => {
   });
 });
 
-describe.skipIf(sparkIsMissing)("on tables made by Spark", () => {
+describe.skipIf(sparkIsMissing)("on tables created by Spark", () => {
   const spark = useSpark();
   const schema = `sensed_${randomBytes(4).toString("hex")}`;
 
@@ -109,7 +112,7 @@ describe.skipIf(sparkIsMissing)("on tables made by Spark", () => {
     expect(await ask("days", columns)).toEqual({ status: expected });
   });
 
-  test("values of other types are spelt as Spark spells them", async () => {
+  test("values of other types are found as Spark writes them", async () => {
     const asked = { n: [1.5], f: [1], b: ["TRUE"], ts: ["2026-01-31T08:30:00"], c: [""] };
     expect(await ask("odd", asked)).toEqual({ status: "true" });
     for (const [column, values] of Object.entries(asked)) {
@@ -133,7 +136,7 @@ describe.skipIf(sparkIsMissing)("on tables made by Spark", () => {
     await ask(table, columns).refused(422, message);
   });
 
-  test("a partition is found that was added a moment ago, and not when it is dropped", async () => {
+  test("a partition is found as soon as it is added, and no longer found once it is dropped", async () => {
     expect(await ask("found", { hour: ["9"] })).toEqual({ status: "false" });
     await runSql(spark.account, `alter table ${schema}.found add partition (hour = 9)`);
     expect(await ask("found", { hour: ["9"] })).toEqual({ status: "true" });
@@ -141,18 +144,18 @@ describe.skipIf(sparkIsMissing)("on tables made by Spark", () => {
     expect(await ask("found", { hour: ["9"] })).toEqual({ status: "false" });
   });
 
-  test("another account does not find it", async () => {
+  test("another account cannot tell the table from one that does not exist", async () => {
     const { accountId, token } = await foundSparkAccount(spark.connection, `${schema}@example.test`);
     const other = new AccountClient(spark.url, token, accountId, "");
     const asked = { schema, table: "days", columns: [{ column: "dt", values: ["2026-01-31"] }] };
-    const [theirs, nobodys] = [asked, { ...asked, table: "nobodys" }].map((body) =>
+    const [foreign, missing] = [asked, { ...asked, table: "missing" }].map((body) =>
       other.post("/partition_sensor", body),
     );
-    const refusal = await theirs?.refused(422, SAYS_NO_TABLE);
-    expect(refusal?.text).toBe((await nobodys?.reply())?.text);
+    const refusal = await foreign?.refused(422, NO_TABLE_PATTERN);
+    expect(refusal?.text).toBe((await missing?.reply())?.text);
   });
 
-  test("a table that was made anew is asked by its new columns", async () => {
+  test("a table that was recreated is checked by its new partition columns", async () => {
     await runSql(spark.account, `create table ${schema}.anew (a int, k string) using csv partitioned by (k)`);
     expect(await ask("anew", { k: ["x"] })).toEqual({ status: "false" });
     await runSql(
@@ -164,6 +167,6 @@ describe.skipIf(sparkIsMissing)("on tables made by Spark", () => {
     await ask("anew", { k: ["x"] }).refused(422, /^columns\[0\].values\[0\] must be a whole number/);
     expect(await ask("anew", { k: ["05"] })).toEqual({ status: "true" });
     await runSql(spark.account, `drop table ${schema}.anew`);
-    await ask("anew", { k: ["05"] }).refused(422, SAYS_NO_TABLE);
+    await ask("anew", { k: ["05"] }).refused(422, NO_TABLE_PATTERN);
   });
 });

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { operation } from "../../access/operation.ts";
 import { Name } from "../read-tables.ts";
 import type { WithAccountTables } from "../tables/account-tables.ts";
-import { lookForPartitions } from "./look-for-partitions.ts";
+import { checkPartitions } from "./check-partitions.ts";
 import { partitionSensorQuestion } from "./partition-sensor-question.ts";
 import type { WithSensors } from "./open-sensors.ts";
 import { CREATE_SENSOR, SensorStatus, sensorStatus, WaitSeconds } from "./sensor-status.ts";
@@ -10,28 +10,28 @@ import { CREATE_SENSOR, SensorStatus, sensorStatus, WaitSeconds } from "./sensor
 /** §4.9. */
 export const createPartitionSensor = operation({
   id: "partition_sensor_create",
-  summary: "Tell whether partitions of a table are there",
+  summary: "Check whether partitions of a table exist",
   description:
-    "True when there is a partition for every combination of the values. Columns may be some of those that the table " +
-    "is partitioned by, in any order.",
+    "True if there is a partition for every combination of the values. The columns may be any of the table's " +
+    "partition columns, in any order.",
   tag: "Sensors",
   method: "POST",
   paths: { "v1.2": "/partition_sensor" },
   aliases: { "v1.2": ["/sensors/partition_sensor"] },
   access: { permission: CREATE_SENSOR },
   body: Type.Object({
-    schema: Name("Schema of the table; its case does not matter"),
-    table: Name("Table; its case does not matter"),
+    schema: Name("Schema of the table, case-insensitive"),
+    table: Name("Table, case-insensitive"),
     columns: Type.Array(
       Type.Object({
-        column: Name("A partition column; its case does not matter"),
+        column: Name("A partition column, case-insensitive"),
         values: Type.Unsafe<unknown>({
           type: ["array", "string"],
           items: { type: ["string", "number", "boolean", "null"] },
           maxItems: 1000,
           maxLength: 65_536,
           description:
-            "Values, or a text of them in brackets, split at commas; null or empty: the partition of no value",
+            "An array of values, or a string such as `[a, b]`; null or an empty string: the partition without a value",
           examples: [["2026-01-31"], "[2026-01-30, 2026-01-31]"],
         }),
       }),
@@ -46,7 +46,7 @@ export const createPartitionSensor = operation({
     const question = partitionSensorQuestion(body.schema, body.table, body.columns);
     const { wait_seconds: waitSeconds = 0 } = body;
     if (waitSeconds === 0) {
-      const [answer = false] = await lookForPartitions(accountTables, caller.accountId, [question]);
+      const [answer = false] = await checkPartitions(accountTables, caller.accountId, [question]);
       return sensorStatus(answer);
     }
     return sensorStatus(await sensors.partitions.wait(caller.accountId, question, waitSeconds * 1000, endingSignal()));

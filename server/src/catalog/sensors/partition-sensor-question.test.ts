@@ -3,7 +3,7 @@ import { partitionSensorQuestion } from "./partition-sensor-question.ts";
 
 const hour = { name: "hour", type: "int", comment: null };
 
-test("a value that cannot be is named by its place among those given, equal ones included", () => {
+test("an invalid value is named by its index in the request, duplicates included", () => {
   const question = partitionSensorQuestion("s", "t", [{ column: "hour", values: [7, "7", 7, "x"] }]);
   expect(question.size).toBe(2);
   expect(question.combinations([hour])).toMatchObject({
@@ -11,7 +11,7 @@ test("a value that cannot be is named by its place among those given, equal ones
   });
 });
 
-test("equal values are asked for once, however they are given", () => {
+test("equal values count once, however they are written", () => {
   const question = partitionSensorQuestion("S", "T", [{ column: "Hour", values: ["07", 8, "8"] }]);
   expect(question.combinations([hour])).toEqual([[["7", "07"]], [["8"]]]);
   expect(question.key).toBe(partitionSensorQuestion("s", "t", [{ column: "hour", values: [8, "07"] }]).key);

@@ -10,50 +10,50 @@ export interface GivenColumn {
   readonly values: unknown;
 }
 
-interface AskedColumn {
+interface SensorColumn {
   readonly name: string;
   readonly field: string;
-  readonly values: readonly AskedValue[];
+  readonly values: readonly SensorValue[];
 }
 
-interface AskedValue {
+interface SensorValue {
   readonly value: GivenValue;
-  /** Its place as it was given; equal ones count once. */
+  /** Its index in the request. Duplicates are removed. */
   readonly at: number;
 }
 
 const MOST_COMBINATIONS = 1000;
 
-/** Its key is the same however it is put, its size how many combinations are asked. */
+/** The key ignores order and case. The size is the number of combinations. */
 export interface PartitionSensorQuestion extends PartitionQuestion, WaitedQuestion {}
 
-/** What a partition sensor is asked, judged as far as it can be without the table. Pure. */
+/** Parses and validates the columns of a sensor as far as possible without the table. Pure. */
 export function partitionSensorQuestion(
   schema: string,
   table: string,
   given: readonly GivenColumn[],
 ): PartitionSensorQuestion {
-  const columns = given.map(({ column, values }, at): AskedColumn => {
+  const columns = given.map(({ column, values }, at): SensorColumn => {
     const field = `columns[${at}]`;
-    const unlike = new Map<string, AskedValue>();
+    const distinct = new Map<string, SensorValue>();
     givenValues(`${field}.values`, values).forEach((value, place) => {
-      if (!unlike.has(textOf(value))) unlike.set(textOf(value), { value, at: place });
+      if (!distinct.has(textOf(value))) distinct.set(textOf(value), { value, at: place });
     });
-    return { name: column.toLowerCase(), field, values: [...unlike.values()] };
+    return { name: column.toLowerCase(), field, values: [...distinct.values()] };
   });
-  const twice = columns.find(({ name }, at) => columns.findIndex((other) => other.name === name) < at);
-  if (twice !== undefined) throw invalid(`${twice.field}.column`, `${twice.name} is named twice`);
+  const duplicate = columns.find(({ name }, at) => columns.findIndex((other) => other.name === name) < at);
+  if (duplicate !== undefined) throw invalid(`${duplicate.field}.column`, `${duplicate.name} is named twice`);
   const size = columns.reduce((product, { values }) => product * values.length, 1);
   if (size > MOST_COMBINATIONS)
     throw invalid("columns", `must have at most ${MOST_COMBINATIONS} combinations of values`);
   const inOrder = columns.toSorted((one, other) => (one.name < other.name ? -1 : 1));
-  const asked = inOrder.map(({ name, values }) => [name, values.map(({ value }) => textOf(value)).toSorted()]);
+  const normalized = inOrder.map(({ name, values }) => [name, values.map(({ value }) => textOf(value)).toSorted()]);
   return {
     schema: schema.toLowerCase(),
     table: table.toLowerCase(),
-    key: JSON.stringify([schema.toLowerCase(), table.toLowerCase(), asked]),
+    key: JSON.stringify([schema.toLowerCase(), table.toLowerCase(), normalized]),
     size,
-    combinations: (keys) => refusalOr(() => combinations(columns, keys)),
+    combinations: (keys) => faultAsValue(() => combinations(columns, keys)),
   };
 }
 
@@ -61,7 +61,7 @@ function textOf(value: GivenValue): string {
   return String(value ?? "");
 }
 
-function refusalOr<T>(work: () => T): T | Fault {
+function faultAsValue<T>(work: () => T): T | Fault {
   try {
     return work();
   } catch (error) {
@@ -70,16 +70,16 @@ function refusalOr<T>(work: () => T): T | Fault {
   }
 }
 
-function combinations(columns: readonly AskedColumn[], keys: readonly TableColumn[]): PartitionCombination[] {
+function combinations(columns: readonly SensorColumn[], keys: readonly TableColumn[]): PartitionCombination[] {
   if (keys.length === 0) throw invalid("table", "is not partitioned");
-  const stranger = columns.find(({ name }) => !keys.some((key) => key.name.toLowerCase() === name));
-  if (stranger !== undefined) {
+  const unknown = columns.find(({ name }) => !keys.some((key) => key.name.toLowerCase() === name));
+  if (unknown !== undefined) {
     const names = keys.map((key) => key.name).join(", ");
-    throw invalid(`${stranger.field}.column`, `must be a partition column of the table: ${names}`);
+    throw invalid(`${unknown.field}.column`, `must be a partition column of the table: ${names}`);
   }
   const choices = keys.map((key) => {
-    const asked = columns.find(({ name }) => name === key.name.toLowerCase());
-    return asked === undefined ? [undefined] : asked.values.map((value) => spellingsOf(asked, value, key.type));
+    const column = columns.find(({ name }) => name === key.name.toLowerCase());
+    return column === undefined ? [undefined] : column.values.map((value) => spellingsOf(column, value, key.type));
   });
   return choices.reduce<PartitionCombination[]>(
     (all, some) => all.flatMap((before) => some.map((each) => [...before, each])),
@@ -87,7 +87,7 @@ function combinations(columns: readonly AskedColumn[], keys: readonly TableColum
   );
 }
 
-function spellingsOf({ name, field }: AskedColumn, { value, at }: AskedValue, type: string): readonly string[] {
+function spellingsOf({ name, field }: SensorColumn, { value, at }: SensorValue, type: string): readonly string[] {
   const found = spellings(type, value);
   if (found === undefined) {
     throw invalid(`${field}.values[${at}]`, `must be ${exampleOf(type)}: ${name} is of type ${type}`);

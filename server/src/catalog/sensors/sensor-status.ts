@@ -4,12 +4,12 @@ import { Fault } from "../../lib/fault.ts";
 
 export const CREATE_SENSOR = { groups: ["system-user", "system-admin"], role: "sensor:create" } as const;
 
-/** §4.9: text, not a boolean. */
+/** §4.9: a string, not a boolean. */
 export const SensorStatus = Type.Object({ status: OneOf(["true", "false"]) });
 
-/** Whoever waits so long sends nothing on the connection: what stands between may cut it earlier. */
+/** Nothing is sent on the connection meanwhile, so a proxy may close it earlier. */
 export const WaitSeconds = Type.Optional(
-  Type.Integer({ minimum: 0, maximum: 300, description: "Holds the answer until it is true, but no longer" }),
+  Type.Integer({ minimum: 0, maximum: 300, description: "How long to wait for the status to become true" }),
 );
 
 export function sensorStatus(answer: boolean | Fault): { status: "true" | "false" } {

@@ -6,62 +6,62 @@ const LONG_MS = 60_000;
 const never = new AbortController().signal;
 const ask = (key: string, size = 1): WaitedQuestion => ({ key, size });
 
-/** What there is to find, and every look for it. */
-function world(limits: Partial<WaitingLimits> = {}, everyMs = 20) {
+/** A store with the results in `found`, and the checks that were made. */
+function fakeStore(limits: Partial<WaitingLimits> = {}, everyMs = 20) {
   const found = new Map<string, boolean | Fault>();
-  const looks: { accountId: number; keys: string[] }[] = [];
+  const checks: { accountId: number; keys: string[] }[] = [];
   let failure: Error | undefined;
   const waits = new SensorWaits<WaitedQuestion>({
     everyMs,
     limits,
-    look(accountId, questions) {
-      looks.push({ accountId, keys: questions.map(({ key }) => key) });
+    check(accountId, questions) {
+      checks.push({ accountId, keys: questions.map(({ key }) => key) });
       if (failure !== undefined) return Promise.reject(failure);
       return Promise.resolve(questions.map(({ key }) => found.get(key) ?? false));
     },
   });
-  return { found, looks, waits, fail: (error: Error | undefined) => (failure = error) };
+  return { found, checks, waits, fail: (error: Error | undefined) => (failure = error) };
 }
 
-test("whoever waits is told as soon as it is true, and those of one account cost one look", async () => {
-  const { found, looks, waits } = world();
+test("requests are answered as soon as the answer is true, and those of one account are checked together", async () => {
+  const { found, checks, waits } = fakeStore();
   const all = Array.from({ length: 300 }, (_, at) => waits.wait(1, ask(`q${at % 3}`), LONG_MS, never));
-  await expect.poll(() => looks.length).toBeGreaterThan(2);
-  expect(looks.every(({ keys }) => keys.join() === "q0,q1,q2")).toBe(true);
+  await expect.poll(() => checks.length).toBeGreaterThan(2);
+  expect(checks.every(({ keys }) => keys.join() === "q0,q1,q2")).toBe(true);
   for (const key of ["q0", "q1", "q2"]) found.set(key, true);
   expect(new Set(await Promise.all(all))).toEqual(new Set([true]));
 });
 
-test("nobody waits any more: nobody looks", async () => {
-  const { found, looks, waits } = world();
+test("checks stop when no request waits any more", async () => {
+  const { found, checks, waits } = fakeStore();
   found.set("a", true);
   expect(await waits.wait(1, ask("a"), LONG_MS, never)).toBe(true);
   expect(await waits.wait(1, ask("b"), 60, never)).toBe(false);
-  const before = looks.length;
+  const before = checks.length;
   expect(await waits.wait(2, ask("c"), 100, never)).toBe(false);
-  expect(looks.slice(before).every(({ accountId }) => accountId === 2)).toBe(true);
+  expect(checks.slice(before).every(({ accountId }) => accountId === 2)).toBe(true);
 });
 
-test("accounts are looked for each on its own", async () => {
-  const { looks, waits } = world();
+test("each account is checked separately", async () => {
+  const { checks, waits } = fakeStore();
   await Promise.all([waits.wait(1, ask("same"), 50, never), waits.wait(2, ask("same"), 50, never)]);
-  expect(new Set(looks.map(({ accountId }) => accountId))).toEqual(new Set([1, 2]));
+  expect(new Set(checks.map(({ accountId }) => accountId))).toEqual(new Set([1, 2]));
 });
 
-test("one that comes later is looked for at once, and not in the others' turn", async () => {
-  const { found, looks, waits } = world({}, LONG_MS);
+test("a request that arrives later is checked at once, not with the next check of the others", async () => {
+  const { found, checks, waits } = fakeStore({}, LONG_MS);
   const client = new AbortController();
   const first = waits.wait(1, ask("first"), LONG_MS, client.signal);
-  await expect.poll(() => looks).toHaveLength(1);
+  await expect.poll(() => checks).toHaveLength(1);
   found.set("second", true);
   expect(await waits.wait(1, ask("second"), LONG_MS, never)).toBe(true);
-  expect(looks.map(({ keys }) => keys)).toEqual([["first"], ["second"]]);
+  expect(checks.map(({ keys }) => keys)).toEqual([["first"], ["second"]]);
   client.abort();
   expect(await first).toBe(false);
 });
 
-test("when the client goes away it is over at once, for that one alone", async () => {
-  const { found, waits } = world();
+test("a request ends when its client disconnects, and the others keep waiting", async () => {
+  const { found, waits } = fakeStore();
   const client = new AbortController();
   const [gone, stays] = [waits.wait(1, ask("a"), LONG_MS, client.signal), waits.wait(1, ask("a"), LONG_MS, never)];
   client.abort();
@@ -71,8 +71,8 @@ test("when the client goes away it is over at once, for that one alone", async (
   expect(await waits.wait(1, ask("b"), LONG_MS, AbortSignal.abort())).toBe(false);
 });
 
-test("a question that can have no answer is refused, and the others wait on", async () => {
-  const { found, waits } = world();
+test("an invalid question is refused, and the others keep waiting", async () => {
+  const { found, waits } = fakeStore();
   found.set("bad", new Fault("invalid", "no such table"));
   const other = waits.wait(1, ask("good"), LONG_MS, never);
   await expect(waits.wait(1, ask("bad"), LONG_MS, never)).rejects.toThrow("no such table");
@@ -80,11 +80,11 @@ test("a question that can have no answer is refused, and the others wait on", as
   expect(await other).toBe(true);
 });
 
-test("a store that is away is waited for; who has no time left is told", async () => {
-  const { found, waits, fail } = world();
-  fail(new Fault("unavailable", "away"));
+test("requests wait for an unavailable store to return, and are refused when their time is over", async () => {
+  const { found, waits, fail } = fakeStore();
+  fail(new Fault("unavailable", "unavailable"));
   const patient = waits.wait(1, ask("a"), LONG_MS, never);
-  await expect(waits.wait(1, ask("a"), 60, never)).rejects.toThrow("away");
+  await expect(waits.wait(1, ask("a"), 60, never)).rejects.toThrow("unavailable");
   fail(undefined);
   found.set("a", true);
   expect(await patient).toBe(true);
@@ -92,47 +92,47 @@ test("a store that is away is waited for; who has no time left is told", async (
   await expect(waits.wait(1, ask("b"), LONG_MS, never)).rejects.toThrow("a mistake of ours");
 });
 
-test("nobody is told anything before somebody has looked", async () => {
-  const look = Promise.withResolvers<(boolean | Fault)[]>();
-  const waits = new SensorWaits<WaitedQuestion>({ everyMs: LONG_MS, look: () => look.promise });
+test("a request is not answered before its first check has ended, even when its time is over", async () => {
+  const check = Promise.withResolvers<(boolean | Fault)[]>();
+  const waits = new SensorWaits<WaitedQuestion>({ everyMs: LONG_MS, check: () => check.promise });
   const waiting = waits.wait(1, ask("slow"), 1, never);
-  setTimeout(() => look.resolve([new Fault("invalid", "no such table")]), 100);
+  setTimeout(() => check.resolve([new Fault("invalid", "no such table")]), 100);
   await expect(waiting).rejects.toThrow("no such table");
 });
 
-test("what came before somebody asked is not told as missing, whoever waits for the same already", async () => {
-  const { found, looks, waits } = world({}, LONG_MS);
+test("a request does not get the older result of a request that waits for the same", async () => {
+  const { found, checks, waits } = fakeStore({}, LONG_MS);
   const first = waits.wait(1, ask("a"), LONG_MS, never);
-  await expect.poll(() => looks).toHaveLength(1);
+  await expect.poll(() => checks).toHaveLength(1);
   found.set("a", true);
   expect(await waits.wait(1, ask("a"), 30, never)).toBe(true);
   expect(await first).toBe(true);
-  expect(looks).toHaveLength(2);
+  expect(checks).toHaveLength(2);
 });
 
-test("a look that had begun when somebody asked is none for them, whatever it finds", async () => {
-  const looks: PromiseWithResolvers<(boolean | Fault)[]>[] = [];
+test("a failed check that began before a request arrived does not answer it", async () => {
+  const checks: PromiseWithResolvers<(boolean | Fault)[]>[] = [];
   const waits = new SensorWaits<WaitedQuestion>({
     everyMs: LONG_MS,
-    look() {
-      const look = Promise.withResolvers<(boolean | Fault)[]>();
-      looks.push(look);
-      return look.promise;
+    check() {
+      const check = Promise.withResolvers<(boolean | Fault)[]>();
+      checks.push(check);
+      return check.promise;
     },
   });
   const first = waits.wait(1, ask("a"), LONG_MS, never);
   first.catch(() => undefined);
-  await expect.poll(() => looks).toHaveLength(1);
+  await expect.poll(() => checks).toHaveLength(1);
   const second = waits.wait(1, ask("a"), 1, never);
-  looks[0]?.resolve([new Fault("invalid", "no such table")]);
+  checks[0]?.resolve([new Fault("invalid", "no such table")]);
   await expect(first).rejects.toThrow("no such table");
-  await expect.poll(() => looks).toHaveLength(2);
-  looks[1]?.resolve([false]);
+  await expect.poll(() => checks).toHaveLength(2);
+  checks[1]?.resolve([false]);
   expect(await second).toBe(false);
 });
 
-test("there is a place for so many", async () => {
-  const { found, waits } = world({ perAccount: 2, perNode: 3, lookups: 10 });
+test("the number of waiting requests is limited", async () => {
+  const { found, waits } = fakeStore({ perAccount: 2, perNode: 3, lookups: 10 });
   const refused = { code: "rate-limited", retryAfterSeconds: 30 };
   const held = [waits.wait(1, ask("a", 9), LONG_MS, never)];
   expect(() => waits.wait(1, ask("b", 2), LONG_MS, never)).toThrow(expect.objectContaining(refused));

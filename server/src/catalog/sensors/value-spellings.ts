@@ -1,13 +1,13 @@
 import { noValue } from "../../engines/hive-thrift/partition-name.ts";
 
 /**
- * How a metastore may spell a value of a partition column, by the column's type. Pure. Whoever writes a partition spells
- * its values as the type is printed; whoever finds folders keeps their spelling, so the given one counts, too: `07` of an
- * `int` is found as `7` and as `07`.
+ * The ways in which a metastore may spell a value of a partition column. Pure. A partition that a query writes has the
+ * type's canonical spelling; one that was found as a folder has the folder's. So `07` of an `int` is looked up as `7`
+ * and as `07`.
  */
 export type GivenValue = string | number | boolean | null;
 
-/** As the type is printed first, as it was given last. Undefined: nothing of that type is spelt so. */
+/** The canonical spellings first, the given one last. Undefined: it is no value of that type. */
 export function spellings(type: string, value: GivenValue): readonly string[] | undefined {
   if (value === null || value === "" || value === noValue) return [noValue];
   const given = String(value);
@@ -18,7 +18,7 @@ export function spellings(type: string, value: GivenValue): readonly string[] | 
   return typed === undefined ? undefined : [...new Set([...typed.filter((text) => text !== given), given])];
 }
 
-/** What a user is told of a type's values. */
+/** Describes the values of a type in an error message. */
 export function exampleOf(type: string): string {
   return EXAMPLES.find(([types]) => types.test(type))?.[1] ?? "a value of its type";
 }
@@ -30,7 +30,7 @@ interface Sizes {
 
 type Print = (given: string, sizes: Sizes) => readonly string[] | undefined;
 
-/** A map: the names of types are the table's, `constructor` among them. */
+/** A map, not an object: the name of a type comes from the table and may be `constructor`. */
 const PRINTED: ReadonlyMap<string, Print> = new Map<string, Print>([
   ["tinyint", wholeNumber],
   ["smallint", wholeNumber],
@@ -46,7 +46,7 @@ const PRINTED: ReadonlyMap<string, Print> = new Map<string, Print>([
   ["char", char],
 ]);
 
-/** Hive's own limits. A table may claim more, and is no reason to make texts of that size. */
+/** Hive's limits. A table may claim more, but must not make us build strings of that size. */
 const LONGEST_CHAR = 255;
 const LARGEST_SCALE = 38;
 
@@ -64,11 +64,11 @@ function wholeNumber(given: string): readonly string[] | undefined {
 function date(given: string): readonly string[] | undefined {
   const [, year = "", month = "", day = ""] = /^(\d{4,7})-(\d{1,2})-(\d{1,2})(?:[ T].*)?$/.exec(given) ?? [];
   const [m, d] = [month.padStart(2, "0"), day.padStart(2, "0")];
-  const isOfCalendar = Number(d) >= 1 && Number(d) <= new Date(Date.UTC(Number(year), Number(m), 0)).getUTCDate();
-  return Number(m) >= 1 && Number(m) <= 12 && isOfCalendar ? [`${year}-${m}-${d}`] : undefined;
+  const isCalendarDay = Number(d) >= 1 && Number(d) <= new Date(Date.UTC(Number(year), Number(m), 0)).getUTCDate();
+  return Number(m) >= 1 && Number(m) <= 12 && isCalendarDay ? [`${year}-${m}-${d}`] : undefined;
 }
 
-/** In the time of the session that wrote it, so a zone is not looked at. Anything goes: there are too many forms. */
+/** In the time zone of the session that wrote it, so zones are ignored. Accepts any text: there are too many formats. */
 function timestamp(given: string): readonly string[] {
   const [, day = "", time = "00:00:00", fraction = ""] =
     /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}:\d{2})(?:\.(\d+))?)?$/.exec(given) ?? [];
@@ -91,7 +91,7 @@ function char(given: string, { size = 0 }: Sizes): readonly string[] {
   return size > LONGEST_CHAR ? [] : [given.padEnd(size), given.trimEnd()];
 }
 
-/** Spark prints all digits of the scale, Hive none that are zeros at the end. */
+/** Spark prints all digits of the scale, Hive drops trailing zeros. */
 function decimal(given: string, { scale = 0 }: Sizes): readonly string[] | undefined {
   const [all, sign, leading, fraction = ""] =
     /^([+-]?)(?=\.?\d)0*(\d{0,40})(?:\.(\d{0,40}))?$/.exec(withoutExponent(given)) ?? [];
@@ -100,11 +100,11 @@ function decimal(given: string, { scale = 0 }: Sizes): readonly string[] | undef
   const whole = leading === undefined || leading === "" ? "0" : leading;
   const digits = fraction.replace(/0+$/, "");
   const minus = sign === "-" && /[1-9]/.test(whole + digits) ? "-" : "";
-  const withPoint = (behind: string): string => `${minus}${whole}${behind === "" ? "" : `.${behind}`}`;
+  const withPoint = (decimals: string): string => `${minus}${whole}${decimals === "" ? "" : `.${decimals}`}`;
   return [withPoint(digits.padEnd(scale, "0")), withPoint(digits)];
 }
 
-/** A number of JSON has one as soon as it is small: `0.0000001` comes as `1e-7`. */
+/** JavaScript writes small numbers with an exponent: `0.0000001` as `1e-7`. */
 function withoutExponent(given: string): string {
   const [, sign = "", whole = "", fraction = "", exponent] =
     /^([+-]?)(?=\.?\d)(\d{0,40})(?:\.(\d{0,40}))?e([+-]?\d{1,2})$/i.exec(given) ?? [];
@@ -116,7 +116,7 @@ function withoutExponent(given: string): string {
 
 const FLOATING = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
-/** As Java prints them: with a point always, and from ten million on with an exponent. */
+/** As Java prints them: always with a decimal point, and with an exponent from ten million on. */
 function floating(given: string): readonly string[] | undefined {
   if (/^(NaN|[+-]?Infinity)$/.test(given)) return [];
   const number = FLOATING.test(given) ? Number(given) : Number.NaN;

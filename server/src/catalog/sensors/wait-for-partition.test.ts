@@ -21,7 +21,7 @@ describe("wait_seconds", () => {
     await account.post("/partition_sensor", { ...asked, wait_seconds: seconds }).refused(422, message);
   });
 
-  test("of a table that is not there nobody waits", async () => {
+  test("a table that does not exist is refused without waiting", async () => {
     const account = await given.account();
     await account
       .post("/partition_sensor", { ...asked, wait_seconds: 300 })
@@ -88,7 +88,7 @@ describe("requests that wait for the same partition", () => {
   });
 });
 
-describe.skipIf(sparkIsMissing)("who waits for a partition", () => {
+describe.skipIf(sparkIsMissing)("a request that waits for a partition", () => {
   const spark = useSpark();
   const schema = `awaited_${randomBytes(4).toString("hex")}`;
 
@@ -107,7 +107,7 @@ describe.skipIf(sparkIsMissing)("who waits for a partition", () => {
       wait_seconds: seconds,
     });
 
-  test("is told as soon as somebody inserts into it", async () => {
+  test("is answered soon after an insert creates it", async () => {
     const waiting = ask(["2026-01-01"], 60).reply();
     await runSql(spark.account, `insert into ${schema}.t values (1, date'2026-01-01')`);
     const inserted = performance.now();
@@ -115,14 +115,14 @@ describe.skipIf(sparkIsMissing)("who waits for a partition", () => {
     expect(performance.now() - inserted).toBeLessThan(30_000);
   });
 
-  test("is told at once when it is there, and false when the time is over", async () => {
+  test("is answered at once if it exists, and with false when the time is over", async () => {
     expect(await ask(["2026-01-01"], 300)).toEqual({ status: "true" });
     const began = performance.now();
     expect(await ask(["2030-01-01"], 1)).toEqual({ status: "false" });
     expect(performance.now() - began).toBeGreaterThanOrEqual(990);
   });
 
-  test("is refused when the table goes meanwhile", async () => {
+  test("is refused when the table is dropped meanwhile", async () => {
     await runSql(spark.account, `create table ${schema}.gone (id int, dt date) using parquet partitioned by (dt)`);
     const waiting = spark.account
       .post("/partition_sensor", {
@@ -136,7 +136,7 @@ describe.skipIf(sparkIsMissing)("who waits for a partition", () => {
     await waiting;
   });
 
-  test("holds no connection of the metastore's database", async () => {
+  test("holds no connection to the metastore's database", async () => {
     const client = new AbortController();
     const waiting = Array.from({ length: 30 }, (_, at) =>
       fetch(`${spark.url}/api/v1.2/partition_sensor`, {
@@ -152,7 +152,7 @@ describe.skipIf(sparkIsMissing)("who waits for a partition", () => {
       }),
     );
     const settled = Promise.allSettled(waiting);
-    // Others of the account come through meanwhile.
+    // Other requests of the account are answered meanwhile.
     for (let round = 0; round < 20; round += 1) expect(await ask(["2026-01-01"], 0)).toEqual({ status: "true" });
     client.abort();
     expect((await settled).every(({ status }) => status === "rejected")).toBe(true);

@@ -4,41 +4,41 @@ import { formatObjectUri, type ObjectUri } from "../../engines/object-store/obje
 import { atOnce } from "../../lib/at-once.ts";
 import { Fault, invalid } from "../../lib/fault.ts";
 import type { AccountStorage, OpenStorage } from "../../accounts/contract.ts";
-import type { AskedFile, FileQuestion } from "./file-question.ts";
+import type { FileQuestion, SensorFile } from "./file-question.ts";
 
-const LOOK_LIMIT_MS = 20_000;
+const CHECK_TIMEOUT_MS = 20_000;
 const CALLS_AT_ONCE = 8;
 
-/** In the order of the questions: the answer, or why there can be none. */
-export async function lookForFiles(
+/** In the order of the questions: the answer, or why it cannot be given. */
+export async function checkFiles(
   storage: AccountStorage,
   accountId: number,
   questions: readonly FileQuestion[],
 ): Promise<(boolean | Fault)[]> {
   const opened = await storage.open(accountId);
-  const signal = AbortSignal.timeout(LOOK_LIMIT_MS);
+  const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS);
   const inTurn = atOnce(CALLS_AT_ONCE);
-  const look = (file: AskedFile): Promise<boolean | Fault> => inTurn(() => lookForFile(opened, file, signal));
+  const check = (file: SensorFile): Promise<boolean | Fault> => inTurn(() => checkFile(opened, file, signal));
   try {
-    return await Promise.all(questions.map((question) => lookForAll(question, look)));
+    return await Promise.all(questions.map((question) => checkAll(question, check)));
   } finally {
     await opened.store.close();
   }
 }
 
-/** The first that is not there, or cannot be, settles it: the rest is not asked for any more. */
-async function lookForAll(
+/** Stops at the first file that is missing or cannot be checked. */
+async function checkAll(
   question: FileQuestion,
-  look: (file: AskedFile) => Promise<boolean | Fault>,
+  check: (file: SensorFile) => Promise<boolean | Fault>,
 ): Promise<boolean | Fault> {
   const { files, startAt } = question;
   const inOrder = [...files.slice(startAt), ...files.slice(0, startAt)];
   for (let from = 0, some = 1; from < inOrder.length; from += some, some = CALLS_AT_ONCE) {
-    const asked = inOrder.slice(from, from + some);
-    const answers = await Promise.all(asked.map(look));
+    const batch = inOrder.slice(from, from + some);
+    const answers = await Promise.all(batch.map(check));
     const fault = answers.find((answer) => answer instanceof Fault);
     if (fault !== undefined) return fault;
-    const missing = asked[answers.indexOf(false)];
+    const missing = batch[answers.indexOf(false)];
     if (missing === undefined) continue;
     question.startAt = files.indexOf(missing);
     return false;
@@ -46,32 +46,32 @@ async function lookForAll(
   return true;
 }
 
-async function lookForFile(
+async function checkFile(
   { store, hasKeys, hdfsHttpAddress }: OpenStorage,
-  { field, text, uri }: AskedFile,
+  { field, text, uri }: SensorFile,
   signal: AbortSignal,
 ): Promise<boolean | Fault> {
-  if (uri.scheme === "s3" && !hasKeys) return invalid(field, "cannot be looked for: the account has no storage keys");
+  if (uri.scheme === "s3" && !hasKeys) return invalid(field, "cannot be checked: the account has no storage keys");
   if (uri.scheme === "hdfs" && hdfsHttpAddress === null) {
-    return invalid(field, "on hdfs needs the account's hdfs_http_address, which is not set");
+    return invalid(field, "cannot be checked on HDFS: set the account's hdfs_http_address");
   }
   try {
     const folder = /(^|\/)$/.test(uri.key) ? uri : { ...uri, key: `${uri.key}/` };
     if (folder !== uri && (await isFile(store, text, signal))) return true;
     return await hasSomeBelow(store, folder, signal);
   } catch (error) {
-    if (signal.aborted) return unreachable(field, "the store does not answer in time", error);
+    if (signal.aborted) return unreachable(field, "the store did not answer in time", error);
     if (!(error instanceof ObjectStoreError)) throw error;
     if (passingKinds.has(error.kind)) return unreachable(field, error.message, error);
-    return invalid(field, `cannot be looked for: ${error.message}`);
+    return invalid(field, `cannot be checked: ${error.message}`);
   }
 }
 
-/** Of S3 the folder itself may be an object; that alone is an empty one. */
-async function hasSomeBelow(store: ObjectStore, place: ObjectUri, signal: AbortSignal): Promise<boolean> {
-  const folder = formatObjectUri(place);
+/** On S3 the folder itself may be an object: without others it is an empty folder. */
+async function hasSomeBelow(store: ObjectStore, parsed: ObjectUri, signal: AbortSignal): Promise<boolean> {
+  const folder = formatObjectUri(parsed);
   try {
-    if (place.scheme === "s3") {
+    if (parsed.scheme === "s3") {
       for await (const { uri } of store.list(folder, { maxKeys: 2, signal })) if (uri !== folder) return true;
       return false;
     }
@@ -83,7 +83,7 @@ async function hasSomeBelow(store: ObjectStore, place: ObjectUri, signal: AbortS
   }
 }
 
-/** What is no name of a file may be one of a folder. */
+/** False also for a URI that cannot name a file: it may name a folder. */
 async function isFile(store: ObjectStore, uri: string, signal: AbortSignal): Promise<boolean> {
   try {
     await store.stat(uri, { signal });
@@ -95,7 +95,7 @@ async function isFile(store: ObjectStore, uri: string, signal: AbortSignal): Pro
 }
 
 function unreachable(field: string, why: string, cause: unknown): Fault {
-  return new Fault("unavailable", `${field} cannot be looked for now: ${why}. Try again later.`, {
+  return new Fault("unavailable", `${field} cannot be checked now: ${why}. Try again later.`, {
     cause,
     retryAfterSeconds: 10,
   });

@@ -2,8 +2,8 @@ import { Fault } from "../../lib/fault.ts";
 import type { AccountTables } from "../tables/account-tables.ts";
 import type { PartitionQuestion } from "../tables/partition-question.ts";
 
-/** In the order of the questions: the answer, or why there can be none. */
-export async function lookForPartitions(
+/** In the order of the questions: the answer, or why it cannot be given. */
+export async function checkPartitions(
   accountTables: AccountTables,
   accountId: number,
   questions: readonly PartitionQuestion[],
