@@ -1,6 +1,6 @@
 /**
- * Adds the partitions to a table that its folders show and its metastore lacks. The caller runs it, shows its progress
- * and keeps its journal.
+ * Adds to a table the partitions that have a folder but are missing in the metastore. The caller shows the progress and
+ * stores the journal.
  */
 export type RefreshTable = (request: RefreshRequest, context: RefreshContext) => Promise<void>;
 
@@ -8,7 +8,7 @@ export interface RefreshRequest {
   readonly accountId: number;
   readonly schema: string;
   readonly table: string;
-  /** Folders that have changed within these minutes are left out; null: none are. */
+  /** Folders that changed within this time are skipped. Null: none are. */
   readonly stableMinutes: number | null;
 }
 
@@ -18,7 +18,7 @@ export interface RefreshContext {
   readonly signal: AbortSignal;
 }
 
-/** A partition as logs and results show it. */
+/** A partition as it appears in logs and results. */
 export interface RefreshedPartition {
   /** `day=2026-01-31/city=a%3Ab` */
   readonly name: string;
@@ -26,25 +26,25 @@ export interface RefreshedPartition {
 }
 
 /**
- * Records the partitions that a refresh adds: they are noted before they are added and settled afterwards. So a refresh
- * that continues after a crash knows what the previous one may have added.
+ * A write-ahead log of the partitions that a refresh adds: each batch is noted before it is added and settled
+ * afterwards. A refresh that resumes after a crash therefore knows which partitions its predecessor may have added.
  */
 export interface RefreshJournal {
-  /** Noted before a crash and not settled. */
-  readonly unsure: readonly NotedPartitions[];
-  /** Call it before these are added. The note outlives a crash once the promise has settled. */
+  /** Batches that were noted but not settled before a crash: they may or may not have been added. */
+  readonly unsettled: readonly NotedPartitions[];
+  /** Must be called before the partitions are added. The note survives a crash once the promise is fulfilled. */
   note(partitions: readonly RefreshedPartition[]): Promise<NotedPartitions>;
 }
 
 export interface NotedPartitions {
   readonly partitions: readonly RefreshedPartition[];
-  /** Only these of them have been added. */
+  /** Records which of the noted partitions were really added. */
   settle(added: readonly RefreshedPartition[]): Promise<void>;
 }
 
 export interface RefreshReport {
-  say(lines: readonly string[]): Promise<void>;
-  /** The summary: written even when the log has reached its limit. */
-  conclude(line: string): Promise<void>;
+  log(lines: readonly string[]): Promise<void>;
+  /** Written even when the log has reached its size limit. */
+  logSummary(line: string): Promise<void>;
   progress(percent: number): void;
 }

@@ -58,6 +58,6 @@ export function placed(tableName: string, folder: string): HiveTable {
 }
 
 /** The table as read by Thrift from an external metastore. */
-export function asBrought(table: CatalogTable): CatalogTable {
+export function asExternal(table: CatalogTable): CatalogTable {
   return { ...table, identity: tableIdentity({ createTime: table.createdAt.getTime() / 1000 }) };
 }

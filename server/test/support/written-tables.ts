@@ -7,7 +7,7 @@ import type { FoundPartition, TablePartitions } from "../../src/catalog/refresh/
 import { OwnTables } from "../../src/catalog/tables/own-tables.ts";
 import type { CatalogTable } from "../../src/catalog/tables/table-catalog.ts";
 import type { HiveTable } from "../../src/engines/hive-thrift/hive-structs.ts";
-import { asBrought } from "./partitioned-tables.ts";
+import { asExternal } from "./partitioned-tables.ts";
 import type { UsedMetastore } from "./use-metastore.ts";
 
 /** Tables of a real metastore, whose partitions are written by SQL and by Thrift. */
@@ -26,7 +26,7 @@ export class WrittenTables {
   }
 
   byThrift(table: CatalogTable): TablePartitions {
-    return new ExternalPartitions(this.#metastore.client, asBrought(table));
+    return new ExternalPartitions(this.#metastore.client, asExternal(table));
   }
 
   async create(table: HiveTable): Promise<CatalogTable> {

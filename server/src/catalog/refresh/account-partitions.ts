@@ -16,7 +16,7 @@ export interface AccountPartitionsOptions {
   readonly externals: ExternalMetastores;
 }
 
-/** Finds where the partitions of an account's table are kept. Nothing of Java is started for it. */
+/** Opens the partitions of a table, in our metastore's database or an external metastore. Starts no JVM. */
 export function accountPartitions({
   system,
   databases,

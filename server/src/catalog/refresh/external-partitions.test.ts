@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const each of opened.splice(0)) await each.close();
 });
 
-/** A metastore that knows these names of whatever table. */
+/** A metastore that returns these partition names for any table. */
 async function metastoreWith(success: readonly string[]): Promise<{ server: ThriftServer; client: HiveClient }> {
   const server = await startThriftServer((socket, call) => {
     socket.write(renderReply(getPartitionNames, call.sequence, { success }));
@@ -26,12 +26,12 @@ const TABLE: Pick<CatalogTable, "schema" | "name" | "partitionKeys"> = {
   name: "t",
   partitionKeys: [{ name: "n", type: "string", comment: null }],
 };
-// Nothing else of it is looked at.
+// The other fields are not used.
 const partitionsIn = (client: HiveClient) => new ExternalPartitions(client, TABLE as CatalogTable);
 const found = (value: string) => ({ values: [value], location: `s3a://bucket/t/n=${value}` });
 const soon = (): AbortSignal => AbortSignal.timeout(30_000);
 
-test("a brought metastore is asked once for the names that it knows", async () => {
+test("the partition names of an external metastore are read once", async () => {
   const { server, client } = await metastoreWith(Array.from({ length: 1000 }, (_, n) => `n=${n}`));
   const partitions = partitionsIn(client);
   expect(await partitions.missing([found("999"), found("1000")], soon())).toEqual([found("1000")]);
@@ -39,7 +39,7 @@ test("a brought metastore is asked once for the names that it knows", async () =
   expect(server.calls).toEqual([getPartitionNames.name]);
 });
 
-test("more names than a refresh may hold are refused at once, with a way out", async () => {
+test("more names than a refresh may hold are refused without a retry, with a remedy", async () => {
   const names = Array.from({ length: 150_000 }, (_, n) => `n=${String(n).padStart(200, "0")}`);
   const { server, client } = await metastoreWith(names);
   await expect(partitionsIn(client).missing([found("1")], soon())).rejects.toMatchObject({
@@ -48,5 +48,5 @@ test("more names than a refresh may hold are refused at once, with a way out", a
       /^The table default\.t has more partitions .* more than 32 MB.*refresh_engine/,
     ),
   });
-  expect(server.calls, "it is not asked again: the answer would be as long").toHaveLength(1);
+  expect(server.calls, "no retry: the answer would be as long").toHaveLength(1);
 });

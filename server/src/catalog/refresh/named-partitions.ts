@@ -4,12 +4,12 @@ import type { CatalogTable } from "../tables/table-catalog.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { FoundPartition } from "./table-partitions.ts";
 
-/** A found partition with the name that a metastore knows it by: `day=2026-01-31/city=K%3Aln`. */
+/** A found partition with its name in the metastore: `day=2026-01-31/city=K%3Aln`. */
 export interface NamedPartition extends FoundPartition {
   readonly name: string;
 }
 
-/** What the columns of a metastore's tables hold. */
+/** The lengths of columns in the metastore's database. */
 const LONGEST_VALUE = 255;
 const LONGEST_LOCATION = 4000;
 
@@ -17,7 +17,7 @@ export function nameOf({ partitionKeys }: Pick<CatalogTable, "partitionKeys">, {
   return partitionName(partitionKeys, values);
 }
 
-/** Each name once, in their order: of two folders that mean the same partition (`day=1`, `DAY=1`) the first. */
+/** Sorted by name. If two folders mean the same partition (`day=1`, `DAY=1`), only the first counts. */
 export function named(table: CatalogTable, partitions: readonly FoundPartition[]): NamedPartition[] {
   const byName = new Map<string, NamedPartition>();
   for (const partition of partitions) {
@@ -28,11 +28,14 @@ export function named(table: CatalogTable, partitions: readonly FoundPartition[]
   return [...byName.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-/** Why no metastore can keep it. One such partition would spoil its whole batch. */
-export function whyUnkept(table: Pick<CatalogTable, "partitionKeys">, partition: FoundPartition): string | undefined {
+/** Why a metastore cannot store it. One such partition would make its whole batch fail. */
+export function whyNotStorable(
+  table: Pick<CatalogTable, "partitionKeys">,
+  partition: FoundPartition,
+): string | undefined {
   const { values, location } = partition;
   if (values.length !== table.partitionKeys.length) return `it needs ${table.partitionKeys.length} values`;
-  if ([...values, location].some((text) => text.includes("\0"))) return "there is a zero character in it";
+  if ([...values, location].some((text) => text.includes("\0"))) return "it contains the character U+0000";
   if (values.some((value) => value.length > LONGEST_VALUE)) return `a value is longer than ${LONGEST_VALUE} characters`;
   if (nameOf(table, partition).length > longestPartitionName)
     return `its name is longer than ${longestPartitionName} characters`;
@@ -40,10 +43,10 @@ export function whyUnkept(table: Pick<CatalogTable, "partitionKeys">, partition:
   return undefined;
 }
 
-export function assertKept(table: CatalogTable, partitions: readonly FoundPartition[]): void {
+export function assertStorable(table: CatalogTable, partitions: readonly FoundPartition[]): void {
   for (const partition of partitions) {
-    const why = whyUnkept(table, partition);
+    const why = whyNotStorable(table, partition);
     if (why === undefined) continue;
-    throw new Fault("invalid", `The partition at ${partition.location.slice(0, 200)} cannot be kept: ${why}.`);
+    throw new Fault("invalid", `The partition at ${partition.location.slice(0, 200)} cannot be stored: ${why}.`);
   }
 }

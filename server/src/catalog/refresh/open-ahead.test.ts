@@ -9,8 +9,8 @@ async function all<T>(given: AsyncIterable<readonly T[]>): Promise<T[]> {
   return (await Array.fromAsync(given)).flat();
 }
 
-describe("what is opened ahead", () => {
-  test("comes in the order of the items, however long each takes, and no more than so many are open", async () => {
+describe("streams opened ahead", () => {
+  test("are yielded in the order of the items, however long each takes, and only a limited number is open", async () => {
     let [open, most] = [0, 0];
     const slowFirst = async function* (item: number): AsyncGenerator<readonly string[]> {
       open += 1;
@@ -26,7 +26,7 @@ describe("what is opened ahead", () => {
     expect([open, most]).toEqual([0, 4]);
   });
 
-  test("that fails, fails in its turn; and all that is open is closed", async () => {
+  test("fail in their turn, and then all open streams are closed", async () => {
     const closed: number[] = [];
     const open = async function* (item: number): AsyncGenerator<readonly number[]> {
       try {
@@ -45,7 +45,7 @@ describe("what is opened ahead", () => {
     expect(closed.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4]);
   });
 
-  test("is closed when its reader goes away", async () => {
+  test("are closed when the reader stops", async () => {
     const closed: number[] = [];
     const open = async function* (item: number): AsyncGenerator<readonly number[]> {
       try {
@@ -59,7 +59,7 @@ describe("what is opened ahead", () => {
   });
 });
 
-test("pieces are of the size asked for, and the last holds the rest", async () => {
+test("pieces have the requested size, and the last holds the rest", async () => {
   const given = pieces([1], [], [2, 3, 4, 5, 6], [7]);
   expect(await Array.fromAsync(inPieces(given, 3))).toEqual([[1, 2, 3], [4, 5, 6], [7]]);
 });

@@ -1,6 +1,6 @@
 /**
- * What each of the items opens into, one behind the other and in their order, while so many are open and have their first
- * pieces read already. Nothing is held but those pieces, whatever the length of any of it.
+ * Opens a stream for each item and yields their pieces one stream after the other, in the order of the items. Up to
+ * `ahead` streams are open and have their next piece read in advance. Only these pieces are held in memory.
  */
 export async function* openAhead<T, R>(
   items: AsyncIterable<readonly T[]>,
@@ -27,7 +27,7 @@ export async function* openAhead<T, R>(
       }
     }
   } finally {
-    // Of those that wait for an answer the signal is what ends them.
+    // A stream that waits for an answer ends only by its own signal.
     await Promise.allSettled([...opened.map(({ pieces }) => pieces.return(undefined)), singly.return(undefined)]);
   }
 }
@@ -39,7 +39,7 @@ interface Opened<R> {
 
 function readAhead<R>(pieces: AsyncGenerator<readonly R[]>): Opened<R> {
   const next = pieces.next();
-  next.catch(() => undefined); // thrown where it is its turn
+  next.catch(() => undefined); // rethrown when it is its turn
   return { pieces, next };
 }
 
@@ -47,7 +47,7 @@ async function* eachOf<T>(pieces: AsyncIterable<readonly T[]>): AsyncGenerator<T
   for await (const piece of pieces) yield* piece;
 }
 
-/** In pieces of that size; the last may be smaller. */
+/** Regroups the items into pieces of that size; the last may be smaller. */
 export async function* inPieces<T>(items: AsyncIterable<readonly T[]>, size: number): AsyncGenerator<readonly T[]> {
   let piece: T[] = [];
   for await (const some of items) {

@@ -5,37 +5,37 @@ import { isConflict, isStoreAway, storeFault } from "../../db/store-fault.ts";
 import { Fault } from "../../lib/fault.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
-import { assertKept, nameOf, named, type NamedPartition } from "./named-partitions.ts";
-import { repeat } from "./repeat.ts";
+import { assertStorable, nameOf, named, type NamedPartition } from "./named-partitions.ts";
+import { retry } from "./retry.ts";
 import { missingNames } from "./store.ts";
 import { tableIsGone, type FoundPartition, type TablePartitions } from "./table-partitions.ts";
 import { PartitionWriter } from "./write-partitions.ts";
 
 export interface OwnMetastore {
-  /** Reads alone. */
+  /** Read-only. */
   readonly reader: Queryable;
-  /** A connection of its own that may write; the caller ends it. */
+  /** Opens a connection that may write; the caller closes it. */
   connect(): Promise<Client>;
 }
 
-/** Of one statement. */
+/** For one statement. */
 const NAMES_AT_ONCE = 10_000;
-/** At the commit PostgreSQL checks every reference of every row, and one connection has but one core for it. */
+/** At the commit PostgreSQL checks every foreign key of every row, and one connection uses only one core for it. */
 const WRITERS = 2;
-/** Of one transaction. */
+/** For one transaction. */
 const LARGEST_BATCH = 5000;
-/** Fewer are not worth a connection of their own. */
+/** A transaction for fewer is not worth it. */
 const SMALLEST_BATCH = 250;
 
-/** Somebody holds the table, or one of the partitions, for minutes. */
-const TOO_LONG = "57014";
+/** The statement timed out: another transaction has locked the table, or one of the partitions, for minutes. */
+const QUERY_CANCELED = "57014";
 
 /**
- * Partitions in a metastore of ours, which need not run for it: by SQL on its database. Each batch is one transaction,
- * so a partition that anybody sees is complete.
+ * Partitions in a metastore of ours, by SQL on its database; the metastore need not run. Each batch is one transaction,
+ * so every visible partition is complete.
  */
 export class OwnPartitions implements TablePartitions {
-  /** More would hold up other requests for longer. */
+  /** A larger batch would block the event loop for longer. */
   readonly batch = 2500;
   readonly #metastore: OwnMetastore;
   readonly #table: CatalogTable;
@@ -52,17 +52,17 @@ export class OwnPartitions implements TablePartitions {
     for (let from = 0; from < found.length; from += NAMES_AT_ONCE) {
       const some = found.slice(from, from + NAMES_AT_ONCE);
       const names = some.map((partition) => nameOf(this.#table, partition));
-      const ask = () => unlessAborted(signal, missingNames(this.#metastore.reader, this.#table.identity, names));
-      const places = await repeat(ask, doesPass, signal);
+      const read = () => unlessAborted(signal, missingNames(this.#metastore.reader, this.#table.identity, names));
+      const places = await retry(read, isTransient, signal);
       if (places === undefined) throw tableIsGone(this.#table);
       missing.push(...some.filter((_, index) => places.has(index + 1)));
     }
     return missing;
   }
 
-  /** Whatever fails, nothing of it is at work any more when it is told. */
+  /** When it fails, all of its writers have stopped before it throws. */
   async add(partitions: readonly FoundPartition[], signal: AbortSignal): Promise<FoundPartition[]> {
-    assertKept(this.#table, partitions);
+    assertStorable(this.#table, partitions);
     const batches = inBatches(named(this.#table, partitions));
     const added: NamedPartition[] = [];
     const failed = new AbortController();
@@ -93,14 +93,14 @@ export class OwnPartitions implements TablePartitions {
   ): Promise<NamedPartition[]> {
     const batch = writer.batch(all);
     try {
-      return await repeat(() => batch.write(signal), doesPass, signal);
+      return await retry(() => batch.write(signal), isTransient, signal);
     } catch (error) {
       throw signal.aborted ? error : storeFault(error);
     }
   }
 }
 
-/** As large as each other, so that no writer is idle while the last one works. */
+/** Equally large batches, so that no writer is idle while the last one works. */
 function inBatches(all: readonly NamedPartition[]): NamedPartition[][] {
   const rounds = Math.ceil(all.length / (WRITERS * LARGEST_BATCH));
   const size = Math.max(SMALLEST_BATCH, Math.ceil(all.length / (rounds * WRITERS)));
@@ -109,7 +109,7 @@ function inBatches(all: readonly NamedPartition[]): NamedPartition[][] {
   return batches;
 }
 
-function doesPass(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   if (error instanceof Fault) return error.code === "unavailable";
-  return errorCode(error) !== TOO_LONG && (isConflict(error) || isStoreAway(error));
+  return errorCode(error) !== QUERY_CANCELED && (isConflict(error) || isStoreAway(error));
 }

@@ -26,21 +26,21 @@ describe("a folder is a partition", () => {
   });
 });
 
-test.each(["_temporary", "_SUCCESS", ".hive-staging_1", ".day=2026-11-15", "_"])("%s is nobody's", (name) => {
+test.each(["_temporary", "_SUCCESS", ".hive-staging_1", ".day=2026-11-15", "_"])("%s is hidden", (name) => {
   expect(readFolderName(name, day)).toEqual({ kind: "hidden" });
 });
 
-describe("a folder is odd", () => {
+describe("a folder is not a partition", () => {
   test.each([
-    ["backup", day, "its name is not day=value"],
-    ["2026-11-15", day, "its name is not day=value"],
-    ["city=x", day, "day=value is expected there"],
-    ["=x", day, "day=value is expected there"],
-    ["_day=2026-11-15", day, "day=value is expected there"],
-    ["day=2026-13-45", day, "its value is no date"],
-    ["n=abc", n, "its value is no int"],
-    ["city=", city, "it has no value; rows without one are in city=__HIVE_DEFAULT_PARTITION__"],
+    ["backup", day, "its name is not of the form day=value"],
+    ["2026-11-15", day, "its name is not of the form day=value"],
+    ["city=x", day, "expected day=value at this level"],
+    ["=x", day, "expected day=value at this level"],
+    ["_day=2026-11-15", day, "expected day=value at this level"],
+    ["day=2026-13-45", day, "its value is not a valid date"],
+    ["n=abc", n, "its value is not a valid int"],
+    ["city=", city, "it has no value; rows without a value belong to city=__HIVE_DEFAULT_PARTITION__"],
   ])("%s", (name, column, why) => {
-    expect(readFolderName(name, column)).toEqual({ kind: "odd", why });
+    expect(readFolderName(name, column)).toEqual({ kind: "invalid", why });
   });
 });

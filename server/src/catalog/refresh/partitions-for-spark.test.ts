@@ -12,7 +12,7 @@ import {
   NO_FLAWS,
   type MetastoreRows,
 } from "../../../test/support/metastore-rows.ts";
-import { asBrought } from "../../../test/support/partitioned-tables.ts";
+import { asExternal } from "../../../test/support/partitioned-tables.ts";
 import { runSql, useSpark } from "../../../test/support/spark.ts";
 import { NO_VALUES, VALUES } from "../../../test/support/values-of-types.ts";
 import type { Queryable } from "../../db/database.ts";
@@ -26,8 +26,7 @@ import { OwnPartitions } from "./own-partitions.ts";
 
 const never = new AbortController().signal;
 
-// Says so when it is left out: Java or Python is not on this machine.
-describe.skipIf(sparkIsMissing)("partitions that were added behind Spark's back", () => {
+describe.skipIf(sparkIsMissing)("partitions that were added without Spark", () => {
   const spark = useSpark();
   const schema = `p_${randomBytes(4).toString("hex")}`;
   let pool: Pool;
@@ -67,7 +66,7 @@ describe.skipIf(sparkIsMissing)("partitions that were added behind Spark's back"
     ],
   ];
 
-  test.each(kinds)("are its own: the same rows, and read at once (%s)", async (name, columns) => {
+  test.each(kinds)("have the same rows as Spark's, and Spark reads them at once (%s)", async (name, columns) => {
     const { account } = spark;
     await runSql(
       account,
@@ -87,13 +86,13 @@ describe.skipIf(sparkIsMissing)("partitions that were added behind Spark's back"
     expect(ours.length).toBeGreaterThan(5);
     expect(ours).toEqual(rowsOfDay(before, between, "2026-01-01"));
 
-    // What lies in the first two folders, seen as two more partitions.
+    // Two more partitions that share the folders of the first two.
     const more = (city: string, of: string) => ({
       values: [of, city],
       location: `${table.location}/day=${of}/city=a%2Fb`,
     });
     await own.add([more("by sql", "2026-11-15")], never);
-    await new ExternalPartitions(client, asBrought(table)).add([more("by thrift", "2026-11-16")], never);
+    await new ExternalPartitions(client, asExternal(table)).add([more("by thrift", "2026-11-16")], never);
     const { id } = await runSql(account, `select city, id from ${schema}.${name} where city like 'by%' order by city`);
     await own.close();
     expect((await account.get(`/commands/${id}/results`)).results).toBe("by sql\t1\r\nby thrift\t2\r\n");
@@ -101,29 +100,29 @@ describe.skipIf(sparkIsMissing)("partitions that were added behind Spark's back"
   });
 
   test("have values that Spark reads, and no others", async () => {
-    // Of a column, not of a text in the query: there `today` is a date.
+    // The value comes from a column: as a literal, `today` would be a date.
     const read = ([type, text]: readonly [string, string]): string => {
       const hex = Buffer.from(text).toString("hex");
       return `if(try_cast(decode(unhex(left('${hex}', ${hex.length} + id)), 'UTF-8') as ${type}) is null, 'n', 'y')`;
     };
-    const told = async (values: readonly [string, string][]): Promise<string[]> => {
+    const readable = async (values: readonly [string, string][]): Promise<string[]> => {
       const { id } = await runSql(spark.account, `select concat(${values.map(read).join(", ")}) from range(1)`);
       return [...(await spark.account.get(`/commands/${id}/results`)).results.trim()];
     };
-    const [yes, no] = [await told(VALUES), await told(NO_VALUES)];
+    const [yes, no] = [await readable(VALUES), await readable(NO_VALUES)];
     expect(VALUES.filter((_, index) => yes[index] !== "y")).toEqual([]);
-    // That would be another value each day.
+    // Spark reads it as a time of the current day, which would be another value each day.
     expect(NO_VALUES.filter((_, index) => no[index] !== "n")).toEqual([["timestamp", "10:00:00"]]);
   });
 
-  /** Others are at work in the same metastore meanwhile: what is not of that day's partition is theirs. */
+  /** Other tests write to the same metastore meanwhile, so only rows of that day's partition count. */
   function rowsOfDay(before: MetastoreRows, after: MetastoreRows, day: string): string[] {
     return addedRows(before, after, day).filter((row) => row.includes('"of day=T/city=x y%3Az"'));
   }
 
   async function described(name: string): Promise<CatalogTable> {
     const table = await new OwnTables(reader).table(schema, name);
-    if (table === undefined) throw new Error("not there");
+    if (table === undefined) throw new Error("the table does not exist");
     return table;
   }
 });

@@ -6,7 +6,7 @@ import { SET_UP_MS } from "../../../test/support/connect-server.ts";
 import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
 import { textStorage } from "../../../test/support/hive-writer.ts";
 import { metastoreFlaws, NO_FLAWS } from "../../../test/support/metastore-rows.ts";
-import { asBrought } from "../../../test/support/partitioned-tables.ts";
+import { asExternal } from "../../../test/support/partitioned-tables.ts";
 import { makeScratchCluster, type ScratchCluster } from "../../../test/support/scratch-cluster.ts";
 import { useMetastore } from "../../../test/support/use-metastore.ts";
 import type { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
@@ -20,12 +20,12 @@ const PATIENCE = { timeout: 120_000, interval: 20 };
 const ROUNDS = [1, 2, 3, 4, 5];
 const never = new AbortController().signal;
 
-/** On a PostgreSQL of its own: a kill -9 of one of its processes ends everybody's connections. */
+/** On a PostgreSQL of its own: a kill -9 of one of its processes ends all connections. */
 describe.skipIf(sparkIsMissing)("partitions that are being added", () => {
   let cluster: ScratchCluster;
   let client: HiveClient;
   let pool: Pool;
-  // Before those of the metastore: what is set up first is taken down last.
+  // Declared before the metastore's hooks, so that it runs after them.
   afterAll(() => cluster?.dispose());
 
   const metastore = useMetastore(async () => {
@@ -44,20 +44,20 @@ describe.skipIf(sparkIsMissing)("partitions that are being added", () => {
     for (const name of ["killed", "back", "without", ...ROUNDS.map((round) => `crashed_${round}`)]) await create(name);
   }, SET_UP_MS);
 
-  it("by Thrift are complete as far as they came when the metastore is killed, and the next attempt adds the rest", async () => {
+  it("by Thrift are complete or missing when the metastore is killed, and the next attempt adds the rest", async () => {
     const { table, all } = await given("killed", 3000);
-    const adding = new ExternalPartitions(client, asBrought(table)).add(all, never).catch((error: unknown) => error);
+    const adding = new ExternalPartitions(client, asExternal(table)).add(all, never).catch((error: unknown) => error);
     await vi.waitFor(async () => expect(await count(table)).toBeGreaterThanOrEqual(500), PATIENCE);
     await metastore.kill();
     expect(await adding).toMatchObject({ code: "unavailable" });
-    const there = await count(table);
-    expect(there).toBeLessThan(3000);
+    const existing = await count(table);
+    expect(existing).toBeLessThan(3000);
     expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
 
     await metastore.startAgain();
-    const next = new ExternalPartitions(client, asBrought(table));
+    const next = new ExternalPartitions(client, asExternal(table));
     const rest = await next.missing(all, never);
-    expect(rest).toHaveLength(3000 - there);
+    expect(rest).toHaveLength(3000 - existing);
     await next.add(rest, never);
     expect(await count(table)).toBe(3000);
     expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
@@ -65,7 +65,7 @@ describe.skipIf(sparkIsMissing)("partitions that are being added", () => {
 
   it("by Thrift are added by the same attempt when the metastore comes back", async () => {
     const { table, all } = await given("back", 3000);
-    const adding = new ExternalPartitions(client, asBrought(table)).add(all, never);
+    const adding = new ExternalPartitions(client, asExternal(table)).add(all, never);
     await vi.waitFor(async () => expect(await count(table)).toBeGreaterThanOrEqual(500), PATIENCE);
     await metastore.kill();
     await metastore.startAgain();
@@ -74,7 +74,7 @@ describe.skipIf(sparkIsMissing)("partitions that are being added", () => {
     expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
   });
 
-  it("by SQL need no metastore, which knows them when it comes back", async () => {
+  it("by SQL need no running metastore, which lists them when it is started again", async () => {
     const { table, all } = await given("without", 1000);
     await metastore.kill();
     const partitions = new OwnPartitions(metastore, table);
@@ -85,33 +85,33 @@ describe.skipIf(sparkIsMissing)("partitions that are being added", () => {
     expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
   });
 
-  it.each(ROUNDS)("by SQL are all there when PostgreSQL is killed in the middle (%i)", async (round) => {
+  it.each(ROUNDS)("by SQL are all added even if PostgreSQL is killed meanwhile (%i)", async (round) => {
     const { table, all } = await given(`crashed_${round}`, 25_000, false);
     const partitions = new OwnPartitions(metastore, table);
     const adding = partitions.add(all, never);
-    // Of a later batch: the first ones are there, and something of this one is written.
+    // In a later batch: the first ones are committed, and some rows of this one are written.
     await vi.waitFor(async () => expect(await count(table)).toBeGreaterThanOrEqual(1), PATIENCE);
     process.kill(await adderPid(round), "SIGKILL");
     await vi.waitFor(async () => expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS), PATIENCE);
-    expect((await partitions.missing(all, never)).length).toBeLessThan(25_000); // asked in the middle of it
-    expect(await adding).toHaveLength(25_000); // also those of which PostgreSQL could not say that they are there
+    expect((await partitions.missing(all, never)).length).toBeLessThan(25_000); // read during the recovery
+    expect(await adding).toHaveLength(25_000); // including those whose commit was not acknowledged
     expect(await count(table)).toBe(25_000);
     await partitions.close();
     expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
-    // The metastore's own connections have died, too.
+    // The metastore must reconnect, too.
     expect(await client.partitionNames("default", table.name, {}, never)).toHaveLength(25_000);
   });
 
-  it("are compared with what is there when PostgreSQL comes back", async () => {
+  it("are compared with the existing ones when PostgreSQL is back", async () => {
     const { table, all } = await given("without", 1000, false);
     const partitions = new OwnPartitions(metastore, table);
     await cluster.stop();
-    const asked = partitions.missing([...all, { values: ["-1"], location: "file:/none" }], never);
+    const missing = partitions.missing([...all, { values: ["-1"], location: "file:/none" }], never);
     await cluster.start();
-    expect(await asked).toHaveLength(1);
+    expect(await missing).toHaveLength(1);
   });
 
-  /** When it is at so many of the statements of a batch. */
+  /** Waits until a writer runs that statement of a batch. */
   async function adderPid(statement: number): Promise<number> {
     const tables = ["PARTITIONS", "SDS", "SERDES", "PARTITION_KEY_VALS", "PARTITION_PARAMS"];
     return vi.waitFor(
@@ -121,7 +121,7 @@ describe.skipIf(sparkIsMissing)("partitions that are being added", () => {
             and (query like $1 or query = 'commit')`,
           [`insert into "${tables[statement - 1] ?? ""}"%`],
         );
-        if (rows[0] === undefined) throw new Error("not there yet");
+        if (rows[0] === undefined) throw new Error("no writer yet");
         return rows[0].pid;
       },
       { timeout: 60_000, interval: 1 },
@@ -134,7 +134,7 @@ describe.skipIf(sparkIsMissing)("partitions that are being added", () => {
     withFolders = true,
   ): Promise<{ table: CatalogTable; all: FoundPartition[] }> {
     const table = await new OwnTables(metastore.reader).table("default", name);
-    if (table === undefined) throw new Error("not there");
+    if (table === undefined) throw new Error("the table does not exist");
     const all = Array.from({ length: partitions }, (_, index) => {
       const folder = join(metastore.warehouse, name, `n=${index}`);
       if (withFolders) mkdirSync(folder, { recursive: true });

@@ -8,7 +8,7 @@ import type { RefreshContext } from "../contract.ts";
 const request = { accountId: 1, schema: "sales", table: "daily", stableMinutes: null };
 const away = (): unknown => storeFault(Object.assign(new Error("connect ENOENT"), { code: "ENOENT" }));
 
-/** A refresh of a table that is not there; `open` stands for the first statement on the store. */
+/** A refresh of a missing table; `open` imitates the first access to the store. */
 async function refresh(open: () => Promise<OpenStorage>): Promise<void> {
   const table = (): Promise<undefined> => Promise.resolve(undefined);
   const refreshes = accountRefresh({
@@ -21,7 +21,7 @@ async function refresh(open: () => Promise<OpenStorage>): Promise<void> {
 
 const storage = { store: { close: () => Promise.resolve() }, hasKeys: false, hdfsHttpAddress: null } as OpenStorage;
 
-test("a refresh waits for a store that is away when it begins", async () => {
+test("a refresh waits for a store that is unavailable when it starts", async () => {
   const open = vi.fn<() => Promise<OpenStorage>>();
   open.mockRejectedValueOnce(away()).mockRejectedValueOnce(away()).mockResolvedValue(storage);
   await expect(refresh(open)).rejects.toThrow("sales.daily is not in the metastore");

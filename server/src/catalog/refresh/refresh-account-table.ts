@@ -4,9 +4,9 @@ import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { RefreshRequest, RefreshTable } from "../contract.ts";
 import type { AccountTables } from "../tables/account-tables.ts";
 import { metastoreFailure } from "../tables/metastore-failure.ts";
-import { openRefreshed } from "./refreshed-table.ts";
+import { checkRefreshable } from "./refreshed-table.ts";
 import { refreshTable, type TableRefreshOptions } from "./refresh-table.ts";
-import { repeat } from "./repeat.ts";
+import { retry } from "./retry.ts";
 import type { OpenTablePartitions } from "./table-partitions.ts";
 
 export interface AccountRefreshOptions {
@@ -15,12 +15,12 @@ export interface AccountRefreshOptions {
   readonly openTablePartitions: OpenTablePartitions;
 }
 
-/** Gives a table of an account the partitions that its folders say there are. Needs neither Spark nor Java. */
+/** Refreshes the tables of accounts. Needs neither Spark nor a JVM. */
 export function accountRefresh(options: AccountRefreshOptions): RefreshTable {
   return async (request, { journal, report, signal }) => {
     try {
-      // An outage of the store is waited for here as it is later, when partitions are compared and added.
-      const opened = await repeat(() => openTable(options, request, signal), isStoreAwayFault, signal);
+      // Retries during an outage of the store, as the comparing and adding of partitions does.
+      const opened = await retry(() => openTable(options, request, signal), isStoreAwayFault, signal);
       try {
         await refreshTable({ ...opened, journal, report, stableMinutes: request.stableMinutes, signal });
       } finally {
@@ -44,7 +44,7 @@ async function openTable(
   try {
     const catalog = await accountTables.of(accountId);
     const found = await unlessAborted(signal, catalog.table(request.schema, request.table, signal));
-    const table = openRefreshed(found, request, opened);
+    const table = checkRefreshable(found, request, opened);
     return { table, store: opened.store, partitions: await openTablePartitions(accountId, table) };
   } catch (error) {
     await opened.store.close();

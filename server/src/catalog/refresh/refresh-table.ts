@@ -1,7 +1,13 @@
 import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import { parsePartitionName } from "../../engines/hive-thrift/partition-name.ts";
-import { nameOf, whyUnkept } from "./named-partitions.ts";
-import { listingFailure, partitionColumns, whyUnread, withoutKeys, type RefreshedTable } from "./refreshed-table.ts";
+import { nameOf, whyNotStorable } from "./named-partitions.ts";
+import {
+  listingFailure,
+  partitionColumns,
+  whyNotReadable,
+  withoutKeys,
+  type RefreshedTable,
+} from "./refreshed-table.ts";
 import type { RefreshContext, RefreshedPartition, RefreshRequest } from "../contract.ts";
 import { RefreshTally } from "./refresh-tally.ts";
 import { settledFolders } from "./settled-folders.ts";
@@ -14,25 +20,25 @@ export interface TableRefreshOptions extends RefreshContext, Pick<RefreshRequest
   readonly partitions: TablePartitions;
 }
 
-/** At so many folders progress stands at one half: how many there are is known only in the end. */
+/** The number of folders at which the progress reaches 50 %: their total is unknown until the end. */
 const HALFWAY = 5000;
 
 /**
- * The folders of a table are walked through, compared with what the metastore knows and added where it does not, batch by
- * batch; while one is added the next is found. Nothing is dropped. It may be ended at any moment and begun again: what was
- * added is not missing any more.
+ * Walks the folders of a table and adds the partitions that the metastore lacks, batch by batch; the next batch is read
+ * while one is added. Partitions are never dropped. It can be stopped at any time and run again, as partitions that were
+ * added are then no longer missing.
  */
 export async function refreshTable(options: TableRefreshOptions): Promise<void> {
   const { table, report } = options;
   const tally = new RefreshTally();
-  await report.say([`refreshing ${table.schema}.${table.name} at ${withoutKeys(table.location)}`]);
-  await settleUnsure(options, tally);
+  await report.log([`refreshing ${table.schema}.${table.name} at ${withoutKeys(table.location)}`]);
+  await settleLeftover(options, tally);
   try {
     await addMissing(options, tally);
   } finally {
-    await report.say(tally.takeOdd());
-    await report.say(tally.countOdd());
-    await report.conclude(tally.summary());
+    await report.log(tally.takeSkipped());
+    await report.log(tally.countSkipped());
+    await report.logSummary(tally.summary());
   }
 }
 
@@ -45,18 +51,18 @@ async function addMissing(options: TableRefreshOptions, tally: RefreshTally): Pr
       signal,
       batch: options.partitions.batch,
       withTimes: stableMinutes !== null,
-      odd: (location, why) => tally.odd(location, why),
+      skip: (location, why) => tally.skip(location, why),
     },
   );
   let adding: Adding = { partitions: [], over: Promise.resolve() };
   try {
     for (;;) {
-      const batch = await tally.timed("listing", () => explained(walked.next(), table));
+      const batch = await tally.timed("listing", () => translateErrors(walked.next(), table));
       if (batch.done === true) break;
       tally.found += batch.value.length;
       const missing = await findMissing(batch.value, adding, options, tally);
       const settled = stableMinutes === null ? missing : await onlySettled(missing, stableMinutes, options, tally);
-      await report.say(tally.takeOdd());
+      await report.log(tally.takeSkipped());
       await adding.over;
       if (settled.length > 0) adding = startAdding(settled, options, tally);
       report.progress(Math.floor((100 * tally.found) / (tally.found + HALFWAY)));
@@ -67,23 +73,23 @@ async function addMissing(options: TableRefreshOptions, tally: RefreshTally): Pr
   }
 }
 
-/** What was noted before a crash and is missing was never added; it is found again where it is still there. */
-async function settleUnsure(options: TableRefreshOptions, tally: RefreshTally): Promise<void> {
-  for (const noted of options.journal.unsure) {
-    const added = await knownOf(noted.partitions, options, options.signal);
-    await tell(added, options, tally);
+/** Partitions noted before a crash that the metastore lacks were never added; the walk finds them again. */
+async function settleLeftover(options: TableRefreshOptions, tally: RefreshTally): Promise<void> {
+  for (const noted of options.journal.unsettled) {
+    const added = await findExisting(noted.partitions, options, options.signal);
+    await logAdded(added, options, tally);
     await noted.settle(added);
   }
 }
 
-/** Those that the metastore knows. */
-async function knownOf(
+/** Those of the partitions that are in the metastore. */
+async function findExisting(
   all: readonly RefreshedPartition[],
   { table, partitions }: TableRefreshOptions,
   signal: AbortSignal,
 ): Promise<RefreshedPartition[]> {
-  const asked = all.map(({ name, location }) => ({ values: valuesIn(name), location }));
-  const missing = new Set((await partitions.missing(asked, signal)).map((partition) => nameOf(table, partition)));
+  const found = all.map(({ name, location }) => ({ values: valuesIn(name), location }));
+  const missing = new Set((await partitions.missing(found, signal)).map((partition) => nameOf(table, partition)));
   return all.filter(({ name }) => !missing.has(name));
 }
 
@@ -91,39 +97,39 @@ function valuesIn(name: string): string[] {
   return (parsePartitionName(name) ?? []).map(({ value }) => value);
 }
 
-async function tell(
+async function logAdded(
   added: readonly RefreshedPartition[],
   { report }: TableRefreshOptions,
   tally: RefreshTally,
 ): Promise<void> {
   tally.added += added.length;
-  await report.say(added.map(({ name, location }) => `added ${name} at ${location}`));
+  await report.log(added.map(({ name, location }) => `added ${name} at ${location}`));
 }
 
-/** Each once: of two folders that mean one partition, such as `day=1` and `DAY=1`, the first. */
+/** If two folders mean the same partition, such as `day=1` and `DAY=1`, only the first counts. */
 async function findMissing(
   batch: readonly PartitionFolder[],
   adding: Adding,
   { table, partitions, signal }: TableRefreshOptions,
   tally: RefreshTally,
 ): Promise<PartitionFolder[]> {
-  const kept = batch.filter((folder) => {
-    const why = whyUnkept(table, folder) ?? whyUnread(table, folder);
-    if (why !== undefined) tally.odd(folder.location, why);
+  const valid = batch.filter((folder) => {
+    const why = whyNotStorable(table, folder) ?? whyNotReadable(table, folder);
+    if (why !== undefined) tally.skip(folder.location, why);
     return why === undefined;
   });
-  const missing = await tally.timed("comparing", () => partitions.missing(kept, signal));
-  const places = new Set(missing.map(({ location }) => location));
-  const met = new Map(adding.partitions.map(({ name, location }) => [name, location]));
+  const missing = await tally.timed("comparing", () => partitions.missing(valid, signal));
+  const locations = new Set(missing.map(({ location }) => location));
+  const seen = new Map(adding.partitions.map(({ name, location }) => [name, location]));
   const first: PartitionFolder[] = [];
-  for (const folder of kept.filter(({ location }) => places.has(location))) {
+  for (const folder of valid.filter(({ location }) => locations.has(location))) {
     const name = nameOf(table, folder);
-    const other = met.get(name);
+    const other = seen.get(name);
     if (other !== undefined) {
-      tally.odd(folder.location, `it means the same partition as ${other}`);
+      tally.skip(folder.location, `it is the same partition as ${other}`);
       continue;
     }
-    met.set(name, folder.location);
+    seen.set(name, folder.location);
     first.push(folder);
   }
   return first;
@@ -136,14 +142,14 @@ async function onlySettled(
   tally: RefreshTally,
 ): Promise<readonly PartitionFolder[]> {
   const since = new Date(Date.now() - minutes * 60_000);
-  const { settled, unsettled } = await tally.timed("looking for changes", () =>
-    explained(settledFolders(store, folders, { since, signal }), table),
+  const { settled, unsettled } = await tally.timed("checking for changes", () =>
+    translateErrors(settledFolders(store, folders, { since, signal }), table),
   );
   tally.unsettled += unsettled.length;
-  await report.say(
+  await report.log(
     unsettled.map(
       ({ folder, changed, at }) =>
-        `left for the next refresh: ${nameOf(table, folder)} at ${folder.location}: ${changed} was changed at ` +
+        `postponed to the next refresh: ${nameOf(table, folder)} at ${folder.location}: ${changed} was changed at ` +
         `${at.toISOString()}, less than ${minutes} min ago`,
     ),
   );
@@ -159,7 +165,7 @@ interface Adding {
 function startAdding(folders: readonly PartitionFolder[], options: TableRefreshOptions, tally: RefreshTally): Adding {
   const partitions = folders.map((folder) => ({ name: nameOf(options.table, folder), location: folder.location }));
   const over = tally.timed("adding", () => add(folders, partitions, options, tally));
-  over.catch(() => undefined); // thrown where it is waited for
+  over.catch(() => undefined); // rethrown where it is awaited
   return { partitions, over };
 }
 
@@ -175,28 +181,28 @@ async function add(
   const names = await partitions.add(folders, signal).then(
     (added) => new Set(added.map((partition) => nameOf(table, partition))),
     async (error: unknown) => {
-      await tellFailed(named, options, tally).catch(() => undefined); // what has failed is what is thrown
+      await logPartlyAdded(named, options, tally).catch(() => undefined); // the first error is the one to throw
       throw error;
     },
   );
   const added = named.filter(({ name }) => names.has(name));
-  // In this order: said twice, where a crash comes between, is better than never.
-  await tell(added, options, tally);
+  // In this order: after a crash in between, the lines are logged twice rather than never.
+  await logAdded(added, options, tally);
   await noted.settle(added);
 }
 
-const LAST_LOOK_MS = 3000;
+const LAST_CHECK_MS = 3000;
 
-/** Some of them may be there. The journal stays unsure: of what was called off PostgreSQL may still commit a part. */
-async function tellFailed(
+/** A failed batch may have added some. The note stays unsettled: PostgreSQL may still commit a cancelled transaction. */
+async function logPartlyAdded(
   all: readonly RefreshedPartition[],
   options: TableRefreshOptions,
   tally: RefreshTally,
 ): Promise<void> {
-  await tell(await knownOf(all, options, AbortSignal.timeout(LAST_LOOK_MS)), options, tally);
+  await logAdded(await findExisting(all, options, AbortSignal.timeout(LAST_CHECK_MS)), options, tally);
 }
 
-async function explained<T>(work: Promise<T>, { location }: RefreshedTable): Promise<T> {
+async function translateErrors<T>(work: Promise<T>, { location }: RefreshedTable): Promise<T> {
   try {
     return await work;
   } catch (error) {

@@ -1,33 +1,33 @@
-type Phase = "listing" | "comparing" | "looking for changes" | "adding";
+type Phase = "listing" | "comparing" | "checking for changes" | "adding";
 
-/** Of odd folders so many are named; the others are counted. */
-const ODD_LINES = 1000;
+/** The most skipped folders that are listed in the log; further ones are only counted. */
+const SKIPPED_LINES = 1000;
 
-/** What a refresh has met, for its log. */
+/** Collects the numbers and skipped folders of a refresh for its log. */
 export class RefreshTally {
   found = 0;
   added = 0;
   unsettled = 0;
-  #oddCount = 0;
-  #oddLines: string[] = [];
+  #skippedCount = 0;
+  #skippedLines: string[] = [];
   readonly #milliseconds = new Map<Phase, number>();
 
-  odd(location: string, why: string): void {
-    this.#oddCount += 1;
-    if (this.#oddCount <= ODD_LINES) this.#oddLines.push(`left alone: ${location}: ${why}`);
+  skip(location: string, why: string): void {
+    this.#skippedCount += 1;
+    if (this.#skippedCount <= SKIPPED_LINES) this.#skippedLines.push(`skipped: ${location}: ${why}`);
   }
 
-  /** Those not taken yet. */
-  takeOdd(): string[] {
-    const lines = this.#oddLines;
-    this.#oddLines = [];
+  /** The lines since the last call. */
+  takeSkipped(): string[] {
+    const lines = this.#skippedLines;
+    this.#skippedLines = [];
     return lines;
   }
 
-  /** A line for those that were not named. */
-  countOdd(): string[] {
-    const more = this.#oddCount - ODD_LINES;
-    return more > 0 ? [`left alone: ${more} more folders that are no partitions`] : [];
+  /** A line for the folders that were not listed. */
+  countSkipped(): string[] {
+    const more = this.#skippedCount - SKIPPED_LINES;
+    return more > 0 ? [`skipped: ${more} more folders that are not partitions`] : [];
   }
 
   async timed<T>(phase: Phase, work: () => Promise<T>): Promise<T> {
@@ -42,8 +42,8 @@ export class RefreshTally {
   summary(): string {
     const times = [...this.#milliseconds].map(([phase, ms]) => `${phase} ${(ms / 1000).toFixed(1)} s`);
     return (
-      `${this.found} partitions found, ${this.added} added, ${this.unsettled} left because they still change, ` +
-      `${this.#oddCount} folders left alone; ${times.join(", ")}`
+      `${this.found} partitions found, ${this.added} added, ${this.unsettled} postponed because they changed recently, ` +
+      `${this.#skippedCount} folders skipped; ${times.join(", ")}`
     );
   }
 }

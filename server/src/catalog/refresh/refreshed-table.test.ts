@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ObjectStoreError, type ObjectStoreErrorKind } from "../../engines/object-store/object-store-error.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
-import { listingFailure, openRefreshed, partitionColumns, whyUnread, withoutKeys } from "./refreshed-table.ts";
+import { listingFailure, checkRefreshable, partitionColumns, whyNotReadable, withoutKeys } from "./refreshed-table.ts";
 
 const asked = { schema: "sales", table: "daily" };
 const everything = { hasKeys: true, hdfsHttpAddress: "http://h:9870" };
@@ -29,11 +29,11 @@ describe("a table is refreshed", () => {
   test.each(["s3a://bucket/t", "s3://bucket/t", "hdfs://h:9000/t", "file:/data/t", "file:///data/t"])(
     "at %s",
     (location) => {
-      expect(openRefreshed(tableAt(location), asked, everything).location).toBe(location);
+      expect(checkRefreshable(tableAt(location), asked, everything).location).toBe(location);
     },
   );
 
-  test("by the types of its columns as Spark knows them", () => {
+  test("by Spark's types of its columns", () => {
     expect(partitionColumns(tableAt("s3://bucket/t"))).toEqual([{ name: "day", type: "timestamp_ntz" }]);
   });
 });
@@ -44,17 +44,17 @@ describe("a partition with a colon in the names of its folders", () => {
   const parquet = { ...text, inputFormat: "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat" };
 
   test.each([
-    [text, "at=10:00/n=1", expect.stringMatching(/would fail on the colon in its name: write it as %3A$/)],
+    [text, "at=10:00/n=1", expect.stringMatching(/would make queries of this table fail: write it as %3A$/)],
     [text, "at=10%3A00/n=1", undefined],
     [spark, "at=10:00/n=1", undefined],
     [parquet, "at=10:00/n=1", undefined],
-  ])("%# is left where it would spoil the table's queries, and nowhere else", (table, below, why) => {
-    const opened = openRefreshed(table, asked, everything);
-    expect(whyUnread(opened, { location: `s3a://bucket/a:b/${below}` })).toEqual(why);
+  ])("%# is skipped only if it would make the table's queries fail", (table, below, why) => {
+    const opened = checkRefreshable(table, asked, everything);
+    expect(whyNotReadable(opened, { location: `s3a://bucket/a:b/${below}` })).toEqual(why);
   });
 });
 
-describe("a table is not refreshed, and it is said why", () => {
+describe("a refresh is refused with a reason", () => {
   test.each([
     [undefined, everything, /sales\.daily is not in the metastore: create it/],
     [tableAt(null, { kind: "VIRTUAL_VIEW" }), everything, /sales\.daily is a view/],
@@ -63,12 +63,12 @@ describe("a table is not refreshed, and it is said why", () => {
     [
       tableAt("s3n://bucket/t"),
       nothing,
-      /s3n:\/\/bucket\/t, and the account has no keys for it: set storage_access_key/,
+      /s3n:\/\/bucket\/t, and the account has no keys for S3: set storage_access_key/,
     ],
-    [tableAt("hdfs://h/t"), nothing, /hdfs:\/\/h\/t, and the account has no address for it: set hdfs_http_address/],
-    [tableAt("abfs://c@a/t"), everything, /abfs:\/\/a\/t, where this account has no storage/],
+    [tableAt("hdfs://h/t"), nothing, /hdfs:\/\/h\/t, and the account has no HDFS address: set hdfs_http_address/],
+    [tableAt("abfs://c@a/t"), everything, /abfs:\/\/a\/t, which this account cannot read/],
   ])("%#", (table, storage, message) => {
-    expect(() => openRefreshed(table, asked, storage)).toThrow(message);
+    expect(() => checkRefreshable(table, asked, storage)).toThrow(message);
   });
 
   test.each([
@@ -78,26 +78,28 @@ describe("a table is not refreshed, and it is said why", () => {
     ["s3a://bucket/t@1/x", "s3a://bucket/t@1/x"],
     ["hdfs://h:9000/t@1", "hdfs://h:9000/t@1"],
     ["file:/a:b@c", "file:/a:b@c"],
-  ])("without what is secret in its location %s", (location, told) => {
-    expect(withoutKeys(location)).toBe(told);
-    if (location === told) return;
-    expect(() => openRefreshed(tableAt(location), asked, everything)).toThrow(`the table lies at ${told}, where`);
+  ])("without the secret keys in the location %s", (location, shown) => {
+    expect(withoutKeys(location)).toBe(shown);
+    if (location === shown) return;
+    expect(() => checkRefreshable(tableAt(location), asked, everything)).toThrow(
+      `the table is stored at ${shown}, which`,
+    );
   });
 
-  test("when its folders lie behind a symbolic link", () => {
+  test("when the table's location is a symbolic link", () => {
     const error = new ObjectStoreError("denied", "words");
     expect(listingFailure(error, "file:/data/t")).toMatchObject({
-      publicMessage: expect.stringMatching(/words\. Let the table's location name the folder itself/),
+      publicMessage: expect.stringMatching(/words\. Make the table's location the folder itself/),
     });
   });
 
   test.each<[ObjectStoreErrorKind, string, RegExp]>([
-    ["denied", "invalid", /cannot be listed: words\. Let the account's storage keys/],
-    ["bad-uri", "invalid", /s3:\/\/bucket\/t, where this account has no storage: words/],
+    ["denied", "invalid", /cannot be listed: words\. Allow the account's storage keys/],
+    ["bad-uri", "invalid", /s3:\/\/bucket\/t, which this account cannot read: words/],
     ["refused-address", "invalid", /cannot be listed: words/],
     ["missing", "unavailable", /cannot be listed: words/],
     ["unreachable", "unavailable", /cannot be listed: words/],
-  ])("when its store says %s", (kind, code, message) => {
+  ])("when the store reports %s", (kind, code, message) => {
     expect(listingFailure(new ObjectStoreError(kind, "words"), "s3://bucket/t")).toMatchObject({
       code,
       publicMessage: expect.stringMatching(message),

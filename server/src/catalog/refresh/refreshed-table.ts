@@ -7,27 +7,31 @@ import type { CatalogTable } from "../tables/table-catalog.ts";
 import type { PartitionColumn } from "./partition-folder.ts";
 import type { FoundPartition } from "./table-partitions.ts";
 
-/** A table that has partitions, and a place for them. */
+/** A table that can be refreshed: it is partitioned and has a location. */
 export interface RefreshedTable extends CatalogTable {
   readonly location: string;
 }
 
-interface Asked {
+interface RequestedTable {
   readonly schema: string;
   readonly table: string;
 }
 
 type Storage = Pick<OpenStorage, "hasKeys" | "hdfsHttpAddress">;
 
-/** Says what keeps a table from being refreshed, and what would help. Pure. */
-export function openRefreshed(table: CatalogTable | undefined, asked: Asked, storage: Storage): RefreshedTable {
-  const name = `${asked.schema}.${asked.table}`;
-  if (table === undefined) throw refused(`the table ${name} is not in the metastore: create it before it is refreshed`);
+/** Throws if the table cannot be refreshed, with the reason and a remedy. Pure. */
+export function checkRefreshable(
+  table: CatalogTable | undefined,
+  requested: RequestedTable,
+  storage: Storage,
+): RefreshedTable {
+  const name = `${requested.schema}.${requested.table}`;
+  if (table === undefined) throw refused(`the table ${name} is not in the metastore: create it first`);
   if (table.kind === "VIRTUAL_VIEW" || table.kind === "MATERIALIZED_VIEW") {
     throw refused(`${name} is a view, which has no partitions: refresh the tables that it reads`);
   }
   if (table.partitionKeys.length === 0) {
-    throw refused(`the table ${name} is not partitioned: Spark finds new files of it by itself`);
+    throw refused(`the table ${name} is not partitioned: Spark finds its new files without a refresh`);
   }
   const { location } = table;
   if (location === null) throw refused(`the table ${name} has no location`);
@@ -39,12 +43,12 @@ function checkStore(location: string, { hasKeys, hdfsHttpAddress }: Storage): vo
   const scheme = schemeOf(location);
   if (scheme === "s3" && !hasKeys) {
     throw refused(
-      `the table lies at ${withoutKeys(location)}, and the account has no keys for it: set storage_access_key and storage_secret_key`,
+      `the table is stored at ${withoutKeys(location)}, and the account has no keys for S3: set storage_access_key and storage_secret_key`,
     );
   }
   if (scheme === "hdfs" && hdfsHttpAddress === null) {
     throw refused(
-      `the table lies at ${withoutKeys(location)}, and the account has no address for it: set hdfs_http_address`,
+      `the table is stored at ${withoutKeys(location)}, and the account has no HDFS address: set hdfs_http_address`,
     );
   }
 }
@@ -57,19 +61,19 @@ function schemeOf(location: string): string {
   }
 }
 
-/** Old locations carry keys before an `@`; those of a secret may have slashes in them. A port is no key. */
+/** Old locations have keys before an `@`, and a secret key may contain slashes. A port is not a key. */
 export function withoutKeys(location: string): string {
   return location.replace(/^([a-z][a-z0-9+.-]*:\/\/)(?:[^/@]*@|[^/]*?:(?!\d+(?:\/|$))[^@]*@)/i, "$1");
 }
 
-/** What a store says, for whoever asked for the refresh; what is no word of a store's passes as it is. */
+/** Turns an error of the store into a message for the user; returns any other error unchanged. */
 export function listingFailure(error: unknown, location: string): unknown {
   if (!(error instanceof ObjectStoreError)) return error;
   switch (error.kind) {
     case "bad-uri":
       return refused(
-        `the table lies at ${withoutKeys(location)}, where this account has no storage: ${error.message}. Only s3, hdfs and the ` +
-          "account's own storage folder can be refreshed",
+        `the table is stored at ${withoutKeys(location)}, which this account cannot read: ${error.message}. Only tables on S3, on ` +
+          "HDFS and in the account's own storage folder can be refreshed",
       );
     case "denied":
       return refused(`the table's folders cannot be listed: ${error.message}. ${remedy(location)}`, error);
@@ -82,8 +86,8 @@ export function listingFailure(error: unknown, location: string): unknown {
 
 function remedy(location: string): string {
   return /^file:/i.test(location)
-    ? "Let the table's location name the folder itself, and the server read it"
-    : "Let the account's storage keys, or its user of HDFS, list them";
+    ? "Make the table's location the folder itself, not a link to it, and let the server read it"
+    : "Allow the account's storage keys, or its HDFS user, to list them";
 }
 
 function refused(message: string, cause?: unknown): Fault {
@@ -93,16 +97,19 @@ function refused(message: string, cause?: unknown): Fault {
 const SPARK_READS = /parquet|\borc/i;
 
 /**
- * Why a partition would spoil each query of its table. Hadoop takes a colon in the name of a folder for the end of a
- * scheme, and fails; Spark's own readers do not ask it.
+ * Why a partition would make every query of its table fail. Hadoop parses a colon in a folder's name as the end of a
+ * scheme and fails; Spark's own readers do not use that code.
  */
-export function whyUnread(table: RefreshedTable, { location }: Pick<FoundPartition, "location">): string | undefined {
+export function whyNotReadable(
+  table: RefreshedTable,
+  { location }: Pick<FoundPartition, "location">,
+): string | undefined {
   const isReadBySpark = table.parameters.has("spark.sql.sources.provider") || SPARK_READS.test(table.inputFormat ?? "");
   if (isReadBySpark || !location.slice(hadoopPath(table.location).length).includes(":")) return undefined;
-  return "queries of this table would fail on the colon in its name: write it as %3A";
+  return "the colon in its name would make queries of this table fail: write it as %3A";
 }
 
-/** In the order of the levels of folders. Spark knows types that Hive cannot express. */
+/** In the order of the folder levels. Spark's types are preferred, as it has types that Hive cannot express. */
 export function partitionColumns({ partitionKeys, columns }: CatalogTable): PartitionColumn[] {
   const types = new Map(columns.map(({ name, type }) => [name.toLowerCase(), type]));
   return partitionKeys.map(({ name, type }) => ({ name, type: types.get(name.toLowerCase()) ?? type }));

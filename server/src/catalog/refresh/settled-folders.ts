@@ -4,14 +4,14 @@ import type { PartitionFolder } from "./walk-partitions.ts";
 
 export interface UnsettledFolder<F> {
   readonly folder: F;
-  /** What has changed, and when. */
+  /** The URI that changed. */
   readonly changed: string;
   readonly at: Date;
 }
 
 const FOLDERS_AT_ONCE = 16;
 
-/** Which of the folders have had nothing change below them since that moment: no file and no folder, at any depth. */
+/** Separates folders in which no file or folder, at any depth, has changed since that time from the others. */
 export async function settledFolders<F extends PartitionFolder>(
   store: ObjectStore,
   folders: readonly F[],
@@ -20,17 +20,17 @@ export async function settledFolders<F extends PartitionFolder>(
   const inTurn = atOnce(FOLDERS_AT_ONCE);
   const failed = new AbortController();
   const either = AbortSignal.any([signal, failed.signal]);
-  const looks = folders.map((folder) =>
+  const searches = folders.map((folder) =>
     inTurn(async () => {
       either.throwIfAborted();
       const { location: uri, modifiedAt } = folder;
       return isLater(modifiedAt, since) ? { uri, at: modifiedAt } : findChange(store, uri, since, either);
     }).catch((error: unknown) => {
-      failed.abort(); // nobody wants to know of the others
+      failed.abort(); // the results of the others are not needed
       throw error;
     }),
   );
-  const changes = await Promise.all(looks);
+  const changes = await Promise.all(searches);
   const settled: F[] = [];
   const unsettled: UnsettledFolder<F>[] = [];
   for (const [index, folder] of folders.entries()) {

@@ -1,15 +1,15 @@
 import type { Queryable } from "../../db/database.ts";
 
 /**
- * Partitions in the database of a metastore of ours. What is written here is what the metastore itself would write: its
- * tables are fixed by the pinned jar, and a test holds the rows of both against each other.
+ * Partitions in the database of a metastore of ours. The rows are those that the metastore itself would write: its tables
+ * are fixed by the pinned Hive jar, and a test compares the rows of both.
  *
- * Ids come from the metastore's own `SEQUENCE_TABLE`, in a statement and so a transaction of its own: the metastore,
- * too, takes its blocks of ids apart from the work that they are for, and nobody waits for a batch. Ids that a failed
- * batch took stay unused. All foreign keys are checked at the commit, so the order of the inserts is ours to choose.
+ * Ids come from the metastore's `SEQUENCE_TABLE`. They are reserved in a transaction of their own, as the metastore does,
+ * so that the lock on the sequence is not held during a batch. Ids of a failed batch stay unused. All foreign keys are
+ * deferred to the commit, so the inserts may have any order.
  */
 export interface FirstIds {
-  /** As texts: they are 64 bits wide, and only PostgreSQL counts with them. */
+  /** Strings, as they have 64 bits; only PostgreSQL calculates with them. */
   readonly partition: string;
   readonly storage: string;
   readonly serde: string;
@@ -21,7 +21,7 @@ export interface TableRows {
   readonly serdeId: string;
 }
 
-/** Place in the batch, from 1: its ids are the first ones and so many more. */
+/** The place in the batch, from 1, is the offset of the partition's ids from the first ids. */
 export interface PlacedPartition {
   readonly place: number;
   readonly values: readonly string[];
@@ -31,9 +31,8 @@ export interface PlacedPartition {
 const MODEL = "org.apache.hadoop.hive.metastore.model";
 
 /**
- * Places in the list of names, from 1. Undefined: there is no such table. Each is looked up by its name: the sum keeps
- * PostgreSQL from the index of the tables alone, which looks better to it as long as it has not counted the partitions
- * of a new one.
+ * The places of missing names in the list, from 1. Undefined: there is no such table. `"TBL_ID" + 0` makes PostgreSQL
+ * look up each name: without statistics of a new table it would prefer the index on TBL_ID alone.
  */
 export async function missingNames(
   metastore: Queryable,
@@ -52,7 +51,7 @@ export async function missingNames(
   return new Set(rows.flatMap(({ place }) => (place === null ? [] : [place])));
 }
 
-/** As many of each kind. A row that is not there yet is made as the metastore would make it. */
+/** Reserves `count` ids of each kind. A missing sequence is created as the metastore would create it. */
 export async function reserveIds(metastore: Queryable, count: number): Promise<FirstIds> {
   const rows = await metastore.query<{ name: string; first: string }>(
     `insert into "SEQUENCE_TABLE" as s ("SEQUENCE_NAME", "NEXT_VAL") values
@@ -65,14 +64,14 @@ export async function reserveIds(metastore: Queryable, count: number): Promise<F
   );
   const first = (kind: string): string => {
     const row = rows.find(({ name }) => name === `${MODEL}.${kind}`);
-    if (row === undefined) throw new Error(`no ids of ${kind}`);
+    if (row === undefined) throw new Error(`no ids reserved for ${kind}`);
     return row.first;
   };
   return { partition: first("MPartition"), storage: first("MStorageDescriptor"), serde: first("MSerDeInfo") };
 }
 
-/** Until the transaction ends nobody drops it. Undefined: it is gone. */
-export async function holdTable(tx: Queryable, tableId: string): Promise<TableRows | undefined> {
+/** Prevents the table from being dropped until the transaction ends. Undefined: it does not exist any more. */
+export async function lockTable(tx: Queryable, tableId: string): Promise<TableRows | undefined> {
   const [row] = await tx.query<TableRows>(
     `select t."TBL_ID"::text as "tableId", s."SD_ID"::text as "storageId", s."SERDE_ID"::text as "serdeId"
        from "TBLS" t join "SDS" s using ("SD_ID") where t."TBL_ID" = $1 for key share of t`,
@@ -82,8 +81,8 @@ export async function holdTable(tx: Queryable, tableId: string): Promise<TableRo
 }
 
 /**
- * Tells the places of those that were added: for a partition that somebody else adds at this moment it waits, and then
- * leaves it to them. In the order of names, so that two of us never wait for each other.
+ * Returns the places of the partitions that were added. Waits for other transactions that add the same partitions, and
+ * skips those that they committed. The order by name prevents deadlocks between two refreshes.
  */
 export async function insertPartitions(
   tx: Queryable,
@@ -101,7 +100,7 @@ export async function insertPartitions(
   return new Set(rows.map(({ place }) => place));
 }
 
-/** Those that have these ids: who wrote them before has not heard that they are there. */
+/** The partitions that an earlier attempt with these ids has committed without learning of it. */
 export async function placesOfIds(
   tx: Queryable,
   { tableId }: TableRows,
@@ -116,7 +115,7 @@ export async function placesOfIds(
   return new Set(rows.map(({ place }) => place));
 }
 
-/** All else that a partition has. Its storage is the table's but for the place. */
+/** The storage of a partition is a copy of the table's, except for the location. */
 export async function insertStorage(
   tx: Queryable,
   table: TableRows,
@@ -165,7 +164,7 @@ interface Copied {
   readonly columns: readonly string[];
 }
 
-/** The rows of the table's own storage that each partition has, too. Spark has no skewed tables. */
+/** The rows of the table's storage that are copied for each partition. Spark has no skewed tables. */
 const COPIED: readonly Copied[] = [
   { table: "SERDES", id: "SERDE_ID", columns: ["NAME", "SLIB"] },
   { table: "SERDE_PARAMS", id: "SERDE_ID", columns: ["PARAM_KEY", "PARAM_VALUE"] },

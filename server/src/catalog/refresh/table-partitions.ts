@@ -2,36 +2,34 @@ import { Fault } from "../../lib/fault.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
 
 /**
- * What a refresh asks of a table's metastore, whoever keeps it: ours is asked by SQL on its database, somebody else's by
- * Thrift. Both leave the same rows. Nothing is ever changed or dropped: a partition that is there already stays as it is.
- * Another table that has got the same name meanwhile is not touched.
+ * The partitions of a table as a refresh needs them. A metastore of ours is accessed by SQL, an external one by Thrift;
+ * both write the same rows. Existing partitions are never changed or dropped. A newer table with the same name is not
+ * touched.
  */
 export interface TablePartitions {
-  /** So many are best compared and added at a time. */
+  /** The best number of partitions to compare and add at a time. */
   readonly batch: number;
-  /** Those of the found that the metastore does not know, in their order. */
+  /** The found partitions that the metastore lacks, in the same order. */
   missing(found: readonly FoundPartition[], signal: AbortSignal): Promise<FoundPartition[]>;
   /**
-   * All of them are there afterwards, whoever else adds the same at the same time; told are those that nobody else has
-   * added, as far as that can be known. When it fails, some may be there; those are complete, and it may simply be
-   * repeated.
+   * Afterwards all of them exist, even if others add the same at the same time. Returns those that this call added, as
+   * far as that can be known. After a failure some may exist; these are complete, and the call can be repeated.
    */
   add(partitions: readonly FoundPartition[], signal: AbortSignal): Promise<FoundPartition[]>;
-  /** Lets go of the connections that it keeps for what is added next. */
+  /** Closes the connections that are kept open between batches. */
   close(): Promise<void>;
 }
 
 export interface FoundPartition {
-  /** As they are, not as folders are named; in the order of the table's partition keys. */
+  /** Unescaped, in the order of the table's partition keys. */
   readonly values: readonly string[];
-  /** As Hadoop writes it (`s3a://bucket/t/day=1/city=a%2Fb`): nothing in it is escaped but what its folders' names are. */
+  /** A Hadoop path (`s3a://bucket/t/day=1/city=a%2Fb`): it contains only the escapes of the folders' own names. */
   readonly location: string;
 }
 
-/** Made anew for each refresh, which closes it. */
+/** Called once for each refresh, which closes the result. */
 export type OpenTablePartitions = (accountId: number, table: CatalogTable) => Promise<TablePartitions>;
 
-/** Dropped meanwhile. */
 export function tableIsGone({ schema, name }: Pick<CatalogTable, "schema" | "name">): Fault {
-  return new Fault("not-found", `The table ${schema}.${name} is there no more.`);
+  return new Fault("not-found", `The table ${schema}.${name} no longer exists.`);
 }

@@ -1,22 +1,21 @@
 /**
- * Whether a text is a value of a column's type, by what Spark reads as one: the text of a folder's name becomes the value
- * of every row below it, and one that cannot be read spoils each query that meets it. Pure.
+ * Whether Spark can parse a text as a value of a column's type. The value in a folder's name becomes that of every row in
+ * it, and one that cannot be parsed makes queries fail. Pure.
  */
 export function isValueOf(type: string, text: string): boolean {
   const [, name = "", parameters = ""] = /^\s*([a-z_]+)\s*(?:\((.*)\))?/i.exec(type) ?? [];
   return RULES.get(name.toLowerCase())?.(trimmed(text), parameters) ?? true;
 }
 
-/** As Spark does: blanks and control characters of ASCII, and no other blanks. */
+/** Spark trims ASCII blanks and control characters, and no others. */
 function trimmed(text: string): string {
-  // Control characters are the point of it.
-  // oxlint-disable-next-line no-control-regex
+  // oxlint-disable-next-line no-control-regex -- control characters are trimmed on purpose
   return text.replace(/^[\u0000-\u0020\u007f]+/, "").replace(/[\u0000-\u0020\u007f]+$/, "");
 }
 
 type Rule = (text: string, parameters: string) => boolean;
 
-/** Types that are not here take any text. */
+/** Types that are not listed accept any text. */
 const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["tinyint", (text) => isInteger(text, 8)],
   ["smallint", (text) => isInteger(text, 16)],
@@ -41,33 +40,33 @@ function isInteger(text: string, bits: number): boolean {
 
 const NUMBER = /^[+-]?(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,5}))?$/i;
 
-/** As Java reads them, which has suffixes for its own two types. */
+/** As Java parses them, with its suffixes `d` and `f`. */
 function isFloat(text: string): boolean {
   const number = text.replace(/(?<=[\d.])[df]$/i, "");
   return (NUMBER.test(number) && /^[+-]?\.?\d/.test(number)) || /^(?:nan|[+-]?inf(?:inity)?)$/i.test(text);
 }
 
-/** More digits behind the point than it has are rounded away; before the point there is no room for more. */
+/** Excess digits after the decimal point are rounded; before the point they are an overflow. */
 function isDecimal(text: string, parameters: string): boolean {
   const [, whole = "", fraction = "", exponent = "0"] = NUMBER.exec(text) ?? [];
   if (whole === "" && fraction === "") return false;
   const [precision = 0, scale = 0] = (parameters || "10").split(",").map(Number);
   const digits = (whole + fraction).replace(/^0+/, "");
-  // In units of its last digit it is so many digits long, before it is rounded.
+  // The number of digits in units of the last decimal place, before rounding.
   const shift = Number(exponent) - fraction.length + scale;
   const length = digits.length + shift;
   if (digits === "" || length < precision) return true;
   return length === precision && roundedUp(BigInt(digits), shift) < 10n ** BigInt(precision);
 }
 
-/** A half goes up. */
+/** Rounds half up. */
 function roundedUp(digits: bigint, shift: number): bigint {
   if (shift >= 0) return digits * 10n ** BigInt(shift);
   const unit = 10n ** BigInt(-shift);
   return (digits + unit / 2n) / unit;
 }
 
-/** `2026`, `2026-11` and `2026-11-15`: what is left out is the first. */
+/** `2026`, `2026-11` or `2026-11-15`: a missing month or day is the first. */
 function isDate(text: string): boolean {
   const [, year, month = "1", day = "1"] = /^[+-]?(\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2}))?)?$/.exec(text) ?? [];
   if (year === undefined) return false;
@@ -86,7 +85,7 @@ function isTimestamp(text: string): boolean {
   return isDate(date) && (time === undefined || isTimeOfDay(time));
 }
 
-/** A zone may stand behind it. */
+/** A time zone may follow. */
 function isTimeOfDay(text: string): boolean {
   const [, hour, minute = "0", second = "0", zone = "Z"] =
     /^(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.\d*)?)?)?\s*([A-Za-z+-][A-Za-z0-9+:/_-]*)?$/.exec(text) ?? [];

@@ -26,71 +26,71 @@ const make = (...paths: readonly string[]): void =>
   paths.forEach((path) => void mkdirSync(join(table, path), { recursive: true }));
 
 async function walk(given: Partial<WalkOptions> = {}, from: ObjectStore = store) {
-  const odd: string[] = [];
+  const skipped: string[] = [];
   const options = {
     signal: new AbortController().signal,
     withTimes: false,
     batch: 2500,
-    odd: (location: string, why: string) => void odd.push(`${location.slice(table.length + 6)}: ${why}`),
+    skip: (location: string, why: string) => void skipped.push(`${location.slice(table.length + 6)}: ${why}`),
     ...given,
   };
   const batches = await Array.fromAsync(walkPartitions(from, { location: `file:${table}/`, columns }, options));
-  return { found: batches.flat(), odd: odd.sort() };
+  return { found: batches.flat(), skipped: skipped.sort() };
 }
 
 const valuesOf = (found: readonly PartitionFolder[]): string[] => found.map(({ values }) => values.join("|")).sort();
 
 describe("the folders of a table", () => {
-  test("are its partitions as their names say, at the depth of its columns; others are told and left", async () => {
+  test("are its partitions, if their names and depth match its columns; others are reported and skipped", async () => {
     make("day=2026-11-15/n=1/deeper/n=5", "day=2026-11-15/N=02", "DAY=2026-11-16/n=__HIVE_DEFAULT_PARTITION__");
     make("day=2026-11-17", "day=2026-13-45/n=1", "day=2026-11-15/n=abc", "day=2026-11-15/day=2026-11-15", "old/n=1");
     make("_temporary/day=2026-11-15/n=9", ".staging/n=1", "n=1/day=2026-11-15");
     writeFileSync(join(table, "day=2026-11-18"), "a file");
     for (const name of ["day=2026-11-19", "linked"]) symlinkSync(join(table, "day=2026-11-15"), join(table, name));
     writeFileSync(join(table, "day=2026-11-15/n=3"), "a file");
-    const { found, odd } = await walk();
+    const { found, skipped } = await walk();
     expect(valuesOf(found)).toEqual(["2026-11-15|02", "2026-11-15|1", "2026-11-16|__HIVE_DEFAULT_PARTITION__"]);
     expect(found.map(({ location }) => location).sort()).toEqual([
       `file:${table}/DAY=2026-11-16/n=__HIVE_DEFAULT_PARTITION__`,
       `file:${table}/day=2026-11-15/N=02`,
       `file:${table}/day=2026-11-15/n=1`,
     ]);
-    expect(odd).toEqual([
-      "day=2026-11-15/day=2026-11-15: n=value is expected there",
-      "day=2026-11-15/n=abc: its value is no int",
+    expect(skipped).toEqual([
+      "day=2026-11-15/day=2026-11-15: expected n=value at this level",
+      "day=2026-11-15/n=abc: its value is not a valid int",
       "day=2026-11-19: it is a symbolic link, which is not followed",
-      "day=2026-13-45: its value is no date",
-      "n=1: day=value is expected there",
-      "old: its name is not day=value",
+      "day=2026-13-45: its value is not a valid date",
+      "n=1: expected day=value at this level",
+      "old: its name is not of the form day=value",
     ]);
   });
 
   test.each(["s3a://bucket/", "s3a://bucket", "hdfs://h/", "file:/"])(
     "are found at the root of %s",
     async (location) => {
-      const asked: string[] = [];
+      const listed: string[] = [];
       const rooted: ObjectStore = {
         ...store,
         async *folder(uri) {
-          asked.push(uri);
-          const name = asked.length === 1 ? "day=2026-11-15" : "n=1";
+          listed.push(uri);
+          const name = listed.length === 1 ? "day=2026-11-15" : "n=1";
           yield { kind: "folder", name, uri: `${uri}/${name}`, modifiedAt: null };
         },
       };
       const { signal } = new AbortController();
-      const options = { signal, withTimes: false, batch: 2500, odd: () => undefined };
+      const options = { signal, withTimes: false, batch: 2500, skip: () => undefined };
       const found = await Array.fromAsync(walkPartitions(rooted, { location, columns }, options));
       const root = location.replace(/\/$/, "");
-      expect(asked.at(-1)).toBe(`${root}/day=2026-11-15`);
+      expect(listed.at(-1)).toBe(`${root}/day=2026-11-15`);
       expect(found.flat().map((folder) => folder.location)).toEqual([`${root}/day=2026-11-15/n=1`]);
     },
   );
 
-  test("are none where there is no such place", async () => {
-    expect(await walk()).toEqual({ found: [], odd: [] });
+  test("are none if the location does not exist", async () => {
+    expect(await walk()).toEqual({ found: [], skipped: [] });
   });
 
-  test("are read side by side, but no more than sixteen of a level at once", async () => {
+  test("are read concurrently, at most sixteen of a level", async () => {
     make(...Array.from({ length: 60 }, (_, day) => `day=2026-01-01 ${String(day).padStart(2, "0")}/n=${day}`));
     let [open, most] = [0, 0];
     const counted: ObjectStore = {
@@ -108,7 +108,7 @@ describe("the folders of a table", () => {
     expect(most).toBeLessThanOrEqual(17);
   });
 
-  test("are read no further once nobody wants them", async () => {
+  test("are not read any further after the walk is cancelled", async () => {
     const days = Array.from({ length: 28 }, (_, day) => `day=2026-02-${day + 1}`);
     for (const day of days) make(...Array.from({ length: 40 }, (_, n) => `${day}/n=${n}`));
     const ending = new AbortController();
@@ -118,18 +118,18 @@ describe("the folders of a table", () => {
       async *folder(uri, options) {
         for await (const entry of store.folder(uri, options)) {
           read += 1;
-          if (read === 60) ending.abort(new Error("called off")); // somewhere in the second level
+          if (read === 60) ending.abort(new Error("called off")); // within the second level
           yield entry;
         }
       },
     };
     await expect(walk({ signal: ending.signal }, watched)).rejects.toThrow("called off");
-    // Of those that were open already, and no other.
+    // Only folders that were already open are read to their end.
     expect(read).toBeLessThan(28 + 18 * 40);
   });
 });
 
-test("a huge folder is read no further once nobody wants it", async () => {
+test("a huge folder is not read any further after the walk is cancelled", async () => {
   const ending = new AbortController();
   let read = 0;
   const endless: ObjectStore = {
@@ -148,15 +148,15 @@ test("a huge folder is read no further once nobody wants it", async () => {
 });
 
 describe("a folder has settled", () => {
-  test("unless one cannot be read: then the others are not looked at any more", async () => {
+  test("unless one cannot be read, and then no more folders are read", async () => {
     make(...Array.from({ length: 60 }, (_, n) => `day=2026-01-01/n=${n}`));
     const { found } = await walk();
-    let looked = 0;
+    let reads = 0;
     const broken: ObjectStore = {
       ...store,
       // oxlint-disable-next-line require-yield -- the first one fails
       async *folder() {
-        looked += 1;
+        reads += 1;
         throw new Error("no disk");
       },
     };
@@ -164,7 +164,7 @@ describe("a folder has settled", () => {
     await expect(settledFolders(broken, found, { since, signal: new AbortController().signal })).rejects.toThrow(
       "no disk",
     );
-    expect(looked).toBeLessThanOrEqual(17);
+    expect(reads).toBeLessThanOrEqual(17);
   });
 
   const old = new Date(Date.now() - 3_600_000);
@@ -172,7 +172,7 @@ describe("a folder has settled", () => {
   const age = (...paths: readonly string[]): void => paths.forEach((path) => utimesSync(join(table, path), old, old));
   const { signal } = new AbortController();
 
-  test("when nothing in it has changed of late, files and folders at any depth", async () => {
+  test("when no file or folder in it, at any depth, has changed recently", async () => {
     make("day=2026-01-01/n=1/sub", "day=2026-01-01/n=2/sub", "day=2026-01-01/n=3", "day=2026-01-01/n=4");
     make("day=2026-01-01/n=5/sub");
     for (const n of [1, 2, 3]) writeFileSync(join(table, `day=2026-01-01/n=${n}${n < 3 ? "/sub" : ""}/part`), "x");

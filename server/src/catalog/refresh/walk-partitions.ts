@@ -5,9 +5,9 @@ import { inPieces, openAhead } from "./open-ahead.ts";
 import { readFolderName, type PartitionColumn } from "./partition-folder.ts";
 import type { FoundPartition } from "./table-partitions.ts";
 
-/** A folder whose name, and those of the folders above it, say which partition it is. */
+/** A folder whose path names a partition. */
 export interface PartitionFolder extends FoundPartition {
-  /** Null where nobody asked, or the store does not know. */
+  /** Null if it was not requested, or the store does not know it. */
   readonly modifiedAt: Date | null;
 }
 
@@ -18,21 +18,20 @@ export interface WalkedTable {
 
 export interface WalkOptions {
   readonly signal: AbortSignal;
-  /** Whether the times of the folders are wanted, too. */
   readonly withTimes: boolean;
-  /** So many partitions come at a time. */
+  /** How many partitions are yielded at a time. */
   readonly batch: number;
-  /** A folder that is no partition and is left alone. */
-  readonly odd: (location: string, why: string) => void;
+  /** Called for folders that are not partitions. */
+  readonly skip: (location: string, why: string) => void;
 }
 
-/** Of one level; the levels above it wait while theirs are read. */
+/** For each level. */
 const FOLDERS_AT_ONCE = 16;
 const PIECE = 1000;
 
 /**
- * The partitions that a table's folders say there are, level by level, as they are found. What is held does not grow with
- * their number. Places are spelled as the table's is, so `s3a:` stays `s3a:`.
+ * Yields the partitions that have folders, level by level, as they are found. The memory in use does not grow with their
+ * number. Locations keep the spelling of the table's location, so `s3a:` stays `s3a:`.
  */
 export async function* walkPartitions(
   store: ObjectStore,
@@ -53,23 +52,23 @@ async function* partitionsIn(
   store: ObjectStore,
   folder: PartitionFolder,
   column: PartitionColumn,
-  { signal, withTimes, odd }: WalkOptions,
+  { signal, withTimes, skip }: WalkOptions,
 ): AsyncGenerator<readonly PartitionFolder[]> {
   let piece: PartitionFolder[] = [];
   let seen = 0;
   for await (const { kind, name, modifiedAt } of store.folder(folder.location, { signal, withTimes })) {
     seen += 1;
     if (seen % PIECE === 0) {
-      await nextTurn(); // a folder may be read all at once, and others have their work, too
+      await nextTurn(); // a store may return a whole folder at once, which would block the event loop
       signal.throwIfAborted();
     }
     if (kind === "file") continue;
     const location = hadoopChild(folder.location, name);
     const reading = readFolderName(name, column);
-    if (reading.kind === "odd" && kind === "folder") odd(location, reading.why);
+    if (reading.kind === "invalid" && kind === "folder") skip(location, reading.why);
     if (reading.kind !== "partition") continue;
     if (kind === "link") {
-      odd(location, "it is a symbolic link, which is not followed");
+      skip(location, "it is a symbolic link, which is not followed");
       continue;
     }
     piece.push({ values: [...folder.values, reading.value], location, modifiedAt });

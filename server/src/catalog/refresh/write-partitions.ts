@@ -5,17 +5,17 @@ import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
 import type { NamedPartition } from "./named-partitions.ts";
 import {
-  holdTable,
   insertPartitions,
   insertStorage,
   insertValues,
+  lockTable,
   placesOfIds,
   reserveIds,
   type FirstIds,
 } from "./store.ts";
 import { tableIsGone } from "./table-partitions.ts";
 
-/** A connection that partitions are written by, batch after batch: a new one would cost each of them as much again. */
+/** Writes batches of partitions over one connection: a new one for each batch would double its cost. */
 export class PartitionWriter {
   readonly #connect: () => Promise<Client>;
   readonly #table: CatalogTable;
@@ -26,7 +26,7 @@ export class PartitionWriter {
     this.#table = table;
   }
 
-  /** Written as often as it takes; whichever time it was that succeeded, those that were added are known by their ids. */
+  /** `write` may be repeated after a failure: the ids show what an earlier attempt has added. */
   batch(partitions: readonly NamedPartition[]): { write(signal: AbortSignal): Promise<NamedPartition[]> } {
     let ids: FirstIds | undefined;
     return {
@@ -50,7 +50,7 @@ export class PartitionWriter {
     try {
       return await unlessAborted(signal, work(queryableOf(client)));
     } catch (error) {
-      await this.close(); // also one that is at work: PostgreSQL then undoes the transaction
+      await this.close(); // also while a statement runs: PostgreSQL then rolls the transaction back
       throw error;
     }
   }
@@ -62,7 +62,7 @@ export class PartitionWriter {
     isRepeated: boolean,
   ): Promise<NamedPartition[]> {
     await tx.query(BEGIN);
-    const table = await holdTable(tx, this.#table.identity);
+    const table = await lockTable(tx, this.#table.identity);
     if (table === undefined) throw tableIsGone(this.#table);
     const before = isRepeated ? await placesOfIds(tx, table, ids, batch.length) : new Set<number>();
     const names = batch.map(({ name }) => name);
@@ -78,5 +78,5 @@ export class PartitionWriter {
   }
 }
 
-/** Far above what a batch takes; who does not come back must not keep others from the table. */
+/** Far above the time of a batch. A server that crashed must not lock the table for others. */
 const BEGIN = `begin; set local statement_timeout = '120s'; set local idle_in_transaction_session_timeout = '60s'`;

@@ -25,11 +25,11 @@ const namesIn = async (journal: AddedJournal): Promise<string[][]> =>
   (await Array.fromAsync(journal.batches())).map((batch) => batch.map(({ name }) => name));
 
 const unsureIn = (journal: AddedJournal): string[][] =>
-  journal.unsure.map(({ partitions }) => partitions.map(({ name }) => name));
+  journal.unsettled.map(({ partitions }) => partitions.map(({ name }) => name));
 
 test("what was noted is there after a crash, and what was not settled is unsure", async () => {
   await reopened(async (journal) => {
-    expect(journal.unsure).toEqual([]);
+    expect(journal.unsettled).toEqual([]);
     const first = await journal.note(some("n=1", "n=ä\n"));
     await journal.note(some("n=2"));
     await journal.note(some("n=3", "n=4"));
@@ -46,12 +46,12 @@ test("what of a note was not added is taken back, and noted again when it is", a
     await journal.note(some("n=1"));
     await journal.note(some("n=2", "n=3", "n=4"));
   });
-  await reopened(async ({ unsure: [first, second] }) => {
+  await reopened(async ({ unsettled: [first, second] }) => {
     await first?.settle(some("n=1"));
     await second?.settle(some("n=3"));
   });
   await reopened(async (journal) => {
-    expect(journal.unsure).toEqual([]);
+    expect(journal.unsettled).toEqual([]);
     await journal.note(some("n=4"));
     expect(await namesIn(journal)).toEqual([["n=1"], ["n=3"], ["n=4"]]);
   });
@@ -60,7 +60,7 @@ test("what of a note was not added is taken back, and noted again when it is", a
 test("what was added is in it whenever the process dies while a note is settled", async () => {
   await reopened((journal) => journal.note(some("n=1", "n=2")));
   const noted = readFileSync(journalFile(folder));
-  await reopened(({ unsure: [note] }) => note?.settle(some("n=1")) ?? Promise.reject(new Error("none")));
+  await reopened(({ unsettled: [note] }) => note?.settle(some("n=1")) ?? Promise.reject(new Error("none")));
   const settled = readFileSync(journalFile(folder));
   expect(settled.subarray(0, noted.length)).toEqual(noted);
   for (let bytes = noted.length; bytes < settled.length; bytes += 1) {

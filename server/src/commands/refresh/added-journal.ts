@@ -29,11 +29,11 @@ type Line = Note | Settlement;
  */
 export class AddedJournal {
   readonly #handle: FileHandle;
-  readonly unsure: readonly NotedPartitions[];
+  readonly unsettled: readonly NotedPartitions[];
 
   private constructor(handle: FileHandle, unsure: readonly Note[]) {
     this.#handle = handle;
-    this.unsure = unsure.map((note) => this.#noted(note.note, partitionsOf(note)));
+    this.unsettled = unsure.map((note) => this.#noted(note.note, partitionsOf(note)));
   }
 
   static async open(folder: string): Promise<AddedJournal> {

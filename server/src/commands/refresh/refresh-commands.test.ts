@@ -42,7 +42,7 @@ describe.skipIf(sparkIsMissing)("a table refresh", () => {
     mkdirSync(join(folder, forged), { recursive: true });
     const { added, log } = await refresh(spark.account, name);
     expect(added).toEqual({});
-    expect(log).toContain(`left alone: file:${folder}/${forged.replace("\n", "\\u000a")}: n=value is expected there`);
+    expect(log).toContain(`skipped: file:${folder}/${forged.replace("\n", "\\u000a")}: expected n=value at this level`);
     expect(log).not.toContain(forged);
   });
 
@@ -94,12 +94,12 @@ describe.skipIf(sparkIsMissing)("a table refresh", () => {
 
     for (const [partition, location] of Object.entries(added))
       expect(log).toContain(`added ${partition} at ${location}`);
-    expect(log).toContain(`left alone: file:${folder}/day=2026-13-45: its value is no date`);
-    expect(log).toContain(`left alone: file:${folder}/backup: its name is not day=value`);
-    expect(log).toContain(`left alone: file:${folder}/city=x: day=value is expected there`);
-    expect(log).toContain(`left alone: file:${folder}/day=2026-11-18/x: its name is not city=value`);
+    expect(log).toContain(`skipped: file:${folder}/day=2026-13-45: its value is not a valid date`);
+    expect(log).toContain(`skipped: file:${folder}/backup: its name is not of the form day=value`);
+    expect(log).toContain(`skipped: file:${folder}/city=x: expected day=value at this level`);
+    expect(log).toContain(`skipped: file:${folder}/day=2026-11-18/x: its name is not of the form city=value`);
     expect(log).not.toContain("_temporary");
-    expect(log).toMatch(/6 partitions found, 5 added, 0 left because .*, 4 folders left alone; listing \d/);
+    expect(log).toMatch(/6 partitions found, 5 added, 0 postponed because .*, 4 folders skipped; listing \d/);
 
     const command = await spark.account.get(`/commands/${id}`);
     expect(command).toMatchObject({
@@ -145,8 +145,10 @@ describe.skipIf(sparkIsMissing)("a table refresh", () => {
     symlinkSync(join(folder, "day=2026-11-15"), join(folder, "day=2026-11-18"));
     const { added, log } = await refresh(spark.account, name);
     expect(Object.keys(added).sort()).toEqual(["day=2026-11-15", "day=2026-11-16"]);
-    expect(log).toContain(`left alone: file:${folder}/day=2026-11-17 10:30:00: queries of this table would fail`);
-    expect(log).toContain(`left alone: file:${folder}/day=2026-11-18: it is a symbolic link, which is not followed`);
+    expect(log).toContain(
+      `skipped: file:${folder}/day=2026-11-17 10:30:00: the colon in its name would make queries of this table fail`,
+    );
+    expect(log).toContain(`skipped: file:${folder}/day=2026-11-18: it is a symbolic link, which is not followed`);
     expect(await rows(`select day, v, w from ${name} where day > date'2026-11-15' order by v`)).toEqual([
       "2026-11-16\ta\t1",
       "2026-11-16\tb\t2",
@@ -170,12 +172,12 @@ describe.skipIf(sparkIsMissing)("a table refresh", () => {
     const first = await refresh(spark.account, name, { loader_stable: true, loader_stable_mult: "2" });
     expect(Object.keys(first.added)).toEqual(["n=1"]);
     expect(first.log).toContain(
-      `left for the next refresh: n=2 at file:${folder}/n=2: file://${folder}/n=2/deep/part.csv`,
+      `postponed to the next refresh: n=2 at file:${folder}/n=2: file://${folder}/n=2/deep/part.csv`,
     );
     expect(first.log).toContain(
-      `left for the next refresh: n=3 at file:${folder}/n=3: file:${folder}/n=3 was changed at`,
+      `postponed to the next refresh: n=3 at file:${folder}/n=3: file:${folder}/n=3 was changed at`,
     );
-    expect(first.log).toContain("2 left because they still change");
+    expect(first.log).toContain("2 postponed because they changed recently");
     const longer = await refresh(spark.account, name, { loader_stable: 1, loader_stable_mult: 5 });
     expect(longer.added).toEqual({});
     expect(Object.keys((await refresh(spark.account, name)).added)).toEqual(["n=2", "n=3"]);

@@ -50,20 +50,20 @@ describe.skipIf(sparkIsMissing)("a refresh of a table on HDFS", () => {
     }
     const unknown = await refresh(account, "logs", {}, "error");
     expect(unknown.log).toContain(
-      `the table lies at ${at}, and the account has no address for it: set hdfs_http_address`,
+      `the table is stored at ${at}, and the account has no HDFS address: set hdfs_http_address`,
     );
 
     await account.put("/api/v2/accounts", { account: { hdfs_http_address: address() } });
     const young = await refresh(account, "logs", { loader_stable: true, loader_stable_mult: 60 });
     expect(young.added).toEqual({});
-    expect(young.log).toContain("2 left because they still change");
+    expect(young.log).toContain("2 postponed because they changed recently");
     const { added, log } = await refresh(account, "logs");
     expect(added).toEqual({
       "day=2026-11-15/n=07": `${at}/DAY=2026-11-15/n=07`,
       "day=2026-11-15/n=1": `${at}/day=2026-11-15/n=1`,
     });
-    expect(log).toContain(`left alone: ${at}/day=2026-11-16/n=abc: its value is no int`);
-    expect(log).toContain(`left alone: ${at}/backup: its name is not day=value`);
+    expect(log).toContain(`skipped: ${at}/day=2026-11-16/n=abc: its value is not a valid int`);
+    expect(log).toContain(`skipped: ${at}/backup: its name is not of the form day=value`);
     expect(await partitionsOf(account, "logs")).toEqual(added);
     expect(await run("select v, day, n from logs order by n")).toBe(
       "day=2026-11-15/n=1\t2026-11-15\t1\r\nDAY=2026-11-15/n=07\t2026-11-15\t7\r\n",

@@ -69,7 +69,7 @@ describe.skipIf(sparkIsMissing)("a refresh of tables on S3", () => {
       "day=2026-11-16/city=a%2Fb": `${at}/day=2026-11-16/city=a%2Fb`,
       "day=2026-11-17/city=Köln": `${at}/DAY=2026-11-17/city=Köln`,
     });
-    expect(log).toContain(`left alone: ${at}/day=2026-13-45: its value is no date`);
+    expect(log).toContain(`skipped: ${at}/day=2026-13-45: its value is not a valid date`);
     expect(await run("select v, day, city from sales order by day")).toBe(
       "7\t2026-11-15\there\r\n7\t2026-11-16\ta/b\r\n7\t2026-11-17\tKöln\r\n",
     );
@@ -86,7 +86,7 @@ describe.skipIf(sparkIsMissing)("a refresh of tables on S3", () => {
     const young = await refresh(account, "text", { loader_stable: 1, loader_stable_mult: 60 });
     expect(young.added).toEqual({});
     expect(young.log).toContain(
-      `left for the next refresh: n=7 at ${at}/n=7: s3://${bucket}/elsewhere/text/n=7/part.csv`,
+      `postponed to the next refresh: n=7 at ${at}/n=7: s3://${bucket}/elsewhere/text/n=7/part.csv`,
     );
     expect(Object.keys((await refresh(account, "text")).added)).toHaveLength(1100);
     expect(Object.keys(await partitionsOf(account, "text"))).toHaveLength(1100);
@@ -99,7 +99,7 @@ describe.skipIf(sparkIsMissing)("a refresh of tables on S3", () => {
     );
     await account.put("/api/v2/accounts", { account: keys({ ...seaweedFs.credentials, secretAccessKey: "wrong" }) });
     const { log } = await refresh(account, "denied", {}, "error");
-    expect(log).toMatch(/folders cannot be listed: .*denied.* Let the account's storage keys/);
+    expect(log).toMatch(/folders cannot be listed: .*denied.* Allow the account's storage keys/);
     await account.put("/api/v2/accounts", { account: keys(seaweedFs.credentials) });
     expect((await refresh(account, "denied")).added).toEqual({});
   });

@@ -102,8 +102,8 @@ export class RefreshRun implements LiveRun {
     try {
       const inTurn = atOnce(1);
       const report = {
-        say: (lines: readonly string[]) => inTurn(() => this.#log.say(...lines.map(oneLine))),
-        conclude: (line: string) => inTurn(() => this.#log.explain(oneLine(line))),
+        log: (lines: readonly string[]) => inTurn(() => this.#log.say(...lines.map(oneLine))),
+        logSummary: (line: string) => inTurn(() => this.#log.explain(oneLine(line))),
         progress: (percent: number) => {
           this.#progress = Math.max(this.#progress, percent);
         },

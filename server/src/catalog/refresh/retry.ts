@@ -1,12 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Together longer than a restart of PostgreSQL or of a metastore takes. */
+/** Together longer than a restart of PostgreSQL or of a metastore. */
 const PAUSES_MS = [50, 250, 1000, 3000, 6000];
 
-/** For work of which two are as good as one: again after what passes by itself, a few times. */
-export async function repeat<T>(
+/** Repeats idempotent work a few times after transient errors. */
+export async function retry<T>(
   work: () => Promise<T>,
-  doesPass: (error: unknown) => boolean,
+  isTransient: (error: unknown) => boolean,
   signal: AbortSignal,
 ): Promise<T> {
   for (const pauseMs of PAUSES_MS) {
@@ -15,7 +15,7 @@ export async function repeat<T>(
       return await work();
     } catch (error) {
       signal.throwIfAborted();
-      if (!doesPass(error)) throw error;
+      if (!isTransient(error)) throw error;
     }
     await delay(pauseMs, undefined, { signal });
   }
