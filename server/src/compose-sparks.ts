@@ -6,7 +6,7 @@ import { firstAccountId } from "./accounts/store/operator.ts";
 import type { AccountServices } from "./accounts/account-services.ts";
 import { sparkApp } from "./apps/spark-app.ts";
 import { AccountCatalogs } from "./catalog/metastores/account-catalogs.ts";
-import { endGoneAccounts } from "./catalog/metastores/end-gone.ts";
+import { endProcessesOfDeletedAccounts } from "./catalog/metastores/end-deleted-accounts.ts";
 import { MetastoreDatabases } from "./catalog/metastores/metastore-databases.ts";
 import { MetastoreReaders } from "./catalog/metastores/metastore-readers.ts";
 import type { Metastores } from "./catalog/metastores/metastores.ts";
@@ -146,7 +146,7 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
     tasks: {
       async tendMetastores() {
         metastores.reviveLost();
-        await endGoneAccounts(db.system, processesOf(sql, standbys(), metastores));
+        await endProcessesOfDeletedAccounts(db.system, processesOf(sql, standbys(), metastores));
         await metastores.evictIdle();
       },
       async endSilent() {

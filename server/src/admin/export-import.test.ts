@@ -205,7 +205,9 @@ test("moves an installation to the embedded PostgreSQL and on to another one, wh
   await asClient(target, (client) => client.query("drop schema public cascade; create schema public"));
   const again = source.with({ DATABASE_URL: urlOf(target), HEADGATE_DATA_DIR: join(folder, "again") });
   expect(await again.refused("import", second)).toMatch(
-    new RegExp(`The database ${target.connection.database}_metastore_${account.accountId} of an earlier installation`),
+    new RegExp(
+      `The database ${target.connection.database}_metastore_${account.accountId} already exists and is not empty`,
+    ),
   );
   await inCatalog(target, async (client) => {
     expect((await client.query(`select from "DBS"`)).rowCount).toBe(1);

@@ -13,7 +13,7 @@ import {
 } from "./metastore-secrets.ts";
 import { findCatalog, insertMetastore, replaceSecret } from "./store/metastore.ts";
 
-/** Where an account keeps what it knows of its tables. */
+/** The metastore of an account: an external one, or one of ours with its secrets. */
 export type AccountCatalog = { readonly kind: "external"; readonly uri: string } | OwnCatalog;
 
 export interface OwnCatalog {
@@ -31,31 +31,31 @@ export class AccountCatalogs {
     this.#keys = keys;
   }
 
-  /** One look at the database; at the first time of an account a few. */
+  /** Creates the secrets of the account's metastore if there are none yet. */
   async find(accountId: number): Promise<AccountCatalog> {
     const found = await this.#read(accountId);
     if (found !== undefined) return found;
     const secrets = { password: newSecret(), secret: newSecret() };
     await insertMetastore(this.#system, accountId, sealSecrets(this.#keys, accountId, secrets));
-    const made = await this.#read(accountId);
-    if (made === undefined) throw notFound();
-    return made;
+    const created = await this.#read(accountId);
+    if (created === undefined) throw notFound();
+    return created;
   }
 
-  /** Of its role in PostgreSQL. Undefined: no Spark of the account has ever needed one. */
+  /** The password of the account's role in PostgreSQL. Undefined: no Spark of the account has ever used a metastore. */
   async findPassword(accountId: number): Promise<Secret | undefined> {
     const sealed = (await findCatalog(this.#system, accountId))?.sealed ?? undefined;
     return sealed && openSecret(this.#keys, accountId, "password", sealed.password);
   }
 
-  /** Somebody who is not to know the secret may have seen it. */
+  /** For a secret that another process may have seen. */
   async renewSecret(accountId: number, known: OwnCatalog): Promise<AccountCatalog> {
     const secret = sealSecret(this.#keys, accountId, "secret", newSecret());
     await replaceSecret(this.#system, accountId, known.sealed, secret);
     return this.find(accountId);
   }
 
-  /** Undefined: its secrets are not made yet. */
+  /** Undefined: the secrets have not been created yet. */
   async #read(accountId: number): Promise<AccountCatalog | undefined> {
     const row = await findCatalog(this.#system, accountId);
     if (row === undefined) throw notFound();

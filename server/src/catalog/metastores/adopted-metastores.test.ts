@@ -9,8 +9,8 @@ useStubMetastores((own) => {
 
 const AT_ONCE = { goodForMs: 0, everyMs: 0 };
 
-describe("the metastore of an earlier Headgate", () => {
-  test("that does not answer is replaced under a live Spark, before any command", async () => {
+describe("a metastore that a previous server left running", () => {
+  test("is replaced for a running Spark if it does not answer, without waiting for a command", async () => {
     await given.open().contributionOf(given.accountId);
     const silent = given.only();
     silent.isSilent = true;
@@ -25,7 +25,7 @@ describe("the metastore of an earlier Headgate", () => {
     expect(given.only().port).toBe(silent.launch?.port);
   });
 
-  test("is found again by the next Headgate, with nothing started", async () => {
+  test("is adopted by the next server, without starting another", async () => {
     const before = await given.open().contributionOf(given.accountId);
     const found = given.only();
     const next = given.reopen();
@@ -37,7 +37,7 @@ describe("the metastore of an earlier Headgate", () => {
     expect(await next.contributionOf(given.accountId)).toEqual(before);
   });
 
-  test("that ended while nobody looked is started again as it was", async () => {
+  test("is restarted with the same port and secret if it ended before the server started", async () => {
     const before = await given.open().contributionOf(given.accountId);
     given.close();
     await given.only().die();
@@ -48,7 +48,7 @@ describe("the metastore of an earlier Headgate", () => {
     expect(await next.contributionOf(given.accountId)).toEqual(before);
   });
 
-  test("that ended while nobody looked is started for Sparks that have outlived it", async () => {
+  test("is restarted for Sparks that have outlived it", async () => {
     await given.open().contributionOf(given.accountId);
     given.close();
     const { port } = given.only();
@@ -59,7 +59,7 @@ describe("the metastore of an earlier Headgate", () => {
     await expect.poll(() => given.running().map((each) => each.port)).toEqual([port]);
   });
 
-  test("that never comes to serve is ended, and started again for live Sparks", async () => {
+  test("is ended if it never becomes ready, and restarted for running Sparks", async () => {
     await given.open().contributionOf(given.accountId);
     const stuck = given.only();
     const { port } = stuck;
@@ -75,7 +75,7 @@ describe("the metastore of an earlier Headgate", () => {
     await expect.poll(() => given.running().map((each) => each.port)).toEqual([port]);
   });
 
-  test("is one of the two that a crash has left, and the other goes", async () => {
+  test("is adopted once if a crash left two, and the other one is ended", async () => {
     await given.open().contributionOf(given.accountId);
     given.close();
     const kept = given.only();

@@ -1,13 +1,13 @@
 import type { Client } from "pg";
 import { Fault } from "../../lib/fault.ts";
 
-/** More than the longest answer that a metastore's own tables give: the names of 200,000 tables. */
+/** More than the longest legitimate answer, the names of 200,000 tables. */
 export const LONGEST_ANSWER_MIB = 64;
 
 /**
- * The answer to one statement is held in memory until it is whole, and an account may put what it wants in place of the
- * tables of its metastore: the connection is given up with what arrives beyond the limit, and its statement fails. What
- * has arrived is counted before the driver gets it, whatever it is: rows, a single value, notices.
+ * The driver holds the answer to a statement in memory until it is complete, and an account can replace the tables of its
+ * metastore. An answer beyond the limit therefore closes the connection, and its statement fails. All bytes count, before
+ * the driver parses them: rows, a single value, notices.
  */
 export function boundAnswers({ connection }: Pick<Client, "connection">): void {
   const { stream } = connection;
@@ -22,7 +22,7 @@ export function boundAnswers({ connection }: Pick<Client, "connection">): void {
 function tooLong(): Fault {
   return new Fault(
     "invalid",
-    `The database of the account's metastore answers with more than ${LONGEST_ANSWER_MIB} MB, which is more than is read ` +
-      "of it.",
+    `The database of the account's metastore answers with more than ${LONGEST_ANSWER_MIB} MB, the most that is read in one ` +
+      "answer.",
   );
 }

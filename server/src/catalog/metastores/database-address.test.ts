@@ -12,14 +12,14 @@ function urlFor(connectionString: string): string {
   return jdbcUrl(databaseAddress({ connectionString }, false), "a_metastore_1", "/ca.pem");
 }
 
-test("the embedded PostgreSQL is reached over the loopback, although we use its socket", () => {
+test("the embedded PostgreSQL is reached over loopback, although we use its socket", () => {
   const address = databaseAddress({ host: "/data/postgres/run", port: 20_001, user: "headgate" }, true);
   expect(jdbcUrl(address, "headgate_metastore_1", "")).toBe(
     `jdbc:postgresql://127.0.0.1:20001/headgate_metastore_1?${PLAIN}&${COMMON}`,
   );
 });
 
-test("another one is reached where DATABASE_URL says, in any of its forms", () => {
+test("an external PostgreSQL is reached at the address of DATABASE_URL, in any of its forms", () => {
   expect(urlFor("postgres://ada:hush@db.example.com/a")).toBe(
     `jdbc:postgresql://db.example.com:5432/a_metastore_1?${PLAIN}&${COMMON}`,
   );
@@ -27,11 +27,11 @@ test("another one is reached where DATABASE_URL says, in any of its forms", () =
   expect(urlFor("postgres:///a?host=db.example.com&port=6001&user=ada")).toContain("//db.example.com:6001/");
 });
 
-test("and no address holds a password", () => {
+test("no address contains a password", () => {
   expect(urlFor("postgres://ada:hush@db.example.com/a")).not.toMatch(/hush|ada/);
 });
 
-test("the server is trusted as far as DATABASE_URL trusts it, and no further", () => {
+test("the server is trusted exactly as far as DATABASE_URL trusts it", () => {
   const folder = mkdtempSync(join(tmpdir(), "headgate-ca-"));
   try {
     const ca = join(folder, "ca.pem");

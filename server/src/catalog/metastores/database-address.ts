@@ -2,34 +2,34 @@ import type { ConnectionOptions } from "node:tls";
 import { Client, type ClientConfig } from "pg";
 import { Fault } from "../../lib/fault.ts";
 
-/** Where a JVM finds the product's PostgreSQL: it knows TCP only. */
+/** The address of the product's PostgreSQL for a JVM, which supports only TCP. */
 export interface DatabaseAddress {
   readonly host: string;
   readonly port: number;
   readonly ssl: false | ConnectionOptions;
 }
 
-/** The embedded server listens on the loopback besides its socket. */
+/** The embedded server listens on loopback in addition to its socket. */
 export function databaseAddress(connection: ClientConfig, isEmbedded: boolean): DatabaseAddress {
-  // The driver's own reading of every form that DATABASE_URL can have; it connects to nothing yet.
+  // The driver parses every form of DATABASE_URL; this does not connect yet.
   const { host, port, ssl } = new Client(connection);
   if (isEmbedded) return { host: "127.0.0.1", port, ssl: false };
   if (host.startsWith("/")) {
     throw new Fault(
       "invalid",
-      "The catalog of tables needs a PostgreSQL that Java can reach, and DATABASE_URL names a Unix socket: " +
+      "The catalog of tables needs a PostgreSQL that Java can reach over TCP, but DATABASE_URL names a Unix socket: " +
         "write it as postgres://user:password@host:port/database.",
     );
   }
-  // Typed as a flag only; it holds the options of the connection, those of sslrootcert and sslmode included.
+  // Its type is boolean, but it holds the TLS options, including those of sslrootcert and sslmode.
   const options = ssl as boolean | ConnectionOptions;
   return { host, port, ssl: options === true ? {} : options };
 }
 
-/** The metastore counts on it, whatever the server, the database or the role has for others. */
+/** The metastore relies on it, whatever the defaults of the server, the database or the role are. */
 const SESSION = String.raw`-c default_transaction_isolation=read\ committed`;
 
-/** As the Node driver would connect: with the same trust in the server, and no more. `caFile` holds what `ssl.ca` says. */
+/** Trusts the server exactly as the Node driver would. `caFile` contains `ssl.ca`. */
 export function jdbcUrl({ host, port, ssl }: DatabaseAddress, database: string, caFile: string): string {
   const parameters = new URLSearchParams({
     ...tlsParameters(ssl, caFile),
@@ -42,9 +42,9 @@ export function jdbcUrl({ host, port, ssl }: DatabaseAddress, database: string, 
 }
 
 /**
- * Without TLS anything can listen there. The driver refuses a server that has not proven itself by SCRAM, one that lets
- * everybody in included. Our class (`jvm/metastore`) keeps the password from the other ways of asking for it, also in
- * drivers that do not know `requireAuth`.
+ * Without TLS any process can listen there. The driver refuses a server that has not authenticated itself by SCRAM,
+ * including one that requires no password. Our class (`jvm/metastore`) withholds the password from all other methods,
+ * also in drivers that do not support `requireAuth`.
  */
 const WITHOUT_TLS = {
   sslmode: "disable",
@@ -57,6 +57,6 @@ function tlsParameters(ssl: DatabaseAddress["ssl"], caFile: string): Record<stri
   if (ssl.rejectUnauthorized === false) return { sslmode: "require" };
   const sslmode = ssl.checkServerIdentity === undefined ? "verify-full" : "verify-ca";
   if (ssl.ca !== undefined) return { sslmode, sslrootcert: caFile };
-  // Java's list of authorities, as Node has its own; by default the driver would look for a file in the home folder.
+  // Java's default authorities, as Node uses its own; otherwise the driver expects a file in the home folder.
   return { sslmode, sslfactory: "org.postgresql.ssl.DefaultJavaSSLFactory" };
 }

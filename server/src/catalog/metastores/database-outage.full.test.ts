@@ -17,7 +17,6 @@ import { newKey, writeKeys } from "../../lib/key-file.ts";
 const PATIENCE = { timeout: 240_000, interval: 100 };
 const ROUNDS = 10;
 
-// Says so when it is left out: Java or Python is not on this machine.
 describe.skipIf(sparkIsMissing)("a script that runs while PostgreSQL is stopped", () => {
   const dataDir = mkdtempSync(join(tmpdir(), "headgate-outage-"));
   const { cacheDir } = inject("postgres");
@@ -52,7 +51,7 @@ describe.skipIf(sparkIsMissing)("a script that runs while PostgreSQL is stopped"
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  /** Each would destroy or deny something if it were told that what is there is not. */
+  /** Each would lose data or fail if the metastore reported an existing table or partition as missing. */
   const round = (n: number): string[] => [
     "select count(*) from kept",
     "create table if not exists kept (n int) using parquet",
@@ -65,7 +64,7 @@ describe.skipIf(sparkIsMissing)("a script that runs while PostgreSQL is stopped"
   ];
 
   it.each([5, 9, 13, 17, 21, 26])(
-    "finds all that is there when it is away for %i s",
+    "finds all tables and partitions after an outage of %i s",
     { timeout: 600_000 },
     async (seconds) => {
       const mark = `started_${seconds}`;
@@ -76,7 +75,7 @@ describe.skipIf(sparkIsMissing)("a script that runs while PostgreSQL is stopped"
         "select (select sum(n) from kept), (select max(n) from parts where day = 'a'), count(*) from parts",
       ];
       const { id } = await submitSql(account, statements.join(";\n"));
-      await vi.waitFor(async () => expect(await isMade(mark)).toBe(true), PATIENCE);
+      await vi.waitFor(async () => expect(await exists(mark)).toBe(true), PATIENCE);
       process.kill((await cluster.postmasterPid()) ?? 0, "SIGQUIT"); // as `pg_ctl stop -m immediate`
       await cluster.stop();
       await delay(seconds * 1000); // the fault itself
@@ -84,7 +83,7 @@ describe.skipIf(sparkIsMissing)("a script that runs while PostgreSQL is stopped"
       await vi.waitFor(async () => expect(await statusOf(account, id)).toMatch(/done|error/), PATIENCE);
       const { error_log: log } = await account.get(`/commands/${id}/error_logs`);
       expect(log).not.toMatch(/NOT_FOUND|not found|does not exist|ALREADY_EXISTS/i);
-      // A commit that was cut off ends the script, but says so.
+      // A commit that was interrupted fails the script with this message.
       const end = (await statusOf(account, id)) === "error" ? log : "it is unknown whether that took effect";
       expect(end).toContain("it is unknown whether that took effect");
       const { id: last } = await runSql(account, statements.at(-1) ?? "");
@@ -92,7 +91,7 @@ describe.skipIf(sparkIsMissing)("a script that runs while PostgreSQL is stopped"
     },
   );
 
-  async function isMade(table: string): Promise<boolean> {
+  async function exists(table: string): Promise<boolean> {
     const client = new Client({ ...connection, database: `${connection.database}_metastore_${account.accountId}` });
     await client.connect();
     try {

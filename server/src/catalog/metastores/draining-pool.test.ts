@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { cloneDatabase } from "../../../test/support/test-database.ts";
 import { DrainingPool } from "./draining-pool.ts";
 
-test("a pool that is ended answers whoever waits in it, and may be ended again", async () => {
+test("a pool that is ended still answers its waiting queries, and may be ended twice", async () => {
   const database = await cloneDatabase("template1");
   try {
     const pool = new DrainingPool({ ...database.connection, max: 1, connectionTimeoutMillis: 10_000 });

@@ -1,6 +1,6 @@
 import { Pool, type PoolClient, type PoolConfig, type QueryConfig, type QueryResult, type QueryResultRow } from "pg";
 
-/** A pool that ends with its last query: those that wait in it for a connection have been promised an answer. */
+/** A pool that ends after its last query, including queries that still wait for a connection. */
 export class DrainingPool {
   readonly #pool: Pool;
   #queries = 0;
@@ -26,7 +26,7 @@ export class DrainingPool {
     }
   }
 
-  /** However often it is asked for. */
+  /** May be called more than once. */
   end(): Promise<void> {
     const isFirst = this.#ended === undefined;
     this.#ended ??= Promise.withResolvers<void>();
@@ -37,7 +37,7 @@ export class DrainingPool {
   #endIfDrained(): void {
     const ended = this.#ended;
     if (ended === undefined || this.#queries > 0 || this.#pool.ending) return;
-    // Whatever keeps a connection from being ended in order, it is of no use any more.
+    // A connection that fails to close is of no further use.
     this.#pool.end().then(ended.resolve, ended.resolve);
   }
 }

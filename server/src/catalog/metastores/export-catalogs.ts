@@ -8,24 +8,24 @@ import { openSecret } from "./metastore-secrets.ts";
 import { listMetastores, readPassword } from "./store/export.ts";
 import { isEmptyDatabase } from "./store/metastore-database.ts";
 
-/** However long a large table takes. */
-const WHOLE = { limitMs: null };
+/** A large table may take any time. */
+const NO_LIMIT = { limitMs: null };
 
-/** The catalogs that go into an export, each under its account's id. `openKeys`: those that the rows are sealed with. */
+/** The catalogs in an export, named by the account's id. `openKeys` returns the keys that the rows are sealed with. */
 export async function exportedCatalogs(
   databases: MetastoreDatabases,
   product: Client,
   openKeys: () => KeyRing,
 ): Promise<AttachedDatabase[]> {
-  const made = new Set(await databases.list());
-  const ids = (await listMetastores(product)).filter((id) => made.has(id));
+  const existing = new Set(await databases.list());
+  const ids = (await listMetastores(product)).filter((id) => existing.has(id));
   return ids.map((id) => ({
     name: String(id),
-    connect: async () => databases.connect(id, await passwordOf(product, id, openKeys()), WHOLE),
+    connect: async () => databases.connect(id, await passwordOf(product, id, openKeys()), NO_LIMIT),
   }));
 }
 
-/** `keys`: those of the export, as the rows are. */
+/** `keys` are those of the export, with which the rows are sealed. */
 export function importedCatalogs(databases: MetastoreDatabases, keys: KeyRing): AttachDatabase {
   return async (name, product) => {
     const accountId = Number(name);
@@ -36,7 +36,7 @@ export function importedCatalogs(databases: MetastoreDatabases, keys: KeyRing): 
       if (!(await isEmptyDatabase(client))) {
         throw new Fault(
           "conflict",
-          `The database ${database} of an earlier installation is there already: drop it, then import again.`,
+          `The database ${database} already exists and is not empty, perhaps from an earlier installation: drop it, then import again.`,
         );
       }
     } finally {
@@ -44,7 +44,7 @@ export function importedCatalogs(databases: MetastoreDatabases, keys: KeyRing): 
     }
     return {
       name,
-      connect: () => databases.connect(accountId, password, WHOLE),
+      connect: () => databases.connect(accountId, password, NO_LIMIT),
       drop: () => databases.drop(accountId),
     };
   };
@@ -53,5 +53,5 @@ export function importedCatalogs(databases: MetastoreDatabases, keys: KeyRing): 
 async function passwordOf(product: Client, accountId: number, keys: KeyRing): Promise<Secret> {
   const sealed = await readPassword(product, accountId);
   if (sealed !== undefined) return openSecret(keys, accountId, "password", sealed);
-  throw new Fault("invalid", `The export has tables of an account ${accountId} that it lacks.`);
+  throw new Fault("invalid", `The export contains tables of account ${accountId}, but not the account itself.`);
 }

@@ -10,7 +10,7 @@ useStubMetastores((own) => {
 const AT_ONCE = { goodForMs: 0, everyMs: 0 };
 
 describe("a metastore", () => {
-  test("that dies under a live Spark is there again by itself, with the same port and secret", async () => {
+  test("that dies while a Spark uses it is restarted, with the same port and secret", async () => {
     const metastores = given.open();
     const before = await metastores.contributionOf(given.accountId);
     const dead = given.only();
@@ -20,18 +20,18 @@ describe("a metastore", () => {
     expect(existsSync(dead.folder)).toBe(false);
   });
 
-  test("that does not answer is replaced before anybody gets it, with the same port and secret", async () => {
+  test("that does not answer is replaced before it is given to a Spark, with the same port and secret", async () => {
     const metastores = given.open({ probes: AT_ONCE });
     const before = await metastores.contributionOf(given.accountId);
     expect(await metastores.contributionOf(given.accountId)).toEqual(before);
     const silent = given.only();
     silent.isSilent = true;
-    const told = await Promise.all([1, 2].map(() => metastores.contributionOf(given.accountId)));
-    expect(told).toEqual([before, before]);
+    const replies = await Promise.all([1, 2].map(() => metastores.contributionOf(given.accountId)));
+    expect(replies).toEqual([before, before]);
     expect(given.only()).not.toBe(silent);
   });
 
-  test("that does not answer is replaced under a live Spark, which nobody starts", async () => {
+  test("that does not answer is replaced for a running Spark, without a new request", async () => {
     const metastores = given.open({ probes: AT_ONCE });
     await metastores.contributionOf(given.accountId);
     await metastores.contributionOf(given.accountId);
@@ -43,18 +43,18 @@ describe("a metastore", () => {
     expect(existsSync(silent.folder)).toBe(false);
   });
 
-  test("that cannot be asked is left alone: what fails on our side tells nothing of it", async () => {
+  test("is not replaced when the probe fails on our side", async () => {
     const metastores = given.open({ probes: AT_ONCE });
     await metastores.contributionOf(given.accountId);
     await metastores.contributionOf(given.accountId);
-    const unasked = given.only();
-    unasked.trouble = Object.assign(new Error("too many open files"), { code: "EMFILE" });
+    const metastore = given.only();
+    metastore.trouble = Object.assign(new Error("too many open files"), { code: "EMFILE" });
     await metastores.contributionOf(given.accountId);
-    expect(unasked.asked).toBeGreaterThan(0);
-    expect(given.only()).toBe(unasked);
+    expect(metastore.asked).toBeGreaterThan(0);
+    expect(given.only()).toBe(metastore);
   });
 
-  test("that listens and never comes to serve is replaced, and the next is waited for until it serves", async () => {
+  test("that listens but never becomes ready is replaced, and the next one must become ready first", async () => {
     const metastores = given.open();
     await metastores.contributionOf(given.accountId);
     await metastores.stop();
@@ -67,14 +67,14 @@ describe("a metastore", () => {
     failing.reject(new Error("did not come up in time"));
     await expect.poll(() => given.running().filter((each) => each !== stuck).length).toBe(1);
     expect(stuck.isStopped).toBe(true);
-    const told = metastores.contributionOf(given.accountId).then(() => "told");
-    const looked = given.db.system.query("select 1").then(() => "waits");
-    expect(await Promise.race([told, looked])).toBe("waits");
+    const ready = metastores.contributionOf(given.accountId).then(() => "ready");
+    const queried = given.db.system.query("select 1").then(() => "waits");
+    expect(await Promise.race([ready, queried])).toBe("waits");
     serving.resolve();
-    expect(await told).toBe("told");
+    expect(await ready).toBe("ready");
   });
 
-  test("that has not begun to serve is waited for", async () => {
+  test("is not replaced while it becomes ready", async () => {
     const metastores = given.open({ probes: AT_ONCE });
     await metastores.contributionOf(given.accountId);
     await metastores.stop();
@@ -89,7 +89,7 @@ describe("a metastore", () => {
     await expect.poll(() => metastores.contributionOf(given.accountId).then(() => given.only() === slow)).toBe(false);
   });
 
-  test("that dies unused stays so until it is needed, and is then told as before", async () => {
+  test("that dies unused is restarted only when it is needed, with the same port and secret", async () => {
     const metastores = given.open();
     const before = await metastores.contributionOf(given.accountId);
     given.inUse = false;

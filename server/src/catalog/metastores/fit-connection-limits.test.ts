@@ -5,7 +5,7 @@ import { backgroundWork } from "../../db/work-limits.ts";
 import { Secret } from "../../lib/secret.ts";
 import { MetastoreDatabases, type MetastoreLogin } from "./metastore-databases.ts";
 import { MetastoreReaders } from "./metastore-readers.ts";
-import { REST_MS } from "./rested-roles.ts";
+import { ROLE_IDLE_MS } from "./idle-roles.ts";
 
 const cluster = makeScratchCluster(inject("postgres").cacheDir);
 const held: Client[] = [];
@@ -27,7 +27,7 @@ async function endHeld(): Promise<void> {
   await Promise.all(held.splice(0).map((client) => client.end().catch(() => undefined)));
 }
 
-/** As a metastore that has gone mad: as many as it gets. */
+/** Imitates a runaway metastore: takes as many connections as it gets. */
 async function takeAll({ address: { host, port }, database, user, password }: MetastoreLogin): Promise<number> {
   for (let taken = 0; ; taken += 1) {
     const client = new Client({ host, port, database, user, password: password.reveal() });
@@ -41,7 +41,7 @@ async function takeAll({ address: { host, port }, database, user, password }: Me
   }
 }
 
-/** As many as two nodes with many cores need for their work, all at once. */
+/** Opens as many connections as two nodes with many cores need. */
 async function serveTwoNodes(): Promise<void> {
   const needed = 2 * (16 + backgroundWork.connections);
   const clients = Array.from({ length: needed }, () => new Client(connection));
@@ -83,7 +83,7 @@ test("on a server that reserves too few, metastores in use keep their connection
 
   await expect(node.provide(3, password)).rejects.toThrow(/Raise max_connections of PostgreSQL by at least 10/);
   for (let fits = 0; fits < 3; fits += 1) {
-    now += REST_MS;
+    now += ROLE_IDLE_MS;
     await node.fitConnectionLimits(); // no start needs the room, so the role of the other node keeps it
   }
   expect(await limits()).toEqual([0, 10, 10]);
@@ -98,7 +98,7 @@ test("a metastore's role that no node has used for a while makes room, and gets 
   await addIdleRoles(6);
   await databases.fitConnectionLimits();
   await expect(databases.provide(1, password)).rejects.toThrow("max_connections");
-  now += REST_MS;
+  now += ROLE_IDLE_MS;
   await databases.provide(1, password);
   expect(await limits()).toEqual([0, 0, 0, 0, 0, 0, 10]);
 
@@ -106,7 +106,7 @@ test("a metastore's role that no node has used for a while makes room, and gets 
   await expect(databases.provide(2, password)).rejects.toThrow("max_connections");
   await expect
     .poll(async () => {
-      now += REST_MS;
+      now += ROLE_IDLE_MS;
       return databases.provide(2, password).then(
         () => "provided",
         () => "refused",
@@ -121,7 +121,7 @@ test("a metastore's role that no node has used for a while makes room, and gets 
   await readers.close();
 });
 
-test("a lower limit ends idle sessions alone", async () => {
+test("a lower limit ends only idle sessions", async () => {
   await startCluster({ max_connections: "100", reserved_connections: "0" });
   const databases = new MetastoreDatabases({ connection, isEmbedded: true });
   const taken = await takeAll(await databases.provide(1, password));
@@ -137,7 +137,7 @@ test("a lower limit ends idle sessions alone", async () => {
 
 const NAMED = String.raw`rolname like '%\_metastore\_%'`;
 
-/** Roles of accounts whose databases do not matter here. */
+/** Roles without databases, which do not matter here. */
 async function addIdleRoles(count: number): Promise<void> {
   for (let each = 0; each < count; each += 1) {
     await query(`create role ${connection.database}_metastore_${100 + each} login`);

@@ -1,6 +1,6 @@
 import type { Client } from "pg";
 import { Fault } from "../../lib/fault.ts";
-import type { RestedRoles } from "./rested-roles.ts";
+import type { IdleRoles } from "./idle-roles.ts";
 import { ENOUGH_PER_ROLE, FOR_PRODUCT, planConnectionLimits } from "./role-connections.ts";
 import {
   endIdleSessionsAboveLimit,
@@ -16,7 +16,7 @@ export interface RolesToFit {
   readonly inUse: readonly string[];
   /** A role that is about to be used. It is refused if there is no room for it. */
   readonly wanted: string | undefined;
-  readonly rested: RestedRoles;
+  readonly idleRoles: IdleRoles;
 }
 
 /** Sets the connection limit of each metastore's role so that the product keeps the connections it needs. */
@@ -24,17 +24,17 @@ export async function fitConnectionLimits(client: Client, fit: RolesToFit): Prom
   await withLimitsLocked(client, fit.prefix, () => fitLocked(client, fit));
 }
 
-async function fitLocked(client: Client, { prefix, inUse, wanted, rested }: RolesToFit): Promise<void> {
+async function fitLocked(client: Client, { prefix, inUse, wanted, idleRoles }: RolesToFit): Promise<void> {
   const roles = await listRoles(client, prefix);
   const needed = new Set(wanted === undefined ? inUse : [...inUse, wanted]);
-  const restedNames = rested.observe(roles, needed);
+  const idle = idleRoles.observe(roles, needed);
   const limits = planConnectionLimits(
     await readServerRoom(client),
     roles.map(({ name, limit }) => ({
       name,
       limit,
       isWanted: needed.has(name),
-      isRested: restedNames.has(name),
+      isIdle: idle.has(name),
     })),
   );
   const changes = roles.flatMap(({ name, limit }) => {
@@ -44,7 +44,7 @@ async function fitLocked(client: Client, { prefix, inUse, wanted, rested }: Role
   // Lower limits come first, so that the sum never exceeds the room.
   for (const { name, planned } of changes.toSorted((one, other) => Number(other.isLower) - Number(one.isLower))) {
     await setConnectionLimit(client, name, planned);
-    if (planned === 0) rested.forget(name);
+    if (planned === 0) idleRoles.forget(name);
   }
   if (changes.some(({ isLower }) => isLower)) await endIdleSessionsAboveLimit(client, prefix);
   if (wanted !== undefined && limits.get(wanted) === 0) throw noRoom();

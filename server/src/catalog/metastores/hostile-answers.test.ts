@@ -8,12 +8,12 @@ import { AccountCatalogs } from "./account-catalogs.ts";
 import { LONGEST_ANSWER_MIB } from "./bounded-answers.ts";
 import { MetastoreDatabases } from "./metastore-databases.ts";
 
-/** An account that has put views of any size, and of any type, in place of the tables of its metastore. */
+/** An account that has replaced the tables of its metastore by views with values of any size and type. */
 const given = useServer();
 let account: AccountClient;
 let databases: MetastoreDatabases;
 let password: Secret;
-let enemy: Client;
+let attacker: Client;
 
 beforeEach(async () => {
   account = await given.account();
@@ -26,12 +26,12 @@ beforeEach(async () => {
   if (catalog.kind !== "own") throw new Error("the account has a metastore of its own");
   ({ password } = catalog.secrets);
   await databases.provide(account.accountId, password);
-  enemy = await databases.connect(account.accountId, password);
-  await enemy.query(SCHEMA);
+  attacker = await databases.connect(account.accountId, password);
+  await attacker.query(SCHEMA);
 });
-afterEach(() => enemy.end());
+afterEach(() => attacker.end());
 
-/** As much of a metastore as is read here. */
+/** The tables of a metastore that are read here. */
 const SCHEMA = `
   create table "DBS" ("DB_ID" bigint, "NAME" varchar, "DESC" varchar, "DB_LOCATION_URI" varchar);
   create table "TBLS" ("TBL_ID" bigint, "DB_ID" bigint, "SD_ID" bigint, "TBL_NAME" varchar, "TBL_TYPE" varchar,
@@ -46,7 +46,7 @@ const SCHEMA = `
   create table "PARTITIONS" ("PART_ID" bigint, "PART_NAME" varchar, "SD_ID" bigint, "TBL_ID" bigint);
   create table "PARTITION_KEY_VALS" ("PART_ID" bigint, "PART_KEY_VAL" varchar, "INTEGER_IDX" bigint);
   insert into "DBS" values (1, 'default', null, 'file:/w');
-  insert into "TBLS" values (1, 1, 1, 't', 'MANAGED_TABLE', 'enemy', 0);
+  insert into "TBLS" values (1, 1, 1, 't', 'MANAGED_TABLE', 'attacker', 0);
   insert into "SDS" values (1, 1, 1, 'file:/w/t', 'in');
   insert into "COLUMNS_V2" values (1, null, 'id', 'bigint', 0);`;
 
@@ -62,11 +62,11 @@ const COLUMNS = `select 1::bigint as "CD_ID", ${LARGE} as "COMMENT", n::text as 
 const KEYS = `select 1::bigint as "TBL_ID", null::text as "PKEY_COMMENT", n::text as "PKEY_NAME", ${LARGE} as "PKEY_TYPE",
   n as "INTEGER_IDX" from generate_series(1, ${ROWS}) as n`;
 
-describe("an answer longer than any of a metastore's own is refused, and no other", () => {
+describe("an answer longer than any legitimate one is refused", () => {
   test.each([
     ["Hive's columns in a listing", "COLUMNS_V2", COLUMNS, "/hive/default?describe=true"],
-    ["columns of a table, which are one value", "COLUMNS_V2", COLUMNS, "/hive/default/t"],
-    ["what a table is partitioned by", "PARTITION_KEYS", KEYS, "/hive/default/t/table_properties"],
+    ["the columns of a table, which are one value", "COLUMNS_V2", COLUMNS, "/hive/default/t"],
+    ["the partition keys of a table", "PARTITION_KEYS", KEYS, "/hive/default/t/table_properties"],
     [
       "partitions",
       "PARTITIONS",
@@ -76,18 +76,18 @@ describe("an answer longer than any of a metastore's own is refused, and no othe
     ],
   ])("%s", async (_, table, rows, path) => {
     await account.get(path);
-    await enemy.query(replaced(table, rows));
+    await attacker.query(replaced(table, rows));
     await account.get(path).refused(422, TOO_LONG);
     expect(await account.get("/hive/default")).toEqual(["t"]);
   });
 
-  test("what is asked for a sensor", async () => {
-    await enemy.query(replaced("PARTITION_KEYS", KEYS));
+  test("in the check of a sensor", async () => {
+    await attacker.query(replaced("PARTITION_KEYS", KEYS));
     const question = { schema: "default", table: "t", columns: [{ column: "1", values: ["2"] }] };
     await account.post("/partition_sensor", question).refused(422, TOO_LONG);
   });
 
-  test("what a refresh gets for what it writes, but nothing that an export reads", async () => {
+  test("in a refresh, but not in an export", async () => {
     const long = `select ${LARGE} as large from generate_series(1, ${ROWS})`;
     const refresh = await databases.connect(account.accountId, password);
     await expect(refresh.query(long)).rejects.toMatchObject({
@@ -100,16 +100,16 @@ describe("an answer longer than any of a metastore's own is refused, and no othe
     await exported.end();
   });
 
-  test("however many answers a connection has given that are not", async () => {
+  test("but several short answers on one connection are not", async () => {
     const half = LONGEST_ANSWER_MIB / 2;
     for (let time = 0; time < 3; time += 1) {
-      expect((await enemy.query(`select ${LARGE} as large from generate_series(1, ${half})`)).rowCount).toBe(half);
+      expect((await attacker.query(`select ${LARGE} as large from generate_series(1, ${half})`)).rowCount).toBe(half);
     }
   });
 });
 
-describe("what an account keeps in place of Spark's columns", () => {
-  test("is none of Spark's above one MiB: a table has Hive's columns then", async () => {
+describe("forged columns in the parameters of a table", () => {
+  test("are ignored above 1 MiB, and Hive's columns are used", async () => {
     const fields = Array.from({ length: 20_000 }, (_, n) => ({
       name: `c${n}`,
       type: "long",
@@ -123,9 +123,9 @@ describe("what an account keeps in place of Spark's columns", () => {
     expect(await account.get("/hive/default/t")).toMatchObject(HIVES.columns);
   });
 
-  test("is read as text whatever its type is", async () => {
+  test("are read as text whatever their type", async () => {
     const schema = schemaOf([{ name: "a", type: "long", nullable: true, metadata: {} }]);
-    await enemy.query(
+    await attacker.query(
       replaced(
         "TABLE_PARAMS",
         `select 1::bigint as "TBL_ID", 'spark.sql.sources.schema' as "PARAM_KEY", '${schema}'::bytea as "PARAM_VALUE"`,
@@ -138,7 +138,7 @@ describe("what an account keeps in place of Spark's columns", () => {
   const schemaOf = (fields: readonly object[]): string => JSON.stringify({ type: "struct", fields });
 
   async function keepSchema(parts: readonly string[]): Promise<void> {
-    await enemy.query(
+    await attacker.query(
       `insert into "TABLE_PARAMS" select 1, 'spark.sql.sources.schema.part.' || place - 1, part
          from unnest($1::text[]) with ordinality as given (part, place)
        union all select 1, 'spark.sql.sources.schema.numParts', $2`,

@@ -15,7 +15,7 @@ import { exportedCatalogs } from "./export-catalogs.ts";
 import { MetastoreDatabases } from "./metastore-databases.ts";
 import { MetastoreReaders } from "./metastore-readers.ts";
 
-/** An account whose role in PostgreSQL is in the hands of an enemy: it owns the tables that we read and write. */
+/** An attacker controls the account's role in PostgreSQL, which owns the tables that we read and write. */
 let product: TestDatabase;
 let db: Database;
 let databases: MetastoreDatabases;
@@ -45,16 +45,18 @@ afterAll(async () => {
 });
 
 beforeEach(async () => {
-  const [account] = await db.system.query<{ id: number }>("insert into account (name) values ('enemy') returning id");
+  const [account] = await db.system.query<{ id: number }>(
+    "insert into account (name) values ('attacker') returning id",
+  );
   accountId = account?.id ?? 0;
   const catalog = await catalogs.find(accountId);
   if (catalog.kind !== "own") throw new Error("the account has a metastore of its own");
   ({ password } = catalog.secrets);
   role = (await databases.provide(accountId, password)).user;
-  await asEnemy(SCHEMA);
+  await asAttacker(SCHEMA);
 });
 
-/** As much of a metastore as is read and written here. */
+/** The tables of a metastore that these tests use. */
 const SCHEMA = `
   create table "DBS" ("DB_ID" bigint primary key, "NAME" varchar, "DESC" varchar, "DB_LOCATION_URI" varchar);
   create table "SDS" ("SD_ID" bigint primary key, "CD_ID" bigint, "INPUT_FORMAT" varchar, "IS_COMPRESSED" boolean,
@@ -82,7 +84,7 @@ const TABLE: Pick<CatalogTable, "schema" | "name" | "partitionKeys" | "identity"
   partitionKeys: [{ name: "day", type: "string", comment: null }],
 };
 
-async function asEnemy(sql: string): Promise<Record<string, unknown>[]> {
+async function asAttacker(sql: string): Promise<Record<string, unknown>[]> {
   const { port } = product.connection;
   const client = new Client({ host: "127.0.0.1", port, database: role, user: role, password: password.reveal() });
   await client.connect();
@@ -93,10 +95,10 @@ async function asEnemy(sql: string): Promise<Record<string, unknown>[]> {
   }
 }
 
-/** Gives up what it was switched to and makes a role, as only the product's user may. */
+/** Creates a function that resets the role and the settings of its session and tries to create a role. */
 async function arm(): Promise<{ intruder: string }> {
   const intruder = `intruder_${randomBytes(4).toString("hex")}`;
-  await asEnemy(`
+  await asAttacker(`
     create function attack() returns text language plpgsql as $$ begin
       perform set_config('role', 'none', false), set_config('default_transaction_read_only', 'off', false),
               set_config('statement_timeout', '0', false);
@@ -106,12 +108,12 @@ async function arm(): Promise<{ intruder: string }> {
   return { intruder };
 }
 
-const isThere = async (name: string): Promise<boolean> =>
+const roleExists = async (name: string): Promise<boolean> =>
   (await db.system.query("select 1 from pg_roles where rolname = $1", [name])).length > 0;
 
 async function addPartition(day: string): Promise<void> {
   const open = accountPartitions({ system: db.system, databases, catalogs, readers, externals });
-  // Nothing else of it is looked at.
+  // The other fields are not used.
   const partitions = await open(accountId, TABLE as CatalogTable);
   const found = [{ values: [day], location: `file:/w/t/day=${day}` }];
   try {
@@ -122,10 +124,10 @@ async function addPartition(day: string): Promise<void> {
   }
 }
 
-describe("what an account has put into the tables of its metastore runs with the rights of its role alone", () => {
-  test("as a trigger, when a refresh writes there", async () => {
+describe("code that an account has put into its metastore's database runs only with the rights of its role", () => {
+  test("as a trigger, when a refresh writes partitions", async () => {
     const { intruder } = await arm();
-    await asEnemy(`
+    await asAttacker(`
       create table seen (who text);
       create function on_write() returns trigger language plpgsql as $$ begin
         insert into seen values (attack()); return new; end $$;
@@ -133,28 +135,28 @@ describe("what an account has put into the tables of its metastore runs with the
       create trigger a before insert on "SEQUENCE_TABLE" for each row execute function on_write()`);
     await addPartition("1");
     await addPartition("2");
-    expect(await asEnemy(`select "PART_NAME" as name from "PARTITIONS" order by 1`)).toEqual([
+    expect(await asAttacker(`select "PART_NAME" as name from "PARTITIONS" order by 1`)).toEqual([
       { name: "day=1" },
       { name: "day=2" },
     ]);
-    expect(await asEnemy("select distinct who from seen")).toEqual([{ who: role }]);
-    expect(await isThere(intruder)).toBe(false);
+    expect(await asAttacker("select distinct who from seen")).toEqual([{ who: role }]);
+    expect(await roleExists(intruder)).toBe(false);
   });
 
-  test("as a view, when its tables are listed", async () => {
+  test("as a view, when tables are listed", async () => {
     const { intruder } = await arm();
-    await asEnemy(`
+    await asAttacker(`
       drop table "DBS";
       create view "DBS" as select 1::bigint as "DB_ID", attack()::varchar as "NAME", null::varchar as "DESC",
                                   null::varchar as "DB_LOCATION_URI"`);
-    // The later ones in a session that the first has had in its hands.
+    // The later reads use a session in which the code has already run.
     for (let time = 0; time < 4; time += 1) {
       expect(await (await tables.of(accountId)).schemaNames()).toEqual([role]);
     }
-    expect(await isThere(intruder)).toBe(false);
+    expect(await roleExists(intruder)).toBe(false);
   });
 
-  test("as an operator's export reads it", async () => {
+  test("as a function, when an operator's export reads the tables", async () => {
     await arm();
     const client = new Client(product.connection);
     await client.connect();
@@ -174,7 +176,7 @@ describe("what an account has put into the tables of its metastore runs with the
 });
 
 describe("our sessions in an account's database", () => {
-  test("are its role's, write nothing where they only read, and do not wait for ever", async () => {
+  test("belong to its role, are read-only for reads, and have time limits", async () => {
     const [session] = await readers.of(accountId).query(
       `select session_user::text as session, current_user::text as current, current_setting('jit') as jit,
               current_setting('default_transaction_read_only') as "readOnly",
@@ -200,8 +202,8 @@ describe("our sessions in an account's database", () => {
     }
   });
 
-  test("keep what we set over what the role has set for itself", async () => {
-    await asEnemy(`alter role current_user set statement_timeout = 0; alter role current_user set search_path = evil;
+  test("override the settings of the role", async () => {
+    await asAttacker(`alter role current_user set statement_timeout = 0; alter role current_user set search_path = evil;
                    alter role current_user set default_transaction_read_only = off`);
     expect(await (await tables.of(accountId)).schemas(["default"])).toMatchObject([{ name: "default" }]);
     await expect(readers.of(accountId).query("create table a (n int)")).rejects.toThrow(/read-only transaction/);
@@ -210,24 +212,24 @@ describe("our sessions in an account's database", () => {
   test.each([
     ["another password", `password 'another'`],
     ["no right to log in", "nologin"],
-  ])("are opened where the role has %s, as behind an import", async (_, change) => {
+  ])("are opened even if the role has %s, as after an import", async (_, change) => {
     const admin = () => db.system.query(`alter role "${role}" ${change}`);
     await admin();
-    const asked = Array.from({ length: 8 }, async () => (await tables.of(accountId)).schemas(["default"]));
-    for (const schemas of await Promise.all(asked)) expect(schemas).toMatchObject([{ name: "default" }]);
+    const reads = Array.from({ length: 8 }, async () => (await tables.of(accountId)).schemas(["default"]));
+    for (const schemas of await Promise.all(reads)) expect(schemas).toMatchObject([{ name: "default" }]);
     await admin();
     await (await databases.connect(accountId, password)).end();
   });
 
-  test("are opened where the role may not enter its database any more", async () => {
+  test("are opened even if the role has lost the right to connect to its database", async () => {
     await db.system.query(`revoke connect on database "${role}" from "${role}"`);
     expect(await (await tables.of(accountId)).schemas(["default"])).toMatchObject([{ name: "default" }]);
   });
 
-  test("find no rows where there is no database, and make none", async () => {
+  test("find no rows if there is no database, and do not create it", async () => {
     await databases.drop(accountId);
     expect(await readers.of(accountId).query("select 1")).toEqual([]);
-    expect(await isThere(role)).toBe(false);
+    expect(await roleExists(role)).toBe(false);
     await db.system.query("delete from metastore where account_id = $1", [accountId]);
     expect(await readers.of(accountId).query("select 1")).toEqual([]);
   });

@@ -13,7 +13,7 @@ beforeAll(async () => {
   database = await cloneDatabase();
   databases = new MetastoreDatabases({ connection: database.connection, isEmbedded: true });
 });
-// Making and dropping a database takes a while: what is left goes with the server.
+// Each test uses an account of its own. Dropping the databases would take long, and they vanish with the server.
 beforeEach(() => {
   accountId += 1;
 });
@@ -40,7 +40,7 @@ function asMetastore({ address: { host, port }, database: name, user, password: 
   return { host, port, database: name, user, password: own.reveal() };
 }
 
-/** A PostgreSQL as DATABASE_URL may name one: over TCP, with a login that has what its administrator gave it. */
+/** Imitates an external PostgreSQL: over TCP, with a login that has only these rights. */
 async function foreign(rights: string): Promise<{ login: string; connection: ClientConfig }> {
   const login = `guest_${randomBytes(4).toString("hex")}`;
   await asOwner(`create role ${login} login password 'guest' ${rights}; grant ${login} to current_user`);
@@ -54,7 +54,7 @@ const named = (name: string): string =>
    union all select rolname from pg_roles where rolname = '${name}'`;
 
 describe("the database of an account's metastore", () => {
-  test("is made once, with a role that may make tables in it", async () => {
+  test("is created once, with a role that may create tables in it", async () => {
     const login = await databases.provide(accountId, password);
     expect(login.database).toBe(`${database.connection.database}_metastore_${accountId}`);
     expect(login.address).toEqual({ host: "127.0.0.1", port: database.connection.port, ssl: false });
@@ -63,7 +63,7 @@ describe("the database of an account's metastore", () => {
     expect(await run(asMetastore(login), "select n from kept")).toEqual([{ n: 7 }]);
   });
 
-  test("is made once however many ask at the same time", async () => {
+  test("is created once for concurrent requests", async () => {
     const others = Array.from(
       { length: 4 },
       () => new MetastoreDatabases({ connection: database.connection, isEmbedded: true }),
@@ -73,7 +73,7 @@ describe("the database of an account's metastore", () => {
     for (const login of made) await run(asMetastore(login), "select 1");
   });
 
-  test("is finished where a crash has left it half made", async () => {
+  test("is completed if a crash has left it incomplete", async () => {
     const name = `${database.connection.database}_metastore_${accountId}`;
     await asOwner(`create role "${name}" login password 'another'`);
     const login = await databases.provide(accountId, password);
@@ -83,7 +83,7 @@ describe("the database of an account's metastore", () => {
     expect(await run(asMetastore(login), "select n from a")).toEqual([]);
   });
 
-  test("lets in its own role alone, which gets into nothing else and has no rights on the server", async () => {
+  test("admits only its own role, which can connect to no other database and has no rights on the server", async () => {
     await asOwner(`grant connect on database ${database.connection.database} to public`);
     const login = await databases.provide(accountId, password);
     const other = await databases.provide(500, password);
@@ -108,7 +108,7 @@ describe("the database of an account's metastore", () => {
     );
   });
 
-  test("goes with its role, also while it is in use, and may be gone already", async () => {
+  test("is dropped with its role, even while it is in use or if it is already dropped", async () => {
     const login = await databases.provide(accountId, password);
     const held = new Client(asMetastore(login));
     const lost = new Promise((resolve) => held.once("error", resolve));
@@ -121,7 +121,7 @@ describe("the database of an account's metastore", () => {
     await databases.drop(accountId);
   });
 
-  test("of an account that is gone is dropped, a bounded number at a time, and no other", async () => {
+  test("is dropped if its account was deleted, a limited number at a time, and others are kept", async () => {
     for (;;) if ((await databases.dropOrphans(10)) === 0) break;
     const [account] = await asOwner("insert into account (name) values ('here') returning id::int");
     const kept = await databases.provide(Number(account?.id), password);
@@ -138,27 +138,27 @@ describe("the database of an account's metastore", () => {
   });
 });
 
-describe("a PostgreSQL of the operator's", () => {
+describe("an external PostgreSQL", () => {
   test.each([
     ["", "databases and roles", "createdb createrole"],
     ["createdb", "roles", "createrole"],
     ["createrole", "databases", "createdb"],
   ])(
-    "whose user has only the rights '%s' is told what it lacks and how to get it",
+    "whose user has only the rights '%s' is refused with the missing rights and the statement that grants them",
     async (rights, lacks, statement) => {
       const { login, connection } = await foreign(rights);
       const own = new MetastoreDatabases({ connection, isEmbedded: false });
       await expect(own.provide(accountId, password)).rejects.toMatchObject({
         code: "invalid",
         message: expect.stringContaining(
-          `the user ${login} of DATABASE_URL may not create ${lacks}. As a superuser: alter role "${login}" ${statement};`,
+          `the user ${login} of DATABASE_URL may not create ${lacks}. Run as a superuser: alter role "${login}" ${statement};`,
         ),
       });
       expect(await asOwner(named(`${database.connection.database}_metastore_${accountId}`))).toEqual([]);
     },
   );
 
-  test("that lets every role into the product's database is used once that is closed", async () => {
+  test("is refused until roles of accounts cannot connect to the product's database", async () => {
     const { login, connection } = await foreign("createdb createrole");
     const name = database.connection.database;
     await asOwner(`grant connect on database ${name} to public`);
@@ -169,14 +169,14 @@ describe("a PostgreSQL of the operator's", () => {
       message: expect.stringContaining(cure),
     });
     await asOwner(cure);
-    const made = await own.provide(accountId, password);
-    await run(asMetastore(made), "create table a (n int)");
+    const created = await own.provide(accountId, password);
+    await run(asMetastore(created), "create table a (n int)");
     await own.drop(accountId);
-    expect(await asOwner(named(made.database))).toEqual([]);
+    expect(await asOwner(named(created.database))).toEqual([]);
   });
 
-  test("that is away is told from one that refuses", async () => {
-    const connection = { connectionString: "postgres://somebody:hush@127.0.0.1:1/data" };
+  test("that cannot be reached is reported with its address", async () => {
+    const connection = { connectionString: "postgres://user:hush@127.0.0.1:1/data" };
     const own = new MetastoreDatabases({ connection, isEmbedded: false });
     await expect(own.provide(accountId, password)).rejects.toMatchObject({
       code: "unavailable",

@@ -1,11 +1,11 @@
 /**
- * The databases of the metastores, one for each account that has used Spark, on the product's own PostgreSQL: the tables
- * of a metastore have fixed names and know of no other catalog beside them. Into each may but one role, and that role
- * may nothing else: what it is given to is a process of its account.
+ * The databases of the metastores, one for each account that has used Spark, on the product's PostgreSQL server. A
+ * metastore needs a database of its own, as its tables have fixed names. Only one role may connect to it, and that role
+ * has no other rights, because its password is given to a process of the account.
  *
- * The role owns the tables, and so an account decides what runs when they are read or written: a trigger, a view over a
- * function. We therefore log in as that role, too, by its own password. A session of the product's user that has only
- * switched its role would not do: whatever runs in it can switch back.
+ * The role owns the tables, so the account decides what runs when they are read or written, by a trigger or a view on a
+ * function. We therefore also log in as that role, with its password. A session of the product's user with `set role`
+ * would not be safe: the account's code could switch back.
  */
 import { Client, type ClientConfig } from "pg";
 import { errorCode } from "../../db/error-code.ts";
@@ -20,36 +20,36 @@ import { databaseAddress, type DatabaseAddress } from "./database-address.ts";
 import { fitConnectionLimits } from "./fit-connection-limits.ts";
 import { metastoreName, metastorePrefix } from "./metastore-names.ts";
 import {
-  explicit,
+  connectionFields,
   isLoginRefused,
   isOutOfConnections,
-  limited,
   NO_DATABASE,
-  opened,
+  openClient,
   STATEMENT_LIMIT_MS,
+  timeouts,
 } from "./open-connection.ts";
-import { RestedRoles } from "./rested-roles.ts";
+import { IdleRoles } from "./idle-roles.ts";
 import { ENOUGH_PER_ROLE, MOST_PER_ROLE } from "./role-connections.ts";
 import {
-  closeToPublic,
+  createDatabase,
+  createOrAlterRole,
+  databaseExists,
   dropDatabaseAndRole,
-  isMade,
-  letIn,
-  listMade,
+  grantConnect,
+  grantSchema,
+  listAccountsWithDatabase,
   listOrphans,
   lockName,
-  makeDatabase,
-  makeRole,
   mayConnect,
-  openSchema,
   readRights,
+  revokePublicConnect,
 } from "./store/metastore-database.ts";
 import { readConnectionLimit } from "./store/role-connections.ts";
 
 export interface MetastoreDatabasesOptions {
   readonly connection: ClientConfig;
   readonly isEmbedded: boolean;
-  /** Those with a metastore on this node. They keep their connections where there are too few for all accounts. */
+  /** Accounts with a metastore on this node. They keep their connections if there are too few for all accounts. */
   readonly accountsInUse?: () => readonly number[];
   readonly now?: () => number;
 }
@@ -63,27 +63,27 @@ export interface MetastoreLogin {
 
 const WRITE_LIMIT_MS = 120_000;
 
-/** Of our sessions: the built-in names, the metastore's tables, and nothing else that an account's role may have set. */
+/** For our sessions: overrides a search path that the account's role may have set. */
 const SESSION = "-c search_path=public,pg_temp";
 
 export class MetastoreDatabases {
   readonly #options: MetastoreDatabasesOptions;
   readonly #makingRoom = new Map<number, Promise<void>>();
   readonly #oneByOne = atOnce(1);
-  readonly #rested: RestedRoles;
+  readonly #idleRoles: IdleRoles;
 
   constructor(options: MetastoreDatabasesOptions) {
     this.#options = options;
-    this.#rested = new RestedRoles(options.now ?? (() => performance.now()));
+    this.#idleRoles = new IdleRoles(options.now ?? (() => performance.now()));
   }
 
-  /** A login that works, whatever was there before. */
+  /** Returns a login that works; creates or repairs the database and the role if necessary. */
   async provide(accountId: number, password: Secret): Promise<MetastoreLogin> {
     const { product } = this.#server();
     const login = this.#loginOf(accountId, password);
     if (await this.#isReady(login, product)) return login;
-    await this.#make(accountId, login.database, password);
-    await this.#assertEnters(login);
+    await this.#create(accountId, login.database, password);
+    await this.#assertLogin(login);
     return login;
   }
 
@@ -91,7 +91,7 @@ export class MetastoreDatabases {
     await this.#dropNamed(metastoreName(this.#server().product, accountId));
   }
 
-  /** Of accounts that are gone, up to so many; tells how many there were. */
+  /** Drops up to `limit` databases of deleted accounts. Returns how many. */
   async dropOrphans(limit: number): Promise<number> {
     const prefix = metastorePrefix(this.#server().product);
     const names = await this.#connected({}, (client) => listOrphans(client, prefix, limit));
@@ -99,14 +99,14 @@ export class MetastoreDatabases {
     return names.length;
   }
 
-  /** For roles of an earlier version, and for a server whose settings have changed or whose metastores come and go. */
+  /** Adapts the limits to changed settings of the server, to changes in use, and to roles of an earlier version. */
   async fitConnectionLimits(): Promise<void> {
     await this.#connected({}, (client) => this.#fitLimits(client));
   }
 
   /**
-   * The metastore's role may connect again if it has lost its connections while it was not used. One after the other, and
-   * once for concurrent callers: a role that holds all that it may have must not make us take connections.
+   * Lets the metastore's role connect again if it has lost its connections while it was idle. Accounts take turns and
+   * concurrent callers share one run, so that a role that has used up its connections cannot make us use many.
    */
   makeRoom(accountId: number): Promise<void> {
     const fit = (): Promise<void> => this.#connected({}, (client) => this.#fitLimits(client, accountId));
@@ -116,41 +116,41 @@ export class MetastoreDatabases {
     return making;
   }
 
-  /** Of the accounts that have one, as their ids. */
+  /** The ids of accounts with a database. */
   async list(): Promise<number[]> {
     const prefix = metastorePrefix(this.#server().product);
-    return this.#connected({}, (client) => listMade(client, prefix));
+    return this.#connected({}, (client) => listAccountsWithDatabase(client, prefix));
   }
 
-  /** Makes the login into a database that is there what it should be. False: there is none. */
-  async mend(accountId: number, password: Secret): Promise<boolean> {
+  /** Repairs the login of an existing database. False: there is no database. */
+  async repair(accountId: number, password: Secret): Promise<boolean> {
     const name = metastoreName(this.#server().product, accountId);
-    if (!(await this.#connected({}, (client) => isMade(client, name)))) return false;
+    if (!(await this.#connected({}, (client) => databaseExists(client, name)))) return false;
     await this.provide(accountId, password);
     return true;
   }
 
-  /** Into it as its role. The caller ends the connection. No limit, nor one of answers, is for who reads all there is. */
+  /** Connects as the metastore's role; the caller closes the connection. A null limit also lifts that of answers. */
   async connect(
     accountId: number,
     password: Secret,
     { limitMs = WRITE_LIMIT_MS }: { limitMs?: number | null } = {},
   ): Promise<Client> {
-    const config = { ...this.#asRole(this.#loginOf(accountId, password)), ...limited(limitMs), options: SESSION };
-    const client = await opened(config).catch(async (error: unknown) => {
+    const config = { ...this.#asRole(this.#loginOf(accountId, password)), ...timeouts(limitMs), options: SESSION };
+    const client = await openClient(config).catch(async (error: unknown) => {
       if (isOutOfConnections(error)) await this.makeRoom(accountId);
-      else if (!isLoginRefused(error) || !(await this.mend(accountId, password))) throw error;
-      return opened(config);
+      else if (!isLoginRefused(error) || !(await this.repair(accountId, password))) throw error;
+      return openClient(config);
     });
     if (limitMs !== null) boundAnswers(client);
     return client;
   }
 
-  /** Into it as its role, and to read alone. */
+  /** The configuration of read-only connections as the metastore's role. */
   readerOf(accountId: number, password: Secret): ClientConfig {
-    // Our statements are lookups; compiling one would take longer than a hundred of them.
+    // JIT compilation would take longer than a hundred of our lookups.
     const options = `${SESSION} -c default_transaction_read_only=on -c jit=off`;
-    return { ...this.#asRole(this.#loginOf(accountId, password)), ...limited(STATEMENT_LIMIT_MS), options };
+    return { ...this.#asRole(this.#loginOf(accountId, password)), ...timeouts(STATEMENT_LIMIT_MS), options };
   }
 
   #loginOf(accountId: number, password: Secret): MetastoreLogin {
@@ -159,11 +159,11 @@ export class MetastoreDatabases {
     return { address, database: name, user: name, password };
   }
 
-  /** As the metastore connects, but to the embedded server by its socket: others can take its port while it is down. */
+  /** Connects to the embedded server by its socket: while it is down, other processes can take its port. */
   #asRole({ address, database, user, password }: MetastoreLogin): ClientConfig {
     const { host, port, ssl } = address;
-    const place = this.#options.isEmbedded ? {} : { host, port, ssl };
-    return { ...explicit(this.#options.connection), ...place, database, user, password: password.reveal() };
+    const tcp = this.#options.isEmbedded ? {} : { host, port, ssl };
+    return { ...connectionFields(this.#options.connection), ...tcp, database, user, password: password.reveal() };
   }
 
   async #dropNamed(name: string): Promise<void> {
@@ -175,7 +175,7 @@ export class MetastoreDatabases {
 
   async #isReady(login: MetastoreLogin, product: string): Promise<boolean> {
     try {
-      return await this.#entered(login, async (client) => {
+      return await this.#connectedAs(login, async (client) => {
         if (await mayConnect(client, login.user, product)) return false;
         const limit = await readConnectionLimit(client, login.user);
         return limit >= ENOUGH_PER_ROLE && limit <= MOST_PER_ROLE;
@@ -186,34 +186,34 @@ export class MetastoreDatabases {
     }
   }
 
-  async #assertEnters(login: MetastoreLogin): Promise<void> {
+  async #assertLogin(login: MetastoreLogin): Promise<void> {
     try {
-      await this.#entered(login, () => Promise.resolve());
+      await this.#connectedAs(login, () => Promise.resolve());
     } catch (error) {
       throw unreachable(login, error);
     }
   }
 
-  #entered<T>(login: MetastoreLogin, work: (client: Client) => Promise<T>): Promise<T> {
+  #connectedAs<T>(login: MetastoreLogin, work: (client: Client) => Promise<T>): Promise<T> {
     return this.#connected({ ...this.#asRole(login), options: SESSION }, work);
   }
 
-  async #make(accountId: number, name: string, password: Secret): Promise<void> {
+  async #create(accountId: number, name: string, password: Secret): Promise<void> {
     try {
       await this.#connected({}, async (client) => {
         await lockName(client, name);
         await assertRights(client);
-        await makeRole(client, name, scramVerifier(password));
+        await createOrAlterRole(client, name, scramVerifier(password));
         await this.#fitLimits(client, accountId);
-        await this.#closeProduct(client, name);
-        await makeDatabase(client, name);
-        await this.#connected({ database: name }, (inside) => openSchema(inside, name));
-        await letIn(client, name);
+        await this.#closeProductDatabase(client, name);
+        await createDatabase(client, name);
+        await this.#connected({ database: name }, (inside) => grantSchema(inside, name));
+        await grantConnect(client, name);
       });
     } catch (error) {
       if (error instanceof Fault || isStoreAway(error)) throw storeFault(error);
       const why = error instanceof Error ? error.message : String(error);
-      throw new Fault("unavailable", `The catalog of tables cannot be made on this PostgreSQL: ${why}.`, {
+      throw new Fault("unavailable", `The catalog of tables cannot be created on this PostgreSQL: ${why}.`, {
         cause: error,
       });
     }
@@ -225,21 +225,21 @@ export class MetastoreDatabases {
       prefix: metastorePrefix(product),
       inUse: (this.#options.accountsInUse?.() ?? []).map((accountId) => metastoreName(product, accountId)),
       wanted: wanted === undefined ? undefined : metastoreName(product, wanted),
-      rested: this.#rested,
+      idleRoles: this.#idleRoles,
     });
   }
 
-  /** The role must not get near the product's tables, whatever the server lets everybody do by default. */
-  async #closeProduct(client: Client, role: string): Promise<void> {
+  /** The role must not connect to the product's database, which PostgreSQL allows to every role by default. */
+  async #closeProductDatabase(client: Client, role: string): Promise<void> {
     const { product, user } = this.#server();
     if (!(await mayConnect(client, role, product))) return;
-    await closeToPublic(client, product);
+    await revokePublicConnect(client, product);
     if (!(await mayConnect(client, role, product))) return;
     const [database, login] = [client.escapeIdentifier(product), client.escapeIdentifier(user)];
     throw new Fault(
       "invalid",
-      `The catalog of tables gets a role of its own for each account, and every role may connect to the database ` +
-        `${product} of DATABASE_URL. As its owner: grant connect on database ${database} to ${login}; ` +
+      `The catalog of tables creates a role for each account, but every role may connect to the database ` +
+        `${product} of DATABASE_URL. Run as its owner: grant connect on database ${database} to ${login}; ` +
         `revoke connect on database ${database} from public;`,
     );
   }
@@ -250,7 +250,7 @@ export class MetastoreDatabases {
   }
 
   async #connected<T>(other: ClientConfig, work: (client: Client) => Promise<T>): Promise<T> {
-    const client = await opened({ ...explicit(this.#options.connection), ...other });
+    const client = await openClient({ ...connectionFields(this.#options.connection), ...other });
     try {
       return await work(client);
     } finally {
@@ -266,8 +266,8 @@ async function assertRights(client: Client): Promise<void> {
   const things = [...(mayCreateDatabases ? [] : ["databases"]), ...(mayCreateRoles ? [] : ["roles"])].join(" and ");
   throw new Fault(
     "invalid",
-    `The catalog of tables needs a database and a role for each account, and the user ${login} of DATABASE_URL may not ` +
-      `create ${things}. As a superuser: alter role ${client.escapeIdentifier(login)} ${missing.join(" ")};`,
+    `The catalog of tables needs a database and a role for each account, but the user ${login} of DATABASE_URL may not ` +
+      `create ${things}. Run as a superuser: alter role ${client.escapeIdentifier(login)} ${missing.join(" ")};`,
   );
 }
 

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { ProcessFolders } from "../../engines/supervisor/process-folders.ts";
 import { writePrivateFile } from "../../lib/private-file.ts";
 
-/** What is told of a process to the next Headgate. */
+/** Describes a running process to the next server. */
 export interface MetastoreRecord {
   readonly version: 1;
-  /** Of all that it was made of. */
+  /** The digest of its configuration. */
   readonly digest: string;
 }
 
@@ -21,14 +21,14 @@ export function newProcessName(): string {
   return PREFIX + randomBytes(4).toString("hex");
 }
 
-/** The port that the account's Sparks on this node were told. Undefined: none was told one. */
-export async function readKeptPort(dataDir: string, accountId: number): Promise<number | undefined> {
+/** The port that the account's Sparks on this node use. Undefined: none has been given out yet. */
+export async function readStoredPort(dataDir: string, accountId: number): Promise<number | undefined> {
   const port = Number(await readFile(portFile(dataDir, accountId), "utf8").catch(() => ""));
   return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined;
 }
 
-/** Once a process of the account has its folder there. */
-export function keepPort(dataDir: string, accountId: number, port: number): void {
+/** The folder of one of the account's processes must exist. */
+export function storePort(dataDir: string, accountId: number, port: number): void {
   writePrivateFile(portFile(dataDir, accountId), String(port));
 }
 
@@ -36,7 +36,7 @@ function portFile(dataDir: string, accountId: number): string {
   return metastoreFolders(dataDir).pathOf(accountId, "port");
 }
 
-/** Below the range that the kernel takes outgoing connections from: after a restart it is free again, most likely. */
-export function somePort(): number {
+/** Below the kernel's range for outgoing connections, so that it is most likely still free after a restart. */
+export function randomPort(): number {
   return randomInt(20_000, 32_768);
 }

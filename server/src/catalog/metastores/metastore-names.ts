@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 
-/** PostgreSQL cuts longer names off, and two would become one: an id has 19 digits at most. */
+/** PostgreSQL truncates longer names, so that two could become one. An id has at most 19 digits. */
 const LONGEST_PREFIX_BYTES = 63 - 19;
 
 /**
- * What the names of all metastore databases of an installation begin with; the account's id follows. Roles and databases
- * belong to the whole server, which may have several installations, each in a database of its own.
+ * The prefix of all metastore databases of an installation, followed by the account's id. Roles and databases belong to
+ * the whole PostgreSQL server, which may have several installations, each in a database of its own.
  */
 export function metastorePrefix(productDatabase: string): string {
   const plain = `${productDatabase}_metastore_`;
@@ -14,7 +14,7 @@ export function metastorePrefix(productDatabase: string): string {
   return `headgate_${digest}_metastore_`;
 }
 
-/** Of a database and of the only role that may enter it. */
+/** The name of a metastore's database and of the only role that may connect to it. */
 export function metastoreName(productDatabase: string, accountId: number): string {
   return `${metastorePrefix(productDatabase)}${accountId}`;
 }

@@ -4,9 +4,9 @@ import type { OpenSecrets } from "./metastore-secrets.ts";
 
 type Controls = "ready" | "listening" | "isAlive" | "isHealthy" | "ended" | "stop";
 
-/** One process, by its folder, whether it runs or not. */
+/** One process with its folder, whether it runs or not. */
 export interface MetastoreProcess extends Pick<Metastore, Controls> {
-  /** Once. Settles when it is on its way; `ready` tells when it answers. */
+  /** May be called once. Resolves when the process is being started; `ready` resolves when it answers. */
   startFor(launch: MetastoreLaunch): Promise<void>;
 }
 
@@ -14,6 +14,6 @@ export interface MetastoreLaunch {
   readonly accountId: number;
   readonly secrets: OpenSecrets;
   readonly storage: Partial<Contribution>;
-  /** If it is free, else any. */
+  /** Used if it is free; otherwise any port is. */
   readonly port: number;
 }

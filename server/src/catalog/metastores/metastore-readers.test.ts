@@ -36,8 +36,8 @@ afterAll(async () => {
 const endConnections = (): string =>
   `select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = '${name}' and usename = '${name}'`;
 
-/** While nothing of this process runs, so that it cannot have heard of it. */
-function endConnectionsUnheard(): number {
+/** From another process, while this one is blocked and cannot notice it. */
+function endConnectionsUnnoticed(): number {
   const code = `
     import { Client } from "pg";
     const client = new Client(${JSON.stringify(product.connection)});
@@ -48,15 +48,15 @@ function endConnectionsUnheard(): number {
   return Number(execFileSync(process.execPath, args, { cwd: import.meta.dirname, encoding: "utf8" }));
 }
 
-test("a read succeeds when PostgreSQL has ended every idle connection, and nobody has noticed yet", async () => {
+test("a read succeeds after PostgreSQL has closed all idle connections unnoticed", async () => {
   const slow = () => reader.query("select pg_sleep(0.1)");
   await Promise.all([slow(), slow()]);
-  expect(endConnectionsUnheard()).toBe(2);
+  expect(endConnectionsUnnoticed()).toBe(2);
   const both = [1, 2].map((n) => reader.query("select $1::int as n", [n]));
   expect(await Promise.all(both)).toEqual([[{ n: 1 }], [{ n: 2 }]]);
 });
 
-test("so does one that is under way", async () => {
+test("a read succeeds when PostgreSQL closes its connection meanwhile", async () => {
   const other = new Client({ ...product.connection, database: name });
   await other.connect();
   try {
@@ -72,7 +72,7 @@ test("so does one that is under way", async () => {
   }
 });
 
-test("one whose connection is ended time and again is told so", async () => {
+test("a read fails as unavailable when its connection is closed again and again", async () => {
   await expect(reader.query("select pg_terminate_backend(pg_backend_pid())")).rejects.toMatchObject({
     code: "unavailable",
   });

@@ -11,26 +11,26 @@ import { DrainingPool } from "./draining-pool.ts";
 import type { MetastoreDatabases } from "./metastore-databases.ts";
 import { isLoginRefused, isOutOfConnections } from "./open-connection.ts";
 
-/** Of one account; each costs PostgreSQL some megabytes, so idle ones do not stay. */
+/** For one account. Each costs PostgreSQL some megabytes, so idle ones are closed. */
 const CONNECTIONS = 2;
 const LIMITS: PoolConfig = {
   max: CONNECTIONS,
   idleTimeoutMillis: 10_000,
   connectionTimeoutMillis: 10_000,
-  // The database ends statements sooner; this is for one that does not answer at all.
+  // The database cancels statements earlier; this is for a server that does not answer at all.
   query_timeout: 70_000,
 };
 const ACCOUNTS_AT_ONCE = 16;
 
-/** No database yet, no tables in it: no Spark of the account has ever needed it. */
-const NOT_MADE = new Set(["3D000", "42P01"]);
+/** There is no database or no table yet: no Spark of the account has ever used the metastore. */
+const NOT_CREATED = new Set(["3D000", "42P01"]);
 
 export interface MetastoreReadersOptions {
-  readonly databases: Pick<MetastoreDatabases, "readerOf" | "mend" | "makeRoom">;
+  readonly databases: Pick<MetastoreDatabases, "readerOf" | "repair" | "makeRoom">;
   readonly catalogs: Pick<AccountCatalogs, "findPassword">;
 }
 
-/** Short reads in the databases of the metastores, each as its account's role and without a right to write. */
+/** Short, read-only queries in the databases of the metastores, each as its account's role. */
 export class MetastoreReaders {
   readonly #options: MetastoreReadersOptions;
   readonly #pools = new LRUCache<number, DrainingPool>({
@@ -38,7 +38,7 @@ export class MetastoreReaders {
     dispose: (pool) => void pool.end(),
   });
 
-  readonly #mending = new Map<number, Promise<boolean>>();
+  readonly #repairs = new Map<number, Promise<boolean>>();
   readonly #names = new StatementNames();
   #isClosed = false;
 
@@ -46,12 +46,12 @@ export class MetastoreReaders {
     this.#options = options;
   }
 
-  /** While nothing is made yet its queries find no rows. */
+  /** While there is no database yet, queries return no rows. */
   of(accountId: number): Queryable {
     return { query: (text, values = []) => this.#query(accountId, { text, values: [...values] }) };
   }
 
-  /** The same for statements whose plan is good whatever the values are: it is made once for each connection. */
+  /** For statements whose plan does not depend on the values: they are prepared once for each connection. */
   lookups(accountId: number): Queryable {
     return {
       query: (text, values = []) => {
@@ -68,25 +68,25 @@ export class MetastoreReaders {
     await Promise.all(pools.map((pool) => pool.end()));
   }
 
-  /** A login that is refused, as behind an import, is made what it should be, once. */
+  /** A login that is refused, as after an import, is repaired once. */
   async #query<Row extends object>(accountId: number, query: QueryConfig): Promise<Row[]> {
     try {
-      return await this.#ask<Row>(accountId, query).catch(async (error: unknown) => {
+      return await this.#read<Row>(accountId, query).catch(async (error: unknown) => {
         if (isOutOfConnections(error)) {
           await this.#options.databases.makeRoom(accountId);
-          return this.#ask<Row>(accountId, query);
+          return this.#read<Row>(accountId, query);
         }
         if (!isLoginRefused(error)) throw error;
-        return (await this.#mend(accountId)) ? this.#ask<Row>(accountId, query) : [];
+        return (await this.#repair(accountId)) ? this.#read<Row>(accountId, query) : [];
       });
     } catch (error) {
-      if (NOT_MADE.has(errorCode(error))) return [];
+      if (NOT_CREATED.has(errorCode(error))) return [];
       throw isStoreAway(error) ? storeFault(error) : error;
     }
   }
 
-  /** Once more for each idle connection that may have died unnoticed: two reads are as good as one. */
-  async #ask<Row extends object>(accountId: number, query: QueryConfig): Promise<Row[]> {
+  /** Retries once for each idle connection that may have been lost unnoticed: reads are idempotent. */
+  async #read<Row extends object>(accountId: number, query: QueryConfig): Promise<Row[]> {
     for (let lost = 0; ; lost += 1) {
       const pool = this.#pools.get(accountId) ?? (await this.#open(accountId));
       try {
@@ -97,26 +97,26 @@ export class MetastoreReaders {
     }
   }
 
-  /** Once for all who have found it refused. */
-  #mend(accountId: number): Promise<boolean> {
+  /** Concurrent callers share one repair. */
+  #repair(accountId: number): Promise<boolean> {
     const { databases, catalogs } = this.#options;
-    const mend = async (): Promise<boolean> => {
+    const repair = async (): Promise<boolean> => {
       const password = await catalogs.findPassword(accountId);
-      return password !== undefined && databases.mend(accountId, password);
+      return password !== undefined && databases.repair(accountId, password);
     };
-    const mending = this.#mending.get(accountId) ?? mend().finally(() => this.#mending.delete(accountId));
-    this.#mending.set(accountId, mending);
-    return mending;
+    const repairing = this.#repairs.get(accountId) ?? repair().finally(() => this.#repairs.delete(accountId));
+    this.#repairs.set(accountId, repairing);
+    return repairing;
   }
 
   async #open(accountId: number): Promise<DrainingPool | undefined> {
     const { databases, catalogs } = this.#options;
     const password = await catalogs.findPassword(accountId);
     if (password === undefined) return undefined;
-    const known = this.#pools.get(accountId); // by another query, meanwhile
+    const known = this.#pools.get(accountId); // opened by another query meanwhile
     if (known !== undefined) return known;
     if (this.#isClosed) throw new Fault("unavailable", "The server is about to stop. Try again.");
-    // As it is at the time of a connection.
+    // Read again for each connection, as it may have changed.
     const current = async (): Promise<string> => ((await catalogs.findPassword(accountId)) ?? password).reveal();
     const config = { ...databases.readerOf(accountId, password), ...LIMITS, password: current };
     const pool = new DrainingPool(config, (client) => boundAnswers(client));

@@ -3,13 +3,13 @@ import { sealContext, type SealedColumn } from "../../db/sealed-column.ts";
 import type { KeyRing } from "../../lib/key-ring.ts";
 import { Secret } from "../../lib/secret.ts";
 
-/** `password`: of its role in PostgreSQL. `secret`: what a Spark shows to be let in. */
+/** `password`: of the metastore's role in PostgreSQL. `secret`: authenticates Spark and the metastore to each other. */
 export type MetastoreSecret = "password" | "secret";
 
 export type SealedSecrets = Readonly<Record<MetastoreSecret, Buffer>>;
 export type OpenSecrets = Readonly<Record<MetastoreSecret, Secret>>;
 
-/** Letters and digits only: they go into files of several formats as they are. */
+/** Only letters and digits, so that they need no escaping in any file format. */
 export function newSecret(): Secret {
   return new Secret(randomBytes(24).toString("hex"));
 }

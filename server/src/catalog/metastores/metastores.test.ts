@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import { useStubMetastores, type StubMetastores } from "../../../test/support/stub-metastores.ts";
-import { endGoneAccounts } from "./end-gone.ts";
+import { endProcessesOfDeletedAccounts } from "./end-deleted-accounts.ts";
 
 let given: StubMetastores;
 useStubMetastores((own) => {
@@ -10,12 +10,12 @@ useStubMetastores((own) => {
 });
 
 describe("the metastore of an account", () => {
-  test("is started once for all who ask at the same time, and leads to where it listens by its secret", async () => {
+  test("is started once for concurrent requests, which all get its port and secret", async () => {
     const metastores = given.open();
-    const told = await Promise.all([1, 2, 3].map(() => metastores.contributionOf(given.accountId)));
+    const replies = await Promise.all([1, 2, 3].map(() => metastores.contributionOf(given.accountId)));
     const { port, launch } = given.only();
-    expect(new Set(told.map((each) => JSON.stringify(each))).size).toBe(1);
-    expect(told[0]?.properties).toMatchObject({
+    expect(new Set(replies.map((each) => JSON.stringify(each))).size).toBe(1);
+    expect(replies[0]?.properties).toMatchObject({
       "spark.sql.catalogImplementation": "hive",
       "spark.hadoop.hive.metastore.uris": `thrift://127.0.0.1:${port}`,
       "spark.headgate.metastore.secret": launch?.secrets.secret.reveal(),
@@ -23,7 +23,7 @@ describe("the metastore of an account", () => {
     expect(metastores.reservedMiB()).toBe(500);
   });
 
-  test("costs one look at the database while it runs", async () => {
+  test("costs one round trip to the database while it runs", async () => {
     const metastores = given.open();
     await metastores.contributionOf(given.accountId, { properties: given.storage });
     const before = given.db.stats().roundTrips;
@@ -31,41 +31,41 @@ describe("the metastore of an account", () => {
     expect(given.db.stats().roundTrips - before).toBe(1);
   });
 
-  test("is waited for until it serves at its first time, later until it listens", async () => {
+  test("must be ready at its first start, and only listen at later ones", async () => {
     const metastores = given.open();
     const { promise, resolve } = Promise.withResolvers<void>();
     given.served = promise;
-    const first = metastores.contributionOf(given.accountId).then(() => "told");
+    const first = metastores.contributionOf(given.accountId).then(() => "ready");
     await expect.poll(() => given.running().length).toBe(1);
     expect(await Promise.race([first, Promise.resolve("waits")])).toBe("waits");
     resolve();
-    expect(await first).toBe("told");
+    expect(await first).toBe("ready");
     await metastores.stop();
     given.served = new Promise(() => undefined);
     await metastores.contributionOf(given.accountId);
     given.only();
   });
 
-  test("is replaced when the account's storage changes, behind the same port and secret", async () => {
+  test("is replaced when the account's storage changes, with the same port and secret", async () => {
     const metastores = given.open();
     const before = await metastores.contributionOf(given.accountId);
     const old = given.only();
     given.storage = { ...given.storage, "spark.hadoop.fs.s3a.access.key": "another" };
-    const told = await Promise.all([1, 2].map(() => metastores.contributionOf(given.accountId)));
-    expect(told).toEqual([before, before]);
+    const replies = await Promise.all([1, 2].map(() => metastores.contributionOf(given.accountId)));
+    expect(replies).toEqual([before, before]);
     expect(old.isStopped).toBe(true);
     expect(given.only().launch?.storage.properties).toEqual(given.storage);
   });
 
-  test("gets another secret with another port: a stranger on the old one has been shown the old one", async () => {
+  test("gets a new secret with a new port, as a foreign process on the old port may have seen the old secret", async () => {
     const metastores = given.open();
     const before = await metastores.contributionOf(given.accountId);
     const { port } = given.only();
     given.inUse = false;
     await given.only().die();
     await expect.poll(() => metastores.reservedMiB()).toBe(0);
-    const stranger = createServer().listen(port, "127.0.0.1");
-    await once(stranger, "listening");
+    const foreign = createServer().listen(port, "127.0.0.1");
+    await once(foreign, "listening");
     try {
       const after = await metastores.contributionOf(given.accountId);
       const moved = given.only();
@@ -76,15 +76,15 @@ describe("the metastore of an account", () => {
       expect(await metastores.contributionOf(given.accountId)).toEqual(after);
       expect(given.only()).toBe(moved);
     } finally {
-      stranger.close();
+      foreign.close();
     }
   });
 
-  test("that cannot be started says why to everybody, and is tried again when it is needed again", async () => {
+  test("that cannot be started reports the reason to all callers, and is started again at the next request", async () => {
     const metastores = given.open();
     given.failure = new Error("no right to do so");
-    const told = await Promise.allSettled([1, 2].map(() => metastores.contributionOf(given.accountId)));
-    expect(told).toEqual([1, 2].map(() => ({ status: "rejected", reason: given.failure })));
+    const replies = await Promise.allSettled([1, 2].map(() => metastores.contributionOf(given.accountId)));
+    expect(replies).toEqual([1, 2].map(() => ({ status: "rejected", reason: given.failure })));
     expect(metastores.reservedMiB()).toBe(0);
     given.failure = undefined;
     await metastores.contributionOf(given.accountId);
@@ -104,7 +104,7 @@ describe("the metastore of an account", () => {
     expect(metastores.reservedMiB()).toBe(0);
   });
 
-  test("that is asked for while it is looked whether it is idle stays", async () => {
+  test("is not ended when it is requested during the check for idle ones", async () => {
     let meanwhile = (): Promise<unknown> => Promise.resolve();
     const metastores = given.open({
       idleMs: 0,
@@ -120,7 +120,7 @@ describe("the metastore of an account", () => {
     expect(given.only()).toBe(before);
   });
 
-  test("is ended on demand, and the next one waits until it is gone", async () => {
+  test("is ended on demand, and the next one starts only after it has ended", async () => {
     const metastores = given.open();
     await metastores.contributionOf(given.accountId);
     const first = given.only();
@@ -132,7 +132,7 @@ describe("the metastore of an account", () => {
     expect(given.running()).toEqual([]);
   });
 
-  test("of the account's own choice is used instead of ours, and nothing is started", async () => {
+  test("is not started if the account has an external one", async () => {
     const uri = "thrift://metastore.example.com:9083";
     await given.db.system.query("update account set metastore_uri = $2 where id = $1", [given.accountId, uri]);
     const { properties } = await given.open().contributionOf(given.accountId);
@@ -143,17 +143,17 @@ describe("the metastore of an account", () => {
     expect(given.running()).toEqual([]);
   });
 
-  test("of an account that is gone is not started", async () => {
+  test("is not started for a deleted account", async () => {
     await expect(given.open().contributionOf(9_999_999)).rejects.toMatchObject({ code: "not-found" });
   });
 
-  test("of an account that is gone is ended, and not started again for what still runs", async () => {
+  test("is ended when the account is deleted, and not restarted for Sparks that still run", async () => {
     const metastores = given.open();
     await metastores.contributionOf(given.accountId);
-    await endGoneAccounts(given.db.system, [metastores]);
+    await endProcessesOfDeletedAccounts(given.db.system, [metastores]);
     given.only();
     await given.db.system.query("delete from account where id = $1", [given.accountId]);
-    await endGoneAccounts(given.db.system, [metastores]);
+    await endProcessesOfDeletedAccounts(given.db.system, [metastores]);
     expect(given.running()).toEqual([]);
     expect(metastores.accounts()).toEqual([]);
   });

@@ -1,11 +1,10 @@
 /**
- * The metastores of this node: one process for each account whose Sparks run here, started when the first of them needs
- * it and ended some time after the last. It outlives us, and is found again by its folder.
+ * The metastores of this node: one process for each account that runs Spark here. It is started for the account's first
+ * Spark process and ended some time after the last. It outlives the server, which finds it again by its folder.
  *
- * What a Spark is told of it (port and secret) stays the same over restarts of the process: live Sparks hold the
- * address, and warm servers are replaced when what shapes them changes. Only when another process has taken the port does
- * it change, and then the secret does too: Sparks have shown it to whatever listens there. A metastore that dies or falls
- * silent is started again while a Spark of the account runs.
+ * Its port and secret survive restarts of the process: running Sparks keep using the address, and a change would replace
+ * warm servers. Only when another process has taken the port do both change, as Sparks may have shown the secret to that
+ * process. A metastore that dies or stops answering is restarted while a Spark of the account runs.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Contribution } from "../../engines/spark-home/contribution.ts";
@@ -22,7 +21,7 @@ import { metastoreDigest, startMetastore, type Up } from "./start-metastore.ts";
 export interface MetastoresOptions {
   readonly dataDir: string;
   readonly catalogs: Pick<AccountCatalogs, "find" | "renewSecret">;
-  /** What the account's storage adds to a JVM: a metastore makes and removes folders there. */
+  /** The configuration of the account's storage: a metastore creates and removes folders there. */
   readonly storageOf: (accountId: number) => Promise<Partial<Contribution>>;
   /** Whether a Spark of the account runs on this node. */
   readonly isInUse: (accountId: number) => Promise<boolean>;
@@ -33,7 +32,7 @@ export interface MetastoresOptions {
   readonly probes?: ProbeTimes;
 }
 
-/** The metastore of an account. Its start may take more than one process. */
+/** The metastore of an account. Starting it may take more than one process. */
 class AccountMetastore extends Supervised<number> {
   readonly ready: Promise<Up>;
   /** Monotonic milliseconds. */
@@ -48,7 +47,7 @@ class AccountMetastore extends Supervised<number> {
     return (await this.ready).process.ended(signal);
   }
 
-  /** One that did not come up was stopped by its start. */
+  /** A process that did not start was stopped by `startMetastore`. */
   async stop(): Promise<void> {
     const up = await this.ready.catch(() => undefined);
     await up?.process.stop();
@@ -57,9 +56,9 @@ class AccountMetastore extends Supervised<number> {
 
 const IDLE_MS = 10 * 60_000;
 const PROBE_TIMES: ProbeTimes = { goodForMs: 15_000 };
-/** What has been asked for a moment ago is about to be used by a Spark that is not to be seen yet. */
+/** One that was requested so recently may be for a Spark that is not registered yet. */
 const FRESH_MS = 3000;
-/** Who has lived as long has not died of its start. */
+/** A longer uptime rules out a startup crash. */
 const STEADY_MS = 60_000;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
@@ -67,9 +66,9 @@ const LONGEST_PAUSE_MS = 30_000;
 export class Metastores {
   readonly #options: MetastoresOptions;
   readonly #supervisor: Supervisor<number, AccountMetastore>;
-  /** In a row, each soon after its start; by account. */
+  /** Consecutive crashes soon after the start, by account. */
   readonly #deaths = new Map<number, number>();
-  /** Accounts whose earlier process is gone, or was of no use. */
+  /** Accounts whose leftover process has ended, or never became ready. */
   readonly #lost = new Set<number>();
 
   constructor(options: MetastoresOptions) {
@@ -85,12 +84,12 @@ export class Metastores {
     });
   }
 
-  /** Takes over the processes that were left running, and removes what is left of those that have ended. */
+  /** Takes over the processes that a previous server left running, and removes the folders of those that have ended. */
   async adopt(): Promise<void> {
     const { dataDir, openProcess, log } = this.#options;
     const ended = await metastoreFolders(dataDir).recover(
       openProcess,
-      // A crash may have left two.
+      // A crash may have left two of one account.
       ({ owner, record, process }) =>
         !this.#has(owner) && this.#add(owner, record.digest, () => this.#find(owner, process)),
       log,
@@ -98,7 +97,7 @@ export class Metastores {
     for (const accountId of ended) if (!this.#has(accountId)) this.#lost.add(accountId);
   }
 
-  /** One of before. When it never comes to serve, or dies before that, Sparks that live look for it all the same. */
+  /** A leftover process. If it does not become ready, running Sparks still need one, so the account counts as lost. */
   async #find(accountId: number, process: MetastoreProcess): Promise<Up> {
     const { closed } = this.#supervisor;
     try {
@@ -112,13 +111,13 @@ export class Metastores {
     }
   }
 
-  /** Sparks that have outlived one of before, and us, look for it. */
+  /** Restarts the metastores of Sparks that have outlived both their metastore and the previous server. */
   reviveLost(): void {
     for (const accountId of this.#lost) void this.#revive(accountId);
     this.#lost.clear();
   }
 
-  /** What leads the account's Sparks to its tables, once somebody answers there. */
+  /** The configuration that connects the account's Sparks to its metastore, once that can be reached. */
   async contributionOf(accountId: number, storage?: Partial<Contribution>): Promise<Pick<Contribution, "properties">> {
     const catalog = await this.#options.catalogs.find(accountId);
     if (catalog.kind === "external") return externalCatalog(catalog.uri);
@@ -130,7 +129,7 @@ export class Metastores {
     return this.contributionOf(accountId, storage);
   }
 
-  /** Begins to look for those that live and do not answer: Sparks wait long for them. */
+  /** Starts to probe for metastores that run but do not answer: Sparks would wait long for them. */
   replaceSilent(): void {
     this.#supervisor.endSilent();
   }
@@ -139,13 +138,13 @@ export class Metastores {
     return this.#supervisor.reservedMiB();
   }
 
-  /** Ends those that no Spark has used for a while. */
+  /** Ends metastores that no Spark has used for a while. */
   async evictIdle(idleMs = this.#options.idleMs ?? IDLE_MS): Promise<void> {
     for (const metastore of this.#supervisor.list()) {
       const { usedAt } = metastore;
       if (performance.now() - usedAt < idleMs) continue;
       const isInUse = await this.#options.isInUse(metastore.key);
-      // Asked for while we looked: then it stays, whatever the answer was.
+      // It was requested during the check, so it stays whatever the result.
       if (metastore.usedAt !== usedAt || metastore.removed.aborted) continue;
       if (isInUse) metastore.usedAt = performance.now();
       else void this.#supervisor.end(metastore);
@@ -157,7 +156,7 @@ export class Metastores {
     this.evictIdle(FRESH_MS).catch((error: unknown) => this.#options.log.warn({ err: error }, "no metastore evicted"));
   }
 
-  /** Of one account or of all, in use or not. Settles when nothing of them is left. */
+  /** Stops the metastore of one account, or all, in use or not. Resolves when their processes have ended. */
   stop(accountId?: number): Promise<void> {
     return this.#supervisor.stop(({ key }) => accountId === undefined || key === accountId);
   }
@@ -166,7 +165,7 @@ export class Metastores {
     return this.#supervisor.list().map(({ key }) => key);
   }
 
-  /** Leaves alone what runs; what dies from now on stays so. */
+  /** Leaves the processes running. Those that die from now on are not restarted. */
   close(): void {
     void this.#supervisor.close();
   }
@@ -212,7 +211,7 @@ export class Metastores {
     await this.#revive(account);
   }
 
-  /** One that listens and never comes to serve is as good as dead. */
+  /** A metastore that listens but never becomes ready is treated as dead. */
   async #untilServing(metastore: AccountMetastore): Promise<void> {
     metastore.upAt = performance.now();
     const { key: accountId } = metastore;
@@ -235,7 +234,7 @@ export class Metastores {
     const ask = async (): Promise<boolean> => {
       if (known === undefined) {
         const catalog = await catalogs.find(accountId);
-        if (catalog.kind === "external") return true; // no later Spark asks it
+        if (catalog.kind === "external") return true; // no new Spark will use it
         known = catalog.secrets.secret;
       }
       return process.isHealthy(known.reveal());
@@ -243,7 +242,7 @@ export class Metastores {
     return new LivenessProbe({ ...probes, ask, log, signal: this.#supervisor.closed });
   }
 
-  /** Live Sparks hold its address: they must find it there again, although nobody asks us for it. */
+  /** Restarts the metastore for running Sparks, which keep using its address without another request to us. */
   async #revive(accountId: number): Promise<void> {
     const { isInUse, log } = this.#options;
     const { closed: signal } = this.#supervisor;
@@ -255,8 +254,8 @@ export class Metastores {
         await this.contributionOf(accountId);
         return;
       } catch (error) {
-        if (error instanceof Fault && error.code === "not-found") return; // the account is gone
-        log.warn({ err: error, account: accountId }, "a metastore that has died was not started again yet");
+        if (error instanceof Fault && error.code === "not-found") return; // the account was deleted
+        log.warn({ err: error, account: accountId }, "a metastore that has died could not be restarted; retrying");
       }
     }
   }

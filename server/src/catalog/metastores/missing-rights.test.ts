@@ -12,7 +12,6 @@ import { foundSparkAccount } from "../../../test/support/spark-server.ts";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
 import { newKey, writeKeys } from "../../lib/key-file.ts";
 
-// Says so when it is left out: Java or Python is not on this machine.
 describe.skipIf(sparkIsMissing)("on a PostgreSQL whose user may not create databases", () => {
   const dataDir = mkdtempSync(join(tmpdir(), "headgate-rights-"));
   const login = `guest_${randomBytes(4).toString("hex")}`;
@@ -61,13 +60,13 @@ describe.skipIf(sparkIsMissing)("on a PostgreSQL whose user may not create datab
   }
 
   it.each([{ language: "python", program: "print(1)" }, { sql: "select 1" }])(
-    "a command ends as an error that tells which right to give (%j)",
+    "a command ends with an error that names the missing right (%j)",
     async (work) => {
       const { id } = await account.post("/commands", { command_type: "SparkCommand", ...work });
       const { status } = await account.get(`/commands/${id}?wait_seconds=45`);
       const { error_log: log } = await account.get(`/commands/${id}/error_logs`);
       expect(status, log).toBe("error");
-      expect(log).toContain(`may not create databases. As a superuser: alter role "${login}" createdb;`);
+      expect(log).toContain(`may not create databases. Run as a superuser: alter role "${login}" createdb;`);
     },
   );
 });

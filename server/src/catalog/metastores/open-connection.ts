@@ -1,17 +1,17 @@
 import { Client, type ClientConfig } from "pg";
 import { errorCode } from "../../db/error-code.ts";
 
-/** Connections to PostgreSQL for the databases of metastores, and the ways in which they are refused. */
+/** Opens connections to PostgreSQL for the databases of metastores, and classifies their errors. */
 
 const CONNECT_LIMIT_MS = 10_000;
 export const STATEMENT_LIMIT_MS = 60_000;
-/** A statement can lift the limit of those after it; ours, on this side of the connection, it cannot. */
+/** A statement can lift PostgreSQL's limit for later ones, but not the limit of our driver. */
 const GRACE_MS = 5000;
 
-/** No role or a wrong password, a role that may not log in, one that may not enter the database. */
+/** No such role or a wrong password, a role that may not log in, or one that may not connect to the database. */
 const LOGIN_REFUSED = ["28P01", "28000", "42501"];
 export const NO_DATABASE = "3D000";
-/** The role has as many connections as it may, perhaps none; or the server has. */
+/** The role has reached its connection limit, which may be 0, or the server has. */
 const TOO_MANY_CONNECTIONS = "53300";
 
 export function isLoginRefused(error: unknown): boolean {
@@ -22,15 +22,15 @@ export function isOutOfConnections(error: unknown): boolean {
   return errorCode(error) === TOO_MANY_CONNECTIONS;
 }
 
-export function limited(limitMs: number | null): Pick<ClientConfig, "statement_timeout" | "query_timeout"> {
+export function timeouts(limitMs: number | null): Pick<ClientConfig, "statement_timeout" | "query_timeout"> {
   return limitMs === null
     ? { statement_timeout: 0 }
     : { statement_timeout: limitMs, query_timeout: limitMs + GRACE_MS };
 }
 
-export async function opened(config: ClientConfig): Promise<Client> {
+export async function openClient(config: ClientConfig): Promise<Client> {
   const client = new Client(config);
-  client.on("error", () => undefined); // a lost connection shows at the next statement
+  client.on("error", () => undefined); // a lost connection fails the next statement
   try {
     await client.connect();
     return client;
@@ -40,8 +40,8 @@ export async function opened(config: ClientConfig): Promise<Client> {
   }
 }
 
-/** Part by part, as an address in one text does not let any of it be replaced. */
-export function explicit(connection: ClientConfig): ClientConfig {
+/** As separate fields: the parts of a connection string could not be overridden. */
+export function connectionFields(connection: ClientConfig): ClientConfig {
   const { host, port, user, password, database, ssl } = new Client(connection);
   return {
     host,

@@ -10,10 +10,10 @@ import type { MetastoreLaunch, MetastoreProcess } from "./metastore-process.ts";
 import { Metastores, type MetastoresOptions } from "./metastores.ts";
 
 export interface OpenMetastoresOptions extends Omit<MetastoresOptions, "openProcess" | "memoryMiB">, LastingTerms {
-  /** Undefined: none is started. */
+  /** Undefined: no metastore can be started. */
   readonly spark: Pick<SparkSetUp, "current"> | undefined;
   readonly databases: Pick<MetastoreDatabases, "provide">;
-  /** As whom the account's processes run. */
+  /** The user that the account's processes run as. */
   readonly identityOf: (accountId: number) => MetastorePlan["identity"];
   /** The roster of the account's programs and queries on this node. */
   readonly rosterOf: (accountId: number) => string;
@@ -21,11 +21,11 @@ export interface OpenMetastoresOptions extends Omit<MetastoresOptions, "openProc
   readonly databaseRoster: string | null;
 }
 
-/** <data>/accounts/<account>/metastore/<process>: what the account's user has to pass. */
+/** The account's user must be able to enter <data>/accounts/<account>/metastore/<process>. */
 const LEVELS = 3;
 const WAREHOUSE = "spark.sql.warehouse.dir";
 
-/** The metastores of this node, out of Spark's own jars, each on its account's database. */
+/** The metastores of this node. They run from Spark's jars, each on its account's database. */
 export function openMetastores(options: OpenMetastoresOptions): Metastores {
   return new Metastores({
     ...options,
@@ -63,7 +63,7 @@ function settingsOf(folder: string, launch: MetastoreLaunch, login: MetastoreLog
   const { secrets, storage, port } = launch;
   const { address, database, user, password } = login;
   const { [WAREHOUSE]: warehouse, ...properties } = storage.properties ?? {};
-  if (warehouse === undefined) throw new Fault("internal", "the account's storage names no place for tables");
+  if (warehouse === undefined) throw new Fault("internal", "the account's storage has no warehouse location");
   const authority = address.ssl === false ? undefined : address.ssl.ca;
   return {
     database: {

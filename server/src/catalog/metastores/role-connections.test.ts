@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { planConnectionLimits } from "./role-connections.ts";
 
-type Use = "used" | "wanted" | "rested" | "off";
+type Use = "used" | "wanted" | "idle" | "off";
 
-describe("the connections of metastores' roles", () => {
+describe("the connection limits of metastores' roles", () => {
   const limitsOf = (connections: number, reserved: number, uses: readonly Use[]): number[] => {
     const roles = uses.map((use, number) => ({
       name: `${number}`,
-      limit: use === "used" || use === "rested" ? 10 : 0,
+      limit: use === "used" || use === "idle" ? 10 : 0,
       isWanted: use === "wanted",
-      isRested: use === "rested",
+      isIdle: use === "idle",
     }));
     return [...planConnectionLimits({ connections, reserved }, roles).values()];
   };
@@ -17,25 +17,33 @@ describe("the connections of metastores' roles", () => {
 
   test.each([
     ["PostgreSQL reserves all that the product needs", limitsOf(97, 56, many(100, "off")), many(100, 48)],
-    ["one has all that is left", limitsOf(97, 0, ["off"]), [41]],
-    ["all have the same where it is enough for all", limitsOf(97, 0, ["used", "off", "rested", "off"]), many(4, 10)],
-    ["what is reserved counts for the product", limitsOf(97, 20, many(4, "used")), many(4, 15)],
-    ["a role has no use for more", limitsOf(497, 0, many(4, "used")), many(4, 48)],
-    ["a wanted one comes before rested ones", limitsOf(97, 0, [...many(4, "rested"), "wanted"]), [10, 10, 10, 0, 10]],
-    ["a wanted one takes nothing from used ones", limitsOf(97, 0, [...many(4, "used"), "wanted"]), [...many(4, 10), 0]],
-    ["one in use has all where very many are off", limitsOf(97, 0, ["used", ...many(49, "off")]), [41, ...many(49, 0)]],
+    ["a single role gets all that is left", limitsOf(97, 0, ["off"]), [41]],
+    ["all roles get the same if there is enough for all", limitsOf(97, 0, ["used", "off", "idle", "off"]), many(4, 10)],
+    ["reserved connections count for the product", limitsOf(97, 20, many(4, "used")), many(4, 15)],
+    ["a role never gets more than 48", limitsOf(497, 0, many(4, "used")), many(4, 48)],
+    ["a wanted role comes before idle ones", limitsOf(97, 0, [...many(4, "idle"), "wanted"]), [10, 10, 10, 0, 10]],
+    [
+      "a wanted role takes nothing from used ones",
+      limitsOf(97, 0, [...many(4, "used"), "wanted"]),
+      [...many(4, 10), 0],
+    ],
+    [
+      "a role in use gets all if very many are off",
+      limitsOf(97, 0, ["used", ...many(49, "off")]),
+      [41, ...many(49, 0)],
+    ],
     ["a small server lets one metastore work", limitsOf(20, 0, ["wanted", "off"]), [10, 0]],
   ])("%s", (_, limits, expected) => {
     expect(limits).toEqual(expected);
   });
 
-  test("never fall below the need of a role in use, and take no more than the product leaves once it is admitted", () => {
+  test("never fall below the need of a role in use, and otherwise leave the product its connections", () => {
     for (const connections of [66, 97, 200]) {
       for (const reserved of [0, 3, 30, 55]) {
         const room = connections - (56 - reserved);
         for (const used of [0, 1, 2, 5, 42]) {
           for (const other of [0, 1, 7, 300]) {
-            const uses: Use[] = [...many(used, "used"), ...many(other, "wanted"), ...many(other, "rested")];
+            const uses: Use[] = [...many(used, "used"), ...many(other, "wanted"), ...many(other, "idle")];
             const limits = limitsOf(connections, reserved, uses);
             for (const limit of limits.slice(0, used)) expect(limit).toBeGreaterThanOrEqual(10);
             expect(limits.reduce((all, limit) => all + limit, 0)).toBeLessThanOrEqual(Math.max(room, 10 * used));

@@ -1,24 +1,24 @@
-/** The connections of the server, and how many of them the product is sure of. */
+/** The connections of the server, and how many of them are reserved for the product. */
 export interface ServerRoom {
   /** Connections that are not reserved for superusers or for roles with that right. */
   readonly connections: number;
-  /** Those that the product's user may take and metastores may not. */
+  /** Those that the product's user may use and metastores may not. */
   readonly reserved: number;
 }
 
 export interface MetastoreRole {
   readonly name: string;
-  /** The present one; -1: none. */
+  /** The current limit; -1: no limit. */
   readonly limit: number;
   /** This node uses the role or is about to. */
   readonly isWanted: boolean;
   /** No node has used the role for a while. */
-  readonly isRested: boolean;
+  readonly isIdle: boolean;
 }
 
 /**
- * The cap of one role on all nodes. On each node its metastore has at most eight and our readers two; a refresh that
- * writes has two, and an account runs twenty commands at a time. The cap stops a runaway metastore.
+ * The limit of one role on all nodes together. On each node its metastore uses at most eight and our readers two; a
+ * refresh uses two, and an account runs twenty commands at a time. The limit stops a runaway metastore.
  */
 export const MOST_PER_ROLE = 48;
 /** A metastore and its readers on one node. */
@@ -27,10 +27,10 @@ export const ENOUGH_PER_ROLE = 10;
 export const FOR_PRODUCT = 56;
 
 /**
- * The connection limit of each role. PostgreSQL itself may reserve all that the product needs; otherwise the limits
- * together leave free what is not reserved. Where that is too little for all roles, those that may be in use keep what a
- * metastore needs, even if a change of the server has made that too much. Then come roles that are wanted, and rested ones
- * as long as there is room. The others have 0. A server that is too small even for the product lets one metastore work.
+ * Plans the connection limit of each role. If PostgreSQL does not reserve all connections that the product needs, the
+ * limits together leave the rest of them free. If that is too little for all roles, those that may be in use keep what a
+ * metastore needs, even if the server has become too small for that. Wanted roles come next, then idle ones as long as
+ * there is room. The others get 0. A server that is too small even for the product lets one metastore work.
  */
 export function planConnectionLimits(
   { connections, reserved }: ServerRoom,
@@ -46,9 +46,9 @@ export function planConnectionLimits(
   const room = Math.max(ENOUGH_PER_ROLE, connections - lacking);
   const places = Math.floor(room / ENOUGH_PER_ROLE);
   if (roles.length <= places) return limits(roles, Math.floor(room / Math.max(1, roles.length)));
-  const holders = roles.filter(({ limit, isRested }) => limit !== 0 && !isRested);
+  const holders = roles.filter(({ limit, isIdle }) => limit !== 0 && !isIdle);
   const wanted = roles.filter(({ limit, isWanted }) => limit === 0 && isWanted);
-  const rested = roles.filter(({ limit, isRested }) => limit !== 0 && isRested);
-  const served = [...holders, ...wanted, ...rested].slice(0, Math.max(places, holders.length));
+  const idle = roles.filter(({ limit, isIdle }) => limit !== 0 && isIdle);
+  const served = [...holders, ...wanted, ...idle].slice(0, Math.max(places, holders.length));
   return limits(served, Math.floor(room / Math.max(1, served.length)));
 }

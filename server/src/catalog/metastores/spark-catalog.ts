@@ -2,15 +2,15 @@ import type { Contribution } from "../../engines/spark-home/contribution.ts";
 import type { Secret } from "../../lib/secret.ts";
 
 /**
- * How long a Spark waits for its metastore to listen again, a second a try: one that has died is started anew within a
- * few seconds, more on a busy machine.
+ * How often a Spark tries to reach its metastore, once a second. A metastore that has died is restarted within a few
+ * seconds, or longer on a busy machine.
  */
 const CONNECT_TRIES = 60;
 
 /**
- * What a Spark has to be told to find the account's tables; the same words for the same port and secret. The main of ours
- * that Spark is started by (`jvm/driver`) makes a token of the secret, by which Spark and the metastore recognise each
- * other (SASL): neither shows the secret to whatever listens on the port.
+ * Connects a Spark to the account's metastore. The result depends only on the port and the secret. Our main class
+ * (`jvm/driver`) turns the secret into a token by which Spark and the metastore authenticate each other (SASL), without
+ * showing the secret to whatever listens on the port.
  */
 export function ownCatalog(port: number, secret: Secret): Pick<Contribution, "properties"> {
   return {

@@ -20,7 +20,6 @@ const email = "nodes@example.test";
 const NAMES = ["one", "other"] as const;
 type Name = (typeof NAMES)[number];
 
-// Says so when it is left out: Java or Python is not on this machine.
 describe.skipIf(sparkIsMissing)("two nodes, each with a metastore of the same account", () => {
   const seaweedFs = useSeaweedFs();
   const base = mkdtempSync(join(tmpdir(), "headgate-two-nodes-"));
@@ -40,7 +39,7 @@ describe.skipIf(sparkIsMissing)("two nodes, each with a metastore of the same ac
     // Only a node that has registered can be paused.
     await vi.waitFor(async () => expect(await db.system.query("select from node")).toHaveLength(2), PATIENCE);
     account = new AccountClient(nodes.get("one")?.url ?? "", token, accountId, email);
-    // What is in a node's own folder the other one does not see.
+    // On S3, as a node cannot read the other one's local folder.
     const { endpoint, region, credentials } = seaweedFs;
     const settings = { defloc: `s3://${await seaweedFs.bucket()}/`, storage_endpoint: endpoint, aws_region: region };
     const keys = { storage_access_key: credentials.accessKeyId, storage_secret_key: credentials.secretAccessKey };
@@ -54,7 +53,7 @@ describe.skipIf(sparkIsMissing)("two nodes, each with a metastore of the same ac
     rmSync(base, { recursive: true, force: true });
   });
 
-  it("make its schema once when both start at the same time", async () => {
+  it("create its schema once when both start at the same time", async () => {
     const ids = [];
     for (const name of NAMES) {
       await only(name);
@@ -78,7 +77,7 @@ describe.skipIf(sparkIsMissing)("two nodes, each with a metastore of the same ac
     expect(await run("one", "show tables")).toBe("");
   });
 
-  it("make what both make at the same time once", async () => {
+  it("create a table once when both create it at the same time", async () => {
     const ids = [];
     for (const name of NAMES) {
       await only(name);
@@ -93,7 +92,7 @@ describe.skipIf(sparkIsMissing)("two nodes, each with a metastore of the same ac
   function start(name: Name): Promise<NodeProcess> {
     const dataDir = join(base, name);
     mkdirSync(dataDir, { recursive: true, mode: 0o711 });
-    // Java knows TCP only.
+    // Java supports only TCP.
     return startNode(
       dataDir,
       { ...database.connection, host: "127.0.0.1" },
@@ -106,7 +105,7 @@ describe.skipIf(sparkIsMissing)("two nodes, each with a metastore of the same ac
     );
   }
 
-  /** From now on this node alone takes commands. */
+  /** Pauses the other node, so that only this one runs commands. */
   async function only(name: Name): Promise<void> {
     const id = readFileSync(join(base, name, "node-id"), "utf8").trim();
     await db.system.query("update node set state = case when id = $1 then 'active' else 'paused' end", [id]);

@@ -11,8 +11,7 @@ const PATIENCE = { timeout: 240_000, interval: 250 };
 const spark = useSpark();
 const seaweedFs = useSeaweedFs();
 
-// Says so when it is left out: Java or Python is not on this machine.
-it.skipIf(sparkIsMissing)("tables of an account with a location on S3 are there, with its own keys", async () => {
+it.skipIf(sparkIsMissing)("an account with a location on S3 stores its tables there, with its own keys", async () => {
   const email = `${randomBytes(4).toString("hex")}@example.test`;
   const { accountId, token } = await foundSparkAccount(spark.connection, email);
   const account = new AccountClient(spark.url, token, accountId, email);

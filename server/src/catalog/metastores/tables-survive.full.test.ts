@@ -20,8 +20,7 @@ import { findProcess } from "../../lib/process-table.ts";
 const PATIENCE = { timeout: 240_000, interval: 250 };
 const email = "tables@example.test";
 
-// Says so when it is left out: Java or Python is not on this machine.
-describe.skipIf(sparkIsMissing)("a table is there for the next command", () => {
+describe.skipIf(sparkIsMissing)("a table is available to the next command", () => {
   const dataDir = mkdtempSync(join(tmpdir(), "headgate-tables-"));
   let database: TestDatabase;
   let node: NodeProcess;
@@ -74,7 +73,7 @@ describe.skipIf(sparkIsMissing)("a table is there for the next command", () => {
     await vi.waitFor(async () => expect(await findProcess(pid)).toBeUndefined(), PATIENCE);
   }
 
-  it("behind the death of Headgate, whose successor finds metastore and warm server", async () => {
+  it("after a crash of Headgate, which adopts metastore and warm server at its next start", async () => {
     const before = [await metastorePid(), await serverPid()];
     await node.crash();
     node = await start();
@@ -82,7 +81,7 @@ describe.skipIf(sparkIsMissing)("a table is there for the next command", () => {
     expect([await metastorePid(), await serverPid()]).toEqual(before);
   });
 
-  it("behind the death of the metastore, on the same warm server", async () => {
+  it("after a crash of the metastore, on the same warm server", async () => {
     const [metastore, server] = [await metastorePid(), await serverPid()];
     await kill(metastore);
     expect(await run("select n from kept")).toBe("7\r\n");
@@ -90,7 +89,7 @@ describe.skipIf(sparkIsMissing)("a table is there for the next command", () => {
     expect(await metastorePid()).not.toBe(metastore);
   });
 
-  it("behind the end of all connections of the metastore, at the very next statement", async () => {
+  it("at once after all connections of the metastore were closed", async () => {
     const statements = [
       "create table cut (n int, day string) using parquet partitioned by (day)",
       "insert into cut values (7, 'a')",
@@ -103,7 +102,7 @@ describe.skipIf(sparkIsMissing)("a table is there for the next command", () => {
     const pid = await metastorePid();
     const metastore = await connectMetastore({ ...database, dataDir, accountId: founded.accountId });
     try {
-      // What others of the role get must not be what the metastore gets.
+      // The metastore must not inherit this setting of its role.
       await metastore.query("alter role current_user set default_transaction_isolation = 'serializable'");
       for (const sql of statements) {
         const { rowCount } = await metastore.query(
@@ -120,16 +119,16 @@ describe.skipIf(sparkIsMissing)("a table is there for the next command", () => {
     expect(await metastorePid()).toBe(pid);
   });
 
-  it("behind the death of the warm server, on the same metastore", async () => {
+  it("after a crash of the warm server, on the same metastore", async () => {
     const [metastore, { folder }] = [await metastorePid(), warmServerOf(dataDir, founded.accountId)];
     await kill(await serverPid());
-    // A command of these moments would be an error with that cause.
+    // Until its folder is removed, a command would end with the crash as its error.
     await vi.waitUntil(() => !existsSync(folder), PATIENCE);
     expect(await run("select n from kept")).toBe("7\r\n");
     expect(await metastorePid()).toBe(metastore);
   });
 
-  it("as a whole or not at all when the metastore dies while it is made, and is made by the next attempt", async () => {
+  it("completely or not at all when the metastore dies while it is created, and the next attempt creates it", async () => {
     const { accountId } = founded;
     const pool = new Pool({
       ...database.connection,
@@ -158,7 +157,7 @@ describe.skipIf(sparkIsMissing)("a table is there for the next command", () => {
     }
   });
 
-  it("behind a metastore that lives and does not answer, which is replaced", async () => {
+  it("when the metastore does not answer, which is then replaced", async () => {
     const [metastore, server] = [await metastorePid(), await serverPid()];
     process.kill(metastore, "SIGSTOP");
     expect(await run("select n from kept")).toBe("7\r\n");
@@ -167,7 +166,7 @@ describe.skipIf(sparkIsMissing)("a table is there for the next command", () => {
     expect(await findProcess(metastore)).toBeUndefined();
   });
 
-  it("behind a warm server that lives and does not answer, with which its commands end", async () => {
+  it("when the warm server does not answer, which is then replaced and its commands end", async () => {
     const server = await serverPid();
     process.kill(server, "SIGSTOP");
     const { id } = await submitSql(clientOf(founded), "select n from kept");
@@ -179,7 +178,7 @@ describe.skipIf(sparkIsMissing)("a table is there for the next command", () => {
     expect(await findProcess(server)).toBeUndefined();
   });
 
-  it("also for a program that runs while Headgate and the metastore die", async () => {
+  it("and to a program that runs while Headgate and the metastore crash", async () => {
     const storage = join(dataDir, "accounts", String(founded.accountId), "storage");
     const { id } = await clientOf(founded).post("/commands", {
       command_type: "SparkCommand",
@@ -203,7 +202,7 @@ print(spark.table("kept").count())`,
     expect(await resultsOf(id)).toBe("7\n2\n");
   });
 
-  it("behind a stop of everything, which leaves no process", async () => {
+  it("after everything was stopped, which leaves no process", async () => {
     expect(await run("select count(*) from kept")).toBe("2\r\n");
     const pids = [await metastorePid(), await serverPid()];
     await node.stopEverything();
@@ -212,7 +211,7 @@ print(spark.table("kept").count())`,
     expect(await run("select count(*) from kept")).toBe("2\r\n");
   });
 
-  it("and takes few connections to PostgreSQL", async () => {
+  it("while the metastore uses few connections to PostgreSQL", async () => {
     const client = new Client(database.connection);
     await client.connect();
     const held = async (): Promise<number> => {
@@ -221,12 +220,12 @@ print(spark.table("kept").count())`,
       );
       return rows[0]?.n ?? 0;
     };
-    // One that was just used is ended a moment later.
+    // A connection that was just used is closed a moment later.
     await expect.poll(held).toBeLessThanOrEqual(4);
     await client.end();
   });
 
-  it("and gives up its memory for another account, until it is asked for again", async () => {
+  it("after its metastore was evicted to free memory for another account", async () => {
     const other = await foundSparkAccount(database.connection, "large@example.test");
     const before = [await metastorePid(), await serverPid()];
     await node.stop();
@@ -238,7 +237,7 @@ print(spark.table("kept").count())`,
     node = await start();
   });
 
-  it("unless the account is deleted: with it go its processes, its database and its files", async () => {
+  it("unless the account is deleted, which removes its processes, its database and its files", async () => {
     const other = await foundSparkAccount(database.connection, "other@example.test");
     expect(await run("show tables", other)).toBe("");
     const pids = [await metastorePid(other.accountId), await serverPid(other.accountId)];

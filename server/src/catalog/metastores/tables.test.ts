@@ -13,7 +13,6 @@ import { findTestBubblewrap } from "../../../test/bubblewrap/find-test-bubblewra
 const identity = process.getuid?.() === 0 ? { uid: 200_001, gid: 200_001 } : undefined;
 const isIsolated = (await findTestBubblewrap(identity)).kind === "usable";
 
-// Says so when it is left out: Java or Python is not on this machine.
 describe.skipIf(sparkIsMissing)("the tables of an account", () => {
   const spark = useSpark();
 
@@ -32,7 +31,7 @@ spark.range(3).write.saveAsTable("${name}_back")`,
   });
 
   it.skipIf(!isIsolated)(
-    "are never met by those of another, whose secret does not open its metastore, also from inside of a command",
+    "are hidden from other accounts, whose secret does not open the metastore, even from inside a command",
     because(NO_ISOLATION),
     async () => {
       const name = `t_${randomBytes(4).toString("hex")}`;
@@ -60,7 +59,7 @@ spark.range(3).write.saveAsTable("${name}_back")`,
   );
 });
 
-/** With a table of the same name in its own account; prints what it got of the other's. */
+/** Creates a table of the same name in its own account and prints everything that it can read of the other account. */
 const intruder = `
 import json, os, socket, struct, sys
 from pyspark.sql import SparkSession

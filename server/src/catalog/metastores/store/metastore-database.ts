@@ -3,8 +3,8 @@ import type { Client } from "pg";
 import { errorCode } from "../../../db/error-code.ts";
 
 /**
- * Statements that make and drop the database and the role of one metastore. Roles and databases are not part of any
- * transaction: each statement may be the last before a crash, so each may be done again.
+ * Creates and drops the database and the role of one metastore. These statements do not run in a transaction: a crash may
+ * come after any of them, so each can be repeated.
  */
 export interface Rights {
   readonly login: string;
@@ -12,7 +12,7 @@ export interface Rights {
   readonly mayCreateRoles: boolean;
 }
 
-/** One at a time for each name, whatever node it comes from. */
+/** Serialises the changes to one name across all nodes. */
 export async function lockName(client: Client, name: string): Promise<void> {
   await client.query("select pg_advisory_lock(hashtextextended($1, 0))", [name]);
 }
@@ -27,20 +27,20 @@ export async function readRights(client: Client): Promise<Rights> {
   return rights;
 }
 
-/** It owns nothing and may do nothing: the right to enter its database comes last. A new one may not connect yet. */
-export async function makeRole(client: Client, name: string, verifier: string): Promise<void> {
+/** The role has no rights yet: the one to connect to its database is granted last. A new role has no connections. */
+export async function createOrAlterRole(client: Client, name: string, verifier: string): Promise<void> {
   const role = client.escapeIdentifier(name);
   const options = `login password ${client.escapeLiteral(verifier)}`;
   const exists = await client.query("select from pg_roles where rolname = $1", [name]);
   await client.query(
     exists.rowCount === 0 ? `create role ${role} ${options} connection limit 0` : `alter role ${role} ${options}`,
   );
-  // To be able to end its connections, one day.
+  // Needed to terminate its connections later.
   await client.query(`grant ${role} to current_user`);
 }
 
-/** From the template that nobody can be connected to, in the encoding of the product's own. */
-export async function makeDatabase(client: Client, name: string): Promise<void> {
+/** From template0, which never has connections, in the encoding of the product's database. */
+export async function createDatabase(client: Client, name: string): Promise<void> {
   const database = client.escapeIdentifier(name);
   const { rows } = await client.query<{ exists: boolean; encoding: string; collate: string; ctype: string }>(
     `select exists (select from pg_database where datname = $1), pg_encoding_to_char(encoding) as encoding,
@@ -58,13 +58,13 @@ export async function makeDatabase(client: Client, name: string): Promise<void> 
   await client.query(`revoke all on database ${database} from public`);
 }
 
-/** In the database of that name. */
-export async function openSchema(client: Client, name: string): Promise<void> {
+/** The client must be connected to the database of that name. */
+export async function grantSchema(client: Client, name: string): Promise<void> {
   await client.query(`revoke all on schema public from public`);
   await client.query(`grant usage, create on schema public to ${client.escapeIdentifier(name)}`);
 }
 
-export async function letIn(client: Client, name: string): Promise<void> {
+export async function grantConnect(client: Client, name: string): Promise<void> {
   const quoted = client.escapeIdentifier(name);
   await client.query(`grant connect on database ${quoted} to ${quoted}`);
 }
@@ -77,13 +77,13 @@ export async function mayConnect(client: Client, role: string, database: string)
   return rows[0]?.may ?? true;
 }
 
-export async function isMade(client: Client, name: string): Promise<boolean> {
+export async function databaseExists(client: Client, name: string): Promise<boolean> {
   const { rowCount } = await client.query("select from pg_database where datname = $1", [name]);
   return rowCount !== 0;
 }
 
-/** By default PostgreSQL lets every role into every database. Without effect where the database is not ours. */
-export async function closeToPublic(client: Client, database: string): Promise<void> {
+/** By default every role may connect to every database. Without effect if the product's user does not own it. */
+export async function revokePublicConnect(client: Client, database: string): Promise<void> {
   await client.query(`revoke connect on database ${client.escapeIdentifier(database)} from public`);
 }
 
@@ -92,14 +92,14 @@ const TRY_AGAIN_MS = 100;
 const IN_USE = "55006";
 
 /**
- * Not "with (force)": that is refused while an autovacuum worker, a superuser's process, looks at the database. A plain
- * drop sends such a worker away by itself.
+ * Not "with (force)": that is refused while an autovacuum worker, a superuser's process, works in the database. A plain
+ * drop cancels such a worker.
  */
 export async function dropDatabaseAndRole(client: Client, name: string): Promise<void> {
   const quoted = client.escapeIdentifier(name);
   const role = await client.query("select from pg_roles where rolname = $1", [name]);
   if (role.rowCount !== 0) {
-    await client.query(`alter role ${quoted} nologin`); // what we end must not come back
+    await client.query(`alter role ${quoted} nologin`); // terminated clients must not reconnect
     await client.query(`grant ${quoted} to current_user`);
   }
   for (let tries = 1; ; tries += 1) {
@@ -119,14 +119,13 @@ export async function dropDatabaseAndRole(client: Client, name: string): Promise
   await client.query(`drop role if exists ${quoted}`);
 }
 
-/** Whether the database that we are in has no table yet. */
+/** Whether the database of this connection has no table yet. */
 export async function isEmptyDatabase(client: Client): Promise<boolean> {
   const { rowCount } = await client.query("select from pg_catalog.pg_tables where schemaname = 'public' limit 1");
   return rowCount === 0;
 }
 
-/** Ids of accounts with a database. */
-export async function listMade(client: Client, prefix: string): Promise<number[]> {
+export async function listAccountsWithDatabase(client: Client, prefix: string): Promise<number[]> {
   const { rows } = await client.query<{ number: string }>(
     `select substr(datname, length($1) + 1) as number from pg_database where starts_with(datname::text, $1)`,
     [prefix],
@@ -134,7 +133,7 @@ export async function listMade(client: Client, prefix: string): Promise<number[]
   return rows.filter(({ number }) => /^[1-9]\d{0,15}$/.test(number)).map(({ number }) => Number(number));
 }
 
-/** Names of databases and roles whose account is gone. */
+/** Names of databases and roles whose account was deleted. */
 export async function listOrphans(client: Client, prefix: string, limit: number): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `with named as (

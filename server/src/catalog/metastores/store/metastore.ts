@@ -1,11 +1,10 @@
 import type { Queryable } from "../../../db/database.ts";
 import type { SealedSecrets } from "../metastore-secrets.ts";
 
-/** What is stored of where an account keeps its tables. */
 export interface StoredCatalog {
-  /** Of a metastore that the account has brought; null: it has ours. */
+  /** The address of the account's external metastore; null: it uses ours. */
   readonly externalUri: string | null;
-  /** Null: it has never needed one of ours. */
+  /** Null: it has never used ours. */
   readonly sealed: SealedSecrets | null;
 }
 
@@ -27,7 +26,7 @@ export async function findCatalog(system: Queryable, accountId: number): Promise
   return { externalUri, sealed: password === null || secret === null ? null : { password, secret } };
 }
 
-/** Of two nodes that come at once the first one's secrets stay. */
+/** If two nodes insert at the same time, the secrets of the first one stay. */
 export async function insertMetastore(system: Queryable, accountId: number, sealed: SealedSecrets): Promise<void> {
   await system.query(
     `insert into metastore (account_id, password, secret) select id, $2, $3 from account where id = $1
@@ -36,7 +35,7 @@ export async function insertMetastore(system: Queryable, accountId: number, seal
   );
 }
 
-/** Only in place of the one that the caller knew: another node may have been quicker. */
+/** Only if the secret is still the known one: another node may have replaced it already. */
 export async function replaceSecret(
   system: Queryable,
   accountId: number,
@@ -50,8 +49,7 @@ export async function replaceSecret(
   ]);
 }
 
-/** Which of these accounts are there no more. */
-export async function listGone(system: Queryable, accountIds: readonly number[]): Promise<number[]> {
+export async function listDeleted(system: Queryable, accountIds: readonly number[]): Promise<number[]> {
   if (accountIds.length === 0) return [];
   const rows = await system.query<{ id: number }>(
     "select id from unnest($1::bigint[]) as known (id) where not exists (select from account a where a.id = known.id)",

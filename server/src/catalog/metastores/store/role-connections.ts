@@ -2,13 +2,13 @@ import type { Client } from "pg";
 import { errorCode } from "../../../db/error-code.ts";
 import type { ServerRoom } from "../role-connections.ts";
 
-/** One node at a time changes the limits: they hold only together. */
+/** Only one node at a time changes the limits, as they must fit together. */
 export async function withLimitsLocked(client: Client, prefix: string, work: () => Promise<void>): Promise<void> {
   await client.query("select pg_advisory_lock(hashtextextended($1, 1))", [prefix]);
   try {
     await work();
   } finally {
-    // The end of a broken connection unlocks as well, and the error of the work tells more.
+    // A broken connection unlocks as well, and the error of the work is more useful.
     await client.query("select pg_advisory_unlock(hashtextextended($1, 1))", [prefix]).catch(() => undefined);
   }
 }
@@ -24,17 +24,17 @@ export async function readServerRoom(client: Client): Promise<ServerRoom> {
        from (select coalesce(current_setting('reserved_connections', true)::int, 0) as connections) reserved`,
   );
   const [room] = rows;
-  if (room === undefined) throw new Error("the question for the server's room returned no row");
+  if (room === undefined) throw new Error("the query for the server's connections returned no row");
   return room;
 }
 
 export interface LimitedRole {
   readonly name: string;
-  /** -1: without a limit. */
+  /** -1: no limit. */
   readonly limit: number;
-  /** Of all nodes. */
+  /** On all nodes. */
   readonly sessions: number;
-  /** How many sessions its database has had so far. */
+  /** The number of sessions that its database has ever had. */
   readonly established: number;
 }
 
@@ -60,7 +60,7 @@ export async function readConnectionLimit(client: Client, role: string): Promise
 /** Not permitted, dropped meanwhile, or altered by another node at the same moment. */
 const UNALTERABLE = new Set(["42501", "42704", "XX000"]);
 
-/** A role that this user may not alter, because another one made it, stays as it is. */
+/** A role that this user may not alter, because another user created it, keeps its limit. */
 export async function setConnectionLimit(client: Client, name: string, connections: number): Promise<void> {
   const role = client.escapeIdentifier(name);
   await client.query(`alter role ${role} connection limit ${connections}`).catch((error: unknown) => {

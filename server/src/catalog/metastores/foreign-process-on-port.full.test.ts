@@ -17,9 +17,8 @@ import { newKey, writeKeys } from "../../lib/key-file.ts";
 
 const PATIENCE = { timeout: 240_000, interval: 50 };
 
-// Says so when it is left out: Java or Python is not on this machine.
-describe.skipIf(sparkIsMissing)("a stranger that takes the port of a dead process", () => {
-  const dataDir = mkdtempSync(join(tmpdir(), "headgate-strangers-"));
+describe.skipIf(sparkIsMissing)("a foreign process that takes the port of a dead one", () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "headgate-foreigns-"));
   let database: TestDatabase;
   let node: NodeProcess;
   let account: AccountClient;
@@ -29,7 +28,7 @@ describe.skipIf(sparkIsMissing)("a stranger that takes the port of a dead proces
     await findSparkHome(inject("postgres").cacheDir);
     database = await cloneDatabase();
     writeKeys(join(dataDir, "keys"), [newKey([])]);
-    const email = "strangers@example.test";
+    const email = "foreigns@example.test";
     const { accountId, token } = await foundSparkAccount(database.connection, email);
     const settings = { HEADGATE_CACHE_DIR: inject("postgres").cacheDir, ...SPARK_SETTINGS };
     node = await startNode(dataDir, database.connection, settings);
@@ -52,21 +51,21 @@ describe.skipIf(sparkIsMissing)("a stranger that takes the port of a dead proces
     return id;
   }
 
-  /** Kills it and listens in its place, as soon as that is free. */
-  async function takePlace(pid: number, port: number, stranger: Server): Promise<void> {
+  /** Kills the process and listens on its port as soon as that is free. */
+  async function takePort(pid: number, port: number, foreign: Server): Promise<void> {
     process.kill(pid, "SIGKILL");
     await vi.waitFor(async () => {
-      stranger.listen(port, "127.0.0.1");
-      await once(stranger, "listening");
+      foreign.listen(port, "127.0.0.1");
+      await once(foreign, "listening");
     }, PATIENCE);
   }
 
-  it("gets no secret when it was a metastore's", async () => {
+  it("gets no secret from the clients of a metastore", async () => {
     const { port, secret } = await metastoreEntry(dataDir, account.accountId);
     const id = await submitLongScript();
     const heard: Buffer[] = [];
     const challenge = 'realm="default",nonce="bm9uY2U=",qop="auth",charset=utf-8,algorithm=md5-sess';
-    const stranger = createServer((socket) => {
+    const foreign = createServer((socket) => {
       socket
         .on("error", () => undefined)
         .on("data", (chunk) => {
@@ -75,34 +74,34 @@ describe.skipIf(sparkIsMissing)("a stranger that takes the port of a dead proces
           socket.write(Buffer.concat([head, Buffer.from(challenge)]));
         });
     });
-    await takePlace(await javaBelow(await metastoreOf(dataDir, account.accountId).pid()), port, stranger);
+    await takePort(await javaBelow(await metastoreOf(dataDir, account.accountId).pid()), port, foreign);
     try {
       const said = (): string => Buffer.concat(heard).toString("latin1");
       await vi.waitFor(() => expect(said().length).toBeGreaterThan(20), PATIENCE);
       await vi.waitFor(async () => expect(await statusOf(account, id)).toMatch(/done|error/), PATIENCE);
       expect(said()).not.toContain(secret);
       expect(said()).not.toContain(Buffer.from(secret).toString("base64"));
-      // It is elsewhere now, with another secret.
+      // The metastore has another port and another secret now.
       await runSql(account, "select n from kept");
       expect(await metastoreEntry(dataDir, account.accountId)).not.toMatchObject({ port });
     } finally {
-      stranger.close();
+      foreign.close();
     }
   }, 600_000);
 
-  it("gets neither token nor statement when it was a warm server's", async () => {
+  it("gets neither token nor statement from the clients of a warm server", async () => {
     const server = warmServerOf(dataDir, account.accountId);
     const { port = 0 } = (await server.address()) ?? {};
     const id = await submitLongScript();
     let connections = 0;
-    const stranger = createHttp2Server().on("connection", () => (connections += 1));
-    await takePlace(await javaBelow(await server.pid()), port, stranger);
+    const foreign = createHttp2Server().on("connection", () => (connections += 1));
+    await takePort(await javaBelow(await server.pid()), port, foreign);
     try {
       await vi.waitFor(async () => expect(await statusOf(account, id)).toBe("error"), PATIENCE);
       await runSql(account, "select n from kept");
       expect(connections).toBe(0);
     } finally {
-      stranger.close();
+      foreign.close();
     }
   }, 600_000);
 });
