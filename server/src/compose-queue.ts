@@ -75,7 +75,7 @@ function composeClusters(
     control: control ?? clusterControl({ db: db.system, servers, stopStandbys, log, wake }),
     clock,
     log,
-    settled: wake,
+    onSettled: wake,
   });
 }
 

@@ -16,13 +16,13 @@ const MAY: Record<"start" | "terminate", PermissionRow> = {
   terminate: { groups: ["system-admin"], role: "cluster:terminate" },
 };
 
-/** Answers at once; GET tells how far it is. What is so already, or on its way, stays as it is. */
+/** Replies at once; GET shows the progress. A request for the current or upcoming state changes nothing. */
 export const changeClusterState = operation({
   id: "cluster_state_change",
   summary: "Start or terminate a cluster",
   description:
-    "Terminating is for members of system-admin, or of a group with a role that allows terminate on cluster. While " +
-    "commands run there it needs force, which ends them as error; what waits starts the cluster again.",
+    "To terminate, a member needs the group system-admin or a role that allows terminate on cluster. While commands run " +
+    "on the cluster, `force` is required, and they end as error. Commands that wait start the cluster again.",
   tag: "Clusters",
   method: "PUT",
   paths: { "v1.2": "/clusters/:cluster_id/state" },
@@ -34,7 +34,9 @@ export const changeClusterState = operation({
   params: ClusterParams,
   body: Type.Object({
     state: OneOf(["start", "terminate"]),
-    force: Type.Optional(Type.Boolean({ default: false, description: "Terminate although commands run there" })),
+    force: Type.Optional(
+      Type.Boolean({ default: false, description: "Terminate even if commands run on the cluster" }),
+    ),
   }),
   example: { params: { cluster_id: "default" }, body: { state: "start" } },
   reply: Type.Object({ message: Type.String() }),
@@ -51,18 +53,18 @@ export const changeClusterState = operation({
   },
 });
 
-/** The gate has let in whoever may do one of the two. */
+/** The gate admits callers that may do either of the two. */
 function checkMay(state: keyof typeof MAY, caller: Admitted["caller"], deny: Admitted["deny"]): void {
   const lack = lackOf(MAY[state], caller);
   if (lack !== undefined) throw deny(lack);
 }
 
-interface Answer {
+interface Outcome {
   message: string;
   isBegun: boolean;
 }
 
-async function start(tx: Tx, id: number): Promise<Answer> {
+async function start(tx: Tx, id: number): Promise<Outcome> {
   const cluster = await lockCluster(tx, id);
   if (cluster === undefined) throw notFound();
   switch (cluster.state) {
@@ -72,20 +74,23 @@ async function start(tx: Tx, id: number): Promise<Answer> {
       throw invalid("state", "must not be start while the cluster is TERMINATING: try again when it is DOWN");
     case "PENDING":
     case "UP":
-      return { message: `Cluster ${id} is ${cluster.state} already.`, isBegun: false };
+      return { message: `Cluster ${id} is already ${cluster.state}.`, isBegun: false };
   }
 }
 
-async function terminate(tx: Tx, id: number, force: boolean): Promise<Answer> {
+async function terminate(tx: Tx, id: number, force: boolean): Promise<Outcome> {
   lockClaims(tx);
   const cluster = await lockCluster(tx, id);
   if (cluster === undefined) throw notFound();
   if (cluster.state === "DOWN" || cluster.state === "TERMINATING") {
-    return { message: `Cluster ${id} is ${cluster.state} already.`, isBegun: false };
+    return { message: `Cluster ${id} is already ${cluster.state}.`, isBegun: false };
   }
   const running = await countRunning(tx, id);
   if (running > 0 && !force) {
-    throw invalid("state", `must not be terminate while commands run there (${running}), unless force is true`);
+    throw invalid(
+      "state",
+      `must not be terminate while commands run on the cluster (${running}): wait for them, or set force to true`,
+    );
   }
   if (running > 0) await endBetweenAttempts(tx, id);
   return { message: `Terminating cluster ${id}.`, isBegun: await beginEnd(tx, id) };

@@ -13,7 +13,7 @@ import { insertCluster, lockCluster } from "./store/cluster.ts";
 export const cloneCluster = operation({
   id: "cluster_clone",
   summary: "Clone a cluster",
-  description: "A new cluster with the settings of this one, its token too, but for what the body says otherwise.",
+  description: "Creates a cluster with the settings of this one, including its token, except for those in the body.",
   tag: "Clusters",
   method: "POST",
   paths: { "v1.2": "/clusters/:cluster_id/clone" },

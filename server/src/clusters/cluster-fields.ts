@@ -4,7 +4,6 @@ import { Engine } from "./engine.ts";
 import { Labels } from "./labels.ts";
 import { PoolsInput } from "./pools.ts";
 
-/** What may be said of a cluster, in create, edit and clone, by the names of the wire. */
 export const IDLE_HOURS_AT_MOST = 6;
 /** §8. */
 export const IDLE_SECONDS_AT_LEAST = 300;
@@ -13,8 +12,8 @@ export const IDLE_SECONDS_AT_MOST = 2_147_483_647;
 export const COMMANDS_AT_MOST = 100_000;
 
 /**
- * An integer, or an empty text, which takes the cluster's own value away: null means absent on this interface. What it
- * comes to is read in cluster-settings.ts.
+ * An integer, or an empty string, which removes the cluster's own value: in this API, null means absent. Parsed in
+ * cluster-settings.ts.
  */
 const own = (minimum: number, maximum: number, description: string) =>
   Type.Optional(
@@ -34,7 +33,7 @@ export const SettingFields = {
         {},
         {
           additionalProperties: Type.String({ maxLength: SPARK_CONFIG_VALUE_LENGTH }),
-          description: "Properties of Spark for everything that runs there; not what the server sets itself",
+          description: "Spark properties for all commands of the cluster, except those that the server sets itself",
           examples: [{ "spark.sql.shuffle.partitions": "8" }],
         },
       ),
@@ -44,12 +43,12 @@ export const SettingFields = {
     Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: "A package environment of the account" }),
   ),
   pools: Type.Optional(PoolsInput),
-  max_concurrent_commands: own(1, COMMANDS_AT_MOST, 'Commands at the same time; "": as many as the deployment says'),
-  idle_cluster_timeout: own(0, IDLE_HOURS_AT_MOST, 'Hours until the idle cluster ends; "": as the account says'),
+  max_concurrent_commands: own(1, COMMANDS_AT_MOST, 'Commands at the same time; "": the limit of the deployment'),
+  idle_cluster_timeout: own(0, IDLE_HOURS_AT_MOST, 'Hours until the idle cluster ends; "": the account\'s timeout'),
   idle_cluster_timeout_in_secs: own(
     IDLE_SECONDS_AT_LEAST,
     IDLE_SECONDS_AT_MOST,
-    'Seconds instead, with the feature aggressive_downscaling; "": none of its own',
+    'Seconds instead of hours, with the feature aggressive_downscaling; "": none',
   ),
 };
 

@@ -7,7 +7,7 @@ import { findCluster, type ClusterRow } from "./store/cluster.ts";
 /** `clusters/<id or label>`. */
 export const ClusterParams = Type.Object({ cluster_id: PathReference });
 
-/** For `find`: the cluster that the path names. */
+/** For `find`. */
 export async function clusterInPath({
   params,
   reader,

@@ -2,7 +2,7 @@ import type { KeyRing } from "../lib/key-ring.ts";
 import type { EngineRules } from "./engine.ts";
 import { ClusterLifecycle, type LifecycleOptions } from "./lifecycle.ts";
 
-/** What the operations of this slice need of `app`. */
+/** The services that `app` passes to the operations of this slice. */
 export interface ClusterServices {
   keys: KeyRing;
   clusterRules: EngineRules;

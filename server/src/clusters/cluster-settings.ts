@@ -12,7 +12,7 @@ import {
 import { parseEngine, type ClusterEngine, type EngineInput, type EngineRules } from "./engine.ts";
 import { parsePools, type Pools } from "./pools.ts";
 
-/** What an account has set of a cluster, apart from its labels and its token. Null: the account's or the deployment's. */
+/** The settings of a cluster, except labels and token. Null: the value of the account or the deployment applies. */
 export interface ClusterSettings {
   engine: ClusterEngine;
   sparkConfig: SparkConfig;
@@ -35,19 +35,19 @@ export interface SettingRules extends EngineRules {
   caller: Pick<Caller, "accountId" | "features">;
 }
 
-/** The settings after a request: what is absent stays, maps are replaced whole. */
+/** The settings after a request: absent fields keep their value, maps are replaced as a whole. */
 export function mergedSettings(
   input: SettingInput & { engine?: EngineInput },
   current: ClusterSettings,
   rules: SettingRules,
 ): ClusterSettings {
-  if (input.environment_id !== undefined) throw invalid("environment_id", "names no environment of the account");
+  if (input.environment_id !== undefined) throw invalid("environment_id", "does not exist in this account");
   const { engine, spark_config: config, pools, max_concurrent_commands: commands } = input;
   return {
     engine: engine === undefined ? current.engine : parseEngine(engine, rules),
     sparkConfig: config === undefined ? current.sparkConfig : checkSparkConfig(config, "spark_config"),
     pools: pools === undefined ? current.pools : parsePools(pools),
-    maxConcurrentCommands: kept(
+    maxConcurrentCommands: givenOr(
       ownValue("max_concurrent_commands", commands, 1, COMMANDS_AT_MOST),
       current.maxConcurrentCommands,
     ),
@@ -55,7 +55,7 @@ export function mergedSettings(
   };
 }
 
-/** As in the account the last word counts: hours given without seconds put the hours in force again. */
+/** The last request counts, as for the account: hours without seconds make the hours effective again. */
 function mergedTimeouts(input: SettingInput, current: ClusterSettings, { caller }: SettingRules) {
   const hours = ownValue("idle_cluster_timeout", input.idle_cluster_timeout, 0, IDLE_HOURS_AT_MOST);
   const seconds = ownValue(
@@ -67,18 +67,18 @@ function mergedTimeouts(input: SettingInput, current: ClusterSettings, { caller 
   if (seconds !== undefined && seconds !== null && seconds !== current.idleClusterTimeoutSeconds) {
     requireFeature(caller, "aggressive_downscaling", "idle_cluster_timeout_in_secs");
   }
-  const otherwise = hours === undefined ? current.idleClusterTimeoutSeconds : null;
+  const currentSeconds = hours === undefined ? current.idleClusterTimeoutSeconds : null;
   return {
-    idleClusterTimeoutHours: kept(hours, current.idleClusterTimeoutHours),
-    idleClusterTimeoutSeconds: kept(seconds, otherwise),
+    idleClusterTimeoutHours: givenOr(hours, current.idleClusterTimeoutHours),
+    idleClusterTimeoutSeconds: givenOr(seconds, currentSeconds),
   };
 }
 
-function kept(given: number | null | undefined, current: number | null): number | null {
+function givenOr(given: number | null | undefined, current: number | null): number | null {
   return given === undefined ? current : given;
 }
 
-/** Undefined: not given. Null: none of its own any more. */
+/** Undefined: not given. Null: the cluster's own value is removed. */
 function ownValue(
   field: string,
   given: number | string | undefined,

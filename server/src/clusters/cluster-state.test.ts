@@ -5,7 +5,7 @@ import { stubDriver } from "../../test/support/stub-driver.ts";
 import { Fault } from "../lib/fault.ts";
 import type { ClusterControl, ControlledCluster } from "./control.ts";
 
-/** Starts and ends that last until a test lets them go on; what is asked of it is what really happened. */
+/** Records its calls. While `isStepped` is set, each call waits until the test releases it. */
 class SteppedControl implements ClusterControl {
   readonly calls: string[] = [];
   readonly clusters: ControlledCluster[] = [];
@@ -18,7 +18,7 @@ class SteppedControl implements ClusterControl {
   terminate(cluster: ControlledCluster, signal: AbortSignal): Promise<void> {
     return this.#step("terminate", cluster, signal);
   }
-  /** Lets the oldest that waits go on. */
+  /** Completes the oldest waiting call. */
   async release(failure?: Error): Promise<void> {
     const step = await vi.waitUntil(() => this.#steps.shift(), { timeout: 45_000 });
     if (failure === undefined) step.resolve();
@@ -31,7 +31,7 @@ class SteppedControl implements ClusterControl {
     const step = Promise.withResolvers<void>();
     this.#steps.push(step);
     signal.addEventListener("abort", () => {
-      this.calls.push(`${what} ${cluster.id} called off`);
+      this.calls.push(`${what} ${cluster.id} cancelled`);
       this.#steps = this.#steps.filter((each) => each !== step);
       step.reject(signal.reason);
     });
@@ -71,7 +71,7 @@ function callsFor(cluster: number): string[] {
   return control.calls.filter((call) => call.split(" ")[1] === String(cluster));
 }
 
-/** As the periodic task does it. */
+/** Runs the periodic task. */
 function tend(): Promise<void> {
   return given.app.services.clusterLifecycle.tend();
 }
@@ -85,40 +85,40 @@ describe("PUT and GET /api/v1.2/clusters/<id or label>/state", () => {
       up_since: null,
       start_failure: null,
     });
-    expect(await put({ state: "terminate" })).toBe(`Cluster ${id} is DOWN already.`);
+    expect(await put({ state: "terminate" })).toBe(`Cluster ${id} is already DOWN.`);
     expect(await put({ state: "start" })).toBe(`Starting cluster ${id}.`);
-    expect(await put({ state: "start" })).toBe(`Cluster ${id} is PENDING already.`);
+    expect(await put({ state: "start" })).toBe(`Cluster ${id} is already PENDING.`);
     await becomes("PENDING");
     await control.release();
     await becomes("UP");
     expect(await account.get(`/clusters/${id}`)).toMatchObject({ state: "UP" });
     expect((await account.get(`/clusters/${id}/state`)).up_since).toMatch(/Z$/);
-    expect(await put({ state: "start" })).toBe(`Cluster ${id} is UP already.`);
+    expect(await put({ state: "start" })).toBe(`Cluster ${id} is already UP.`);
     expect(await put({ state: "terminate" })).toBe(`Terminating cluster ${id}.`);
-    expect(await put({ state: "terminate" })).toBe(`Cluster ${id} is TERMINATING already.`);
+    expect(await put({ state: "terminate" })).toBe(`Cluster ${id} is already TERMINATING.`);
     await account.put("/clusters/default/state", { state: "start" }).refused(422, /^state must not be start while/);
     await control.release();
     await becomes("DOWN");
     expect(callsFor(id)).toEqual([`start ${id}`, `terminate ${id}`]);
   });
 
-  test("many starts at once are one", async () => {
+  test("concurrent requests start the cluster once", async () => {
     await Promise.all(Array.from({ length: 10 }, () => put({ state: "start" })));
     await becomes("UP");
     expect(callsFor(id)).toEqual([`start ${id}`]);
   });
 
-  test("an end calls off a start that is under way", async () => {
+  test("terminating cancels a start in progress", async () => {
     control.isStepped = true;
     await put({ state: "start" });
     await expect.poll(() => callsFor(id)).toEqual([`start ${id}`]);
     await put({ state: "terminate" });
-    await expect.poll(() => callsFor(id)).toEqual([`start ${id}`, `start ${id} called off`, `terminate ${id}`]);
+    await expect.poll(() => callsFor(id)).toEqual([`start ${id}`, `start ${id} cancelled`, `terminate ${id}`]);
     await control.release();
     await becomes("DOWN");
   });
 
-  test("a start that fails leaves it DOWN with the reason, until one succeeds", async () => {
+  test("a failed start leaves the cluster DOWN with the reason, until one succeeds", async () => {
     control.isStepped = true;
     await put({ state: "start" });
     await control.release(new Fault("invalid", "no master answers"));
@@ -133,7 +133,7 @@ describe("PUT and GET /api/v1.2/clusters/<id or label>/state", () => {
     expect((await account.get("/clusters/default/state")).start_failure).toBeNull();
   });
 
-  test("whoever starts it is given the settings and the opened token", async () => {
+  test("the control gets the settings and the decrypted token", async () => {
     const engine = { type: "connect", url: "sc://connect.example.com:15002", token: "hunter2" };
     const made = await account.post("/clusters", { labels: ["remote"], engine, pools: { a: { weight: 2 } } });
     await account.put("/clusters/remote/state", { state: "start" });
@@ -156,14 +156,14 @@ describe("PUT and GET /api/v1.2/clusters/<id or label>/state", () => {
     expect(await state()).toBe("DOWN");
   });
 
-  test("another account's cluster is as one that never was", async () => {
+  test("another account's cluster cannot be told from one that does not exist", async () => {
     const other = await given.account();
     const unknown = await other.put("/clusters/987654321/state", { state: "x" }).refused(404);
     expect((await other.put(`/clusters/${id}/state`, { state: "x" }).refused(404)).text).toBe(unknown.text);
     expect((await other.get(`/clusters/${id}/state`).refused(404)).text).toBe(unknown.text);
   });
 
-  test("starting and terminating are two permissions", async () => {
+  test("starting and terminating need different permissions", async () => {
     const user = await given.member(account, { groups: ["system-user"] });
     const ender = await roleHolder(given, account, "cluster:terminate");
     await ender.put("/clusters/default/state", { state: "start" }).refused(403, /cluster:start/);
@@ -175,7 +175,7 @@ describe("PUT and GET /api/v1.2/clusters/<id or label>/state", () => {
     await becomes("DOWN");
   });
 
-  test("each change is audited with what was asked", async () => {
+  test("each change is audited with the requested state", async () => {
     await put({ state: "start" });
     const { audit_events: events } = await account.get("/api/v2/audit_events");
     expect(events[0]).toMatchObject({ operation: "cluster_state_change", object: `cluster/${id}/start` });
@@ -183,13 +183,15 @@ describe("PUT and GET /api/v1.2/clusters/<id or label>/state", () => {
 });
 
 describe("with commands running", () => {
-  test("an end is 422 unless it is forced", async () => {
+  test("terminating is refused unless it is forced", async () => {
     await put({ state: "start" });
     await becomes("UP");
     const command = await account.post("/commands", { command_type: "SparkCommand", cmdline: "sleep 300" });
     const status = async (): Promise<string> => (await account.get(`/commands/${command.id}`)).status;
     await expect.poll(status).toBe("running");
-    await account.put("/clusters/default/state", { state: "terminate" }).refused(422, /while commands run there \(1\)/);
+    await account
+      .put("/clusters/default/state", { state: "terminate" })
+      .refused(422, /while commands run on the cluster \(1\)/);
     expect(await state()).toBe("UP");
     expect(await put({ state: "terminate", force: true })).toBe(`Terminating cluster ${id}.`);
     await becomes("DOWN");
@@ -202,14 +204,14 @@ describe("an idle cluster", () => {
     await put({ state: "start" });
     await becomes("UP");
   }
-  /** So much later, at the task's next look. */
+  /** The state after the periodic task has run that many minutes later. */
   async function after(minutes: number): Promise<string> {
     ahead = minutes * MINUTES;
     await tend();
     return state();
   }
 
-  test("ends at an hour boundary after the account's two hours, not before", async () => {
+  test("ends at a full hour of its uptime after the account's two hours, not before", async () => {
     await up();
     expect(await after(119)).toBe("UP");
     ahead = 121 * MINUTES;
@@ -218,7 +220,7 @@ describe("an idle cluster", () => {
     expect(callsFor(id)).toEqual([`start ${id}`, `terminate ${id}`]);
   });
 
-  test("ends at the first boundary with zero hours of its own", async () => {
+  test("ends at the first full hour if its own timeout is zero hours", async () => {
     await account.put("/clusters/default", { idle_cluster_timeout: 0 });
     await up();
     expect(await after(59)).toBe("UP");
@@ -227,7 +229,7 @@ describe("an idle cluster", () => {
     await becomes("DOWN");
   });
 
-  test("ends by seconds with the feature: the account's, or its own before them", async () => {
+  test("ends by seconds with the feature, its own before the account's", async () => {
     account = await given.account({ features: ["aggressive_downscaling"] });
     ({ id } = await account.get("/clusters/default"));
     await account.put("/api/v2/accounts", { account: { idle_cluster_timeout_in_secs: 600 } });
@@ -246,7 +248,7 @@ describe("an idle cluster", () => {
     await becomes("DOWN");
   });
 
-  test("is none while a command waits or runs, and counts from the end of the last", async () => {
+  test("stays up while a command waits or runs, and counts from the end of the last command", async () => {
     await account.put("/clusters/default", { idle_cluster_timeout: 0 });
     await up();
     const command = await account.post("/commands", { command_type: "SparkCommand", cmdline: "sleep 300" });
@@ -257,7 +259,7 @@ describe("an idle cluster", () => {
     await becomes("DOWN");
   });
 
-  test("of many each ends by its own rule in one look", async () => {
+  test("ends by its own timeout, also among many that are checked together", async () => {
     await account.put("/api/v2/accounts", { account: { idle_cluster_timeout: 6 } });
     await given.app.services.db.system.query(
       `insert into cluster (account_id, engine, state, up_since, idle_cluster_timeout_hours)
@@ -278,10 +280,10 @@ describe("an idle cluster", () => {
   });
 });
 
-describe("what a command asks for", () => {
+describe("a cluster that a command needs", () => {
   const use = async () => (await given.app.services.clusterLifecycle.use([id])).get(id);
 
-  test("starts what is DOWN and says why it waits until it is UP", async () => {
+  test("is started if it is DOWN, with a reason for waiting until it is UP", async () => {
     control.isStepped = true;
     await use();
     expect(await use()).toEqual({ state: "PENDING", waitingReason: "cluster starting" });
@@ -295,7 +297,7 @@ describe("what a command asks for", () => {
     expect(callsFor(id)).toEqual([`start ${id}`, `terminate ${id}`]);
   });
 
-  test("does not try a failed start again and again", async () => {
+  test("is not started again soon after a failed start", async () => {
     control.isStepped = true;
     await use();
     await control.release(new Fault("invalid", "no master answers"));
@@ -313,7 +315,7 @@ describe("what a command asks for", () => {
     await becomes("UP");
   });
 
-  test("is asked of many clusters at once, and finds none that was deleted", async () => {
+  test("may be one of many in a request, and is left out if it was deleted", async () => {
     const gone = await account.post("/clusters", { labels: ["gone"], engine: { type: "local" } });
     await account.delete("/clusters/gone");
     const other = await account.post("/clusters", { labels: ["other"], engine: { type: "local" } });

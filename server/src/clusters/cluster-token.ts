@@ -5,10 +5,10 @@ import { Secret } from "../lib/secret.ts";
 import { givenToken, type ClusterEngine, type EngineInput } from "./engine.ts";
 
 /**
- * What an engine elsewhere asks for: sealed at rest, masked in replies. What a client sends back as it was shown, or an
- * empty text, keeps it; it never goes to another address than the one it was given for.
+ * The secret of a remote engine: sealed at rest, masked in replies. A request with the mask or an empty string keeps it.
+ * It is never sent to another address than the one it was given for.
  */
-export interface KeptToken {
+export interface StoredToken {
   engine: ClusterEngine;
   token: Buffer | null;
 }
@@ -16,7 +16,7 @@ export interface KeptToken {
 export function sealedToken(
   input: EngineInput | undefined,
   engine: ClusterEngine,
-  current: KeptToken,
+  current: StoredToken,
   seal: (secret: Secret) => Buffer,
 ): Buffer | null {
   const address = addressOf(engine);
@@ -24,18 +24,18 @@ export function sealedToken(
   const given = input === undefined ? undefined : givenToken(input);
   if (given !== undefined) return seal(given);
   if (addressOf(current.engine) !== address && current.token !== null) {
-    throw invalid("engine.token", "must be given again with another address");
+    throw invalid("engine.token", "must be given again when the address changes");
   }
   return current.token;
 }
 
-/** Where it goes; undefined: nowhere. */
+/** The address that the token is sent to; undefined: none. */
 function addressOf(engine: ClusterEngine): string | undefined {
   if (engine.type === "connect") return engine.url;
   return engine.type === "standalone" ? engine.masterUrl : undefined;
 }
 
-/** Sealed for the account rather than the cluster: a clone of the cluster has the same bytes. */
+/** Sealed for the account, not the cluster, so that a clone can copy the sealed bytes. */
 export const tokenColumn: SealedColumn = { table: "cluster", column: "token", accountColumn: "account_id" };
 
 export function tokenSealer(keys: KeyRing, accountId: number): (secret: Secret) => Buffer {

@@ -5,7 +5,7 @@ import { Engine, engineObject } from "./engine.ts";
 import { PoolObject, poolsObject } from "./pools.ts";
 import { CLUSTER_STATES, type ClusterRow } from "./store/cluster.ts";
 
-/** Where commands run (decisions §5). */
+/** A cluster as the API shows it (decisions §5). */
 export const Cluster = Type.Object(
   {
     id: Id,
@@ -19,9 +19,9 @@ export const Cluster = Type.Object(
     pools: Type.Unsafe<Record<string, Static<typeof PoolObject>>>(
       Type.Object({}, { additionalProperties: PoolObject }),
     ),
-    max_concurrent_commands: Nullable(Type.Integer({ description: "Null: the deployment's" })),
-    idle_cluster_timeout: Nullable(Type.Integer({ description: "Hours; null: the account's" })),
-    idle_cluster_timeout_in_secs: Nullable(Type.Integer({ description: "Counts before the hours" })),
+    max_concurrent_commands: Nullable(Type.Integer({ description: "Null: the limit of the deployment" })),
+    idle_cluster_timeout: Nullable(Type.Integer({ description: "Hours; null: the account's timeout" })),
+    idle_cluster_timeout_in_secs: Nullable(Type.Integer({ description: "Takes precedence over the hours" })),
     state: OneOf(CLUSTER_STATES),
     created_at: Timestamp,
     updated_at: Timestamp,

@@ -27,7 +27,7 @@ describe("GET /api/v1.2/clusters", () => {
     ]);
   });
 
-  test("an account made through the API has its own, too", async () => {
+  test("an account created through the API has its own, too", async () => {
     const account = await given.account();
     const { authentication_token } = await account.post("/account", { account: { name: "Second" } });
     const { clusters } = await given
@@ -36,7 +36,7 @@ describe("GET /api/v1.2/clusters", () => {
     expect(clusters).toMatchObject([{ labels: ["default"] }]);
   });
 
-  test("lists in the order they were made, in pages; past the end the list is empty", async () => {
+  test("lists clusters in the order of their creation, in pages; past the end the list is empty", async () => {
     const account = await given.account();
     for (const label of ["b", "a"]) await account.post("/clusters", { labels: [label], engine: { type: "local" } });
     const labelsOf = async (query: string): Promise<string[]> =>
@@ -54,7 +54,7 @@ describe("GET /api/v1.2/clusters/<id or label>", () => {
     expect(await account.get(`/clusters/${byLabel.id}`)).toEqual(byLabel);
   });
 
-  test("another account's cluster is as one that never was", async () => {
+  test("another account's cluster cannot be told from one that does not exist", async () => {
     const [account, other] = [await given.account(), await given.account()];
     const { id } = await other.post("/clusters", { labels: ["theirs"], engine: { type: "local" } });
     const foreign = await account.get(`/clusters/${id}`).refused(404);
@@ -62,7 +62,7 @@ describe("GET /api/v1.2/clusters/<id or label>", () => {
     expect((await account.get("/clusters/theirs").refused(404)).text).toBe(foreign.text);
   });
 
-  test("a member without a role may not look", async () => {
+  test("a member without a role is refused", async () => {
     const account = await given.account();
     await (await given.member(account)).get("/clusters/default").refused(403);
   });

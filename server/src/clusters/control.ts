@@ -1,23 +1,22 @@
 import type { Secret } from "../lib/secret.ts";
 import type { ClusterSettings } from "./cluster-settings.ts";
 
-/** A cluster as whoever starts and ends it sees it. */
+/** A cluster without the fields that its control does not need. */
 export interface ControlledCluster extends Pick<ClusterSettings, "engine" | "sparkConfig" | "pools"> {
   readonly id: number;
   readonly accountId: number;
-  /** Of a connect engine. */
+  /** The token of a connect or standalone engine. */
   readonly token: Secret | null;
 }
 
 /**
- * What starting and ending a cluster really does; `app` hands it in. The lifecycle decides when and writes every state.
- * Both are called on one node and speak for all of them. Both may be called again for what is done already or was left
- * half-way: the node that was at it may have died. `signal`: somebody wants the opposite now, or this node stops; what
- * it leaves behind the next call finds.
+ * Starts and terminates clusters; passed in by `app`. The lifecycle decides when, and writes every state. Each method is
+ * called on one node and acts for all nodes. Both must be repeatable, also after a partial run of a node that died.
+ * `signal` is aborted when the opposite is requested or this node stops; the next call completes what is left.
  */
 export interface ClusterControl {
-  /** Settles when commands can run there. A `Fault` says why they cannot, for people: the cluster is DOWN again. */
+  /** Resolves when commands can run on the cluster. The public message of a `Fault` is stored, and the cluster is DOWN. */
   start(cluster: ControlledCluster, signal: AbortSignal): Promise<void>;
-  /** Ends every JVM of the cluster, and whatever command still runs there, as `error`. Tried again when it fails. */
+  /** Ends all JVMs of the cluster; commands that still run end as `error`. Retried when it fails. */
   terminate(cluster: ControlledCluster, signal: AbortSignal): Promise<void>;
 }

@@ -16,7 +16,7 @@ async function stored(of: AccountClient): Promise<number> {
 }
 
 describe("POST /api/v1.2/clusters", () => {
-  test("answers the cluster, DOWN, and everything said of it", async () => {
+  test("returns the new cluster with all its settings, DOWN", async () => {
     const cluster = await account.post("/clusters", {
       labels: ["nightly", "etl", "etl"],
       engine: {
@@ -49,7 +49,7 @@ describe("POST /api/v1.2/clusters", () => {
     expect(await account.get(`/clusters/${cluster.id}`)).toEqual(cluster);
   });
 
-  test("takes every engine; loopback is allowed where the server itself is on loopback", async () => {
+  test("accepts every engine; loopback is allowed if the server itself is on loopback", async () => {
     const engines = [
       { type: "standalone", master_url: "spark://127.0.0.1:7077" },
       { type: "yarn", hadoop_conf: "prod" },
@@ -60,7 +60,7 @@ describe("POST /api/v1.2/clusters", () => {
     }
   });
 
-  test("a token is sealed, and shown by its mask alone", async () => {
+  test("a token is stored sealed, and only its mask is shown", async () => {
     const { id, engine } = await account.post("/clusters", { labels: ["remote"], engine: connect });
     expect(engine).toEqual({ ...connect, token: "********" });
     const rows = await given.app.services.db.system.query<{ row: string; token: Buffer }>(
@@ -72,19 +72,19 @@ describe("POST /api/v1.2/clusters", () => {
     expect(JSON.stringify(await account.get("/clusters"))).not.toContain("hunter2");
   });
 
-  test("the same idempotency key makes it once", async () => {
+  test("the same idempotency key creates it once", async () => {
     const headers = { "Idempotency-Key": "one-cluster" };
     const body = { labels: ["once"], engine: local };
     const first = await account.post("/clusters", body, { headers });
     expect(await account.post("/clusters", body, { headers })).toEqual(first);
   });
 
-  test("a label that another cluster has is 409, and nothing is stored", async () => {
+  test("a label of another cluster is refused with 409, and nothing is stored", async () => {
     const own = await given.account();
     await own.post("/clusters", { labels: ["taken"], engine: local });
     const before = await stored(own);
     for (const labels of [["default"], ["fresh", "taken"]]) {
-      await own.post("/clusters", { labels, engine: local }).refused(409, /labelled (default|taken) already/);
+      await own.post("/clusters", { labels, engine: local }).refused(409, /already has the label (default|taken)\.$/);
     }
     expect(await stored(own)).toBe(before);
     await own.get("/clusters/fresh").refused(404);
@@ -92,7 +92,7 @@ describe("POST /api/v1.2/clusters", () => {
     await other.post("/clusters", { labels: ["taken"], engine: local });
   });
 
-  test("of two at once with one label, one is made", async () => {
+  test("concurrent requests with the same label create one cluster", async () => {
     const own = await given.account();
     const replies = await Promise.all(
       Array.from({ length: 4 }, () => own.post("/clusters", { labels: ["race"], engine: local }).reply()),
@@ -111,12 +111,12 @@ describe("POST /api/v1.2/clusters", () => {
     [{ labels: [""] }, /^labels\[0\] must not be empty/],
     [{ labels: ["x".repeat(256)] }, /^labels\[0\] must have at most 255/],
     [{ labels: Array.from({ length: 51 }, (_, at) => `l${at}`) }, /^labels must have at most 50/],
-    [{ labels: ["123"] }, /^labels must not be digits alone/],
+    [{ labels: ["123"] }, /^labels must not consist only of digits/],
     [{ labels: ["a,b"] }, /^labels must not contain a comma/],
     [{ labels: [" a"] }, /^labels must not start or end with white space/],
     [{ labels: ["a\nb"] }, /^labels must not contain control/],
     [{ labels: ["reassign-label"] }, /^labels must not be reassign-label/],
-    [{ engine: { type: "yarn", hadoop_conf: "/etc/hadoop/prod" } }, /^engine\.hadoop_conf names no/],
+    [{ engine: { type: "yarn", hadoop_conf: "/etc/hadoop/prod" } }, /^engine\.hadoop_conf must be the name of/],
     [{ engine: { type: "standalone", master_url: "spark://10.0.0.1:7077" } }, /^engine\.master_url must not lie/],
     [{ engine: { type: "connect", url: "sc://169.254.169.254:80" } }, /^engine\.url must not be a link-local/],
     [{ engine: { type: "local", token: "t" } }, /^engine\.token must not be given/],
@@ -137,40 +137,44 @@ describe("POST /api/v1.2/clusters", () => {
     [{ idle_cluster_timeout: -1 }, /^idle_cluster_timeout must be at least 0/],
     [{ idle_cluster_timeout_in_secs: 299 }, /^idle_cluster_timeout_in_secs must be at least 300/],
     [{ idle_cluster_timeout_in_secs: 600 }, /^idle_cluster_timeout_in_secs needs the feature aggressive_downscaling/],
-    [{ environment_id: 1 }, /^environment_id names no environment/],
+    [{ environment_id: 1 }, /^environment_id does not exist/],
   ])("refuses %j and stores nothing", async (part, message) => {
     const before = await stored(account);
     await account.post("/clusters", { labels: ["refused"], engine: local, ...part }).refused(422, message);
     expect(await stored(account)).toBe(before);
   });
 
-  test("seconds need the feature, and count then", async () => {
+  test("an idle timeout in seconds is accepted with the feature", async () => {
     const quick = await given.account({ features: ["aggressive_downscaling"] });
     const body = { labels: ["quick"], engine: local, idle_cluster_timeout_in_secs: 300 };
     expect(await quick.post("/clusters", body)).toMatchObject({ idle_cluster_timeout_in_secs: 300 });
   });
 
-  test("an account has at most 500", async () => {
+  test("an account has at most 500 clusters", async () => {
     const full = await given.account();
     await given.app.services.db.system.query(
       `insert into cluster (account_id, engine) select $1, '{"type":"local"}' from generate_series(1, 498)`,
       [full.accountId],
     );
     await full.post("/clusters", { labels: ["last"], engine: local });
-    await full.post("/clusters", { labels: ["more"], engine: local }).refused(422, /500 of an account/);
-    await full.post("/clusters/last/clone", { labels: ["more"] }).refused(422, /500 of an account/);
+    await full
+      .post("/clusters", { labels: ["more"], engine: local })
+      .refused(422, /^An account can have at most 500 clusters/);
+    await full
+      .post("/clusters/last/clone", { labels: ["more"] })
+      .refused(422, /^An account can have at most 500 clusters/);
     await full.delete("/clusters/last");
     await full.post("/clusters", { labels: ["more"], engine: local });
   });
 
-  test("is for system-admins, or a role that allows it", async () => {
+  test("is refused without the group system-admin or a role that allows it", async () => {
     const member = await given.member(account, { groups: ["system-user"] });
     await member.post("/clusters", { labels: ["mine"], engine: local }).refused(403, /cluster:create/);
   });
 });
 
 describe("POST /api/v1.2/clusters/<id or label>/clone", () => {
-  test("has the settings of the original, the token too, but for what the body says", async () => {
+  test("copies the settings and the token of the original, except for those in the body", async () => {
     const original = await account.post("/clusters", {
       labels: ["original"],
       engine: connect,
@@ -200,7 +204,7 @@ describe("POST /api/v1.2/clusters/<id or label>/clone", () => {
     await account.post("/clusters/guarded/clone", { labels: ["moved"], engine: { ...elsewhere, token: "another" } });
   });
 
-  test("the secret of a standalone cluster is kept the same way", async () => {
+  test("the secret of a standalone cluster is copied under the same rules", async () => {
     const engine = { type: "standalone", master_url: "spark://spark.example.com:7077", token: "workers know it" };
     const made = await account.post("/clusters", { labels: ["with a secret"], engine });
     expect(made.engine).toEqual({ ...engine, token: "********" });
@@ -217,7 +221,9 @@ describe("POST /api/v1.2/clusters/<id or label>/clone", () => {
 
   test("needs labels of its own", async () => {
     await account.post("/clusters/default/clone").refused(422, /^labels is required/);
-    await account.post("/clusters/default/clone", { labels: ["default"] }).refused(409, /labelled default/);
+    await account
+      .post("/clusters/default/clone", { labels: ["default"] })
+      .refused(409, /already has the label default/);
     await account.post("/clusters/987654321/clone", { labels: [] }).refused(404);
   });
 });

@@ -8,7 +8,7 @@ import { checkClusterCount, clusterAfter, keepLabels } from "./keep-cluster.ts";
 import { checkLabels } from "./labels.ts";
 import { insertCluster } from "./store/cluster.ts";
 
-/** A cluster is a way to run commands; nothing is started before somebody asks for it or a command comes. */
+/** The new cluster is started only by a request or by its first command. */
 export const createCluster = operation({
   id: "cluster_create",
   summary: "Create a cluster",

@@ -8,11 +8,11 @@ import { lockCluster, markDeleted } from "./store/cluster.ts";
 import { hasUnfinished, lockClaims } from "./store/commands.ts";
 import { deleteLabels } from "./store/labels.ts";
 
-/** Its commands stay in the history; its labels are free again. */
+/** Its commands stay in the history, and its labels can be used again. */
 export const deleteCluster = operation({
   id: "cluster_delete",
   summary: "Delete a cluster",
-  description: "Not the one labelled default, and only one that is DOWN and for which no command waits.",
+  description: "The cluster must be DOWN, have no waiting command, and not be labelled default.",
   tag: "Clusters",
   method: "DELETE",
   paths: { "v1.2": "/clusters/:cluster_id" },
@@ -35,10 +35,10 @@ export const deleteCluster = operation({
       if (cluster.state !== "DOWN") {
         throw invalid("cluster_id", `must not be a cluster that is ${cluster.state}: terminate it first`);
       }
-      // First the labels: a submission that has read one holds it until its command can be counted.
+      // Labels first: a concurrent submission locks its label until its command is visible here.
       await deleteLabels(tx, cluster.id);
       if (await hasUnfinished(tx, cluster.id)) {
-        throw invalid("cluster_id", "must not be a cluster whose commands wait or run");
+        throw invalid("cluster_id", "must not be a cluster whose commands wait or run: cancel them or wait for them");
       }
       await markDeleted(tx, cluster.id);
       audit.object = `cluster/${cluster.id}`;

@@ -17,7 +17,7 @@ async function tokenOf(id: number): Promise<Buffer | null | undefined> {
   return row?.token;
 }
 
-/** A command may have started it, even one that never ran, and even a moment after it was killed. */
+/** Repeats, as a command may have started the cluster, even one that never ran or has just been killed. */
 async function end(label: string): Promise<void> {
   const terminate = async (): Promise<string> => {
     await account.put(`/clusters/${label}/state`, { state: "terminate", force: true });
@@ -27,7 +27,7 @@ async function end(label: string): Promise<void> {
 }
 
 describe("PUT /api/v1.2/clusters/<id or label>", () => {
-  test("what is absent stays, maps and labels are replaced whole, and an empty text takes a value away", async () => {
+  test("keeps absent fields, replaces maps and labels as a whole, and removes a value by an empty string", async () => {
     const made = await account.post("/clusters", {
       labels: ["one", "two"],
       engine: { type: "local" },
@@ -55,7 +55,7 @@ describe("PUT /api/v1.2/clusters/<id or label>", () => {
     await account.get("/clusters/one").refused(404);
   });
 
-  test("the view sent back as it came changes nothing", async () => {
+  test("sending back the cluster as it was read changes nothing", async () => {
     const made = await account.post("/clusters", { labels: ["same"], engine: connect, pools: { a: { weight: 2 } } });
     const token = await tokenOf(made.id);
     const edited = await account.put("/clusters/same", made);
@@ -64,7 +64,7 @@ describe("PUT /api/v1.2/clusters/<id or label>", () => {
     expect(await account.put("/clusters/same")).toEqual({ ...made, updated_at: expect.any(String) });
   });
 
-  test("hours given without seconds put the hours in force again", async () => {
+  test("hours without seconds make the hours effective again", async () => {
     const quick = await given.account({ features: ["aggressive_downscaling"] });
     await quick.put("/clusters/default", { idle_cluster_timeout: 1, idle_cluster_timeout_in_secs: 300 });
     expect(await quick.put("/clusters/default", { idle_cluster_timeout: 2 })).toMatchObject({
@@ -74,7 +74,7 @@ describe("PUT /api/v1.2/clusters/<id or label>", () => {
     await account.put("/clusters/default", { idle_cluster_timeout_in_secs: 300 }).refused(422, /needs the feature/);
   });
 
-  test("a token goes with its address: it is replaced, kept, or asked for again", async () => {
+  test("a token can be replaced or kept, and must be given again when the address changes", async () => {
     const { id } = await account.post("/clusters", { labels: ["remote"], engine: connect });
     const first = await tokenOf(id);
     await account.put("/clusters/remote", { engine: { ...connect, token: "********" } });
@@ -90,16 +90,16 @@ describe("PUT /api/v1.2/clusters/<id or label>", () => {
     expect(await tokenOf(id)).toBeNull();
   });
 
-  test("default cannot be edited away, and a taken label is 409 with nothing changed", async () => {
+  test("the label default cannot be removed, and a taken label is refused with 409 and changes nothing", async () => {
     await account.post("/clusters", { labels: ["taken"], engine: { type: "local" } });
     const before = await account.get("/clusters/default");
     await account.put("/clusters/default", { labels: ["other"] }).refused(422, /^labels must keep default/);
     const both = { labels: ["default", "taken"], max_concurrent_commands: 9 };
-    await account.put("/clusters/default", both).refused(409, /labelled taken/);
+    await account.put("/clusters/default", both).refused(409, /already has the label taken/);
     expect(await account.get("/clusters/default")).toEqual(before);
   });
 
-  test("another engine needs a cluster that is down and for which nothing waits", async () => {
+  test("the engine can change only while the cluster is DOWN and has no waiting commands", async () => {
     const engine = { type: "standalone", master_url: "spark://spark.example.com:7077" };
     await account.put("/clusters/default/state", { state: "start" });
     await account.put("/clusters/default", { engine }).refused(422, /^engine must not change while the cluster is/);
@@ -115,7 +115,7 @@ describe("PUT /api/v1.2/clusters/<id or label>", () => {
     expect(await account.put("/clusters/default", { engine })).toMatchObject({ engine });
   });
 
-  test("an unknown cluster is 404 before its body is judged, another account's the same", async () => {
+  test("an unknown cluster, or another account's, is refused with 404 before the body is validated", async () => {
     const other = await given.account();
     const { id } = await other.get("/clusters/default");
     const unknown = await account.put("/clusters/987654321", { labels: [] }).refused(404);
@@ -142,13 +142,13 @@ describe("DELETE /api/v1.2/clusters/<id or label>", () => {
     await account.post("/clusters", { labels: ["gone"], engine: { type: "local" } });
   });
 
-  test("forgets its token", async () => {
+  test("deletes its token", async () => {
     const { id } = await account.post("/clusters", { labels: ["remote"], engine: connect });
     await account.delete("/clusters/remote");
     expect(await tokenOf(id)).toBeNull();
   });
 
-  test("is refused for the cluster labelled default, until the label has moved", async () => {
+  test("is refused for the cluster labelled default, until the label is moved", async () => {
     const first = await account.get("/clusters/default");
     await account.delete("/clusters/default").refused(422, /labelled default/);
     const second = await account.post("/clusters", { labels: ["second"], engine: { type: "local" } });
@@ -165,7 +165,7 @@ describe("DELETE /api/v1.2/clusters/<id or label>", () => {
 });
 
 describe("PUT /api/v1.2/clusters/reassign-label", () => {
-  test("moves the label: commands follow it, and the other cluster keeps one of its own", async () => {
+  test("moves the label with its commands, and gives the other cluster a new label if it has no other", async () => {
     const first = await account.get("/clusters/default");
     const second = await account.post("/clusters", { labels: ["second"], engine: { type: "local" } });
     const body = { destination_cluster: "second", label: "default" };
@@ -190,7 +190,7 @@ describe("PUT /api/v1.2/clusters/reassign-label", () => {
     expect(await account.get("/clusters/default")).toMatchObject({ labels: ["default"] });
   });
 
-  test("sees nothing of another account", async () => {
+  test("does not reveal the clusters or labels of another account", async () => {
     const other = await given.account();
     const theirs = await other.post("/clusters", { labels: ["theirs"], engine: { type: "local" } });
     await account

@@ -18,8 +18,8 @@ export const editCluster = operation({
   id: "cluster_edit",
   summary: "Edit a cluster",
   description:
-    "What is absent stays; labels, spark_config and pools are replaced whole. The view sent back changes nothing. " +
-    "Another engine needs a cluster that is DOWN and for which no command waits.",
+    "Absent fields keep their value; labels, spark_config and pools are replaced as a whole. Sending back the cluster as " +
+    "it was read changes nothing. To change the engine, the cluster must be DOWN and have no waiting command.",
   tag: "Clusters",
   method: "PUT",
   paths: { "v1.2": "/clusters/:cluster_id" },
@@ -56,10 +56,11 @@ export const editCluster = operation({
   },
 });
 
-/** What waits was accepted for the engine that there is: a connect server runs SQL only. */
+/** Waiting commands were accepted for the current engine: a connect server, for example, runs only SQL. */
 async function checkEngineChange(tx: Tx, current: ClusterRow, engine: ClusterEngine): Promise<void> {
   if (isSameEngine(current.engine, engine)) return;
-  if (current.state !== "DOWN") throw invalid("engine", `must not change while the cluster is ${current.state}`);
+  if (current.state !== "DOWN")
+    throw invalid("engine", `must not change while the cluster is ${current.state}: terminate it first`);
   if (await hasUnfinished(tx, current.id)) {
     throw invalid("engine", "must not change while commands of the cluster wait or run");
   }

@@ -2,13 +2,13 @@ import { invalid } from "../lib/fault.ts";
 import { hostRefusal } from "../lib/network-policy.ts";
 
 /**
- * The addresses a cluster may name. Literal hosts are judged when the cluster is stored; a name may change between its
- * check and its use, so whoever is about to use one resolves it and asks again: resolved-hosts.ts.
+ * Checks the addresses of a cluster's engine. Literal addresses are checked when the cluster is stored. A name can change
+ * its address later, so it is resolved and checked again before each use (resolved-hosts.ts).
  */
 const MASTER = /^spark:\/\/([^/\s?#]+)$/;
 const CONNECT = /^sc:\/\/([^/\s?#;]+)\/?(;use_ssl=(true|false))?$/;
 
-/** One master, or several of one cluster separated by commas, as Spark writes them. */
+/** One master, or several of one cluster separated by commas, as in Spark's master URLs. */
 export function checkMasterUrl(text: string, allowedNetworks: readonly string[]): string {
   const authorities = MASTER.exec(text)?.[1]?.split(",") ?? [];
   if (authorities.length === 0) throw invalid("engine.master_url", "must be of the form spark://host:port");
@@ -19,7 +19,7 @@ export function checkMasterUrl(text: string, allowedNetworks: readonly string[])
 export function checkConnectUrl(text: string, allowedNetworks: readonly string[]): string {
   const authority = CONNECT.exec(text)?.[1];
   if (authority === undefined) {
-    throw invalid("engine.url", "must be of the form sc://host:port, with /;use_ssl=true behind it for TLS");
+    throw invalid("engine.url", "must be of the form sc://host:port, followed by /;use_ssl=true for TLS");
   }
   checkHost("engine.url", authority, allowedNetworks);
   return text;
@@ -38,7 +38,7 @@ export function hostsOfMaster(masterUrl: string): string[] {
   return (MASTER.exec(masterUrl)?.[1] ?? "").split(",").map(hostOf);
 }
 
-/** Of a url that was checked. */
+/** The URL must have been checked. */
 export function connectAddress(url: string): { host: string; port: number; tls: boolean } {
   const [, authority = "", , ssl = "false"] = CONNECT.exec(url) ?? [];
   const { hostname, port } = new URL(`http://${authority}`);
@@ -49,7 +49,7 @@ export function hostOfConnect(url: string): string {
   return hostOf(CONNECT.exec(url)?.[1] ?? "");
 }
 
-/** Read as the host of an http address, because only there the odd spellings (0x7f.1, 2130706433) become plain ones. */
+/** Parsed as an http URL, because only that normalises unusual spellings of addresses (0x7f.1, 2130706433). */
 function checkHost(field: string, authority: string, allowedNetworks: readonly string[]): void {
   const url = URL.canParse(`http://${authority}`) ? new URL(`http://${authority}`) : undefined;
   if (url === undefined || !isPlain(url) || !/:\d+$/.test(authority)) {

@@ -19,7 +19,7 @@ describe("an engine", () => {
     },
     { type: "connect", url: "sc://connect.example.com:15002" },
     { type: "connect", url: "sc://connect.example.com:15002/;use_ssl=true" },
-  ])("is shown as it was given: %j", (input) => {
+  ])("is returned as it was given: %j", (input) => {
     expect(engineObject(parseEngine(input, rules), false)).toEqual(input);
   });
 
@@ -34,8 +34,8 @@ describe("an engine", () => {
     [{ type: "standalone", master_url: "spark://2130706433:7077" }, /^engine\.master_url must not lie/],
     [{ type: "standalone", master_url: "spark://169.254.169.254:80" }, /^engine\.master_url must not be a link-local/],
     [{ type: "yarn" }, /^engine\.hadoop_conf is required/],
-    [{ type: "yarn", hadoop_conf: "/etc/hadoop/prod" }, /^engine\.hadoop_conf names no/],
-    [{ type: "yarn", hadoop_conf: "dev" }, /^engine\.hadoop_conf names no/],
+    [{ type: "yarn", hadoop_conf: "/etc/hadoop/prod" }, /^engine\.hadoop_conf must be the name of/],
+    [{ type: "yarn", hadoop_conf: "dev" }, /^engine\.hadoop_conf must be the name of/],
     [{ ...kubernetes, api_server: "k8s://x" }, /^engine\.api_server must be an http/],
     [{ ...kubernetes, api_server: "https://u:p@x.example.com" }, /^engine\.api_server must be an http/],
     [{ ...kubernetes, api_server: "https://10.2.0.1" }, /^engine\.api_server must not lie/],
@@ -49,7 +49,7 @@ describe("an engine", () => {
     [{ type: "connect", url: "sc://[::1]:15002" }, /^engine\.url must not lie/],
     [{ type: "local", master_url: "spark://x.example.com:7077" }, /^engine\.master_url must not be given/],
     [{ type: "yarn", hadoop_conf: "prod", token: "t" }, /^engine\.token must not be given/],
-  ] as [EngineInput, RegExp][])("is refused by the field: %j", (input, message) => {
+  ] as [EngineInput, RegExp][])("is refused with the name of the field: %j", (input, message) => {
     expect(() => parseEngine(input, rules)).toThrow(message);
   });
 });
@@ -59,26 +59,28 @@ describe("when an engine is used", () => {
     Promise.resolve(host === "good.example.com" ? ["93.184.216.34", "10.1.0.9"] : ["93.184.216.34", "127.0.0.1"]);
   const engineOf = (host: string) => parseEngine({ type: "connect", url: `sc://${host}:15002` }, rules);
 
-  test("all addresses of its name must be allowed", async () => {
+  test("all addresses of its host must be allowed", async () => {
     const { allowedNetworks } = rules;
     expect(await checkResolvedHosts(engineOf("good.example.com"), allowedNetworks, resolve)).toEqual([
       "93.184.216.34",
       "10.1.0.9",
     ]);
     await expect(checkResolvedHosts(engineOf("rebound.example.com"), allowedNetworks, resolve)).rejects.toThrow(
-      /^engine leads to rebound\.example\.com, which must not lie/,
+      /^engine uses the host rebound\.example\.com, which must not lie/,
     );
   });
 
   test.each(["::a9fe:a9fe", "64:ff9b:1::a9fe:a9fe", "2002:a9fe:a9fe::", "2606:4700::5efe:a9fe:a9fe"])(
-    "a name that stands for %s, which carries a metadata address, is refused",
+    "a host with the address %s, which embeds a metadata address, is refused",
     async (address) => {
       const found = checkResolvedHosts(engineOf("rebound.example.com"), ["::/0"], () => Promise.resolve([address]));
-      await expect(found).rejects.toThrow(/^engine leads to rebound\.example\.com, which must not be a link-local/);
+      await expect(found).rejects.toThrow(
+        /^engine uses the host rebound\.example\.com, which must not be a link-local/,
+      );
     },
   );
 
-  test("what is configured on this machine leads nowhere else", async () => {
+  test("an engine that is configured on this machine has no addresses to check", async () => {
     expect(await checkResolvedHosts({ type: "local" }, [], resolve)).toEqual([]);
     expect(await checkResolvedHosts({ type: "yarn", hadoopConf: "prod" }, [], resolve)).toEqual([]);
   });

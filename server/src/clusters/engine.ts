@@ -4,7 +4,7 @@ import { invalid } from "../lib/fault.ts";
 import { secretMask, Secret } from "../lib/secret.ts";
 import { checkApiServer, checkConnectUrl, checkMasterUrl } from "./engine-address.ts";
 
-/** What runs the commands of a cluster (decisions §5); its token is kept apart, sealed. */
+/** The engine that runs the commands of a cluster (decisions §5). Its token is stored separately, sealed. */
 export type ClusterEngine =
   | { readonly type: "local" }
   | { readonly type: "standalone"; readonly masterUrl: string }
@@ -32,7 +32,7 @@ const engineFields = {
     Type.String({
       maxLength: 4096,
       description:
-        "connect: what the server asks for; standalone: spark.authenticate.secret of its masters and workers. Stored encrypted, shown as ********",
+        "connect: the token of the server; standalone: spark.authenticate.secret of its masters and workers. Stored encrypted, shown as ********",
     }),
   ),
 };
@@ -42,7 +42,7 @@ export const Engine = Type.Object(engineFields, { title: "ClusterEngine", exampl
 export type EngineInput = Static<typeof Engine>;
 const ENGINE_FIELDS = Object.keys(engineFields) as (keyof EngineInput)[]; // Object.keys forgets the names
 
-/** What the deployment allows. */
+/** The rules of the deployment. */
 export interface EngineRules {
   allowedNetworks: readonly string[];
   /** Folders of Hadoop configurations, by the names that the operator gave them. */
@@ -62,8 +62,8 @@ const NAMESPACE = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
 
 export function parseEngine(input: EngineInput, { allowedNetworks, hadoopConfs }: EngineRules): ClusterEngine {
   const { type } = input;
-  const foreign = ENGINE_FIELDS.find((name) => name !== "type" && input[name] && !FIELDS_OF[type].includes(name));
-  if (foreign !== undefined) throw invalid(`engine.${foreign}`, `must not be given with the type ${type}`);
+  const misplaced = ENGINE_FIELDS.find((name) => name !== "type" && input[name] && !FIELDS_OF[type].includes(name));
+  if (misplaced !== undefined) throw invalid(`engine.${misplaced}`, `must not be given with the type ${type}`);
   switch (type) {
     case "local":
       return { type };
@@ -72,14 +72,17 @@ export function parseEngine(input: EngineInput, { allowedNetworks, hadoopConfs }
     case "yarn": {
       const hadoopConf = required(input, "hadoop_conf");
       if (hadoopConfs.has(hadoopConf)) return { type, hadoopConf };
-      throw invalid("engine.hadoop_conf", "names no Hadoop configuration of the deployment (HEADGATE_HADOOP_CONFS)");
+      throw invalid(
+        "engine.hadoop_conf",
+        "must be the name of a Hadoop configuration that the operator has set in HEADGATE_HADOOP_CONFS",
+      );
     }
     case "kubernetes": {
       const image = required(input, "image");
       const namespace = required(input, "namespace");
       if (!IMAGE.test(image)) throw invalid("engine.image", "must be the name of an image");
       if (!NAMESPACE.test(namespace)) {
-        throw invalid("engine.namespace", "must have lower-case letters, digits and inner hyphens only");
+        throw invalid("engine.namespace", "must contain only lower-case letters, digits and inner hyphens");
       }
       return { type, apiServer: checkApiServer(required(input, "api_server"), allowedNetworks), image, namespace };
     }
@@ -94,7 +97,7 @@ function required(input: EngineInput, name: Exclude<keyof EngineInput, "type">):
   return text;
 }
 
-/** Undefined: none, or what stands for one in replies. */
+/** Undefined if absent, empty or the mask of replies. */
 export function givenToken({ token }: EngineInput): Secret | undefined {
   return token === undefined || token === "" || token === secretMask ? undefined : new Secret(token);
 }
@@ -104,12 +107,12 @@ export function isSameEngine(one: ClusterEngine, other: ClusterEngine): boolean 
 }
 
 export function engineObject(engine: ClusterEngine, hasToken: boolean): EngineInput {
-  const shown = hasToken ? { token: secretMask } : {};
+  const masked = hasToken ? { token: secretMask } : {};
   switch (engine.type) {
     case "local":
       return { type: engine.type };
     case "standalone":
-      return { type: engine.type, master_url: engine.masterUrl, ...shown };
+      return { type: engine.type, master_url: engine.masterUrl, ...masked };
     case "yarn":
       return { type: engine.type, hadoop_conf: engine.hadoopConf };
     case "kubernetes":
@@ -120,6 +123,6 @@ export function engineObject(engine: ClusterEngine, hasToken: boolean): EngineIn
         namespace: engine.namespace,
       };
     case "connect":
-      return { type: engine.type, url: engine.url, ...shown };
+      return { type: engine.type, url: engine.url, ...masked };
   }
 }

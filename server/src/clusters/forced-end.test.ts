@@ -3,7 +3,7 @@ import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { submitProgram } from "../../test/support/programs.ts";
 import { stubDriver } from "../../test/support/stub-driver.ts";
 
-/** The whole way, with programs that really run. */
+/** End to end, with programs that really run. */
 const given = useServer({ driver: stubDriver });
 const PATIENCE = { timeout: 45_000 };
 
@@ -21,7 +21,7 @@ async function state(): Promise<string> {
 }
 
 describe("a command", () => {
-  test("starts its cluster, which is up from then on", async () => {
+  test("starts its cluster, which stays up afterwards", async () => {
     expect(await state()).toBe("DOWN");
     const id = await submitProgram(account, "echo done");
     await expect.poll(() => status(id), PATIENCE).toBe("done");
@@ -29,18 +29,18 @@ describe("a command", () => {
   });
 });
 
-describe("a forced end", () => {
-  test("ends what runs as error with the cause, and leaves the cluster down", async () => {
+describe("a forced termination", () => {
+  test("ends running commands as error with the cause, and leaves the cluster DOWN", async () => {
     const id = await submitProgram(account, "sleep 300");
     await expect.poll(() => status(id), PATIENCE).toBe("running");
-    await account.put("/clusters/default/state", { state: "terminate" }).refused(422, /unless force is true/);
+    await account.put("/clusters/default/state", { state: "terminate" }).refused(422, /or set force to true/);
     await account.put("/clusters/default/state", { state: "terminate", force: true });
     await expect.poll(() => status(id), PATIENCE).toBe("error");
     await expect.poll(state, PATIENCE).toBe("DOWN");
     expect((await account.get(`/commands/${id}/error_logs`)).error_log).toMatch(/cluster was terminated/);
   });
 
-  test("lets what waits start the cluster again", async () => {
+  test("lets waiting commands start the cluster again", async () => {
     await account.put("/clusters/default", { max_concurrent_commands: 1 });
     const first = await submitProgram(account, "sleep 300");
     await expect.poll(() => status(first), PATIENCE).toBe("running");
@@ -51,7 +51,7 @@ describe("a forced end", () => {
     expect(await state()).toBe("UP");
   });
 
-  test("is the end of a command that would be tried again, too", async () => {
+  test("ends a command even if it has retries left", async () => {
     const running = await submitProgram(account, "sleep 300", { retry: 3 });
     await expect.poll(() => status(running), PATIENCE).toBe("running");
     await account.put("/clusters/default/state", { state: "terminate", force: true });
@@ -59,12 +59,14 @@ describe("a forced end", () => {
     await expect.poll(state, PATIENCE).toBe("DOWN");
   });
 
-  test("is the end of what is between two attempts", async () => {
+  test("ends a command between two attempts", async () => {
     const id = await submitProgram(account, "exit 3", { retry: 1, retry_delay: 60 });
     const attempts = async (): Promise<unknown> => (await account.get(`/commands/${id}/attempts`)).attempts;
     await expect.poll(attempts, PATIENCE).toMatchObject([{ exit_code: 3 }]);
     expect(await status(id)).toBe("running");
-    await account.put("/clusters/default/state", { state: "terminate" }).refused(422, /while commands run there \(1\)/);
+    await account
+      .put("/clusters/default/state", { state: "terminate" })
+      .refused(422, /while commands run on the cluster \(1\)/);
     await account.put("/clusters/default/state", { state: "terminate", force: true });
     expect(await status(id)).toBe("error");
     expect(await attempts()).toMatchObject([

@@ -4,10 +4,10 @@ import { parseProperties } from "../engines/spark-submit/properties-file.ts";
 import { allowedOperatorSettings, type SparkConfig } from "../engines/spark-submit/spark-config.ts";
 import { Fault } from "../lib/fault.ts";
 
-/** A folder that the operator has registered: what Hadoop's clients read, and what Spark is told of that cluster. */
+/** A folder registered by the operator, with the configuration of Hadoop's clients and of Spark for one cluster. */
 export interface HadoopConf {
   readonly folder: string;
-  /** Of `spark-defaults.conf` in it: where its Spark is, which address of this machine it reaches, its queue. */
+  /** From `spark-defaults.conf` in it, such as the location of Spark, the driver's address and the queue. */
   readonly sparkDefaults: SparkConfig;
 }
 
@@ -15,7 +15,7 @@ const DEFAULTS_FILE = "spark-defaults.conf";
 
 export async function readHadoopConf(name: string, folders: ReadonlyMap<string, string>): Promise<HadoopConf> {
   const folder = folders.get(name);
-  if (folder === undefined) throw new Fault("invalid", `HEADGATE_HADOOP_CONFS has no ${name} any more`);
+  if (folder === undefined) throw new Fault("invalid", `HEADGATE_HADOOP_CONFS does not contain ${name} any more`);
   const ofConf = `of ${name} in HEADGATE_HADOOP_CONFS`;
   const names = await readdir(folder).catch(unreadable(`the folder ${ofConf}`));
   const text = names.includes(DEFAULTS_FILE)

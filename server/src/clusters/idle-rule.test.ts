@@ -22,13 +22,13 @@ describe("an idle cluster that is up since 10:20", () => {
     expect(idleEnd({ upSince, idleSince: at(idleSince), timeout })).toEqual(at(end));
   });
 
-  test("does not count what was before it was up", () => {
+  test("does not count idle time before it was up", () => {
     expect(idleEnd({ upSince, idleSince: at("03:00:00"), timeout: { hours: 1 } })).toEqual(at("11:20:00"));
     expect(idleEnd({ upSince, idleSince: at("03:00:00"), timeout: { seconds: 600 } })).toEqual(at("10:30:00"));
   });
 });
 
-describe("the timeout that counts", () => {
+describe("the effective timeout", () => {
   const none = { hours: null, seconds: null };
   const account = { hours: 2, seconds: 900, countsSeconds: true };
   test.each([

@@ -1,12 +1,12 @@
 /**
- * When an idle cluster ends. Pure; idle is a cluster on which no command waits or runs.
+ * When an idle cluster ends. Pure. A cluster is idle while none of its commands waits or runs.
  *
  * | timeout | ends |
  * |---|---|
- * | hours | at the first hour boundary of its up time at which it has been idle that long; 0: at which it is idle |
+ * | hours | at the first full hour of its uptime at which it has been idle that long; 0: at which it is idle |
  * | seconds (feature) | as soon as it has been idle that long |
  *
- * The cluster's own timeout counts, the account's where it has none; seconds count before hours, and only while the
+ * The cluster's own timeout takes precedence over the account's, and seconds over hours; seconds count only while the
  * account has the feature.
  */
 export type IdleTimeout = { readonly hours: number } | { readonly seconds: number };
@@ -29,7 +29,7 @@ export function idleTimeoutOf(
   return { hours: account.hours };
 }
 
-/** The moment it ends, if it stays idle until then. Before it was up nothing counts. */
+/** When it ends if it stays idle until then. Idle time before it was up does not count. */
 export function idleEnd({
   upSince,
   idleSince,

@@ -1,16 +1,16 @@
 import type { Tx } from "../db/database.ts";
-import { invalid } from "../lib/fault.ts";
+import { Fault } from "../lib/fault.ts";
 import { labelTaken } from "./labels.ts";
 import { countClusters, findCluster, type ClusterRow } from "./store/cluster.ts";
 import { replaceLabels } from "./store/labels.ts";
 
-/** Every node looks at what is up, and lists are paged by offset. */
+/** Every node polls all clusters that are up, and lists are paged by offset. */
 const CLUSTERS_AT_MOST = 500;
 
-/** After an insert, in its transaction. */
+/** Call it after an insert, in the same transaction. */
 export async function checkClusterCount(tx: Tx): Promise<void> {
   if ((await countClusters(tx)) > CLUSTERS_AT_MOST) {
-    throw invalid("labels", `must not be those of one cluster more than the ${CLUSTERS_AT_MOST} of an account`);
+    throw new Fault("invalid", `An account can have at most ${CLUSTERS_AT_MOST} clusters. Delete one first.`);
   }
 }
 
@@ -19,9 +19,9 @@ export async function keepLabels(tx: Tx, clusterId: number, labels: readonly str
   if (taken !== undefined) throw labelTaken(taken);
 }
 
-/** As it is after the statements before. */
+/** Reads the cluster after the changes of this transaction. */
 export async function clusterAfter(tx: Tx, id: number): Promise<ClusterRow> {
   const row = await findCluster(tx, { id, name: null });
-  if (row === undefined) throw new Error("a cluster that this transaction holds is gone");
+  if (row === undefined) throw new Error("the cluster of this transaction does not exist");
   return row;
 }

@@ -9,13 +9,13 @@ import type { ClusterControl } from "./control.ts";
 import { addDefaultCluster } from "./default-cluster.ts";
 import { ClusterLifecycle } from "./lifecycle.ts";
 
-/** Several nodes on one database, each with a lifecycle of its own; what the server would do every second is called. */
+/** Several nodes on one database, each with its own lifecycle. The tests call what the periodic task would. */
 let database: TestDatabase;
 let db: Database;
 let accountId: number;
 let id: number;
 let nodes: Node[];
-/** The monotonic clock of all of them. */
+/** The monotonic clock of all nodes. */
 let observerMs = 0;
 
 beforeAll(async () => {
@@ -33,9 +33,9 @@ interface Node {
   settled: number[];
 }
 
-/** Never ends by itself: as a node that hangs, or that will be killed. */
+/** Never completes, like a node that hangs or is about to be killed. */
 const endless: ClusterControl["start"] = (_cluster, signal) =>
-  new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("called off"))));
+  new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("cancelled"))));
 const atOnce: ClusterControl["start"] = () => Promise.resolve();
 
 function node(behaviour: Partial<ClusterControl> = {}): Node {
@@ -49,7 +49,7 @@ function node(behaviour: Partial<ClusterControl> = {}): Node {
     clock: systemClock,
     now: () => observerMs,
     log: pino({ level: "silent" }),
-    settled: (cluster) => void settled.push(cluster),
+    onSettled: (cluster) => void settled.push(cluster),
     control: {
       start: (cluster, signal) => (calls.push("start"), start(cluster, signal)),
       terminate: (cluster, signal) => (calls.push("terminate"), terminate(cluster, signal)),
@@ -86,7 +86,7 @@ async function set(assignments: string): Promise<void> {
   await db.system.query(`update cluster set ${assignments} where id = $1`, [id]);
 }
 
-test("of many nodes that use it at once, one starts it", async () => {
+test("only one of many nodes starts a cluster that all need at once", async () => {
   const all = Array.from({ length: 5 }, () => node());
   const states = await Promise.all(all.map(({ lifecycle }) => lifecycle.use([id])));
   expect(states.every((each) => each.get(id)?.state === "PENDING" || each.get(id)?.state === "UP")).toBe(true);
@@ -95,7 +95,7 @@ test("of many nodes that use it at once, one starts it", async () => {
   expect(all.flatMap(({ settled }) => settled)).toEqual([id]);
 });
 
-test("what is at work is left to whoever is at it", async () => {
+test("a node does not take over work while another node is alive", async () => {
   const [busy, other] = [node({ start: endless }), node()];
   await busy.lifecycle.use([id]);
   await expect.poll(() => busy.calls).toHaveLength(1);
@@ -103,29 +103,29 @@ test("what is at work is left to whoever is at it", async () => {
   expect(other.calls).toEqual([]);
 });
 
-/** It looks at the work for so long, without a new beat of the node that is at it. */
-async function look(seconds: number, ...observers: Node[]): Promise<void> {
+/** Lets the observers see no new beat of the working node for that many seconds. */
+async function observe(seconds: number, ...observers: Node[]): Promise<void> {
   for (let second = 0; second <= seconds; second += 10) {
     for (const { lifecycle } of observers) await lifecycle.tend();
     observerMs += 10_000;
   }
 }
 
-test("a node that stops hands its work on at once, and one that dies after 30 seconds of silence", async () => {
+test("the work of a node that stops is taken over at once, of one that dies after 30 seconds", async () => {
   const [stopping, dying, heir] = [node({ start: endless }), node({ start: endless }), node()];
   await stopping.lifecycle.use([id]);
   await expect.poll(() => stopping.calls).toHaveLength(1);
   await stopping.lifecycle.stop();
   await dying.lifecycle.tend();
   await expect.poll(() => dying.calls).toHaveLength(1);
-  await look(20, heir);
+  await observe(20, heir);
   expect(heir.calls).toEqual([]);
-  await look(0, heir);
+  await observe(0, heir);
   await stateBecomes("UP");
   expect(heir.calls).toEqual(["start"]);
 });
 
-test("a start that comes through after somebody else has decided changes nothing", async () => {
+test("a start that completes after another node has taken over changes nothing", async () => {
   const late = Promise.withResolvers<void>();
   const [slow, other] = [node({ start: () => late.promise }), node()];
   await slow.lifecycle.use([id]);
@@ -138,7 +138,7 @@ test("a start that comes through after somebody else has decided changes nothing
   await stateBecomes("DOWN");
 });
 
-test("what a restart finds half-way is carried through", async () => {
+test("an unfinished state change is completed after a restart", async () => {
   for (const [left, end, call] of [
     ["PENDING", "UP", "start"],
     ["TERMINATING", "DOWN", "terminate"],
@@ -151,18 +151,18 @@ test("what a restart finds half-way is carried through", async () => {
   }
 });
 
-test("an end that fails is tried again", async () => {
+test("a failed termination is retried", async () => {
   const failing = node({ terminate: () => Promise.reject(new Error("a JVM does not go")) });
   await set("state = 'TERMINATING', worked_until = null");
   await failing.lifecycle.tend();
   await expect.poll(() => failing.calls).toHaveLength(1);
   await failing.lifecycle.stop();
   await stateBecomes("TERMINATING");
-  await look(30, node());
+  await observe(30, node());
   await stateBecomes("DOWN");
 });
 
-test("of many nodes that look at an idle cluster, one ends it", async () => {
+test("only one of many nodes ends an idle cluster", async () => {
   await set("state = 'UP', up_since = now() - interval '3 hours'");
   const all = Array.from({ length: 5 }, () => node());
   await Promise.all(all.map(({ lifecycle }) => lifecycle.tend()));

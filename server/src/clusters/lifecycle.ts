@@ -24,10 +24,10 @@ import {
   type TakenWork,
 } from "./store/lifecycle.ts";
 
-/** What a command finds that wants to run on a cluster. */
+/** The answer to a command that needs a cluster. */
 export interface ClusterInUse {
   readonly state: ClusterState;
-  /** Why it cannot run there now, for people; null when the cluster is UP. */
+  /** Why it cannot run there now, shown to users; null when the cluster is UP. */
   readonly waitingReason: string | null;
 }
 
@@ -39,23 +39,23 @@ export interface LifecycleOptions {
   /** Monotonic milliseconds. */
   readonly now?: () => number;
   readonly log: Log;
-  /** A cluster went UP or DOWN here: what waits for it can be looked at again. */
-  readonly settled: (clusterId: number) => void;
+  /** Called when this node has brought a cluster UP or DOWN: waiting commands can be claimed now. */
+  readonly onSettled: (clusterId: number) => void;
 }
 
-/** When the node at work was observed silent for this long, another takes its work. */
+/** When a node has shown no sign of life for this long, another node takes over its work. */
 const LEASE_SECONDS = 30;
 const RENEW_EVERY_MS = 8_000;
-/** Three looks. */
+/** Three runs of the periodic task. */
 const LONGEST_GAP_MS = 15_000;
-/** After a start that failed, commands alone do not begin another for so long; users may. */
-const PATIENCE_SECONDS = 30;
+/** How long after a failed start commands do not start the cluster again. Users can. */
+const RETRY_AFTER_SECONDS = 30;
 const BATCH = 200;
 
 /**
- * The states of clusters, carried through: `DOWN → PENDING → UP → TERMINATING → DOWN`. The rows are the truth and the
- * table above store/lifecycle.ts the machine; nothing here has to survive. Whoever begins a start or an end writes the
- * row and tells `proceed`; `tend` takes up what was left by others, and ends what has been idle for long enough.
+ * Carries out the state changes of clusters: `DOWN → PENDING → UP → TERMINATING → DOWN`. The rows are the only truth, and
+ * the table in store/lifecycle.ts describes the transitions. A caller that requests a start or an end writes the row and
+ * calls `proceed`; `tend` continues the work of nodes that died and ends clusters that have been idle long enough.
  */
 export class ClusterLifecycle {
   readonly #options: LifecycleOptions;
@@ -68,18 +68,18 @@ export class ClusterLifecycle {
   }
 
   /**
-   * Commands are about to be claimed there: starts what is DOWN. Asked only for clusters that were not UP at the last
-   * look, so it costs nothing while they are. Those that are deleted are left out.
+   * Starts clusters that are DOWN, for commands about to be claimed. Called only for clusters that were not UP at the last
+   * check, so it costs nothing for the others. Deleted clusters are not returned.
    */
   async use(clusterIds: readonly number[]): Promise<Map<number, ClusterInUse>> {
-    const clusters = await beginUse(this.#options.db.system, clusterIds, PATIENCE_SECONDS);
+    const clusters = await beginUse(this.#options.db.system, clusterIds, RETRY_AFTER_SECONDS);
     for (const { id, hasBegun } of clusters) if (hasBegun) this.proceed(id);
     return new Map(
       clusters.map(({ id, state, startFailure }) => [id, { state, waitingReason: waitingReason(state, startFailure) }]),
     );
   }
 
-  /** After the commit that left it PENDING or TERMINATING: goes on at once. What was under way for it is called off. */
+  /** Call it after the commit that made the cluster PENDING or TERMINATING. Cancels earlier work on the cluster. */
   proceed(clusterId: number, silent?: SeenWork): void {
     const before = this.#work.get(clusterId);
     before?.cancel.abort();
@@ -88,7 +88,7 @@ export class ClusterLifecycle {
     const done = (before?.done ?? Promise.resolve())
       .then(() => this.#carryOut(clusterId, signal, silent))
       .catch((error: unknown) =>
-        this.#options.log.error({ err: error, cluster: clusterId }, "a cluster is left as it is"),
+        this.#options.log.error({ err: error, cluster: clusterId }, "a cluster's state change was abandoned"),
       )
       .finally(() => {
         if (this.#work.get(clusterId)?.cancel === cancel) this.#work.delete(clusterId);
@@ -98,24 +98,25 @@ export class ClusterLifecycle {
 
   /** Periodic: may run late, twice, or on several nodes at once. */
   async tend(): Promise<void> {
-    for (const work of await this.#listLeft()) this.proceed(work.id, work);
+    for (const work of await this.#listAbandoned()) this.proceed(work.id, work);
     await this.#endIdle();
   }
 
-  async #listLeft(): Promise<SeenWork[]> {
+  async #listAbandoned(): Promise<SeenWork[]> {
     const now = this.#options.now ?? (() => performance.now());
-    const askedAt = now();
+    const queriedAt = now();
     const all = await listWork(this.#options.db.system);
     this.#silence.look(
       all.map(({ id, sign }) => [id, sign]),
-      askedAt,
+      queriedAt,
       now(),
     );
-    const isLeft = ({ id, isFree }: SeenWork): boolean => isFree || this.#silence.silentMs(id) >= LEASE_SECONDS * 1000;
-    return all.filter((work) => isLeft(work) && !this.#work.has(work.id)).slice(0, BATCH);
+    const isAbandoned = ({ id, isFree }: SeenWork): boolean =>
+      isFree || this.#silence.silentMs(id) >= LEASE_SECONDS * 1000;
+    return all.filter((work) => isAbandoned(work) && !this.#work.has(work.id)).slice(0, BATCH);
   }
 
-  /** What runs goes on; what is under way is left to whoever takes it up. */
+  /** Clusters keep running; unfinished state changes are left to other nodes. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all([...this.#work.values()].map(({ done }) => done));
@@ -127,7 +128,7 @@ export class ClusterLifecycle {
       const clusters = await listIdle(db.system, afterId, BATCH);
       for (const cluster of clusters.filter((each) => endOf(each) <= clock.now())) {
         if (!(await db.asSystem((tx) => beginIdleEnd(tx, cluster)))) continue;
-        log.info({ cluster: cluster.id, account: cluster.accountId }, "an idle cluster ends");
+        log.info({ cluster: cluster.id, account: cluster.accountId }, "terminating an idle cluster");
         this.proceed(cluster.id);
       }
       const last = clusters.at(-1);
@@ -137,7 +138,7 @@ export class ClusterLifecycle {
   }
 
   async #carryOut(clusterId: number, signal: AbortSignal, silent?: SeenWork): Promise<void> {
-    const { db, clock, settled } = this.#options;
+    const { db, clock, onSettled } = this.#options;
     if (signal.aborted) return;
     const work = await take(db.system, clusterId, LEASE_SECONDS, silent);
     if (work === undefined) return;
@@ -148,8 +149,8 @@ export class ClusterLifecycle {
     }
     if (failure === null) await finish(db.system, work, clock.now());
     else if (work.state === "PENDING") await failStart(db.system, work, failure);
-    else return; // TERMINATING: `tend` takes it up again after the time of a lease
-    settled(clusterId);
+    else return; // TERMINATING: `tend` retries after the lease time
+    onSettled(clusterId);
   }
 
   /** Null: done. */
@@ -163,21 +164,21 @@ export class ClusterLifecycle {
       await (work.state === "PENDING" ? control.start(cluster, called) : control.terminate(cluster, called));
       return null;
     } catch (error) {
-      if (!called.aborted) log.warn({ err: error, cluster: work.id, state: work.state }, "a cluster did not follow");
-      return error instanceof Fault ? error.publicMessage : "it failed; the log of the server says more";
+      if (!called.aborted) log.warn({ err: error, cluster: work.id, state: work.state }, "cluster state change failed");
+      return error instanceof Fault ? error.publicMessage : "it failed; see the log of the server";
     } finally {
       ended.abort();
     }
   }
 
-  /** Aborts when the work is another's. */
+  /** The signal is aborted when another node has taken the work. */
   #keepLease(work: TakenWork, ended: AbortSignal): AbortSignal {
     const lost = new AbortController();
     const { system } = this.#options.db;
     const keep = async (): Promise<void> => {
       for (;;) {
         await delay(RENEW_EVERY_MS, undefined, { signal: ended, ref: false });
-        // The store may be away for a while; the lease is longer than a few of these.
+        // The database may be unavailable for a while; the lease lasts for several renewals.
         const isOurs = await renew(system, work, LEASE_SECONDS).catch(() => true);
         if (!isOurs) return lost.abort();
       }

@@ -7,7 +7,7 @@ import { listClusters as selectClusters } from "./store/cluster.ts";
 export const listClusters = operation({
   id: "cluster_list",
   summary: "List clusters",
-  description: "In the order they were made.",
+  description: "In the order of their creation.",
   tag: "Clusters",
   method: "GET",
   paths: { "v1.2": "/clusters" },

@@ -13,8 +13,12 @@ const NAME_LENGTH = 64;
 const MAX_SHARE = 1_000_000;
 
 export const PoolObject = Type.Object({
-  weight: Type.Integer({ minimum: 1, maximum: MAX_SHARE, description: "Its share relative to the others" }),
-  min_share: Type.Integer({ minimum: 0, maximum: MAX_SHARE, description: "Cores it is given first" }),
+  weight: Type.Integer({ minimum: 1, maximum: MAX_SHARE, description: "Its share relative to other pools" }),
+  min_share: Type.Integer({
+    minimum: 0,
+    maximum: MAX_SHARE,
+    description: "Cores that the pool gets before the others share the rest",
+  }),
 });
 
 const PoolInput = Type.Object({
@@ -47,8 +51,8 @@ export function poolsObject(pools: Pools): Record<string, Static<typeof PoolObje
   );
 }
 
-/** Its name stands in an XML file and in a header. */
+/** The name is written to an XML file and sent in a header. */
 function checkName(name: string): string {
   if (name.length <= NAME_LENGTH && /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/.test(name)) return name;
-  throw invalid("pools", `must have names of up to ${NAME_LENGTH} letters, digits, dots, hyphens and underscores`);
+  throw invalid("pools", `must have names of at most ${NAME_LENGTH} letters, digits, dots, hyphens and underscores`);
 }

@@ -9,11 +9,11 @@ import { Label } from "./labels.ts";
 import { findCluster, lockCluster, type ClusterRow } from "./store/cluster.ts";
 import { insertLabel, lockLabel, moveLabel } from "./store/labels.ts";
 
-/** From the next submission on, commands with the label run on the other cluster. */
+/** Commands that are submitted afterwards with the label run on the other cluster. */
 export const reassignLabel = operation({
   id: "cluster_label_reassign",
   summary: "Move a label to another cluster",
-  description: "Answers the cluster that has it now. A cluster left without any label is labelled cluster-<id>.",
+  description: "Returns the cluster that now has the label. A cluster without labels is labelled cluster-<id>.",
   tag: "Clusters",
   method: "PUT",
   paths: { "v1.2": "/clusters/reassign-label" },
@@ -43,8 +43,8 @@ async function lockDestination(tx: Tx, reference: string): Promise<ClusterRow> {
   return row;
 }
 
-/** Every cluster has at least one. */
+/** Every cluster has at least one label. */
 async function giveLabel(tx: Tx, clusterId: number): Promise<void> {
   if (await insertLabel(tx, `cluster-${clusterId}`, clusterId)) return;
-  throw invalid("label", "is the only one of its cluster: give that one another label first");
+  throw invalid("label", "is the only label of its cluster: give that cluster another label first");
 }

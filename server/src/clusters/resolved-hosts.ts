@@ -3,12 +3,12 @@ import { addressRefusal } from "../lib/network-policy.ts";
 import { hostOfConnect, hostsOfMaster } from "./engine-address.ts";
 import type { ClusterEngine } from "./engine.ts";
 
-/** All addresses of a host. */
+/** Returns all addresses of a host. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
 /**
- * To be asked whenever an engine is about to be used: refuses when one of its hosts now leads where none may. Gives the
- * addresses, for whoever can connect to just these.
+ * Call it before each use of an engine: throws if one of its hosts resolves to an address that is not allowed. Returns the
+ * addresses, for callers that can connect to exactly these.
  */
 export async function checkResolvedHosts(
   engine: ClusterEngine,
@@ -19,14 +19,14 @@ export async function checkResolvedHosts(
   for (const host of hostsOf(engine)) {
     for (const address of await resolve(host.replace(/^\[(.*)\]$/, "$1"))) {
       const rule = addressRefusal(address, allowedNetworks);
-      if (rule !== undefined) throw invalid("engine", `leads to ${host}, which ${rule}`);
+      if (rule !== undefined) throw invalid("engine", `uses the host ${host}, which ${rule}`);
       addresses.push(address);
     }
   }
   return addresses;
 }
 
-/** Where an engine listens; none for what is configured on this machine. */
+/** The hosts of an engine; none for those that are configured on this machine. */
 function hostsOf(engine: ClusterEngine): string[] {
   switch (engine.type) {
     case "local":

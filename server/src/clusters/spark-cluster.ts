@@ -21,7 +21,7 @@ export interface SparkClusterRules extends EngineRules {
   readonly isolation: "auto" | "bubblewrap" | "none";
 }
 
-/** What a cluster adds to the Sparks of its commands: where the work is done, its configuration, its pools. */
+/** The contribution of a cluster to the Sparks of its commands: its engine, its configuration and its pools. */
 export function sparkCluster(
   db: Database,
   keys: KeyRing,
@@ -33,42 +33,43 @@ export function sparkCluster(
     const { engine, sparkConfig, pools } = cluster;
     const addresses = await checkResolvedHosts(engine, rules.allowedNetworks, byName);
     const token = openToken(keys, accountId, cluster.token)?.reveal();
-    if (engine.type === "standalone" && token === undefined) await checkAlone(db, accountId, rules);
+    if (engine.type === "standalone" && token === undefined) await checkSoleAccount(db, accountId, rules);
     if (engine.type === "connect") {
-      return { remote: { ...connectAddress(engine.url), address: oneOf(addresses), token } };
+      return { remote: { ...connectAddress(engine.url), address: stableAddress(addresses), token } };
     }
-    const place =
+    const config =
       engine.type === "yarn"
-        ? yarnPlace(await readHadoopConf(engine.hadoopConf, rules.hadoopConfs))
-        : placeOf(engine, { isHere: addresses.every(isLoopback), token });
+        ? yarnConfig(await readHadoopConf(engine.hadoopConf, rules.hadoopConfs))
+        : engineConfig(engine, { isLocal: addresses.every(isLoopback), token });
     const named = Object.keys(pools).length === 0 ? {} : { [POOLS_PROPERTY]: poolsProperty(pools) };
-    return { ...place, properties: { ...sparkConfig, ...place.properties, ...named } };
+    return { ...config, properties: { ...sparkConfig, ...config.properties, ...named } };
   };
 }
 
-type Place = Pick<Contribution, "properties"> & Pick<ContributedPart, "defaults" | "env" | "classPath" | "readOnly">;
+type EngineConfig = Pick<Contribution, "properties"> &
+  Pick<ContributedPart, "defaults" | "env" | "classPath" | "readOnly">;
 
-/** Executors elsewhere have to reach the driver; on loopback nobody else shall. */
-function openNetwork() {
+/** Executors on other machines must reach the driver. Otherwise it listens only on loopback. */
+function remoteNetwork() {
   return {
     properties: { "spark.driver.bindAddress": "0.0.0.0", "spark.driver.host": ownAddress() },
     env: { SPARK_LOCAL_IP: "0.0.0.0" },
   };
 }
 
-/** As others reach this machine; on one without a network there are no others. */
+/** The address at which other machines reach this one. */
 function ownAddress(): string {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   return all.find(({ family, internal }) => family === "IPv4" && !internal)?.address ?? "127.0.0.1";
 }
 
-/** Where its machines are stands in the folder: Hadoop finds it on the class path, Spark by the environment. */
-function yarnPlace({ folder, sparkDefaults }: HadoopConf): Place {
-  const { properties: network } = openNetwork();
+/** The folder names the cluster's machines: Hadoop finds it on the class path, Spark by the environment. */
+function yarnConfig({ folder, sparkDefaults }: HadoopConf): EngineConfig {
+  const { properties: network } = remoteNetwork();
   const { "spark.driver.bindAddress": bindAddress } = { ...network, ...sparkDefaults };
   return {
     defaults: { ...network, ...sparkDefaults },
-    // In the other mode the driver would leave its sandbox, and with it our output, timeout and cancel.
+    // In cluster mode the driver would run outside its sandbox, without our output, timeout and cancellation.
     properties: { "spark.master": "yarn", "spark.submit.deployMode": "client" },
     env: { HADOOP_CONF_DIR: folder, SPARK_LOCAL_IP: bindAddress },
     classPath: [folder],
@@ -76,25 +77,28 @@ function yarnPlace({ folder, sparkDefaults }: HadoopConf): Place {
   };
 }
 
-/** Without a secret a driver tells all of its settings to whoever reaches its port, and programs of this node do. */
-async function checkAlone(db: Database, accountId: number, { isolation }: SparkClusterRules): Promise<void> {
+/** Without a secret, a driver reveals its settings to every process that reaches its port, including other accounts'. */
+async function checkSoleAccount(db: Database, accountId: number, { isolation }: SparkClusterRules): Promise<void> {
   if (isolation === "none" || !(await hasOtherAccounts(db.system, accountId))) return;
   throw new Fault(
     "invalid",
-    "its standalone cluster asks for no secret, so programs of other accounts here could read this account's keys: " +
-      "set spark.authenticate and spark.authenticate.secret there, and that secret as engine.token of the cluster; " +
-      "or let the operator set HEADGATE_ISOLATION=none where all accounts trust each other",
+    "its standalone cluster requires no secret, so programs of other accounts on this node could read this account's " +
+      "keys: set spark.authenticate and spark.authenticate.secret there, and that secret as engine.token of the cluster; " +
+      "or let the operator set HEADGATE_ISOLATION=none if all accounts trust each other",
   );
 }
 
-interface PlaceFacts {
-  /** On this machine alone. */
-  readonly isHere: boolean;
+interface EngineFacts {
+  /** The engine is on this machine. */
+  readonly isLocal: boolean;
   readonly token: string | undefined;
 }
 
-function placeOf(engine: Exclude<ClusterEngine, { type: "connect" | "yarn" }>, { isHere, token }: PlaceFacts): Place {
-  const network = isHere ? { properties: {} } : openNetwork();
+function engineConfig(
+  engine: Exclude<ClusterEngine, { type: "connect" | "yarn" }>,
+  { isLocal, token }: EngineFacts,
+): EngineConfig {
+  const network = isLocal ? { properties: {} } : remoteNetwork();
   switch (engine.type) {
     case "local":
       return { properties: {} };
@@ -104,7 +108,7 @@ function placeOf(engine: Exclude<ClusterEngine, { type: "connect" | "yarn" }>, {
         properties: {
           ...network.properties,
           "spark.master": engine.masterUrl,
-          // Masters, workers and all who use them have one secret or none.
+          // Masters, workers and their clients share one secret, or none.
           ...(token === undefined
             ? { "spark.authenticate": "false" }
             : { "spark.authenticate": "true", "spark.authenticate.secret": token }),
@@ -123,8 +127,8 @@ function placeOf(engine: Exclude<ClusterEngine, { type: "connect" | "yarn" }>, {
   }
 }
 
-/** Of several always the same, however they are shuffled: another one is another server. */
-function oneOf(addresses: readonly string[]): string {
+/** Always the same one, in whatever order they come: another address would mean another server. */
+function stableAddress(addresses: readonly string[]): string {
   const [first] = addresses.toSorted((one, other) => isIP(one) - isIP(other) || (one < other ? -1 : 1));
   if (first === undefined) throw new Fault("unavailable", "the host of its Spark Connect server has no address");
   return first;

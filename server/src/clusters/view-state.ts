@@ -20,7 +20,9 @@ export const viewClusterState = operation({
   reply: Type.Object({
     state: OneOf(CLUSTER_STATES),
     since: Timestamp,
-    up_since: Nullable(Type.String({ description: "Null unless it is UP; hour boundaries count from here" })),
+    up_since: Nullable(
+      Type.String({ description: "Null unless it is UP; the hours of the idle timeout count from here" }),
+    ),
     start_failure: Nullable(Type.String({ description: "Why the last start failed" })),
   }),
   find: clusterInPath,

@@ -9,7 +9,7 @@ export interface ClusterRow extends ClusterSettings {
   id: number;
   accountId: number;
   labels: string[];
-  /** Of a connect engine, sealed. */
+  /** The sealed token of a connect or standalone engine. */
   token: Buffer | null;
   state: ClusterState;
   stateSince: Date;
@@ -45,7 +45,7 @@ export async function findCluster(reader: Queryable, { id, name }: Reference): P
   return row;
 }
 
-/** Changes of one cluster come one after the other, and none meets its deletion. */
+/** Serialises changes to the cluster, and excludes its deletion meanwhile. */
 export async function lockCluster(tx: Tx, id: number): Promise<ClusterRow | undefined> {
   const [row] = await tx.query<ClusterRow>(
     `select ${COLUMNS} from cluster c where c.id = $1 and c.deleted_at is null for no key update`,
@@ -61,7 +61,7 @@ export async function countClusters(tx: Tx): Promise<number> {
   return row?.clusters ?? 0;
 }
 
-/** Without labels; they come next, in the same transaction. */
+/** Inserts no labels; they follow in the same transaction. */
 export async function insertCluster(tx: Tx, settings: ClusterSettings, token: Buffer | null): Promise<number> {
   const [row] = await tx.query<{ id: number }>(
     `insert into cluster (engine, spark_config, pools, max_concurrent_commands, idle_cluster_timeout_hours,
@@ -99,7 +99,7 @@ function valuesOf(settings: ClusterSettings, token: Buffer | null): unknown[] {
   ];
 }
 
-/** Its row stays for the history, without what it held. */
+/** The row stays for the history of commands, without settings and token. */
 export async function markDeleted(tx: Tx, id: number): Promise<void> {
   await tx.query(
     "update cluster set deleted_at = now(), updated_at = now(), token = null, spark_config = '{}', pools = '{}' where id = $1",
@@ -109,8 +109,8 @@ export async function markDeleted(tx: Tx, id: number): Promise<void> {
 
 export async function insertDefaultCluster(tx: Tx, accountId: number, label: string): Promise<void> {
   await tx.query(
-    `with made as (insert into cluster (account_id, engine) values ($1, '{"type":"local"}') returning id)
-     insert into cluster_label (account_id, label, cluster_id) select $1, $2, made.id from made`,
+    `with created as (insert into cluster (account_id, engine) values ($1, '{"type":"local"}') returning id)
+     insert into cluster_label (account_id, label, cluster_id) select $1, $2, created.id from created`,
     [accountId, label],
   );
 }

@@ -1,13 +1,13 @@
 import type { Queryable, Tx } from "../../db/database.ts";
 
-/** What this slice asks of the commands that are on a cluster. */
+/** The commands of a cluster, as far as this slice needs them. */
 
-/** Nothing of the account is claimed until the transaction ends; the queue takes the same lock. */
+/** No command of the account is claimed until the transaction ends: the queue takes the same lock. */
 export function lockClaims(tx: Tx): void {
   tx.send("select pg_advisory_xact_lock(hashtextextended('headgate claim', current_account_id()))");
 }
 
-/** Whether any waits or runs. */
+/** Whether any command waits or runs. */
 export async function hasUnfinished(reader: Queryable, clusterId: number): Promise<boolean> {
   const [row] = await reader.query<{ there: boolean }>(
     "select exists (select from command where cluster_id = $1 and end_time is null) as there",
@@ -16,7 +16,7 @@ export async function hasUnfinished(reader: Queryable, clusterId: number): Promi
   return row?.there ?? false;
 }
 
-/** Of those that need it. */
+/** Counts only commands that need the cluster. */
 export async function countRunning(reader: Queryable, clusterId: number): Promise<number> {
   const [row] = await reader.query<{ commands: number }>(
     `select count(*) as commands from command
@@ -28,8 +28,8 @@ export async function countRunning(reader: Queryable, clusterId: number): Promis
 }
 
 /**
- * Those that need it and are between two attempts: no node has them, and none takes them while claims are locked. The
- * last attempt tells why there is no other.
+ * Ends commands between two attempts that need the cluster: no node runs them, and none claims them while claims are
+ * locked. The last attempt records the reason.
  */
 export async function endBetweenAttempts(tx: Tx, clusterId: number): Promise<void> {
   await tx.query(

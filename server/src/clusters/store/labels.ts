@@ -1,6 +1,6 @@
 import type { Tx } from "../../db/database.ts";
 
-/** Gives the cluster just these labels. The labels among them that another cluster has; then nothing may be kept. */
+/** Gives the cluster exactly these labels. Returns those that another cluster has: the caller must then roll back. */
 export async function replaceLabels(tx: Tx, clusterId: number, labels: readonly string[]): Promise<string[]> {
   const rows = await tx.query<{ label: string }>(
     `with gone as (delete from cluster_label where cluster_id = $1 and label <> all ($2::text[])),
@@ -16,7 +16,7 @@ export async function replaceLabels(tx: Tx, clusterId: number, labels: readonly 
   return rows.map(({ label }) => label);
 }
 
-/** Held until the transaction ends. Undefined: no cluster of the account has it. */
+/** Locked until the transaction ends. Undefined: no cluster of the account has it. */
 export async function lockLabel(tx: Tx, label: string): Promise<{ clusterId: number; labels: number } | undefined> {
   const [row] = await tx.query<{ clusterId: number; labels: number }>(
     `select l.cluster_id as "clusterId",
@@ -32,7 +32,7 @@ export async function moveLabel(tx: Tx, label: string, from: number, to: number)
   await tx.query("update cluster set updated_at = now() where id in ($1, $2)", [from, to]);
 }
 
-/** False: another cluster has it. */
+/** False: a cluster already has it. */
 export async function insertLabel(tx: Tx, label: string, clusterId: number): Promise<boolean> {
   const rows = await tx.query(
     `insert into cluster_label (label, cluster_id) values ($1, $2)

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
 import { listIdle, listWork } from "./lifecycle.ts";
 
-/** What every node asks every few seconds costs by what is up, however many clusters and commands there are. */
+/** Every node runs these statements every few seconds. Their cost must depend only on the clusters that are up. */
 const CLUSTERS = 20_000;
 const COMMANDS = 50_000;
 const UP = 20;
@@ -41,7 +41,7 @@ interface Explained {
   buffers: number;
 }
 
-/** Of the statement as it is sent, run for real. */
+/** Runs the statement as it is sent, with EXPLAIN ANALYZE. */
 async function explain(
   work: (db: { query: (text: string, values?: readonly unknown[]) => Promise<never[]> }) => unknown,
 ) {
@@ -61,13 +61,13 @@ async function explain(
   return explained;
 }
 
-test("what is idle is found by what is up", async () => {
+test("finding idle clusters reads only those that are up", async () => {
   const [{ rows, buffers } = { rows: 0, buffers: 0 }] = await explain((db) => listIdle(db, 0, 200));
   expect(rows).toBe(UP);
   expect(buffers).toBeLessThan(UP * BUFFERS_A_CLUSTER);
 });
 
-test("what is left over is found by what is on its way", async () => {
+test("finding abandoned work reads only clusters whose state is changing", async () => {
   const [{ rows, buffers } = { rows: 1, buffers: 99 }] = await explain((db) => listWork(db));
   expect(rows).toBe(0);
   expect(buffers).toBeLessThan(BUFFERS_A_CLUSTER);

@@ -3,21 +3,21 @@ import type { ClusterSettings } from "../cluster-settings.ts";
 import type { ClusterState } from "./cluster.ts";
 
 /**
- * The SQL of the states. Each statement is one transition and names the state it leaves, so of several who want the
- * same one makes it, and of an end and a start that cross, the later one counts.
+ * The SQL of the state changes. Each statement is one transition and names the state it leaves. So only one of several
+ * concurrent callers makes it, and if a start and an end cross, the later one wins.
  *
- * | state | leaves by | to |
+ * | from | by | to |
  * |---|---|---|
  * | DOWN | `beginStart`, `beginUse`: a user, a command | PENDING |
- * | PENDING | `finish`: it is started | UP |
+ * | PENDING | `finish`: it has started | UP |
  * | PENDING | `failStart`: it cannot be started | DOWN, with the reason |
  * | PENDING, UP | `beginEnd`, `beginIdleEnd`: a user, the idle rule | TERMINATING |
- * | TERMINATING | `finish`: nothing of it is left | DOWN |
+ * | TERMINATING | `finish`: all its processes have ended | DOWN |
  *
- * PENDING and TERMINATING are work. A node takes it by `take` and counts `work_beat` up while it is at it; when another
- * node has observed no new beat for some seconds, it takes the work. (`worked_until` only tells whether a node has it, and
- * serves nodes of an earlier version.) Every change raises the fence, and what a node writes of its work carries the
- * fence it took: zero rows mean that somebody else decided otherwise.
+ * PENDING and TERMINATING need work. A node takes it by `take` and increments `work_beat` meanwhile; another node takes it
+ * over after observing no new beat for some seconds. (`worked_until` only shows whether a node has the work, and serves
+ * nodes of an earlier version.) Every change increments the fence, and a node's writes carry the fence it took: zero rows
+ * mean that the work is no longer its own.
  */
 const MOVE = "state_fence = state_fence + 1, state_since = now(), worked_until = null";
 
@@ -33,28 +33,28 @@ export interface UsedCluster {
   id: number;
   state: ClusterState;
   startFailure: string | null;
-  /** Only now, and by this. */
+  /** This call has started it. */
   hasBegun: boolean;
 }
 
-/** As a start of each that is DOWN, but not at once after one that failed. Those that are deleted are left out. */
-export function beginUse(system: Queryable, ids: readonly number[], patienceSeconds: number): Promise<UsedCluster[]> {
+/** Starts those that are DOWN, but not soon after a failed start. Deleted clusters are not returned. */
+export function beginUse(system: Queryable, ids: readonly number[], retrySeconds: number): Promise<UsedCluster[]> {
   return system.query(
     `with startable as (
        select id from cluster
         where id = any($1) and deleted_at is null and state = 'DOWN'
-          -- A time that lies ahead is from before the clock was set back.
+          -- A time in the future was written before the clock was set back.
           and (start_failure is null or start_failed_at not between now() - make_interval(secs => $2) and now())
-        order by id for update), -- in one order for all nodes
+        order by id for update), -- the same order on all nodes prevents deadlocks
      begun as (
        update cluster set state = 'PENDING', ${MOVE} where id in (select id from startable) returning id, state)
      select id, start_failure as "startFailure", begun.id is not null as "hasBegun",
-            -- Seen DOWN with nothing against a start, and not begun: another node was quicker.
+            -- Seen DOWN, startable, but not started here: another node was faster.
             case when cluster.state = 'DOWN' and start_failure is null then 'PENDING'
                  else coalesce(begun.state, cluster.state) end as state
        from cluster left join begun using (id)
       where id = any($1) and deleted_at is null`,
-    [ids, patienceSeconds],
+    [ids, retrySeconds],
   );
 }
 
@@ -66,12 +66,12 @@ export async function beginEnd(tx: Tx, id: number): Promise<boolean> {
   );
 }
 
-/** Only if it is as it was looked at, and still idle. */
+/** Only if it has not changed since it was read, and is still idle. */
 export async function beginIdleEnd(
   tx: Tx,
   { id, accountId, fence }: { id: number; accountId: number; fence: number },
 ): Promise<boolean> {
-  // The queue's lock: what is claimed meanwhile is seen by the next statement.
+  // The queue's lock: the next statement sees commands that were claimed meanwhile.
   tx.send("select pg_advisory_xact_lock(hashtextextended('headgate claim', $1::bigint))", [accountId]);
   return changed(
     tx,
@@ -90,18 +90,18 @@ export interface TakenWork extends Pick<ClusterSettings, "engine" | "sparkConfig
   fence: number;
 }
 
-/** A piece of work as it was seen: whether it is the same still. */
+/** Work as it was read, to find out later whether it has changed. */
 export interface SeenWork {
   readonly id: number;
   readonly fence: number;
   readonly beat: number;
-  /** Changes with every beat, of earlier versions too. */
+  /** Changes with every beat, including those of earlier versions. */
   readonly sign: string;
-  /** No node is at it. */
+  /** No node has taken it. */
   readonly isFree: boolean;
 }
 
-/** Undefined: a live node works on it, or it is done. `silent`: the work as it was when its node was found silent. */
+/** Undefined: a live node works on it, or it is done. `silent`: the work as it was read when its node seemed dead. */
 export async function take(
   system: Queryable,
   id: number,
@@ -120,7 +120,7 @@ export async function take(
   return row;
 }
 
-/** False: it is not ours any more. */
+/** False: another node has taken the work. */
 export async function renew(
   system: Queryable,
   { id, fence }: { id: number; fence: number },
@@ -134,7 +134,7 @@ export async function renew(
   );
 }
 
-/** Another node may take it at once; nothing changes when it is not ours any more. */
+/** Lets another node take the work at once. Without effect if one already has. */
 export async function giveBack(system: Queryable, { id, fence }: { id: number; fence: number }): Promise<void> {
   await system.query("update cluster set worked_until = null where id = $1 and state_fence = $2", [id, fence]);
 }
@@ -168,7 +168,7 @@ export async function failStart(
   );
 }
 
-/** Everything that nodes are at or should be. */
+/** All state changes that nodes carry out or should carry out. */
 export async function listWork(system: Queryable): Promise<SeenWork[]> {
   return system.query(
     `select id, state_fence as fence, work_beat as beat, worked_until is null as "isFree",
@@ -182,7 +182,7 @@ export interface IdleCluster {
   accountId: number;
   fence: number;
   upSince: Date;
-  /** When the last of its commands that need it ended; null: none has since it is up. */
+  /** When the last command that needed the cluster ended; null: none since it is up. */
   lastEnd: Date | null;
   hours: number | null;
   seconds: number | null;
@@ -192,8 +192,8 @@ export interface IdleCluster {
 }
 
 /**
- * Those that are up with nothing waiting or running that needs them, by id; each costs two looks into an index, and one
- * for each command that has ended since without any need of it.
+ * Clusters that are UP without a waiting or running command that needs them, by id. Each costs two index lookups, and one
+ * more for each command that has ended since without needing the cluster.
  */
 export async function listIdle(system: Queryable, afterId: number, limit: number): Promise<IdleCluster[]> {
   return system.query(

@@ -187,7 +187,7 @@ test("what the account or the server decides stays so, whatever the file of a YA
 test("a Hadoop configuration that the operator has taken away again is named", async () => {
   await expect(
     lineOn({ type: "yarn", hadoop_conf: "prod" }, {}, { rules: { hadoopConfs: new Map() } }),
-  ).rejects.toThrow("HEADGATE_HADOOP_CONFS has no prod any more");
+  ).rejects.toThrow("HEADGATE_HADOOP_CONFS does not contain prod any more");
   const gone = new Map([["prod", join(hadoopConf, "gone")]]);
   await expect(lineOn({ type: "yarn", hadoop_conf: "prod" }, {}, { rules: { hadoopConfs: gone } })).rejects.toThrow(
     "the folder of prod in HEADGATE_HADOOP_CONFS cannot be read on this node",
@@ -219,7 +219,7 @@ test("a program on a standalone cluster of this machine listens on loopback alon
 test("on a standalone cluster without a secret an account runs nothing while others could read its keys", async () => {
   await given.account();
   const engine = { type: "standalone", master_url: "spark://127.0.0.1:7077" };
-  await expect(lineOn(engine)).rejects.toThrow(/asks for no secret.*engine\.token.*HEADGATE_ISOLATION=none/);
+  await expect(lineOn(engine)).rejects.toThrow(/requires no secret.*engine\.token.*HEADGATE_ISOLATION=none/);
   expect((await lineOn(engine, {}, { rules: { isolation: "none" } })).properties).toMatchObject({
     "spark.authenticate": "false",
   });

@@ -28,8 +28,8 @@ describe("a line of the log for people", () => {
   test("gives the reason, cause by cause, and repeats nothing", () => {
     const cause = new Error("connect ECONNREFUSED 127.0.0.1:1");
     const err = new Error("the store is away", { cause: new Error("", { cause }) });
-    expect(written((log) => log.warn({ err, cluster: 3 }, "a cluster is left as it is"))).toBe(
-      "WARNING  a cluster is left as it is (cluster 3): the store is away: Error: connect ECONNREFUSED 127.0.0.1:1\n",
+    expect(written((log) => log.warn({ err, cluster: 3 }, "a cluster's state change was abandoned"))).toBe(
+      "WARNING  a cluster's state change was abandoned (cluster 3): the store is away: Error: connect ECONNREFUSED 127.0.0.1:1\n",
     );
     const twice = new Error("no Java: not found", { cause: new Error("not found") });
     expect(written((log) => log.warn({ err: twice }, "no Spark"))).toBe("WARNING  no Spark: no Java: not found\n");

@@ -59,7 +59,7 @@ function levelPieces(level: unknown): Piece[] {
 
 const NOT_FIELDS = new Set(["level", "time", "msg", "err"]);
 
-/** The message, and the fields after it: `a cluster did not follow (cluster 3, state PENDING)`. */
+/** The message, and the fields after it: `cluster state change failed (cluster 3, state PENDING)`. */
 function plainForm(record: LogRecord): readonly Piece[] {
   const fields = Object.entries(record).filter(([name]) => !NOT_FIELDS.has(name));
   const texts = fields.flatMap(([name, value]) => fieldTexts(name, value));
