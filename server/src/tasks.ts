@@ -71,7 +71,7 @@ export function periodicTasks({
       run: (stopped) => reseal({ system: db.system, keys, columns: sealedColumns }, stopped),
     },
     { name: "mask-copies", everySeconds: 60, run: (stopped) => maskStoredCopies({ db, keys, log }, stopped) },
-    { name: "clusters", everySeconds: 5, run: () => clusterLifecycle.tend() },
+    { name: "clusters", everySeconds: 5, run: () => clusterLifecycle.reconcile() },
     { name: "metastores", everySeconds: 5, run: tendMetastores },
     { name: "silent servers", everySeconds: 5, run: endSilent },
     { name: "ended places", everySeconds: 5, run: endEndedPlaces },

@@ -6,7 +6,7 @@ import { clusterInPath, ClusterParams } from "./cluster-in-path.ts";
 import type { ClusterServices } from "./cluster-services.ts";
 import { mergedSettings } from "./cluster-settings.ts";
 import { sealedToken, tokenSealer } from "./cluster-token.ts";
-import { checkClusterCount, clusterAfter, keepLabels } from "./keep-cluster.ts";
+import { checkClusterCount, readCluster, setLabels } from "./cluster-changes.ts";
 import { checkLabels } from "./labels.ts";
 import { insertCluster, lockCluster } from "./store/cluster.ts";
 
@@ -39,9 +39,9 @@ export const cloneCluster = operation({
       const token = sealedToken(body.engine, settings.engine, original, tokenSealer(keys, caller.accountId));
       const id = await insertCluster(tx, settings, token);
       await checkClusterCount(tx);
-      await keepLabels(tx, id, labels);
+      await setLabels(tx, id, labels);
       audit.object = `cluster/${id}`;
-      return clusterObject(await clusterAfter(tx, id));
+      return clusterObject(await readCluster(tx, id));
     });
   },
 });

@@ -72,8 +72,8 @@ function callsFor(cluster: number): string[] {
 }
 
 /** Runs the periodic task. */
-function tend(): Promise<void> {
-  return given.app.services.clusterLifecycle.tend();
+function reconcile(): Promise<void> {
+  return given.app.services.clusterLifecycle.reconcile();
 }
 
 describe("PUT and GET /api/v1.2/clusters/<id or label>/state", () => {
@@ -207,7 +207,7 @@ describe("an idle cluster", () => {
   /** The state after the periodic task has run that many minutes later. */
   async function after(minutes: number): Promise<string> {
     ahead = minutes * MINUTES;
-    await tend();
+    await reconcile();
     return state();
   }
 
@@ -215,7 +215,7 @@ describe("an idle cluster", () => {
     await up();
     expect(await after(119)).toBe("UP");
     ahead = 121 * MINUTES;
-    await tend();
+    await reconcile();
     await becomes("DOWN");
     expect(callsFor(id)).toEqual([`start ${id}`, `terminate ${id}`]);
   });
@@ -225,7 +225,7 @@ describe("an idle cluster", () => {
     await up();
     expect(await after(59)).toBe("UP");
     ahead = 61 * MINUTES;
-    await tend();
+    await reconcile();
     await becomes("DOWN");
   });
 
@@ -237,14 +237,14 @@ describe("an idle cluster", () => {
     await up();
     expect(await after(4)).toBe("UP");
     ahead = 5.1 * MINUTES;
-    await tend();
+    await reconcile();
     await becomes("DOWN");
     ahead = 0;
     await account.put("/clusters/default", { idle_cluster_timeout_in_secs: "" });
     await up();
     expect(await after(9)).toBe("UP");
     ahead = 10.1 * MINUTES;
-    await tend();
+    await reconcile();
     await becomes("DOWN");
   });
 
@@ -255,7 +255,7 @@ describe("an idle cluster", () => {
     expect(await after(600)).toBe("UP");
     await account.put(`/commands/${command.id}`, { status: "kill" });
     await expect.poll(async () => (await account.get(`/commands/${command.id}`)).status).toBe("cancelled");
-    await tend();
+    await reconcile();
     await becomes("DOWN");
   });
 
@@ -267,7 +267,7 @@ describe("an idle cluster", () => {
       [account.accountId],
     );
     ahead = 61 * MINUTES;
-    await tend();
+    await reconcile();
     const count = async (): Promise<unknown> =>
       given.app.services.db.system.query(
         "select state, count(*) from cluster where account_id = $1 group by 1 order by 1",

@@ -4,7 +4,7 @@ import { ClusterBody } from "./cluster-fields.ts";
 import type { ClusterServices } from "./cluster-services.ts";
 import { mergedSettings, NEW_CLUSTER } from "./cluster-settings.ts";
 import { sealedToken, tokenSealer } from "./cluster-token.ts";
-import { checkClusterCount, clusterAfter, keepLabels } from "./keep-cluster.ts";
+import { checkClusterCount, readCluster, setLabels } from "./cluster-changes.ts";
 import { checkLabels } from "./labels.ts";
 import { insertCluster } from "./store/cluster.ts";
 
@@ -28,9 +28,9 @@ export const createCluster = operation({
     return change(async (tx, audit) => {
       const id = await insertCluster(tx, settings, token);
       await checkClusterCount(tx);
-      await keepLabels(tx, id, labels);
+      await setLabels(tx, id, labels);
       audit.object = `cluster/${id}`;
-      return clusterObject(await clusterAfter(tx, id));
+      return clusterObject(await readCluster(tx, id));
     });
   },
 });

@@ -9,7 +9,7 @@ import type { ClusterServices } from "./cluster-services.ts";
 import { mergedSettings } from "./cluster-settings.ts";
 import { sealedToken, tokenSealer } from "./cluster-token.ts";
 import { isSameEngine, type ClusterEngine } from "./engine.ts";
-import { clusterAfter, keepLabels } from "./keep-cluster.ts";
+import { readCluster, setLabels } from "./cluster-changes.ts";
 import { checkKeepsDefault, checkLabels } from "./labels.ts";
 import { lockCluster, updateCluster, type ClusterRow } from "./store/cluster.ts";
 import { hasUnfinished, lockClaims } from "./store/commands.ts";
@@ -48,10 +48,10 @@ export const editCluster = operation({
       await updateCluster(tx, current.id, settings, token);
       if (labels !== undefined) {
         checkKeepsDefault(current.labels, labels);
-        await keepLabels(tx, current.id, labels);
+        await setLabels(tx, current.id, labels);
       }
       audit.object = `cluster/${current.id}`;
-      return clusterObject(await clusterAfter(tx, current.id));
+      return clusterObject(await readCluster(tx, current.id));
     });
   },
 });

@@ -99,14 +99,14 @@ test("a node does not take over work while another node is alive", async () => {
   const [busy, other] = [node({ start: endless }), node()];
   await busy.lifecycle.use([id]);
   await expect.poll(() => busy.calls).toHaveLength(1);
-  await other.lifecycle.tend();
+  await other.lifecycle.reconcile();
   expect(other.calls).toEqual([]);
 });
 
 /** Lets the observers see no new beat of the working node for that many seconds. */
 async function observe(seconds: number, ...observers: Node[]): Promise<void> {
   for (let second = 0; second <= seconds; second += 10) {
-    for (const { lifecycle } of observers) await lifecycle.tend();
+    for (const { lifecycle } of observers) await lifecycle.reconcile();
     observerMs += 10_000;
   }
 }
@@ -116,7 +116,7 @@ test("the work of a node that stops is taken over at once, of one that dies afte
   await stopping.lifecycle.use([id]);
   await expect.poll(() => stopping.calls).toHaveLength(1);
   await stopping.lifecycle.stop();
-  await dying.lifecycle.tend();
+  await dying.lifecycle.reconcile();
   await expect.poll(() => dying.calls).toHaveLength(1);
   await observe(20, heir);
   expect(heir.calls).toEqual([]);
@@ -131,7 +131,7 @@ test("a start that completes after another node has taken over changes nothing",
   await slow.lifecycle.use([id]);
   await expect.poll(() => slow.calls).toHaveLength(1);
   await set("state = 'TERMINATING', worked_until = null, state_fence = state_fence + 1");
-  await other.lifecycle.tend();
+  await other.lifecycle.reconcile();
   await stateBecomes("DOWN");
   late.resolve();
   await slow.lifecycle.stop();
@@ -145,7 +145,7 @@ test("an unfinished state change is completed after a restart", async () => {
   ] as const) {
     await set(`state = '${left}', worked_until = null`);
     const fresh = node();
-    await fresh.lifecycle.tend();
+    await fresh.lifecycle.reconcile();
     await stateBecomes(end);
     expect(fresh.calls).toEqual([call]);
   }
@@ -154,7 +154,7 @@ test("an unfinished state change is completed after a restart", async () => {
 test("a failed termination is retried", async () => {
   const failing = node({ terminate: () => Promise.reject(new Error("a JVM does not go")) });
   await set("state = 'TERMINATING', worked_until = null");
-  await failing.lifecycle.tend();
+  await failing.lifecycle.reconcile();
   await expect.poll(() => failing.calls).toHaveLength(1);
   await failing.lifecycle.stop();
   await stateBecomes("TERMINATING");
@@ -165,7 +165,7 @@ test("a failed termination is retried", async () => {
 test("only one of many nodes ends an idle cluster", async () => {
   await set("state = 'UP', up_since = now() - interval '3 hours'");
   const all = Array.from({ length: 5 }, () => node());
-  await Promise.all(all.map(({ lifecycle }) => lifecycle.tend()));
+  await Promise.all(all.map(({ lifecycle }) => lifecycle.reconcile()));
   await stateBecomes("DOWN");
   expect(all.flatMap(({ calls }) => calls)).toEqual(["terminate"]);
 });

@@ -15,10 +15,10 @@ import {
   failStart,
   finish,
   listIdle,
-  giveBack,
   listWork,
-  renew,
-  take,
+  releaseWork,
+  renewLease,
+  takeWork,
   type IdleCluster,
   type SeenWork,
   type TakenWork,
@@ -55,7 +55,7 @@ const BATCH = 200;
 /**
  * Carries out the state changes of clusters: `DOWN → PENDING → UP → TERMINATING → DOWN`. The rows are the only truth, and
  * the table in store/lifecycle.ts describes the transitions. A caller that requests a start or an end writes the row and
- * calls `proceed`; `tend` continues the work of nodes that died and ends clusters that have been idle long enough.
+ * calls `proceed`; `reconcile` continues the work of nodes that died and ends clusters that have been idle long enough.
  */
 export class ClusterLifecycle {
   readonly #options: LifecycleOptions;
@@ -97,7 +97,7 @@ export class ClusterLifecycle {
   }
 
   /** Periodic: may run late, twice, or on several nodes at once. */
-  async tend(): Promise<void> {
+  async reconcile(): Promise<void> {
     for (const work of await this.#listAbandoned()) this.proceed(work.id, work);
     await this.#endIdle();
   }
@@ -140,16 +140,16 @@ export class ClusterLifecycle {
   async #carryOut(clusterId: number, signal: AbortSignal, silent?: SeenWork): Promise<void> {
     const { db, clock, onSettled } = this.#options;
     if (signal.aborted) return;
-    const work = await take(db.system, clusterId, LEASE_SECONDS, silent);
+    const work = await takeWork(db.system, clusterId, LEASE_SECONDS, silent);
     if (work === undefined) return;
     const failure = await this.#control(work, signal);
     if (signal.aborted) {
-      await giveBack(db.system, work);
+      await releaseWork(db.system, work);
       return;
     }
     if (failure === null) await finish(db.system, work, clock.now());
     else if (work.state === "PENDING") await failStart(db.system, work, failure);
-    else return; // TERMINATING: `tend` retries after the lease time
+    else return; // TERMINATING: `reconcile` retries after the lease time
     onSettled(clusterId);
   }
 
@@ -179,7 +179,7 @@ export class ClusterLifecycle {
       for (;;) {
         await delay(RENEW_EVERY_MS, undefined, { signal: ended, ref: false });
         // The database may be unavailable for a while; the lease lasts for several renewals.
-        const isOurs = await renew(system, work, LEASE_SECONDS).catch(() => true);
+        const isOurs = await renewLease(system, work, LEASE_SECONDS).catch(() => true);
         if (!isOurs) return lost.abort();
       }
     };

@@ -4,7 +4,7 @@ import { parseReference, PathReference } from "../access/reference.ts";
 import type { Tx } from "../db/database.ts";
 import { invalid } from "../lib/fault.ts";
 import { Cluster, clusterObject } from "./cluster.ts";
-import { clusterAfter } from "./keep-cluster.ts";
+import { readCluster } from "./cluster-changes.ts";
 import { Label } from "./labels.ts";
 import { findCluster, lockCluster, type ClusterRow } from "./store/cluster.ts";
 import { insertLabel, lockLabel, moveLabel } from "./store/labels.ts";
@@ -31,7 +31,7 @@ export const reassignLabel = operation({
       if (source.clusterId === destination.id) return clusterObject(destination);
       await moveLabel(tx, body.label, source.clusterId, destination.id);
       if (source.labels === 1) await giveLabel(tx, source.clusterId);
-      return clusterObject(await clusterAfter(tx, destination.id));
+      return clusterObject(await readCluster(tx, destination.id));
     });
   },
 });

@@ -14,7 +14,7 @@ import type { ClusterState } from "./cluster.ts";
  * | PENDING, UP | `beginEnd`, `beginIdleEnd`: a user, the idle rule | TERMINATING |
  * | TERMINATING | `finish`: all its processes have ended | DOWN |
  *
- * PENDING and TERMINATING need work. A node takes it by `take` and increments `work_beat` meanwhile; another node takes it
+ * PENDING and TERMINATING need work. A node takes it by `takeWork` and increments `work_beat` meanwhile; another node takes it
  * over after observing no new beat for some seconds. (`worked_until` only shows whether a node has the work, and serves
  * nodes of an earlier version.) Every change increments the fence, and a node's writes carry the fence it took: zero rows
  * mean that the work is no longer its own.
@@ -102,7 +102,7 @@ export interface SeenWork {
 }
 
 /** Undefined: a live node works on it, or it is done. `silent`: the work as it was read when its node seemed dead. */
-export async function take(
+export async function takeWork(
   system: Queryable,
   id: number,
   leaseSeconds: number,
@@ -121,7 +121,7 @@ export async function take(
 }
 
 /** False: another node has taken the work. */
-export async function renew(
+export async function renewLease(
   system: Queryable,
   { id, fence }: { id: number; fence: number },
   leaseSeconds: number,
@@ -135,7 +135,7 @@ export async function renew(
 }
 
 /** Lets another node take the work at once. Without effect if one already has. */
-export async function giveBack(system: Queryable, { id, fence }: { id: number; fence: number }): Promise<void> {
+export async function releaseWork(system: Queryable, { id, fence }: { id: number; fence: number }): Promise<void> {
   await system.query("update cluster set worked_until = null where id = $1 and state_fence = $2", [id, fence]);
 }
 

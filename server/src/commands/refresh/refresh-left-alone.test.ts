@@ -102,7 +102,7 @@ describe("a refresh on a cluster", () => {
     await kill(await running());
     const id = await running();
     ahead = 61 * MINUTES;
-    await given.app.services.clusterLifecycle.tend();
+    await given.app.services.clusterLifecycle.reconcile();
     await expect.poll(cluster, PATIENCE).toBe("DOWN");
     expect(await status(id)).toBe("running");
     await kill(id);

@@ -14,13 +14,13 @@ export async function checkClusterCount(tx: Tx): Promise<void> {
   }
 }
 
-export async function keepLabels(tx: Tx, clusterId: number, labels: readonly string[]): Promise<void> {
+export async function setLabels(tx: Tx, clusterId: number, labels: readonly string[]): Promise<void> {
   const [taken] = await replaceLabels(tx, clusterId, labels);
   if (taken !== undefined) throw labelTaken(taken);
 }
 
 /** Reads the cluster after the changes of this transaction. */
-export async function clusterAfter(tx: Tx, id: number): Promise<ClusterRow> {
+export async function readCluster(tx: Tx, id: number): Promise<ClusterRow> {
   const row = await findCluster(tx, { id, name: null });
   if (row === undefined) throw new Error("the cluster of this transaction does not exist");
   return row;
