@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { AccountCatalogs } from "../../src/catalog/metastores/account-catalogs.ts";
-import type { MetastoreLaunch, MetastoreProcess } from "../../src/catalog/metastores/metastore-process.ts";
+import type { MetastoreLaunch, MetastoreProcess } from "../../src/catalog/metastores/start-metastore.ts";
 import { Metastores, type MetastoresOptions } from "../../src/catalog/metastores/metastores.ts";
 import { openDatabase, type Database } from "../../src/db/database.ts";
 import { newKey } from "../../src/lib/key-file.ts";

@@ -5,9 +5,9 @@ import { Fault } from "../../lib/fault.ts";
 export const LONGEST_ANSWER_MIB = 64;
 
 /**
- * The driver holds the answer to a statement in memory until it is complete, and an account can replace the tables of its
- * metastore. An answer beyond the limit therefore closes the connection, and its statement fails. All bytes count, before
- * the driver parses them: rows, a single value, notices.
+ * The driver holds the answer to a statement in memory until it is complete, and an account can replace the tables of
+ * its metastore. An answer beyond the limit therefore closes the connection, and its statement fails. All bytes count,
+ * before the driver parses them: rows, a single value, notices.
  */
 export function boundAnswers({ connection }: Pick<Client, "connection">): void {
   const { stream } = connection;

@@ -5,7 +5,7 @@ import type { KeyRing } from "../../lib/key-ring.ts";
 import type { Secret } from "../../lib/secret.ts";
 import type { MetastoreDatabases } from "./metastore-databases.ts";
 import { openSecret } from "./metastore-secrets.ts";
-import { listMetastores, readPassword } from "./store/export.ts";
+import { listMetastores, readPassword } from "./store/metastore.ts";
 import { isEmptyDatabase } from "./store/metastore-database.ts";
 
 /** A large table may take any time. */

@@ -5,7 +5,7 @@ import { backgroundWork } from "../../db/work-limits.ts";
 import { Secret } from "../../lib/secret.ts";
 import { MetastoreDatabases, type MetastoreLogin } from "./metastore-databases.ts";
 import { MetastoreReaders } from "./metastore-readers.ts";
-import { ROLE_IDLE_MS } from "./idle-roles.ts";
+import { ROLE_IDLE_MS } from "./fit-connection-limits.ts";
 
 const cluster = makeScratchCluster(inject("postgres").cacheDir);
 const held: Client[] = [];

@@ -17,7 +17,7 @@ import { Fault } from "../../lib/fault.ts";
 import type { Secret } from "../../lib/secret.ts";
 import { boundAnswers } from "./bounded-answers.ts";
 import { databaseAddress, type DatabaseAddress } from "./database-address.ts";
-import { fitConnectionLimits } from "./fit-connection-limits.ts";
+import { fitConnectionLimits, IdleRoles } from "./fit-connection-limits.ts";
 import { metastoreName, metastorePrefix } from "./metastore-names.ts";
 import {
   connectionFields,
@@ -28,7 +28,6 @@ import {
   STATEMENT_LIMIT_MS,
   timeouts,
 } from "./open-connection.ts";
-import { IdleRoles } from "./idle-roles.ts";
 import { ENOUGH_PER_ROLE, MOST_PER_ROLE } from "./role-connections.ts";
 import {
   createDatabase,

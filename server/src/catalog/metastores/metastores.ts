@@ -2,9 +2,9 @@
  * The metastores of this node: one process for each account that runs Spark here. It is started for the account's first
  * Spark process and ended some time after the last. It outlives the server, which finds it again by its folder.
  *
- * Its port and secret survive restarts of the process: running Sparks keep using the address, and a change would replace
- * warm servers. Only when another process has taken the port do both change, as Sparks may have shown the secret to that
- * process. A metastore that dies or stops answering is restarted while a Spark of the account runs.
+ * Its port and secret survive restarts of the process: running Sparks keep using the address, and a change would
+ * replace warm servers. Only when another process has taken the port do both change, as Sparks may have shown the
+ * secret to that process. A metastore that dies or stops answering is restarted while a Spark of the account runs.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Contribution } from "../../engines/spark-home/contribution.ts";
@@ -14,9 +14,8 @@ import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
 import type { AccountCatalogs, OwnCatalog } from "./account-catalogs.ts";
 import { metastoreFolders } from "./metastore-folder.ts";
-import type { MetastoreProcess } from "./metastore-process.ts";
 import { externalCatalog, ownCatalog } from "./spark-catalog.ts";
-import { metastoreDigest, startMetastore, type Up } from "./start-metastore.ts";
+import { metastoreDigest, startMetastore, type MetastoreProcess, type Up } from "./start-metastore.ts";
 
 export interface MetastoresOptions {
   readonly dataDir: string;

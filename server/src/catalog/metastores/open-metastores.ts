@@ -6,8 +6,8 @@ import { Fault } from "../../lib/fault.ts";
 import { jdbcUrl } from "./database-address.ts";
 import { metastoreFolders } from "./metastore-folder.ts";
 import type { MetastoreDatabases, MetastoreLogin } from "./metastore-databases.ts";
-import type { MetastoreLaunch, MetastoreProcess } from "./metastore-process.ts";
 import { Metastores, type MetastoresOptions } from "./metastores.ts";
+import type { MetastoreLaunch, MetastoreProcess } from "./start-metastore.ts";
 
 export interface OpenMetastoresOptions extends Omit<MetastoresOptions, "openProcess" | "memoryMiB">, LastingTerms {
   /** Undefined: no metastore can be started. */

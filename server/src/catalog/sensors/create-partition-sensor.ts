@@ -2,9 +2,8 @@ import { Type } from "typebox";
 import { operation } from "../../access/operation.ts";
 import { Name } from "../read-tables.ts";
 import type { WithAccountTables } from "../tables/account-tables.ts";
-import { checkPartitions } from "./check-partitions.ts";
 import { partitionSensorQuestion } from "./partition-sensor-question.ts";
-import type { WithSensors } from "./open-sensors.ts";
+import { checkPartitions, type WithSensors } from "./open-sensors.ts";
 import { CREATE_SENSOR, SensorStatus, sensorStatus, WaitSeconds } from "./sensor-status.ts";
 
 /** §4.9. */

@@ -1,8 +1,9 @@
 import type { AccountStorage } from "../../accounts/contract.ts";
+import { Fault } from "../../lib/fault.ts";
 import type { AccountTables } from "../tables/account-tables.ts";
+import type { PartitionQuestion } from "../tables/partition-question.ts";
 import type { FileQuestion } from "./file-question.ts";
 import { checkFiles } from "./check-files.ts";
-import { checkPartitions } from "./check-partitions.ts";
 import type { PartitionSensorQuestion } from "./partition-sensor-question.ts";
 import { SensorWaits } from "./sensor-waits.ts";
 
@@ -34,4 +35,14 @@ export function openSensors(accountTables: AccountTables, storage: AccountStorag
       limits: { lookups: MOST_FILES },
     }),
   };
+}
+
+/** In the order of the questions: the answer, or why it cannot be given. */
+export async function checkPartitions(
+  accountTables: AccountTables,
+  accountId: number,
+  questions: readonly PartitionQuestion[],
+): Promise<(boolean | Fault)[]> {
+  const answers = await accountTables.hasPartitions(accountId, questions);
+  return answers.map((answer) => answer ?? new Fault("invalid", "Table can't be found in metastore"));
 }

@@ -1,8 +1,8 @@
 import { Fault } from "../../lib/fault.ts";
 
 /**
- * Sensor requests that wait for their answer to become true. All questions of an account are checked together, and equal
- * ones once. A waiting request holds no database connection.
+ * Sensor requests that wait for their answer to become true. All questions of an account are checked together, and
+ * equal ones once. A waiting request holds no database connection.
  *
  * | Result of a check | Effect on the requests that wait for it |
  * |---|---|

@@ -68,7 +68,9 @@ function date(given: string): readonly string[] | undefined {
   return Number(m) >= 1 && Number(m) <= 12 && isCalendarDay ? [`${year}-${m}-${d}`] : undefined;
 }
 
-/** In the time zone of the session that wrote it, so zones are ignored. Accepts any text: there are too many formats. */
+/**
+ * In the time zone of the session that wrote it, so zones are ignored. Accepts any text: there are too many formats.
+ */
 function timestamp(given: string): readonly string[] {
   const [, day = "", time = "00:00:00", fraction = ""] =
     /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}:\d{2})(?:\.(\d+))?)?$/.exec(given) ?? [];

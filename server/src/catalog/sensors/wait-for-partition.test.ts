@@ -29,7 +29,9 @@ describe("wait_seconds", () => {
   });
 });
 
-/** On a metastore database that no other test uses: the scans that PostgreSQL counts are those of this account alone. */
+/**
+ * On a metastore database that no other test uses: the scans that PostgreSQL counts are those of this account alone.
+ */
 describe("requests that wait for the same partition", () => {
   const given = useServer();
   let metastore: Client;

@@ -7,8 +7,7 @@ import { findCatalog } from "../metastores/store/metastore.ts";
 import type { KnownKeys } from "./query-own-partitions.ts";
 import type { ExternalMetastores } from "./external-metastores.ts";
 import { ListingPlaces } from "./listing-places.ts";
-import { NO_TABLES } from "./no-tables.ts";
-import { OwnTables } from "./own-tables.ts";
+import { NO_TABLES, OwnTables } from "./own-tables.ts";
 import type { PartitionAnswer, PartitionQuestion } from "./partition-question.ts";
 import type { TableCatalog } from "./table-catalog.ts";
 

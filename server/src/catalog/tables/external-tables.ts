@@ -11,8 +11,14 @@ import { queryExternalPartitions } from "./query-external-partitions.ts";
 import { serverStopping } from "./listing-places.ts";
 import { metastoreFailure } from "./metastore-failure.ts";
 import type { PartitionAnswer, PartitionQuestion } from "./partition-question.ts";
-import type { CatalogPartition, CatalogSchema, CatalogTable, DescribedTable, TableCatalog } from "./table-catalog.ts";
-import { tableLocation } from "./table-location.ts";
+import {
+  tableLocation,
+  type CatalogPartition,
+  type CatalogSchema,
+  type CatalogTable,
+  type DescribedTable,
+  type TableCatalog,
+} from "./table-catalog.ts";
 
 /** For one call. Long answers need several. */
 const CALL_TIMEOUT_MS = 60_000;
@@ -48,7 +54,9 @@ export class ExternalTables implements TableCatalog {
     return (await this.#schema(schema)) === undefined ? undefined : [];
   }
 
-  /** A metastore of Hive 2.3 reports every schema as missing while its database is down; listing the names fails then. */
+  /**
+   * A metastore of Hive 2.3 reports every schema as missing while its database is down; listing the names fails then.
+   */
   async #schema(name: string): Promise<HiveDatabase | undefined> {
     const found = await undefinedIfMissing(this.#client.database(name, withTimeout()));
     if (found !== undefined || !(await this.schemaNames()).includes(name.toLowerCase())) return found;

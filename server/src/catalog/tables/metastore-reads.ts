@@ -25,9 +25,9 @@ interface Waiting {
 }
 
 /**
- * Limits the concurrent calls of this node to external metastores and the memory for their answers. An account may never
- * use more than what is still free. So one account gets at most half, many accounts get equal shares, and some is always
- * left for the next account.
+ * Limits the concurrent calls of this node to external metastores and the memory for their answers. An account may
+ * never use more than what is still free. So one account gets at most half, many accounts get equal shares, and some is
+ * always left for the next account.
  */
 export class MetastoreReads {
   readonly #limits: ReadLimits;
@@ -111,7 +111,7 @@ export class MetastoreReads {
     return ownCalls + calls <= mostCalls - this.#total.calls && ownBytes + bytes <= mostBytes - this.#total.bytes;
   }
 
-  /** An account that would exceed half is refused for its own use, any other because of everybody's. */
+  /** An account that would exceed half is refused for its own use, any other because of the use of all accounts. */
   #refusal(accountId: number, calls: number, bytes: number): Fault {
     const own = this.#useOf(accountId);
     const { calls: mostCalls, bytes: mostBytes } = this.#limits;

@@ -14,10 +14,15 @@ import {
   readSchemas,
   type SchemaParameter,
 } from "./store/table.ts";
-import { NO_TABLES } from "./no-tables.ts";
 import type { PartitionAnswer, PartitionQuestion } from "./partition-question.ts";
-import type { CatalogPartition, CatalogSchema, CatalogTable, DescribedTable, TableCatalog } from "./table-catalog.ts";
-import { tableLocation } from "./table-location.ts";
+import {
+  tableLocation,
+  type CatalogPartition,
+  type CatalogSchema,
+  type CatalogTable,
+  type DescribedTable,
+  type TableCatalog,
+} from "./table-catalog.ts";
 
 const TABLES_AT_ONCE = 250;
 /** The next batch is read while the previous one is written. */
@@ -36,6 +41,22 @@ export interface OwnTablesOptions {
 }
 
 const MOST_NAMES = 200_000;
+
+const DEFAULT_SCHEMA = "default";
+const SCHEMA: CatalogSchema = { name: DEFAULT_SCHEMA, description: "Default Hive database", location: null };
+
+async function* none<T>(): AsyncGenerator<T> {}
+
+/** The catalog of an account that has never used Spark: only the empty default schema that every metastore has. */
+export const NO_TABLES: TableCatalog = {
+  schemaNames: () => Promise.resolve([DEFAULT_SCHEMA]),
+  schemas: (names) => Promise.resolve(names.includes(DEFAULT_SCHEMA) ? [SCHEMA] : []),
+  tableNames: (schema) => Promise.resolve(schema.toLowerCase() === DEFAULT_SCHEMA ? [] : undefined),
+  describe: () => none(),
+  table: () => Promise.resolve(undefined),
+  partitions: () => none(),
+  hasPartitions: (questions) => Promise.resolve(questions.map(() => undefined)),
+};
 
 /** The tables of a metastore of ours, read by SQL from its database. */
 export class OwnTables implements TableCatalog {

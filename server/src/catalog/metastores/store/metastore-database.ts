@@ -3,8 +3,8 @@ import type { Client } from "pg";
 import { errorCode } from "../../../db/error-code.ts";
 
 /**
- * Creates and drops the database and the role of one metastore. These statements do not run in a transaction: a crash may
- * come after any of them, so each can be repeated.
+ * Creates and drops the database and the role of one metastore. These statements do not run in a transaction: a crash
+ * may come after any of them, so each can be repeated.
  */
 export interface Rights {
   readonly login: string;

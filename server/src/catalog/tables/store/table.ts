@@ -61,8 +61,8 @@ const LONGEST_PARAMETER_BYTES = 32 * 1024;
 /**
  * The parameters in which Spark stores the columns of these tables: a row for each parameter, and at least one for each
  * existing table. Aggregating them in the database would take five times as long. The names must be in the database's
- * order, not JavaScript's: the range from the first to the last lets it use the index, where it would otherwise scan all
- * tables for each batch of a listing.
+ * order, not JavaScript's: the range from the first to the last lets it use the index, where it would otherwise scan
+ * all tables for each batch of a listing.
  */
 export function readSchemaParameters(
   metastore: Queryable,
