@@ -7,9 +7,9 @@ type Pieces<T> = AsyncIterable<readonly T[]> | Iterable<readonly T[]>;
 const PIECE_CHARS = 64 * 1024;
 
 /**
- * Replies with a JSON array that is written while its items are read. The items bypass the reply schema, which would
- * change names of tables; `textOf` renders each as JSON. The first batch is read before the reply starts, so that an
- * error there still gets its status.
+ * Replies with a JSON array that is written while its items are read. The items bypass the reply schema, so that names
+ * of tables stay exactly as they are; `textOf` renders each as JSON. The first batch is read before the reply starts,
+ * so that an error there still gets its status.
  */
 export async function streamedArray<T>(
   pieces: Pieces<T>,

@@ -5,8 +5,8 @@ import { Secret } from "../lib/secret.ts";
 import { givenToken, type ClusterEngine, type EngineInput } from "./engine.ts";
 
 /**
- * The secret of a remote engine: sealed at rest, masked in replies. A request with the mask or an empty string keeps it.
- * It is never sent to another address than the one it was given for.
+ * The secret of a remote engine: sealed at rest, masked in replies. A request with the mask or an empty string keeps
+ * it. It is never sent to another address than the one it was given for.
  */
 export interface StoredToken {
   engine: ClusterEngine;

@@ -2,8 +2,8 @@ import { invalid } from "../lib/fault.ts";
 import { hostRefusal } from "../lib/network-policy.ts";
 
 /**
- * Checks the addresses of a cluster's engine. Literal addresses are checked when the cluster is stored. A name can change
- * its address later, so it is resolved and checked again before each use (resolved-hosts.ts).
+ * Checks the addresses of a cluster's engine. Literal addresses are checked when the cluster is stored. A name can
+ * change its address later, so it is resolved and checked again before each use (resolved-hosts.ts).
  */
 const MASTER = /^spark:\/\/([^/\s?#]+)$/;
 const CONNECT = /^sc:\/\/([^/\s?#;]+)\/?(;use_ssl=(true|false))?$/;

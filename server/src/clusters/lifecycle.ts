@@ -53,9 +53,10 @@ const RETRY_AFTER_SECONDS = 30;
 const BATCH = 200;
 
 /**
- * Carries out the state changes of clusters: `DOWN → PENDING → UP → TERMINATING → DOWN`. The rows are the only truth, and
- * the table in store/lifecycle.ts describes the transitions. A caller that requests a start or an end writes the row and
- * calls `proceed`; `reconcile` continues the work of nodes that died and ends clusters that have been idle long enough.
+ * Carries out the state changes of clusters: `DOWN → PENDING → UP → TERMINATING → DOWN`. The rows are the only truth,
+ * and the table in store/lifecycle.ts describes the transitions. A caller that requests a start or an end writes the
+ * row and calls `proceed`; `reconcile` continues the work of nodes that died and ends clusters that have been idle long
+ * enough.
  */
 export class ClusterLifecycle {
   readonly #options: LifecycleOptions;
@@ -68,8 +69,8 @@ export class ClusterLifecycle {
   }
 
   /**
-   * Starts clusters that are DOWN, for commands about to be claimed. Called only for clusters that were not UP at the last
-   * check, so it costs nothing for the others. Deleted clusters are not returned.
+   * Starts clusters that are DOWN, for commands about to be claimed. Called only for clusters that were not UP at the
+   * last check, so it costs nothing for the others. Deleted clusters are not returned.
    */
   async use(clusterIds: readonly number[]): Promise<Map<number, ClusterInUse>> {
     const clusters = await beginUse(this.#options.db.system, clusterIds, RETRY_AFTER_SECONDS);

@@ -7,8 +7,8 @@ import type { ClusterEngine } from "./engine.ts";
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
 /**
- * Call it before each use of an engine: throws if one of its hosts resolves to an address that is not allowed. Returns the
- * addresses, for callers that can connect to exactly these.
+ * Call it before each use of an engine: throws if one of its hosts resolves to an address that is not allowed. Returns
+ * the addresses, for callers that can connect to exactly these.
  */
 export async function checkResolvedHosts(
   engine: ClusterEngine,

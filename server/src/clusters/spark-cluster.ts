@@ -1,16 +1,19 @@
 import { lookup } from "node:dns/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
+import { join } from "node:path";
 import { isLoopback } from "../lib/network-policy.ts";
 import type { Database } from "../db/database.ts";
 import { POOLS_PROPERTY, poolsProperty } from "../engines/connect-server/fair-pools.ts";
 import type { ContributedPart, Contribution } from "../engines/spark-home/contribution.ts";
+import { parseProperties } from "../engines/spark-submit/properties-file.ts";
+import { operatorsPart, type SparkConfig } from "../engines/spark-submit/spark-config.ts";
 import { Fault } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import { openToken } from "./cluster-token.ts";
 import { connectAddress } from "./engine-address.ts";
 import type { ClusterEngine, EngineRules } from "./engine.ts";
-import { readHadoopConf, type HadoopConf } from "./hadoop-conf.ts";
 import { checkResolvedHosts, type Resolve } from "./resolved-hosts.ts";
 import { findCluster, hasOtherAccounts } from "./store/cluster.ts";
 
@@ -63,6 +66,32 @@ function ownAddress(): string {
   return all.find(({ family, internal }) => family === "IPv4" && !internal)?.address ?? "127.0.0.1";
 }
 
+/** A folder registered by the operator, with the configuration of Hadoop's clients and of Spark for one cluster. */
+interface HadoopConf {
+  readonly folder: string;
+  /** From `spark-defaults.conf` in it, such as the location of Spark, the driver's address and the queue. */
+  readonly sparkDefaults: SparkConfig;
+}
+
+const DEFAULTS_FILE = "spark-defaults.conf";
+
+async function readHadoopConf(name: string, folders: ReadonlyMap<string, string>): Promise<HadoopConf> {
+  const folder = folders.get(name);
+  if (folder === undefined) throw new Fault("invalid", `HEADGATE_HADOOP_CONFS does not contain ${name} any more`);
+  const ofConf = `of ${name} in HEADGATE_HADOOP_CONFS`;
+  const names = await readdir(folder).catch(unreadable(`the folder ${ofConf}`));
+  const text = names.includes(DEFAULTS_FILE)
+    ? await readFile(join(folder, DEFAULTS_FILE), "utf8").catch(unreadable(`${DEFAULTS_FILE} ${ofConf}`))
+    : "";
+  return { folder, sparkDefaults: operatorsPart(parseProperties(text)) };
+}
+
+function unreadable(what: string): (cause: unknown) => never {
+  return (cause) => {
+    throw new Fault("unavailable", `${what} cannot be read on this node`, { cause });
+  };
+}
+
 /** The folder names the cluster's machines: Hadoop finds it on the class path, Spark by the environment. */
 function yarnConfig({ folder, sparkDefaults }: HadoopConf): EngineConfig {
   const { properties: network } = remoteNetwork();
@@ -77,7 +106,9 @@ function yarnConfig({ folder, sparkDefaults }: HadoopConf): EngineConfig {
   };
 }
 
-/** Without a secret, a driver reveals its settings to every process that reaches its port, including other accounts'. */
+/**
+ * Without a secret, a driver reveals its settings to every process that reaches its port, including other accounts'.
+ */
 async function checkSoleAccount(db: Database, accountId: number, { isolation }: SparkClusterRules): Promise<void> {
   if (isolation === "none" || !(await hasOtherAccounts(db.system, accountId))) return;
   throw new Fault(

@@ -22,8 +22,8 @@ const NAMES_BYTES = 32 * 1024 * 1024;
 const NAME_BYTES = 36;
 
 /**
- * Partitions in an external metastore, by Thrift. The names of existing partitions are read once and held until the end,
- * so the memory in use grows with the table, up to a limit.
+ * Partitions in an external metastore, by Thrift. The names of existing partitions are read once and held until the
+ * end, so the memory in use grows with the table, up to a limit.
  */
 export class ExternalPartitions implements TablePartitions {
   /** Large, as all connections wait for the last call of a batch. */

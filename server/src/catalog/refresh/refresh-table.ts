@@ -25,8 +25,8 @@ const HALFWAY = 5000;
 
 /**
  * Walks the folders of a table and adds the partitions that the metastore lacks, batch by batch; the next batch is read
- * while one is added. Partitions are never dropped. It can be stopped at any time and run again, as partitions that were
- * added are then no longer missing.
+ * while one is added. Partitions are never dropped. It can be stopped at any time and run again, as partitions that
+ * were added are then no longer missing.
  */
 export async function refreshTable(options: TableRefreshOptions): Promise<void> {
   const { table, report } = options;
@@ -193,7 +193,9 @@ async function add(
 
 const LAST_CHECK_MS = 3000;
 
-/** A failed batch may have added some. The note stays unsettled: PostgreSQL may still commit a cancelled transaction. */
+/**
+ * A failed batch may have added some. The note stays unsettled: PostgreSQL may still commit a cancelled transaction.
+ */
 async function logPartlyAdded(
   all: readonly RefreshedPartition[],
   options: TableRefreshOptions,

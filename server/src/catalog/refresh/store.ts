@@ -1,12 +1,12 @@
 import type { Queryable } from "../../db/database.ts";
 
 /**
- * Partitions in the database of a metastore of ours. The rows are those that the metastore itself would write: its tables
- * are fixed by the pinned Hive jar, and a test compares the rows of both.
+ * Partitions in the database of a metastore of ours. The rows are those that the metastore itself would write: its
+ * tables are fixed by the pinned Hive jar, and a test compares the rows of both.
  *
- * Ids come from the metastore's `SEQUENCE_TABLE`. They are reserved in a transaction of their own, as the metastore does,
- * so that the lock on the sequence is not held during a batch. Ids of a failed batch stay unused. All foreign keys are
- * deferred to the commit, so the inserts may have any order.
+ * Ids come from the metastore's `SEQUENCE_TABLE`. They are reserved in a transaction of their own, as the metastore
+ * does, so that the lock on the sequence is not held during a batch. Ids of a failed batch stay unused. All foreign
+ * keys are deferred to the commit, so the inserts may have any order.
  */
 export interface FirstIds {
   /** Strings, as they have 64 bits; only PostgreSQL calculates with them. */

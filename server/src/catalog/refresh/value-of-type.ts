@@ -1,6 +1,6 @@
 /**
- * Whether Spark can parse a text as a value of a column's type. The value in a folder's name becomes that of every row in
- * it, and one that cannot be parsed makes queries fail. Pure.
+ * Whether Spark can parse a text as a value of a column's type. The value in a folder's name becomes that of every row
+ * in it, and one that cannot be parsed makes queries fail. Pure.
  */
 export function isValueOf(type: string, text: string): boolean {
   const [, name = "", parameters = ""] = /^\s*([a-z_]+)\s*(?:\((.*)\))?/i.exec(type) ?? [];

@@ -30,8 +30,8 @@ const FOLDERS_AT_ONCE = 16;
 const PIECE = 1000;
 
 /**
- * Yields the partitions that have folders, level by level, as they are found. The memory in use does not grow with their
- * number. Locations keep the spelling of the table's location, so `s3a:` stays `s3a:`.
+ * Yields the partitions that have folders, level by level, as they are found. The memory in use does not grow with
+ * their number. Locations keep the spelling of the table's location, so `s3a:` stays `s3a:`.
  */
 export async function* walkPartitions(
   store: ObjectStore,

@@ -14,10 +14,10 @@ import type { ClusterState } from "./cluster.ts";
  * | PENDING, UP | `beginEnd`, `beginIdleEnd`: a user, the idle rule | TERMINATING |
  * | TERMINATING | `finish`: all its processes have ended | DOWN |
  *
- * PENDING and TERMINATING need work. A node takes it by `takeWork` and increments `work_beat` meanwhile; another node takes it
- * over after observing no new beat for some seconds. (`worked_until` only shows whether a node has the work, and serves
- * nodes of an earlier version.) Every change increments the fence, and a node's writes carry the fence it took: zero rows
- * mean that the work is no longer its own.
+ * PENDING and TERMINATING need work. A node takes it by `takeWork` and increments `work_beat` meanwhile; another node
+ * takes it over after observing no new beat for some seconds. (`worked_until` only shows whether a node has the work,
+ * and serves nodes of an earlier version.) Every change increments the fence, and a node's writes carry the fence it
+ * took: zero rows mean that the work is no longer its own.
  */
 const MOVE = "state_fence = state_fence + 1, state_since = now(), worked_until = null";
 
@@ -192,8 +192,8 @@ export interface IdleCluster {
 }
 
 /**
- * Clusters that are UP without a waiting or running command that needs them, by id. Each costs two index lookups, and one
- * more for each command that has ended since without needing the cluster.
+ * Clusters that are UP without a waiting or running command that needs them, by id. Each costs two index lookups, and
+ * one more for each command that has ended since without needing the cluster.
  */
 export async function listIdle(system: Queryable, afterId: number, limit: number): Promise<IdleCluster[]> {
   return system.query(
