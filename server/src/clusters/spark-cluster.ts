@@ -8,7 +8,7 @@ import type { Database } from "../db/database.ts";
 import { POOLS_PROPERTY, poolsProperty } from "../engines/connect-server/fair-pools.ts";
 import type { ContributedPart, Contribution } from "../engines/spark-home/contribution.ts";
 import { parseProperties } from "../engines/spark-submit/properties-file.ts";
-import { operatorsPart, type SparkConfig } from "../engines/spark-submit/spark-config.ts";
+import { allowedOperatorSettings, type SparkConfig } from "../engines/spark-submit/spark-config.ts";
 import { Fault } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import { openToken } from "./cluster-token.ts";
@@ -83,7 +83,7 @@ async function readHadoopConf(name: string, folders: ReadonlyMap<string, string>
   const text = names.includes(DEFAULTS_FILE)
     ? await readFile(join(folder, DEFAULTS_FILE), "utf8").catch(unreadable(`${DEFAULTS_FILE} ${ofConf}`))
     : "";
-  return { folder, sparkDefaults: operatorsPart(parseProperties(text)) };
+  return { folder, sparkDefaults: allowedOperatorSettings(parseProperties(text)) };
 }
 
 function unreadable(what: string): (cause: unknown) => never {
