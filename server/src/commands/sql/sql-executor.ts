@@ -1,5 +1,5 @@
 import { mkdir } from "node:fs/promises";
-import { findResult, removeOthers } from "../../engines/arrow-result/spool-result.ts";
+import { findResult, removeOtherResults } from "../../engines/arrow-result/spool-result.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
 import type { Executor, Run, RunnableCommand } from "../queue/executor.ts";
 import type { SparkPlace } from "../warm/spark-place.ts";
@@ -48,7 +48,7 @@ export function sqlExecutor({ servers, unready, limits, bootId }: SqlExecutorOpt
     },
     async tidy({ files: { folder } }) {
       // What statements left that did not come to their end.
-      await removeOthers(folder, (await findResult(folder))?.statement ?? NONE);
+      await removeOtherResults(folder, (await findResult(folder))?.statement ?? NONE);
     },
   };
 }

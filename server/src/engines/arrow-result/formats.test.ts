@@ -37,7 +37,7 @@ const sample = batchOf({
 describe("a result", () => {
   const { spooled, rendered } = useRendered();
 
-  test("as text has tabs between columns and CR LF behind rows", async () => {
+  test("as text has tabs between columns and CR LF after each row", async () => {
     const batches = received([sample]);
     const lines = texts.map((text, i) => `${i}\t${text ?? "NULL"}\r\n`).join("");
     expect(await rendered(batches, [], { format: "text" })).toBe(lines);
@@ -50,7 +50,7 @@ describe("a result", () => {
     expect(raw).toBe(`id\u0001a,b\r\n${lines}`);
   });
 
-  test("as CSV tells a null from an empty text", async () => {
+  test("as CSV distinguishes null from an empty string", async () => {
     const csv = await rendered(received([sample]), [], { format: "csv", includeHeaders: true });
     expect(csv).toBe(
       [
@@ -74,7 +74,7 @@ describe("a result", () => {
     expect(json.startsWith('[\n{"id":0,"a,b":"plain"},\n')).toBe(true);
   });
 
-  test("as JSON keeps numbers exact, and has words for what JSON has none", async () => {
+  test("as JSON has exact numbers, and strings for values that JSON cannot represent", async () => {
     const batch = batchOf({
       long: vectorFromArray([9007199254740993n, null], new Int64()),
       double: vectorFromArray([NaN, -Infinity], new Float64()),
@@ -90,7 +90,7 @@ describe("a result", () => {
     );
   });
 
-  test("as JSON has nested values as they are", async () => {
+  test("as JSON has nested objects and arrays for nested values", async () => {
     const entry = new Struct<{ key: Int32; value: Utf8 }>([
       new Field("key", new Int32(), false),
       new Field("value", new Utf8(), true),
@@ -115,7 +115,7 @@ describe("a result", () => {
     ]);
   });
 
-  test("as Arrow is one stream of all batches", async () => {
+  test("as Arrow is one stream with all batches", async () => {
     const stream = await rendered(received([sample, sample], 2), [], { format: "arrow" }, "latin1");
     const table = tableFromIPC(Buffer.from(stream, "latin1"));
     expect(table.numRows).toBe(2 * texts.length);
@@ -138,29 +138,29 @@ describe("a result", () => {
     ]);
   });
 
-  test("can stand inside a JSON string", async () => {
+  test("can be escaped for use inside a JSON string", async () => {
     const batches = received([sample]);
     const text = await rendered(batches, [], { format: "text" });
     const inside = await rendered(batches, [], { format: "text", escaped: true });
     expect(JSON.parse(`"${inside}"`)).toBe(text);
   });
 
-  test("shows bytes that are no UTF-8 as U+FFFD, in each value for itself", async () => {
+  test("shows bytes that are not UTF-8 as U+FFFD, in each value separately", async () => {
     const [euro, broken] = [Buffer.from("€"), Buffer.from([0x61, 0xff, 0x62])];
-    // The halves of a character in two values, which together are sound.
+    // The first two values are the halves of one character.
     const batch = batchOf({ b: vectorFromArray([euro.subarray(0, 1), euro.subarray(1), broken], new Binary()) });
     const text = await rendered(received([batch]), [], { format: "text" });
     expect(text.split("\r\n").slice(0, 3)).toEqual(["\uFFFD", "\uFFFD\uFFFD", "a\uFFFDb"]);
   });
 
-  describe("of many batches", () => {
+  describe("with many batches", () => {
     const numbers = Array.from({ length: 100 }, (_, i) => i);
     const batches = received(
       numbers.map((n) => batchOf({ n: vectorFromArray([n * 3, n * 3 + 1, n * 3 + 2].slice(0, n % 4), new Int32()) })),
     );
     const all = numbers.flatMap((n) => [n * 3, n * 3 + 1, n * 3 + 2].slice(0, n % 4));
 
-    test("can be read from any row on, as far as wanted", async () => {
+    test("can be read from any row, up to any number of rows", async () => {
       const result = await spooled(batches);
       fc.assert(
         fc.property(fc.nat(all.length + 10), fc.nat(all.length + 10), (fromRow, rowLimit) => {
@@ -177,14 +177,14 @@ describe("a result", () => {
     });
   });
 
-  test("is the same however large its pieces are", async () => {
+  test("is complete if its rows span several chunks", async () => {
     const long = Array.from({ length: 40 }, (_, i) => String.fromCharCode(65 + (i % 26)).repeat(i * 1000));
     const given = batchOf({ s: vectorFromArray(long, new Utf8()) });
     const text = await rendered(received([given, given]), [], { format: "text" });
     expect(text).toBe([...long, ...long].map((line) => `${line}\r\n`).join(""));
   });
 
-  test("of any values is what a plain formatter makes of them", async () => {
+  test("with arbitrary values equals the output of a simple formatter", async () => {
     const value = fc.record({
       long: fc.option(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })),
       text: fc.option(fc.string({ unit: "grapheme" })),
@@ -225,7 +225,7 @@ describe("a result", () => {
   });
 });
 
-/** RFC 4180, letter by letter; an empty field without quotes is null. */
+/** A parser of RFC 4180. An empty field without quotes is null. */
 function readCsv(csv: string): (string | null)[][] {
   const rows: (string | null)[][] = [];
   for (let at = 0; at < csv.length;) {

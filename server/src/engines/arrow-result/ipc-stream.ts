@@ -5,12 +5,12 @@ import { RecordBatch } from "apache-arrow/fb/record-batch";
 import { Schema } from "apache-arrow/fb/schema";
 import { ByteBuffer } from "flatbuffers";
 
-/** What one response of Spark Connect holds: a whole little IPC stream. The parts are views of it. */
+/** The parts of one Spark Connect response, which is a complete IPC stream. All are views of its bytes. */
 export interface StreamParts {
-  /** The schema's message. */
+  /** The schema message. */
   readonly schema: Uint8Array;
   readonly columns: number;
-  /** All that is behind it: record batches, before each the dictionaries it needs; without the end mark. */
+  /** The remaining messages without the end-of-stream marker: record batches, each after the dictionaries it needs. */
   readonly batches: Uint8Array;
   readonly rows: number;
 }
@@ -20,26 +20,25 @@ const PREFIX_BYTES = 8;
 /** Spark sends a schema and one batch, and a dictionary for each column that has one. */
 const MOST_MESSAGES = 10_000;
 
-/** The mark that ends a stream. */
 export const END_OF_STREAM: Uint8Array = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
 
 /**
- * Cuts a stream at its messages, so that many streams of one schema can be put behind each other as one. Reads only the
- * messages' heads.
+ * Splits a stream into schema and batches, so that streams with the same schema can be concatenated into one. Reads only
+ * the message headers.
  */
 export function cutStream(stream: Uint8Array): StreamParts {
   const view = new DataView(stream.buffer, stream.byteOffset, stream.byteLength);
   let [at, schemaEnd, columns, rows, messages] = [0, 0, 0, 0, 0];
   while (at + PREFIX_BYTES <= stream.length) {
-    if (view.getUint32(at, true) !== CONTINUATION) throw new Error(`no Arrow message at byte ${at}`);
+    if (view.getUint32(at, true) !== CONTINUATION) throw new Error(`no Arrow message found at byte ${at}`);
     const headBytes = view.getInt32(at + 4, true);
     if (headBytes === 0) break;
     const head = stream.subarray(at + PREFIX_BYTES, at + PREFIX_BYTES + headBytes);
-    if (headBytes < 0 || head.length < headBytes) throw new Error("an Arrow message is cut off");
+    if (headBytes < 0 || head.length < headBytes) throw new Error("an Arrow message is truncated");
     const message = Message.getRootAsMessage(new ByteBuffer(head));
     const bodyBytes = Number(message.bodyLength());
-    // A server can send any number: one below zero would lead us round in a circle.
-    if (!(bodyBytes >= 0 && bodyBytes <= stream.length)) throw new Error("an Arrow message has an impossible length");
+    // The server is not trusted: a negative length would make this loop endless.
+    if (!(bodyBytes >= 0 && bodyBytes <= stream.length)) throw new Error("an Arrow message has an invalid length");
     messages += 1;
     if (messages > MOST_MESSAGES) throw new Error(`an Arrow stream has more than ${MOST_MESSAGES} messages`);
     at += PREFIX_BYTES + headBytes + bodyBytes;
@@ -48,33 +47,33 @@ export function cutStream(stream: Uint8Array): StreamParts {
       schemaEnd = at;
     } else rows += rowsOf(message);
   }
-  if (schemaEnd === 0 || at > stream.length) throw new Error("an Arrow stream is cut off");
-  if (at % 8 !== 0 || schemaEnd % 8 !== 0) throw new Error("Arrow messages are not aligned");
+  if (schemaEnd === 0 || at > stream.length) throw new Error("an Arrow stream is truncated");
+  if (at % 8 !== 0 || schemaEnd % 8 !== 0) throw new Error("Arrow messages are not aligned to 8 bytes");
   return { schema: stream.subarray(0, schemaEnd), columns, batches: stream.subarray(schemaEnd, at), rows };
 }
 
 function columnsOf(message: Message): number {
-  if (message.headerType() !== MessageHeader.Schema) throw new Error("an Arrow stream does not begin with its schema");
-  const schema = message.header(new Schema()) as Schema | null; // by the type of the header
+  if (message.headerType() !== MessageHeader.Schema) throw new Error("an Arrow stream does not start with a schema");
+  const schema = message.header(new Schema()) as Schema | null; // checked by headerType
   return schema?.fieldsLength() ?? 0;
 }
 
 function rowsOf(message: Message): number {
   switch (message.headerType()) {
     case MessageHeader.RecordBatch: {
-      const batch = message.header(new RecordBatch()) as RecordBatch | null; // by the type of the header
+      const batch = message.header(new RecordBatch()) as RecordBatch | null; // checked by headerType
       if (batch?.compression()?.codec() === CompressionType.LZ4_FRAME) {
         throw new Error(
           "results compressed with lz4 cannot be read: set spark.sql.execution.arrow.compression.codec to none or zstd",
         );
       }
       const rows = Number(batch?.length() ?? 0n);
-      if (!Number.isSafeInteger(rows) || rows < 0) throw new Error("an Arrow batch has an impossible number of rows");
+      if (!Number.isSafeInteger(rows) || rows < 0) throw new Error("an Arrow batch has an invalid number of rows");
       return rows;
     }
     case MessageHeader.DictionaryBatch:
       return 0;
     default:
-      throw new Error(`an Arrow message of an unexpected kind (${message.headerType()})`);
+      throw new Error(`unexpected type of Arrow message: ${message.headerType()}`);
   }
 }

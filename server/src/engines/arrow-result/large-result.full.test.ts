@@ -7,7 +7,7 @@ import { resultRenderer } from "./result-renderer.ts";
 import { findResult } from "./spool-result.ts";
 import { createSpool, reopenSpool } from "./spool-writer.ts";
 
-const BATCHES = 3700; // of 310 KB
+const BATCHES = 3700; // 310 KB each
 const MiB = 1024 * 1024;
 
 let folder: string;
@@ -16,7 +16,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** How much more memory the process takes at most while something is done. */
+/** The peak growth of the process's memory during `work`. */
 async function grownMiB(work: () => Promise<void>): Promise<number> {
   const before = process.memoryUsage().rss;
   let most = before;
@@ -28,10 +28,10 @@ async function grownMiB(work: () => Promise<void>): Promise<number> {
   return (most - before) / MiB;
 }
 
-test("a result of more than 1 GiB is spooled, taken up again and rendered in bounded memory", async () => {
+test("a result of more than 1 GiB is spooled, resumed and rendered in bounded memory", async () => {
   const renderer = resultRenderer({ threads: 1 });
   const place = { folder, statement: 0 };
-  numberedBatch(7); // made outside of what is measured
+  numberedBatch(7); // fills the cache before the measurement
   try {
     const whileSpooled = await grownMiB(async () => {
       const half = await createSpool(place);
@@ -60,7 +60,7 @@ test("a result of more than 1 GiB is spooled, taken up again and rendered in bou
     expect(whileRendered).toBeLessThan(200);
     expect(await renderer.renderUnder(20_000_000, result, { format: "text" })).toBeUndefined();
 
-    // A page from the middle costs no more than the batch it is in.
+    // A single row costs no more than its batch.
     const [page] = await Array.fromAsync(
       renderer.render(result, { format: "text", fromRow: result.rows - 1, rowLimit: 1 }),
     );

@@ -2,8 +2,8 @@ import type { ThreadRendering } from "./render-thread.ts";
 import type { Chunk } from "./rendering.ts";
 
 /**
- * The pieces of a rendering, the next one made while the last one is read. Not a generator: one that was never begun
- * would not close what it was given.
+ * Iterates over the chunks of a rendering and prefetches the next one. Not a generator, because a generator that was
+ * never started would not close the rendering.
  */
 export class Pieces implements AsyncIterableIterator<Uint8Array> {
   readonly #rendering: ThreadRendering;
@@ -45,7 +45,7 @@ export class Pieces implements AsyncIterableIterator<Uint8Array> {
 
   #expect(coming: Promise<Chunk>): void {
     this.#coming = coming;
-    coming.catch(() => undefined); // told by `next`, unless nobody reads on
+    coming.catch(() => undefined); // `next` reports the error if it is called again
   }
 
   async #taken(coming: Promise<Chunk>): Promise<Chunk> {

@@ -4,7 +4,7 @@ import type { RenderReply, RenderRequest } from "./render-protocol.ts";
 import type { Chunk, RenderOptions } from "./rendering.ts";
 import type { SpoolToRead } from "./spool-reader.ts";
 
-/** A rendering in a thread of its own, seen from here. */
+/** The main thread's handle on a rendering in a render thread. */
 export interface ThreadRendering {
   next(): Promise<Chunk>;
   countRest(limit: number): Promise<number>;
@@ -13,10 +13,10 @@ export interface ThreadRendering {
 
 type Waiting = PromiseWithResolvers<RenderReply>;
 
-/** One thread and what is open in it. */
+/** A worker thread with the renderings that are open in it. */
 export class RenderThread {
   readonly #worker = new Worker(new URL("./render-worker.ts", import.meta.url), {
-    // The server itself makes do with a smaller young generation; here it costs a fifth of the speed.
+    // The server's own, smaller young generation would make rendering a fifth slower.
     resourceLimits: { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 24 },
   });
   readonly #waiting = new Map<number, Waiting[]>();
@@ -85,7 +85,7 @@ export class RenderThread {
   }
 
   #fail(cause: unknown): void {
-    this.#failure ??= new Error("the thread that renders results has ended", { cause });
+    this.#failure ??= new Error("the render thread has ended", { cause });
     for (const queue of this.#waiting.values()) {
       for (const waiting of queue.splice(0)) waiting.reject(this.#failure);
     }
@@ -94,5 +94,5 @@ export class RenderThread {
 
 function failure(reply: RenderReply): Error {
   const cause = reply.kind === "failed" ? reply.error : reply;
-  return new Error("a result cannot be rendered", { cause });
+  return new Error("the result cannot be rendered", { cause });
 }

@@ -3,11 +3,11 @@ import { openRendering, type Rendering } from "./rendering.ts";
 import type { RenderReply, RenderRequest } from "./render-protocol.ts";
 
 /**
- * The thread that renders results. It has many of them open and makes one piece at a time, for whichever asks: a slow
- * reader keeps nobody waiting. Only the one that asked last holds a batch in memory.
+ * Entry point of a render thread. It keeps many renderings open and produces one chunk per request, so a slow reader
+ * does not delay the others. Only the rendering that was used last holds a batch in memory.
  */
 const port = parentPort;
-if (port === null) throw new Error("this is a thread's program");
+if (port === null) throw new Error("render-worker.ts must run in a worker thread");
 
 const open = new Map<number, Rendering | { readonly failed: unknown }>();
 let holder: Rendering | undefined;

@@ -6,11 +6,11 @@ import { csvFormat, jsonFormat, textFormat, type RowFormat } from "./row-formats
 import { SpoolReader, type SpoolToRead } from "./spool-reader.ts";
 import { writeEscaped } from "./values/string-writers.ts";
 
-/** What the buffers of one record may have together; Spark makes batches of 4 MiB, or of one row. */
+/** Limit for the decompressed buffers of one record. Spark sends batches of 4 MiB, or larger ones with a single row. */
 const INFLATED_LIMIT_BYTES = 256 * 1024 * 1024;
 let inflatedBytes = 0;
 
-// Only a script that asks for it gets compressed batches. A few bytes can stand for gigabytes.
+// Batches are compressed only if a script enables that. A few compressed bytes can expand to gigabytes.
 compressionRegistry.set(CompressionType.ZSTD, {
   decode(data) {
     const bytes = zstdDecompressSync(data, { maxOutputLength: Math.max(1, INFLATED_LIMIT_BYTES - inflatedBytes) });
@@ -19,39 +19,43 @@ compressionRegistry.set(CompressionType.ZSTD, {
   },
 });
 
-/** Text as Spark's command line shows it; with ^A between columns; RFC 4180; an array of objects; one IPC stream. */
+/**
+ * `text`: as Spark's command line prints it; `raw`: the same with ^A between columns; `csv`: RFC 4180; `json`: an array
+ * of objects; `arrow`: an IPC stream.
+ */
 export type ResultFormat = "text" | "raw" | "csv" | "json" | "arrow";
 
 export interface RenderOptions {
   readonly format: ResultFormat;
-  /** The columns' names first, in text and CSV. */
+  /** Writes the column names first, in text and CSV. */
   readonly includeHeaders?: boolean;
-  /** The bytes as they stand inside a JSON string. */
+  /** Escapes the output for use inside a JSON string. */
   readonly escaped?: boolean;
-  /** Not of `arrow`. */
+  /** Ignored by `arrow`, like `rowLimit`. */
   readonly fromRow?: number;
   readonly rowLimit?: number;
 }
 
 export interface Chunk {
-  /** Owned by whoever took it. */
+  /** Owned by the caller, who may transfer the buffer. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Without escapes. */
+  /** The length before escaping. */
   readonly plainBytes: number;
   readonly isLast: boolean;
 }
 
-/** A result on its way into a format, a piece at a time. Between two pieces it may be told to hold nothing. */
+/** Renders a result chunk by chunk. */
 export interface Rendering {
   next(): Chunk;
-  /** How long the rest would be without escapes; makes and forgets it, and stops soon after `limit`. */
+  /** Length of the rest before escaping. Renders and discards it, and stops soon after `limit`. */
   countRest(limit: number): number;
+  /** Frees the buffers until the next call. */
   release(): void;
   close(): void;
 }
 
 const CHUNK_BYTES = 256 * 1024;
-/** A row is written before anybody asks whether the chunk is full. */
+/** Leaves room for the row that fills the chunk, because rows are never split. */
 const CHUNK_ROOM_BYTES = CHUNK_BYTES + 32 * 1024;
 
 export function openRendering(spool: SpoolToRead, options: RenderOptions): Rendering {
@@ -64,10 +68,10 @@ export function openRendering(spool: SpoolToRead, options: RenderOptions): Rende
   }
 }
 
-interface Place {
-  /** 0: what stands before the rows is not written yet. */
+interface Cursor {
+  /** 0 means that the header is not written yet. */
   readonly record: number;
-  /** Within the record. */
+  /** Index within the record. */
   readonly row: number;
   readonly rowsLeft: number;
   readonly isFirst: boolean;
@@ -79,7 +83,7 @@ class RowRendering implements Rendering {
   readonly #format: RowFormat;
   readonly #escaped: boolean;
   readonly #firstRow: number;
-  #place: Place;
+  #cursor: Cursor;
   #scratch: ByteSink | undefined;
 
   constructor(reader: SpoolReader, { format, includeHeaders = false, escaped = false, ...range }: RenderOptions) {
@@ -92,7 +96,7 @@ class RowRendering implements Rendering {
     this.#escaped = escaped;
     this.#firstRow = Math.min(range.fromRow ?? 0, reader.rows);
     const rowsLeft = Math.min(range.rowLimit ?? Infinity, reader.rows - this.#firstRow);
-    this.#place = { record: 0, row: 0, rowsLeft, isFirst: true };
+    this.#cursor = { record: 0, row: 0, rowsLeft, isFirst: true };
   }
 
   next(): Chunk {
@@ -106,14 +110,14 @@ class RowRendering implements Rendering {
   }
 
   countRest(limit: number): number {
-    const here = this.#place;
+    const here = this.#cursor;
     const sink = new ByteSink(CHUNK_ROOM_BYTES);
     let count = 0;
     for (let isLast = false; !isLast && count <= limit; count += sink.at) {
       sink.at = 0;
       isLast = this.#write(sink);
     }
-    this.#place = here;
+    this.#cursor = here;
     return count;
   }
 
@@ -126,29 +130,29 @@ class RowRendering implements Rendering {
     this.#reader.close();
   }
 
-  /** Fills the sink; true: that was the end. */
+  /** Fills the sink and returns whether the end was reached. */
   #write(sink: ByteSink): boolean {
-    if (this.#place.record === 0) this.#begin(sink);
-    while (this.#place.rowsLeft > 0) {
+    if (this.#cursor.record === 0) this.#begin(sink);
+    while (this.#cursor.rowsLeft > 0) {
       if (sink.at >= CHUNK_BYTES) return false;
       this.#writeRows(sink);
     }
-    this.#format.end(sink, this.#place.isFirst);
+    this.#format.end(sink, this.#cursor.isFirst);
     return true;
   }
 
   #begin(sink: ByteSink): void {
     this.#format.begin(sink);
-    const record = this.#place.rowsLeft === 0 ? 1 : this.#reader.recordOfRow(this.#firstRow);
-    this.#place = { ...this.#place, record, row: this.#firstRow - this.#reader.record(record - 1).rows };
+    const record = this.#cursor.rowsLeft === 0 ? 1 : this.#reader.recordOfRow(this.#firstRow);
+    this.#cursor = { ...this.#cursor, record, row: this.#firstRow - this.#reader.record(record - 1).rows };
   }
 
-  /** Of one batch, or of a part of it. */
+  /** Writes rows of one batch until the batch or the chunk ends. */
   #writeRows(sink: ByteSink): void {
-    const { record, row, rowsLeft, isFirst } = this.#place;
+    const { record, row, rowsLeft, isFirst } = this.#cursor;
     const { batch, firstRow, isNew } = this.#batches.batchAt(record, row);
     if (batch === undefined) {
-      this.#place = { ...this.#place, record: record + 1, row: 0 };
+      this.#cursor = { ...this.#cursor, record: record + 1, row: 0 };
       return;
     }
     if (isNew) this.#format.load(batch);
@@ -156,20 +160,20 @@ class RowRendering implements Rendering {
     const end = Math.min(batch.numRows, start + rowsLeft);
     let at = start;
     for (; at < end && sink.at < CHUNK_BYTES; at++) this.#format.row(sink, at, isFirst && at === start);
-    this.#place = { record, row: firstRow + at, rowsLeft: rowsLeft - (at - start), isFirst: isFirst && at === start };
+    this.#cursor = { record, row: firstRow + at, rowsLeft: rowsLeft - (at - start), isFirst: isFirst && at === start };
   }
 }
 
-interface BatchPlace {
-  /** Undefined: the record has no such row. */
+interface LocatedBatch {
+  /** Undefined if the record has no such row. */
   readonly batch: RecordBatch | undefined;
-  /** The batch's place within the record. */
+  /** Index of the batch's first row within the record. */
   readonly firstRow: number;
-  /** Not the one of the call before. */
+  /** Whether it differs from the batch of the previous call. */
   readonly isNew: boolean;
 }
 
-/** Holds the batches of one record, in a buffer that is used again and again. */
+/** Holds the batches of one record in a reusable buffer. */
 class BatchLoader {
   readonly schema;
   readonly #reader: SpoolReader;
@@ -192,7 +196,7 @@ class BatchLoader {
     this.#last = undefined;
   }
 
-  batchAt(record: number, row: number): BatchPlace {
+  batchAt(record: number, row: number): LocatedBatch {
     if (record !== this.#record) this.#load(record);
     let firstRow = 0;
     for (const batch of this.#loaded) {
@@ -224,7 +228,7 @@ class BatchLoader {
   }
 }
 
-/** The spool is the stream already. */
+/** Copies the records, because the data file already is an IPC stream. */
 class ArrowRendering implements Rendering {
   readonly #reader: SpoolReader;
   #record = 0;
@@ -252,7 +256,7 @@ class ArrowRendering implements Rendering {
   }
 
   release(): void {
-    // Holds nothing.
+    // Has no buffers.
   }
 
   close(): void {

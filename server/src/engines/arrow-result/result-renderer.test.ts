@@ -9,7 +9,7 @@ import type { SpooledResult } from "./spool-result.ts";
 const text = { format: "text" } as const;
 const ONE = { owner: 1 };
 
-/** Some 3 MB as text: a dozen pieces. */
+/** About 3 MB as text: a dozen chunks. */
 const batches = received(
   Array.from({ length: 30 }, (_, number) => {
     const rows = Array.from({ length: 2000 }, (_, i) => number * 2000 + i);
@@ -31,7 +31,7 @@ describe("the renderer", () => {
     await Promise.all([...all.values()].map((renderer) => renderer.stop()));
   });
 
-  /** Starting a thread takes a while: those with the same options share one. */
+  /** Tests with the same options share a renderer, because starting a thread takes a while. */
   function renderer(options: ResultRendererOptions = {}): ResultRenderer {
     const key = JSON.stringify(options);
     const made = all.get(key) ?? resultRenderer({ threads: 1, ...options });
@@ -43,14 +43,14 @@ describe("the renderer", () => {
     return Buffer.concat(await Array.fromAsync(pieces));
   }
 
-  /** Makes it fail where it is read, not where it is opened. */
+  /** Damages the data so that reading fails, but not opening. */
   function damage({ dataFile }: SpooledResult): void {
     const bytes = readFileSync(dataFile);
     bytes[bytes.length - 100] = (bytes.at(-100) ?? 0) ^ 1;
     writeFileSync(dataFile, bytes);
   }
 
-  test.each(["text", "raw", "csv", "json", "arrow"] as const)("gives all of a result as %s", async (format) => {
+  test.each(["text", "raw", "csv", "json", "arrow"] as const)("renders a whole result as %s", async (format) => {
     const result = await spooled(batches);
     const all = bytesOf(result, { format, includeHeaders: true });
     expect((await read(renderer().render(result, { format, includeHeaders: true }))).equals(all)).toBe(true);
@@ -65,7 +65,7 @@ describe("the renderer", () => {
       taken: [] as Uint8Array[],
       isDone: false,
     }));
-    // The first one takes its pieces eight times as often as the last.
+    // The first reader takes chunks eight times as often as the last.
     for (let round = 0; readers.some(({ isDone }) => !isDone); round++) {
       for (const [i, reader] of readers.entries()) {
         if (round % (i + 1) !== 0) continue;
@@ -77,7 +77,7 @@ describe("the renderer", () => {
     for (const { taken } of readers) expect(Buffer.concat(taken).equals(all)).toBe(true);
   });
 
-  test("says how long a result would be", async () => {
+  test("measures the length of a rendered result", async () => {
     const result = await spooled(batches);
     const made = renderer();
     for (const format of ["text", "csv", "json", "arrow"] as const) {
@@ -85,7 +85,7 @@ describe("the renderer", () => {
     }
   });
 
-  test("stops measuring soon behind a limit", async () => {
+  test("stops measuring soon after the limit", async () => {
     const result = await spooled(batches);
     const all = bytesOf(result, text).length;
     const counted = await renderer().measure(result, text, 1000);
@@ -94,7 +94,7 @@ describe("the renderer", () => {
   });
 
   describe("under a limit", () => {
-    test("gives what is shorter, and nothing else", async () => {
+    test("renders only results that are shorter", async () => {
       const result = await spooled(batches);
       const all = bytesOf(result, text);
       const made = renderer({ openLimit: 1 });
@@ -104,7 +104,7 @@ describe("the renderer", () => {
       expect(await made.renderUnder(1000, result, text, ONE)).toBeUndefined();
     });
 
-    test("gives a small one as it is", async () => {
+    test("renders a small result unchanged", async () => {
       const result = await spooled(batches.slice(0, 1));
       const under = await renderer().renderUnder(20_000_000, result, text);
       expect((await read(under ?? fail())).equals(bytesOf(result, text))).toBe(true);
@@ -121,7 +121,7 @@ describe("the renderer", () => {
     test.each([
       ["returned", async (pieces: AsyncIterator<unknown>) => pieces.return?.()],
       ["aborted", async (_: unknown, aborting: AbortController) => aborting.abort()],
-    ])("holds nothing open when it is %s before it is read", async (_, leave) => {
+    ])("keeps nothing open if the iterator is %s before it is read", async (_, leave) => {
       const result = await spooled(batches);
       const made = renderer({ openLimit: 1 });
       const aborting = new AbortController();
@@ -131,19 +131,19 @@ describe("the renderer", () => {
     });
   });
 
-  test("has only so many open at once, and a reader that stops makes room", async () => {
+  test("refuses readers above its limit until another reader stops", async () => {
     const result = await spooled(batches);
     const made = renderer({ openLimit: 1 });
     const first = made.render(result, text, ONE)[Symbol.asyncIterator]();
     await first.next();
     await expect(read(made.render(result, text, { owner: 2 }))).rejects.toMatchObject({ code: "unavailable" });
-    // The server's own readings are limited elsewhere.
+    // Readers without an owner, the server itself, do not count.
     expect((await read(made.render(result, text))).length).toBe(bytesOf(result, text).length);
     await first.return?.();
     expect((await read(made.render(result, text, ONE))).length).toBe(bytesOf(result, text).length);
   });
 
-  test("has a share of the places for each owner", async () => {
+  test("limits the readers of each owner", async () => {
     const result = await spooled(batches);
     const made = renderer({ openLimit: 3, openLimitOfOwner: 2 });
     const own = [1, 2].map(() => made.render(result, text, ONE)[Symbol.asyncIterator]());
@@ -155,7 +155,7 @@ describe("the renderer", () => {
     for (const pieces of own) await pieces.return?.();
   });
 
-  test("ends with the signal", async () => {
+  test("stops when the signal is aborted", async () => {
     const result = await spooled(batches);
     const made = renderer({ openLimit: 1 });
     const aborting = new AbortController();
@@ -166,30 +166,30 @@ describe("the renderer", () => {
     expect((await read(made.render(result, text, ONE))).length).toBeGreaterThan(0);
   });
 
-  test("fails for a damaged or missing result alone", async () => {
+  test("fails only for the damaged or missing result", async () => {
     const [sound, broken, gone] = [await spooled(batches), await spooled(batches), await spooled(batches)];
     damage(broken);
     rmSync(gone.indexFile);
     const made = renderer();
     const whole = read(made.render(sound, text));
-    await expect(read(made.render(broken, text))).rejects.toThrow("a result cannot be rendered");
+    await expect(read(made.render(broken, text))).rejects.toThrow("the result cannot be rendered");
     await expect(read(made.render(gone, text))).rejects.toMatchObject({
       cause: { message: expect.stringContaining("ENOENT") },
     });
     expect((await whole).equals(bytesOf(sound, text))).toBe(true);
   });
 
-  test("ends its threads when nobody reads, and starts them again", async () => {
+  test("ends idle threads and starts new ones when needed", async () => {
     const result = await spooled(batches.slice(0, 2));
     const made = renderer({ idleMs: 1 });
     const threads = (): number => process.getActiveResourcesInfo().filter((name) => name === "MessagePort").length;
     const before = threads();
     await read(made.render(result, text));
-    await expect.poll(threads).toBeLessThanOrEqual(before); // those of an earlier file may end meanwhile
+    await expect.poll(threads).toBeLessThanOrEqual(before); // threads of an earlier test file may end meanwhile
     expect((await read(made.render(result, text))).equals(bytesOf(result, text))).toBe(true);
   });
 
-  test("that is stopped lets go of who waits", async () => {
+  test("rejects pending reads when it is stopped", async () => {
     const result = await spooled(batches);
     const made = resultRenderer({ threads: 1 });
     const pieces = made.render(result, text)[Symbol.asyncIterator]();

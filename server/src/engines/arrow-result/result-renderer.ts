@@ -7,15 +7,16 @@ import type { RenderOptions } from "./rendering.ts";
 import type { SpoolToRead } from "./spool-reader.ts";
 
 /**
- * Turns spooled results into text, CSV, JSON or Arrow, in threads of their own: the main one only passes the pieces on.
- * A reader that stops reading stops the rendering; what is held for it is two pieces, whatever the result's size.
+ * Renders spooled results as text, CSV, JSON or Arrow in worker threads; the main thread only passes the chunks on.
+ * Rendering pauses while the reader does, and at most two chunks per reader are in memory.
  */
 export interface ResultRenderer {
-  /** Fails while it is read when the files are damaged or gone. */
+  /** The iterator throws if the files are damaged or missing. */
   render(spool: SpoolToRead, options: RenderOptions, reading?: Reading): AsyncIterable<Uint8Array>;
   /**
-   * The same, where all of it is shorter than `limitBytes` without escapes; undefined: it is not. What does not fit into
-   * the first piece is made twice, once to be counted. To be read, returned or aborted: it is open from the beginning.
+   * Like `render`, but returns undefined unless the whole output is shorter than `limitBytes` before escaping. Everything
+   * after the first chunk is rendered twice, once to measure it. The rendering is already open: read the iterator, call
+   * its `return`, or abort.
    */
   renderUnder(
     limitBytes: number,
@@ -23,26 +24,26 @@ export interface ResultRenderer {
     options: RenderOptions,
     reading?: Reading,
   ): Promise<AsyncIterable<Uint8Array> | undefined>;
-  /** How long all of it would be: takes as long as rendering it, up to a limit. */
+  /** Length of the whole output. Takes as long as rendering it, up to the limit. */
   measure(spool: SpoolToRead, options: RenderOptions, limitBytes?: number): Promise<number>;
   stop(): Promise<void>;
 }
 
 export interface Reading {
-  /** Each has a share of the places. Undefined: the server itself, which limits its own readings. */
+  /** The account to count the reader against. Undefined for the server itself, which has limits of its own. */
   readonly owner?: number;
   readonly signal?: AbortSignal;
 }
 
 export interface ResultRendererOptions {
   readonly threads?: number;
-  /** Readings of all owners that are open at the same time. */
+  /** Concurrent readers of all owners together. */
   readonly openLimit?: number;
   readonly openLimitOfOwner?: number;
   readonly idleMs?: number;
 }
 
-/** A thread costs some 30 MB and 0.2 s to start, so they are kept for a while. */
+/** Threads stay for a while, because starting one takes 0.2 s; each uses about 30 MB. */
 const IDLE_MS = 300_000;
 const RETRY_AFTER_SECONDS = 5;
 
@@ -53,7 +54,7 @@ export function resultRenderer({
   idleMs = IDLE_MS,
 }: ResultRendererOptions = {}): ResultRenderer {
   const threads = new Set<RenderThread>();
-  const places = sharedPlaces({ perOwner: openLimitOfOwner, inAll: openLimit, refusal: tooManyReadings });
+  const places = sharedPlaces({ perOwner: openLimitOfOwner, inAll: openLimit, refusal: tooManyReaders });
   let idleTimer: NodeJS.Timeout | undefined;
 
   const openCount = (): number => [...threads].reduce((sum, thread) => sum + thread.openCount, 0);
@@ -134,9 +135,15 @@ export function resultRenderer({
   };
 }
 
-function tooManyReadings(taken: "share" | "all"): Fault {
+function tooManyReaders(taken: "share" | "all"): Fault {
   const details = { retryAfterSeconds: RETRY_AFTER_SECONDS };
-  if (taken === "all") return new Fault("unavailable", "Too many results are being read; try again.", details);
-  const message = "Too many results of this account are being read at once. Wait for the others to end.";
+  if (taken === "all")
+    return new Fault(
+      "unavailable",
+      "Too many results are being read at the moment. Try again in a few seconds.",
+      details,
+    );
+  const message =
+    "Too many results of this account are being read at the same time. Wait until one of them ends, then try again.";
   return new Fault("rate-limited", message, details);
 }

@@ -4,7 +4,7 @@ import type { ColumnData } from "./values/column-data.ts";
 import { columnWriter } from "./values/column-writers.ts";
 import type { CellWriter } from "./values/value-writer.ts";
 
-/** What stands around the values. Told each batch before the rows of it. */
+/** Writes rows and everything around their values. `load` must be called with each batch before its rows are written. */
 export interface RowFormat {
   begin(sink: ByteSink): void;
   load(batch: RecordBatch): void;
@@ -16,18 +16,18 @@ const [TAB, CONTROL_A, COMMA, QUOTE] = [0x09, 0x01, 0x2c, 0x22];
 const [CR, LF] = [0x0d, 0x0a];
 
 export interface TextOptions {
-  /** The columns' names first. */
+  /** Writes the column names first. */
   readonly includeHeaders: boolean;
-  /** Columns apart by ^A instead of a tab. */
+  /** Separates columns by ^A instead of a tab. */
   readonly raw: boolean;
 }
 
-/** As Spark's command line shows it, rows ended by CR LF. */
+/** As Spark's command line prints it, but with CR LF after each row. */
 export function textFormat(schema: Schema, { includeHeaders, raw }: TextOptions): RowFormat {
   const separator = raw ? CONTROL_A : TAB;
   const cells = schema.fields.map((field) => columnWriter(field, "text"));
   return {
-    ...withoutFrame(cells),
+    ...baseFormat(cells),
     begin(sink) {
       if (!includeHeaders) return;
       sink.text(schema.fields.map(({ name }) => name).join(String.fromCharCode(separator)));
@@ -43,12 +43,12 @@ export function textFormat(schema: Schema, { includeHeaders, raw }: TextOptions)
   };
 }
 
-/** RFC 4180. A null is an empty field, an empty string is one in quotes. */
+/** RFC 4180. A null is an empty field; an empty string is `""`. */
 export function csvFormat(schema: Schema, { includeHeaders }: Pick<TextOptions, "includeHeaders">): RowFormat {
   const cells = schema.fields.map((field) => columnWriter(field, "text", ""));
   const mayNeedQuotes = schema.fields.map(holdsText);
   return {
-    ...withoutFrame(cells),
+    ...baseFormat(cells),
     begin(sink) {
       if (!includeHeaders) return;
       schema.fields.forEach(({ name }, i) => {
@@ -71,12 +71,12 @@ export function csvFormat(schema: Schema, { includeHeaders }: Pick<TextOptions, 
   };
 }
 
-/** An array of objects, one to a line. */
+/** An array of objects, one per line. */
 export function jsonFormat(schema: Schema): RowFormat {
   const cells = schema.fields.map((field) => columnWriter(field, "json"));
   const labels = schema.fields.map(({ name }, i) => Buffer.from(`${i === 0 ? "{" : ","}${JSON.stringify(name)}:`));
   return {
-    ...withoutFrame(cells),
+    ...baseFormat(cells),
     begin: (sink) => sink.ascii("["),
     row(sink, index, isFirst) {
       sink.ascii(isFirst ? "\n" : ",\n");
@@ -91,13 +91,13 @@ export function jsonFormat(schema: Schema): RowFormat {
   };
 }
 
-function withoutFrame(cells: readonly CellWriter[]): Pick<RowFormat, "load" | "end"> {
+function baseFormat(cells: readonly CellWriter[]): Pick<RowFormat, "load" | "end"> {
   return {
     load({ data }) {
       const columns: readonly ColumnData[] = data.children;
       cells.forEach((cell, i) => {
         const column = columns[i];
-        if (column === undefined) throw new Error("a batch lacks a column");
+        if (column === undefined) throw new Error("a batch has fewer columns than its schema");
         cell.load(column);
       });
     },

@@ -9,7 +9,7 @@ import { useRendered } from "../../../test/support/rendered-result.ts";
 
 const ROWS = "range(0, 20000, 1, 1)";
 
-/** Too many values to keep. */
+/** More cases, with too many values for a committed fixture. */
 const more: readonly ValueCase[] = [
   {
     name: "many numbers",
@@ -33,9 +33,9 @@ const more: readonly ValueCase[] = [
   },
 ];
 
-// Says so when it is left out: Java or Python is not on this machine.
+// Skipped if this machine has no Java or Python; sparkIsMissing prints the reason.
 test.skipIf(sparkIsMissing)(
-  "what the installed Spark sends is shown as its command line shows it",
+  "values from the installed Spark are rendered as its command line prints them",
   async () => {
     const file = new URL("./fixtures/spark-values.json", import.meta.url);
     const kept = JSON.parse(readFileSync(file, "utf8")) as CapturedValues[];

@@ -6,17 +6,17 @@ import { valueCases } from "../../../generate/spark-values/cases.ts";
 import { received } from "../../../test/support/arrow-streams.ts";
 import { useRendered } from "../../../test/support/rendered-result.ts";
 
-// What `npm run generate:spark-values` wrote: what Spark sends, and what its command line shows for the same query.
+// Written by `npm run generate:spark-values`: the batches that Spark sends and what its command line prints for them.
 const file = new URL("./fixtures/spark-values.json", import.meta.url);
 const captured = JSON.parse(readFileSync(file, "utf8")) as CapturedValues[];
 
-describe("what Spark sends is shown as its command line shows it", () => {
+describe("values from Spark are rendered as its command line prints them", () => {
   const { rendered } = useRendered();
 
   const batchesOf = ({ batches }: CapturedValues) =>
     received(batches.map(({ base64, rows }) => ({ data: Buffer.from(base64, "base64"), rows })));
 
-  test("of every case that is written down", () => {
+  test("the fixture has every case", () => {
     expect(captured.map(({ name }) => name)).toEqual(valueCases.map(({ name }) => name));
   });
 
@@ -25,7 +25,7 @@ describe("what Spark sends is shown as its command line shows it", () => {
     expect(text.replaceAll("\r\n", "\n")).toBe(given.text);
   });
 
-  test.each(captured.map((given) => [given.name, given] as const))("as JSON and Arrow, too: %s", async (_, given) => {
+  test.each(captured.map((given) => [given.name, given] as const))("also as JSON and Arrow: %s", async (_, given) => {
     const batches = batchesOf(given);
     const rows = given.batches.reduce((sum, batch) => sum + batch.rows, 0);
     const objects: unknown = JSON.parse(await rendered(batches, given.columns, { format: "json" }));

@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Ends it without a word once it has appended so many batches. Gives the rows that it had called safe. */
+/** Kills a writer after `appends` batches. Returns the rows that it had reported as synced. */
 async function killedAfter(appends: number, how: "create" | "reopen"): Promise<number> {
   const child = spawn(process.execPath, [appender, folder, how], { stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(child, "exit");
@@ -31,7 +31,7 @@ async function killedAfter(appends: number, how: "create" | "reopen"): Promise<n
   return safeRows;
 }
 
-test("a spool whose writer is killed is whole up to the last synced batch, again and again", async () => {
+test("a spool whose writer is killed repeatedly is complete up to the last synced batch", async () => {
   for (const [round, appends] of [1, 47, 3, 130, 20].entries()) {
     const safeRows = await killedAfter(appends, round === 0 ? "create" : "reopen");
     const spool = await reopenSpool({ folder, statement: 0 });

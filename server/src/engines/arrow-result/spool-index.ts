@@ -1,18 +1,17 @@
 import { crc32 } from "node:zlib";
 
 /**
- * The index of a spool: records of one size, so that the n-th is found without the others. The first tells of the
- * schema, each further one of one batch, as it was received. A record is written only after the bytes it tells of are on
- * the disk.
+ * A record of a spool's index. Records have a fixed size, so that each can be read directly. The first describes the
+ * schema, each further one a batch as it was received. A record is written after the bytes that it describes.
  */
 export interface SpoolRecord {
-  /** Where its bytes end in the data file; they begin where those of the record before end. */
+  /** Offset in the data file where its bytes end; they start where those of the previous record end. */
   readonly end: number;
-  /** Rows up to here. */
+  /** Rows of this and all previous records. */
   readonly rows: number;
-  /** Of its bytes. */
+  /** Checksum of its bytes in the data file. */
   readonly crc: number;
-  /** In the stream it came from; empty for the schema. */
+  /** Position in the Spark Connect stream; empty for the schema. */
   readonly position: string;
 }
 
@@ -22,17 +21,19 @@ export interface SpoolRecord {
  * | 0–7 | end |
  * | 8–15 | rows |
  * | 16–19 | crc of the data |
- * | 20–59 | position, ASCII, filled up with zeros |
+ * | 20–59 | position, ASCII, padded with zeros |
  * | 60–63 | crc of bytes 0–59 |
  */
 export const RECORD_BYTES = 64;
 const POSITION_AT = 20;
 const OWN_CRC_AT = 60;
-const LONGEST_POSITION = OWN_CRC_AT - POSITION_AT;
+const MAX_POSITION_BYTES = OWN_CRC_AT - POSITION_AT;
 
 export function encodeRecord({ end, rows, crc, position }: SpoolRecord): Buffer {
-  if (!/^[\x21-\x7e]*$/.test(position) || position.length > LONGEST_POSITION) {
-    throw new Error(`a position of an unexpected form: ${JSON.stringify(position.slice(0, 100))}`);
+  if (!/^[\x21-\x7e]*$/.test(position) || position.length > MAX_POSITION_BYTES) {
+    throw new Error(
+      `the stream position ${JSON.stringify(position.slice(0, 100))} is not printable ASCII of at most ${MAX_POSITION_BYTES} bytes`,
+    );
   }
   const bytes = Buffer.alloc(RECORD_BYTES);
   bytes.writeBigUInt64LE(BigInt(end), 0);
@@ -43,7 +44,7 @@ export function encodeRecord({ end, rows, crc, position }: SpoolRecord): Buffer 
   return bytes;
 }
 
-/** Undefined: not a whole record. */
+/** Undefined if the record is incomplete or damaged. */
 export function decodeRecord(bytes: Buffer, at: number): SpoolRecord | undefined {
   const record = bytes.subarray(at, at + RECORD_BYTES);
   if (record.length < RECORD_BYTES) return undefined;

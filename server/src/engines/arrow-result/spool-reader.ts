@@ -8,8 +8,8 @@ export type SpoolToRead = Pick<SpooledResult, "dataFile" | "indexFile" | "rows" 
 const BLOCK_RECORDS = 256;
 
 /**
- * Reads a finished spool by its index, any part of it at any time. Synchronous: made for a thread that has nothing else
- * to do. Holds a block of the index, however long that is.
+ * Random access to a finished spool. Synchronous, because it runs in a render thread. Holds one block of the index in
+ * memory, whatever the size of the result.
  */
 export class SpoolReader {
   readonly rows: number;
@@ -36,7 +36,7 @@ export class SpoolReader {
     closeSync(this.#index);
   }
 
-  /** 0 is the schema; the last one ends where the data does. */
+  /** Record 0 is the schema; the last record ends with the data. */
   record(number: number): SpoolRecord {
     const blockNumber = Math.floor(number / BLOCK_RECORDS);
     if (blockNumber !== this.#blockNumber) {
@@ -46,11 +46,11 @@ export class SpoolReader {
       this.#blockNumber = blockNumber;
     }
     const record = decodeRecord(this.#block, (number % BLOCK_RECORDS) * RECORD_BYTES);
-    if (record === undefined) throw new Error(`the index of a result is damaged at record ${number}`);
+    if (record === undefined) throw new Error(`the index of the result is damaged at record ${number}`);
     return record;
   }
 
-  /** The bytes of a record, in `into` when they fit. */
+  /** Reads the bytes of a record, into `into` if they fit. */
   read(number: number, into?: Buffer): Buffer {
     const start = number === 0 ? 0 : this.record(number - 1).end;
     const { end, crc } = this.record(number);
@@ -59,14 +59,14 @@ export class SpoolReader {
       into !== undefined && into.length >= length ? into.subarray(0, length) : Buffer.allocUnsafeSlow(length);
     for (let done = 0; done < length;) {
       const count = readSync(this.#data, bytes, done, length - done, start + done);
-      if (count === 0) throw new Error("the file of a result is too short");
+      if (count === 0) throw new Error("the data file of the result is truncated");
       done += count;
     }
-    if (crc32(bytes) !== crc) throw new Error(`the file of a result is damaged before byte ${end}`);
+    if (crc32(bytes) !== crc) throw new Error(`the data file of the result is damaged before byte ${end}`);
     return bytes;
   }
 
-  /** The record that holds a row; `records` when there are not so many. */
+  /** The record that holds a row, or `records` if the result has fewer rows. */
   recordOfRow(row: number): number {
     let [low, high] = [1, this.records];
     while (low < high) {

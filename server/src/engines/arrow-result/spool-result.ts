@@ -4,24 +4,23 @@ import { crc32 } from "node:zlib";
 import { decodeRecord, encodeRecord, RECORD_BYTES } from "./spool-index.ts";
 
 /**
- * The result of a statement that has ended: two files, `result-<statement>.arrow`, an IPC stream that lacks only its end
- * mark, and `result-<statement>.index`. The index ends with what is told of the whole, so a result is either finished
- * or can be told from one.
+ * The result of a finished statement in two files: `result-<statement>.arrow`, an IPC stream without its end-of-stream
+ * marker, and `result-<statement>.index`. The index ends with a summary, which an unfinished result does not have.
  */
 export interface SpooledResult {
-  /** Its place in the script, from 0. */
+  /** The statement's number in the script, from 0. */
   readonly statement: number;
   readonly rows: number;
-  /** Of the index: the schema's, and one for each batch. */
+  /** Records in the index: one for the schema and one per batch. */
   readonly records: number;
-  /** As Arrow; as text it may be smaller or larger. */
+  /** Size as Arrow; other formats may be smaller or larger. */
   readonly bytes: number;
   readonly columns: readonly ResultColumn[];
   readonly dataFile: string;
   readonly indexFile: string;
 }
 
-/** `type` as Spark writes it in DDL. */
+/** `type` is the name of the type in Spark's DDL. */
 export interface ResultColumn {
   readonly name: string;
   readonly type: string;
@@ -40,37 +39,37 @@ export function spoolFiles(folder: string, statement: number): SpoolFiles {
 }
 
 const FILE_NAME = /^result-(\d{1,9})\.(?:arrow|index)$/;
-/** No stream has such a position. */
-const ENDING = "#end";
-const LONGEST_ENDING = 64 * 1024 * 1024;
+/** Marks the footer; Spark Connect never uses such a position. */
+const FOOTER_POSITION = "#end";
+const MAX_SUMMARY_BYTES = 64 * 1024 * 1024;
 
-type Told = Pick<SpooledResult, "rows" | "records" | "bytes" | "columns">;
+type ResultSummary = Pick<SpooledResult, "rows" | "records" | "bytes" | "columns">;
 
-/** The end of the index: JSON, then a record whose `end` says where the JSON begins. */
-export function encodeEnding(told: Told): Buffer {
-  const json = Buffer.from(JSON.stringify(told));
+/** The end of the index: the summary as JSON, then a footer record whose `end` is the offset of the JSON. */
+export function encodeSummary(summary: ResultSummary): Buffer {
+  const json = Buffer.from(JSON.stringify(summary));
   const footer = encodeRecord({
-    end: told.records * RECORD_BYTES,
-    rows: told.rows,
+    end: summary.records * RECORD_BYTES,
+    rows: summary.rows,
     crc: crc32(json),
-    position: ENDING,
+    position: FOOTER_POSITION,
   });
   return Buffer.concat([json, footer]);
 }
 
-/** The result of a script is that of its last statement that returned any. Undefined: none did. */
+/** The result of a script is the result of its last statement that returned one; undefined if none did. */
 export async function findResult(folder: string): Promise<SpooledResult | undefined> {
   const statements = [...new Set((await spooledFiles(folder)).map(({ statement }) => statement))];
   for (const statement of statements.sort((a, b) => b - a)) {
     const files = spoolFiles(folder, statement);
-    const told = await readEnding(files.indexFile);
-    if (told !== undefined) return { statement, ...told, ...files };
+    const summary = await readSummary(files.indexFile);
+    if (summary !== undefined) return { statement, ...summary, ...files };
   }
   return undefined;
 }
 
-/** Takes away what every other statement has left. */
-export async function removeOthers(folder: string, statement: number): Promise<void> {
+/** Removes the files of all other statements. */
+export async function removeOtherResults(folder: string, statement: number): Promise<void> {
   const others = (await spooledFiles(folder)).filter((file) => file.statement !== statement);
   await Promise.all(others.map(({ path }) => rm(path, { force: true })));
 }
@@ -89,7 +88,7 @@ async function spooledFiles(folder: string): Promise<{ path: string; statement: 
   });
 }
 
-async function readEnding(indexFile: string): Promise<Told | undefined> {
+async function readSummary(indexFile: string): Promise<ResultSummary | undefined> {
   let handle;
   try {
     handle = await open(indexFile, "r");
@@ -102,13 +101,13 @@ async function readEnding(indexFile: string): Promise<Told | undefined> {
     const footerAt = size - RECORD_BYTES;
     if (footerAt < 0) return undefined;
     const footer = decodeRecord((await handle.read(Buffer.alloc(RECORD_BYTES), 0, RECORD_BYTES, footerAt)).buffer, 0);
-    if (footer?.position !== ENDING || footer.end > footerAt || footerAt - footer.end > LONGEST_ENDING) {
+    if (footer?.position !== FOOTER_POSITION || footer.end > footerAt || footerAt - footer.end > MAX_SUMMARY_BYTES) {
       return undefined;
     }
     const json = Buffer.alloc(footerAt - footer.end);
     await handle.read(json, 0, json.length, footer.end);
     if (crc32(json) !== footer.crc) return undefined;
-    return JSON.parse(json.toString("utf8")) as Told; // what encodeEnding wrote, by its check sum
+    return JSON.parse(json.toString("utf8")) as ResultSummary; // encodeSummary wrote it: the checksum matches
   } finally {
     await handle.close();
   }

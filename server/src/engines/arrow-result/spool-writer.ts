@@ -3,20 +3,26 @@ import { crc32 } from "node:zlib";
 import { flushFolder } from "../../lib/flush-folder.ts";
 import { cutStream } from "./ipc-stream.ts";
 import { encodeRecord, RECORD_BYTES, type SpoolRecord } from "./spool-index.ts";
-import { encodeEnding, removeOthers, spoolFiles, type ResultColumn, type SpooledResult } from "./spool-result.ts";
+import {
+  encodeSummary,
+  removeOtherResults,
+  spoolFiles,
+  type ResultColumn,
+  type SpooledResult,
+} from "./spool-result.ts";
 import { wholePart, type WholePart } from "./whole-part.ts";
 
-/** A batch of Spark Connect, or a part of a large one: a whole Arrow stream, or the parts of it one behind the other. */
+/** A Spark Connect batch, which is a complete Arrow stream, or one part of a large batch. */
 export interface ReceivedBatch {
-  /** Left as it is until the batch is whole and `append` has settled. */
+  /** Must not change until the last part of the batch has been appended. */
   readonly data: Uint8Array;
-  /** Of the whole batch. */
+  /** Rows of the whole batch. */
   readonly rowCount: number;
-  /** Rows of the result before it. */
+  /** Rows of the result before this batch. */
   readonly startRow: number;
   readonly part: number;
   readonly parts: number;
-  /** Where it stands in the stream. */
+  /** Position in the stream, to resume after it. */
   readonly position: string;
 }
 
@@ -27,13 +33,13 @@ export interface SyncedPoint {
 
 export interface SpoolPlace {
   readonly folder: string;
-  /** The statement's place in the script, from 0. */
+  /** The statement's number in the script, from 0. */
   readonly statement: number;
-  /** How large the result may be, as Arrow. Undefined: no limit. */
+  /** Largest size of the result as Arrow. Unlimited if undefined. */
   readonly limitBytes?: number;
 }
 
-/** The result is larger than its place allows. */
+/** The result is larger than `limitBytes`. */
 export class SpoolLimitError extends Error {
   override readonly name = "SpoolLimitError";
   readonly limitBytes: number;
@@ -45,29 +51,27 @@ export class SpoolLimitError extends Error {
 }
 
 /**
- * Spark keeps only the last 10 MiB that it has sent, unless told otherwise: a stream cannot be taken up again from
- * before them.
+ * By default, Spark retains only the last 10 MiB that it sent: a stream cannot be resumed from an earlier position.
  */
 const SYNC_BYTES = 4 * 1024 * 1024;
 const UNSYNCED_LIMIT_BYTES = 2 * SYNC_BYTES;
 const SYNC_AFTER_MS = 100;
-/** Spark puts as many rows into a batch as 4 MiB hold, one at least. */
-const LARGEST_BATCH_BYTES = 64 * 1024 * 1024;
+/** Spark fills a batch up to 4 MiB, but puts at least one row into it. */
+const MAX_BATCH_BYTES = 64 * 1024 * 1024;
 
-/** What an earlier run of the statement left is thrown away. */
+/** Overwrites the files of an earlier run of the statement. */
 export async function createSpool(place: SpoolPlace): Promise<SpoolWriter> {
   return SpoolWriter.open(place, undefined);
 }
 
-/** Goes on where a crash has ended it; as new when nothing of it is whole. */
+/** Continues after the last complete batch, or starts anew if there is none. */
 export async function reopenSpool(place: SpoolPlace): Promise<SpoolWriter> {
   return SpoolWriter.open(place, await wholePart(spoolFiles(place.folder, place.statement), UNSYNCED_LIMIT_BYTES));
 }
 
 /**
- * Takes the result of one statement to the disk while it arrives. After a crash the reopened spool ends behind the last
- * batch that was surely on the disk, and the stream is taken up again right behind that one. Nothing held here grows
- * with the result.
+ * Writes the result of one statement to disk while it arrives. After a crash the reopened spool ends with the last batch
+ * that is safely on disk, and the stream is resumed after that batch. Memory use does not depend on the result's size.
  */
 export class SpoolWriter {
   readonly #place: SpoolPlace;
@@ -117,7 +121,7 @@ export class SpoolWriter {
     }
   }
 
-  /** One at a time. Waits while too much is not yet on the disk; fails when writing did, also earlier. */
+  /** Must not be called concurrently. Waits while too many bytes are not synced; throws if any write so far failed. */
   async append(batch: ReceivedBatch): Promise<void> {
     this.#checkFailure();
     const stream = this.#joined(batch);
@@ -127,8 +131,8 @@ export class SpoolWriter {
   async #appendStream(stream: Uint8Array, { rowCount, startRow, position }: ReceivedBatch): Promise<void> {
     const parts = cutStream(stream);
     const rows = this.#last?.rows ?? 0;
-    if (parts.rows !== rowCount) throw new Error(`a batch of ${rowCount} rows brought ${parts.rows}`);
-    if (startRow !== rows) throw new Error(`a batch begins at row ${startRow}, behind ${rows} rows`);
+    if (parts.rows !== rowCount) throw new Error(`a batch declares ${rowCount} rows but has ${parts.rows}`);
+    if (startRow !== rows) throw new Error(`a batch starts at row ${startRow} instead of row ${rows}`);
     if (this.#schema === undefined) {
       this.#schema = Buffer.from(parts.schema);
       this.#columns = parts.columns;
@@ -144,7 +148,7 @@ export class SpoolWriter {
     this.#checkFailure();
   }
 
-  /** All that was appended is on the disk. */
+  /** Waits until everything appended so far is on disk. */
   async sync(): Promise<void> {
     while (this.#syncing !== undefined || this.#waiting.length > 0) {
       this.#startSync();
@@ -153,15 +157,15 @@ export class SpoolWriter {
     }
   }
 
-  /** Right behind it the stream is taken up again after a crash; undefined: at its beginning. */
+  /** The point after which the stream is resumed after a crash; undefined: resume from the start. */
   lastSynced(): SyncedPoint | undefined {
     const { position = "", rows = 0 } = this.#synced ?? {};
     return position === "" ? undefined : { position, rows };
   }
 
   /**
-   * Makes it the result of the script and takes away the earlier one. Undefined: the statement returns no columns, as
-   * DDL does; the earlier one stays.
+   * Makes this the result of the script and removes the previous one. Returns undefined, and leaves the previous one, if
+   * the statement has no columns, as with DDL.
    */
   async finish(columns: readonly ResultColumn[]): Promise<SpooledResult | undefined> {
     const { folder, statement } = this.#place;
@@ -174,15 +178,15 @@ export class SpoolWriter {
     this.#stopTimer();
     await this.#syncing;
     const records = this.#indexEnd / RECORD_BYTES + this.#waiting.length;
-    const told = { rows: this.#last?.rows ?? 0, records, bytes: this.#end(), columns };
-    this.#waiting.push(encodeEnding(told));
+    const summary = { rows: this.#last?.rows ?? 0, records, bytes: this.#end(), columns };
+    this.#waiting.push(encodeSummary(summary));
     await this.sync();
     await this.close();
-    await removeOthers(folder, statement);
-    return { statement, ...told, ...files };
+    await removeOtherResults(folder, statement);
+    return { statement, ...summary, ...files };
   }
 
-  /** Leaves it to be reopened. */
+  /** Closes the files without finishing the result; it can be reopened. */
   async close(): Promise<void> {
     this.#stopTimer();
     await this.#syncing;
@@ -198,13 +202,16 @@ export class SpoolWriter {
     return this.#last?.end ?? 0;
   }
 
-  /** The whole batch once its last part is there. */
+  /** The whole batch, or undefined until its last part has arrived. */
   #joined({ data, part, parts }: ReceivedBatch): Uint8Array | undefined {
-    if (part !== this.#parts.length) throw new Error(`part ${part} of a batch came behind ${this.#parts.length} parts`);
+    if (part !== this.#parts.length) {
+      throw new Error(`part ${part} of a batch arrived instead of part ${this.#parts.length}`);
+    }
     if (parts === 1) return data;
     this.#parts.push(data);
     this.#partBytes += data.length;
-    if (this.#partBytes > LARGEST_BATCH_BYTES) throw new Error("a row of the result is too large");
+    if (this.#partBytes > MAX_BATCH_BYTES)
+      throw new Error(`a row of the result is larger than ${MAX_BATCH_BYTES} bytes`);
     if (part < parts - 1) return undefined;
     const whole = Buffer.concat(this.#parts);
     this.#parts = [];
@@ -227,7 +234,7 @@ export class SpoolWriter {
     this.#waiting.push(encoded);
   }
 
-  /** One at a time; what comes meanwhile waits for the next. Never rejects: whoever comes next is told. */
+  /** Starts a sync unless one is running. A failure is reported by the next call of `append`, `sync` or `finish`. */
   #startSync(): void {
     this.#stopTimer();
     if (this.#syncing !== undefined || this.#waiting.length === 0 || this.#failure !== undefined) return;
@@ -240,7 +247,7 @@ export class SpoolWriter {
       });
   }
 
-  /** Both files at once: a record whose bytes did not come through is found by its check sum. */
+  /** Syncs both files in parallel: the checksum detects a record whose data did not reach the disk. */
   async #syncOnce(): Promise<void> {
     const upTo = this.#last;
     const records = Buffer.concat(this.#waiting);
@@ -257,7 +264,7 @@ export class SpoolWriter {
   }
 
   #checkFailure(): void {
-    if (this.#failure !== undefined) throw new Error("a result cannot be written", { cause: this.#failure });
+    if (this.#failure !== undefined) throw new Error("the result cannot be written to disk", { cause: this.#failure });
   }
 }
 

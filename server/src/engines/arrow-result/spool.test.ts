@@ -61,7 +61,7 @@ describe("a spool", () => {
     return [...table].map((row) => Number(row?.["n"]));
   }
 
-  test("is one Arrow stream of all batches", async () => {
+  test("is one Arrow stream with all batches", async () => {
     const result = await spooled(three);
     expect(result).toMatchObject({ statement: 0, rows: 46, records: 4, columns });
     expect(numbersIn(files().dataFile)).toEqual(Array.from({ length: 46 }, (_, i) => i));
@@ -69,25 +69,25 @@ describe("a spool", () => {
     expect(await findResult(folder)).toEqual(result);
   });
 
-  test("puts the parts of a large batch together", async () => {
+  test("joins the parts of a large batch", async () => {
     const whole = await spooled(three, 0);
     const inParts = await spooled(three, 1, 3);
     expect(inParts).toMatchObject({ rows: 46, bytes: whole?.bytes });
     expect(numbersIn(files(1).dataFile)).toHaveLength(46);
   });
 
-  test("is on the disk soon, but not at once", async () => {
+  test("is synced to disk soon, but not immediately", async () => {
     const [first, second] = received(three);
     if (first === undefined || second === undefined) throw new Error("no batches");
     const spool = await createSpool(place());
     await spool.append(first);
-    expect(spool.lastSynced()).toBeUndefined(); // before the second, which may take longer than the first stays unsynced
+    expect(spool.lastSynced()).toBeUndefined(); // checked before the second append, during which a sync may happen
     await spool.append(second);
     await expect.poll(() => spool.lastSynced()).toEqual({ position: "position-1-0", rows: 6 });
     await spool.close();
   });
 
-  test("never has more than a few MiB that are not on the disk", async () => {
+  test("never has more than a few MiB that are not synced", async () => {
     const spool = await createSpool(place());
     for (let number = 0; number < 100; number++) {
       await spool.append(numberedBatch(number));
@@ -97,7 +97,7 @@ describe("a spool", () => {
     await spool.close();
   });
 
-  test("finds the batch of a row, also among very many", async () => {
+  test("finds the batch of a row among hundreds", async () => {
     const many = Array.from({ length: 700 }, (_, i) => batch(i * 2, 2));
     const result = await spooled(many);
     if (result === undefined) throw new Error("no result");
@@ -107,7 +107,7 @@ describe("a spool", () => {
     reader.close();
   });
 
-  test("that is damaged says so when it is read", async () => {
+  test("reports damage when it is read", async () => {
     const result = await spooled(three);
     if (result === undefined) throw new Error("no result");
     const bytes = readFileSync(result.dataFile);
@@ -120,7 +120,7 @@ describe("a spool", () => {
   });
 
   describe("of a script", () => {
-    test("is that of the last statement with columns, and earlier ones are taken away", async () => {
+    test("is the result of the last statement with columns; earlier ones are removed", async () => {
       await spooled([batch(0, 3)], 0);
       const second = await spooled([batch(10, 2)], 2);
       expect(names()).toEqual(["result-2.arrow", "result-2.index"]);
@@ -131,13 +131,13 @@ describe("a spool", () => {
       expect(names()).toEqual(["result-2.arrow", "result-2.index"]);
     });
 
-    test("counts a query without rows", async () => {
+    test("can be the result of a query without rows", async () => {
       await spooled([batch(0, 3)], 0);
       await spooled([batch(0, 0)], 1);
       expect(await findResult(folder)).toMatchObject({ statement: 1, rows: 0 });
     });
 
-    test("is the earlier one while a later statement runs", async () => {
+    test("is the previous result while a later statement runs", async () => {
       const first = await spooled([batch(0, 3)], 0);
       const running = await createSpool(place(1));
       await appendAll(running, received(three));
@@ -146,14 +146,14 @@ describe("a spool", () => {
       await running.close();
     });
 
-    test("is none when no statement returned any, or the folder is gone", async () => {
+    test("is undefined if no statement returned one or the folder is missing", async () => {
       expect(await findResult(folder)).toBeUndefined();
       expect(await findResult(join(folder, "gone"))).toBeUndefined();
     });
   });
 
   describe("that is reopened", () => {
-    test("goes on behind the last synced batch", async () => {
+    test("continues after the last synced batch", async () => {
       const [first, second, third] = received(three);
       const before = await createSpool(place());
       expect(before.lastSynced()).toBeUndefined();
@@ -172,21 +172,21 @@ describe("a spool", () => {
       expect(numbersIn(files().dataFile)).toEqual(Array.from({ length: 46 }, (_, i) => i));
     });
 
-    test("can be finished again when nobody remembers that it was", async () => {
+    test("can be finished a second time with the same result", async () => {
       const result = await spooled(three);
       const again = await reopenSpool(place());
       expect(again.lastSynced()).toEqual({ position: "position-2-0", rows: 46 });
       expect(await again.finish(columns)).toEqual(result);
     });
 
-    test("is as new when there is nothing", async () => {
+    test("starts empty if there are no files", async () => {
       const spool = await reopenSpool(place());
       expect(spool.lastSynced()).toBeUndefined();
       await appendAll(spool, received(three));
       expect(await spool.finish(columns)).toMatchObject({ rows: 46 });
     });
 
-    test("throws away what was torn, wherever it was", async () => {
+    test("discards everything after a torn write, at any offset", async () => {
       const result = await spooled(three);
       if (result === undefined) throw new Error("no result");
       const [data, index] = [readFileSync(result.dataFile), readFileSync(result.indexFile)];
@@ -210,7 +210,7 @@ describe("a spool", () => {
       }
     });
 
-    test("believes no bytes whose check sum is wrong", async () => {
+    test("discards data with a wrong checksum", async () => {
       const result = await spooled(three);
       if (result === undefined) throw new Error("no result");
       const data = readFileSync(result.dataFile);
@@ -230,10 +230,10 @@ describe("a spool", () => {
 
   describe("refuses", () => {
     test.each([
-      ["a batch at the wrong row", { startRow: 6 }, "begins at row 6, behind 5 rows"],
-      ["a batch with other rows than it says", { rowCount: 2 }, "a batch of 2 rows brought 1"],
-      ["a part out of turn", { part: 1, parts: 2 }, "part 1 of a batch came behind 0 parts"],
-      ["a position of another form", { position: "a\nb" }, "position"],
+      ["a batch that starts at the wrong row", { startRow: 6 }, "starts at row 6 instead of row 5"],
+      ["a batch with fewer rows than it declares", { rowCount: 2 }, "a batch declares 2 rows but has 1"],
+      ["a part out of order", { part: 1, parts: 2 }, "part 1 of a batch arrived instead of part 0"],
+      ["a position with a control character", { position: "a\nb" }, "position"],
     ])("%s", async (_, wrong, message) => {
       const [first, second] = received(three);
       if (first === undefined || second === undefined) throw new Error("no batches");
@@ -243,8 +243,8 @@ describe("a spool", () => {
       await spool.close();
     });
 
-    test("what is compressed in a way that it cannot be read", async () => {
-      const head = Buffer.from("04224d18604073", "hex"); // all that anybody looks at here
+    test("a batch with an unsupported compression", async () => {
+      const head = Buffer.from("04224d18604073", "hex"); // the header is enough here
       compressionRegistry.set(CompressionType.LZ4_FRAME, { encode: (data) => Buffer.concat([head, data]) });
       const writer = new RecordBatchStreamWriter({ compressionType: CompressionType.LZ4_FRAME });
       const data = writer.writeAll(tableFromArrays({ n: Int32Array.of(1, 2) }).batches).toUint8Array(true);
@@ -255,7 +255,7 @@ describe("a spool", () => {
       await spool.close();
     });
 
-    test("another schema", async () => {
+    test("a batch with another schema", async () => {
       const other = { data: streamOf({ x: vectorFromArray([1], new Int32()) }), rows: 1 };
       const spool = await createSpool(place());
       const [first, second] = received([batch(0, 1), other]);
@@ -266,8 +266,8 @@ describe("a spool", () => {
     });
 
     test.each([
-      ["cut off", (bytes: Uint8Array) => bytes.subarray(0, bytes.length / 2)],
-      ["no stream", () => Buffer.from("something else altogether")],
+      ["truncated", (bytes: Uint8Array) => bytes.subarray(0, bytes.length / 2)],
+      ["not an Arrow stream", () => Buffer.from("something else altogether")],
       ["empty", () => new Uint8Array(0)],
     ])("bytes that are %s", async (_, spoil) => {
       const [first] = received([batch(0, 100)]);

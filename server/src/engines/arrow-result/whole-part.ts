@@ -6,7 +6,7 @@ import type { SpoolFiles } from "./spool-result.ts";
 export interface WholePart {
   readonly records: number;
   readonly last: SpoolRecord;
-  /** The schema's message. */
+  /** The schema message. */
   readonly schema: Buffer;
 }
 
@@ -14,16 +14,16 @@ const BLOCK_RECORDS = 1024;
 const PIECE_BYTES = 1024 * 1024;
 
 /**
- * How much of a spool is whole after a crash: the records that are, as far as the data file has their bytes. Index and
- * data are synced together, so of the newest bytes, up to `unsyncedBytes` before the last batch, the check sums are
- * proved too. Undefined: not even the schema is there.
+ * Finds the intact records of a spool after a crash: those whose bytes the data file has. Index and data are synced in
+ * parallel, so the checksums of the newest data, from `unsyncedBytes` before the last batch, are verified too. Returns
+ * undefined if not even the schema is intact.
  */
 export async function wholePart(files: SpoolFiles, unsyncedBytes: number): Promise<WholePart | undefined> {
   const [index, data] = await Promise.all([openToRead(files.indexFile), openToRead(files.dataFile)]);
   try {
     if (index === undefined || data === undefined) return undefined;
-    const count = await wholeRecords(index, (await data.stat()).size);
-    const kept = await provenRecords({ index, data }, count, unsyncedBytes);
+    const count = await intactRecords(index, (await data.stat()).size);
+    const kept = await verifiedRecords({ index, data }, count, unsyncedBytes);
     const [first, last] = [await recordAt(index, 0), await recordAt(index, kept - 1)];
     if (first === undefined || last === undefined) return undefined;
     const schema = Buffer.alloc(first.end);
@@ -44,8 +44,8 @@ async function openToRead(path: string): Promise<FileHandle | undefined> {
   }
 }
 
-/** The first record that is broken, or whose bytes are not there, ends them. */
-async function wholeRecords(index: FileHandle, dataBytes: number): Promise<number> {
+/** Counts the records before the first that is damaged or whose bytes are missing. */
+async function intactRecords(index: FileHandle, dataBytes: number): Promise<number> {
   const block = Buffer.alloc(BLOCK_RECORDS * RECORD_BYTES);
   let [count, end] = [0, 0];
   for (;;) {
@@ -54,7 +54,7 @@ async function wholeRecords(index: FileHandle, dataBytes: number): Promise<numbe
     for (let i = 0; i < records; i++) {
       const record = decodeRecord(block, i * RECORD_BYTES);
       if (record === undefined || record.end < end || record.end > dataBytes) return count;
-      // Only the schema has no position, and the ending of a finished index has none of a stream.
+      // Only the schema has no position, and only the footer of a finished index has one that starts with #.
       if ((record.position === "") !== (count === 0) || record.position.startsWith("#")) return count;
       end = record.end;
       count += 1;
@@ -63,7 +63,7 @@ async function wholeRecords(index: FileHandle, dataBytes: number): Promise<numbe
   }
 }
 
-async function provenRecords(
+async function verifiedRecords(
   { index, data }: { index: FileHandle; data: FileHandle },
   count: number,
   unsyncedBytes: number,
@@ -75,7 +75,7 @@ async function provenRecords(
     const start = before?.end ?? 0;
     if (from === Infinity) from = start - unsyncedBytes;
     if (record.end < from) break;
-    if ((await checkSum(data, start, record.end)) !== record.crc) kept = i;
+    if ((await checksum(data, start, record.end)) !== record.crc) kept = i;
   }
   return kept;
 }
@@ -86,7 +86,7 @@ async function recordAt(index: FileHandle, number: number): Promise<SpoolRecord 
   return decodeRecord(buffer, 0);
 }
 
-async function checkSum(data: FileHandle, start: number, end: number): Promise<number> {
+async function checksum(data: FileHandle, start: number, end: number): Promise<number> {
   const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, end - start));
   let sum = 0;
   for (let at = start; at < end;) {

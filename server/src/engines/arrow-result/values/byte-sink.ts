@@ -1,6 +1,6 @@
 /**
- * Where text is written as bytes. Writers call `reserve` for as much as they may write and then set `bytes` and `at`
- * themselves: a call per byte would cost more than the byte.
+ * A growing buffer for text. Writers call `reserve` for as much as they may write and then set `bytes` and `at`
+ * themselves, because a call per byte would be slower.
  */
 export class ByteSink {
   bytes: Uint8Array<ArrayBuffer>;
@@ -19,7 +19,7 @@ export class ByteSink {
     this.bytes[this.at++] = value;
   }
 
-  /** Short and of ASCII alone. */
+  /** For short ASCII text. */
   ascii(text: string): void {
     this.reserve(text.length);
     for (let i = 0; i < text.length; i++) this.bytes[this.at++] = text.charCodeAt(i);
@@ -42,21 +42,21 @@ export class ByteSink {
     for (let i = 0; i < count; i++) bytes[at + i] = from[start + i] ?? 0;
   }
 
-  /** The text from a place on. */
+  /** The text from offset `from` on. */
   toText(from: number): string {
     return Buffer.from(this.bytes.buffer, from, this.at - from).toString("utf8");
   }
 
   #grow(needed: number): void {
-    if (needed > LARGEST_BYTES) throw new Error("a row is too long to be shown");
-    const bytes = new Uint8Array(Math.min(LARGEST_BYTES, Math.max(needed, this.bytes.length * 2)));
+    if (needed > MAX_BYTES) throw new Error(`a row has more than ${MAX_BYTES} bytes of text`);
+    const bytes = new Uint8Array(Math.min(MAX_BYTES, Math.max(needed, this.bytes.length * 2)));
     bytes.set(this.bytes.subarray(0, this.at));
     this.bytes = bytes;
   }
 }
 
 const encoder = new TextEncoder();
-/** Of text with one row in it. A batch of 64 MiB has less, but lists that overlap in it could ask for any length. */
-const LARGEST_BYTES = 512 * 1024 * 1024;
-/** From here on the call of `set` is worth its price. */
+/** No honest batch of 64 MiB expands to this, but overlapping lists in a forged one could have any length. */
+const MAX_BYTES = 512 * 1024 * 1024;
+/** Longer copies are faster with `set`. */
 const LONG_COPY = 48;

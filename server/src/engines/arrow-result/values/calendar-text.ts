@@ -16,7 +16,7 @@ const EPOCH_DAYS = 719_468;
 
 /** Days since 1970-01-01. */
 export function writeDate(sink: ByteSink, days: number): void {
-  // A year that begins in March has its leap day at its end; an era of 400 such years is always as long.
+  // If years start in March, the leap day is the last day of a year, and every era of 400 years has the same length.
   const shifted = days + EPOCH_DAYS;
   const era = Math.floor(shifted / ERA_DAYS);
   const day = shifted - era * ERA_DAYS;
@@ -33,7 +33,7 @@ export function writeDate(sink: ByteSink, days: number): void {
   writeDigits(sink, dayOfYear - Math.floor((153 * march + 2) / 5) + 1, 2);
 }
 
-/** Four digits at least; with more of them a sign, too. */
+/** At least four digits; longer years always have a sign. */
 function writeYear(sink: ByteSink, year: number): void {
   const size = Math.abs(year);
   if (year < 0) sink.byte(MINUS);
@@ -42,10 +42,10 @@ function writeYear(sink: ByteSink, year: number): void {
   else writeDigits(sink, size, 4);
 }
 
-/** Seconds to add to UTC at a moment, given in seconds since 1970. */
+/** The offset from UTC in seconds, at a time given in seconds since 1970. */
 export type ZoneOffset = (seconds: number) => number;
 
-/** Microseconds since 1970, by the two halves of their 64 bits. */
+/** Microseconds since 1970 as the two halves of a 64-bit number. */
 export function writeTimestamp(sink: ByteSink, low: number, high: number, offsetAt: ZoneOffset | undefined): void {
   let seconds: number;
   let micros: number;
@@ -66,7 +66,7 @@ export function writeTimestamp(sink: ByteSink, low: number, high: number, offset
   if (micros !== 0) writeFraction(sink, micros, 6);
 }
 
-/** Nanoseconds since midnight, by the two halves of their 64 bits. */
+/** Nanoseconds since midnight as the two halves of a 64-bit number. */
 export function writeTime(sink: ByteSink, low: number, high: number): void {
   const all = high * TWO_32 + (low >>> 0);
   const seconds = Math.floor(all / 1e9);
@@ -88,7 +88,7 @@ export function writeClock(sink: ByteSink, seconds: number): void {
   writeDigits(sink, seconds - minutes * 60, 2);
 }
 
-/** Without the zeros at its end; not all of it may be zeros. */
+/** Writes no trailing zeros. `digits` must not be 0. */
 function writeFraction(sink: ByteSink, digits: number, count: number): void {
   let [rest, left] = [digits, count];
   while (rest % 10 === 0) {

@@ -16,7 +16,7 @@ const halves = (value: bigint): [number, number] => {
 const timestampText = (micros: bigint, zone?: string): string =>
   written((sink) => writeTimestamp(sink, ...halves(micros), zone === undefined ? undefined : zoneOffset(zone)));
 
-/** JavaScript's own dates have six digits and a sign outside of four; Java has as many as needed. */
+/** JavaScript prints years outside of 0–9999 with a sign and six digits, Java with as many digits as needed. */
 function isoDate(days: number): string {
   const [, sign = "", year = "", rest = ""] =
     /^([+-]?)(\d+)(-\d\d-\d\d)T/.exec(new Date(days * 86_400_000).toISOString()) ?? [];
@@ -24,7 +24,7 @@ function isoDate(days: number): string {
   return `${digits.length > 4 || sign === "-" ? sign : ""}${digits}${rest}`;
 }
 
-test("dates are those of the proleptic Gregorian calendar", () => {
+test("dates are written in the proleptic Gregorian calendar", () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.integer({ min: -100_000_000, max: 100_000_000 }), fc.integer({ min: -800_000, max: 800_000 })),
@@ -36,7 +36,7 @@ test("dates are those of the proleptic Gregorian calendar", () => {
   );
 });
 
-test("timestamps have a fraction without zeros at its end, or none", () => {
+test("timestamps have no trailing zeros, and no fraction if it is zero", () => {
   const range = 8_000_000_000_000_000_000n;
   fc.assert(
     fc.property(fc.bigInt({ min: -range, max: range }), (micros) => {
@@ -66,17 +66,17 @@ describe("a time zone", () => {
     ["EST", "2024-06-30 19:00:00"],
     ["Europe/Berlin", "2024-07-01 02:00:00"],
     ["Etc/GMT+5", "2024-06-30 19:00:00"],
-  ])("%s", (zone, text) => {
+  ])("%s shows 2024-07-01T00:00:00Z as %s", (zone, text) => {
     expect(timestampText(1_719_792_000_000_000n, zone)).toBe(text);
   });
 
-  test("changes its offset at the very second", () => {
+  test("changes its offset at the exact second", () => {
     const change = 1_711_846_800_000_000n; // 2024-03-31T01:00:00Z
     expect(timestampText(change - 1n, "Europe/Berlin")).toBe("2024-03-31 01:59:59.999999");
     expect(timestampText(change, "Europe/Berlin")).toBe("2024-03-31 03:00:00");
   });
 
-  test("follows the wall clock that Intl shows", () => {
+  test("shows the same wall clock time as Intl", () => {
     const zones = [
       "America/New_York",
       "Europe/London",
@@ -98,7 +98,7 @@ describe("a time zone", () => {
     );
   });
 
-  test("that is none is an error", () => {
+  test("with an unknown name is an error", () => {
     expect(() => timestampText(0n, "Nowhere/Else")).toThrow("Nowhere/Else");
   });
 });
@@ -109,6 +109,6 @@ test.each([
   [3_600_000_001_000n, "01:00:00.000001"],
   [1_500_000_000n, "00:00:01.5"],
   [1n, "00:00:00.000000001"],
-])("%d nanoseconds after midnight it is %s", (nanos, text) => {
+])("%d nanoseconds after midnight are written as %s", (nanos, text) => {
   expect(written((sink) => writeTime(sink, ...halves(nanos)))).toBe(text);
 });

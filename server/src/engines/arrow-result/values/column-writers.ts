@@ -30,7 +30,7 @@ import {
 import { Base64Writer, StringWriter } from "./string-writers.ts";
 import { CellWriter, type Style, type ValueWriter } from "./value-writer.ts";
 
-/** Every type that Spark 4.1 turns into Arrow has its writer here. */
+/** Chooses the writer of a column. Covers every type that Spark 4.1 converts to Arrow. */
 export function columnWriter(field: Field, style: Style, nullText = style === "text" ? "NULL" : "null"): CellWriter {
   const writer = DataType.isNull(field.type) ? new VoidWriter(nullText) : valueWriter(field, style);
   return new CellWriter(writer, nullText);
@@ -39,7 +39,7 @@ export function columnWriter(field: Field, style: Style, nullText = style === "t
 function valueWriter(field: Field, style: Style): ValueWriter {
   const writer = numericWriter(field, style) ?? nestedWriter(field, style);
   if (writer !== undefined) return writer;
-  const type = field.type as DataType; // the library leaves it open
+  const type = field.type as DataType; // the library declares it as any
   if (DataType.isUtf8(type) || DataType.isLargeUtf8(type)) return new StringWriter(style, DataType.isLargeUtf8(type));
   if (DataType.isBinary(type) || DataType.isLargeBinary(type)) {
     const isLarge = DataType.isLargeBinary(type);
@@ -47,7 +47,7 @@ function valueWriter(field: Field, style: Style): ValueWriter {
   }
   const temporal = temporalWriter(field);
   if (temporal === undefined) {
-    throw new Error(`column ${field.name} has a type that Spark does not send: ${Type[type.typeId]}`);
+    throw new Error(`column ${field.name} has an unsupported Arrow type: ${Type[type.typeId]}`);
   }
   return style === "json" ? new QuotedWriter(temporal) : temporal;
 }
@@ -78,10 +78,10 @@ function temporalWriter({ type }: Field): ValueWriter | undefined {
 function nestedWriter(field: Field, style: Style): ValueWriter | undefined {
   const inner = style === "json" ? "json" : "nested";
   const children = childrenOf(field);
-  if (DataType.isList(field.type)) return new ListWriter(columnWriter(only(children), inner));
+  if (DataType.isList(field.type)) return new ListWriter(columnWriter(onlyChild(children), inner));
   if (DataType.isMap(field.type)) {
-    const [key, value] = childrenOf(only(children));
-    if (key === undefined || value === undefined) throw new Error(`the map ${field.name} lacks its entries`);
+    const [key, value] = childrenOf(onlyChild(children));
+    if (key === undefined || value === undefined) throw new Error(`the map column ${field.name} has no key and value`);
     return style === "json"
       ? new JsonMapWriter({ key: columnWriter(key, "text"), value: columnWriter(value, "json") })
       : new SortedMapWriter({ key: columnWriter(key, "nested"), value: columnWriter(value, "nested") });
@@ -99,26 +99,26 @@ function structWriter(children: readonly Field[], style: "nested" | "json"): Val
   );
 }
 
-/** Structs that stand for one value: a tag on one of their fields says so. */
+/** The writer of a struct that encodes a variant, geometry or geography, which the metadata of a field shows. */
 function taggedWriter(children: readonly Field[], style: Style): ValueWriter | undefined {
   const isTagged = (name: string, tag: string): boolean =>
     children.some((child) => child.name === name && child.metadata.get(tag) === "true");
   const parts = new NamedBytes(children.map(({ name, type }) => ({ name, isLarge: DataType.isLargeBinary(type) })));
   if (isTagged("metadata", "variant")) return new VariantWriter(parts);
-  const usualSrid = isTagged("wkb", "geometry") ? 0 : isTagged("wkb", "geography") ? 4326 : undefined;
-  if (usualSrid === undefined) return undefined;
+  const defaultSrid = isTagged("wkb", "geometry") ? 0 : isTagged("wkb", "geography") ? 4326 : undefined;
+  if (defaultSrid === undefined) return undefined;
   const sridAt = children.findIndex(({ name }) => name === "srid");
-  const writer = new GeometryWriter(parts, sridAt, usualSrid);
+  const writer = new GeometryWriter(parts, sridAt, defaultSrid);
   return style === "text" ? writer : new QuotedWriter(writer);
 }
 
 function childrenOf({ type }: Field): readonly Field[] {
-  const children: unknown = (type as { children?: unknown }).children; // the library does not say which types have some
-  return (children ?? []) as readonly Field[]; // nested types have fields
+  const children: unknown = (type as { children?: unknown }).children; // the library does not declare which types have children
+  return (children ?? []) as readonly Field[]; // the children of nested types are fields
 }
 
-function only(children: readonly Field[]): Field {
+function onlyChild(children: readonly Field[]): Field {
   const [child] = children;
-  if (child === undefined) throw new Error("a nested column lacks its part");
+  if (child === undefined) throw new Error("a nested column has no child");
   return child;
 }

@@ -4,10 +4,10 @@ import { toBigInt, writeDigits, writeNatural } from "./number-text.ts";
 const MINUS = 0x2d;
 const POINT = 0x2e;
 const TWO_32 = 4_294_967_296;
-/** Of such a scale a fraction is written at once. */
+/** Up to this scale, a single `writeDigits` call can write the fraction. */
 const SHORT_SCALE = 8;
 
-/** The value at `words[4 * index]`, 128 bits with the lowest first, with as many digits behind the point as the type. */
+/** Writes the 128-bit value at `words[4 * index]`, lowest word first, with exactly `scale` fraction digits. */
 export function writeDecimal(sink: ByteSink, words: Int32Array, index: number, scale: number): void {
   const at = index * 4;
   const [low = 0, high = 0] = [words[at], words[at + 1]];
@@ -33,7 +33,7 @@ function wideValue(words: Int32Array, at: number): bigint {
   return (toBigInt(w2, w3) << 64n) | BigInt.asUintN(64, toBigInt(w0, w1));
 }
 
-/** Never with an exponent. */
+/** Never uses an exponent. */
 export function decimalText(unscaled: bigint, scale: number): string {
   const sign = unscaled < 0n ? "-" : "";
   const digits = String(unscaled < 0n ? -unscaled : unscaled);

@@ -2,16 +2,16 @@ import { ByteSink } from "./byte-sink.ts";
 import { writeDouble } from "./number-text.ts";
 
 const NAMES = ["POINT", "LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON", "GEOMETRYCOLLECTION"];
-const DEEPEST = 100;
+const MAX_DEPTH = 100;
 
-/** `POINT(1 2)` of its binary form (WKB), as later versions of Spark show it; 4.1 itself cannot. */
+/** Converts WKB to text such as `POINT(1 2)`, as later versions of Spark print it; Spark 4.1 cannot. */
 export function geometryText(wkb: Uint8Array): string {
   return new WkbReader(wkb).geometry(0).text;
 }
 
 interface Shape {
   readonly text: string;
-  /** What is between the parentheses; empty for an empty shape. */
+  /** The text between the parentheses; empty for an empty shape. */
   readonly content: string;
 }
 
@@ -26,12 +26,12 @@ class WkbReader {
   }
 
   geometry(depth: number): Shape {
-    if (depth > DEEPEST) throw new Error("a geometry is nested too deep");
+    if (depth > MAX_DEPTH) throw new Error(`a geometry is nested more than ${MAX_DEPTH} levels deep`);
     this.#isLittle = this.#view.getUint8(this.#at++) === 1;
     const code = this.#count();
     const [dimensions, kind] = [Math.floor(code / 1000), code % 1000];
     const name = NAMES[kind - 1];
-    if (name === undefined || dimensions > 3) throw new Error(`a geometry of an unknown kind (${code})`);
+    if (name === undefined || dimensions > 3) throw new Error(`unknown type of geometry: ${code}`);
     this.#coordinates = dimensions === 0 ? 2 : dimensions === 3 ? 4 : 3;
     const suffix = ["", " Z", " M", " ZM"][dimensions] ?? "";
     const content = this.#content(kind, depth);
@@ -67,7 +67,7 @@ class WkbReader {
     return parts.join(",");
   }
 
-  /** An empty point has no numbers. */
+  /** The coordinates of an empty point are NaN. */
   #point(): string {
     const values: number[] = [];
     for (let i = 0; i < this.#coordinates; i++) {

@@ -37,11 +37,11 @@ test.each<[string, Uint8Array]>([
     "GEOMETRYCOLLECTION(POINT(1 2),LINESTRING(0 0,1.0E20 1))",
     wkb([little, 7, 2, little, 1, ...doubles(1, 2), little, 2, 2, ...doubles(0, 0, 1e20, 1)]),
   ],
-])("%s", (text, bytes) => {
+])("WKB is converted to %s", (text, bytes) => {
   expect(geometryText(bytes)).toBe(text);
 });
 
-test("bytes that are none are an error", () => {
-  expect(() => geometryText(wkb([little, 99]))).toThrow("unknown kind");
+test("bytes that are not WKB are an error", () => {
+  expect(() => geometryText(wkb([little, 99]))).toThrow("unknown type");
   expect(() => geometryText(wkb([little, 2, 1000]))).toThrow("bounds");
 });

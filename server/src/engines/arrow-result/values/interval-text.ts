@@ -18,13 +18,13 @@ export function writeYearMonth(sink: ByteSink, months: number): void {
   writeNatural(sink, size - years * 12);
 }
 
-/** `1 02:03:04.000000000`: microseconds, by the two halves of their 64 bits. */
+/** `1 02:03:04.000000000`, from microseconds as the two halves of a 64-bit number. */
 export function writeDayTime(sink: ByteSink, low: number, high: number): void {
   const all = toBigInt(low, high);
   if (all < 0n) sink.byte(MINUS);
   const size = all < 0n ? -all : all;
-  // Spark itself names the smallest number so, although 0 hours and 0 minutes are left of it.
-  const seconds = all === SMALLEST ? SMALLEST_SECONDS : size / 1_000_000n;
+  // Spark prints this text for the smallest value, although it is arithmetically wrong.
+  const seconds = all === MIN_INT64 ? MIN_INT64_SECONDS : size / 1_000_000n;
   const days = seconds / DAY_SECONDS;
   writeInteger(sink, Number(days));
   sink.byte(SPACE);
@@ -34,10 +34,10 @@ export function writeDayTime(sink: ByteSink, low: number, high: number): void {
   sink.ascii("000");
 }
 
-const SMALLEST = -(2n ** 63n);
-const SMALLEST_SECONDS = 106_751_991n * DAY_SECONDS + 4n * 3600n + 54n;
+const MIN_INT64 = -(2n ** 63n);
+const MIN_INT64_SECONDS = 106_751_991n * DAY_SECONDS + 4n * 3600n + 54n;
 
-/** `1 years 2 months 3 days 4 hours 5 minutes 6.5 seconds`, without what is zero. */
+/** `1 years 2 months 3 days 4 hours 5 minutes 6.5 seconds`, without units that are zero. */
 export function calendarIntervalText(months: number, days: number, micros: bigint): string {
   const hours = micros / 3_600_000_000n;
   const minutes = (micros / 60_000_000n) % 60n;

@@ -8,7 +8,7 @@ import { variantJson } from "./variant-json.ts";
 const [COMMA, COLON, QUOTE] = [0x2c, 0x3a, 0x22];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** `[1,2]`, in every style. */
+/** Writes `[1,2]`, in every style. */
 export class ListWriter implements ValueWriter {
   readonly #element: CellWriter;
   #offsets: Int32Array = new Int32Array(1);
@@ -33,7 +33,7 @@ export class ListWriter implements ValueWriter {
   }
 }
 
-/** `{"a":1}`; the names come as they are to be written, with their quotes. */
+/** Writes `{"a":1}`. The given names include their quotes. */
 export class StructWriter implements ValueWriter {
   readonly #fields: readonly { readonly label: Buffer; readonly cell: CellWriter }[];
 
@@ -60,7 +60,7 @@ interface KeyAndValue {
   readonly value: CellWriter;
 }
 
-/** `{1:"a",2:"b"}`: Spark's command line sorts the entries by their text. */
+/** Writes `{1:"a",2:"b"}`. Spark's command line sorts the entries by their text. */
 export class SortedMapWriter implements ValueWriter {
   readonly #entry: KeyAndValue;
   readonly #scratch = new ByteSink(256);
@@ -88,7 +88,7 @@ export class SortedMapWriter implements ValueWriter {
   }
 }
 
-/** `{"1":"a"}`: a key of JSON is a string. */
+/** Writes `{"1":"a"}`, because JSON keys are strings. */
 export class JsonMapWriter implements ValueWriter {
   readonly #entry: KeyAndValue;
   readonly #scratch = new ByteSink(256);
@@ -120,7 +120,7 @@ export class JsonMapWriter implements ValueWriter {
   }
 }
 
-/** JSON in every style. */
+/** Writes JSON, in every style. */
 export class VariantWriter implements ValueWriter {
   readonly #parts: NamedBytes;
 
@@ -137,31 +137,31 @@ export class VariantWriter implements ValueWriter {
   }
 }
 
-/** `SRID=4326;POINT(1 2)`, without the reference system where it is the usual one. */
+/** Writes `SRID=4326;POINT(1 2)`, without the SRID if it is the default of the type. */
 export class GeometryWriter implements ValueWriter {
   readonly #parts: NamedBytes;
   readonly #sridAt: number;
-  readonly #usualSrid: number;
+  readonly #defaultSrid: number;
   #srids: ArrayLike<number> = [];
 
-  constructor(parts: NamedBytes, sridAt: number, usualSrid: number) {
+  constructor(parts: NamedBytes, sridAt: number, defaultSrid: number) {
     this.#parts = parts;
     this.#sridAt = sridAt;
-    this.#usualSrid = usualSrid;
+    this.#defaultSrid = defaultSrid;
   }
 
   load(data: ColumnData): void {
     this.#parts.load(data);
-    this.#srids = childOf(data, this.#sridAt).values as Int32Array; // by the column's type
+    this.#srids = childOf(data, this.#sridAt).values as Int32Array; // the column is an Int32
   }
 
   write(sink: ByteSink, index: number): void {
     const srid = this.#srids[index] ?? 0;
-    sink.text(`${srid === this.#usualSrid ? "" : `SRID=${srid};`}${geometryText(this.#parts.at("wkb", index))}`);
+    sink.text(`${srid === this.#defaultSrid ? "" : `SRID=${srid};`}${geometryText(this.#parts.at("wkb", index))}`);
   }
 }
 
-/** The binary fields of a struct that stands for one value. */
+/** The binary fields of a struct, by name. */
 export class NamedBytes {
   readonly #fields: ReadonlyMap<string, { readonly place: number; readonly bytes: BytesReader }>;
 
@@ -188,6 +188,6 @@ function loadEntry({ key, value }: KeyAndValue, data: ColumnData): void {
 
 function childOf({ children }: ColumnData, place: number): ColumnData {
   const child = children[place];
-  if (child === undefined) throw new Error("a column lacks a part");
+  if (child === undefined) throw new Error("a nested column has fewer children than its type");
   return child;
 }

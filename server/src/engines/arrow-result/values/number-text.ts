@@ -1,6 +1,6 @@
 import type { ByteSink } from "./byte-sink.ts";
 
-/** Numbers as Java prints them: that is what Spark's command line shows. */
+/** Numbers as Java prints them, because Spark's command line shows them so. */
 
 const ZERO = 0x30;
 const MINUS = 0x2d;
@@ -11,7 +11,7 @@ const PIECE = 100_000_000;
 const tens = Uint8Array.from({ length: 100 }, (_, i) => ZERO + Math.floor(i / 10));
 const ones = Uint8Array.from({ length: 100 }, (_, i) => ZERO + (i % 10));
 
-/** A whole number of at most 2^53, either sign. */
+/** An integer between -2^53 and 2^53. */
 export function writeInteger(sink: ByteSink, value: number): void {
   if (value < 0) sink.byte(MINUS);
   writeNatural(sink, Math.abs(value));
@@ -27,7 +27,7 @@ export function writeNatural(sink: ByteSink, value: number): void {
   writeDigits(sink, value - high * PIECE, 8);
 }
 
-/** Of a number below 10^8, so many digits, zeros first. */
+/** Writes a number below 10^8 with `count` digits, padded with zeros. */
 export function writeDigits(sink: ByteSink, value: number, count: number): void {
   sink.reserve(count);
   const { bytes } = sink;
@@ -45,7 +45,7 @@ export function writeDigits(sink: ByteSink, value: number, count: number): void 
   if (left === 1) bytes[--at] = ZERO + rest;
 }
 
-/** A 64-bit number by its two halves; `low` as a signed half, as Int32Array has it. */
+/** A 64-bit number as two halves. `low` may be negative, as from an Int32Array. */
 export function writeInt64(sink: ByteSink, low: number, high: number): void {
   if (high >= -0x20_0000 && high < 0x20_0000) writeInteger(sink, high * TWO_32 + (low >>> 0));
   else sink.ascii(String(toBigInt(low, high)));
@@ -68,7 +68,7 @@ export function writeDouble(sink: ByteSink, value: number): void {
   if (writeSpecial(sink, value)) return;
   const size = Math.abs(value);
   if (size >= 1e-3 && size < 1e7) {
-    // Fifteen digits or fewer name a double alone: what is found this way is the shortest.
+    // No two decimals of up to 15 digits are the same double, so this is the shortest form.
     const scaled = Math.round(size * FOUR_DIGITS);
     if (scaled / FOUR_DIGITS === size) writeScaled(sink, scaled);
     else writePlain(sink, size.toExponential());
@@ -87,7 +87,7 @@ export function writeFloat(sink: ByteSink, value: number): void {
     return;
   }
   const scaled = Math.round(size * FOUR_DIGITS);
-  // Six digits or fewer name a float alone; whole ones have no nearer neighbour than the next whole one.
+  // No two decimals of up to 6 digits are the same float, and integers below 2^24 are exact.
   const isSimple = Number.isInteger(size) || (scaled < 1e6 && Math.fround(scaled / FOUR_DIGITS) === size);
   if (isSimple) writeScaled(sink, scaled);
   else writePlain(sink, floatDigits(size));
@@ -95,7 +95,7 @@ export function writeFloat(sink: ByteSink, value: number): void {
 
 const FOUR_DIGITS = 10_000;
 
-/** Writes the sign, and all of it when it has no digits of its own. */
+/** Writes the sign. Returns true if it wrote the whole number: zero, infinity or NaN. */
 function writeSpecial(sink: ByteSink, value: number): boolean {
   if (!Number.isFinite(value)) {
     sink.ascii(String(value));
@@ -113,7 +113,7 @@ function writeScaled(sink: ByteSink, scaled: number): void {
   writeFraction(sink, scaled - whole * FOUR_DIGITS, 4);
 }
 
-/** A point and the digits without the zeros behind them, one at least. */
+/** A point and at least one digit, without further trailing zeros. */
 function writeFraction(sink: ByteSink, digits: number, count: number): void {
   sink.byte(POINT);
   let [rest, left] = [digits, count];
@@ -138,7 +138,7 @@ function writePlain(sink: ByteSink, exponential: string): void {
   sink.reserve(exponential.length + 16);
   const { bytes } = sink;
   let { at } = sink;
-  let next = 2; // behind the first digit and the point
+  let next = 2; // after the first digit and the point
   if (exponential.charCodeAt(end + 1) === MINUS) {
     bytes[at++] = ZERO;
     bytes[at++] = POINT;
@@ -155,8 +155,8 @@ function writePlain(sink: ByteSink, exponential: string): void {
 }
 
 /**
- * Java 17 takes whole numbers that are too large for their bits digit by digit and rounds away only those that no bit
- * can tell, which often leaves one more than is needed. Undefined: it is no such number.
+ * The digits of an integer that has more bits than the mantissa, or undefined for other numbers. Java 17 rounds away only
+ * digits below the precision of the mantissa, which often leaves one digit more than the shortest form.
  */
 function wholeDigits(size: number, bits: number): string | undefined {
   if (size < 2 ** bits || size >= 2 ** 63 || !Number.isInteger(size)) return undefined;
@@ -170,7 +170,7 @@ function wholeDigits(size: number, bits: number): string | undefined {
   return `${shown.slice(0, 1)}${shown.length > 1 ? "." : ""}${shown.slice(1)}e${text.length - 1 + drop}`;
 }
 
-/** Six digits name a float alone, except the smallest ones; nine are always enough. */
+/** The shortest digits that identify a float. Trying starts at six, because no two such decimals are the same float. */
 function floatDigits(size: number): string {
   if (size < SMALLEST_NORMAL_FLOAT) return twoDigitsOrMore(size, Math.fround);
   for (let count = 6; count < 9; count++) {
@@ -182,7 +182,7 @@ function floatDigits(size: number): string {
 
 const SMALLEST_NORMAL_FLOAT = 2 ** -126;
 
-/** Java gives two digits where one would do, and they can differ: 4.9E-324. */
+/** Java prints at least two digits, which can differ from the shortest form: 4.9E-324 instead of 5E-324. */
 function twoDigitsOrMore(size: number, read: (text: number) => number): string {
   for (let count = 2; count < 17; count++) {
     const digits = size.toExponential(count - 1);
@@ -191,7 +191,7 @@ function twoDigitsOrMore(size: number, read: (text: number) => number): string {
   return size.toExponential();
 }
 
-/** `toExponential` takes the larger one where two are as near. */
+/** Like `toExponential`, which rounds ties up instead of to even. */
 function roundedToEven(size: number, count: number): string {
   const digits = size.toExponential(count - 1);
   const further = size.toExponential(count);

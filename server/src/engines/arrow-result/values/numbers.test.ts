@@ -5,14 +5,14 @@ import { writeDecimal } from "./decimal-text.ts";
 import { writeDouble, writeFloat, writeInt64, writeInteger } from "./number-text.ts";
 
 const written = (write: (sink: ByteSink) => void): string => {
-  const sink = new ByteSink(1); // grows
+  const sink = new ByteSink(1); // has to grow
   write(sink);
   return sink.toText(0);
 };
 const doubleText = (value: number): string => written((sink) => writeDouble(sink, value));
 const floatText = (value: number): string => written((sink) => writeFloat(sink, value));
 
-/** Java's rule, said in another way: by the digits and the exponent that JavaScript finds. */
+/** Another implementation of Java's rule, from the digits and the exponent that JavaScript computes. */
 function javaForm(value: number, digits: string, exponent: number): string {
   const sign = value < 0 || Object.is(value, -0) ? "-" : "";
   if (Math.abs(value) >= 1e-3 && Math.abs(value) < 1e7) {
@@ -23,8 +23,8 @@ function javaForm(value: number, digits: string, exponent: number): string {
   return `${sign}${digits.slice(0, 1)}.${digits.slice(1) || "0"}E${exponent}`;
 }
 
-describe("whole numbers", () => {
-  test("of 64 bits are written as they are", () => {
+describe("integers", () => {
+  test("of 64 bits are written exactly", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (value) => {
         const [low = 0, high = 0] = new Int32Array(BigInt64Array.of(value).buffer);
@@ -37,7 +37,7 @@ describe("whole numbers", () => {
     );
   });
 
-  test("of 32 bits are, too", () => {
+  test("of 32 bits are written exactly", () => {
     fc.assert(
       fc.property(fc.integer(), (value) => {
         expect(written((sink) => writeInteger(sink, value))).toBe(String(value));
@@ -57,7 +57,7 @@ describe("doubles", () => {
     );
   });
 
-  test("are as short as can be, in Java's form", () => {
+  test("have the shortest digits, in Java's form", () => {
     const below2To53 = fc
       .double({ min: -(2 ** 53), max: 2 ** 53, noNaN: true })
       .filter((v) => v !== 0 && Math.abs(v) > 1e-300);
@@ -70,7 +70,7 @@ describe("doubles", () => {
     );
   });
 
-  test("with few digits are, too", () => {
+  test("with few digits have the shortest digits, in Java's form", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: -1_000_000_000, max: 1_000_000_000 }),
@@ -86,7 +86,7 @@ describe("doubles", () => {
     );
   });
 
-  // By Java 17.
+  // Printed by Java 17.
   test.each([
     [0, "0.0"],
     [-0, "-0.0"],
@@ -101,7 +101,7 @@ describe("doubles", () => {
     [171588186307518816, "1.71588186307518816E17"],
     [2 ** 62, "4.6116860184273879E18"],
     [2 ** 63, "9.223372036854776E18"],
-  ])("%d is %s", (value, text) => {
+  ])("%d is written as %s", (value, text) => {
     expect(doubleText(value)).toBe(text);
   });
 });
@@ -116,7 +116,7 @@ describe("floats", () => {
     );
   });
 
-  test("have no more digits than are needed", () => {
+  test("have no more digits than needed", () => {
     fc.assert(
       fc.property(fc.float({ min: Math.fround(1e-30), max: 2 ** 24, noNaN: true }), (value) => {
         const digits = floatText(value)
@@ -130,7 +130,7 @@ describe("floats", () => {
     );
   });
 
-  // By Java 17.
+  // Printed by Java 17.
   test.each([
     [0.1, "0.1"],
     [16777216, "1.6777216E7"],
@@ -139,7 +139,7 @@ describe("floats", () => {
     [1234567.875, "1234567.9"],
     [1.401298464324817e-45, "1.4E-45"],
     [3.4028234663852886e38, "3.4028235E38"],
-  ])("%d is %s", (value, text) => {
+  ])("%d is written as %s", (value, text) => {
     expect(floatText(Math.fround(value))).toBe(text);
   });
 });
@@ -169,7 +169,7 @@ describe("decimals", () => {
     [12n, -3, "12000"],
     [0n, -3, "0"],
     [-5n, 1, "-0.5"],
-  ])("%d with scale %d is %s", (unscaled, scale, text) => {
+  ])("%d with scale %d is written as %s", (unscaled, scale, text) => {
     const bits = BigInt.asUintN(128, unscaled);
     const words = new Int32Array(BigUint64Array.of(BigInt.asUintN(64, bits), bits >> 64n).buffer);
     expect(written((sink) => writeDecimal(sink, words, 0, scale))).toBe(text);

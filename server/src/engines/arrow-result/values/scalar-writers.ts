@@ -39,12 +39,12 @@ export class BooleanWriter implements ValueWriter {
 
 type Integers = Int8Array | Int16Array | Int32Array;
 
-/** Of 8, 16 or 32 bits. */
+/** Integers of 8, 16 or 32 bits. */
 export class IntegerWriter implements ValueWriter {
   #values: Integers = new Int32Array(0);
 
   load({ values }: ColumnData): void {
-    this.#values = values as Integers; // by the column's type
+    this.#values = values as Integers; // the column's type decides
   }
 
   write(sink: ByteSink, index: number): void {
@@ -52,7 +52,7 @@ export class IntegerWriter implements ValueWriter {
   }
 }
 
-/** Doubles, floats and days: what is a number as it stands. */
+/** Doubles, floats, days and months: values that are JavaScript numbers. */
 class NumberWriter implements ValueWriter {
   readonly #write: (sink: ByteSink, value: number) => void;
   #values: ArrayLike<number> = [];
@@ -62,7 +62,7 @@ class NumberWriter implements ValueWriter {
   }
 
   load({ values }: ColumnData): void {
-    this.#values = values as Float64Array | Float32Array | Int32Array; // by the column's type
+    this.#values = values as Float64Array | Float32Array | Int32Array; // the column's type decides
   }
 
   write(sink: ByteSink, index: number): void {
@@ -70,7 +70,7 @@ class NumberWriter implements ValueWriter {
   }
 }
 
-/** What has 64 bits and is written by its halves. */
+/** 64-bit values, written as two halves. */
 class WideWriter implements ValueWriter {
   readonly #write: (sink: ByteSink, low: number, high: number) => void;
   #words: Int32Array = new Int32Array(0);
@@ -105,7 +105,7 @@ export class DecimalWriter implements ValueWriter {
   }
 }
 
-/** Months, days and nanoseconds; Spark's own has microseconds. */
+/** Arrow's interval has nanoseconds, Spark's has microseconds. */
 export class CalendarIntervalWriter implements ValueWriter {
   #words: Int32Array = new Int32Array(0);
 
@@ -119,7 +119,7 @@ export class CalendarIntervalWriter implements ValueWriter {
   }
 }
 
-/** Where text of another kind is a JSON string; it needs no escapes. */
+/** Puts quotes around values that are strings in JSON and need no escapes. */
 export class QuotedWriter implements ValueWriter {
   readonly #inner: ValueWriter;
 
@@ -148,7 +148,7 @@ export const dayTimeWriter = (): ValueWriter => new WideWriter(writeDayTime);
 export const timestampWriter = (offsetAt: ZoneOffset | undefined): ValueWriter =>
   new WideWriter((sink, low, high) => writeTimestamp(sink, low, high, offsetAt));
 
-/** JSON has no word for what is not a number. */
+/** Writes NaN and infinity as strings, because JSON has no such numbers. */
 export const jsonFloatingWriter = (write: (sink: ByteSink, value: number) => void): ValueWriter =>
   new NumberWriter((sink, value) => {
     if (Number.isFinite(value)) write(sink, value);

@@ -7,15 +7,15 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * Strings, and binary as text. Bytes that are no UTF-8 become U+FFFD, as in Java. A whole batch is checked at once,
- * because that is fast; only where something is wrong each value is decoded.
+ * Writes strings, and binary values as text. Bytes that are not UTF-8 become U+FFFD, as in Java. Values are decoded one
+ * by one only if the check of the whole batch, which is fast, fails.
  */
 export class StringWriter implements ValueWriter {
   readonly #isLarge: boolean;
   readonly #style: Style;
   #bytes: Uint8Array = new Uint8Array(0);
   #offsets: Int32Array = new Int32Array(1);
-  #isSound = true;
+  #isValidUtf8 = true;
 
   constructor(style: Style, isLarge: boolean) {
     this.#style = style;
@@ -25,16 +25,16 @@ export class StringWriter implements ValueWriter {
   load(data: ColumnData): void {
     this.#offsets = offsetsOf(data, this.#isLarge);
     this.#bytes = bytesOf(data.values).subarray(0, this.#offsets[data.length] ?? 0);
-    this.#isSound = isUtf8(this.#bytes) && beginWithCharacters(this.#bytes, this.#offsets, data.length);
+    this.#isValidUtf8 = isUtf8(this.#bytes) && startAtCharacters(this.#bytes, this.#offsets, data.length);
   }
 
   write(sink: ByteSink, index: number): void {
     const [start, end] = [this.#offsets[index] ?? 0, this.#offsets[index + 1] ?? 0];
-    if (!this.#isSound) {
-      const sound = Buffer.from(
+    if (!this.#isValidUtf8) {
+      const valid = Buffer.from(
         Buffer.from(this.#bytes.buffer, this.#bytes.byteOffset + start, end - start).toString(),
       );
-      this.#put(sink, sound, 0, sound.length);
+      this.#put(sink, valid, 0, valid.length);
     } else this.#put(sink, this.#bytes, start, end);
   }
 
@@ -50,8 +50,8 @@ export class StringWriter implements ValueWriter {
   }
 }
 
-/** The whole is sound and no value begins inside a character: then each of them is sound. */
-function beginWithCharacters(bytes: Uint8Array, offsets: Int32Array, count: number): boolean {
+/** If the whole buffer is valid UTF-8 and no value starts inside a character, every value is valid. */
+function startAtCharacters(bytes: Uint8Array, offsets: Int32Array, count: number): boolean {
   for (let i = 0; i < count; i++) {
     const at = offsets[i] ?? 0;
     if (at < bytes.length && ((bytes[at] ?? 0) & 0xc0) === 0x80) return false;
@@ -59,7 +59,7 @@ function beginWithCharacters(bytes: Uint8Array, offsets: Int32Array, count: numb
   return true;
 }
 
-/** The inside of a JSON string. */
+/** Writes the content of a JSON string. */
 export function writeEscaped(sink: ByteSink, bytes: Uint8Array, start: number, end: number): void {
   sink.reserve((end - start) * 6);
   const out = sink.bytes;
@@ -80,13 +80,12 @@ export function writeEscaped(sink: ByteSink, bytes: Uint8Array, start: number, e
 
 const LETTER_U = 0x75;
 const HEX_DIGITS = "0123456789abcdef";
-/** What stands behind the backslash; 0: nothing is escaped. */
+/** By byte: the letter after the backslash, or 0 if the byte needs no escape. */
 const ESCAPE_LETTERS = Uint8Array.from({ length: 256 }, (_, code) => {
   const inside = JSON.stringify(String.fromCharCode(code)).slice(1, -1);
   return inside.length === 1 ? 0 : inside.charCodeAt(1);
 });
 
-/** Gives the bytes of a value to whoever writes them. */
 export class BytesReader {
   readonly #isLarge: boolean;
   #bytes: Uint8Array = new Uint8Array(0);

@@ -1,6 +1,6 @@
 import type { ZoneOffset } from "./calendar-text.ts";
 
-/** Names that java.time knows besides (`ZoneId.SHORT_IDS`). */
+/** Short names of java.time (`ZoneId.SHORT_IDS`). */
 const SHORT_NAMES: Readonly<Record<string, string>> = {
   ACT: "Australia/Darwin",
   AET: "Australia/Sydney",
@@ -34,11 +34,11 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
 
 const FIXED = /^(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{1,2}))?(?::?(\d{2}))?$/;
 const DAY = 86_400;
-/** After 400 years the calendar, its week days and so the rules of daylight saving repeat. */
+/** The calendar with its weekdays, and so the daylight saving rules, repeat every 400 years. */
 const CYCLE = 146_097 * DAY;
-/** Where the rules of every zone have become regular, or have not begun: within the range of a JavaScript date. */
+/** Offsets are constant before and periodic after these times, which are within the range of a JavaScript date. */
 const [REGULAR_FROM, REGULAR_TO] = [-8_000_000_000, 200_000_000_000];
-const KEPT_DAYS = 50_000;
+const MAX_CACHED_DAYS = 50_000;
 
 /** The offset of a zone as Spark names it: a region, a fixed offset, or one of Java's short names. */
 export function zoneOffset(name: string): ZoneOffset {
@@ -53,23 +53,23 @@ export function zoneOffset(name: string): ZoneOffset {
 interface OffsetsOfDay {
   readonly before: number;
   readonly after: number;
-  /** The first second with the second of them. */
+  /** The first second with the offset `after`. */
   readonly change: number;
 }
 
-/** Asking for an offset is slow, so each day is asked for once. */
+/** Looking up an offset is slow, so the offsets of each day are cached. */
 function regionOffset(zone: string): ZoneOffset {
-  const ask = askOffset(zone);
+  const lookUp = offsetLookup(zone);
   const days = new Map<number, OffsetsOfDay>();
   let [lastDay, last]: [number, OffsetsOfDay | undefined] = [NaN, undefined];
   return (seconds) => {
-    const moment = intoRegular(seconds);
+    const moment = toRegularRange(seconds);
     const day = Math.floor(moment / DAY);
     if (day !== lastDay || last === undefined) {
       last = days.get(day);
       if (last === undefined) {
-        last = offsetsOf(day, ask);
-        if (days.size >= KEPT_DAYS) days.clear();
+        last = offsetsOf(day, lookUp);
+        if (days.size >= MAX_CACHED_DAYS) days.clear();
         days.set(day, last);
       }
       lastDay = day;
@@ -78,26 +78,26 @@ function regionOffset(zone: string): ZoneOffset {
   };
 }
 
-function intoRegular(seconds: number): number {
+function toRegularRange(seconds: number): number {
   if (seconds < REGULAR_FROM) return REGULAR_FROM;
   return seconds > REGULAR_TO ? seconds - Math.ceil((seconds - REGULAR_TO) / CYCLE) * CYCLE : seconds;
 }
 
-/** No zone has ever changed its offset twice within a day. */
-function offsetsOf(day: number, ask: ZoneOffset): OffsetsOfDay {
+/** Finds the change by bisection: no zone has ever changed its offset twice within a day. */
+function offsetsOf(day: number, lookUp: ZoneOffset): OffsetsOfDay {
   let [low, high] = [day * DAY, (day + 1) * DAY];
-  const [before, after] = [ask(low), ask(high)];
+  const [before, after] = [lookUp(low), lookUp(high)];
   if (before === after) return { before, after, change: low };
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
-    if (ask(middle) === before) low = middle;
+    if (lookUp(middle) === before) low = middle;
     else high = middle;
   }
   return { before, after, change: high };
 }
 
-/** By the wall clock that Intl shows: it is exact to the second, also where offsets were not whole minutes. */
-function askOffset(zone: string): ZoneOffset {
+/** Uses the wall clock of Intl, which is exact to the second even where offsets were not whole minutes. */
+function offsetLookup(zone: string): ZoneOffset {
   const clock = new Intl.DateTimeFormat("en-US-u-ca-iso8601-hc-h23", {
     timeZone: zone,
     era: "short",

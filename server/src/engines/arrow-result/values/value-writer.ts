@@ -1,10 +1,10 @@
 import type { ByteSink } from "./byte-sink.ts";
 import type { ColumnData } from "./column-data.ts";
 
-/** Writes the values of one column. It is told the column's buffers once for each batch. */
+/** Writes the values of one column. `load` must be called with the column's buffers of each batch. */
 export interface ValueWriter {
   load(data: ColumnData): void;
-  /** The value is not null. */
+  /** Must not be called for nulls. */
   write(sink: ByteSink, index: number): void;
 }
 
@@ -13,13 +13,13 @@ export interface ValueWriter {
  *
  * | | null | string | binary | dates, intervals | NaN |
  * |---|---|---|---|---|---|
- * | `text`: a column of Spark's command line | NULL | as it is | as text | as they are | as it is |
- * | `nested`: inside an array, map or struct there | null | in quotes, not escaped | as text | as they are | as it is |
+ * | `text`: a column of Spark's command line | NULL | unchanged | as text | unquoted | unquoted |
+ * | `nested`: the same inside an array, map or struct | null | in quotes, not escaped | as text | unquoted | unquoted |
  * | `json` | null | a JSON string | base64 | in quotes | in quotes |
  */
 export type Style = "text" | "nested" | "json";
 
-/** One that may be null. */
+/** Writes values that may be null. */
 export class CellWriter {
   readonly #writer: ValueWriter;
   readonly #nullText: string;

@@ -4,8 +4,8 @@ import { decimalText } from "./decimal-text.ts";
 import { writeDouble, writeFloat } from "./number-text.ts";
 
 /**
- * The JSON of a variant value: that is how Spark shows one, times in UTC. The first two bits of a value say what it is,
- * the other six of its first byte more about it; the keys of objects are in the metadata.
+ * Converts a variant to JSON as Spark prints it, with times in UTC. The two lowest bits of a value's first byte are its
+ * basic type, the other six depend on that type. The keys of objects are in the metadata.
  */
 export function variantJson(value: Uint8Array, metadata: Uint8Array): string {
   const view = (bytes: Uint8Array): Bytes => new Bytes(bytes);
@@ -17,10 +17,10 @@ interface Variant {
   readonly keys: Bytes;
 }
 
-const DEEPEST = 1000;
+const MAX_DEPTH = 1000;
 
 function jsonAt(variant: Variant, at: number, depth: number): string {
-  if (depth > DEEPEST) throw new Error("a variant is nested too deep");
+  if (depth > MAX_DEPTH) throw new Error(`a variant is nested more than ${MAX_DEPTH} levels deep`);
   const head = variant.value.unsigned(at, 1);
   const info = head >> 2;
   switch (head & 3) {
@@ -74,7 +74,7 @@ function keyText(keys: Bytes, id: number): string {
   return keys.text(1 + offsetBytes * (count + 2) + start, offsetAt(id + 1) - start);
 }
 
-/** By the number of the type. */
+/** Indexed by the number of the primitive type. */
 const primitives: readonly (((value: Bytes, at: number) => string) | undefined)[] = [
   () => "null",
   () => "true",
@@ -103,7 +103,7 @@ const UUID_PARTS = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/;
 
 function primitiveJson(value: Bytes, at: number, type: number): string {
   const json = primitives[type];
-  if (json === undefined) throw new Error(`a variant holds a type that is not known (${type})`);
+  if (json === undefined) throw new Error(`unknown type in a variant: ${type}`);
   return json(value, at);
 }
 
@@ -121,7 +121,7 @@ function timestamp({ view }: Bytes, at: number): string {
   return written((sink) => writeTimestamp(sink, view.getInt32(at, true), view.getInt32(at + 4, true), undefined));
 }
 
-/** As Jackson writes it: capital letters in escapes. */
+/** Uses capital letters in escapes, as Jackson does. */
 function quoted(text: string): string {
   return JSON.stringify(text).replace(/(\\\\)|\\u(00[01][\da-f])/g, (_, pair: string | undefined, code: string) => {
     return pair ?? `\\u${code.toUpperCase()}`;
@@ -134,7 +134,7 @@ function written(write: (sink: ByteSink) => void): string {
   return sink.toText(0);
 }
 
-/** Little-endian; whatever points outside is an error. */
+/** Little-endian. Reading outside of the bytes throws. */
 class Bytes {
   readonly view: DataView;
   readonly #bytes: Buffer;
