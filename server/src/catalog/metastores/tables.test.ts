@@ -7,7 +7,7 @@ import { AccountClient } from "../../../test/support/given.ts";
 import { metastoreEntry, metastoreOf } from "../../../test/support/java-process.ts";
 import { foundSparkAccount } from "../../../test/support/spark-server.ts";
 import { runSql, useSpark } from "../../../test/support/spark.ts";
-import { isGreeted } from "../../engines/hive-metastore/greeting.ts";
+import { probeMetastore } from "../../engines/hive-metastore/probe-metastore.ts";
 import { findTestBubblewrap } from "../../../test/bubblewrap/find-test-bubblewrap.ts";
 
 const identity = process.getuid?.() === 0 ? { uid: 200_001, gid: 200_001 } : undefined;
@@ -49,7 +49,7 @@ spark.range(3).write.saveAsTable("${name}_back")`,
 
       const theirs = await metastoreEntry(spark.dataDir, accountId);
       const greets = (port: number, secret: string): Promise<boolean> =>
-        isGreeted(port, secret, AbortSignal.timeout(60_000));
+        probeMetastore(port, secret, AbortSignal.timeout(60_000));
       expect(theirs.port).not.toBe(ours.port);
       expect(await greets(theirs.port, ours.secret)).toBe(false);
       expect(await greets(ours.port, theirs.secret)).toBe(false);

@@ -10,27 +10,27 @@ import { POOLS_PROPERTY, renderPools } from "./fair-pools.ts";
 
 /** Spark's own default for `spark.driver.memory`. */
 const DEFAULT_HEAP_MIB = 1024;
-/** Statements outlive their reader: we may be away for a restart, or for as long as it takes to repair something. */
+/** Statements outlive our server, which may be down for a restart or for a longer repair. */
 const DETACHED = "24h";
 
-export interface ConnectPlace {
-  /** Where `files` will be, readable for the server alone. */
+export interface ConnectFolders {
+  /** Folder of `files`, readable only by the Spark server. */
   readonly input: string;
-  /** Its current folder, for scratch files too. */
+  /** Working directory and scratch space. */
   readonly work: string;
 }
 
 export interface ConnectCommandLine {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** By name, for `input`; secrets stand in them. */
+  /** Contents of the files in `input`, by name. They contain secrets. */
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** In the server's own folder: a socket that leads to the server and that no other account can reach. */
+/** A Unix socket in the server's work folder, which no other account can reach. */
 export const SOCKET_NAME = "connect.socket";
 
-/** A file in the server's own folder, which exists while a statement runs. */
+/** A file in the server's work folder that exists while a statement runs. */
 export const busyFile = (work: string): string => `${work}/busy`;
 
 export function heapMiB({ properties }: Contribution): number {
@@ -38,12 +38,12 @@ export function heapMiB({ properties }: Contribution): number {
   return memory === undefined ? DEFAULT_HEAP_MIB : parseMemoryMiB(memory, "spark.driver.memory");
 }
 
-/** The line that starts a Spark Connect server on loopback, on a port of its own choice. Pure. */
+/** The command line of a Spark Connect server on loopback, on a port that it chooses. Pure. */
 export function connectCommandLine(
   home: SparkHome,
   contribution: Contribution,
   token: string,
-  { input, work }: ConnectPlace,
+  { input, work }: ConnectFolders,
 ): ConnectCommandLine {
   const { properties, classPath, env } = contribution;
   const javaOptions = javaOptionsOf(properties, "spark_config");
@@ -59,10 +59,10 @@ export function connectCommandLine(
       `@${home.javaArguments}`,
       `-Xmx${heapMiB(contribution)}m`,
       "-XX:+UseSerialGC",
-      // Spark keeps a folder there that belongs to whoever made it first.
+      // Spark creates a folder with a fixed name there, which only one user could own in /tmp.
       `-Djava.io.tmpdir=${work}`,
       `-Duser.home=${work}`,
-      // One that has lost a thread this way answers no more, and holds its commands for ever.
+      // A server that lost a thread by OutOfMemoryError would hang with its commands forever.
       "-XX:+ExitOnOutOfMemoryError",
       `-Dlog4j2.configurationFile=${pathToFileURL(`${input}/log4j2.properties`).href}`,
       ...classData(home, extraClassPath),
@@ -84,7 +84,7 @@ export function connectCommandLine(
       JAVA_HOME: home.java.home,
       ...(home.python === undefined ? {} : { PYSPARK_PYTHON: home.python.path }),
       ...env,
-      // Not a setting: those go to executors.
+      // An environment variable, because executors receive all properties.
       SPARK_CONNECT_AUTHENTICATE_TOKEN: token,
     },
     files: {
@@ -102,13 +102,13 @@ export function connectCommandLine(
   };
 }
 
-/** What contributions may say otherwise. */
+/** Properties that contributions may override. */
 function serverDefaults(work: string): Record<string, string> {
   return {
     "spark.master": "local[*]",
     "spark.local.dir": work,
     "spark.scheduler.mode": "FAIR",
-    // Protected from users; an engine elsewhere needs others.
+    // Users cannot change these three, but a cluster needs other values.
     "spark.authenticate": "true",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -116,23 +116,23 @@ function serverDefaults(work: string): Record<string, string> {
 }
 
 /**
- * A server stays when its queries are over, its executors do not: the cluster is for others, too. Those that hold a
- * part of a result stay until it is read.
+ * Releases executors when queries have ended, because others use the cluster too. Executors with unread parts of a
+ * result stay.
  */
 const sharedCluster: Readonly<Record<string, string>> = {
   "spark.dynamicAllocation.enabled": "true",
   "spark.dynamicAllocation.executorIdleTimeout": "60s",
-  // Of queries that are over; else they would stay until the driver happens to collect its garbage.
+  // Otherwise executors with shuffle files of finished queries would stay until the driver's garbage collection.
   "spark.dynamicAllocation.shuffleTracking.timeout": "60s",
 };
 
-/** What nobody may say otherwise: the port answers to the token alone, and nothing else listens. */
+/** Properties that contributions cannot override: the port requires the token, and nothing else listens. */
 function serverRules(work: string): Record<string, string> {
   return {
     "spark.app.name": "headgate-sql",
     "spark.connect.grpc.binding.address": "127.0.0.1",
     "spark.connect.grpc.binding.port": "0",
-    // Ours: the scheduler's pool of a statement comes by a header.
+    // Our interceptor sets the scheduler pool of a statement from a request header.
     "spark.connect.grpc.interceptor.classes": "headgate.connect.PoolInterceptor",
     // Read by `jvm/driver`.
     "spark.headgate.busyFile": busyFile(work),
@@ -140,9 +140,9 @@ function serverRules(work: string): Record<string, string> {
     "spark.connect.extensions.command.classes": "org.apache.spark.sql.connect.headgate.StoredResults",
     "spark.connect.execute.manager.detachedTimeout": DETACHED,
     "spark.connect.execute.reattachable.enabled": "true",
-    // What was sent and may have to be sent again: more than the spool leaves unsynced.
+    // Sent data that can be requested again. Must be larger than what the spool leaves unsynced.
     "spark.connect.execute.reattachable.observerRetryBufferSize": "64m",
-    // A batch is held as a whole where it is kept and where it is rendered.
+    // The spool and the renderer hold whole batches in memory.
     "spark.connect.grpc.arrow.maxBatchSize": "4m",
     "spark.connect.session.manager.defaultSessionTimeout": DETACHED,
     "spark.ui.enabled": "false",
@@ -150,14 +150,14 @@ function serverRules(work: string): Record<string, string> {
   };
 }
 
-/** An archive fits only a class path that begins as its own did. */
+/** A CDS archive is usable only if the class path starts with the archive's class path. */
 function classData({ archive, classPath }: SparkHome, extra: readonly string[]): string[] {
-  const behind = extra.length === 0 ? [] : ["-cp", [...classPath, ...extra].join(":")];
+  const extended = extra.length === 0 ? [] : ["-cp", [...classPath, ...extra].join(":")];
   const shared = archive === undefined ? [] : [`-XX:SharedArchiveFile=${archive}`, "-Xshare:auto", "-Xlog:cds=off"];
-  return [...behind, ...shared];
+  return [...extended, ...shared];
 }
 
-/** Spark says dozens of lines for each statement. The line with the port is the one we wait for. */
+/** Only warnings, because Spark logs dozens of lines per statement, and the line with the port (`readPort`). */
 const logging = `
 rootLogger.level = warn
 rootLogger.appenderRef.stderr.ref = stderr
@@ -170,7 +170,7 @@ logger.connect.name = org.apache.spark.sql.connect.service.SparkConnectServer
 logger.connect.level = info
 `;
 
-/** Undefined: not up yet. */
+/** Undefined until the server listens. */
 export function readPort(log: string): number | undefined {
   const [, port] = /Spark Connect server started at: \S*:(\d+)/.exec(log) ?? [];
   return port === undefined ? undefined : Number(port);

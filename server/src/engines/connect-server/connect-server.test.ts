@@ -19,7 +19,7 @@ const plan = {
   memoryMiB: 1024,
 };
 
-describe("a server that takes its time to start", () => {
+describe("a Spark server that starts slowly", () => {
   let base: string;
   let server: ConnectServer;
 
@@ -47,7 +47,7 @@ describe("a server that takes its time to start", () => {
   const file = (): string => join(server.folder, "server.json");
   const known = (): Record<string, unknown> => JSON.parse(readFileSync(file(), "utf8"));
 
-  it("has an hour on YARN, where it waits for its queue, and minutes elsewhere", async () => {
+  it("may take an hour on YARN, where it waits in a queue, and the default time elsewhere", async () => {
     await start("yarn");
     expect(known()).toMatchObject({ startLimitMs: 3_600_000 });
     await server.stop();
@@ -56,10 +56,10 @@ describe("a server that takes its time to start", () => {
     expect(known()).not.toHaveProperty("startLimitMs");
   });
 
-  it("has no more than that, from whoever waits for it after our restart, too", async () => {
+  it("times out after a restart of our server, too", async () => {
     await start("yarn");
     writeFileSync(file(), JSON.stringify({ ...known(), startLimitMs: 1 }));
     const signal = AbortSignal.timeout(60_000);
-    await expect(new ConnectServer(server.folder).ready(signal)).rejects.toThrow("did not come up in time");
+    await expect(new ConnectServer(server.folder).ready(signal)).rejects.toThrow("did not become ready within");
   });
 });

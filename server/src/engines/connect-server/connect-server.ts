@@ -1,7 +1,7 @@
 /**
- * A Spark Connect server that outlives us. Beside the process's own, its folder has
+ * A Spark Connect server that outlives our server. In addition to the files of a lasting process, its folder has
  *
- *   server.json     its token, its port, how long it may take to start; ours alone
+ *   server.json     its token, its port and its start timeout; readable only by us
  */
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -14,7 +14,7 @@ import type { Contribution } from "../spark-home/contribution.ts";
 import type { SparkHome } from "../spark-home/spark-home.ts";
 import { busyFile, connectCommandLine, readPort, SOCKET_NAME } from "./connect-command-line.ts";
 
-/** No users' roster: the server reports itself whether a statement runs in it. */
+/** Has no roster of users: the Spark server itself reports whether a statement runs in it. */
 export interface ConnectServerPlan extends Omit<LastingPlan, "usersFolder"> {
   readonly home: SparkHome;
   readonly contribution: Contribution;
@@ -22,22 +22,22 @@ export interface ConnectServerPlan extends Omit<LastingPlan, "usersFolder"> {
 
 export interface ConnectAddress {
   readonly host: string;
-  /** Where to find the host, when that was found out already. */
+  /** The IP address of the host, if it is already resolved. */
   readonly address?: string;
   readonly port: number;
-  /** Of a server on this machine: a Unix socket that leads to it, instead of the port. */
+  /** A Unix socket to use instead of the port, if the server runs on this machine. */
   readonly socket?: string;
   readonly tls: boolean;
-  /** Undefined: it asks for none. */
+  /** Undefined if the server requires none. */
   readonly token: string | undefined;
 }
 
-/** A server of this machine, or a remote one, which has no pid here and is not ended. */
+/** A server on this machine, or a remote one, which has no pid and is never stopped. */
 export interface RunningServer extends Pick<LastingProcess, "ended" | "isAlive" | "pid" | "stop"> {
   ready(signal: AbortSignal): Promise<ConnectAddress>;
 }
 
-/** One of somebody else's: it is there, and stays. */
+/** A server that is operated elsewhere: always alive, never stopped. */
 export function remoteServer(address: ConnectAddress): RunningServer {
   return {
     ready: () => Promise.resolve(address),
@@ -51,15 +51,15 @@ export function remoteServer(address: ConnectAddress): RunningServer {
 interface ServerFile {
   readonly version: 1;
   readonly token: string;
-  /** Null: it has not said yet. */
+  /** Null until it is known. */
   readonly port: number | null;
-  /** Undefined: as long as every process of ours. */
+  /** Undefined: the default of all lasting processes. */
   readonly startLimitMs?: number | undefined;
-  /** Undefined: it was started by a version that did not know of the socket. */
+  /** Undefined for servers that an older version started without a socket. */
   readonly hasSocket?: true;
 }
 
-/** It waits for a place in its queue, and the first one of an account sends Spark's jars before. */
+/** Includes the wait in YARN's queue and the upload of Spark's jars for an account's first server. */
 const YARN_START_LIMIT_MS = 60 * 60_000;
 
 const FILE = "server.json";
@@ -69,7 +69,7 @@ const LOG_LIMIT_BYTES = 16 * 1024 * 1024;
 export class ConnectServer extends LastingProcess implements RunningServer {
   #address: ConnectAddress | undefined;
 
-  /** Once per folder. Settles when the process is on its way; `ready` tells when it answers. */
+  /** Must be called once per folder. Resolves when the runner is started; `ready` waits for the server. */
   async start(plan: ConnectServerPlan): Promise<void> {
     const { home, contribution } = plan;
     const token = randomBytes(32).toString("hex");
@@ -87,29 +87,34 @@ export class ConnectServer extends LastingProcess implements RunningServer {
     });
   }
 
-  /** Where it answers. Fails with the reason when it has ended before it ever did. */
+  /** Waits for the address. Throws with the reason if the process ends first. */
   async ready(signal: AbortSignal): Promise<ConnectAddress> {
     const { startLimitMs } = await this.#read();
     const self = { name: "the Spark server", explain: () => this.#explain(), startLimitMs };
-    return this.untilUp(() => this.address(), self, signal);
+    return this.waitUntilReady(() => this.address(), self, signal);
   }
 
-  /** Undefined: it is not up yet. */
+  /** Undefined until the server is ready. */
   async address(): Promise<ConnectAddress | undefined> {
     if (this.#address !== undefined) return this.#address;
     const known = await this.#read();
-    // Its first lines: nobody's statement has run when it says them. Later ones are not to be believed.
+    // Only the first lines are trusted: users' statements can write the later ones.
     const port = known.port ?? readPort(await readHead(this.logFile, HEAD_BYTES));
     if (port === undefined) return undefined;
     if (known.port === null) this.#write({ ...known, port });
     const socket = join(confinedFolders(this.folder).work, SOCKET_NAME);
-    const way = known.hasSocket === true ? { socket } : {};
-    this.#address = { host: "127.0.0.1", port, ...way, tls: false, token: known.token };
+    this.#address = {
+      host: "127.0.0.1",
+      port,
+      ...(known.hasSocket === true ? { socket } : {}),
+      tls: false,
+      token: known.token,
+    };
     return this.#address;
   }
 
   async #read(): Promise<ServerFile> {
-    return JSON.parse(await readFile(join(this.folder, FILE), "utf8")) as ServerFile; // written below
+    return JSON.parse(await readFile(join(this.folder, FILE), "utf8")) as ServerFile; // written by #write
   }
 
   #write(content: ServerFile): void {
@@ -119,6 +124,6 @@ export class ConnectServer extends LastingProcess implements RunningServer {
   async #explain(): Promise<string> {
     const tail = await readTail(this.logFile, 4096).catch(() => "");
     const last = tail.trim().split("\n").at(-1) ?? "";
-    return last === "" ? "the Spark server ended before it was up" : `the Spark server ended before it was up: ${last}`;
+    return `the Spark server ended before it was ready${last === "" ? "" : `: ${last}`}`;
   }
 }

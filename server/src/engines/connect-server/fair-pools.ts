@@ -1,5 +1,5 @@
 /**
- * Pools of a cluster, handed to a server as a property of its contributions; Spark reads them from an XML file.
+ * The fair scheduler pools of a cluster. Contributions pass them as a property; Spark reads them from an XML file.
  */
 export const POOLS_PROPERTY = "spark.headgate.pools";
 

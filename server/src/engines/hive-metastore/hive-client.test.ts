@@ -14,7 +14,7 @@ import { HiveError } from "../hive-thrift/hive-error.ts";
 import type { HiveStorage } from "../hive-thrift/hive-structs.ts";
 import { noValue, parsePartitionName, partitionName } from "../hive-thrift/partition-name.ts";
 
-// Says so when it is left out: Java or Python is not on this machine.
+// Skipped if this machine has no Java or Python; sparkIsMissing prints the reason.
 describe.skipIf(sparkIsMissing)("a real metastore", () => {
   const metastore = useMetastore();
   let client: HiveClient;
@@ -26,20 +26,20 @@ describe.skipIf(sparkIsMissing)("a real metastore", () => {
     await writer.createTable(orders);
   }, SET_UP_MS);
 
-  /** A metastore makes the folder of each partition that it adds. */
+  /** The metastore creates the folder of each partition that it adds. */
   function partition(day: string, region: string): NewPartition {
     const location = pathToFileURL(join(metastore.warehouse, "elsewhere", day)).href;
     return { values: [day, region], sd: { ...orders.sd, location }, parameters: new Map([["added", "by us"]]) };
   }
 
-  it("names its databases and describes one", async () => {
+  it("lists its databases and describes one", async () => {
     expect(await client.databaseNames(soon())).toEqual(expect.arrayContaining(["default", "sales"]));
     const sales = await client.database("sales", soon());
     expect(sales).toMatchObject({ name: "sales", description: "what was sold", parameters: new Map([["a", "b"]]) });
     expect(sales.locationUri).toMatch(/\/warehouse\/sales\.db$/);
   });
 
-  it("names tables and views, and describes each with columns, partition columns and parameters", async () => {
+  it("lists tables and views, and describes each with columns, partition columns and parameters", async () => {
     await writer.createTable(bigOrders);
     expect([...(await client.tableNames("sales", soon()))].sort()).toEqual(["big_orders", "orders"]);
     const found = await client.table("sales", "orders", soon());
@@ -50,7 +50,7 @@ describe.skipIf(sparkIsMissing)("a real metastore", () => {
     expect((await client.table("sales", "big_orders", soon())).viewOriginalText).toBe("select 1");
   });
 
-  it("says what is not there", async () => {
+  it("reports missing, existing and invalid objects", async () => {
     const missing = { name: "HiveError", kind: "no-such-object" };
     await expect(client.database("nowhere", soon())).rejects.toMatchObject(missing);
     await expect(client.table("sales", "nothing", soon())).rejects.toMatchObject(missing);
@@ -63,7 +63,7 @@ describe.skipIf(sparkIsMissing)("a real metastore", () => {
     await expect(writer.createTable(odd)).rejects.toMatchObject({ kind: "invalid-object" });
   });
 
-  it("describes many tables, piece by piece, without those that are not there", async () => {
+  it("describes many tables in pieces and omits missing ones", async () => {
     await writer.createDatabase({ name: "many" });
     const names = Array.from({ length: 120 }, (_, n) => `t${String(n).padStart(3, "0")}`);
     await Promise.all(names.map((tableName) => writer.createTable({ ...orders, dbName: "many", tableName })));
@@ -71,7 +71,7 @@ describe.skipIf(sparkIsMissing)("a real metastore", () => {
     expect(found.map(({ tableName }) => tableName).sort()).toEqual(names);
   });
 
-  it("adds partitions once, names, limits and finds them", async () => {
+  it("adds partitions once, and lists them by value and limit", async () => {
     const added = ["1", "2", "3"].flatMap((day) => ["a", "b"].map((region) => partition(day, region)));
     await client.addPartitions("sales", "orders", added.slice(0, 4), soon());
     await client.addPartitions("sales", "orders", added, soon());
@@ -94,7 +94,7 @@ describe.skipIf(sparkIsMissing)("a real metastore", () => {
     expect(found?.parameters?.get("added")).toBe("by us");
   });
 
-  it("names partitions as partitionName does, whatever is in their values", async () => {
+  it("names partitions as partitionName does, for any characters in their values", async () => {
     await writer.createTable({ ...orders, tableName: "odd" });
     const characters = Array.from({ length: 127 }, (_, n) => String.fromCharCode(n + 1)); // PostgreSQL takes no U+0000
     const values = [...characters.map((char) => `x${char}y`), "ä🎉", "%2F", "a%", " ", noValue];
@@ -119,7 +119,7 @@ describe.skipIf(sparkIsMissing)("a real metastore", () => {
   describe("partitions that are added together", () => {
     afterEach(async () => expect(await metastoreFlaws(metastore.pool)).toEqual(NO_FLAWS));
 
-    /** Two in a new table, each with the table's storage. */
+    /** Two partitions for a new table, with the table's storage. */
     async function twoOf(tableName: string): Promise<[NewPartition, NewPartition]> {
       await writer.createTable({ ...orders, tableName });
       const { sd } = await client.table("sales", tableName, soon());
@@ -135,7 +135,7 @@ describe.skipIf(sparkIsMissing)("a real metastore", () => {
       ["columns", (sd) => ({ sd: { ...sd, cols: [{ name: "other", type: "int" }] }, parameters: new Map() })],
       ["a serializer", (sd) => ({ sd: { ...sd, serdeInfo: { name: "own", parameters: new Map() } }, parameters: new Map() })], // prettier-ignore
       ["no columns", ({ cols: _, ...sd }) => ({ sd, parameters: new Map() })],
-    ])("and bring %s of their own leave the rows that Hive leaves for one alone", async (_, make) => {
+    ])("with %s of their own have the same rows as when Hive adds them one by one", async (_, make) => {
       const rows: string[][] = [];
       for (const name of ["together", "alone"]) {
         const all = (await twoOf(name)).map(({ values, sd }) => ({ values, ...make(sd) }));
@@ -149,7 +149,7 @@ describe.skipIf(sparkIsMissing)("a real metastore", () => {
       expect(rows[0]).toEqual(rows[1]);
     });
 
-    it("keep the columns that they came with, when those of the table change meanwhile", async () => {
+    it("keep the columns of the request if the table's columns change meanwhile", async () => {
       const all = await twoOf("changing");
       const table = await client.table("sales", "changing", soon());
       const other = await metastore.connect();
@@ -169,7 +169,7 @@ describe.skipIf(sparkIsMissing)("a real metastore", () => {
       expect(kept.map(({ sd }) => sd?.cols)).toEqual([table.sd?.cols, table.sd?.cols]);
     });
 
-    it("are refused as a whole when one is too long, and the metastore goes on", async () => {
+    it("are all rejected if one value is too long, and the metastore keeps working", async () => {
       const [one, other] = await twoOf("refused");
       const long = { ...other, values: ["2", "x".repeat(300)] };
       await expect(client.addPartitions("sales", "refused", [one, long], soon())).rejects.toThrow(/too long/);
@@ -179,14 +179,14 @@ describe.skipIf(sparkIsMissing)("a real metastore", () => {
     });
   });
 
-  it("serves nobody with another secret, and we say so", async () => {
+  it("rejects a client with another secret, and the client reports that", async () => {
     const stranger = new HiveClient(metastore.clientOptions({ secret: new Secret("guess") }));
     const refused = stranger.databaseNames(soon());
     await expect(refused).rejects.toThrow(Fault);
-    await expect(refused).rejects.toMatchObject({ code: "unavailable", message: /another secret/ });
+    await expect(refused).rejects.toMatchObject({ code: "unavailable", message: /did not prove that it knows/ });
   });
 
-  it("works for many callers on few connections", async () => {
+  it("serves many callers on few connections", async () => {
     const few = new HiveClient(metastore.clientOptions({ maxConnections: 2 }));
     const answers = await Promise.all(Array.from({ length: 40 }, () => few.table("sales", "orders", soon())));
     expect(new Set(answers.map(({ tableName }) => tableName))).toEqual(new Set(["orders"]));

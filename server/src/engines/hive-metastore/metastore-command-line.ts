@@ -2,32 +2,31 @@ import { join } from "node:path";
 import type { SparkHome } from "../spark-home/spark-home.ts";
 import { renderProperties } from "../spark-submit/properties-file.ts";
 
-/** What the process is told; where it answers is its own choice. */
 export interface MetastoreSettings {
   readonly database: {
     readonly jdbcUrl: string;
     readonly user: string;
     readonly password: string;
-    /** Certificates to trust, as PEM; the URL names their file. */
+    /** Trusted certificates as PEM; the URL names their file. */
     readonly authority?: string | undefined;
   };
-  /** A URI: below it are the folders of databases and tables that name none of their own. */
+  /** The URI of the default parent folder of databases and tables. */
   readonly warehouse: string;
-  /** Who shows it is served. */
+  /** Clients must prove that they know it. */
   readonly secret: string;
-  /** Taken when it is free, else any; 0: any. */
+  /** The preferred port, used if it is free; 0: any. */
   readonly port: number;
-  /** As Spark is given them; those of Hadoop, by which it reaches the warehouse, count. May hold secrets. */
+  /** Spark's properties. Only those of Hadoop, for access to the warehouse, are used. May contain secrets. */
   readonly properties: Readonly<Record<string, string>>;
-  /** Jars behind Spark's own, for the same purpose. */
+  /** Jars for access to the warehouse, after Spark's own. */
   readonly classPath: readonly string[];
 }
 
-export interface MetastorePlace {
+export interface MetastoreSandbox {
   readonly work: string;
-  /** Who it is, for Hadoop. */
+  /** The Hadoop user of the process. */
   readonly userName: string;
-  /** Where `files` will be, readable for the process alone. */
+  /** Folder of `files`, readable only by the process. */
   readonly input: string;
 }
 
@@ -38,24 +37,24 @@ export interface MetastoreCommandLine {
 }
 
 const heapMiB = 512;
-/** What a node's budget is charged with: 230 MiB are used after thousands of partitions, the rest is room. */
+/** Counted against the node's memory. Measured: 230 MiB after thousands of partitions. */
 export const metastoreMemoryMiB = 448;
 
 const databaseWaitSeconds = 60;
 const propertiesName = "metastore.properties";
 export const authorityName = "authority.pem";
 
-/** Inside of the process's own folder, written by it. */
+/** Written by the process in its work folder. */
 export const reportFile = (work: string): string => join(work, "report");
 export const logFile = (work: string): string => join(work, "metastore.log");
 
-/** A small heap, little compiled: it is idle most of its life, and there is one for each account. Pure. */
+/** Small heap and little compilation: there is one metastore per account, and it is mostly idle. Pure. */
 export function metastoreCommandLine(
   home: Pick<SparkHome, "java" | "javaArguments" | "classPath" | "archive">,
   settings: MetastoreSettings,
-  place: MetastorePlace,
+  sandbox: MetastoreSandbox,
 ): MetastoreCommandLine {
-  const { work, input } = place;
+  const { work, input } = sandbox;
   const { archive } = home;
   const { authority } = settings.database;
   const extra = settings.classPath;
@@ -75,7 +74,7 @@ export function metastoreCommandLine(
     ],
     env: { PATH: "/usr/bin:/bin", HOME: work, LANG: "C.UTF-8", JAVA_HOME: home.java.home },
     files: {
-      [propertiesName]: renderProperties({ ...hadoopProperties(settings), ...ownProperties(settings, place) }),
+      [propertiesName]: renderProperties({ ...hadoopProperties(settings), ...ownProperties(settings, sandbox) }),
       ...(authority === undefined ? {} : { [authorityName]: authority }),
     },
   };
@@ -90,7 +89,7 @@ function hadoopProperties({ properties }: MetastoreSettings): Record<string, str
 
 function ownProperties(
   { database, warehouse, secret, port }: MetastoreSettings,
-  { work, userName }: MetastorePlace,
+  { work, userName }: MetastoreSandbox,
 ): Record<string, string> {
   return {
     "headgate.user": userName,
@@ -107,25 +106,25 @@ function ownProperties(
     "hive.metastore.schema.verification": "false",
     "hive.stats.autogather": "false",
     "hive.metastore.rawstore.impl": "headgate.metastore.BatchingStore",
-    // To open the store: our own handler knows how long to wait for the database.
+    // Hive's retries are off, because our own handler waits for the database.
     "hive.hmshandler.retry.attempts": "1",
-    // Everything is read within its transaction: to load it once more for afterwards took a quarter of adding partitions.
+    // Objects are used only within their transaction. Detaching took a quarter of the time to add partitions.
     "javax.jdo.option.DetachAllOnCommit": "false",
-    // Nothing is made and let go in one transaction, and no two objects point at each other: Hive needs neither search.
+    // Hive has no bidirectional relations and never creates and drops an object in one transaction.
     "datanucleus.persistenceByReachabilityAtCommit": "false",
     "datanucleus.manageRelationships": "false",
-    // The tables are all there before anybody is served; this lets them be made.
+    // Needed to create the tables, which happens before the first request is served.
     "datanucleus.schema.autoCreateAll": "true",
     "datanucleus.rdbms.initializeColumnInfo": "NONE",
-    // The pool that is among Spark's jars. One that is idle holds no connection, so that many accounts fit a server.
+    // The pool among Spark's jars. Idle metastores hold no connection, so that one PostgreSQL serves many accounts.
     "datanucleus.connectionPoolingType": "DBCP",
     "datanucleus.connectionPool.maxActive": "8",
     "datanucleus.connectionPool.maxIdle": "8",
     "datanucleus.connectionPool.minIdle": "0",
-    // At each it looks at a quarter of them.
+    // Each run checks a quarter of the connections.
     "datanucleus.connectionPool.timeBetweenEvictionRunsMillis": "7500",
     "datanucleus.connectionPool.minEvictableIdleTimeMillis": "30000",
-    // Asked before each use: one that has died with PostgreSQL is replaced, and fails nobody's call.
+    // Checked before each use, so that connections lost in a PostgreSQL restart are replaced and no call fails.
     "datanucleus.connectionPool.testSQL": "select 1",
     "datanucleus.rdbms.datastoreAdapterClassName": "headgate.metastore.PostgresAdapter",
   };

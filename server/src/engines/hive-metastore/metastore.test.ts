@@ -22,18 +22,18 @@ import type { HiveTable } from "../hive-thrift/hive-structs.ts";
 import { findTestBubblewrap } from "../../../test/bubblewrap/find-test-bubblewrap.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
 import type { SparkHome } from "../spark-home/spark-home.ts";
-import { isGreeted } from "./greeting.ts";
+import { probeMetastore } from "./probe-metastore.ts";
 import { Metastore } from "./metastore.ts";
 import { metastoreCommandLine } from "./metastore-command-line.ts";
 
 const START_MS = 120_000;
 const identity = process.getuid?.() === 0 ? { uid: 200_077, gid: 200_077 } : undefined;
 const secret = randomBytes(24).toString("hex");
-/** As `database-address.ts` has it. */
+/** The same as in `database-address.ts`. */
 const scramOnly =
   "sslmode=disable&requireAuth=scram-sha-256&authenticationPluginClassName=headgate.metastore.ScramOnly";
 
-// Says so when it is left out: Java or Python is not on this machine.
+// Skipped if this machine has no Java or Python; sparkIsMissing prints the reason.
 describe.skipIf(sparkIsMissing)("a metastore", () => {
   const base = mkdtempSync(join(tmpdir(), "headgate-metastore-"));
   const warehouse = join(base, "warehouse");
@@ -102,7 +102,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     return query({ ...postgres, database: "tables" }, sql);
   }
 
-  it("has all its tables before it serves anybody", async () => {
+  it("has created all its tables before it serves requests", async () => {
     const [row] = await rows("select count(*)::int as n from pg_tables where schemaname = 'public'");
     expect(row?.["n"]).toBeGreaterThanOrEqual(40);
   });
@@ -113,23 +113,23 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     await expect.poll(() => first.isHealthy(secret)).toBe(true);
   });
 
-  it("does not answer strangers, whatever they say", async () => {
+  it("does not answer clients without the secret, whatever they send", async () => {
     const tries = [
       renderCall(getAllDatabases, 1, {}),
       renderCall(setUgi, 1, { userName: "us", groupNames: ["guess"] }),
       renderCall(setUgi, 1, { userName: "us", groupNames: [""] }),
       renderCall(setUgi, 1, { userName: secret, groupNames: [] }),
-      // Words of 2 GB and of 100 MB: nothing is set aside for them.
+      // Strings of 2 GB and of 100 MB, for which no memory must be allocated.
       Buffer.from("800100017fffffff", "hex"),
       Buffer.from("0106000000", "hex"),
       Buffer.from("GET / HTTP/1.1\r\n\r\n"),
     ];
-    for (const words of tries) expect(await answerTo(port, words)).toHaveLength(0);
+    for (const bytes of tries) expect(await answerTo(port, bytes)).toHaveLength(0);
     expect(await first.isHealthy("guess")).toBe(false);
     await expect.poll(() => first.isHealthy(secret)).toBe(true);
   });
 
-  it("is not taken for a stranger that has its port, who learns nothing of the secret", async () => {
+  it("is distinguished from another process on its port, which learns nothing about the secret", async () => {
     const heard: Buffer[] = [];
     const stranger = createServer((socket) => {
       socket
@@ -143,9 +143,9 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     await once(stranger.listen(0, "127.0.0.1"), "listening");
     const { port: taken } = stranger.address() as AddressInfo; // it listens on TCP
     try {
-      expect(await isGreeted(taken, secret, soon())).toBe(false);
+      expect(await probeMetastore(taken, secret, soon())).toBe(false);
       const client = new HiveClient({ ...known(), port: taken });
-      await expect(client.databaseNames(soon())).rejects.toThrow("has not proven that it is the right one");
+      await expect(client.databaseNames(soon())).rejects.toThrow("did not prove that it knows the shared secret");
       const all = Buffer.concat(heard).toString("latin1");
       expect(all).toContain("DIGEST-MD5");
       expect(all).toContain("response=");
@@ -157,18 +157,18 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     }
   });
 
-  it("answers who has the secret while strangers keep still on more connections than it serves", async () => {
+  it("answers a client with the secret while silent connections exceed its limit", async () => {
     const strangers = Array.from({ length: 300 }, () => connect(port, "127.0.0.1").on("error", () => undefined));
     try {
-      const soon = AbortSignal.timeout(8000); // after ten seconds the metastore itself ends who keeps still
+      const soon = AbortSignal.timeout(8000); // the metastore closes silent connections after ten seconds
       await Promise.all(strangers.map((each) => once(each, "connect")));
-      expect(await isGreeted(port, secret, soon)).toBe(true);
+      expect(await probeMetastore(port, secret, soon)).toBe(true);
     } finally {
       for (const each of strangers) each.destroy();
     }
   });
 
-  it("keeps its secrets off the command line and in files of its user alone", async () => {
+  it("has its secrets in files that only its user can read, not on the command line", async () => {
     const { argv, files } = metastoreCommandLine(
       home,
       {
@@ -188,7 +188,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     expect([written.mode & 0o777, written.uid]).toEqual([0o600, identity?.uid ?? process.getuid?.()]);
   });
 
-  it("drops a database with its tables and files, and few connections are enough for it", async () => {
+  it("drops a database with its tables and files, using few connections", async () => {
     const writer = new HiveWriter(known());
     await writer.createDatabase({ name: "d" });
     const sd = textStorage([{ name: "n", type: "int" }]);
@@ -203,7 +203,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     writer.close();
   });
 
-  it("answers the very next call when PostgreSQL has ended its connections, whatever is asked", async () => {
+  it("serves the next call of any kind after PostgreSQL closed its connections", async () => {
     const [client, writer] = [new HiveClient(known()), new HiveWriter(known())];
     const sd = textStorage([{ name: "n", type: "int" }]);
     const createTable = (name: string): Promise<void> =>
@@ -225,7 +225,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
       );
     };
     await writer.createDatabase({ name: "dropped" });
-    await writer.dropDatabase("dropped"); // so that also what only this uses is connected
+    await writer.dropDatabase("dropped"); // opens the connections that only this call uses
     await writer.createDatabase({ name: "cut" });
     await createTable("t");
     await add("1");
@@ -247,7 +247,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     client.close();
   });
 
-  it("answers after an outage of PostgreSQL as if there had been none, and never says that something is not there", async () => {
+  it("answers correctly after an outage of PostgreSQL, and never reports existing objects as missing", async () => {
     const many = { ...known(), maxConnections: 8 };
     const [client, writer] = [new HiveClient(many), new HiveWriter(many)];
     const sd = textStorage([{ name: "n", type: "int" }]);
@@ -298,7 +298,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     await expect.poll(() => again.isHealthy(secret)).toBe(true);
   });
 
-  it("ends when it is killed, and comes again on its port with what it knew", async () => {
+  it("can be restarted on the same port with its data after it was killed", async () => {
     const writer = new HiveWriter(known());
     await writer.createDatabase({ name: "kept" });
     const end = first.ended(AbortSignal.timeout(60_000));
@@ -313,7 +313,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     writer.close();
   });
 
-  it("takes another port when its own is taken, also beside a second one on the same tables", async () => {
+  it("uses another port if its own is taken, even by a metastore on the same database", async () => {
     const second = await start({ port });
     const other = await ready(second);
     expect(other).not.toBe(port);
@@ -323,12 +323,12 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     await expect.poll(() => first.isHealthy(secret)).toBe(true);
   });
 
-  it("says why it cannot start", async () => {
+  it("reports why it cannot start", async () => {
     const wrong = await start({ password: "wrong" });
     await expect(ready(wrong)).rejects.toThrow(/cannot start: .*password authentication failed/);
   });
 
-  /** As `pg_ctl stop -m immediate`. In its place somebody listens who asks for passwords. */
+  /** Like `pg_ctl stop -m immediate`. A rogue server then listens on the port and asks for passwords. */
   async function stopPostgres(): Promise<{ stranger: string[]; afterWelcome: string[]; end(): Promise<void> }> {
     process.kill((await cluster.postmasterPid()) ?? 0, "SIGQUIT");
     await cluster.stop();
@@ -370,7 +370,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
   }
 });
 
-/** As PostgreSQL writes them. */
+/** Messages in PostgreSQL's protocol. */
 const ASK_FOR_PASSWORD = Buffer.from("520000000800000003", "hex");
 const WELCOME = Buffer.concat([
   Buffer.from("520000000800000000", "hex"), // AuthenticationOk
@@ -386,7 +386,7 @@ function saslMessage(status: number, text: string): Buffer {
   return Buffer.concat([head, Buffer.from(text)]);
 }
 
-/** And waits until they are gone. */
+/** Waits until the connections are closed. */
 const endConnections = `select pg_terminate_backend(pid, 10000) from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid()`;
 

@@ -1,8 +1,8 @@
 /**
- * A Hive metastore that outlives us: Spark's own jars with a main of ours (`jvm/metastore`), on loopback, open to who
- * shows its secret. Beside the process's own, its folder has
+ * A Hive metastore that outlives our server: Hive from Spark's jars with our main class (`jvm/metastore`), on loopback,
+ * for clients that know its secret. In addition to the files of a lasting process, its folder has
  *
- *   port            where it listens, once it has said so; ours alone
+ *   port            its port, as soon as it is known; readable only by us
  */
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -17,22 +17,22 @@ import { authorityName, metastoreCommandLine, reportFile, type MetastoreSettings
 export interface MetastorePlan extends LastingPlan {
   readonly home: Pick<SparkHome, "java" | "javaArguments" | "classPath" | "archive" | "readOnlyFolders">;
   readonly settings: MetastoreSettings;
-  /** Folders that it must see besides its own, such as a warehouse on this machine. */
+  /** Folders outside its own that it needs, such as a warehouse on this machine. */
   readonly readOnly: readonly string[];
   readonly writable: readonly string[];
 }
 
 const portName = "port";
 const logLimitBytes = 1024 * 1024;
-const greetingMs = 5_000;
+const probeTimeoutMs = 5_000;
 
-/** Where the certificates of the settings will be, for the process of that folder. */
+/** The path of the trusted certificates of the metastore in `folder`. */
 export function authorityFile(folder: string): string {
   return join(confinedFolders(folder).input, authorityName);
 }
 
 export class Metastore extends LastingProcess {
-  /** Once per folder. Settles when the process is on its way; `ready` tells when it answers. */
+  /** Must be called once per folder. Resolves when the runner is started; `ready` waits for the metastore. */
   async start(plan: MetastorePlan): Promise<void> {
     const { home, settings, userName, writable } = plan;
     await this.launch(plan, (folders) => ({
@@ -43,47 +43,47 @@ export class Metastore extends LastingProcess {
     }));
   }
 
-  /** The port, once it serves there. Fails with the reason when it has ended before it ever did. */
+  /** Waits until it serves requests, and returns the port. Throws with the reason if the process ends first. */
   async ready(signal: AbortSignal): Promise<number> {
-    return this.#untilThere(signal, () => this.port());
+    return this.#wait(signal, () => this.port());
   }
 
-  /** The port, once it is its own: who connects is served when it is ready. Fails as `ready` does. */
+  /** Waits until it has its port. Clients can connect and are served as soon as it is ready. Throws like `ready`. */
   async listening(signal: AbortSignal): Promise<number> {
-    return this.#untilThere(signal, async () => portIn(await this.#report(), "LISTENING") ?? (await this.port()));
+    return this.#wait(signal, async () => portIn(await this.#report(), "LISTENING") ?? (await this.port()));
   }
 
-  #untilThere(signal: AbortSignal, look: () => Promise<number | undefined>): Promise<number> {
-    return this.untilUp(look, { name: "the metastore", explain: () => this.#explain() }, signal);
+  #wait(signal: AbortSignal, probe: () => Promise<number | undefined>): Promise<number> {
+    return this.waitUntilReady(probe, { name: "the metastore", explain: () => this.#explain() }, signal);
   }
 
-  /** Undefined: it is not up yet. */
+  /** Undefined until it is ready. */
   async port(): Promise<number | undefined> {
-    const kept = join(this.folder, portName);
-    if (existsSync(kept)) return Number(await readFile(kept, "utf8"));
+    const file = join(this.folder, portName);
+    if (existsSync(file)) return Number(await readFile(file, "utf8"));
     const port = portIn(await this.#report(), "READY");
-    if (port !== undefined) writePrivateFile(kept, String(port));
+    if (port !== undefined) writePrivateFile(file, String(port));
     return port;
   }
 
-  /** Whether it answers who has the secret, within seconds. Fails when it could not be asked. */
+  /** Whether it answers a client with the secret within seconds. Throws if the probe itself fails. */
   async isHealthy(secret: string): Promise<boolean> {
     const port = await this.port();
     if (port === undefined) return false;
-    const { isGreeted } = await import("./greeting.ts"); // a client, loaded with the first metastore there is
-    return isGreeted(port, secret, AbortSignal.timeout(greetingMs));
+    const { probeMetastore } = await import("./probe-metastore.ts"); // loads the client only if a metastore runs
+    return probeMetastore(port, secret, AbortSignal.timeout(probeTimeoutMs));
   }
 
   async #report(): Promise<string> {
     return readHead(reportFile(confinedFolders(this.folder).work), 1024);
   }
 
-  /** What it has said of itself, else the last words of the JVM. */
+  /** The reason that the metastore reported, or else the last lines of the JVM's output. */
   async #explain(): Promise<string> {
     const [, reason] = /^FAILED (.+)\n/.exec(await this.#report()) ?? [];
     if (reason !== undefined) return `the metastore cannot start: ${reason}`;
     const last = (await readTail(this.logFile, 2048)).trim().split("\n").slice(-3).join("\n");
-    return `the metastore ended before it was up${last === "" ? "" : `: ${last}`}`;
+    return `the metastore ended before it was ready${last === "" ? "" : `: ${last}`}`;
   }
 }
 

@@ -1,23 +1,23 @@
-/** Limits how much is read at the same time, whatever the metastore. The pool asks it before each call. */
+/** Limits calls, and the memory of their answers, across all metastores. The pool enters it before each call. */
 export interface CallGate {
-  /** Waits for a place. */
+  /** Waits until the call is admitted. */
   enter(signal: AbortSignal): Promise<AdmittedCall>;
 }
 
 export interface AdmittedCall extends HeldAnswer {
-  /** Pays for a part of the answer before it is read. Throws when there is no memory left for it. */
+  /** Reserves memory for a part of the answer before it is read. Throws if none is left. */
   pay(bytes: number): void;
-  /** Frees the place; the answer still counts. */
+  /** Ends the call; its answer still counts as in memory. */
   end(): void;
 }
 
-/** An answer that counts as in memory. */
+/** An answer that counts as in memory until it is released. */
 export interface HeldAnswer {
-  /** Nothing happens the second time. */
+  /** May be called again without effect. */
   release(): void;
 }
 
-/** Receives the answer of a call that succeeded, and releases it. Without it, an answer counts until the call ends. */
+/** Takes over the answer of a successful call and must release it. Without it, an answer counts until the call ends. */
 export type KeepAnswer = (held: HeldAnswer) => void;
 
 export function keepUntil(signal: AbortSignal): KeepAnswer {

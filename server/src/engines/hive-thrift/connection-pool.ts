@@ -4,14 +4,14 @@ import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { CallGate, KeepAnswer } from "./call-gate.ts";
 import type { Fields, ThriftType } from "./codec/thrift-type.ts";
 import { Connection, ConnectionLost, type Address, type CallLimits } from "./connection.ts";
-import { failureOf, GreetingRefused } from "./failure.ts";
+import { failureOf, HandshakeRefused } from "./failure.ts";
 import type { HiveFunction, ParametersOf, ResultOf } from "./hive-function.ts";
 import { setUgi } from "./hive-functions.ts";
 
 export interface PoolOptions extends Address, Partial<PoolLimits> {
-  /** Who we say we are: metastores without Kerberos believe it. */
+  /** Our user name, which metastores without Kerberos do not verify. */
   readonly user: string;
-  /** Of a metastore of ours: both sides prove that they know it. */
+  /** For our own metastores: both sides prove that they know it. */
   readonly secret?: Secret | undefined;
   /** Shared with other pools. */
   readonly gate?: CallGate | undefined;
@@ -19,12 +19,12 @@ export interface PoolOptions extends Address, Partial<PoolLimits> {
 
 export interface PoolLimits {
   readonly maxConnections: number;
-  /** An idle connection is ended after so long. */
+  /** Time after which an idle connection is closed. */
   readonly idleMs: number;
   readonly connectTimeoutMs: number;
-  /** Whatever the caller's own signal says. */
+  /** Applies in addition to the caller's signal. */
   readonly callTimeoutMs: number;
-  /** Of an answer, with what its values cost in memory. */
+  /** Limit for the size of an answer, including the memory of its values. */
   readonly budgetBytes: number;
 }
 
@@ -36,7 +36,7 @@ const defaults: PoolLimits = {
   budgetBytes: 256 * 1024 * 1024,
 };
 
-const greetingBytes = 64 * 1024;
+const handshakeBudgetBytes = 64 * 1024;
 
 interface CallOptions {
   readonly budgetBytes?: number | undefined;
@@ -44,8 +44,8 @@ interface CallOptions {
 }
 
 /**
- * The connections to one metastore: so many and no more, the last used first, so that surplus ones grow idle and end.
- * Idle connections and calls under way are never more than the limit together: who needs one takes an idle one first.
+ * A limited number of connections to one metastore. The most recently used one is taken first, so that surplus ones
+ * become idle and are closed. The limit covers idle connections and running calls together.
  */
 export class ConnectionPool {
   readonly #options: PoolOptions & PoolLimits;
@@ -66,10 +66,10 @@ export class ConnectionPool {
     called: HiveFunction<A, T>,
     values: ParametersOf<A>,
     signal: AbortSignal,
-    { budgetBytes: mostBytes = this.#options.budgetBytes, keep }: CallOptions = {},
+    { budgetBytes: requestedBytes = this.#options.budgetBytes, keep }: CallOptions = {},
   ): Promise<ResultOf<T>> {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(this.#options.callTimeoutMs)]);
-    const budgetBytes = Math.min(mostBytes, this.#options.budgetBytes);
+    const budgetBytes = Math.min(requestedBytes, this.#options.budgetBytes);
     try {
       const work = this.#inTurn(() => this.#callAdmitted(called, values, { signal: deadline, budgetBytes }, keep));
       return await unlessAborted(deadline, work);
@@ -78,7 +78,7 @@ export class ConnectionPool {
     }
   }
 
-  /** Ends the idle connections, and the others with their calls. */
+  /** Closes idle connections now, and the others when their calls end. */
   close(): void {
     this.#isClosed = true;
     for (const connection of this.#idle.keys()) this.#end(connection);
@@ -104,7 +104,7 @@ export class ConnectionPool {
     }
   }
 
-  /** Once more on a connection of its own, when an idle one turns out to be dead and two calls are as good as one. */
+  /** If an idle connection turns out to be dead, repeats reads on a new connection. */
   async #callInTurn<A extends Fields, T extends ThriftType | null>(
     called: HiveFunction<A, T>,
     values: ParametersOf<A>,
@@ -142,11 +142,11 @@ export class ConnectionPool {
     const connection = await Connection.open(this.#options, soon, secret);
     if (secret !== undefined) return connection;
     try {
-      const limits = { signal: soon, budgetBytes: greetingBytes };
+      const limits = { signal: soon, budgetBytes: handshakeBudgetBytes };
       await connection.call(setUgi, { userName: user, groupNames: [] }, limits);
     } catch (error) {
       connection.destroy();
-      throw error instanceof ConnectionLost ? new GreetingRefused(error) : error;
+      throw error instanceof ConnectionLost ? new HandshakeRefused(error) : error;
     }
     return connection;
   }

@@ -16,14 +16,14 @@ import { proveSecret } from "./shared-secret.ts";
 export interface Address {
   readonly host: string;
   readonly port: number;
-  /** Asked with every address that is connected to. */
+  /** Checks every address before a connection to it. */
   readonly checkAddress: CheckAddress;
 }
 
-/** The other side has ended it, or the network has. */
+/** The metastore or the network closed the connection. */
 export class ConnectionLost extends Error {
   override readonly name = "ConnectionLost";
-  /** Not a byte had come of the answer. */
+  /** Whether no byte of the answer had arrived. */
   readonly isUnanswered: boolean;
 
   constructor(isUnanswered: boolean, cause: unknown) {
@@ -38,23 +38,23 @@ export interface CallLimits {
   readonly pay?: ((bytes: number) => void) | undefined;
 }
 
-interface CallUnderWay {
+interface PendingCall {
   readonly source: ByteSource;
   readonly reading: Reading<Readonly<Record<string, unknown>>>;
   readonly settled: PromiseWithResolvers<Readonly<Record<string, unknown>>>;
   isUnanswered: boolean;
 }
 
-/** One connection, one call at a time. After a failure that is not the metastore's own word it is of no use any more. */
+/** A connection for one call at a time. It is unusable after any failure except an error that the metastore returned. */
 export class Connection {
   readonly #socket: Socket;
-  /** Undefined: messages come without frames. */
+  /** Undefined if messages are not framed. */
   readonly #frames: FrameReader | undefined;
   #sequence = 0;
-  #current: CallUnderWay | undefined;
+  #current: PendingCall | undefined;
   #isBroken = false;
 
-  /** With a secret, to a metastore of ours: both sides prove first that they know it. */
+  /** With a secret (our own metastores), both sides first prove that they know it. */
   static async open({ host, port, checkAddress }: Address, signal: AbortSignal, secret?: Secret): Promise<Connection> {
     const refusal = isIP(host) === 0 ? null : checkAddress(host);
     if (refusal !== null) throw refused(refusal);
@@ -85,7 +85,7 @@ export class Connection {
     return !this.#isBroken && this.#current === undefined;
   }
 
-  /** Whether it keeps the process from ending. */
+  /** Whether the connection keeps the process running. */
   keepAlive(isNeeded: boolean): void {
     if (isNeeded) this.#socket.ref();
     else this.#socket.unref();
@@ -127,7 +127,7 @@ export class Connection {
   #take(chunk: Buffer): void {
     const current = this.#current;
     if (current === undefined) {
-      this.#break(new ThriftError("it speaks without being asked"));
+      this.#break(new ThriftError("it sent data without a request"));
       return;
     }
     current.isUnanswered = false;
@@ -141,12 +141,12 @@ export class Connection {
     }
   }
 
-  #finish({ source }: CallUnderWay, settle: () => void): void {
+  #finish({ source }: PendingCall, settle: () => void): void {
     if (source.isEmpty) {
       this.#current = undefined;
       settle();
     } else {
-      this.#break(new ThriftError("it says more than it was asked"));
+      this.#break(new ThriftError("it sent data after the end of the answer"));
     }
   }
 

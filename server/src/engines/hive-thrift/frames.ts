@@ -1,4 +1,4 @@
-/** After SASL, Thrift's messages come in frames: a length and so many bytes. */
+/** After SASL, Thrift's messages are framed: each has its length before it. */
 const HEAD_BYTES = 4;
 
 export function frame(message: Uint8Array): Buffer {
@@ -8,12 +8,12 @@ export function frame(message: Uint8Array): Buffer {
 }
 
 export class FrameReader {
-  /** Of a head that has not come as a whole. */
+  /** Bytes of an incomplete header. */
   #head = Buffer.alloc(0);
-  /** Of the current frame. */
+  /** Bytes that the current frame still lacks. */
   #missing = 0;
 
-  /** What of the chunk belongs to messages. */
+  /** Yields the content of frames in the chunk. */
   *contents(chunk: Buffer): Generator<Buffer> {
     let rest = chunk;
     while (rest.length > 0) {

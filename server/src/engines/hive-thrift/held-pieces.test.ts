@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { heldPieces } from "./held-pieces.ts";
 
-/** Counts the answers that are held while `ask` has given them. */
+/** Records which answers are held. */
 function pieces(signal = new AbortController().signal) {
   const held = new Set<number>();
   const options = { pieceSize: 1, ahead: 2, signal };
@@ -13,7 +13,7 @@ function pieces(signal = new AbortController().signal) {
   return { held, all };
 }
 
-test("a piece is held from its answer until the reader asks for the next one", async () => {
+test("a piece is held until the reader takes the next one", async () => {
   const { held, all } = pieces();
   expect(await all.next()).toEqual({ done: false, value: 1 });
   expect([...held]).toEqual([1, 2]);
@@ -23,7 +23,7 @@ test("a piece is held from its answer until the reader asks for the next one", a
   expect(held.size).toBe(0);
 });
 
-test("nothing is held for a reader that ends early, or neither ends nor goes on", async () => {
+test("nothing is held for a reader that ends early or is aborted", async () => {
   const early = pieces();
   for await (const item of early.all) if (item === 1) break;
   expect(early.held.size).toBe(0);

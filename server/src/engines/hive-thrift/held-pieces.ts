@@ -4,15 +4,15 @@ import type { HeldAnswer, KeepAnswer } from "./call-gate.ts";
 export interface PieceOptions {
   readonly pieceSize: number;
   readonly ahead: number;
-  /** Releases every piece, in case the reader neither goes on nor ends. */
+  /** Aborting it releases all pieces, even if the reader never continues. */
   readonly signal: AbortSignal;
 }
 
-/** Reads ahead. Each piece counts as in memory until the reader asks for the next one. */
+/** Requests items in pieces and prefetches. Each piece counts as in memory until the reader takes the next one. */
 export async function* heldPieces<T, R>(
   items: readonly T[],
   { pieceSize, ahead, signal }: PieceOptions,
-  ask: (piece: readonly T[], keep: KeepAnswer) => Promise<R>,
+  request: (piece: readonly T[], keep: KeepAnswer) => Promise<R>,
 ): AsyncGenerator<R> {
   const all = new Set<HeldAnswer>();
   let isOver = false;
@@ -24,7 +24,7 @@ export async function* heldPieces<T, R>(
   signal.addEventListener("abort", releaseAll, { once: true });
   const pieces = readAhead(items, pieceSize, ahead, async (piece) => {
     const kept: HeldAnswer[] = [];
-    const answer = await ask(piece, (held) => {
+    const answer = await request(piece, (held) => {
       if (isOver) {
         held.release();
       } else {

@@ -1,7 +1,7 @@
 /**
- * A client of Hive metastores from 2.3 to 4, in Thrift's binary protocol on a bare connection: neither TLS nor Kerberos.
- * A leaf library: whose metastore it is, and whether its address may be reached, the caller knows. What the metastore
- * says of a call is a `HiveError`; that it is not there, too slow or none at all is a fault, `unavailable`.
+ * A client of Hive metastores 2.3 to 4, by Thrift's binary protocol without TLS and Kerberos. The caller decides whether
+ * the address is allowed. Errors that the metastore returns are a `HiveError`; a metastore that is unreachable, too slow
+ * or not a metastore is a fault, `unavailable`.
  */
 import type { KeepAnswer } from "./call-gate.ts";
 import { ConnectionPool, type PoolOptions } from "./connection-pool.ts";
@@ -16,33 +16,39 @@ import {
   getTable,
   getTables,
 } from "./hive-functions.ts";
-import { ours, type HiveDatabase, type HivePartition, type HiveStorage, type HiveTable } from "./hive-structs.ts";
+import {
+  clientCapabilities,
+  type HiveDatabase,
+  type HivePartition,
+  type HiveStorage,
+  type HiveTable,
+} from "./hive-structs.ts";
 import { parsePartitionName } from "./partition-name.ts";
 
 export type HiveClientOptions = PoolOptions;
 
 export interface PartitionChoice {
-  /** For the first partition columns; an empty text stands for any value. */
+  /** Values of the first partition columns; an empty string matches any value. */
   readonly values?: readonly string[] | undefined;
-  /** Ends after so many. */
+  /** Largest number of names to return. */
   readonly limit?: number | undefined;
-  /** Of an answer that is to cost less than the client takes. */
+  /** A smaller limit for the answer than the pool's. */
   readonly budgetBytes?: number | undefined;
   readonly keep?: KeepAnswer | undefined;
 }
 
 export interface NewPartition {
   readonly values: readonly string[];
-  /** Its location with it, whose folder the metastore makes when it is not there. */
+  /** Includes the location, whose folder the metastore creates if it is missing. */
   readonly sd: HiveStorage;
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-/** A metastore needs 10 to 25 ms for a table: one answer comes after a second or two. */
-const tablesAtOnce = 100;
-const partitionsAtOnce = 1000;
-const longestLimit = 2 ** 15 - 1;
-/** Of an answer that is a list of names of databases or tables: some 200,000. */
+/** A metastore needs 10 to 25 ms per table, so that a call takes one or two seconds. */
+const tablesPerCall = 100;
+const partitionsPerCall = 1000;
+const maxLimit = 2 ** 15 - 1;
+/** Enough for about 200,000 names of databases or tables. */
 const namesBudgetBytes = 32 * 1024 * 1024;
 
 export class HiveClient {
@@ -60,32 +66,35 @@ export class HiveClient {
     return this.#pool.call(getDatabase, { name }, signal);
   }
 
-  /** Views, too. None of a database that is not there: `database` tells. */
+  /** Includes views. Empty if the database does not exist, which `database` reports. */
   tableNames(dbName: string, signal: AbortSignal, keep?: KeepAnswer): Promise<readonly string[]> {
     return this.#pool.call(getAllTables, { dbName }, signal, { budgetBytes: namesBudgetBytes, keep });
   }
 
   async table(dbName: string, tblName: string, signal: AbortSignal): Promise<HiveTable> {
-    const { table } = await this.#pool.call(getTable, { request: { dbName, tblName, capabilities: ours } }, signal);
+    const { table } = await this.#pool.call(
+      getTable,
+      { request: { dbName, tblName, capabilities: clientCapabilities } },
+      signal,
+    );
     return table;
   }
 
   /**
-   * In the order of the names; piece by piece, so that a long list is never in memory as a whole. Those that are not
-   * there are left out.
+   * In the order of the names and in pieces, so that a long list is never entirely in memory. Missing tables are omitted.
    */
   tables(dbName: string, names: readonly string[], signal: AbortSignal): AsyncGenerator<readonly HiveTable[]> {
-    const options = { pieceSize: tablesAtOnce, ahead: this.#pool.maxConnections, signal };
+    const options = { pieceSize: tablesPerCall, ahead: this.#pool.maxConnections, signal };
     return heldPieces(names, options, async (tblNames, keep) => {
-      const request = { dbName, tblNames, capabilities: ours };
+      const request = { dbName, tblNames, capabilities: clientCapabilities };
       const { tables } = await this.#pool.call(getTables, { request }, signal, { keep });
-      const places = new Map(tblNames.map((name, place) => [name, place]));
-      const placeOf = ({ tableName }: HiveTable): number => places.get(tableName) ?? tblNames.length;
-      return tables.toSorted((one, other) => placeOf(one) - placeOf(other));
+      const positions = new Map(tblNames.map((name, position) => [name, position]));
+      const positionOf = ({ tableName }: HiveTable): number => positions.get(tableName) ?? tblNames.length;
+      return tables.toSorted((one, other) => positionOf(one) - positionOf(other));
     });
   }
 
-  /** Names as in `day=2026-01-31/hour=7` (`partition-name.ts`). */
+  /** Names such as `day=2026-01-31/hour=7` (`partition-name.ts`). */
   partitionNames(
     dbName: string,
     tableName: string,
@@ -97,22 +106,22 @@ export class HiveClient {
     );
   }
 
-  /** Piece by piece, those that are not there left out. */
+  /** In pieces. Missing partitions are omitted. */
   partitionsByNames(
     dbName: string,
     tableName: string,
     names: readonly string[],
     signal: AbortSignal,
   ): AsyncGenerator<readonly HivePartition[]> {
-    const options = { pieceSize: partitionsAtOnce, ahead: this.#pool.maxConnections, signal };
+    const options = { pieceSize: partitionsPerCall, ahead: this.#pool.maxConnections, signal };
     return heldPieces(names, options, (names, keep) =>
       this.#pool.call(getPartitionsByNames, { dbName, tableName, names }, signal, { keep }),
     );
   }
 
   /**
-   * Those that are there already stay as they are. All or none of one call; when it fails without an answer, either: it
-   * may simply be repeated.
+   * Adds all partitions or none; existing ones stay unchanged. If the call fails without an answer, the outcome is unknown,
+   * and the call can be repeated.
    */
   async addPartitions(
     dbName: string,
@@ -128,26 +137,28 @@ export class HiveClient {
     );
   }
 
-  /** Ends idle connections at once and those in use with their calls. */
+  /** Closes idle connections now, and the others when their calls end. */
   close(): void {
     this.#pool.close();
   }
 }
 
 /**
- * At least one value has to be given: any. To a metastore a value is a pattern, whose `.` (and in some `_`) is any
- * character, so what it gives is checked again; where others have taken the place of those that are asked for, all are
- * asked for.
+ * Metastores treat a value as a pattern in which `.` (in some versions also `_`) matches any character, so the names are
+ * filtered again. If wrong names used up the limit, the request is repeated without a limit. Metastores require at least
+ * one value, so the default is one that matches anything.
  */
 async function chosenNames(
   { values = [""], limit }: PartitionChoice,
-  ask: (values: readonly string[], limit: number) => Promise<readonly string[]>,
+  request: (values: readonly string[], limit: number) => Promise<readonly string[]>,
 ): Promise<readonly string[]> {
-  if (limit !== undefined && (limit < 1 || limit > longestLimit)) throw new RangeError(`a limit of ${limit}`);
-  const isAsked = (name: string): boolean =>
-    values.every((value, place) => value === "" || value === parsePartitionName(name)?.[place]?.value);
-  const found = await ask(values, limit ?? -1);
-  const right = found.filter(isAsked);
-  if (limit === undefined || right.length === found.length || found.length < limit) return right;
-  return (await ask(values, -1)).filter(isAsked).slice(0, limit);
+  if (limit !== undefined && (limit < 1 || limit > maxLimit)) {
+    throw new RangeError(`the limit must be between 1 and ${maxLimit}, not ${limit}`);
+  }
+  const matches = (name: string): boolean =>
+    values.every((value, index) => value === "" || value === parsePartitionName(name)?.[index]?.value);
+  const found = await request(values, limit ?? -1);
+  const matching = found.filter(matches);
+  if (limit === undefined || matching.length === found.length || found.length < limit) return matching;
+  return (await request(values, -1)).filter(matches).slice(0, limit);
 }

@@ -1,29 +1,29 @@
 /**
- * What a metastore says of a call, as far as a caller acts on it:
+ * The errors that a metastore returns, as far as callers distinguish them:
  *
  * | Kind | Means |
  * |---|---|
- * | `no-such-object` | the database, table or partition is not there |
- * | `already-exists` | it is there already |
- * | `invalid-object` | what was given cannot be stored |
- * | `invalid-operation` | not on this object |
- * | `unknown-function` | the metastore is older than 2.3, newer than we know, or none |
- * | `failed` | anything else; its own words say what |
+ * | `no-such-object` | the database, table or partition does not exist |
+ * | `already-exists` | it exists already |
+ * | `invalid-object` | the given object cannot be stored |
+ * | `invalid-operation` | the operation is not possible on this object |
+ * | `unknown-function` | the server is a metastore older than 2.3 or newer than 4, or not a metastore |
+ * | `failed` | anything else; see the message |
  */
 export type HiveErrorKind = DeclaredErrorKind | "unknown-function";
 
-/** Those that functions declare. */
+/** The kinds that functions declare as exceptions. */
 export type DeclaredErrorKind = "no-such-object" | "already-exists" | "invalid-object" | "invalid-operation" | "failed";
 
-const longestText = 2000;
+const maxTextLength = 2000;
 
-/** The message holds the metastore's own words: for whoever may read that metastore, and for nobody else. */
+/** The message quotes the metastore, so it must be shown only to users who may read that metastore. */
 export class HiveError extends Error {
   override readonly name = "HiveError";
   readonly kind: HiveErrorKind;
 
   constructor(kind: HiveErrorKind, functionName: string, text: string) {
-    const words = text.slice(0, longestText);
+    const words = text.slice(0, maxTextLength);
     super(`${functionName}: ${words === "" ? kind : words}`);
     this.kind = kind;
   }

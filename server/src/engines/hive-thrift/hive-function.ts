@@ -11,10 +11,11 @@ import {
 } from "./codec/thrift-type.ts";
 import { HiveError, type DeclaredErrorKind } from "./hive-error.ts";
 
-/** A function of a metastore. `null`: it gives nothing. */
+/** A function of a metastore. */
 export interface HiveFunction<A extends Fields, T extends ThriftType | null> extends Signature<A> {
-  readonly gives: T;
-  /** Two of it are as good as one. */
+  /** Null if it returns nothing. */
+  readonly returns: T;
+  /** Can be repeated without effect. */
   readonly isRead: boolean;
 }
 
@@ -27,25 +28,26 @@ const exception = struct({ message: optional(1, string) });
 export function hiveFunction<A extends Fields, T extends ThriftType | null>(
   name: string,
   parameters: A,
-  gives: T,
+  returns: T,
   throws: Readonly<Record<number, DeclaredErrorKind>>,
   mode: "read" | "write" = "read",
 ): HiveFunction<A, T> {
-  const fields: Record<string, Field> = gives === null ? {} : { success: optional(0, gives) };
+  const fields: Record<string, Field> = returns === null ? {} : { success: optional(0, returns) };
   for (const [id, kind] of Object.entries(throws)) fields[kind] = optional(Number(id), exception);
-  return { name, parameters: struct(parameters), outcome: struct(fields), gives, isRead: mode === "read" };
+  return { name, parameters: struct(parameters), outcome: struct(fields), returns, isRead: mode === "read" };
 }
 
-/** What the function gave, or the exception that it threw. */
+/** Returns the function's result or throws its exception. */
 export function resultOf<A extends Fields, T extends ThriftType | null>(
-  { name, gives }: HiveFunction<A, T>,
+  { name, returns }: HiveFunction<A, T>,
   { success, ...exceptions }: Readonly<Record<string, unknown>>,
 ): ResultOf<T> {
   for (const [kind, thrown] of Object.entries(exceptions)) {
     if (thrown === undefined) continue;
-    const { message = "" } = thrown as ThriftValue<typeof exception>; // so `hiveFunction` described it
-    throw new HiveError(kind as DeclaredErrorKind, name, message); // the keys of `throws`
+    const { message = "" } = thrown as ThriftValue<typeof exception>; // described by `hiveFunction`
+    throw new HiveError(kind as DeclaredErrorKind, name, message); // a value of `throws`
   }
-  if (gives !== null && success === undefined) throw new HiveError("failed", name, "the metastore gave nothing");
-  return success as ResultOf<T>; // described by `gives`
+  if (returns !== null && success === undefined)
+    throw new HiveError("failed", name, "the metastore returned no result");
+  return success as ResultOf<T>; // described by `returns`
 }

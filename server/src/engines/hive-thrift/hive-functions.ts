@@ -3,13 +3,13 @@ import { hiveFunction } from "./hive-function.ts";
 import { addPartitionsRequest, database, partition, table, tableRequest, tablesRequest } from "./hive-structs.ts";
 
 /**
- * The forms that metastores from 2.3 to 4 share, with the same numbers for the same exceptions. Version 4 has neither
- * `get_table` nor `get_table_objects_by_name`, and numbers the exceptions of `get_partition_names` otherwise.
+ * Functions that have the same form and exception ids in metastores 2.3 to 4. Version 4 has no `get_table` and
+ * `get_table_objects_by_name`, and other exception ids for `get_partition_names`.
  */
 const ofTable = { dbName: required(1, string), tableName: required(2, string) };
 const readsTable = { 1: "failed", 2: "no-such-object" } as const;
 
-/** The first words of every connection. */
+/** The first call of every connection. */
 export const setUgi = hiveFunction(
   "set_ugi",
   { userName: required(1, string), groupNames: required(2, list(string)) },
@@ -24,7 +24,7 @@ export const getDatabase = hiveFunction("get_database", { name: required(1, stri
   2: "failed",
 });
 
-/** Of a database that is not there: none. */
+/** Returns an empty list if the database does not exist. */
 export const getAllTables = hiveFunction("get_all_tables", { dbName: required(1, string) }, list(string), {
   1: "failed",
 });
@@ -36,7 +36,7 @@ export const getTable = hiveFunction(
   readsTable,
 );
 
-/** Those that are not there are left out. */
+/** Omits missing ones. */
 export const getTables = hiveFunction(
   "get_table_objects_by_name_req",
   { request: required(1, tablesRequest) },
@@ -51,7 +51,7 @@ export const getPartitionNames = hiveFunction(
   readsTable,
 );
 
-/** Those that are not there are left out. */
+/** Omits missing ones. */
 export const getPartitionsByNames = hiveFunction(
   "get_partitions_by_names",
   { ...ofTable, names: required(3, list(string)) },

@@ -1,8 +1,8 @@
 import { bool, i32, list, map, optional, required, string, struct, type ThriftValue } from "./codec/thrift-type.ts";
 
 /**
- * What metastores from 2.3 to 4 keep of tables, as far as we read or write it; the numbers are the same in all of them.
- * Required is only what nothing can be told without: one odd table must not spoil the listing of the others.
+ * The fields that we read or write of tables in metastores 2.3 to 4; all versions have the same field ids. As few fields
+ * as possible are required, so that one unusual table does not make a listing fail.
  */
 const texts = map(string, string);
 
@@ -23,7 +23,7 @@ const skew = struct({
   skewedColValueLocationMaps: optional(3, map(list(string), string)),
 });
 
-/** Where and how rows are stored. Given back as it came, it is that of a new partition. */
+/** Where and how rows are stored. A new partition gets the table's storage with another location. */
 export const storage = struct({
   cols: optional(1, list(column)),
   location: optional(2, string),
@@ -50,7 +50,7 @@ export const table = struct({
   parameters: optional(9, texts),
   viewOriginalText: optional(10, string),
   viewExpandedText: optional(11, string),
-  /** `MANAGED_TABLE`, `EXTERNAL_TABLE`, `VIRTUAL_VIEW`, `MATERIALIZED_VIEW` and what comes. */
+  /** `MANAGED_TABLE`, `EXTERNAL_TABLE`, `VIRTUAL_VIEW`, `MATERIALIZED_VIEW` or a later addition. */
   tableType: optional(12, string),
 });
 export type HiveTable = ThriftValue<typeof table>;
@@ -73,10 +73,10 @@ export const database = struct({
 });
 export type HiveDatabase = ThriftValue<typeof database>;
 
-/** Without this one, tables of rows that are only ever added are refused. */
+/** Metastores refuse access to insert-only tables without this capability. */
 const insertOnlyTables = 2;
 const capabilities = struct({ values: required(1, list(i32)) });
-export const ours: ThriftValue<typeof capabilities> = { values: [insertOnlyTables] };
+export const clientCapabilities: ThriftValue<typeof capabilities> = { values: [insertOnlyTables] };
 
 export const tableRequest = struct({
   dbName: required(1, string),

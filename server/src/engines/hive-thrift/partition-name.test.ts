@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { noValue, parsePartitionName, partitionName } from "./partition-name.ts";
 
-// That a metastore names them so, too, is proven in `hive-metastore/hive-client.test.ts`.
-test("a name is read as what it was made of", () => {
+// `hive-metastore/hive-client.test.ts` compares the names with those of a real metastore.
+test("a name is parsed into the columns and values that it was built from", () => {
   const text = fc.string({ unit: "binary", minLength: 1, maxLength: 20 });
   const parts = fc.array(fc.record({ column: text.map((column) => column.toLowerCase()), value: text }), {
     minLength: 1,
@@ -17,15 +17,15 @@ test("a name is read as what it was made of", () => {
   );
 });
 
-test("an empty value is none, as one that is left out; columns are in lower case", () => {
+test("an empty or missing value becomes Hive's default partition, and columns are in lower case", () => {
   expect(partitionName([{ name: "Day" }, { name: "hour" }], [""])).toBe(`day=${noValue}/hour=${noValue}`);
 });
 
-test.each(["", "day", "day=", "=1", "day=1/", "day=1//hour=2", "/day=1"])("%j is no name", (name) => {
+test.each(["", "day", "day=", "=1", "day=1/", "day=1//hour=2", "/day=1"])("%j is not a partition name", (name) => {
   expect(parsePartitionName(name)).toBeUndefined();
 });
 
-test("what is no escape means itself", () => {
+test("an invalid escape is literal", () => {
   expect(parsePartitionName("a=100%/b=%zz/c=%2f%2F")).toEqual([
     { column: "a", value: "100%" },
     { column: "b", value: "%zz" },

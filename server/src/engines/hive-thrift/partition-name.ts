@@ -1,10 +1,10 @@
 /**
- * How Hive names partitions, in the metastore and as folders: `day=2026-01-31/name=a%3Ab`. Pure. Which characters are
- * written as `%` and two digits is fixed for ever, because folders are named so.
+ * Hive's names of partitions, in the metastore and as folders: `day=2026-01-31/name=a%3Ab`. Pure. The set of escaped
+ * characters must never change, because existing folders have these names.
  */
 export const noValue = "__HIVE_DEFAULT_PARTITION__";
 
-/** In characters: a metastore keeps no longer ones. */
+/** In characters; the limit of the metastore's column. */
 export const longestPartitionName = 767;
 
 export interface PartitionPart {
@@ -12,11 +12,11 @@ export interface PartitionPart {
   readonly value: string;
 }
 
-// Control characters are the point of it.
+// Control characters are escaped, too.
 // oxlint-disable-next-line no-control-regex
 const escaped = /[\u0001-\u001f"#%'*/:=?\\\u007f{[\]^]/g;
 
-/** A value that is empty is no value. Columns are in lower case, as all of Hive's are. */
+/** An empty value becomes `noValue`. Column names are in lower case, as in Hive. */
 export function partitionName(keys: readonly { readonly name: string }[], values: readonly string[]): string {
   return keys.map(({ name }, index) => `${escapePart(name.toLowerCase())}=${escapedValue(values[index])}`).join("/");
 }
@@ -25,7 +25,7 @@ function escapedValue(value = ""): string {
   return value === "" ? noValue : escapePart(value);
 }
 
-/** Undefined when the text is no such name: a part without `=`, or an empty one. */
+/** Undefined if a part of the name is empty or has no `=`. */
 export function parsePartitionName(name: string): PartitionPart[] | undefined {
   const parts: PartitionPart[] = [];
   for (const text of name.split("/")) {
@@ -40,7 +40,7 @@ function escapePart(text: string): string {
   return text.replaceAll(escaped, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`);
 }
 
-/** A `%` without two digits behind it means itself. */
+/** A `%` that is not followed by two hexadecimal digits is literal. */
 export function unescapePart(text: string): string {
   return text.replaceAll(/%([0-9A-Fa-f]{2})/g, (_, digits: string) => String.fromCharCode(parseInt(digits, 16)));
 }

@@ -1,7 +1,7 @@
 /**
- * How a client and one of our own metastores recognise each other: SASL's DIGEST-MD5 (RFC 2831) in Thrift's framing. Each
- * side proves that it knows the secret, and neither shows it: a stranger that has taken the port of a dead metastore learns
- * nothing. The server's half is `jvm/metastore/SharedSecret.scala`.
+ * Mutual authentication of a client and one of our own metastores: SASL DIGEST-MD5 (RFC 2831) in Thrift's framing. Each
+ * side proves that it knows the secret without revealing it, so that another process on the port of a dead metastore
+ * learns nothing. `jvm/metastore/SharedSecret.scala` is the server's side.
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Socket } from "node:net";
@@ -13,18 +13,18 @@ const START = 1;
 const OK = 2;
 const COMPLETE = 5;
 const HEAD_BYTES = 5;
-const LONGEST_MESSAGE = 4096;
+const MAX_MESSAGE_BYTES = 4096;
 
-/** As Hive's client has them: it names neither a service nor a host. */
+/** The same values as in Hive's client, which names neither a service nor a host. */
 const DIGEST_URI = "null/default";
 const USER = Buffer.from("headgate").toString("base64");
 
-/** The other side has not proven that it knows the secret. */
-export class Unproven extends Error {
-  override readonly name = "Unproven";
+/** The metastore did not prove that it knows the secret. */
+export class SecretNotProven extends Error {
+  override readonly name = "SecretNotProven";
 }
 
-/** Settles when both sides have proven it. From then on, messages come in frames. */
+/** Resolves when both sides have proven it. From then on, messages are framed. */
 export async function proveSecret(socket: Socket, secret: Secret, signal: AbortSignal): Promise<void> {
   const messages = new Messages(socket);
   try {
@@ -35,13 +35,14 @@ export async function proveSecret(socket: Socket, secret: Secret, signal: AbortS
     messages.send(OK, response);
     const answer = Buffer.from(await unlessAborted(signal, messages.next(COMPLETE)));
     const expected = Buffer.from(proof);
-    if (answer.length !== expected.length || !timingSafeEqual(answer, expected)) throw new Unproven("a wrong proof");
+    if (answer.length !== expected.length || !timingSafeEqual(answer, expected))
+      throw new SecretNotProven("the proof is wrong");
   } finally {
     messages.end();
   }
 }
 
-/** What is sent for a challenge, and what has to come back. Pure. */
+/** The response to a challenge, and the proof that the server must return. Pure. */
 export function digestResponse(
   challenge: string,
   secret: Secret,
@@ -49,7 +50,7 @@ export function digestResponse(
 ): { response: string; proof: string } {
   const [, nonce] = /(?:^|,)nonce="([^"]+)"/.exec(challenge) ?? [];
   const [, realm] = /(?:^|,)realm="([^"]*)"/.exec(challenge) ?? [];
-  if (nonce === undefined || realm === undefined) throw new Unproven("no challenge");
+  if (nonce === undefined || realm === undefined) throw new SecretNotProven("it sent no valid challenge");
   const password = Buffer.from(secret.reveal()).toString("base64");
   const key = md5(Buffer.concat([md5(`${USER}:${realm}:${password}`), Buffer.from(`:${nonce}:${clientNonce}`)]));
   const digest = (method: string): string =>
@@ -68,7 +69,7 @@ function hex(text: string): string {
   return md5(text).toString("hex");
 }
 
-/** Each is a status, a length and so many bytes. */
+/** A message is a status, a length and that number of bytes. */
 class Messages {
   readonly #socket: Socket;
   #arrived = Buffer.alloc(0);
@@ -86,7 +87,7 @@ class Messages {
   };
 
   readonly #break = (error?: unknown): void => {
-    this.#end ??= new Unproven("the connection was ended", { cause: error });
+    this.#end ??= new SecretNotProven("it closed the connection, so it may have another secret", { cause: error });
     this.#wake?.();
   };
 
@@ -100,7 +101,8 @@ class Messages {
   async next(expected: number): Promise<string> {
     await this.#until(HEAD_BYTES);
     const length = this.#arrived.readUInt32BE(1);
-    if (this.#arrived[0] !== expected || length > LONGEST_MESSAGE) throw new Unproven("an odd message");
+    if (this.#arrived[0] !== expected || length > MAX_MESSAGE_BYTES)
+      throw new SecretNotProven("it sent an unexpected message");
     await this.#until(HEAD_BYTES + length);
     const text = this.#arrived.toString("utf8", HEAD_BYTES, HEAD_BYTES + length);
     this.#arrived = this.#arrived.subarray(HEAD_BYTES + length);

@@ -29,44 +29,44 @@ function connectTo({ port }: { port: number }, changes: Partial<HiveClientOption
 const soon = (ms = 45_000): AbortSignal => AbortSignal.timeout(ms);
 const databases = (call: CallHead): Buffer => renderReply(getAllDatabases, call.sequence, { success: ["default"] });
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(" ", ""), "hex");
-/** Of an answer to `get_all_databases`, as far as the result: `0f 0000 0b`, the length and the names. */
+/** An answer to `get_all_databases` with another result; a valid one is `0f 0000 0b`, the length and the names. */
 const reply = (call: CallHead, rest: string): Buffer => Buffer.concat([databases(call).subarray(0, 29), hex(rest)]);
 
-describe("what is no metastore fails within its deadline", () => {
+describe("a call to something that is not a metastore fails within its deadline:", () => {
   const garbage: [string, (call: CallHead) => Buffer][] = [
     ["a web server", () => Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n")],
     ["zeros", () => Buffer.alloc(100_000)],
-    ["an old version of the protocol", () => hex("00000011")],
-    ["an answer to somebody else", (call) => renderReply(getAllTables, call.sequence, { success: [] })],
+    ["an old protocol version", () => hex("00000011")],
+    ["an answer of another function", (call) => renderReply(getAllTables, call.sequence, { success: [] })],
     ["an answer to another call", (call) => databases({ ...call, sequence: call.sequence + 1 })],
-    ["a call for an answer", (call) => Buffer.concat([hex("80010001"), databases(call).subarray(4)])],
-    ["more than the answer", (call) => Buffer.concat([databases(call), Buffer.of(0)])],
+    ["a call instead of an answer", (call) => Buffer.concat([hex("80010001"), databases(call).subarray(4)])],
+    ["data after the answer", (call) => Buffer.concat([databases(call), Buffer.of(0)])],
     ["a name of 2 GB", () => hex("80010002 7fffffff")],
     ["2 billion names", (call) => reply(call, "0f0000 0b 7fffffff")],
-    ["2 billion numbers for names", (call) => reply(call, "0f0000 08 7fffffff")],
+    ["2 billion numbers instead of names", (call) => reply(call, "0f0000 08 7fffffff")],
     ["a name of -1 bytes", (call) => reply(call, "0f0000 0b 00000001 ffffffff")],
-    ["a field of no type", (call) => reply(call, "63 0007")],
-    ["structs without an end", (call) => reply(call, "0c0007".repeat(100_000))],
-    ["an unknown text of 2 GB", (call) => reply(call, "0b0007 7fffffff")],
+    ["a field of an unknown type", (call) => reply(call, "63 0007")],
+    ["endlessly nested structs", (call) => reply(call, "0c0007".repeat(100_000))],
+    ["an unknown field of 2 GB", (call) => reply(call, "0b0007 7fffffff")],
   ];
 
   test.each(garbage)("%s", async (_, answer) => {
     const server = await serve((socket, call) => socket.write(answer(call)));
-    // Names that never come are waited for until the deadline; everything else is told at once.
+    // Only missing names are waited for until the deadline; everything else fails immediately.
     const failure = connectTo(server).databaseNames(soon(1000));
     await expect(failure).rejects.toMatchObject({
       name: "Fault",
       code: "unavailable",
-      publicMessage: expect.stringMatching(/^The Hive metastore at 127\.0\.0\.1:\d+ (does not speak as one|did not)/),
+      publicMessage: expect.stringMatching(/^The Hive metastore at 127\.0\.0\.1:\d+ did not answer/),
     });
     await expect.poll(() => server.connections().open).toBe(0);
   });
 
-  test.each([1, 12, 29, 33, 40])("an answer that is cut off after %i bytes", async (length) => {
+  test.each([1, 12, 29, 33, 40])("an answer that is truncated after %i bytes", async (length) => {
     const server = await serve((socket, call) => socket.end(databases(call).subarray(0, length)));
     await expect(connectTo(server).databaseNames(soon())).rejects.toMatchObject({
       code: "unavailable",
-      publicMessage: expect.stringMatching(/has ended the connection\.$/),
+      publicMessage: expect.stringMatching(/closed the connection\.$/),
     });
     expect(server.calls).toEqual([getAllDatabases.name]);
   });
@@ -89,18 +89,18 @@ describe("what is no metastore fails within its deadline", () => {
     },
   );
 
-  test("its own longest time ends a call whose caller has none", async () => {
+  test("no answer to a caller without a deadline, by the client's own timeout", async () => {
     const server = await serve(() => undefined);
     const client = connectTo(server, { callTimeoutMs: 100 });
     await expect(client.databaseNames(new AbortController().signal)).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  test("a greeting that nobody answers, or that ends the connection", async () => {
+  test("no answer to the handshake, or a closed connection", async () => {
     const silent = createServer({ allowHalfOpen: true }, (socket) => socket.on("error", () => undefined));
     const rude = createServer((socket) => socket.on("error", () => undefined).once("data", () => socket.destroy()));
     for (const [server, connectTimeoutMs, words] of [
       [silent, 100, /did not answer in time/],
-      [rude, 30_000, /ends the connection when it is greeted/],
+      [rude, 30_000, /closed the connection during the handshake/],
     ] as const) {
       server.listen(0, "127.0.0.1");
       await once(server, "listening");
@@ -110,7 +110,7 @@ describe("what is no metastore fails within its deadline", () => {
     }
   });
 
-  test("an address where nobody listens", async () => {
+  test("a closed port", async () => {
     const server = await startThriftServer(() => undefined);
     await server.stop();
     await expect(connectTo(server).databaseNames(soon())).rejects.toMatchObject({
@@ -119,7 +119,7 @@ describe("what is no metastore fails within its deadline", () => {
     });
   });
 
-  test("a caller who calls it off gets its own reason", async () => {
+  test("a caller that aborts gets its own reason", async () => {
     const asked = Promise.withResolvers<void>();
     const server = await serve(() => asked.resolve());
     const off = new AbortController();
@@ -131,7 +131,7 @@ describe("what is no metastore fails within its deadline", () => {
   });
 });
 
-test.each(["127.0.0.1", "localhost"])("%s is not connected to when the check refuses it", async (host) => {
+test.each(["127.0.0.1", "localhost"])("no connection to %s is made if the address check refuses it", async (host) => {
   const server = await serve((socket, call) => socket.write(databases(call)));
   const checkAddress = (address: string): string | null => addressRefusal(address, []) ?? null;
   await expect(connectTo(server, { host, checkAddress }).databaseNames(soon())).rejects.toMatchObject({
@@ -141,17 +141,17 @@ test.each(["127.0.0.1", "localhost"])("%s is not connected to when the check ref
   expect(server.connections().made).toBe(0);
 });
 
-test("a function that gives nothing where it should has failed", async () => {
+test("an answer without a result is an error", async () => {
   const server = await serve((socket, call) => socket.write(renderReply(getAllDatabases, call.sequence, {})));
   await expect(connectTo(server).databaseNames(soon())).rejects.toMatchObject({ name: "HiveError", kind: "failed" });
 });
 
-test("a function it does not know is an error of its own", async () => {
-  const words = "Invalid method name: 'get_all_databases'";
+test("a function that the metastore does not know is an error of its own kind", async () => {
+  const message = "Invalid method name: 'get_all_databases'";
   const server = await serve((socket, call) => {
     const head = databases(call).subarray(0, 29);
     head[3] = 3;
-    const text = Buffer.from(words);
+    const text = Buffer.from(message);
     socket.write(
       Buffer.concat([head, hex("0b0001"), Buffer.of(0, 0, 0, text.length), text, hex("080002 00000001 00")]),
     );
@@ -163,7 +163,7 @@ test("a function it does not know is an error of its own", async () => {
 });
 
 describe("connections", () => {
-  test("are as many as allowed and no more, and are used again", async () => {
+  test("are limited in number and reused", async () => {
     const held: (() => void)[] = [];
     const server = await serve((socket, call) => held.push(() => socket.write(databases(call))));
     const client = connectTo(server, { maxConnections: 3 });
@@ -176,7 +176,7 @@ describe("connections", () => {
     expect(await Promise.all(calls)).toHaveLength(9);
   });
 
-  test("who waits for one waits no longer than its deadline, and takes none then", async () => {
+  test("a call waits for one no longer than its deadline, and is not sent afterwards", async () => {
     const held: (() => void)[] = [];
     const server = await serve((socket, call) => held.push(() => socket.write(databases(call))));
     const client = connectTo(server, { maxConnections: 1 });
@@ -188,7 +188,7 @@ describe("connections", () => {
     expect(server.calls).toHaveLength(1);
   });
 
-  test("end when they are idle, and with the client", async () => {
+  test("are closed when idle and with the client", async () => {
     const server = await serve((socket, call) => socket.write(databases(call)));
     await connectTo(server, { idleMs: 20 }).databaseNames(soon());
     await expect.poll(() => server.connections().open).toBe(0);
@@ -199,7 +199,7 @@ describe("connections", () => {
     await expect.poll(() => server.connections().open).toBe(0);
   });
 
-  /** The second call of the first connection finds it dead, before the client could know. */
+  /** The first connection dies at its second call, before the client can notice. */
   const dyingServer = (): Promise<ThriftServer> => {
     let count = 0;
     return serve((socket, call) => {
@@ -210,7 +210,7 @@ describe("connections", () => {
   };
   const added = (call: CallHead): Buffer => renderReply(addPartitions, call.sequence, { success: {} });
 
-  test("a read that meets a dead one is made again on a new one, once", async () => {
+  test("a read on a dead one is repeated once on a new one", async () => {
     const server = await dyingServer();
     const client = connectTo(server);
     await client.databaseNames(soon());
@@ -218,7 +218,7 @@ describe("connections", () => {
     expect([server.calls.length, server.connections().made]).toEqual([3, 2]);
   });
 
-  test("a write is not: nobody knows whether it was done", async () => {
+  test("a write on a dead one is not repeated, because its outcome is unknown", async () => {
     const server = await dyingServer();
     const client = connectTo(server);
     await client.addPartitions("d", "t", [], soon());
@@ -226,7 +226,7 @@ describe("connections", () => {
     expect(server.calls).toHaveLength(2);
   });
 
-  test("one that died while it was idle costs nothing, also for a write", async () => {
+  test("one that died while idle is replaced, even for a write", async () => {
     const server = await serve((socket, call) => socket.write(added(call)));
     const client = connectTo(server);
     await client.addPartitions("d", "t", [], soon());
@@ -242,7 +242,7 @@ describe("a long answer", () => {
   const table = (n: number): HiveTable => ({ tableName: `t${n}`, dbName: "d", sd: { cols: columns } });
   const names = Array.from({ length: 10_000 }, (_, n) => `t${n}`);
 
-  test("of 10,000 tables comes in pieces, in order", async () => {
+  test("of 10,000 tables arrives in pieces, in order", async () => {
     let at = 0;
     const pieces = names.length / 100;
     const server = await serve((socket, call) => {
@@ -261,7 +261,7 @@ describe("a long answer", () => {
     expect([next, server.calls.length]).toEqual([10_000, pieces]);
   });
 
-  test("that is longer than we take fails before it is held", async () => {
+  test("above the size limit fails before it is in memory", async () => {
     const piece = Buffer.alloc(64 * 1024);
     let isCut = false;
     let sent = 0;
@@ -275,8 +275,8 @@ describe("a long answer", () => {
       send();
     });
     const client = connectTo(server, { budgetBytes: 16 * 1024 * 1024 });
-    await expect(client.databaseNames(soon())).rejects.toMatchObject({ message: /longer than we take/ });
-    // Each empty text has four bytes on the wire but needs more memory, which is what the budget counts.
+    await expect(client.databaseNames(soon())).rejects.toMatchObject({ message: /exceeds the size limit/ });
+    // An empty string has four bytes on the wire, but the budget counts its memory, which is more.
     expect(sent).toBeLessThan(16 * 1024 * 1024);
   });
 });
@@ -289,12 +289,12 @@ test("a list of names has a smaller limit than other answers", async () => {
   await expect(connectTo(server).tableNames("default", soon())).rejects.toMatchObject({ code: "unavailable" });
 });
 
-test("partitions that a pattern finds besides do not take the place of the one that is asked for", async () => {
+test("other partitions that match the pattern do not displace the requested one", async () => {
   const limited = renderedNames(["day=axb"]);
   const all = renderedNames(["day=axb", "day=a_b"]);
   const server = await serve((socket, call) => socket.write((server.calls.length === 1 ? limited : all)(call)));
-  const asked = { values: ["a_b"], limit: 1 };
-  expect(await connectTo(server).partitionNames("default", "t", asked, soon())).toEqual(["day=a_b"]);
+  const choice = { values: ["a_b"], limit: 1 };
+  expect(await connectTo(server).partitionNames("default", "t", choice, soon())).toEqual(["day=a_b"]);
   expect(server.calls).toHaveLength(2);
 });
 

@@ -1,11 +1,11 @@
 /**
- * A server of ours that outlives us: it runs under a runner in a sandbox, and all that is known of it is in its folder, so
- * that it is found again after our restart.
+ * A process that outlives our server. It runs under a runner in a sandbox, and its whole state is in its folder, so that
+ * our server finds it again after a restart.
  *
- *   run/                      the runner's: status, log
- *   input/ work/ tmp/ user/   what the process sees
+ *   run/                      status and log, written by the runner
+ *   input/ work/ tmp/ user/   the folders that the process sees
  *
- * What it runs, where it listens and how it says so is for whoever has one.
+ * Subclasses define the program, its address and how it reports that it is ready.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -20,27 +20,27 @@ import { makeConfinedFolders, makeOwnedFolder, writeInput, type ConfinedFolders 
 import type { Identity } from "../sandbox/confined-program.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 
-/** The terms that all lasting processes of a node share. */
+/** The settings that all lasting processes of a node share. */
 export interface LastingTerms {
   readonly sandbox: Sandbox;
-  /** Null: it may run on whatever becomes of the database. */
+  /** Null: the process does not depend on the node's database lease. */
   readonly leaseFile: string | null;
   readonly leaseSeconds: number;
-  /** When it ends after its server has gone. Null: it stays. */
+  /** When the process ends after our server is gone. Null: never. */
   readonly orphan: OrphanTerms | null;
-  /** Absent: it may take as much as it likes. */
+  /** Unlimited resources if absent. */
   readonly allowance?: Allowance;
 }
 
 export interface LastingPlan extends LastingTerms {
   readonly identity: Identity | undefined;
-  /** Of the user inside of the sandbox. */
+  /** Name of the user inside the sandbox. */
   readonly userName: string;
-  /** Folders above its own that the user has to pass. */
+  /** Number of parent folders that the user must be able to traverse. */
   readonly levels: number;
-  /** The roster (`runner/roster.ts`) that names it while it is at work. */
+  /** The roster (`runner/roster.ts`) that lists the process while it is busy. */
   readonly rosterFolder: string | null;
-  /** The roster of the processes that need it. Null: it reports by itself whether it is needed. */
+  /** The roster of the processes that need this one. Null: the process itself reports whether it is busy. */
   readonly usersFolder: string | null;
   readonly memoryMiB: number;
 }
@@ -48,27 +48,27 @@ export interface LastingPlan extends LastingTerms {
 export interface LastingProgram {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** By name, for `input`; secrets may stand in them. */
+  /** Contents of the files in `input`, by name. They may contain secrets. */
   readonly files: Readonly<Record<string, string>>;
-  /** What it must see besides its own folders. */
+  /** Paths outside its own folders that it needs. */
   readonly readOnly: readonly string[];
   readonly writable: readonly string[];
   readonly logLimitBytes: number;
-  /** The program keeps this file while it is at work; undefined: it does not report that. */
+  /** The file that the program creates while it is busy; undefined if it does not report that. */
   readonly busyFile?: string;
 }
 
 const GRACE_SECONDS = 5;
 const START_LIMIT_MS = 180_000;
-const LOOK_EVERY_MS = 50;
-const LONG_LOOK_MS = 60_000;
+const POLL_MS = 50;
+const RECHECK_MS = 60_000;
 
-/** As whoever waits for it knows it. */
-export interface StartedProgram {
+export interface StartingProcess {
+  /** For error messages. */
   readonly name: string;
-  /** Why it has ended. */
+  /** Returns why the process ended. */
   readonly explain: () => Promise<string>;
-  /** Undefined: minutes. */
+  /** Undefined: `START_LIMIT_MS`. */
   readonly startLimitMs?: number | undefined;
 }
 
@@ -78,18 +78,18 @@ export class LastingProcess {
   #isStartedHere = false;
   #isStopped = false;
 
-  /** The one of that folder, whether it runs or not. */
+  /** The process of that folder, running or not. */
   constructor(folder: string) {
     this.folder = folder;
     this.#client = openRunnerClient(join(folder, "run"));
   }
 
-  /** What it and its runner have said. */
+  /** Output of the process and its runner. */
   protected get logFile(): string {
     return join(this.folder, "run", "log");
   }
 
-  /** Once per folder. Settles when the process is on its way; `untilUp` tells when it answers. */
+  /** Must be called once per folder. Resolves when the runner is started; `waitUntilReady` waits for the process. */
   protected async launch(plan: LastingPlan, programIn: (folders: ConfinedFolders) => LastingProgram): Promise<void> {
     const { sandbox, identity, userName: name, levels, usersFolder, leaseFile, leaseSeconds, rosterFolder } = plan;
     this.#isStartedHere = true;
@@ -116,20 +116,21 @@ export class LastingProcess {
     await this.#client.start(program, { ...forever, ...limits, ...ownNames, resources });
   }
 
-  /** What `look` finds. Fails with the reason when it has ended before it ever found anything. */
-  protected async untilUp<T>(
-    look: () => Promise<T | undefined>,
-    { name, explain, startLimitMs = START_LIMIT_MS }: StartedProgram,
+  /** Polls until `probe` returns a value. Throws with the reason if the process ends first. */
+  protected async waitUntilReady<T>(
+    probe: () => Promise<T | undefined>,
+    { name, explain, startLimitMs = START_LIMIT_MS }: StartingProcess,
     signal: AbortSignal,
   ): Promise<T> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(startLimitMs)]);
     for (;;) {
-      const found = await look();
+      const found = await probe();
       if (found !== undefined) return found;
       if (!(await this.isAlive())) throw new Fault("unavailable", await explain());
-      await delay(LOOK_EVERY_MS, undefined, { signal: limit }).catch(() => undefined);
+      await delay(POLL_MS, undefined, { signal: limit }).catch(() => undefined);
       signal.throwIfAborted();
-      if (limit.aborted) throw new Fault("unavailable", `${name} did not come up in time`);
+      if (limit.aborted)
+        throw new Fault("unavailable", `${name} did not become ready within ${startLimitMs / 1000} seconds`);
     }
   }
 
@@ -137,31 +138,31 @@ export class LastingProcess {
     if (this.#isStopped) return false;
     const view = await this.#client.observe();
     const { state } = view;
-    // Its runner may not have noticed yet.
+    // The runner may not have noticed the end of the process yet.
     if (state === "running" && view.status.driver !== null)
       return (await findProcess(view.status.driver)) === "running";
-    // A runner of ours that is about to start has not left a mark yet; one of an earlier Headgate never will.
+    // A runner that this server started has not written its status yet; one of an earlier server never will.
     return state === "starting" || state === "running" || (state === "absent" && this.#isStartedHere);
   }
 
-  /** Of the sandbox's first process; null: it does not run. */
+  /** The pid of the first process in the sandbox; null if it does not run. */
   async pid(): Promise<number | null> {
     const view = await this.#client.observe();
     return view.state === "running" ? (view.status.driver?.pid ?? null) : null;
   }
 
-  /** Settles when it has ended, whoever ended it, or the signal is aborted. */
+  /** Resolves when the process has ended for any reason, or when the signal is aborted. */
   async ended(signal: AbortSignal): Promise<void> {
     while (!signal.aborted && (await this.isAlive())) {
-      await this.#client.waitForEnd(AbortSignal.any([signal, AbortSignal.timeout(LONG_LOOK_MS)]));
-      await delay(LOOK_EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      await this.#client.waitForEnd(AbortSignal.any([signal, AbortSignal.timeout(RECHECK_MS)]));
+      await delay(POLL_MS, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 
-  /** Settles when nothing of it is left. */
+  /** Resolves when the process and its folder are gone. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    // Where not even the runner's folder is, nothing was started.
+    // Without the runner's folder, nothing was started.
     if (existsSync(join(this.folder, "run")) && !this.#client.abandon()) {
       await this.#client.cancel();
       const { state } = await this.#client.waitForEnd(AbortSignal.timeout((GRACE_SECONDS + 5) * 1000));
@@ -171,9 +172,9 @@ export class LastingProcess {
   }
 }
 
-/** It stands back half as far as a program does, because people wait for it. */
+/** Uses half the nice value of programs, because users wait for this process. */
 function limitsOf({ allowance, memoryMiB }: LastingPlan): ResourceLimits | null {
   if (allowance === undefined) return null;
   const nice = Math.floor(allowance.nice / 2);
-  return limitsWithin({ ...allowance, nice }, memoryMiB, ".."); // `run` is inside of its folder
+  return limitsWithin({ ...allowance, nice }, memoryMiB, ".."); // relative to `run`
 }

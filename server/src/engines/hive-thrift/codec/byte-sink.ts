@@ -1,4 +1,4 @@
-/** A buffer that grows with what is written. */
+/** A growing buffer. */
 export class ByteSink {
   #bytes = Buffer.allocUnsafe(1024);
   #at = 0;
@@ -27,7 +27,7 @@ export class ByteSink {
     this.#at = this.#room(8).writeDoubleBE(value, this.#at);
   }
 
-  /** With its length before it. */
+  /** Writes the length before the text. */
   text(value: string): void {
     const length = Buffer.byteLength(value);
     this.int32(length);

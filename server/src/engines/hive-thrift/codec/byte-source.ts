@@ -1,12 +1,12 @@
 import { MessageTooLong } from "./thrift-error.ts";
 
-/** Reads as far as the bytes go, and pauses there. */
+/** A parser that yields whenever it needs more bytes. */
 export type Reading<T> = Generator<undefined, T, undefined>;
 
 /**
- * The bytes of one message as they come. A reader asks with `need` before it takes; what it has taken is let go, so that
- * memory holds the values and a piece of the network, not the message. Everything is paid from one budget before it is
- * waited for: a length that is a lie fails at once.
+ * The bytes of one message as they arrive. A parser calls `need` before it takes bytes, and taken bytes are released, so
+ * that memory holds the values and one network chunk but never the whole message. Everything is charged to a budget before
+ * it arrives, so that a forged length fails immediately.
  */
 export class ByteSource {
   #bytes: Buffer = Buffer.alloc(0);
@@ -16,7 +16,7 @@ export class ByteSource {
   #budgetBytes: number;
   readonly #pay: ((bytes: number) => void) | undefined;
 
-  /** What is spent is paid for besides, where many messages share memory. */
+  /** `pay` reserves the same bytes in a budget that many messages share. */
   constructor(budgetBytes: number, pay?: (bytes: number) => void) {
     this.#budgetBytes = budgetBytes;
     this.#pay = pay;
@@ -36,19 +36,19 @@ export class ByteSource {
     return this.#at === this.#bytes.length && this.#laterBytes === 0;
   }
 
-  /** Values cost memory besides their bytes: a list of a million empty structs is a megabyte on the wire. */
+  /** Charges memory for values too: a list of a million empty structs is only one megabyte on the wire. */
   spend(bytes: number): void {
     this.#budgetBytes -= bytes;
-    if (this.#budgetBytes < 0) throw new MessageTooLong("the message is longer than we take");
+    if (this.#budgetBytes < 0) throw new MessageTooLong("the message exceeds the size limit");
     this.#pay?.(bytes);
   }
 
-  /** True when so many bytes are at hand in one piece: then nothing has to be waited for. */
+  /** Whether `count` contiguous bytes are available without waiting. */
   has(count: number): boolean {
     return this.#bytes.length - this.#at >= count;
   }
 
-  /** Pauses until so many bytes are at hand, and lays them side by side: each byte is copied once at most. */
+  /** Waits for `count` bytes and makes them contiguous. Copies each byte at most once. */
   *need(count: number): Reading<void> {
     while (this.#bytes.length - this.#at + this.#laterBytes < count) yield;
     if (this.has(count)) return;
@@ -58,7 +58,7 @@ export class ByteSource {
     this.#laterBytes = 0;
   }
 
-  /** Drops so many bytes, which need not be there yet, without holding them. */
+  /** Discards `count` bytes as they arrive. */
   *skip(count: number): Reading<void> {
     let left = count;
     for (;;) {
@@ -102,7 +102,7 @@ export class ByteSource {
     return this.#bytes.readDoubleBE(this.#at - 8);
   }
 
-  /** What is no UTF-8 becomes U+FFFD, as in Java. */
+  /** Invalid UTF-8 becomes U+FFFD, as in Java. */
   takeText(bytes: number): string {
     this.#at += bytes;
     return this.#bytes.toString("utf8", this.#at - bytes, this.#at);

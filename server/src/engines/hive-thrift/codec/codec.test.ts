@@ -54,7 +54,7 @@ const anything: fc.Arbitrary<Everything> = fc.record(
   { requiredKeys: [] },
 );
 
-test("what is written is read as the same, wherever the network cuts it", () => {
+test("a written value is read back unchanged, however the network splits it", () => {
   fc.assert(
     fc.property(anything, fc.array(fc.nat(200)), (value, cuts) => {
       const bytes = written(everything, value);
@@ -63,7 +63,7 @@ test("what is written is read as the same, wherever the network cuts it", () => 
   );
 });
 
-test("who knows fewer fields reads the others' values all the same", () => {
+test("unknown fields are skipped", () => {
   const fewer = struct({ short: optional(3, i16), list: optional(6, list(list(string))) });
   fc.assert(
     fc.property(anything, fc.array(fc.nat(200)), (value, cuts) => {
@@ -73,13 +73,13 @@ test("who knows fewer fields reads the others' values all the same", () => {
   );
 });
 
-test("a field of another type than described is passed over; a required one that is missing is an error", () => {
+test("a field of an unexpected type is skipped; a missing required field is an error", () => {
   const other = struct({ flag: optional(1, string), name: optional(2, string) });
   expect(read(other, [written(everything, { flag: true, small: 7 })])).toEqual({});
-  expect(() => read(inner, [written(everything, { flag: true })])).toThrow("the message lacks name");
+  expect(() => read(inner, [written(everything, { flag: true })])).toThrow("the message has no field name");
 });
 
-test("any bytes are a value, the beginning of one, or an error, and never take more than was allowed", () => {
+test("arbitrary bytes are a value, an incomplete value or an error, within the budget", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 400 }), fc.array(fc.nat(100)), (bytes, cuts) => {
       const source = new ByteSource(4096);
@@ -91,7 +91,7 @@ test("any bytes are a value, the beginning of one, or an error, and never take m
   );
 });
 
-test("bytes of a real message that were changed never do worse", () => {
+test("a corrupted message is a value, an incomplete value or an error, within the budget", () => {
   fc.assert(
     fc.property(anything, fc.nat(), fc.nat(255), (value, place, byte) => {
       const bytes = written(everything, value);
@@ -110,28 +110,28 @@ describe("a budget", () => {
     return feed(source, readValue(source, struct({ list: optional(1, list(inner)) })), [bytes]);
   };
 
-  test("is spent on values, not on their bytes alone", () => {
+  test("covers the memory of values, not only their bytes", () => {
     const nothing = struct({ list: optional(1, list(struct({}))) });
     const bytes = written(nothing, { list: Array.from({ length: 1000 }, () => ({})) });
     expect(bytes.length).toBeLessThan(1100);
     const source = new ByteSource(16_000);
-    expect(() => feed(source, readValue(source, nothing), [bytes])).toThrow("longer than we take");
+    expect(() => feed(source, readValue(source, nothing), [bytes])).toThrow("exceeds the size limit");
   });
 
-  test("is checked before what it is spent on has come", () => {
+  test("is checked before the bytes arrive", () => {
     const huge = Buffer.from("0f00010c000000010b00017fffffff", "hex");
-    expect(() => limited(huge, 1_000_000)).toThrow("longer than we take");
+    expect(() => limited(huge, 1_000_000)).toThrow("exceeds the size limit");
   });
 });
 
-test("a long text in many pieces is put together once", () => {
+test("a long string in many chunks is joined", () => {
   const type = struct({ text: required(1, string) });
   const long = "ä".repeat(4_000_000);
   const bytes = written(type, { text: long });
   expect(read(type, pieces(bytes, Array(8000).fill(1000)))).toEqual({ text: long });
 });
 
-test("the types of values come from their descriptions", () => {
+test("the TypeScript types of values follow from their descriptions", () => {
   expectTypeOf<ThriftValue<typeof inner>>().branded.toEqualTypeOf<{
     readonly name: string;
     readonly count?: number | undefined;
@@ -153,7 +153,7 @@ function read<T extends ThriftType>(type: T, chunks: readonly Buffer[]): ThriftV
   return value;
 }
 
-/** Undefined while it waits for more. */
+/** Undefined if the value is incomplete. */
 function feed<T>(source: ByteSource, reading: Reading<T>, chunks: readonly Buffer[]): T | undefined {
   for (const chunk of chunks) {
     source.push(chunk);

@@ -5,15 +5,15 @@ import { ThriftError } from "./thrift-error.ts";
 import { i32, optional, string, struct, type Fields, type StructType, type ThriftValue } from "./thrift-type.ts";
 import { writeValue } from "./write-value.ts";
 
-/** Messages of the binary protocol, strict: a call and its answer, one after the other on a connection. */
+/** A function in the strict binary protocol. A connection has one call at a time. */
 export interface Signature<A extends Fields = Fields, R extends Fields = Fields> {
   readonly name: string;
   readonly parameters: StructType<A>;
-  /** Field 0 is what the function gives; the others are the exceptions it declares. */
+  /** Field 0 is the returned value; the others are the declared exceptions. */
   readonly outcome: StructType<R>;
 }
 
-/** The server could not or would not run the function at all. */
+/** The server did not run the function (TApplicationException). */
 export class CallRefused extends Error {
   override readonly name = "CallRefused";
   readonly isUnknownFunction: boolean;
@@ -26,7 +26,7 @@ export class CallRefused extends Error {
 
 const version = 0x8001;
 const messageType = { call: 1, reply: 2, exception: 3 } as const;
-const longestNameBytes = 256;
+const maxNameBytes = 256;
 
 const refusal = struct({ message: optional(1, string), type: optional(2, i32) });
 
@@ -46,11 +46,11 @@ export interface CallHead {
   readonly sequence: number;
 }
 
-/** For servers, which tests have; so is the next one. Passes over the parameters. */
+/** For test servers, like `renderReply`. Skips the parameters. */
 export function* readCall(source: ByteSource): Reading<CallHead> {
   const head = yield* readInt32(source);
-  if (head >>> 16 !== version || (head & 0xff) !== messageType.call) throw new ThriftError("that is no call");
-  const name = yield* readText(source, longestNameBytes);
+  if (head >>> 16 !== version || (head & 0xff) !== messageType.call) throw new ThriftError("the message is not a call");
+  const name = yield* readText(source, maxNameBytes);
   const sequence = yield* readInt32(source);
   yield* readValue(source, struct({}));
   return { name, sequence };
@@ -74,7 +74,7 @@ export function* readReply<R extends Fields>(
 ): Reading<ThriftValue<StructType<R>>> {
   const head = yield* readInt32(source);
   if (head >>> 16 !== version) throw new ThriftError("the answer is not Thrift's binary protocol");
-  const answered = yield* readText(source, longestNameBytes);
+  const answered = yield* readText(source, maxNameBytes);
   const answeredSequence = yield* readInt32(source);
   if (answered !== name || answeredSequence !== sequence) throw new ThriftError("the answer belongs to another call");
   const type = head & 0xff;
@@ -82,7 +82,7 @@ export function* readReply<R extends Fields>(
     const { message, type: reason } = yield* readValue(source, refusal);
     throw new CallRefused(message ?? "", reason);
   }
-  if (type !== messageType.reply) throw new ThriftError("the answer is none");
+  if (type !== messageType.reply) throw new ThriftError("the message is not an answer");
   return yield* readValue(source, outcome);
 }
 

@@ -3,16 +3,13 @@ import { ThriftError } from "./thrift-error.ts";
 import type { ListType, MapType, ScalarType, StructType, ThriftType, ThriftValue } from "./thrift-type.ts";
 import { fixedSize, wireTag } from "./wire-tag.ts";
 
-/** What a value costs besides its bytes, about as in V8. */
+/** Approximate memory overhead of a value in V8. */
 const valueBytes = 32;
-const deepest = 64;
+const maxDepth = 64;
 
-/**
- * A value of that type. Fields nobody described, or of another type than described, are passed over, as Thrift wants it:
- * that is how old and new speakers meet.
- */
+/** Reads a value. Unknown fields and fields of an unexpected type are skipped, as Thrift requires for compatibility. */
 export function* readValue<T extends ThriftType>(source: ByteSource, type: T): Reading<ThriftValue<T>> {
-  // The one place where the description is believed: each reader below gives what its kind stands for.
+  // The only cast: each reader below returns the type of its kind.
   return (yield* readAny(source, type)) as ThriftValue<T>;
 }
 
@@ -51,9 +48,9 @@ function* readNumber(source: ByteSource, { kind }: ScalarType): Reading<number |
   }
 }
 
-export function* readText(source: ByteSource, longestBytes = Infinity): Reading<string> {
+export function* readText(source: ByteSource, maxBytes = Infinity): Reading<string> {
   const length = yield* readLength(source);
-  if (length > longestBytes) throw new ThriftError("a word of the message is too long");
+  if (length > maxBytes) throw new ThriftError(`a string of the message has more than ${maxBytes} bytes`);
   source.spend(length + valueBytes);
   if (!source.has(length)) yield* source.need(length);
   return source.takeText(length);
@@ -71,7 +68,7 @@ function* readStruct(source: ByteSource, type: StructType): Reading<Record<strin
     else value[field.name] = yield* readAny(source, field.type);
   }
   for (const name of requiredNames) {
-    if (value[name] === undefined) throw new ThriftError(`the message lacks ${name}`);
+    if (value[name] === undefined) throw new ThriftError(`the message has no field ${name}`);
   }
   return value;
 }
@@ -80,7 +77,7 @@ function* readList(source: ByteSource, { element }: ListType): Reading<unknown[]
   const tag = yield* readTag(source);
   const length = yield* readLength(source);
   if (length > 0 && tag !== wireTag[element.kind])
-    throw new ThriftError(`a list holds other values than ${element.kind}`);
+    throw new ThriftError(`the elements of a list are not of type ${element.kind}`);
   source.spend(valueBytes);
   const values: unknown[] = [];
   for (let count = 0; count < length; count += 1) values.push(yield* readAny(source, element));
@@ -92,7 +89,7 @@ function* readMap(source: ByteSource, { key, value }: MapType): Reading<Map<unkn
   const valueTag = yield* readTag(source);
   const length = yield* readLength(source);
   if (length > 0 && (keyTag !== wireTag[key.kind] || valueTag !== wireTag[value.kind])) {
-    throw new ThriftError(`a map holds other values than ${key.kind} and ${value.kind}`);
+    throw new ThriftError(`the entries of a map are not of types ${key.kind} and ${value.kind}`);
   }
   source.spend(valueBytes);
   const values = new Map<unknown, unknown>();
@@ -104,9 +101,9 @@ function* readMap(source: ByteSource, { key, value }: MapType): Reading<Map<unkn
   return values;
 }
 
-/** Holds nothing of what it passes over. */
+/** Keeps nothing of the skipped value in memory. */
 function* skipValue(source: ByteSource, tag: number, depth: number): Reading<void> {
-  if (depth > deepest) throw new ThriftError("the message is nested too deep");
+  if (depth > maxDepth) throw new ThriftError(`the message is nested more than ${maxDepth} levels deep`);
   const size = fixedSize.get(tag) ?? (tag === wireTag.string ? yield* readLength(source) : undefined);
   if (size !== undefined) {
     source.spend(size);
@@ -123,7 +120,7 @@ function* skipValue(source: ByteSource, tag: number, depth: number): Reading<voi
     const inner = [yield* readTag(source), yield* readTag(source)];
     yield* skipValues(source, inner, yield* readLength(source), depth);
   } else {
-    throw new ThriftError(`there is no type ${tag}`);
+    throw new ThriftError(`the message has a value of unknown type ${tag}`);
   }
 }
 
@@ -153,13 +150,13 @@ export function* readInt32(source: ByteSource): Reading<number> {
 
 function* readLength(source: ByteSource): Reading<number> {
   const length = yield* readInt32(source);
-  if (length < 0) throw new ThriftError("a length is negative");
+  if (length < 0) throw new ThriftError("the message has a negative length");
   return length;
 }
 
 interface Layout {
   readonly byId: ReadonlyMap<number, { readonly name: string; readonly tag: number; readonly type: ThriftType }>;
-  /** Copied for each value: all have the same shape, which V8 likes. */
+  /** Copied for each value, so that all have the same hidden class in V8. */
   readonly blank: Readonly<Record<string, undefined>>;
   readonly requiredNames: readonly string[];
 }

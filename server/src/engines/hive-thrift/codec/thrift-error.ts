@@ -1,7 +1,7 @@
-/** What came is not what the protocol allows, or more than we take. */
+/** The received bytes violate the protocol or exceed a limit. */
 export class ThriftError extends Error {
   override readonly name = "ThriftError";
 }
 
-/** More than we take. */
+/** The message exceeds its budget. */
 export class MessageTooLong extends ThriftError {}

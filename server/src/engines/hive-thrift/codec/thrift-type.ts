@@ -1,6 +1,6 @@
 /**
- * Thrift's types as data. A struct is described once, by the numbers and names of its fields; reader, writer and the
- * TypeScript type (`ThriftValue<typeof table>`) all come from that.
+ * Thrift's types as data. A struct is described once, by the ids and names of its fields; reader, writer and the
+ * TypeScript type (`ThriftValue<typeof table>`) are derived from that.
  */
 export type ThriftType = ScalarType | ListType | MapType | StructType;
 
@@ -31,11 +31,11 @@ export type Fields = Readonly<Record<string, Field>>;
 export interface Field<T extends ThriftType = ThriftType, R extends boolean = boolean> {
   readonly id: number;
   readonly type: T;
-  /** Whoever leaves it out breaks the protocol. */
+  /** A message without a required field violates the protocol. */
   readonly isRequired: R;
 }
 
-/** A map of Thrift's is a Map: its keys are somebody else's words. */
+/** Thrift maps become a Map instead of an object, because their keys are untrusted. */
 export type ThriftValue<T extends ThriftType> =
   T extends ScalarType<infer K>
     ? ScalarValue<K>

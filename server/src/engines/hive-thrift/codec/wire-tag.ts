@@ -1,6 +1,6 @@
 import type { ThriftType } from "./thrift-type.ts";
 
-/** What stands before a value on the wire. A set looks like a list; `uuid` came with Thrift 0.19. */
+/** Type codes on the wire. Sets are encoded like lists; Thrift 0.19 added `uuid`. */
 export const wireTag = {
   stop: 0,
   bool: 2,
@@ -17,7 +17,7 @@ export const wireTag = {
   uuid: 16,
 } as const satisfies Record<ThriftType["kind"] | "stop" | "set" | "uuid", number>;
 
-/** Of values whose bytes are always as many. */
+/** Sizes in bytes of the types with a fixed size. */
 export const fixedSize: ReadonlyMap<number, number> = new Map([
   [wireTag.bool, 1],
   [wireTag.byte, 1],

@@ -2,12 +2,12 @@ import type { ByteSink } from "./byte-sink.ts";
 import type { ScalarType, StructType, ThriftType, ThriftValue } from "./thrift-type.ts";
 import { wireTag } from "./wire-tag.ts";
 
-/** The value after its description; fields that are undefined are left out. */
+/** Writes a value according to its type; undefined fields are omitted. */
 export function writeValue<T extends ThriftType>(sink: ByteSink, type: T, value: ThriftValue<T>): void {
   writeAny(sink, type, value);
 }
 
-/** The types of values were checked where they were given: `writeValue` is the only way in. */
+/** Casts are safe, because `writeValue`, the only entry point, is typed. */
 function writeAny(sink: ByteSink, type: ThriftType, value: unknown): void {
   switch (type.kind) {
     case "struct":
