@@ -45,7 +45,7 @@ const lines = async (count: number): Promise<string[]> => {
   return output().trimEnd().split("\n");
 };
 
-test("a started process has its own session, the given environment and no descriptor of ours", async () => {
+test("a detached process has its own session, only the given environment and none of our descriptors", async () => {
   writeFileSync(join(folder, "in"), "for it\n");
   const handle = await start("cat <&3; env | sort; ls /proc/self/fd | xargs; echo $PPID; exec sleep 600", {
     inputFile: join(folder, "in"),
@@ -60,18 +60,18 @@ test("a started process has its own session, the given environment and no descri
   expect(statSync(join(folder, "out")).mode & 0o777).toBe(0o600);
 });
 
-// A plain user may change one session in 100 ms.
+// Only root may change it at any time: other users are limited to one change per 100 ms.
 const isSure = process.getuid?.() === 0 && isGroupedBySession();
 test.skipIf(!isSure)(
-  "a process whose session shall stand back does so",
-  because("the kernel groups no processes by session, or the user may not change it at any time"),
+  "the session of a process gets the requested nice value",
+  because("the kernel does not group processes by session, or the user is not root"),
   async () => {
     const { pid } = await start("exec sleep 600", { sessionNice: 7 });
     expect(readFileSync(`/proc/${pid}/autogroup`, "utf8")).toContain("nice 7");
   },
 );
 
-test("a descriptor the starting process was born with stays behind", async () => {
+test("a descriptor that the starting process inherited is not passed on", async () => {
   const program = `
     import { startDetached } from ${JSON.stringify(import.meta.resolve("./start-detached.ts"))};
     const argv = ["/bin/sh", "-c", "readlink /proc/$$/fd/*"];
@@ -81,7 +81,7 @@ test("a descriptor the starting process was born with stays behind", async () =>
   expect(await lines(3)).toEqual(["/dev/null", join(folder, "out"), "/dev/null"]);
 });
 
-test("it goes on when the process that started it is killed, and its handle finds it from another one", async () => {
+test("it survives the process that started it, and its handle finds it from another process", async () => {
   const program = `
     import { startDetached } from ${JSON.stringify(import.meta.resolve("./start-detached.ts"))};
     const handle = await startDetached({ argv: ["/bin/sleep", "600"], env: {}, cwd: "/" });
@@ -101,7 +101,7 @@ test("it goes on when the process that started it is killed, and its handle find
   expect(await findProcess(handle)).toBe("gone");
 });
 
-test("a process that ended at once still has a handle, of something gone", async () => {
+test("a process that ended immediately has a handle whose process is gone", async () => {
   const handle = await start(":");
   expect(parseProcessHandle(JSON.parse(JSON.stringify(handle)))).toEqual(handle);
   expect(handle.startTime).not.toBe("");
@@ -113,7 +113,7 @@ test("a program that does not exist is an error", async () => {
   await expect(startDetached({ argv: ["/no/such/program"], env, cwd: "/" })).rejects.toThrow("ENOENT");
 });
 
-test("what is no handle is refused, pids that mean groups or the first process too", () => {
+test("invalid handles are rejected, including pids of process groups and of init", () => {
   const good = { bootId: "b", pid: 42, startTime: "1" };
   expect(parseProcessHandle(good)).toEqual(good);
   for (const pid of [1, 0, -1, 1.5, "42", null]) expect(parseProcessHandle({ ...good, pid })).toBeUndefined();
@@ -122,7 +122,7 @@ test("what is no handle is refused, pids that mean groups or the first process t
   }
 });
 
-test("a stranger that got the pid, or a machine started again, is gone and never touched", async () => {
+test("a handle whose pid was reused, or from before a reboot, is gone and signals nothing", async () => {
   const handle = await start("echo here; exec sleep 600");
   await lines(1);
   for (const other of [{ startTime: "1" }, { bootId: "another" }]) {
@@ -134,7 +134,7 @@ test("a stranger that got the pid, or a machine started again, is gone and never
   expect(await findProcess(handle)).toBe("running");
 });
 
-test("the whole session is ended: other process groups, other sessions below it, and stopped ones", async () => {
+test("the whole session is ended: other process groups, nested sessions and stopped processes", async () => {
   const handle = await start(`
     set -m; sleep 601 & set +m
     setsid sh -c 'sleep 602 & setsid sleep 603 & wait' &
@@ -146,7 +146,7 @@ test("the whole session is ended: other process groups, other sessions below it,
   expect(await listSession(handle)).toEqual([]);
 });
 
-test("what the leader left behind when it ended is ended too", async () => {
+test("processes that outlived the session leader are ended too", async () => {
   const handle = await start("sleep 601 & echo up");
   await lines(1);
   await expect.poll(async () => findProcess(handle)).toBe("gone");
@@ -155,19 +155,19 @@ test("what the leader left behind when it ended is ended too", async () => {
   expect(await listSession(handle)).toEqual([]);
 });
 
-test("a process that left session and parents is found by the mark it carries", async () => {
+test("a process that left its session and lost its parents is found by its mark", async () => {
   const mark = `HEADGATE_TEST=${folder}`;
   const handle = await start(`export ${mark}; setsid sleep 601 & echo up`);
   await lines(1);
   await expect.poll(async () => findProcess(handle)).toBe("gone");
-  // It leaves the session in its own time.
+  // Leaving the session takes a moment.
   await expect.poll(async () => listSession(handle)).toEqual([]);
   expect(await listSession(handle, mark)).toHaveLength(1);
   await stopSession(handle, { graceMs: 5000, mark });
   expect(await listSession(handle, mark)).toEqual([]);
 });
 
-test("a process may end itself within the grace, and one that does not is killed after it", async () => {
+test("a process may end itself within the grace period and is killed after it", async () => {
   const polite = await start("trap 'echo bye; exit' TERM; echo up; while :; do sleep 0.01; done");
   await lines(1);
   await stopSession(polite, { graceMs: 45_000 });

@@ -4,9 +4,9 @@ const closeOnExec = 0o2000000;
 let closed = false;
 
 /**
- * Node opens everything so that no child gets it, and marks what it was born with that way, but only up to the first
- * gap above 15. A pipe of whoever started us would live on in processes that outlive us, and its reader would wait for
- * them. What is not marked was never ours: it is closed, once. Elsewhere than on Linux it cannot be told.
+ * Closes inherited descriptors that a child process would inherit again. Node marks inherited descriptors close-on-exec
+ * only up to the first gap above 15. A pipe of our parent would stay open in detached processes, and its reader would
+ * wait for them. Works only on Linux.
  */
 export function closeInheritedDescriptors(): void {
   if (closed || process.platform !== "linux") return;
@@ -21,6 +21,6 @@ function isInheritable(descriptor: number): boolean {
     const flags = /^flags:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "utf8"))?.[1];
     return flags !== undefined && (Number.parseInt(flags, 8) & closeOnExec) === 0;
   } catch {
-    return false; // the one that listed the folder is closed by now
+    return false; // the descriptor that listed the folder is already closed
   }
 }

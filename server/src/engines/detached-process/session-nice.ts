@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 
 /**
- * Where the kernel groups processes by session, a nice value counts within the session only, and the session's own value
- * counts against others: from -20 to 19, below 0 for root only. `folder`: the entry of one of its processes below
- * /proc. False: it was not changed. Not every system has it, nor may every user do it at any time.
+ * Sets the nice value of a session. If the kernel groups processes by session (autogroup), the nice value of a process
+ * counts only within its session. Values are -20 to 19, below 0 only for root. `folder` is the /proc folder of a process
+ * of the session. Returns false if the system or the user's rights do not allow it.
  */
 export function setSessionNice(folder: string, nice: number): boolean {
   try {
@@ -18,6 +18,6 @@ export function isGroupedBySession(): boolean {
   try {
     return readFileSync("/proc/sys/kernel/sched_autogroup_enabled", "latin1").startsWith("1");
   } catch {
-    return false; // no such kernel
+    return false; // the kernel has no autogroups
   }
 }

@@ -1,14 +1,14 @@
 import { startDetached } from "./start-detached.ts";
 import type { SpawnReply, SpawnRequest } from "./spawner.ts";
 
-process.on("SIGINT", () => undefined); // Ctrl-C is for the server, whose end ends us
+process.on("SIGINT", () => undefined); // Ctrl-C is for the server; this process ends with it
 process.on("disconnect", () => process.exit(0));
 process.on("message", ({ id, program }: SpawnRequest) => {
   const reply = (answer: SpawnReply): void => void process.send?.(answer);
   startDetached(program).then(
     (handle) => reply({ id, handle }),
     (error: unknown) => {
-      const { message, code } = error as NodeJS.ErrnoException; // of a spawn or of a file
+      const { message, code } = error as NodeJS.ErrnoException; // from spawn or open
       reply({ id, error: { message, code } });
     },
   );

@@ -11,7 +11,7 @@ async function spawnerPid(): Promise<number | undefined> {
   return children.find(({ pid }) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("spawner.mjs"))?.pid;
 }
 
-test("the spawner forks, and not the process that asks it", async () => {
+test("the spawner forks, not the requesting process", async () => {
   const [own, other] = [await startDetached(program), await startFromSpawner(program)];
   const links = await listProcessLinks();
   const parentOf = (pid: number): number | undefined => links.find((each) => each.pid === pid)?.parentPid;
@@ -20,11 +20,11 @@ test("the spawner forks, and not the process that asks it", async () => {
   for (const handle of [own, other]) await stopSession(handle, { graceMs: 0 });
 });
 
-test("a program that cannot be started is an error with its code", async () => {
+test("a program that cannot be started is an error with the system's code", async () => {
   await expect(startFromSpawner({ ...program, argv: ["/no/such/program"] })).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-test("programs start when the spawner has been killed, and one that it started goes on", async () => {
+test("programs can be started after the spawner was killed, and those that it started survive", async () => {
   const first = await startFromSpawner(program);
   const pid = await spawnerPid();
   if (pid === undefined) throw new Error("there is no spawner");

@@ -4,8 +4,8 @@ import type { ProcessHandle } from "./process-handle.ts";
 import { startDetached, type DetachedProgram } from "./start-detached.ts";
 
 /**
- * Starts programs from a small process. A fork copies the page tables of the process that forks: the server, with some
- * hundred megabytes in memory, would answer no request for tens of milliseconds.
+ * Starts programs from a small process. A fork copies the page tables of the forking process: with hundreds of megabytes
+ * in memory, our server would stall for tens of milliseconds.
  */
 export interface SpawnRequest {
   readonly id: number;
@@ -17,7 +17,7 @@ export type SpawnReply =
   | { readonly id: number; readonly error: { readonly message: string; readonly code: string | undefined } };
 
 const main = fileURLToPath(new URL("spawner.mjs", import.meta.url));
-/** It has as little to do as a runner. */
+/** The same as for a runner. */
 const nodeOptions = ["--max-semi-space-size=1", "--v8-pool-size=1"];
 
 class Spawner {
@@ -35,14 +35,14 @@ class Spawner {
     this.#child.unref();
     this.#child.channel?.unref();
     this.#child.on("message", (reply: SpawnReply) => this.#settle(reply.id, reply));
-    for (const end of ["exit", "error", "disconnect"]) this.#child.on(end, () => this.#giveUp());
+    for (const end of ["exit", "error", "disconnect"]) this.#child.on(end, () => this.#settleAll());
   }
 
   get isAlive(): boolean {
     return this.#child.connected;
   }
 
-  /** Undefined: it died before it answered. */
+  /** Undefined if the spawner died before it replied. */
   start(program: DetachedProgram): Promise<SpawnReply | undefined> {
     const id = (this.#lastId += 1);
     return new Promise((resolve) => {
@@ -61,7 +61,7 @@ class Spawner {
     if (this.#waiting.size === 0) this.#child.channel?.unref();
   }
 
-  #giveUp(): void {
+  #settleAll(): void {
     for (const id of this.#waiting.keys()) this.#settle(id, undefined);
   }
 }
@@ -69,8 +69,8 @@ class Spawner {
 let spawner: Spawner | undefined;
 
 /**
- * As `startDetached`, for programs of which a second start does no harm: when the small process dies before it answers,
- * the program is started once more by ourselves.
+ * Like `startDetached`, for programs that may be started twice: if the spawner dies before it replies, this process
+ * starts the program again.
  */
 export async function startFromSpawner(program: DetachedProgram): Promise<ProcessHandle> {
   if (spawner?.isAlive !== true) spawner = new Spawner();

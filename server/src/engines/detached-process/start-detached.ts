@@ -1,7 +1,7 @@
 /**
- * Processes that outlive us: `startDetached` gives one a session of its own, nothing of our descriptors and only the
- * environment it is told; its handle (`process-handle.ts`) finds it again after our restart, and `stopSession` ends it
- * with everything it has started.
+ * Processes that outlive our server. `startDetached` starts one in a session of its own, without our descriptors and
+ * with only the given environment. Its handle (`process-handle.ts`) finds it again after our restart, and `stopSession`
+ * ends it with all its descendants.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,25 +13,25 @@ import type { ProcessHandle } from "./process-handle.ts";
 import { setSessionNice } from "./session-nice.ts";
 
 export interface DetachedProgram {
-  /** The program's file, then its arguments. Looked up in PATH of `env` when it is a bare name. */
+  /** The program, then its arguments. A bare name is looked up in the PATH of `env`. */
   readonly argv: readonly string[];
-  /** All of it: nothing is inherited from us. */
+  /** The whole environment: nothing is inherited. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** Appended to, made with mode 0600; absent: thrown away. */
+  /** Created with mode 0600 and appended to. Output is discarded if absent. */
   readonly stdoutFile?: string;
   readonly stderrFile?: string;
-  /** Opened by us for reading, so that the program's own user need not reach it; the program has it as descriptor 3. */
+  /** Passed as descriptor 3. Opened before the switch to `identity`, whose user may have no access. */
   readonly inputFile?: string;
   readonly identity?: { readonly uid: number; readonly gid: number };
-  /** How far its session stands back from others where the kernel groups processes by session, as nice(1) counts it. */
+  /** The nice value of its session, see `setSessionNice`. */
   readonly sessionNice?: number;
 }
 
-/** Settles when the program has been started; it may have ended already. */
+/** Resolves when the program has been started; it may have ended already. */
 export async function startDetached(program: DetachedProgram): Promise<ProcessHandle> {
   const [file, ...args] = program.argv;
-  if (file === undefined) throw new Fault("internal", "a detached process needs a program");
+  if (file === undefined) throw new Fault("internal", "argv of a detached process is empty");
   closeInheritedDescriptors();
   const opened: number[] = [];
   const open = (path: string | undefined, flags: number): number | "ignore" => {
@@ -48,12 +48,12 @@ export async function startDetached(program: DetachedProgram): Promise<ProcessHa
     const child = spawn(file, args, { cwd, env, stdio, detached: true, ...identity });
     const { pid } = child;
     if (pid === undefined) {
-      await once(child, "spawn"); // fails with the reason
+      await once(child, "spawn"); // throws the reason
       throw new Fault("internal", `${file} was started without a pid`);
     }
     child.unref();
     if (program.sessionNice !== undefined) setSessionNice(`/proc/${pid}`, program.sessionNice);
-    // Before anything is awaited: an entry that Node has not waited for is still there.
+    // Read before any await, so that Node has not reaped the process yet.
     const startTime = startTimeOfChild(pid);
     return { bootId: await readBootId(), pid, startTime: (await startTime) ?? "" };
   } finally {

@@ -5,22 +5,22 @@ import { findProcessLinks, listProcessLinks, readBootId, type ProcessLinks } fro
 import type { ProcessHandle } from "./process-handle.ts";
 
 export interface StopOptions {
-  /** How long processes may take to end themselves after SIGTERM; 0: SIGKILL at once. */
+  /** Time between SIGTERM and SIGKILL; 0: SIGKILL immediately. */
   readonly graceMs: number;
-  /** `NAME=value` that only this session has in its environment: finds those too that left it and lost their parents. */
+  /** `NAME=value` that only this session has in its environment. Finds processes that left it and lost their parents. */
   readonly mark?: string | undefined;
 }
 
-const killPatienceMs = 10_000;
+const killTimeoutMs = 10_000;
 
 /**
- * Ends the session that the process began: its members in whatever process group, their descendants in whatever
- * session. SIGTERM first, SIGKILL after the grace; returns when none is left. A leader that is gone leaves its session
- * behind; when its pid has meanwhile gone to another process, then nothing of the session was left and nobody is
- * touched.
+ * Ends the session that the process leads: its members in all process groups and their descendants in all sessions.
+ * Sends SIGTERM, then SIGKILL after the grace period, and resolves when none is left. A session can outlive its leader.
+ * If another process has the leader's pid, the session is gone, because a pid is not reused while a session has it; then
+ * nothing is signalled.
  *
- * A process that both left the session and outlived all its ancestors in it is found by the mark alone, on Linux; a pid
- * namespace (the sandbox) holds even one that has cleared its environment.
+ * A process that left the session and outlived its ancestors there is found only by the mark, on Linux. A pid namespace
+ * (the sandbox) even contains processes that cleared their environment.
  */
 export async function stopSession(handle: ProcessHandle, { graceMs, mark }: StopOptions): Promise<void> {
   if (handle.bootId !== (await readBootId())) return;
@@ -29,8 +29,9 @@ export async function stopSession(handle: ProcessHandle, { graceMs, mark }: Stop
     for (const member of await session.members()) if (!isWrapper(member)) await signal(member, ["SIGTERM", "SIGCONT"]);
     if ((await waitUntilEmpty(session, graceMs)) === 0) return;
   }
-  const left = await waitUntilEmpty(session, killPatienceMs, ["SIGKILL"]);
-  if (left > 0) throw new Fault("internal", `${left} processes of the session ${handle.pid} cannot be ended`);
+  const left = await waitUntilEmpty(session, killTimeoutMs, ["SIGKILL"]);
+  if (left > 0)
+    throw new Fault("internal", `${left} processes of session ${handle.pid} are still running after SIGKILL`);
 }
 
 /** The processes `stopSession` would end. */
@@ -42,7 +43,7 @@ interface Session {
   members(): Promise<ProcessLinks[]>;
 }
 
-/** Remembers the sessions that members have opened: their processes stay known when the parent is gone. */
+/** Remembers the sessions that members created, so that their processes are found after the parent has ended. */
 function trackSession(handle: ProcessHandle, mark: string | undefined): Session {
   const sessions = new Set([handle.pid]);
   return {
@@ -50,16 +51,16 @@ function trackSession(handle: ProcessHandle, mark: string | undefined): Session 
       const all = await listProcessLinks();
       const leader = all.find(({ pid }) => pid === handle.pid);
       if (leader !== undefined && leader.startTime !== handle.startTime) sessions.delete(handle.pid);
-      const begins = all.filter((entry) => sessions.has(entry.sessionId) || carries(entry, mark, handle));
-      const members = withDescendants(all, begins);
+      const roots = all.filter((entry) => sessions.has(entry.sessionId) || hasMark(entry, mark, handle));
+      const members = withDescendants(all, roots);
       for (const { sessionId } of members) sessions.add(sessionId);
       return members;
     },
   };
 }
 
-function withDescendants(all: readonly ProcessLinks[], begins: readonly ProcessLinks[]): ProcessLinks[] {
-  const found = new Map(begins.map((entry) => [entry.pid, entry]));
+function withDescendants(all: readonly ProcessLinks[], roots: readonly ProcessLinks[]): ProcessLinks[] {
+  const found = new Map(roots.map((entry) => [entry.pid, entry]));
   let before = -1;
   while (found.size > before) {
     before = found.size;
@@ -69,31 +70,31 @@ function withDescendants(all: readonly ProcessLinks[], begins: readonly ProcessL
   return [...found.values()];
 }
 
-/** Only what began after the session can belong to it; the environment of others is not looked at. */
-function carries({ pid, startTime }: ProcessLinks, mark: string | undefined, leader: ProcessHandle): boolean {
+/** Skips processes that are older than the session, because they cannot belong to it. */
+function hasMark({ pid, startTime }: ProcessLinks, mark: string | undefined, leader: ProcessHandle): boolean {
   if (mark === undefined || process.platform !== "linux" || Number(startTime) < Number(leader.startTime)) return false;
   try {
     return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").includes(mark);
   } catch {
-    return false; // ended, or of another user and none of ours
+    return false; // it has ended, or belongs to another user
   }
 }
 
-/** bubblewrap dies of SIGTERM and takes the program along before that could end itself; it ends when the program does. */
+/** On SIGTERM, bubblewrap would kill the program before it can end itself; bubblewrap ends with the program anyway. */
 function isWrapper({ name }: ProcessLinks): boolean {
   return name === "bwrap";
 }
 
-/** Returns how many are left. */
+/** Returns the number of remaining processes. */
 async function waitUntilEmpty(
   session: Session,
-  patienceMs: number,
+  timeoutMs: number,
   signals: readonly NodeJS.Signals[] = [],
 ): Promise<number> {
   const begin = performance.now();
   for (let pauseMs = 5; ; pauseMs = Math.min(2 * pauseMs, 100)) {
     const members = await session.members();
-    if (members.length === 0 || performance.now() - begin > patienceMs) return members.length;
+    if (members.length === 0 || performance.now() - begin > timeoutMs) return members.length;
     for (const member of members) await signal(member, signals);
     await delay(pauseMs);
   }
@@ -105,7 +106,7 @@ async function signal({ pid, startTime }: ProcessLinks, names: readonly NodeJS.S
     try {
       process.kill(pid, name);
     } catch {
-      return; // it has just ended, or is not ours to end: the caller counts what is left
+      return; // it has just ended, or we may not signal it: the caller counts the remaining ones
     }
   }
 }
