@@ -9,6 +9,6 @@ it.each([
   ["s3a://bucket/a//b/k=a%2Fb/", "s3a://bucket/a/b/k=a%2Fb"],
   ["s3a://bucket/dt=2026-11-15 07:00", "s3a://bucket/dt=2026-11-15 07:00"],
   ["hdfs://[::1]:8020/Köln", "hdfs://[::1]:8020/Köln"],
-])("%s is kept as %s", (place, kept) => {
-  expect(hadoopPath(place)).toBe(kept);
+])("%s is normalised to %s", (location, normalised) => {
+  expect(hadoopPath(location)).toBe(normalised);
 });

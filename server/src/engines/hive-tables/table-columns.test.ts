@@ -11,11 +11,11 @@ const nested = (depth: number): string =>
 const read = (parameters: Record<string, string>) =>
   tableColumns({ columns: [hive], partitionKeys: [key], parameters: new Map(Object.entries(parameters)) });
 
-test("without a schema of Spark's they are Hive's, with those it is partitioned by", () => {
+test("without Spark's schema, the columns are Hive's and the partition keys", () => {
   expect(read({ EXTERNAL: "TRUE" })).toEqual([hive, key]);
 });
 
-test("types are named as in SQL, at any depth", () => {
+test("types have their SQL names at any depth", () => {
   const nested = {
     type: "struct",
     fields: [field("a", "integer"), field("b", { type: "array", elementType: "long" })],
@@ -47,13 +47,13 @@ test("types are named as in SQL, at any depth", () => {
   expect(read({ "spark.sql.sources.schema": schema })[0]?.comment).toBe("the key");
 });
 
-test("a type may be as deep as anybody makes them", () => {
+test("a type may have a hundred levels", () => {
   const schema = `{"fields":[{"name":"a","type":${nested(100)}}]}`;
   const [column] = read({ "spark.sql.sources.schema": schema });
   expect(column?.type).toBe(`${"array<".repeat(100)}int${">".repeat(100)}`);
 });
 
-test("a schema in parts is put together in their order", () => {
+test("a schema in parts is joined in order", () => {
   const schema = schemaOf(...Array.from({ length: 30 }, (_, index) => field(`c${index}`, "integer")));
   const parts = schema.match(/.{1,100}/gs) ?? [];
   const parameters = Object.fromEntries(parts.map((part, index) => [`spark.sql.sources.schema.part.${index}`, part]));
@@ -62,12 +62,15 @@ test("a schema in parts is put together in their order", () => {
 });
 
 test.each([
-  ["no JSON", { "spark.sql.sources.schema": "{" }],
-  ["no struct", { "spark.sql.sources.schema": '"integer"' }],
+  ["a schema that is not JSON", { "spark.sql.sources.schema": "{" }],
+  ["a schema that is not a struct", { "spark.sql.sources.schema": '"integer"' }],
   ["an unknown type", { "spark.sql.sources.schema": schemaOf(field("a", { type: "cube" })) }],
-  ["a type too deep", { "spark.sql.sources.schema": `{"fields":[{"name":"a","type":${nested(20_000)}}]}` }],
-  ["a part that is missing", { "spark.sql.sources.schema.numParts": "2", "spark.sql.sources.schema.part.0": "{}" }],
-  ["a count that is none", { "spark.sql.sources.schema.numParts": "1e9" }],
-])("%s: Hive's columns are told", (_, parameters) => {
+  [
+    "a type that is nested too deeply",
+    { "spark.sql.sources.schema": `{"fields":[{"name":"a","type":${nested(20_000)}}]}` },
+  ],
+  ["a missing part", { "spark.sql.sources.schema.numParts": "2", "spark.sql.sources.schema.part.0": "{}" }],
+  ["an invalid number of parts", { "spark.sql.sources.schema.numParts": "1e9" }],
+])("with %s, the columns are Hive's", (_, parameters) => {
   expect(read(parameters)).toEqual([hive, key]);
 });

@@ -1,11 +1,11 @@
 /**
- * The columns of a table as its users know them. What Hive cannot express Spark keeps beside Hive's own columns, as JSON
- * in the table's parameters, cut in parts where it is long; Hive's column is `col array<string>` then. Where Spark has
- * written its own, partition columns included, that is the truth; else it is Hive's columns with the partition keys.
+ * The columns of a table as its users see them. If Hive cannot express a schema, Spark stores it as JSON in the table's
+ * parameters, in parts if it is long, and Hive has only a placeholder, `col array<string>`. Spark's schema, which includes
+ * the partition columns, takes precedence; otherwise the columns are Hive's, followed by the partition keys.
  */
 export interface TableColumn {
   readonly name: string;
-  /** As Spark's `DESCRIBE` shows it: `bigint`, `array<string>`, `struct<a:int>`. */
+  /** As in Spark's `DESCRIBE`: `bigint`, `array<string>`, `struct<a:int>`. */
   readonly type: string;
   readonly comment: string | null;
 }
@@ -13,24 +13,24 @@ export interface TableColumn {
 export interface HiveColumns {
   readonly columns: readonly TableColumn[];
   readonly partitionKeys: readonly TableColumn[];
-  /** Those of the schema are enough. */
+  /** Only the schema parameters (`spark.sql.sources.schema…`) are used. */
   readonly parameters: ReadonlyMap<string, string>;
 }
 
 const SCHEMA = "spark.sql.sources.schema";
 const PART_COUNT = `${SCHEMA}.numParts`;
-const MANY_PARTS = 10_000;
-/** Of Spark's text for all columns together; thousands of them take some hundred KB. */
-const LONGEST_SCHEMA = 1024 * 1024;
-/** Of Spark's view of a string that is to have a length. */
-const TRUE_TYPE = "__CHAR_VARCHAR_TYPE_STRING";
+const MAX_PARTS = 10_000;
+/** A schema with thousands of columns takes some hundred KB. */
+const MAX_SCHEMA_LENGTH = 1024 * 1024;
+/** Metadata key with the real type of a column that Spark represents as a string. */
+const REAL_TYPE = "__CHAR_VARCHAR_TYPE_STRING";
 
 export function tableColumns({ columns, partitionKeys, parameters }: HiveColumns): readonly TableColumn[] {
   const schema = schemaText(parameters);
   return (schema === undefined ? undefined : sparkColumns(schema)) ?? [...columns, ...partitionKeys];
 }
 
-/** Of a schema as Spark writes it. Undefined: it cannot be read. */
+/** Parses Spark's schema. Undefined if it is not valid. */
 export function sparkColumns(text: string): TableColumn[] | undefined {
   try {
     const schema: unknown = JSON.parse(text);
@@ -42,38 +42,38 @@ export function sparkColumns(text: string): TableColumn[] | undefined {
   }
 }
 
-/** Undefined: Spark has written none, or it is longer than any of its. */
+/** Undefined if Spark stored no schema, or an implausibly long one. */
 export function schemaText(parameters: ReadonlyMap<string, string>): string | undefined {
-  const text = keptText(parameters);
-  return text === undefined || text.length > LONGEST_SCHEMA ? undefined : text;
+  const text = joinedText(parameters);
+  return text === undefined || text.length > MAX_SCHEMA_LENGTH ? undefined : text;
 }
 
-function keptText(parameters: ReadonlyMap<string, string>): string | undefined {
+function joinedText(parameters: ReadonlyMap<string, string>): string | undefined {
   const whole = parameters.get(SCHEMA);
   if (whole !== undefined) return whole;
   const count = Number(parameters.get(PART_COUNT) ?? 0);
-  if (!(count > 0 && count <= MANY_PARTS)) return undefined;
+  if (!(count > 0 && count <= MAX_PARTS)) return undefined;
   const parts = Array.from({ length: count }, (_, index) => parameters.get(`${SCHEMA}.part.${index}`));
   return parts.includes(undefined) ? undefined : parts.join("");
 }
 
 class UnknownType extends Error {}
 
-/** Spark itself reads a type by recursion, so no table of its has one as deep. */
-const DEEPEST_TYPE = 200;
+/** Spark itself parses types recursively and would fail at such a depth. */
+const MAX_TYPE_DEPTH = 200;
 
 function sparkColumn(field: unknown, depth: number): TableColumn {
   if (!isRecord(field) || typeof field["name"] !== "string") throw new UnknownType();
   const metadata = isRecord(field["metadata"]) ? field["metadata"] : {};
-  const { [TRUE_TYPE]: told, comment } = metadata;
+  const { [REAL_TYPE]: realType, comment } = metadata;
   return {
     name: field["name"],
-    type: typeof told === "string" ? told : typeText(field["type"], depth),
+    type: typeof realType === "string" ? realType : typeText(field["type"], depth),
     comment: typeof comment === "string" ? comment : null,
   };
 }
 
-/** The names in Spark's JSON that are not those of its SQL. */
+/** SQL names of the types that have another name in Spark's JSON. */
 export const SQL_NAMES: ReadonlyMap<string, string> = new Map([
   ["byte", "tinyint"],
   ["short", "smallint"],
@@ -85,7 +85,7 @@ export const SQL_NAMES: ReadonlyMap<string, string> = new Map([
 
 function typeText(type: unknown, depth: number): string {
   if (typeof type === "string") return SQL_NAMES.get(type) ?? type;
-  if (!isRecord(type) || depth === DEEPEST_TYPE) throw new UnknownType();
+  if (!isRecord(type) || depth === MAX_TYPE_DEPTH) throw new UnknownType();
   const inner = (of: unknown): string => typeText(of, depth + 1);
   switch (type["type"]) {
     case "array":
