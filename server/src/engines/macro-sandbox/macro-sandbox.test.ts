@@ -10,24 +10,24 @@ afterAll(() => sandbox.stop());
 function evaluate(...expressions: string[]): Promise<Outcome> {
   const macros = expressions.map((expression, at) => ({ name: `m${at + 1}`, expression }));
   const outcome = sandbox.evaluate(macros, "test");
-  if (outcome === undefined) throw new Error("too many wait");
+  if (outcome === undefined) throw new Error("the queue is full");
   return outcome;
 }
 
-describe("values", () => {
+describe("macros evaluate to their values:", () => {
   test.each([
     ["literals", ["'a'", '"b"', "3", "true", "`t`"], ["a", "b", "3", "true", "t"]],
     ["arithmetic", ["1 + 2 * 3", "7 / 2", "2 ** 10"], ["7", "3.5", "1024"]],
     ["text functions", ["'abc'.toUpperCase()", "'a-b'.split('-').join('+')"], ["ABC", "a+b"]],
     ["dates", ["new Date(0)", "new Date(0).getUTCFullYear()"], ["1970-01-01T00:00:00.000Z", "1970"]],
-    ["earlier macros, by either spelling", ["20", "m1 + 1", "$m2$ + '!'"], ["20", "21", "21!"]],
+    ["references to earlier macros, with and without $", ["20", "m1 + 1", "$m2$ + '!'"], ["20", "21", "21!"]],
     ["a comment at the end", ["1 // one"], ["1"]],
-  ])("%s", async (_what, expressions, values) => {
+  ])("%s", async (_, expressions, values) => {
     expect(await evaluate(...expressions)).toEqual({ kind: "values", values });
   });
 });
 
-describe("refusals", () => {
+describe("the sandbox", () => {
   test.each([
     "1 +",
     "unknown",
@@ -43,7 +43,7 @@ describe("refusals", () => {
     "Symbol()",
     "'x'.repeat(100000)",
     "new Date('x')",
-  ])("%j does not evaluate", async (expression) => {
+  ])("rejects %j", async (expression) => {
     expect(await evaluate("1", expression)).toMatchObject({ kind: "failed", name: "m2" });
   });
 
@@ -56,14 +56,14 @@ describe("refusals", () => {
     "new Array(1e9).fill(0)",
     "'x'.repeat(1e9)",
     "Array.from({ length: 1e8 }, (_, i) => ({ i }))",
-  ])("%j ends soon, and the next one is not hurt", async (expression) => {
+  ])("ends %j soon and evaluates the next macro", async (expression) => {
     const start = performance.now();
     expect(await evaluate(expression)).toMatchObject({ kind: "failed" });
     expect(performance.now() - start).toBeLessThan(30_000);
     expect(await evaluate("1")).toEqual({ kind: "values", values: ["1"] });
   });
 
-  test("nothing of the host is there", async () => {
+  test("gives macros no access to the host", async () => {
     const names = [
       "process",
       "require",
@@ -85,15 +85,15 @@ describe("refusals", () => {
     });
   });
 
-  test("what one evaluation leaves behind the next does not see", async () => {
+  test("keeps no state between evaluations", async () => {
     await evaluate("(globalThis.left = 1)", "(String.prototype.trim = () => 'stolen', 'x'.trim())");
     expect(await evaluate("typeof left", "' x '.trim()")).toEqual({ kind: "values", values: ["undefined", "x"] });
   });
 });
 
 test.skipIf(process.platform !== "linux")(
-  "a macro is not refused because its sandbox process stood still",
-  because("only /proc tells how long a process has worked"),
+  "a macro is not rejected because its sandbox process was suspended",
+  because("only Linux has /proc, which shows the CPU time of a process"),
   async () => {
     const cpuMs = 200;
     const own = macroSandbox({ processes: 1, limits: { cpuMs } });
@@ -120,8 +120,8 @@ async function sandboxPids(): Promise<number[]> {
   return sandboxes.map(({ pid }) => pid).filter((pid) => ours.includes(pid));
 }
 
-describe("many at once", () => {
-  test("one process is left to others, however many jobs a key has", async () => {
+describe("with many jobs", () => {
+  test("one key never occupies the last process", async () => {
     const own = macroSandbox({ processes: 2, limits: { cpuMs: 500 } });
     const done: string[] = [];
     const evaluateFor = async (key: string, expression: string) => {
@@ -137,7 +137,7 @@ describe("many at once", () => {
     }
   });
 
-  test("one key that blocks does not keep others waiting for all of its jobs, and is told when it has too many", async () => {
+  test("a key with slow jobs does not make others wait for all of them, and is refused when it has too many", async () => {
     const own = macroSandbox({ processes: 1, waitingByKey: 4, limits: { cpuMs: 200 } });
     try {
       const slow = Array.from({ length: 5 }, () =>

@@ -3,12 +3,12 @@ import type { Limits, Macro, Outcome } from "./protocol.ts";
 import { SandboxProcess } from "./sandbox-process.ts";
 
 /**
- * Evaluates JavaScript expressions of strangers: QuickJS in processes that are killed when they take too long. A process
- * is started when one is needed and kept for a while, because starting one takes fifty times as long as an evaluation;
- * every evaluation has an interpreter of its own in it.
+ * Evaluates untrusted JavaScript expressions in QuickJS, in processes that are killed if they take too long. A process is
+ * started on demand and kept for a while, because starting one takes fifty times as long as an evaluation; every
+ * evaluation has an interpreter of its own.
  */
 export interface MacroSandbox {
-  /** `key`: on whose behalf. Undefined: the key has too many waiting; try later. */
+  /** `key` identifies the requester. Returns undefined if the key has too many waiting jobs. */
   evaluate(macros: readonly Macro[], key: string): Promise<Outcome> | undefined;
   stop(): void;
 }
@@ -21,8 +21,8 @@ export interface MacroSandboxOptions {
 }
 
 export const defaultLimits: Limits = { cpuMs: 1_000, memoryBytes: 64 * 1024 * 1024, textLength: 65_536 };
-/** What an evaluation leaves behind in the process goes with it. */
-const JOBS_OF_A_PROCESS = 500;
+/** Processes are replaced after this many jobs, in case evaluations leak memory. */
+const MAX_JOBS_PER_PROCESS = 500;
 
 export function macroSandbox({
   limits: given = {},
@@ -31,7 +31,7 @@ export function macroSandbox({
   idleMs = 60_000,
 }: MacroSandboxOptions = {}): MacroSandbox {
   const limits = { ...defaultLimits, ...given };
-  // One process is left to the others, however many jobs a key has.
+  // A key never occupies the last process.
   const limitsByKey = { waiting: waitingByKey, taken: () => Math.max(1, processes - 1) };
   const queue = new FairQueue<(worker: SandboxProcess) => Promise<boolean>>(limitsByKey);
   const idle: SandboxProcess[] = [];
@@ -65,9 +65,9 @@ export function macroSandbox({
       idle.push(worker);
       return;
     }
-    void next.item(worker).then((isSound) => {
+    void next.item(worker).then((isReusable) => {
       next.release();
-      if (isSound && worker.isAlive && worker.jobs < JOBS_OF_A_PROCESS && !isStopped) idle.push(worker);
+      if (isReusable && worker.isAlive && worker.jobs < MAX_JOBS_PER_PROCESS && !isStopped) idle.push(worker);
       else discard(worker);
       assign();
     });
@@ -82,7 +82,7 @@ export function macroSandbox({
   return {
     evaluate(macros, key) {
       const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
-      // Whether the process may take another job: after a failure it could still be going down.
+      // Returns whether the process can be reused: after a failure it could be about to end.
       const work = async (worker: SandboxProcess): Promise<boolean> => {
         stopIdleLater();
         try {
@@ -106,7 +106,7 @@ export function macroSandbox({
   };
 }
 
-/** Which of them it was died with the process. */
+/** Names the first macro, because it is unknown which one was running. */
 function tookTooLong(macros: readonly Macro[]): Outcome {
   return { kind: "failed", name: macros[0]?.name ?? "", reason: "it took too long or too much memory" };
 }

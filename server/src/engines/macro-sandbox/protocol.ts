@@ -1,16 +1,16 @@
-/** What the server and its sandbox process say to each other. */
+/** Messages between the server and its sandbox process. */
 export interface Macro {
   /** An identifier. */
   name: string;
-  /** JavaScript; sees the macros before it. */
+  /** A JavaScript expression, which may refer to earlier macros. */
   expression: string;
 }
 
 export interface Limits {
-  /** Processor time. */
+  /** CPU time. */
   cpuMs: number;
   memoryBytes: number;
-  /** Of one value. */
+  /** Length of one value. */
   textLength: number;
 }
 
@@ -20,5 +20,5 @@ export interface Job {
 }
 
 export type Outcome =
-  /** One text a macro, in their order. */
+  /** One value per macro, in the same order. */
   { kind: "values"; values: string[] } | { kind: "failed"; name: string; reason: string };

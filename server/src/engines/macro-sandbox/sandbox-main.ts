@@ -1,9 +1,9 @@
 import { evaluate } from "./evaluate.ts";
 import type { Job, Outcome } from "./protocol.ts";
 
-/** The sandbox process: one job at a time from its parent, with which it ends. Its first message says that it is ready. */
+/** Entry point of the sandbox process: sends `ready`, then runs one job at a time, and ends with its parent. */
 process.on("message", (message) => {
-  const { macros, limits } = message as Job; // from our own parent only
+  const { macros, limits } = message as Job; // only our server sends messages
   const broken: Outcome = { kind: "failed", name: macros[0]?.name ?? "", reason: "the interpreter failed" };
   evaluate(macros, limits).then(answer, () => answer(broken));
 });

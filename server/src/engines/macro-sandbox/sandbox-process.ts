@@ -5,9 +5,9 @@ import { cpuMs } from "../../lib/process-table.ts";
 import type { Job, Outcome } from "./protocol.ts";
 
 const START_LIMIT_MS = 20_000;
-/** However little processor time the process had by then. */
-const LONGEST_MS = 10_000;
-/** The interpreter's own limit comes first; this one cannot be missed. It counts the threads that compile, too. */
+/** Limit of wall-clock time, however little CPU time the process had. */
+const MAX_ELAPSED_MS = 10_000;
+/** Added to the interpreter's own limit, which some code ignores. Compiler threads count, too. */
 const KILL_GRACE_MS = 1000;
 
 const folder = dirname(fileURLToPath(import.meta.url));
@@ -16,8 +16,8 @@ const packages = ["@jitl/quickjs-wasmfile-release-sync", "quickjs-emscripten-cor
 );
 
 /**
- * A process that can do nothing but read its own program: no environment, no files, no children, a small heap. It is
- * killed when a job is over its time.
+ * A process that can only read its own program: no environment, no other files, no child processes and a small heap. It is
+ * killed if a job exceeds its time.
  */
 export class SandboxProcess {
   readonly #child: ChildProcess;
@@ -34,7 +34,7 @@ export class SandboxProcess {
     this.#child.unref();
     this.#child.channel?.unref();
     this.#ready = this.#answer(START_LIMIT_MS, START_LIMIT_MS).then((answer) => {
-      if (answer === undefined) throw new Error("the macro sandbox did not start");
+      if (answer === undefined) throw new Error("the macro sandbox did not start in time");
     });
     this.#ready.catch(() => this.stop());
   }
@@ -43,7 +43,7 @@ export class SandboxProcess {
     return this.#child.connected;
   }
 
-  /** Undefined: it had to be killed, or died. */
+  /** Undefined if the process was killed or died. */
   async run(job: Job): Promise<Outcome | undefined> {
     await this.#ready;
     this.jobs += 1;
@@ -53,24 +53,24 @@ export class SandboxProcess {
     });
     const outcome = await answer;
     if (outcome === undefined) this.stop();
-    return outcome as Outcome | undefined; // what sandbox-main.ts sends
+    return outcome as Outcome | undefined; // sent by sandbox-main.ts
   }
 
   stop(): void {
     this.#child.kill("SIGKILL");
   }
 
-  /** The next message; undefined when the process ended or has used so much processor time. */
-  #answer(limitMs: number, longestMs = LONGEST_MS): Promise<unknown> {
+  /** The next message, or undefined if the process ends or exceeds the limit of CPU time. */
+  #answer(limitMs: number, maxElapsedMs = MAX_ELAPSED_MS): Promise<unknown> {
     const { promise, resolve } = Promise.withResolvers<unknown>();
     const end = (): void => resolve(undefined);
     const [cpuMsBefore, begin] = [this.#cpuMs(), performance.now()];
     const check = (): void => {
       const passedMs = performance.now() - begin;
       const leftMs = limitMs - ((this.#cpuMs() ?? passedMs) - (cpuMsBefore ?? 0));
-      // Not at once: after a pause of this process, timers run before the messages that have arrived.
-      if (leftMs <= 0 || passedMs >= longestMs) setImmediate(end);
-      else timer = setTimeout(check, Math.min(leftMs, longestMs - passedMs));
+      // Deferred, because timers run before messages that arrived while this process was suspended.
+      if (leftMs <= 0 || passedMs >= maxElapsedMs) setImmediate(end);
+      else timer = setTimeout(check, Math.min(leftMs, maxElapsedMs - passedMs));
     };
     let timer = setTimeout(check, limitMs);
     this.#child.once("message", resolve).once("exit", end).once("error", end);
@@ -80,14 +80,14 @@ export class SandboxProcess {
     });
   }
 
-  /** Undefined where the system does not tell: then all time that passes counts. */
+  /** Undefined if the system does not report it; then wall-clock time counts. */
   #cpuMs(): number | undefined {
     const { pid } = this.#child;
     return pid === undefined ? undefined : cpuMs(pid);
   }
 }
 
-/** The program and its packages; modules are looked up through the package.json files above them. */
+/** The program, its packages, and the package.json files that Node reads to resolve modules. */
 function readable(): string[] {
   const modules = packages.map((entry) => entry.slice(0, entry.lastIndexOf("node_modules") + "node_modules".length));
   const above = ancestors(folder).map((path) => join(path, "package.json"));
