@@ -1,5 +1,5 @@
 import { getText } from "../engines/object-store/get-text.ts";
-import { ObjectStoreError, passingKinds } from "../engines/object-store/object-store-error.ts";
+import { ObjectStoreError, transientKinds } from "../engines/object-store/object-store-error.ts";
 import { parseObjectUri } from "../engines/object-store/object-uri.ts";
 import { Fault, invalid } from "../lib/fault.ts";
 import { requireFeature } from "../access/require-feature.ts";
@@ -26,7 +26,7 @@ export async function readScript(
   } catch (error) {
     if (signal.aborted) throw unreachable("the store does not answer in time", error);
     if (!(error instanceof ObjectStoreError)) throw error;
-    if (passingKinds.has(error.kind)) throw unreachable(error.message, error);
+    if (transientKinds.has(error.kind)) throw unreachable(error.message, error);
     if (error.kind !== "too-large") throw invalid(FIELD, `cannot be read: ${error.message}`);
     if (limit.feature !== null) requireFeature(submitter, limit.feature, FIELD);
     throw tooLong(FIELD, limit.feature === null ? limit.bytes : LONGEST_TEXT_BYTES);

@@ -1,5 +1,5 @@
 import type { ObjectStore } from "../../engines/object-store/object-store.ts";
-import { ObjectStoreError, passingKinds } from "../../engines/object-store/object-store-error.ts";
+import { ObjectStoreError, transientKinds } from "../../engines/object-store/object-store-error.ts";
 import { formatObjectUri, type ObjectUri } from "../../engines/object-store/object-uri.ts";
 import { atOnce } from "../../lib/at-once.ts";
 import { Fault, invalid } from "../../lib/fault.ts";
@@ -62,7 +62,7 @@ async function checkFile(
   } catch (error) {
     if (signal.aborted) return unreachable(field, "the store did not answer in time", error);
     if (!(error instanceof ObjectStoreError)) throw error;
-    if (passingKinds.has(error.kind)) return unreachable(field, error.message, error);
+    if (transientKinds.has(error.kind)) return unreachable(field, error.message, error);
     return invalid(field, `cannot be checked: ${error.message}`);
   }
 }

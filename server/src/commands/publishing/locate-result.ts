@@ -1,4 +1,4 @@
-import { ObjectStoreError, passingKinds } from "../../engines/object-store/object-store-error.ts";
+import { ObjectStoreError, transientKinds } from "../../engines/object-store/object-store-error.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Content } from "./content.ts";
 import { openPlace, type PlaceOptions } from "./place.ts";
@@ -27,7 +27,7 @@ export function resultLocator(places: PlaceOptions, uploads: Uploads): LocateRes
     } catch (error) {
       if (error instanceof Error && error.name === "AbortError") throw onItsWay();
       if (!(error instanceof ObjectStoreError)) throw error;
-      throw passingKinds.has(error.kind) ? onItsWay(error) : unpublishable(error.message);
+      throw transientKinds.has(error.kind) ? onItsWay(error) : unpublishable(error.message);
     }
   };
   return async (command, result) => {

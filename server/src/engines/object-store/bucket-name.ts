@@ -1,9 +1,8 @@
 import { isIPv4 } from "node:net";
 
 /**
- * The only rule for names of S3 buckets. It is the rule of S3, except that upper-case letters and underscores are
- * allowed: buckets that are older than the rule have them, and so do stores compatible with S3. Returns the text of a
- * refusal ("must …"); undefined: the name is valid.
+ * The rule for names of S3 buckets. Unlike S3's current rule, it allows upper-case letters and underscores, which old
+ * buckets and compatible stores have. Returns the broken rule ("must …"), or undefined if the name is valid.
  */
 export function bucketNameRule(bucket: string): string | undefined {
   if (bucket.length < 3 || bucket.length > 63) return "must name a bucket of 3 to 63 characters";

@@ -2,12 +2,13 @@ import type { ObjectStore } from "./object-store.ts";
 import { ObjectStoreError } from "./object-store-error.ts";
 import { parseObjectUri, type ObjectScheme } from "./object-uri.ts";
 
-/** One store over several: each URI goes to the store of its scheme. */
+/** Combines several stores into one that uses the store of each URI's scheme. */
 export function byScheme(stores: Partial<Record<ObjectScheme, ObjectStore>>): ObjectStore {
   const of = (uri: string): ObjectStore => {
     const { scheme } = parseObjectUri(uri);
     const store = stores[scheme];
-    if (store === undefined) throw new ObjectStoreError("bad-uri", `there is no store for ${scheme}: here`);
+    if (store === undefined)
+      throw new ObjectStoreError("bad-uri", `${scheme}: is not available here; use ${Object.keys(stores).join(", ")}`);
     return store;
   };
   return {

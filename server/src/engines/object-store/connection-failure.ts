@@ -1,22 +1,22 @@
 import { ObjectStoreError, type ObjectStoreErrorKind } from "./object-store-error.ts";
 
-/** What a store or the network says, in the words of `ObjectStoreError`. Pure. */
+/** A failure of a store or the network. */
 export interface Failure {
   error: ObjectStoreError;
-  /** Worth another try of a call that may be repeated. */
-  isPassing: boolean;
+  /** A call that may be repeated should be retried. */
+  isTransient: boolean;
 }
 
-/** A connection that was there and broke; one that never came about is not tried again while somebody waits. */
-const passingCodes: readonly string[] = ["ECONNRESET", "EPIPE", "UND_ERR_SOCKET", "EAI_AGAIN"];
+/** Failures of established connections. Failed attempts to connect are not retried while a caller waits. */
+const transientCodes: readonly string[] = ["ECONNRESET", "EPIPE", "UND_ERR_SOCKET", "EAI_AGAIN"];
 
-export const words: Record<ObjectStoreErrorKind, string> = {
+export const descriptions: Record<ObjectStoreErrorKind, string> = {
   "bad-uri": "not an object of this store",
   missing: "not found",
   denied: "access denied",
-  "refused-address": "the address may not be reached",
+  "refused-address": "the address is not allowed",
   unreachable: "the object store does not answer",
-  "bad-range": "the range begins beyond the end",
+  "bad-range": "the range starts after the end of the object",
   "too-large": "too large for the object store",
   "not-text": "not text",
   "no-space": "the object store is full",
@@ -26,22 +26,22 @@ export const words: Record<ObjectStoreErrorKind, string> = {
 
 export function failureOfConnection(subject: string, cause: unknown): Failure {
   if (cause instanceof ObjectStoreError) {
-    return { error: new ObjectStoreError(cause.kind, `${subject}: ${cause.message}`, { cause }), isPassing: false };
+    return { error: new ObjectStoreError(cause.kind, `${subject}: ${cause.message}`, { cause }), isTransient: false };
   }
   const code = codeOf(cause);
   const reason = code === undefined ? "" : ` (${code})`;
   return {
-    error: new ObjectStoreError("unreachable", `${subject}: ${words.unreachable}${reason}`, { code, cause }),
-    isPassing: code !== undefined && passingCodes.includes(code),
+    error: new ObjectStoreError("unreachable", `${subject}: ${descriptions.unreachable}${reason}`, { code, cause }),
+    isTransient: code !== undefined && transientCodes.includes(code),
   };
 }
 
-/** What came is not what such a store sends. */
+/** The response is not one of such a store. */
 export function unreadable(subject: string, cause: unknown): ObjectStoreError {
-  return new ObjectStoreError("bad-response", `${subject}: ${words["bad-response"]}`, { cause });
+  return new ObjectStoreError("bad-response", `${subject}: ${descriptions["bad-response"]}`, { cause });
 }
 
-/** Several addresses tried at once fail with the errors of all. */
+/** When several addresses were tried, the error contains one error for each. */
 function codeOf(error: unknown): string | undefined {
   const first: unknown = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
   const code = first instanceof Error && "code" in first ? first.code : undefined;

@@ -2,7 +2,7 @@ import type { FileHandle } from "node:fs/promises";
 
 const FILE_PIECE_BYTES = 1024 * 1024;
 
-/** Not the handle's own stream: the handle would not close before that one is destroyed. */
+/** Used instead of `createReadStream`, because the handle could not be closed before that stream is destroyed. */
 export async function* filePieces(file: FileHandle): AsyncGenerator<Buffer> {
   for (let at = 0; ;) {
     const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(FILE_PIECE_BYTES), 0, FILE_PIECE_BYTES, at);

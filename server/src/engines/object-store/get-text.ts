@@ -1,7 +1,7 @@
 import type { CallOptions, ObjectStore } from "./object-store.ts";
 import { ObjectStoreError } from "./object-store-error.ts";
 
-/** The whole object as text without a byte order mark. Takes at most one byte more than the limit off the store. */
+/** Reads an object as text without a byte order mark. Stops reading as soon as it exceeds the limit. */
 export async function getText(
   store: ObjectStore,
   uri: string,
@@ -16,11 +16,11 @@ export async function getText(
     for await (const chunk of body as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       bytes += chunk.length;
-      if (bytes > limitBytes) break; // the size was not true
+      if (bytes > limitBytes) break; // the reported size was wrong
     }
   }
   body.destroy();
-  if (bytes > limitBytes) throw new ObjectStoreError("too-large", `${uri}: more than ${limitBytes} bytes`);
+  if (bytes > limitBytes) throw new ObjectStoreError("too-large", `${uri}: larger than ${limitBytes} bytes`);
   return decode(uri, Buffer.concat(chunks));
 }
 

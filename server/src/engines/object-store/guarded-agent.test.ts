@@ -7,15 +7,15 @@ import { sendRequest } from "./send-request.ts";
 const NEVER_MS = 300_000;
 const limits = { connectTimeoutMs: NEVER_MS, headersTimeoutMs: NEVER_MS, bodyIdleTimeoutMs: NEVER_MS };
 
-test("an agent whose requests are called off waits for no connection, keeps none and makes no other", async () => {
+test("closing an agent whose requests were aborted ends all pending connections and opens no others", async () => {
   const silent = await startSilentServer();
   const { dispatcher, close } = guardedAgent(() => null, { ...limits, maxConnections: 2 });
   const request = { origin: `https://127.0.0.1:${silent.port}`, path: "/", method: "GET" } as const;
   const calling = new AbortController();
   const requests = Array.from({ length: 7 }, () => sendRequest(dispatcher, request, calling.signal));
   await expect.poll(silent.open).toBe(2);
-  calling.abort(new Error("called off"));
-  for (const each of requests) await expect(each).rejects.toThrow("called off");
+  calling.abort(new Error("aborted by the caller"));
+  for (const each of requests) await expect(each).rejects.toThrow("aborted by the caller");
   await close();
   await expect.poll(silent.open).toBe(0);
   expect(silent.accepted()).toBe(2);

@@ -6,31 +6,31 @@ import { ObjectStoreError } from "./object-store-error.ts";
 export interface AgentLimits {
   connectTimeoutMs: number;
   headersTimeoutMs: number;
-  /** Between two pieces of a body, while we are willing to read. */
+  /** Time between two chunks of a body while we read it. */
   bodyIdleTimeoutMs: number;
   maxConnections: number;
 }
 
 export interface GuardedAgent {
   readonly dispatcher: Agent;
-  /** Once nobody waits for an answer any more; bodies may still be read to their ends. */
+  /** Must be called when no request waits for its headers; bodies can still be read to the end. */
   readonly close: () => Promise<void>;
 }
 
 /**
- * Connections that are made only to addresses the check lets pass. It is asked with what the name resolved to for this
- * very connection, so a name that changes between check and use gains nothing; one refused address refuses the name.
+ * An HTTP agent that connects only to allowed addresses. It checks the addresses to which the name resolved for this
+ * connection, so that a DNS change between check and use has no effect. One refused address refuses the name.
  */
 export function guardedAgent(checkAddress: CheckAddress, limits: AgentLimits): GuardedAgent {
   const lookup = guardedLookup(checkAddress, refusedAddress);
   const pending = new PendingConnections(buildConnector({ timeout: limits.connectTimeoutMs, lookup, allowH2: false }));
   const dispatcher = new Agent({
-    allowH2: false, // one slow body shall not hold up the others of its connection
+    allowH2: false, // a slow body must not delay others on its connection
     connections: limits.maxConnections,
     headersTimeout: limits.headersTimeoutMs,
     bodyTimeout: limits.bodyIdleTimeoutMs,
     connect(options, callback) {
-      // A literal address is connected to without any lookup.
+      // Literal addresses need no lookup.
       const host = options.hostname.replace(/^\[(.*)\]$/, "$1");
       const refusal = isIP(host) === 0 ? null : checkAddress(host);
       if (refusal === null) pending.make(options, callback);
@@ -40,28 +40,28 @@ export function guardedAgent(checkAddress: CheckAddress, limits: AgentLimits): G
   return {
     dispatcher,
     close() {
-      pending.giveUp();
+      pending.abort();
       return dispatcher.close();
     },
   };
 }
 
 /**
- * Those that are still being made. A request that is called off leaves them behind, and an agent that is closed waits
- * for them, up to their whole timeout: a store that takes the connection and says nothing to TLS would hold it up.
+ * Connections that are not established yet. An aborted request leaves its connection pending, and closing the agent would
+ * wait for it until its timeout, for example if a store accepts the connection but does not answer the TLS handshake.
  */
 class PendingConnections {
   readonly #connectTo: buildConnector.connector;
   readonly #ends = new Set<() => void>();
-  #areGivenUp = false;
+  #isAborted = false;
 
   constructor(connectTo: buildConnector.connector) {
     this.#connectTo = connectTo;
   }
 
   make(options: buildConnector.Options, callback: buildConnector.Callback): void {
-    // Each end of one lets undici try the next for a request that waited, though that is called off, too.
-    if (this.#areGivenUp) {
+    // When a connection ends, undici opens the next one, even for requests that were aborted too.
+    if (this.#isAborted) {
       callback(closed(), null);
       return;
     }
@@ -73,11 +73,11 @@ class PendingConnections {
       socket.destroy();
     };
     this.#ends.add(end);
-    const socket = this.#connectTo(options, settle) as unknown as Socket; // undici does not tell that it returns it
+    const socket = this.#connectTo(options, settle) as unknown as Socket; // missing in undici's types
   }
 
-  giveUp(): void {
-    this.#areGivenUp = true;
+  abort(): void {
+    this.#isAborted = true;
     for (const end of this.#ends) end();
   }
 }

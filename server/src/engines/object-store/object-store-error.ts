@@ -1,19 +1,19 @@
 /**
- * What went wrong, as far as a caller acts on it:
+ * The errors that callers distinguish:
  *
  * | Kind | Means |
  * |---|---|
- * | `bad-uri` | not a URI of an object this store may hold |
+ * | `bad-uri` | not a URI of an object in this store |
  * | `missing` | no such object or bucket |
- * | `denied` | credentials unknown, wrong or expired, or not enough |
- * | `refused-address` | the endpoint resolves to an address that may not be reached |
- * | `unreachable` | no connection, no answer in time, or the store is out of order; a later try may work |
- * | `bad-range` | the range begins beyond the end |
- * | `too-large` | more bytes than the caller or the store takes |
+ * | `denied` | the credentials are unknown, wrong, expired or insufficient |
+ * | `refused-address` | the endpoint resolves to an address that is not allowed |
+ * | `unreachable` | no connection, no answer in time, or the store is down; a retry may succeed |
+ * | `bad-range` | the range starts after the end |
+ * | `too-large` | more bytes than the caller or the store allows |
  * | `not-text` | not UTF-8 |
  * | `no-space` | the store is full |
- * | `bad-request` | the store understood and refuses |
- * | `bad-response` | what answers there does not speak as such a store |
+ * | `bad-request` | the store rejects the request |
+ * | `bad-response` | the server does not answer like such a store |
  */
 export type ObjectStoreErrorKind =
   | "bad-uri"
@@ -28,16 +28,16 @@ export type ObjectStoreErrorKind =
   | "bad-request"
   | "bad-response";
 
-/** What a later try may cure; all else is for whoever asked to change. */
-export const passingKinds: ReadonlySet<ObjectStoreErrorKind> = new Set(["unreachable", "bad-response", "no-space"]);
+/** Errors that a retry may resolve; for all others the caller must change the request. */
+export const transientKinds: ReadonlySet<ObjectStoreErrorKind> = new Set(["unreachable", "bad-response", "no-space"]);
 
 export interface ObjectStoreErrorDetails {
-  /** The store's or the system's own word, `NoSuchKey` or `ECONNREFUSED`. */
+  /** The code of the store or the system, such as `NoSuchKey` or `ECONNREFUSED`. */
   code?: string | undefined;
   cause?: unknown;
 }
 
-/** The message may be shown to whoever gave the URI: it holds no secret and no text that a server sent. */
+/** The message may be shown to the user who gave the URI: it contains no secret and no text from a server. */
 export class ObjectStoreError extends Error {
   override readonly name = "ObjectStoreError";
   readonly kind: ObjectStoreErrorKind;

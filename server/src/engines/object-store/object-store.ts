@@ -2,34 +2,33 @@ import type { FileHandle } from "node:fs/promises";
 import type { Readable } from "node:stream";
 
 /**
- * One interface over the places objects are kept: S3 (`s3-store.ts`), HDFS (`hdfs-store.ts`) and folders of this machine
- * (`file-store.ts`). A leaf library: whose bucket it is, and which credentials open it, the caller knows. Objects are
- * named by URIs whose keys are taken literally, never percent-decoded; every failure is an `ObjectStoreError`, except
- * that of an aborted signal, which is the signal's own reason, and that of a body given to `put`.
+ * The interface of all object stores: S3 (`s3-store.ts`), HDFS (`hdfs-store.ts`) and folders of this machine
+ * (`file-store.ts`). URIs are literal, never percent-decoded. Every failure is an `ObjectStoreError`, except the reason of
+ * an aborted signal and an error of the body given to `put`.
  */
 export interface ObjectStore {
-  /** The body must be read or destroyed; until then it holds a connection or a file. */
+  /** The body must be read or destroyed; until then it occupies a connection or an open file. */
   get(uri: string, options?: GetOptions): Promise<StoredObject>;
-  /** All or nothing: a reader sees the old object or the whole new one. Holds few parts in memory, whatever the size. */
+  /** Atomic: readers see the old object or the complete new one. Holds few parts in memory, whatever the size. */
   put(uri: string, body: ObjectBody, options?: PutOptions): Promise<void>;
   /**
-   * Every object whose key begins with the given one; no folders, only objects. S3, HDFS and files come in the byte
-   * order of their keys; some stores that speak S3 sort folder by folder.
+   * All objects whose keys start with the given one; no folders. In the byte order of their keys, except that some
+   * S3-compatible stores sort folder by folder.
    */
   list(prefixUri: string, options?: ListOptions): AsyncIterable<ObjectEntry>;
   /**
-   * What is directly in a folder, in no order. None where there is no such folder: a folder of S3 is there as long as
-   * something is in it.
+   * The direct entries of a folder, in no order. Empty if the folder does not exist, because in S3 a folder exists only
+   * while it has entries.
    */
   folder(uri: string, options?: FolderOptions): AsyncIterable<FolderEntry>;
-  /** What is not there is deleted already. */
+  /** Succeeds if the object does not exist. */
   delete(uri: string, options?: CallOptions): Promise<void>;
   stat(uri: string, options?: CallOptions): Promise<ObjectStat>;
-  /** Ends connections that are idle or being made, and those in use when their bodies end. */
+  /** Closes idle and pending connections now, and the others when their bodies end. */
   close(): Promise<void>;
 }
 
-/** A file is read from its beginning to its end and stays open; it costs less than a stream of it. */
+/** A file is read from start to end and stays open; this is cheaper than a stream. */
 export type ObjectBody = Readable | Buffer | FileHandle;
 
 export interface CallOptions {
@@ -37,11 +36,11 @@ export interface CallOptions {
 }
 
 export interface FolderOptions extends CallOptions {
-  /** Also where each has to be asked for, which takes much longer than the names. */
+  /** Also if the store needs a separate request for each entry, which takes much longer than listing names. */
   withTimes?: boolean | undefined;
 }
 
-/** Without a length, to the end. */
+/** Without a length, the range extends to the end. */
 export interface ByteRange {
   offset: number;
   length?: number | undefined;
@@ -56,17 +55,17 @@ export interface PutOptions extends CallOptions {
 }
 
 export interface ListOptions extends CallOptions {
-  /** Ends after so many entries. */
+  /** Largest number of entries. */
   maxKeys?: number | undefined;
-  /** Goes on behind this key: the last one an earlier listing gave. */
+  /** Lists only keys after this one, to continue an earlier listing. */
   after?: string | undefined;
 }
 
 export interface ObjectStat {
-  /** Of the whole object, in bytes. */
+  /** Size of the whole object in bytes. */
   size: number;
   modifiedAt: Date;
-  /** Null where the store has none. */
+  /** Null if the store has none. */
   etag: string | null;
 }
 
@@ -76,12 +75,12 @@ export interface ObjectEntry extends ObjectStat {
 }
 
 export interface FolderEntry {
-  /** A link is a symbolic one: it is never followed. */
+  /** A `link` is a symbolic link, which is never followed. */
   kind: "file" | "folder" | "link";
   /** Without slashes. */
   name: string;
   uri: string;
-  /** Null where the store does not tell it along with the name. */
+  /** Null if the store does not list it with the name. */
   modifiedAt: Date | null;
 }
 

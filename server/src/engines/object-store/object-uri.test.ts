@@ -14,11 +14,11 @@ describe("parseObjectUri", () => {
     ["file:/data/x", { scheme: "file", bucket: "", key: "/data/x" }],
     ["hdfs://name-node:8020/tmp/x", { scheme: "hdfs", bucket: "name-node:8020", key: "/tmp/x" }],
     ["hdfs:///tmp/x", { scheme: "hdfs", bucket: "", key: "/tmp/x" }],
-  ])("reads %s", (text, parsed) => {
+  ])("parses %s", (text, parsed) => {
     expect(parseObjectUri(text)).toEqual(parsed);
   });
 
-  test("a key means itself: nothing is decoded, cut off or folded", () => {
+  test("takes a key literally: nothing is decoded, trimmed or normalised", () => {
     const key = "a b/+%20?x=1#y/Ünïcode 🎉\n.";
     expect(parseObjectUri(`s3://bucket/${key}`).key).toBe(key);
   });
@@ -40,7 +40,7 @@ describe("parseObjectUri", () => {
     "file:data",
     "hdfs://name-node",
     "hdfs://user@name-node/x",
-  ])("refuses %j and says nothing of what stood in it", (text) => {
+  ])("rejects %j without quoting it", (text) => {
     const refusal = refusalOf(text);
     expect(refusal.kind).toBe("bad-uri");
     expect(refusal.message).not.toContain("secret");
@@ -55,15 +55,15 @@ describe("parseObjectUri", () => {
     ["s3://bucket./key", "the URI must name a bucket that begins and ends with a letter or a digit"],
     ["s3://buc..ket/key", "the URI must name a bucket without two dots in a row"],
     ["s3://192.168.5.4/key", "the URI must name a bucket that is not an IP address"],
-  ])("of %s it says what is wrong with the bucket", (text, message) => {
+  ])("explains what is wrong with the bucket in %s", (text, message) => {
     expect(refusalOf(text).message).toBe(message);
   });
 
-  test("a bucket may have 3 or 63 characters", () => {
+  test("allows buckets of 3 and of 63 characters", () => {
     for (const bucket of ["b0c", "b".repeat(63)]) expect(parseObjectUri(`s3://${bucket}/key`).bucket).toBe(bucket);
   });
 
-  test("what is formatted is read as the same", () => {
+  test("parses a formatted URI back to the same URI", () => {
     for (const text of ["s3://bucket/a//b", "s3://bucket/", "file:///data/x", "hdfs://host:1/x"]) {
       expect(formatObjectUri(parseObjectUri(text))).toBe(text);
     }
@@ -76,5 +76,5 @@ function refusalOf(text: string): ObjectStoreError {
   } catch (error) {
     if (error instanceof ObjectStoreError) return error;
   }
-  throw new Error("it was not refused");
+  throw new Error("the URI was not rejected");
 }

@@ -6,7 +6,7 @@ export type ObjectScheme = "s3" | "file" | "hdfs";
 /**
  * | Scheme | Bucket | Key |
  * |---|---|---|
- * | s3 (s3a, s3n) | the bucket | without a leading slash; empty: the whole bucket |
+ * | s3 (s3a, s3n) | the bucket | without a leading slash; empty for the whole bucket |
  * | hdfs | host and port, or empty | the absolute path |
  * | file | empty | the absolute path |
  */
@@ -24,11 +24,11 @@ const schemes: ReadonlyMap<string, ObjectScheme> = new Map([
   ["file", "file"],
 ]);
 const hdfsAuthority = /^([A-Za-z0-9]([A-Za-z0-9._-]{0,252})?(:[0-9]{1,5})?)?$/;
-const longestKeyBytes = { s3: 1024, hdfs: 8000, file: 4095 } satisfies Record<ObjectScheme, number>;
+const maxKeyBytes = { s3: 1024, hdfs: 8000, file: 4095 } satisfies Record<ObjectScheme, number>;
 
 /**
- * Keys are literal, as Hadoop and the S3 tools read them: `%20`, `?` and `#` mean themselves. The text is never in a
- * message, because old URIs carry keys before an `@`.
+ * Keys are literal, as in Hadoop and the S3 tools: `%20`, `?` and `#` have no special meaning. Error messages never quote
+ * the URI, because old ones contain credentials before an `@`.
  */
 export function parseObjectUri(text: string): ObjectUri {
   const [, schemeText = "", rest = ""] = /^([A-Za-z0-9]+):(.*)$/s.exec(text) ?? [];
@@ -65,8 +65,8 @@ function checkBucket({ scheme, bucket }: ObjectUri): void {
 
 function checkKey({ scheme, key }: ObjectUri): void {
   if (!key.isWellFormed() || key.includes("\0")) throw badUri("must be Unicode text without U+0000");
-  if (Buffer.byteLength(key) > longestKeyBytes[scheme]) {
-    throw badUri(`must have a key of at most ${longestKeyBytes[scheme]} bytes`);
+  if (Buffer.byteLength(key) > maxKeyBytes[scheme]) {
+    throw badUri(`must have a key of at most ${maxKeyBytes[scheme]} bytes`);
   }
   if (scheme !== "s3" && !key.startsWith("/")) throw badUri("must have an absolute path");
 }

@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 
-/** The signal ends it at any point: by itself undici looks at it only once there is a connection, or none in time. */
+/** The signal aborts the request at any time; undici itself checks it only after connecting. */
 export async function sendRequest(
   dispatcher: Dispatcher,
   options: Dispatcher.RequestOptions,

@@ -1,9 +1,9 @@
 import { Readable } from "node:stream";
 
-/** The same bytes; what breaks on the way breaks in our words, and destroying it ends its source at once. */
+/** A stream of the same bytes whose errors are translated. Destroying it destroys its source immediately. */
 export function translatedBody(source: Readable, translate: (error: unknown) => unknown): Readable {
   const body = Readable.from(chunksOf(source, translate), { objectMode: false });
-  source.on("error", () => undefined); // one that is destroyed before its first read has nobody else who listens
+  source.on("error", () => undefined); // nothing else listens if it is destroyed before the first read
   body.once("close", () => source.destroy());
   return body;
 }

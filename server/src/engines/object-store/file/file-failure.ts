@@ -8,17 +8,17 @@ const meanings: ReadonlyMap<string, readonly [ObjectStoreErrorKind, string]> = n
   ["EPERM", ["denied", "access denied"]],
   ["EROFS", ["denied", "read-only"]],
   ["EISDIR", ["bad-request", "a folder, not a file"]],
-  ["ENXIO", ["bad-request", "not a plain file"]],
+  ["ENXIO", ["bad-request", "not a regular file"]],
   ["ENAMETOOLONG", ["bad-uri", "a name is too long"]],
   ["ENOSPC", ["no-space", "the disk is full"]],
-  ["EDQUOT", ["no-space", "the disk quota is used up"]],
+  ["EDQUOT", ["no-space", "the disk quota is exhausted"]],
 ]);
 
-/** What a system call says, in the words of `ObjectStoreError`; what is no system call's passes as it is. */
+/** Translates the error of a system call; other errors are returned unchanged. */
 export function fileFailure(subject: string, cause: unknown): unknown {
   if (!(cause instanceof Error && "syscall" in cause && "code" in cause && typeof cause.code === "string"))
     return cause;
   const { code } = cause;
-  const [kind, words] = meanings.get(code) ?? ["unreachable", "the disk fails"];
-  return new ObjectStoreError(kind, `${subject}: ${words}`, { code, cause });
+  const [kind, description] = meanings.get(code) ?? ["unreachable", "the disk or file system fails"];
+  return new ObjectStoreError(kind, `${subject}: ${description}`, { code, cause });
 }

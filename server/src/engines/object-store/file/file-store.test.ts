@@ -42,7 +42,7 @@ afterAll(() => {
 const at = (path: string): string => `file://${root}/${path}`;
 
 describe("a file", () => {
-  test("comes back as it was put, in folders made for it", async () => {
+  test("is read back as it was written, in folders created for it", async () => {
     await store.put(at("a/b/ünï %20.txt"), Buffer.from("hello"));
     expect(readFileSync(join(root, "a/b/ünï %20.txt"), "utf8")).toBe("hello");
     const { body, size, etag } = await store.get(`file:${root}//a/b/ünï %20.txt`);
@@ -52,7 +52,7 @@ describe("a file", () => {
   });
 
   test.skipIf(process.getuid?.() !== 0)(
-    "that root writes belongs to the owner of the store's root, also in a folder that still belongs to root",
+    "written by root belongs to the owner of the store's root, even in a folder that belongs to root",
     because(NO_ROOT),
     async () => {
       const rootDir = mkdtempSync(join(tmpdir(), "headgate-owned-"));
@@ -66,7 +66,7 @@ describe("a file", () => {
     },
   );
 
-  test("is read in part, up to a limit, and beyond its end not at all", async () => {
+  test("can be read in part and up to a limit, but not after its end", async () => {
     await store.put(at("range"), Readable.from([Buffer.from("01234"), "56789"]));
     const part = await store.get(at("range"), { range: { offset: 2, length: 3 } });
     expect((await buffer(part.body)).toString()).toBe("234");
@@ -76,7 +76,7 @@ describe("a file", () => {
     await expect(store.get(at("range"), { range: { offset: 10 } })).rejects.toMatchObject({ kind: "bad-range" });
   });
 
-  test("is copied from an open one, whole, wherever that one was read to", async () => {
+  test("is copied completely from an open file, whatever its position", async () => {
     const bytes = Buffer.alloc(2_500_000, "0123456789");
     writeFileSync(join(outside, "source"), bytes);
     const source = await open(join(outside, "source"));
@@ -90,7 +90,7 @@ describe("a file", () => {
     rmSync(join(outside, "source"));
   });
 
-  test("is replaced whole or not at all", async () => {
+  test("is replaced completely or not at all", async () => {
     await store.put(at("kept"), Buffer.from("old"));
     async function* broken(): AsyncGenerator<Buffer> {
       yield Buffer.from("new");
@@ -107,7 +107,7 @@ describe("a file", () => {
     expect(await getText(store, at("kept"), 9)).toBe("new");
   });
 
-  test("is deleted once and again; then it is missing", async () => {
+  test("can be deleted twice and is missing afterwards", async () => {
     await store.put(at("gone"), Buffer.from("x"));
     await store.delete(at("gone"));
     await store.delete(at("gone"));
@@ -117,7 +117,7 @@ describe("a file", () => {
     }
   });
 
-  test("is no folder and nothing that would wait for ever", async () => {
+  test("is not a folder or a pipe", async () => {
     mkdirSync(join(root, "folder"));
     execFileSync("mkfifo", [join(root, "pipe")]);
     await expect(store.get(at("folder"))).rejects.toMatchObject({ kind: "missing" });
@@ -127,7 +127,7 @@ describe("a file", () => {
 });
 
 describe("a listing", () => {
-  test("is in the order of S3, ends at maxKeys, goes on behind a key and shows plain files only", async () => {
+  test("has S3's order, respects maxKeys and after, and shows only regular files", async () => {
     const names = ["Z", "a.x", "a/1", "a/2", "a0", "b/c/d", "é"];
     for (const name of names) await store.put(at(`list/${name}`), Buffer.from(name));
     symlinkSync(join(outside, "secret"), join(root, "list/link"));
@@ -148,7 +148,7 @@ describe("a listing", () => {
 });
 
 describe("a folder", () => {
-  test("has the plain files, folders and links directly in it, and nothing when it is not there", async () => {
+  test("lists its direct files, folders and links, and nothing if it does not exist", async () => {
     for (const name of ["d=1/x", "d=1/y/z", "_SUCCESS"]) await store.put(at(`folder/${name}`), Buffer.from(name));
     mkdirSync(join(root, "folder/empty"));
     symlinkSync(outside, join(root, "folder/out"));
@@ -166,7 +166,7 @@ describe("a folder", () => {
     expect((await Array.fromAsync(store.folder(`file://${root}`))).map(({ name }) => name)).toContain("folder");
   });
 
-  test("tells the times of what is in it where they are wanted", async () => {
+  test("lists times if requested", async () => {
     await store.put(at("times/a/b"), Buffer.from("x"));
     const then = new Date("2026-01-31T12:00:00Z");
     utimesSync(join(root, "times/a"), then, then);
@@ -174,16 +174,16 @@ describe("a folder", () => {
     expect(entry).toEqual({ kind: "folder", name: "a", uri: at("times/a"), modifiedAt: then });
   });
 
-  test("outside of the root, or behind a link, is not read", async () => {
+  test("outside of the root or reached by a link is not read", async () => {
     await expect(Array.fromAsync(store.folder(`file://${outside}`))).rejects.toMatchObject({ kind: "bad-uri" });
     await expect(Array.fromAsync(store.folder(at("folder/../..")))).rejects.toMatchObject({ kind: "bad-uri" });
     await expect(Array.fromAsync(store.folder(at("folder/out")))).rejects.toMatchObject({ kind: "denied" });
   });
 });
 
-describe("nothing leads out of the root", () => {
+describe("nothing outside of the root can be reached:", () => {
   test.each(["../secret", "a/../../secret", "a/./b", "..", ".", "", "a/", ".put-0123456789abcdef"])(
-    "the path %j is refused",
+    "the path %j is rejected",
     async (path) => {
       for (const call of [
         () => store.get(at(path)),
@@ -195,7 +195,7 @@ describe("nothing leads out of the root", () => {
     },
   );
 
-  test("other roots, and a root that only begins alike, are refused, to listings too", async () => {
+  test("other roots, and one with the same beginning, are rejected, for listings too", async () => {
     for (const uri of ["file:///etc/passwd", `file://${outside}/secret`, `file://${root}x/y`, "s3://bucket/key"]) {
       await expect(store.get(uri)).rejects.toMatchObject({ kind: "bad-uri" });
       expect(() => store.list(uri)).toThrow(/^the URI must/);
@@ -203,7 +203,7 @@ describe("nothing leads out of the root", () => {
     expect(() => store.list(at("a/../../"))).toThrow("must not have . or .. in its path");
   });
 
-  test("a symbolic link is followed nowhere: as the file, on the way to it, inside the root, dangling", async () => {
+  test("symbolic links are never followed: as the file, as a folder, inside the root, or dangling", async () => {
     symlinkSync(join(outside, "secret"), join(root, "link"));
     symlinkSync(outside, join(root, "way"));
     symlinkSync(join(root, "a"), join(root, "inside"));
@@ -219,7 +219,7 @@ describe("nothing leads out of the root", () => {
     expect(readdirSync(outside).toSorted()).toEqual(["root", "secret"]);
   });
 
-  test("a folder swapped for a link while we write does not lead the file out", async () => {
+  test("replacing a folder by a link during a write does not move the file outside", async () => {
     await store.put(at("swap/old"), Buffer.from("x"));
     async function* swapping(): AsyncGenerator<Buffer> {
       yield Buffer.from("first");
@@ -232,7 +232,7 @@ describe("nothing leads out of the root", () => {
   });
 });
 
-test("one store over several sends each URI to the store of its scheme", async () => {
+test("a combined store uses the store of each URI's scheme", async () => {
   const joined = byScheme({ file: store });
   await joined.put(at("joined"), Buffer.from("x"));
   expect(await getText(joined, at("joined"), 1)).toBe("x");

@@ -23,8 +23,8 @@ import { fileFailure } from "./file-failure.ts";
 import { Folder } from "./folder.ts";
 import { listFiles, unfinishedName } from "./list-files.ts";
 
-/** A file below the root: the folders on the way, then its name. */
-interface Place {
+/** A file below the root: its folders and its name. */
+interface FilePath {
   folders: readonly string[];
   name: string;
   subject: string;
@@ -34,51 +34,51 @@ const COPY_PIECE_BYTES = 1024 * 1024;
 const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** Files below one folder. Nothing leads out of it: no `..`, no other root, no symbolic link at any level. */
+/** Files below a root folder. Nothing outside can be reached: no `..`, no other root, no symbolic link at any level. */
 export function fileStore({ rootDir }: { rootDir: string }): ObjectStore {
   const root = resolve(rootDir);
   return {
-    get: async (uri, options = {}) => get(root, placeOf(root, uri), options),
-    put: async (uri, body, options = {}) => put(root, placeOf(root, uri), body, options),
+    get: async (uri, options = {}) => get(root, pathOf(root, uri), options),
+    put: async (uri, body, options = {}) => put(root, pathOf(root, uri), body, options),
     list: (uri, options = {}) => list(root, belowRoot(root, parseObjectUri(uri)), options),
     folder: (uri, options = {}) => readFolder(root, parseObjectUri(uri), options),
-    delete: async (uri, options = {}) => remove(root, placeOf(root, uri), options),
-    stat: async (uri, options = {}) => stat(root, placeOf(root, uri), options),
+    delete: async (uri, options = {}) => remove(root, pathOf(root, uri), options),
+    stat: async (uri, options = {}) => stat(root, pathOf(root, uri), options),
     close: () => Promise.resolve(),
   };
 }
 
-async function get(root: string, place: Place, { range, signal }: GetOptions): Promise<StoredObject> {
+async function get(root: string, file: FilePath, { range, signal }: GetOptions): Promise<StoredObject> {
   signal?.throwIfAborted();
-  const handle = await inFolder(root, place, (folder) => open(folder.entry(place.name), readFlags));
+  const handle = await inFolder(root, file, (folder) => open(folder.entry(file.name), readFlags));
   try {
-    const found = statOf(await handle.stat(), place);
+    const found = statOf(await handle.stat(), file);
     const start = range?.offset ?? 0;
     if (range !== undefined && start >= found.size) {
-      throw new ObjectStoreError("bad-range", `${place.subject}: the range begins beyond the end`);
+      throw new ObjectStoreError("bad-range", `${file.subject}: the range starts after the end of the object`);
     }
     const end = range?.length === undefined ? Infinity : start + range.length - 1;
     const source = handle.createReadStream({ start, end, ...(signal === undefined ? {} : { signal }) });
     const translate = (error: unknown): unknown =>
-      signal?.aborted === true ? signal.reason : fileFailure(place.subject, error);
+      signal?.aborted === true ? signal.reason : fileFailure(file.subject, error);
     return { ...found, body: translatedBody(source, translate) };
   } catch (error) {
     await handle.close();
-    throw fileFailure(place.subject, error);
+    throw fileFailure(file.subject, error);
   }
 }
 
-/** Written beside its place under a name nobody lists, made safe on disk, then put there in one step. */
-async function put(root: string, place: Place, body: ObjectBody, { signal }: PutOptions): Promise<void> {
+/** Writes and syncs a temporary file in the same folder, which listings omit, then renames it. */
+async function put(root: string, file: FilePath, body: ObjectBody, { signal }: PutOptions): Promise<void> {
   signal?.throwIfAborted();
-  const folder = await openFolders(root, place, "make");
+  const folder = await openFolders(root, file, "make");
   try {
     const unfinished = folder.entry(`.put-${randomBytes(8).toString("hex")}`);
     try {
-      await writeFile(folder, unfinished, place, body, signal);
+      await writeFile(folder, unfinished, file, body, signal);
       signal?.throwIfAborted();
-      await rename(unfinished, folder.entry(place.name)).catch(rethrow(place));
-      await folder.sync().catch(rethrow(place));
+      await rename(unfinished, folder.entry(file.name)).catch(rethrow(file));
+      await folder.sync().catch(rethrow(file));
     } catch (error) {
       await unlink(unfinished).catch(() => undefined);
       throw error;
@@ -91,23 +91,23 @@ async function put(root: string, place: Place, body: ObjectBody, { signal }: Put
 async function writeFile(
   folder: Folder,
   path: string,
-  place: Place,
+  file: FilePath,
   body: ObjectBody,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const handle = await open(path, createFlags, 0o640).catch(rethrow(place));
+  const handle = await open(path, createFlags, 0o640).catch(rethrow(file));
   try {
-    await folder.handOver(handle).catch(rethrow(place));
-    if (Buffer.isBuffer(body)) await handle.writeFile(body).catch(rethrow(place));
-    else if (!(body instanceof Readable)) await copyFile(body, handle, signal).catch(rethrow(place));
-    else await writeStream(handle, place, body, signal);
-    await handle.datasync().catch(rethrow(place));
+    await folder.handOver(handle).catch(rethrow(file));
+    if (Buffer.isBuffer(body)) await handle.writeFile(body).catch(rethrow(file));
+    else if (!(body instanceof Readable)) await copyFile(body, handle, signal).catch(rethrow(file));
+    else await writeStream(handle, file, body, signal);
+    await handle.datasync().catch(rethrow(file));
   } finally {
     await handle.close();
   }
 }
 
-/** By one buffer: a new one for each piece would keep the garbage collector, and so everybody, busy. */
+/** Reuses one buffer, because new ones would keep the garbage collector busy and delay requests. */
 async function copyFile(from: FileHandle, to: FileHandle, signal: AbortSignal | undefined): Promise<void> {
   const piece = Buffer.allocUnsafeSlow(COPY_PIECE_BYTES);
   for (let at = 0; ;) {
@@ -119,17 +119,17 @@ async function copyFile(from: FileHandle, to: FileHandle, signal: AbortSignal | 
   }
 }
 
-/** What the body fails with stays its own. */
+/** Errors of the body are not translated. */
 async function writeStream(
   handle: FileHandle,
-  place: Place,
+  file: FilePath,
   body: Readable,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   if (signal !== undefined) addAbortSignal(signal, body);
   try {
     for await (const chunk of body as AsyncIterable<Buffer | string>) {
-      await handle.writeFile(chunk).catch(rethrow(place)); // goes on where the last one ended
+      await handle.writeFile(chunk).catch(rethrow(file)); // appends
     }
   } catch (error) {
     signal?.throwIfAborted();
@@ -158,7 +158,7 @@ async function* list(root: string, prefix: string, options: ListOptions): AsyncG
   }
 }
 
-/** Times only where they are wanted: to ask for each takes ten times as long as to read the names. */
+/** Reads times only if requested, because that takes ten times as long as reading the names. */
 async function* readFolder(
   root: string,
   uri: ObjectUri,
@@ -166,15 +166,15 @@ async function* readFolder(
 ): AsyncGenerator<FolderEntry> {
   signal?.throwIfAborted();
   const path = belowRoot(root, { ...uri, key: `${uri.key}/` }).replace(/\/$/, "");
-  const place = { folders: path === "" ? [] : path.split("/"), subject: formatObjectUri(uri) };
+  const file = { folders: path === "" ? [] : path.split("/"), subject: formatObjectUri(uri) };
   const base = path === "" ? root : `${root}/${path}`;
-  const folder = await openFolders(root, place, "enter").catch(noneWhereMissing);
+  const folder = await openFolders(root, file, "enter").catch(undefinedIfMissing);
   if (folder === undefined) return;
   try {
-    for (const entry of await readdir(folder.path, { withFileTypes: true }).catch(rethrow(place))) {
+    for (const entry of await readdir(folder.path, { withFileTypes: true }).catch(rethrow(file))) {
       const kind = kindOf(entry);
       if (kind === undefined || (kind === "file" && unfinishedName.test(entry.name))) continue;
-      const modifiedAt = withTimes ? await modificationOf(folder.entry(entry.name)).catch(rethrow(place)) : null;
+      const modifiedAt = withTimes ? await modificationOf(folder.entry(entry.name)).catch(rethrow(file)) : null;
       yield { kind, name: entry.name, uri: uriOf(`${base}/${entry.name}`), modifiedAt };
     }
   } finally {
@@ -188,11 +188,11 @@ function kindOf(entry: Dirent): FolderEntry["kind"] | undefined {
   return entry.isFile() ? "file" : undefined;
 }
 
-function noneWhereMissing(error: unknown): undefined {
+function undefinedIfMissing(error: unknown): undefined {
   if (!(error instanceof ObjectStoreError && error.kind === "missing")) throw error;
 }
 
-/** Null: it has gone meanwhile. */
+/** Null if the file is gone. */
 async function modificationOf(path: string): Promise<Date | null> {
   return lstat(path).then(
     ({ mtime }) => mtime,
@@ -203,44 +203,44 @@ async function modificationOf(path: string): Promise<Date | null> {
   );
 }
 
-async function remove(root: string, place: Place, { signal }: CallOptions): Promise<void> {
+async function remove(root: string, file: FilePath, { signal }: CallOptions): Promise<void> {
   signal?.throwIfAborted();
   try {
-    await inFolder(root, place, (folder) => unlink(folder.entry(place.name)));
+    await inFolder(root, file, (folder) => unlink(folder.entry(file.name)));
   } catch (error) {
     if (!(error instanceof ObjectStoreError && error.kind === "missing")) throw error;
   }
 }
 
-async function stat(root: string, place: Place, { signal }: CallOptions): Promise<ObjectStat> {
+async function stat(root: string, file: FilePath, { signal }: CallOptions): Promise<ObjectStat> {
   signal?.throwIfAborted();
-  return inFolder(root, place, async (folder) => statOf(await lstat(folder.entry(place.name)), place));
+  return inFolder(root, file, async (folder) => statOf(await lstat(folder.entry(file.name)), file));
 }
 
-function statOf(stats: Stats, { subject }: Pick<Place, "subject">): ObjectStat {
+function statOf(stats: Stats, { subject }: Pick<FilePath, "subject">): ObjectStat {
   if (stats.isSymbolicLink()) throw new ObjectStoreError("denied", `${subject}: symbolic links are not followed`);
   if (stats.isDirectory()) throw new ObjectStoreError("missing", `${subject}: a folder, not a file`);
-  if (!stats.isFile()) throw new ObjectStoreError("denied", `${subject}: not a plain file`);
+  if (!stats.isFile()) throw new ObjectStoreError("denied", `${subject}: not a regular file`);
   return { size: stats.size, modifiedAt: stats.mtime, etag: null };
 }
 
-async function inFolder<T>(root: string, place: Place, work: (folder: Folder) => Promise<T>): Promise<T> {
-  const folder = await openFolders(root, place, "enter");
+async function inFolder<T>(root: string, file: FilePath, work: (folder: Folder) => Promise<T>): Promise<T> {
+  const folder = await openFolders(root, file, "enter");
   try {
-    return await work(folder).catch(rethrow(place));
+    return await work(folder).catch(rethrow(file));
   } finally {
     await folder.close();
   }
 }
 
-async function openFolders(root: string, place: Omit<Place, "name">, mode: "enter" | "make"): Promise<Folder> {
-  let folder = await Folder.openRoot(root).catch(rethrow(place));
-  for (const name of place.folders) {
+async function openFolders(root: string, file: Omit<FilePath, "name">, mode: "enter" | "make"): Promise<Folder> {
+  let folder = await Folder.openRoot(root).catch(rethrow(file));
+  for (const name of file.folders) {
     const outer = folder;
     try {
       folder = await (mode === "make" ? outer.enterOrMake(name) : outer.enter(name));
     } catch (error) {
-      throw fileFailure(place.subject, error);
+      throw fileFailure(file.subject, error);
     } finally {
       await outer.close();
     }
@@ -248,16 +248,16 @@ async function openFolders(root: string, place: Omit<Place, "name">, mode: "ente
   return folder;
 }
 
-function placeOf(root: string, text: string): Place {
+function pathOf(root: string, text: string): FilePath {
   const uri = parseObjectUri(text);
   const folders = belowRoot(root, uri).split("/");
   const name = folders.pop() ?? "";
   if (name === "" || name === "." || name === "..") throw badUri("must name a file, not a folder");
-  if (unfinishedName.test(name)) throw badUri("must not have a name that the store keeps for itself");
+  if (unfinishedName.test(name)) throw badUri("must not have a name that is reserved for temporary files");
   return { folders, name, subject: formatObjectUri(uri) };
 }
 
-/** The path below the root, doubled slashes made one as the system does; empty for the root itself. */
+/** The path below the root, empty for the root itself. Double slashes are collapsed, as the system does. */
 function belowRoot(root: string, { scheme, key }: Pick<ObjectUri, "scheme" | "key">): string {
   if (scheme !== "file") throw badUri("must begin with file:/");
   const path = key.replaceAll(/\/{2,}/g, "/");
@@ -265,7 +265,7 @@ function belowRoot(root: string, { scheme, key }: Pick<ObjectUri, "scheme" | "ke
   const base = root === "/" ? "/" : `${root}/`;
   if (!path.startsWith(base)) throw badUri(`must lie below ${uriOf(root)}`);
   const below = path.slice(base.length);
-  // Of a prefix, the last name is only the beginning of one.
+  // The last name of a prefix is incomplete, so it is not checked.
   if (
     below
       .split("/")
@@ -285,7 +285,7 @@ function badUri(rule: string): ObjectStoreError {
   return new ObjectStoreError("bad-uri", `the URI ${rule}`);
 }
 
-function rethrow({ subject }: Pick<Place, "subject">): (error: unknown) => never {
+function rethrow({ subject }: Pick<FilePath, "subject">): (error: unknown) => never {
   return (error) => {
     throw fileFailure(subject, error);
   };

@@ -8,10 +8,10 @@ interface Owner {
 }
 
 /**
- * An open folder whose entries are reached relative to it, never by a path from the root of the machine. Whoever may
- * write below the root could otherwise swap a folder for a symbolic link between our check and our use, and a server
- * that runs as root would follow it out. Linux gives this by `/proc/self/fd`; elsewhere the path is checked entry by
- * entry, which leaves that race open (there the server does not run programs of several users).
+ * An open folder whose entries are accessed relative to its descriptor, never by an absolute path. Otherwise a user who
+ * can write below the root could replace a folder by a symbolic link between check and use, and a server that runs as
+ * root would follow it. On Linux, `/proc/self/fd` makes this possible. On other systems each path is only checked, which
+ * leaves that race open, but there the server does not run programs of several users.
  */
 export class Folder {
   readonly #handle: FileHandle;
@@ -24,7 +24,7 @@ export class Folder {
     this.#owner = owner;
   }
 
-  /** The root itself may be, or lie behind, a link: that is the operator's choice. */
+  /** The path of the root may contain links: that is the operator's choice. */
   static async openRoot(path: string): Promise<Folder> {
     const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
     try {
@@ -35,7 +35,7 @@ export class Folder {
     }
   }
 
-  /** The way to an entry, good until this folder is closed. */
+  /** The path of an entry, valid until this folder is closed. */
   entry(name: string): string {
     return join(this.#path, name);
   }
@@ -52,12 +52,12 @@ export class Folder {
       const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
       return new Folder(handle, path, this.#owner);
     } catch (error) {
-      // Linux says ENOTDIR of both.
+      // Linux reports ENOTDIR for both.
       throw isCode(error, "ENOTDIR") && (await lstat(path)).isSymbolicLink() ? linkError() : error;
     }
   }
 
-  /** As `enter`, making the folder where it is missing. */
+  /** Like `enter`, but creates the folder if it is missing. */
   async enterOrMake(name: string): Promise<Folder> {
     await mkdir(this.entry(name), { mode: 0o750 }).catch((error: unknown) => {
       if (!isCode(error, "EEXIST")) throw error;
@@ -73,8 +73,8 @@ export class Folder {
   }
 
   /**
-   * As root, new files and folders are given to the owner of the store's root. The owner of the folder above does not
-   * count: another call may have made that folder a moment ago and not handed it over yet.
+   * If we run as root, gives new files and folders to the owner of the store's root. The owner of the parent folder does
+   * not count, because a concurrent call may have just created that folder.
    */
   async handOver(made: FileHandle): Promise<void> {
     if (process.getuid?.() !== 0) return;

@@ -8,12 +8,12 @@ export interface ListedFile extends ObjectStat {
   name: string;
 }
 
-/** What a write that is not finished yet is called; nobody sees those. */
+/** Names of unfinished writes, which listings omit. */
 export const unfinishedName = /^\.put-[0-9a-f]{16}$/;
 
 /**
- * The plain files below a folder whose name begins with the prefix and comes behind `after`, in the byte order of their
- * names, as S3 lists. Links and special files do not count. Holds the names of one folder per level, not of the tree.
+ * Regular files below a folder whose names start with the prefix and sort after `after`, in byte order as in S3. Holds the
+ * names of one folder per level in memory, not of the whole tree.
  */
 export async function* listFiles(
   folder: Folder,
@@ -26,7 +26,7 @@ export async function* listFiles(
     if (entry.isDirectory()) {
       const below = `${name}/`;
       const mayMatch = below.startsWith(prefix) || prefix.startsWith(below);
-      if (mayMatch && !isBehind(below, after)) yield* listBelow(folder, entry.name, below, prefix, after);
+      if (mayMatch && !endsBefore(below, after)) yield* listBelow(folder, entry.name, below, prefix, after);
     } else if (
       entry.isFile() &&
       name.startsWith(prefix) &&
@@ -55,7 +55,7 @@ async function* listBelow(
   }
 }
 
-/** A folder sorts as its name with the slash that every name below it has: `a.b` comes before `a/b`. */
+/** A folder sorts by its name with a slash, like the names below it: `a.b` is before `a/b`. */
 async function sortedEntries(folder: Folder): Promise<Dirent[]> {
   const entries = await readdir(folder.path, { withFileTypes: true });
   return entries
@@ -68,12 +68,12 @@ function isAtMost(name: string, after: string | undefined): boolean {
   return after !== undefined && Buffer.from(name).compare(Buffer.from(after)) <= 0;
 }
 
-/** Everything below this folder lies before `after`. */
-function isBehind(below: string, after: string | undefined): boolean {
+/** Whether everything below this folder sorts before `after`. */
+function endsBefore(below: string, after: string | undefined): boolean {
   return after !== undefined && !after.startsWith(below) && isAtMost(below, after);
 }
 
-/** What went away, or turned into a link, while we listed. */
+/** Undefined if the entry was removed or replaced by a link during the listing. */
 async function orGone<T>(found: Promise<T>): Promise<T | undefined> {
   try {
     return await found;

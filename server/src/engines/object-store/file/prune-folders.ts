@@ -2,8 +2,8 @@ import { rmdir } from "node:fs/promises";
 import { Folder } from "./folder.ts";
 
 /**
- * Takes away the innermost of these folders, each inside the one before it, if it is empty, then the one around it, and
- * so on: objects have no folders, so none is left behind by them. Links are not followed.
+ * Removes these nested folders from the innermost one outwards, as long as they are empty, because an object store has no
+ * empty folders. Links are not followed.
  */
 export async function pruneFolders(rootDir: string, names: readonly string[]): Promise<void> {
   const opened: Folder[] = [];
@@ -16,7 +16,7 @@ export async function pruneFolders(rootDir: string, names: readonly string[]): P
     }
     for (const [at, name] of [...names.entries()].toReversed()) await rmdir(opened[at]?.entry(name) ?? "");
   } catch {
-    // Gone already, a link, or not empty: what is there stays.
+    // Already gone, a link, or not empty.
   } finally {
     await Promise.all(opened.map((folder) => folder.close()));
   }

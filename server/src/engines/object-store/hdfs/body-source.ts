@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { filePieces } from "../file-pieces.ts";
 import type { ObjectBody } from "../object-store.ts";
 
-/** A body to send that tells its own failure from one of the connection: a client destroys what it sends with either. */
+/** A body that distinguishes its own errors from those of the connection: HTTP clients destroy the body with either. */
 export class BodySource {
   readonly body: Readable | Buffer;
   readonly #given: ObjectBody;
@@ -10,7 +10,7 @@ export class BodySource {
 
   constructor(given: ObjectBody) {
     this.#given = given;
-    if (given instanceof Readable) given.on("error", () => undefined); // it may fail before anybody reads it
+    if (given instanceof Readable) given.on("error", () => undefined); // it may fail before it is read
     this.body = Buffer.isBuffer(given)
       ? given
       : Readable.from(this.#pieces(given instanceof Readable ? given : filePieces(given)), { objectMode: false });
@@ -20,13 +20,13 @@ export class BodySource {
     if (this.#failure !== undefined) throw this.#failure.error;
   }
 
-  /** Nothing more is read, whether all of it was or not. An open file stays open. */
+  /** Stops reading. An open file stays open. */
   end(): void {
     if (!Buffer.isBuffer(this.body)) this.body.destroy();
     if (this.#given instanceof Readable) this.#given.destroy();
   }
 
-  /** Not `for await` in a `try`: a client's failure is thrown at the `yield`, the source's own by the source. */
+  /** Not `for await`: the client's errors are thrown at `yield` and must not be taken for those of the source. */
   async *#pieces(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     const pieces = source[Symbol.asyncIterator]();
     try {

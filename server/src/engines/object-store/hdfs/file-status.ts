@@ -1,19 +1,19 @@
 import type { ObjectStat } from "../object-store.ts";
 
-/** What WebHDFS says of a file or folder. */
+/** The status of a file or folder in WebHDFS. */
 export interface FileStatus extends ObjectStat {
-  /** Empty for the one that was asked for, else its name in the folder. */
+  /** The name in the listed folder; empty for the requested path itself. */
   name: string;
   kind: "file" | "folder" | "other";
 }
 
 export interface FolderPage {
   entries: FileStatus[];
-  /** How many more come behind the last of these. */
+  /** Number of entries after this page. */
   left: number;
 }
 
-/** Throws where the document is no such one. */
+/** Throws if the document is not such a status. */
 export function parseFileStatus(document: unknown): FileStatus {
   return statusOf(member(document, "FileStatus"));
 }
@@ -21,18 +21,18 @@ export function parseFileStatus(document: unknown): FileStatus {
 export function parseFolderPage(document: unknown): FolderPage {
   const listing = member(document, "DirectoryListing");
   const entries = member(member(member(listing, "partialListing"), "FileStatuses"), "FileStatus");
-  if (!Array.isArray(entries)) throw new Error("the entries are no list");
+  if (!Array.isArray(entries)) throw new Error("the entries are not a list");
   return { entries: entries.map(statusOf), left: integer(member(listing, "remainingEntries")) };
 }
 
-/** HDFS refuses some changes with `false` and status 200. */
+/** HDFS rejects some changes with `false` and status 200. */
 export function isDone(document: unknown): boolean {
   return document === undefined || member(document, "boolean") === true;
 }
 
 function statusOf(value: unknown): FileStatus {
   const name = member(value, "pathSuffix");
-  if (typeof name !== "string") throw new Error("a name is no text");
+  if (typeof name !== "string") throw new Error("a name is not a string");
   return {
     name,
     kind: kinds.get(member(value, "type")) ?? "other",
@@ -49,11 +49,12 @@ const kinds: ReadonlyMap<unknown, FileStatus["kind"]> = new Map([
 
 function member(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name))
-    throw new Error(`there is no ${name}`);
+    throw new Error(`the document has no ${name}`);
   return Reflect.get(value, name);
 }
 
 function integer(value: unknown): number {
-  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) throw new Error("a number is none");
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0)
+    throw new Error("a number is not a natural number");
   return value;
 }

@@ -24,17 +24,17 @@ import { readFolder } from "./read-folder.ts";
 import { WebHdfsClient } from "./webhdfs-client.ts";
 
 export interface HdfsStoreOptions extends Partial<AgentLimits> {
-  /** `http(s)://host[:port][/path]`: its WebHDFS. The host of a URI is that of another protocol and does not count. */
+  /** WebHDFS, `http(s)://host[:port][/path]`. The host in URIs belongs to another protocol and is ignored. */
   address: string;
   user: string;
-  /** Asked with every address that is connected to, those that HDFS sends us on to among them. */
+  /** Checks every address before a connection to it, including those of redirects. */
   checkAddress: CheckAddress;
-  /** Of a call that only reads and broke off or was answered "later", besides the first try. */
+  /** Retries of a read after a transient failure. */
   retries?: number;
-  /** In one folder; where more are told of, it is no HDFS. */
-  mostEntries?: number;
-  /** What a listing in order may hold. */
-  mostHeldBytes?: number;
+  /** Limit for the entries of a folder. A server that lists more is not an HDFS. */
+  maxEntries?: number;
+  /** Limit for the memory of a sorted listing. */
+  maxHeldBytes?: number;
 }
 
 const defaults = {
@@ -43,91 +43,91 @@ const defaults = {
   bodyIdleTimeoutMs: 30_000,
   maxConnections: 16,
   retries: 3,
-  mostEntries: 6_400_000, // no HDFS can be set to allow more
-  mostHeldBytes: 128 * 1024 * 1024,
+  maxEntries: 6_400_000, // the largest value that HDFS can be configured to allow
+  maxHeldBytes: 128 * 1024 * 1024,
 };
 
-/** A file: its path, and what error messages call it. */
-interface Place extends CallOptions {
+interface FileCall extends CallOptions {
   path: string;
+  /** The start of error messages. */
   subject: string;
 }
 
-/** Files of one HDFS, as far as its user may reach them, by WebHDFS. Simple authentication, no Kerberos. */
+/** The files of an HDFS that its user can access, by WebHDFS with simple authentication (no Kerberos). */
 export function hdfsStore(given: HdfsStoreOptions): ObjectStore {
   const options = { ...defaults, ...given };
   const { dispatcher, close } = guardedAgent(options.checkAddress, options);
   const client = new WebHdfsClient({ ...options, dispatcher, idleTimeoutMs: options.bodyIdleTimeoutMs });
   return {
     async get(text, { range, signal } = {}) {
-      const place = { ...fileOf(text), signal };
-      const found = await stat(client, place);
-      return { ...found, body: await open(client, place, found.size, range) };
+      const file = { ...fileOf(text), signal };
+      const found = await stat(client, file);
+      return { ...found, body: await open(client, file, found.size, range) };
     },
     put: async (text, body, { signal } = {}) => put(client, { ...fileOf(text), signal }, body),
     list: (text, listOptions = {}) => list(client, hdfsUriOf(text), { ...options, ...listOptions }),
     folder: (text, { signal } = {}) => folder(client, hdfsUriOf(text), { ...options, signal }),
     async delete(text, { signal } = {}) {
-      const place = { ...fileOf(text), signal };
-      const found = await find(client, place);
+      const file = { ...fileOf(text), signal };
+      const found = await find(client, file);
       if (found === undefined) return;
-      // HDFS would take an empty folder, too.
-      if (found.kind !== "file") throw new ObjectStoreError("bad-request", `${place.subject}: a folder, not a file`);
-      await client.document({ ...place, method: "DELETE", operation: "DELETE" });
+      // HDFS would also delete an empty folder.
+      if (found.kind !== "file") throw new ObjectStoreError("bad-request", `${file.subject}: a folder, not a file`);
+      await client.document({ ...file, method: "DELETE", operation: "DELETE" });
     },
     stat: async (text, { signal } = {}) => stat(client, { ...fileOf(text), signal }),
     close,
   };
 }
 
-async function stat(client: WebHdfsClient, place: Place): Promise<ObjectStat> {
-  const found = await find(client, place);
+async function stat(client: WebHdfsClient, file: FileCall): Promise<ObjectStat> {
+  const found = await find(client, file);
   if (found?.kind === "file") return { size: found.size, modifiedAt: found.modifiedAt, etag: null };
   throw new ObjectStoreError(
     "missing",
-    `${place.subject}: ${found === undefined ? "not found" : "a folder, not a file"}`,
+    `${file.subject}: ${found === undefined ? "not found" : "a folder, not a file"}`,
   );
 }
 
-async function find(client: WebHdfsClient, place: Place): Promise<FileStatus | undefined> {
+async function find(client: WebHdfsClient, file: FileCall): Promise<FileStatus | undefined> {
   const read = async (): Promise<FileStatus> => {
-    const document = await client.document({ ...place, method: "GET", operation: "GETFILESTATUS" });
-    return parsed(place, () => parseFileStatus(document));
+    const document = await client.document({ ...file, method: "GET", operation: "GETFILESTATUS" });
+    return parsed(file, () => parseFileStatus(document));
   };
   return orMissing(read());
 }
 
-/** Asks for just the bytes that the size promises: the file may grow meanwhile. */
-async function open(client: WebHdfsClient, place: Place, size: number, range?: ByteRange): Promise<Readable> {
-  const { subject, signal } = place;
+/** Requests only the bytes of the known size, because the file may grow meanwhile. */
+async function open(client: WebHdfsClient, file: FileCall, size: number, range?: ByteRange): Promise<Readable> {
+  const { subject, signal } = file;
   const offset = range?.offset ?? 0;
   if (range !== undefined && offset >= size) {
-    throw new ObjectStoreError("bad-range", `${subject}: the range begins beyond the end`);
+    throw new ObjectStoreError("bad-range", `${subject}: the range starts after the end of the object`);
   }
   const length = Math.min(range?.length ?? Infinity, size - offset);
   if (length === 0) return Readable.from([], { objectMode: false });
   const query = { offset: String(offset), length: String(length) };
-  const { body, headers } = await client.open({ ...place, method: "GET", operation: "OPEN", query });
+  const { body, headers } = await client.open({ ...file, method: "GET", operation: "OPEN", query });
   const translated = translatedBody(body, (error) =>
     signal?.aborted === true ? signal.reason : failureOfConnection(subject, error).error,
   );
   const promised = headers["content-length"];
   if (promised === undefined || Number(promised) === length) return translated;
   translated.destroy();
-  throw unreadable(subject, new Error("the answer has another length than was asked for"));
+  throw unreadable(subject, new Error("the response has another length than requested"));
 }
 
-/** Written beside its place under a name nobody lists, then put there in one step. */
-async function put(client: WebHdfsClient, place: Place, given: ObjectBody): Promise<void> {
-  const { path, subject, signal } = place;
+/** Writes a temporary file in the same folder, which listings omit, then renames it. */
+async function put(client: WebHdfsClient, file: FileCall, given: ObjectBody): Promise<void> {
+  const { path, subject, signal } = file;
   const source = new BodySource(given);
   const call = { path: `${path.slice(0, path.lastIndexOf("/"))}/.put-${randomBytes(8).toString("hex")}`, subject };
   try {
     await client.create({ ...call, signal, method: "PUT", operation: "CREATE" }, source.body);
     const query = { destination: path, renameoptions: "OVERWRITE" };
     const renamed = await client.document({ ...call, signal, method: "PUT", operation: "RENAME", query });
-    if (!parsed(place, () => isDone(renamed))) {
-      throw new ObjectStoreError("bad-request", `${subject}: HDFS does not let it be written there`);
+    if (!parsed(file, () => isDone(renamed))) {
+      throw new ObjectStoreError("bad-request", `${subject}: HDFS does not allow a file at this path`);
     }
   } catch (error) {
     await client.document({ ...call, method: "DELETE", operation: "DELETE" }).catch(() => undefined);
@@ -140,8 +140,8 @@ async function put(client: WebHdfsClient, place: Place, given: ObjectBody): Prom
 }
 
 interface Bounds {
-  mostEntries: number;
-  mostHeldBytes: number;
+  maxEntries: number;
+  maxHeldBytes: number;
 }
 
 async function* list(
@@ -149,28 +149,27 @@ async function* list(
   uri: ObjectUri,
   options: ListOptions & Bounds,
 ): AsyncGenerator<ObjectEntry> {
-  const { maxKeys = Infinity, after, signal, mostEntries, mostHeldBytes } = options;
+  const { maxKeys = Infinity, after, signal, maxEntries, maxHeldBytes } = options;
   const subject = formatObjectUri(uri);
   let left = maxKeys;
   if (left <= 0) return;
-  const read = (path: string) => readFolder(client, { subject, signal, path, mostEntries });
-  const tooMany = () =>
-    new ObjectStoreError("too-large", `${subject}: more entries in a folder than can be put in order`);
-  for await (const found of listHdfs(read, { prefix: pathOf(uri.key), after, mostHeldBytes, tooMany })) {
+  const read = (path: string) => readFolder(client, { subject, signal, path, maxEntries });
+  const tooMany = () => new ObjectStoreError("too-large", `${subject}: a folder has too many entries to sort them`);
+  for await (const found of listHdfs(read, { prefix: pathOf(uri.key), after, maxHeldBytes, tooMany })) {
     yield { ...found, uri: formatObjectUri({ ...uri, key: found.key }) };
     left -= 1;
     if (left <= 0) return;
   }
 }
 
-/** As it comes: nothing is held but a page of it. */
+/** In HDFS's order, so that only one page is in memory. */
 async function* folder(
   client: WebHdfsClient,
   uri: ObjectUri,
-  { signal, mostEntries }: CallOptions & Bounds,
+  { signal, maxEntries }: CallOptions & Bounds,
 ): AsyncGenerator<FolderEntry> {
   const path = pathOf(uri.key.endsWith("/") ? uri.key : `${uri.key}/`);
-  for await (const page of readFolder(client, { subject: formatObjectUri(uri), path, signal, mostEntries })) {
+  for await (const page of readFolder(client, { subject: formatObjectUri(uri), path, signal, maxEntries })) {
     for (const { kind, name, modifiedAt } of page) {
       if (kind === "other" || unfinishedName.test(name)) continue;
       yield { kind, name, uri: formatObjectUri({ ...uri, key: `${path}${name}` }), modifiedAt };
@@ -184,19 +183,19 @@ function hdfsUriOf(text: string): ObjectUri {
   return uri;
 }
 
-function fileOf(text: string): Place {
+function fileOf(text: string): FileCall {
   const uri = hdfsUriOf(text);
   const path = pathOf(uri.key);
   const name = path.slice(path.lastIndexOf("/") + 1);
   if (name === "" || name === "." || name === "..") throw badUri("must name a file, not a folder");
-  if (unfinishedName.test(name)) throw badUri("must not have a name that the store keeps for itself");
+  if (unfinishedName.test(name)) throw badUri("must not have a name that is reserved for temporary files");
   return { path, subject: formatObjectUri(uri) };
 }
 
-/** Doubled slashes made one, as HDFS does. */
+/** Collapses double slashes, as HDFS does. */
 function pathOf(key: string): string {
   const path = key.replaceAll(/\/{2,}/g, "/");
-  // Of a prefix, the last name is only the beginning of one.
+  // The last name of a prefix is incomplete, so it is not checked.
   const folders = path.split("/").slice(0, -1);
   if (folders.some((name) => name === "." || name === "..")) throw badUri("must not have . or .. in its path");
   return path;

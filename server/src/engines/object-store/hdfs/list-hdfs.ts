@@ -6,18 +6,18 @@ export interface ListedFile extends ObjectStat {
   key: string;
 }
 
-/** What a write that is not finished yet is called; nobody sees those. */
+/** Names of unfinished writes, which listings omit. */
 export const unfinishedName = /^\.put-[0-9a-f]{16}$/;
 
-/** The entries of a folder, page by page; none when it is not there. */
+/** The entries of a folder in pages; none if it does not exist. */
 export type ReadFolder = (path: string) => AsyncIterable<readonly FileStatus[]>;
 
 export interface ListHdfsOptions {
   readonly prefix: string;
-  /** Only what comes behind it. */
+  /** Lists only paths after this one. */
   readonly after: string | undefined;
-  readonly mostHeldBytes: number;
-  /** What it fails with beyond that. */
+  readonly maxHeldBytes: number;
+  /** The error if the listing needs more. */
   readonly tooMany: () => Error;
 }
 
@@ -27,17 +27,16 @@ interface Held {
   readonly bytes: Buffer;
 }
 
-/** An entry besides its path, of which it has two. */
+/** Memory of an entry in addition to its path, which it holds twice. */
 const ENTRY_BYTES = 400;
 
 /**
- * The files whose path begins with the prefix and comes behind `after`, in the byte order of their paths, as S3 lists:
- * a folder sorts as its name with the slash that every path below it has. Holds one folder per level, not the tree, and
- * of a folder only what is asked for.
+ * Files whose paths start with the prefix and sort after `after`, in byte order as in S3: a folder sorts by its name with
+ * a slash. Holds only the matching entries of one folder per level in memory, not the whole tree.
  */
 export async function* listHdfs(
   readFolder: ReadFolder,
-  { prefix, after, mostHeldBytes, tooMany }: ListHdfsOptions,
+  { prefix, after, maxHeldBytes, tooMany }: ListHdfsOptions,
 ): AsyncGenerator<ListedFile> {
   let heldBytes = 0;
   yield* listBelow(prefix.slice(0, prefix.lastIndexOf("/") + 1));
@@ -60,17 +59,17 @@ export async function* listHdfs(
     for await (const page of readFolder(folder)) {
       for (const status of page) {
         const path = `${folder}${status.name}${status.kind === "folder" ? "/" : ""}`;
-        if (!isAsked(status, path)) continue;
+        if (!isWanted(status, path)) continue;
         heldBytes += ENTRY_BYTES + 2 * path.length;
-        if (heldBytes > mostHeldBytes) throw tooMany();
+        if (heldBytes > maxHeldBytes) throw tooMany();
         all.push({ status, path, bytes: Buffer.from(path) });
       }
     }
     return all.sort((a, b) => a.bytes.compare(b.bytes));
   }
 
-  function isAsked({ kind, name }: FileStatus, path: string): boolean {
-    if (kind === "folder") return (path.startsWith(prefix) || prefix.startsWith(path)) && !isPassed(path, after);
+  function isWanted({ kind, name }: FileStatus, path: string): boolean {
+    if (kind === "folder") return (path.startsWith(prefix) || prefix.startsWith(path)) && !endsBefore(path, after);
     return kind === "file" && path.startsWith(prefix) && !unfinishedName.test(name) && !isAtMost(path, after);
   }
 }
@@ -79,7 +78,7 @@ function isAtMost(path: string, after: string | undefined): boolean {
   return after !== undefined && Buffer.from(path).compare(Buffer.from(after)) <= 0;
 }
 
-/** Everything below this folder lies before `after`. */
-function isPassed(folder: string, after: string | undefined): boolean {
+/** Whether everything below this folder sorts before `after`. */
+function endsBefore(folder: string, after: string | undefined): boolean {
   return after !== undefined && !after.startsWith(folder) && isAtMost(folder, after);
 }

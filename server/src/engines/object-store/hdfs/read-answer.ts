@@ -1,7 +1,7 @@
 import { unreadable } from "../connection-failure.ts";
 import { ObjectStoreError } from "../object-store-error.ts";
 
-/** Undefined: there is no such file or folder. */
+/** Undefined if the file or folder does not exist. */
 export async function orMissing<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;

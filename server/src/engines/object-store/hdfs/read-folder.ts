@@ -5,35 +5,36 @@ import { orMissing, parsed } from "./read-answer.ts";
 import type { WebHdfsClient } from "./webhdfs-client.ts";
 
 export interface ReadFolderOptions extends CallOptions {
-  /** With or without a slash at its end. */
+  /** With or without a trailing slash. */
   path: string;
-  /** What error messages call it. */
+  /** The start of error messages. */
   subject: string;
-  mostEntries: number;
+  maxEntries: number;
 }
 
-/** What is in a folder, page by page; nothing where it is not there, or gone while we read. */
+/** The entries of a folder in pages. Ends if the folder does not exist or is removed meanwhile. */
 export async function* readFolder(
   client: WebHdfsClient,
-  { mostEntries, ...place }: ReadFolderOptions,
+  { maxEntries, ...folder }: ReadFolderOptions,
 ): AsyncGenerator<readonly FileStatus[]> {
-  const path = place.path.replace(/(.)\/$/, "$1");
+  const path = folder.path.replace(/(.)\/$/, "$1");
   const readPage = async (startAfter: string): Promise<FolderPage> => {
     const query = { startAfter };
-    const document = await client.document({ ...place, path, method: "GET", operation: "LISTSTATUS_BATCH", query });
-    return parsed(place, () => parseFolderPage(document));
+    const document = await client.document({ ...folder, path, method: "GET", operation: "LISTSTATUS_BATCH", query });
+    return parsed(folder, () => parseFolderPage(document));
   };
   let seen = 0;
   for (let last = ""; ;) {
     const page = await orMissing(readPage(last));
     if (page === undefined) return;
     const { entries, left } = page;
-    yield entries.filter(({ name }) => name !== ""); // a file is listed as itself, without a name
+    yield entries.filter(({ name }) => name !== ""); // a file lists itself with an empty name
     if (left === 0) return;
     seen += entries.length;
     const before = last;
     last = entries.at(-1)?.name ?? before;
-    if (last === before) throw unreadable(place.subject, new Error("the listing does not move on"));
-    if (seen > mostEntries) throw unreadable(place.subject, new Error("the listing does not end"));
+    if (last === before) throw unreadable(folder.subject, new Error("the listing repeats a page"));
+    if (seen > maxEntries)
+      throw unreadable(folder.subject, new Error(`the listing has more than ${maxEntries} entries`));
   }
 }

@@ -8,7 +8,7 @@ import { readLimited } from "../read-limited.ts";
 
 export interface SendOptions {
   checkAddress: CheckAddress;
-  /** To connect, and between any two signs of life after that. */
+  /** Timeout for connecting and for inactivity. */
   idleTimeoutMs: number;
   signal?: AbortSignal | undefined;
 }
@@ -16,8 +16,8 @@ export interface SendOptions {
 const answerLimitBytes = 64 * 1024;
 
 /**
- * Sends the bytes of a file to a DataNode. Not by undici: a DataNode says `100 Continue` to every writer, whether it was
- * asked or not, and undici takes that for a broken answer. One connection for each file.
+ * Sends the bytes of a file to a DataNode on a connection of its own. Does not use undici, which rejects the unsolicited
+ * `100 Continue` that DataNodes send.
  */
 export async function sendBody(
   url: URL,
@@ -39,7 +39,9 @@ export async function sendBody(
   const answered = Promise.withResolvers<IncomingMessage>();
   request.once("response", answered.resolve);
   request.on("error", answered.reject);
-  request.once("timeout", () => request.destroy(Object.assign(new Error("no sign of life"), { code: "ETIMEDOUT" })));
+  request.once("timeout", () =>
+    request.destroy(Object.assign(new Error("the connection is inactive"), { code: "ETIMEDOUT" })),
+  );
   if (Buffer.isBuffer(body)) request.end(body);
   else pipeline(body, request, (error) => (error === null || error === undefined ? undefined : answered.reject(error)));
   const response = await answered.promise;

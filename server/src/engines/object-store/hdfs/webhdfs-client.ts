@@ -10,41 +10,41 @@ import { sendBody } from "./send-body.ts";
 import { refusalOf } from "./webhdfs-failure.ts";
 
 export interface WebHdfsOptions {
-  /** `http(s)://host[:port][/path]`, of a NameNode or a gateway before it. */
+  /** `http(s)://host[:port][/path]` of a NameNode or of a gateway in front of it. */
   address: string;
-  /** Who we say we are: HDFS without Kerberos believes it. */
+  /** Our user name, which HDFS without Kerberos does not verify. */
   user: string;
   dispatcher: Dispatcher;
-  /** For what is sent past the dispatcher. */
+  /** For file bodies, which are not sent by the dispatcher. */
   checkAddress: CheckAddress;
   idleTimeoutMs: number;
-  /** After the first try, of calls that only read. */
+  /** Retries of reads after the first attempt. */
   retries: number;
 }
 
 export interface WebHdfsCall {
   method: "GET" | "PUT" | "DELETE";
   operation: string;
-  /** Absolute; its characters mean themselves. */
+  /** An absolute path without escapes. */
   path: string;
   query?: Readonly<Record<string, string>>;
-  /** What error messages are about. */
+  /** The start of error messages. */
   subject: string;
   signal?: AbortSignal | undefined;
 }
 
 type Response = Dispatcher.ResponseData;
 
-const textLimitBytes = 4 * 1024 * 1024; // 1,000 entries of a folder with the longest names
+const textLimitBytes = 4 * 1024 * 1024; // enough for a page of 1,000 entries with the longest names
 const errorLimitBytes = 64 * 1024;
-/** Those of a folder have six levels. A deep one of this size would take hundreds of MB when it is parsed. */
-const deepest = 16;
+/** Listings have six levels. Parsing a deeply nested document of the size limit would take hundreds of MB. */
+const maxDepth = 16;
 const pauseMs = 200;
 
 /**
- * Sends calls to WebHDFS. Bytes of files come from and go to the machine that holds them: the NameNode names it by a
- * redirect. That address is somebody else's word and is connected to under the same check as the first; it may be
- * neither another protocol nor another path, and there is only one redirect.
+ * Sends calls to WebHDFS. The NameNode redirects reads and writes of files to the DataNode that holds them. The address of
+ * a redirect is untrusted: it is checked like the first one, must have the same protocol and a WebHDFS path, and must not
+ * redirect again.
  */
 export class WebHdfsClient {
   readonly #options: WebHdfsOptions;
@@ -53,35 +53,37 @@ export class WebHdfsClient {
     this.#options = options;
   }
 
-  /** The document of an answer; undefined where there is none. */
+  /** The JSON document of a response; undefined if it is empty. */
   async document(call: WebHdfsCall): Promise<unknown> {
     const { body } = await this.#repeated(call, () => this.#final(call, this.#urlOf(call)));
     const text = await this.#whole(call, body);
     try {
-      if (isNestedDeeper(Buffer.from(text), deepest)) throw new Error("the answer is nested too deeply");
+      if (isNestedDeeper(Buffer.from(text), maxDepth)) {
+        throw new Error(`the response is nested more than ${maxDepth} levels deep`);
+      }
       return text === "" ? undefined : JSON.parse(text);
     } catch (error) {
       throw unreadable(call.subject, error);
     }
   }
 
-  /** The bytes of a file; the caller reads or destroys them. */
+  /** Opens a file. The caller must read or destroy the body. */
   async open(call: WebHdfsCall): Promise<Response> {
     return this.#repeated(call, async () => {
       const first = await this.#request(call, this.#urlOf(call));
-      if (!isRedirect(first)) return first; // a gateway gives them itself
+      if (!isRedirect(first)) return first; // a gateway sends the file itself
       const url = this.#targetOf(call, first);
       await first.body.dump();
       return this.#final(call, url);
     });
   }
 
-  /** Nothing of the body is sent before it is known where it goes. */
+  /** Sends the body only to the target of the redirect. */
   async create(call: WebHdfsCall, body: Readable | Buffer): Promise<void> {
     const first = await this.#repeated(call, () => this.#request(call, this.#urlOf(call)));
     if (!isRedirect(first)) {
       await first.body.dump();
-      throw unreadable(call.subject, new Error("it does not say where the bytes go"));
+      throw unreadable(call.subject, new Error("the response is not a redirect to a DataNode"));
     }
     const url = this.#targetOf(call, first);
     await first.body.dump();
@@ -93,8 +95,8 @@ export class WebHdfsClient {
       try {
         return await attempt();
       } catch (error) {
-        const isPassing = error instanceof PassingFailure && call.method === "GET" && tried < this.#options.retries;
-        if (!isPassing) throw error instanceof PassingFailure ? error.cause : error;
+        const isRetried = error instanceof TransientFailure && call.method === "GET" && tried < this.#options.retries;
+        if (!isRetried) throw error instanceof TransientFailure ? error.cause : error;
         await pause(pauseMs * 2 ** tried, undefined, { signal: call.signal }).catch(() => undefined);
       }
     }
@@ -130,7 +132,7 @@ export class WebHdfsClient {
     const response = await this.#request(call, url);
     if (!isRedirect(response)) return response;
     await response.body.dump();
-    throw unreadable(call.subject, new Error("it sends us on where it should answer"));
+    throw unreadable(call.subject, new Error("the response is another redirect"));
   }
 
   async #whole({ subject, signal }: WebHdfsCall, body: Response["body"]): Promise<string> {
@@ -156,17 +158,17 @@ export class WebHdfsClient {
     const url = typeof location === "string" && URL.canParse(location) ? new URL(location) : null;
     const { protocol } = new URL(this.#options.address);
     if (url === null || url.protocol !== protocol || url.username !== "" || !url.pathname.includes("/webhdfs/v1/")) {
-      throw unreadable(subject, new Error("the redirect leads nowhere"));
+      throw unreadable(subject, new Error("the redirect has no valid target"));
     }
     return url;
   }
 }
 
-/** Carries what is thrown when it does not pass. */
-class PassingFailure extends Error {}
+/** Its cause is thrown when there are no retries left. */
+class TransientFailure extends Error {}
 
-function thrown({ error, isPassing }: { error: Error; isPassing: boolean }): Error {
-  return isPassing ? new PassingFailure("may pass", { cause: error }) : error;
+function thrown({ error, isTransient }: { error: Error; isTransient: boolean }): Error {
+  return isTransient ? new TransientFailure("transient", { cause: error }) : error;
 }
 
 function isRedirect({ statusCode }: Response): boolean {

@@ -1,7 +1,7 @@
-import { words, type Failure } from "../connection-failure.ts";
+import { descriptions, type Failure } from "../connection-failure.ts";
 import { ObjectStoreError, type ObjectStoreErrorKind } from "../object-store-error.ts";
 
-/** By the class of Java's exception, which says more than the status: 403 is for most of them. */
+/** By the class of the Java exception, which is more specific than the status: most have 403. */
 const kindOfException: ReadonlyMap<string, ObjectStoreErrorKind> = new Map([
   ["FileNotFoundException", "missing"],
   ["ParentNotDirectoryException", "missing"],
@@ -16,37 +16,37 @@ const kindOfException: ReadonlyMap<string, ObjectStoreErrorKind> = new Map([
   ["NSQuotaExceededException", "no-space"],
   ["QuotaByStorageTypeExceededException", "no-space"],
 ]);
-const passingExceptions: readonly string[] = ["RetriableException"];
-const passingStatuses: readonly number[] = [429, 502, 503, 504];
+const transientExceptions: readonly string[] = ["RetriableException"];
+const transientStatuses: readonly number[] = [429, 502, 503, 504];
 
-/** What WebHDFS says, in the words of `ObjectStoreError`. Pure. */
+/** Translates an error response. Pure. */
 export function refusalOf(subject: string, status: number, body: string): Failure {
   const exception = exceptionIn(body);
   const kind =
     (exception === null ? undefined : kindOfException.get(exception)) ?? kindOfStatus(status, exception !== null);
   const reason = exception === null ? String(status) : `${status} ${exception}`;
   return {
-    error: new ObjectStoreError(kind, `${subject}: ${words[kind]} (${reason})`, {
+    error: new ObjectStoreError(kind, `${subject}: ${descriptions[kind]} (${reason})`, {
       code: exception ?? undefined,
     }),
-    isPassing: passingStatuses.includes(status) || (exception !== null && passingExceptions.includes(exception)),
+    isTransient: transientStatuses.includes(status) || (exception !== null && transientExceptions.includes(exception)),
   };
 }
 
-function kindOfStatus(status: number, isTold: boolean): ObjectStoreErrorKind {
+function kindOfStatus(status: number, hasException: boolean): ObjectStoreErrorKind {
   if (status === 429 || status >= 500) return "unreachable";
   if (status === 404) return "missing";
-  if ((status === 401 || status === 403) && !isTold) return "denied";
+  if ((status === 401 || status === 403) && !hasException) return "denied";
   return "bad-request";
 }
 
-/** The only text of a server that reaches a message: a word, or nothing. */
+/** The only text of the server that error messages contain, so it must be a single word. */
 function exceptionIn(body: string): string | null {
   try {
-    const { RemoteException: told } = JSON.parse(body) as { RemoteException?: { exception?: unknown } }; // checked next
-    const name = told?.exception;
+    const { RemoteException: details } = JSON.parse(body) as { RemoteException?: { exception?: unknown } }; // checked next
+    const name = details?.exception;
     return typeof name === "string" && /^[A-Za-z]{1,64}$/.test(name) ? name : null;
   } catch {
-    return null; // not JSON: a proxy's page, or cut off
+    return null; // not JSON, for example a proxy's error page, or truncated
   }
 }

@@ -34,7 +34,7 @@ const status = (changes: Record<string, unknown> = {}): string =>
   JSON.stringify({ FileStatus: { pathSuffix: "", type: "FILE", length: 5, modificationTime: 1, ...changes } });
 const remote = (exception: string): string => JSON.stringify({ RemoteException: { exception, message: "secret" } });
 
-/** A NameNode that sends everything but questions elsewhere. */
+/** A NameNode that redirects everything except status requests. */
 const nameNode =
   (target: string): Serve =>
   (_, response, operation) => {
@@ -42,8 +42,8 @@ const nameNode =
     else response.writeHead(307, { location: target }).end();
   };
 
-describe("where HDFS sends us on to", () => {
-  test("is connected to under the same check as HDFS itself, to read and to write", async () => {
+describe("the target of a redirect", () => {
+  test("is checked like the address of HDFS itself, for reads and writes", async () => {
     const reached: string[] = [];
     const dataNode = await listen((request, response, operation) => {
       reached.push(operation);
@@ -59,7 +59,7 @@ describe("where HDFS sends us on to", () => {
     expect(reached).toEqual(["OPEN"]);
     expect(check.length).toBeGreaterThanOrEqual(2);
 
-    // The first connection passes, whatever comes after it does not.
+    // Allows only the first connection.
     let asked = 0;
     const once = storeAt(name, {
       checkAddress: (address) => (asked++ === 0 ? null : (addressRefusal(address, []) ?? null)),
@@ -76,13 +76,13 @@ describe("where HDFS sends us on to", () => {
     "http://127.0.0.1:1/latest/meta-data",
     "/webhdfs/v1/f",
     "",
-  ])("has to be its own kind: %j is not followed", async (target) => {
+  ])("must be WebHDFS with the same protocol: %j is not followed", async (target) => {
     const store = storeAt(await listen(nameNode(target)));
     await expect(store.get("hdfs:///f")).rejects.toMatchObject({ kind: "bad-response" });
     await expect(store.put("hdfs:///f", Buffer.from("x"))).rejects.toMatchObject({ kind: "bad-response" });
   });
 
-  test("does not send us on again", async () => {
+  test("must not redirect again", async () => {
     let asked = 0;
     const target = await listen((_, response) => {
       asked += 1;
@@ -94,13 +94,13 @@ describe("where HDFS sends us on to", () => {
   });
 });
 
-test("an address that may not be reached is not", async () => {
+test("no connection is made to a refused address", async () => {
   const address = await listen((_, response) => response.end(status()));
   const store = storeAt(address, { checkAddress: (literal) => addressRefusal(literal, []) ?? null });
   await expect(store.stat("hdfs:///f")).rejects.toMatchObject({ kind: "refused-address" });
 });
 
-describe("what HDFS says", () => {
+describe("a response of HDFS", () => {
   test.each([
     ["missing", 404, remote("FileNotFoundException")],
     ["denied", 403, remote("AccessControlException")],
@@ -119,14 +119,14 @@ describe("what HDFS says", () => {
     ["bad-response", 200, `{"FileStatus":${"[".repeat(10_000)}`],
     ["bad-response", 200, status({ more: JSON.parse(`${"[".repeat(20)}${"]".repeat(20)}`) })],
     ["bad-response", 200, " ".repeat(5 * 1024 * 1024)],
-  ])("is %s after %i, and none of its own words are told", async (kind, code, body) => {
+  ])("is %s for status %i, and its text is not quoted", async (kind, code, body) => {
     const store = storeAt(await listen((_, response) => response.writeHead(code).end(body)));
     const failure = await store.stat("hdfs://nn:8020/f").catch((error: unknown) => error);
     expect(failure).toMatchObject({ name: "ObjectStoreError", kind });
     expect(String(failure)).not.toMatch(/secret|root|html/);
   });
 
-  test("false with status 200 is a refusal", async () => {
+  test("with false and status 200 is an error", async () => {
     const data = await listen((request, response) => request.resume().once("end", () => response.writeHead(201).end()));
     const name = await listen((_, response, operation) => {
       if (operation === "CREATE") response.writeHead(307, { location: `${data}/webhdfs/v1/f` }).end();
@@ -135,7 +135,7 @@ describe("what HDFS says", () => {
     await expect(storeAt(name).put("hdfs:///f", Buffer.from("x"))).rejects.toMatchObject({ kind: "bad-request" });
   });
 
-  test("a read is tried again after what may pass, a write is not", async () => {
+  test("with a transient error makes reads retry, but not writes", async () => {
     const calls: string[] = [];
     const store = storeAt(
       await listen((_, response, operation) => {
@@ -150,21 +150,21 @@ describe("what HDFS says", () => {
     expect(calls).toEqual(["GETFILESTATUS", "GETFILESTATUS", "CREATE", "DELETE"]);
   });
 
-  test("fewer or more bytes than were asked for are not taken for the file", async () => {
+  test("with another length than requested is an error", async () => {
     const store = storeAt(
       await listen((_, response, operation) => response.end(operation === "OPEN" ? "hello world" : status())),
     );
     await expect(store.get("hdfs:///f")).rejects.toMatchObject({ kind: "bad-response" });
   });
 
-  test("nothing in time is unreachable, and a caller who calls it off gets its own reason", async () => {
+  test("that is late is an error, and a caller that aborts gets its own reason", async () => {
     const store = storeAt(await listen(() => undefined), { headersTimeoutMs: 100 });
     await expect(store.stat("hdfs:///f")).rejects.toMatchObject({ kind: "unreachable" });
     await expect(store.stat("hdfs:///f", { signal: AbortSignal.abort(new Error("off")) })).rejects.toThrow("off");
   });
 });
 
-describe("a body on its way", () => {
+describe("a body that is being written", () => {
   const calls: string[] = [];
   const writing = async (serve: Serve): Promise<ObjectStore> => {
     calls.length = 0;
@@ -179,7 +179,7 @@ describe("a body on its way", () => {
   };
   const endless = (): Readable => Readable.from(Array(1000).fill(Buffer.alloc(64 * 1024)));
 
-  test("that fails fails the write with its own reason, and nothing stays", async () => {
+  test("and fails makes the write fail with its reason, and leaves nothing", async () => {
     const store = await writing((request) => request.on("error", () => undefined).resume());
     const body = Readable.from(
       (async function* () {
@@ -194,14 +194,14 @@ describe("a body on its way", () => {
     await expect(store.put("hdfs:///f", gone)).rejects.toThrow("gone before");
   });
 
-  test("whose connection breaks is no failure of its own, and is not read on", async () => {
+  test("is no longer read when the connection breaks, which is reported as such", async () => {
     const store = await writing((request) => request.once("data", () => request.socket.resetAndDestroy()));
     const body = endless();
     await expect(store.put("hdfs:///f", body)).rejects.toMatchObject({ kind: "unreachable" });
     expect([body.destroyed, calls]).toEqual([true, ["CREATE", "DELETE"]]);
   });
 
-  test("is called off with the caller's reason", async () => {
+  test("can be aborted with the caller's reason", async () => {
     const off = new AbortController();
     const store = await writing((request) => {
       request.on("error", () => undefined).once("data", () => off.abort(new Error("no longer")));
@@ -213,14 +213,14 @@ describe("a body on its way", () => {
 });
 
 test.each(["hdfs:///", "hdfs:///a/", "hdfs:///a/../b", "hdfs:///..", "hdfs:///.put-0123456789abcdef", "s3://bucket/k"])(
-  "%s names no file",
+  "%s does not name a file",
   async (uri) => {
     await expect(storeAt("http://127.0.0.1:1").stat(uri)).rejects.toMatchObject({ kind: "bad-uri" });
   },
 );
 
-describe("a listing that never ends", () => {
-  /** Always says that one more comes, and always has a thousand others. */
+describe("an endless listing", () => {
+  /** Each page has a thousand new entries and announces one more. */
   const endless = async (changes: Partial<HdfsStoreOptions> = {}): Promise<{ store: ObjectStore; asked: string[] }> => {
     const asked: string[] = [];
     const address = await listen((request, response) => {
@@ -239,7 +239,7 @@ describe("a listing that never ends", () => {
     return { store: storeAt(address, changes), asked };
   };
 
-  test("is read as far as somebody reads on, page by page", async () => {
+  test("is read page by page, only as far as the reader continues", async () => {
     const { store, asked } = await endless();
     const names: string[] = [];
     for await (const { name } of store.folder("hdfs:///t")) if (names.push(name) === 2500) break;
@@ -247,24 +247,24 @@ describe("a listing that never ends", () => {
     expect(asked).toEqual(["", "n=000001-999", "n=000002-999"]);
   });
 
-  test("is taken for none beyond what a folder can have", async () => {
-    const { store, asked } = await endless({ mostEntries: 20_000 });
+  test("is an error when it exceeds what a folder can have", async () => {
+    const { store, asked } = await endless({ maxEntries: 20_000 });
     await expect(Array.fromAsync(store.folder("hdfs:///t"))).rejects.toMatchObject({ kind: "bad-response" });
     expect(asked).toHaveLength(21);
   });
 
-  test("is refused where it had to be held to be put in order", async () => {
-    const { store, asked } = await endless({ mostHeldBytes: 5_000_000, mostEntries: 20_000 });
+  test("is an error if sorting it would need too much memory", async () => {
+    const { store, asked } = await endless({ maxHeldBytes: 5_000_000, maxEntries: 20_000 });
     await expect(Array.fromAsync(store.list("hdfs:///t/"))).rejects.toMatchObject({
       kind: "too-large",
-      message: "hdfs:///t/: more entries in a folder than can be put in order",
+      message: "hdfs:///t/: a folder has too many entries to sort them",
     });
     expect(asked.length).toBeLessThan(20);
-    // What is not asked for is not held.
+    // Entries that do not match need no memory.
     await expect(Array.fromAsync(store.list("hdfs:///t/n=000003-99"))).rejects.toMatchObject({ kind: "bad-response" });
   });
 
-  test("that repeats itself is none", async () => {
+  test("that repeats its page is an error", async () => {
     const FileStatus = [{ pathSuffix: "a", type: "DIRECTORY", length: 0, modificationTime: 1 }];
     const page = { DirectoryListing: { partialListing: { FileStatuses: { FileStatus } }, remainingEntries: 1 } };
     const store = storeAt(await listen((_, response) => response.end(JSON.stringify(page))));

@@ -17,7 +17,7 @@ test.each([
   expect(s3Address({ ...provider, endpoint: "http://localhost:9000" }, "bucket", key).path).toBe(`/bucket${path}`);
 });
 
-test("the provider's buckets have hosts of their own, in their region", () => {
+test("AWS buckets have hosts of their own in their region", () => {
   expect(s3Address(provider, "bucket", "k")).toEqual({
     origin: "https://bucket.s3.eu-west-1.amazonaws.com",
     host: "bucket.s3.eu-west-1.amazonaws.com",
@@ -26,14 +26,17 @@ test("the provider's buckets have hosts of their own, in their region", () => {
   expect(s3Address(provider, "bucket", "").path).toBe("/");
 });
 
-test.each(["my.bucket", "My-Bucket", "under_score"])("the bucket %s, no name for a host, goes by path", (bucket) => {
-  expect(s3Address(provider, bucket, "k")).toMatchObject({
-    origin: "https://s3.eu-west-1.amazonaws.com",
-    path: `/${bucket}/k`,
-  });
-});
+test.each(["my.bucket", "My-Bucket", "under_score"])(
+  "the bucket %s, which is not a valid host name, is addressed by path",
+  (bucket) => {
+    expect(s3Address(provider, bucket, "k")).toMatchObject({
+      origin: "https://s3.eu-west-1.amazonaws.com",
+      path: `/${bucket}/k`,
+    });
+  },
+);
 
-test("an endpoint of one's own goes by path, below its own path, with its port", () => {
+test("a custom endpoint is addressed by path, with its own path and port", () => {
   expect(s3Address({ endpoint: "https://store.example:9000/s3/", region: "x" }, "bucket", "k")).toEqual({
     origin: "https://store.example:9000",
     host: "store.example:9000",
@@ -41,7 +44,7 @@ test("an endpoint of one's own goes by path, below its own path, with its port",
   });
 });
 
-test("queries are encoded as they are signed", () => {
+test("queries are encoded as SigV4 requires", () => {
   expect(queryText({})).toBe("");
   expect(queryText({ uploads: "", prefix: "a b+c/*" })).toBe("?uploads=&prefix=a%20b%2Bc%2F%2A");
 });

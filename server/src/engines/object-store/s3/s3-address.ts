@@ -1,6 +1,6 @@
 /**
- * Where a bucket's requests go. An endpoint of one's own takes path style, because its certificate and DNS seldom know
- * `bucket.host`; the provider's takes virtual-host style, except for buckets that its certificate does not cover.
+ * The address of a bucket's requests. A custom endpoint uses path style, because its certificate and DNS seldom cover
+ * `bucket.host`. AWS uses virtual-host style, except for buckets that its certificate does not cover.
  */
 export interface S3Address {
   origin: string;
@@ -9,20 +9,20 @@ export interface S3Address {
   path: string;
 }
 
-export interface S3Place {
-  /** `http(s)://host[:port][/path]`; null: the provider by region. */
+export interface S3Endpoint {
+  /** `http(s)://host[:port][/path]`; null: the AWS endpoint of the region. */
   endpoint: string | null;
   region: string;
 }
 
 const virtualHostName = /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/;
 
-export function s3Address(place: S3Place, bucket: string, key: string): S3Address {
-  if (place.endpoint !== null) {
-    const { origin, host, pathname } = new URL(place.endpoint);
+export function s3Address({ endpoint, region }: S3Endpoint, bucket: string, key: string): S3Address {
+  if (endpoint !== null) {
+    const { origin, host, pathname } = new URL(endpoint);
     return { origin, host, path: `${pathname.replace(/\/+$/, "")}/${bucket}${keyPath(key)}` };
   }
-  const provider = `s3.${place.region}.amazonaws.com${place.region.startsWith("cn-") ? ".cn" : ""}`;
+  const provider = `s3.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
   if (!virtualHostName.test(bucket)) {
     return { origin: `https://${provider}`, host: provider, path: `/${bucket}${keyPath(key)}` };
   }
@@ -35,12 +35,12 @@ export function queryText(query: Readonly<Record<string, string>>): string {
   return pairs.length === 0 ? "" : `?${pairs.join("&")}`;
 }
 
-/** Slashes stay, also doubled and at the end; dots are no folders in a key. */
+/** Keeps all slashes, including doubled and trailing ones; `.` and `..` have no special meaning in a key. */
 function keyPath(key: string): string {
   return key === "" ? "" : `/${key.split("/").map(encode).join("/")}`;
 }
 
-/** RFC 3986, which SigV4 asks for: `encodeURIComponent` leaves five characters more as they are. */
+/** RFC 3986, as SigV4 requires: `encodeURIComponent` does not encode five more characters. */
 function encode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { ObjectStore } from "../object-store.ts";
 import { s3Store, type S3StoreOptions } from "./s3-store.ts";
 
-/** What a well-behaved store never does: servers that break off, redirect, hang, and names that lead elsewhere. */
+/** Misbehaving servers, which disconnect, redirect or hang, and forbidden addresses. */
 const closers: (() => Promise<unknown>)[] = [];
 afterAll(async () => {
   await Promise.all(closers.map((close) => close()));
@@ -45,8 +45,8 @@ const object: Handler = (_, response) => {
   response.setHeader("last-modified", "Fri, 02 Jan 2026 03:04:05 GMT").end("fine");
 };
 
-describe("a call that breaks off", () => {
-  test.each([500, 502, 503, 504, 429])("is tried again on %i, signed anew", async (status) => {
+describe("a failed call", () => {
+  test.each([500, 502, 503, 504, 429])("is retried after status %i with a new signature", async (status) => {
     const { store, requests } = await oddServer((request, response, count) => {
       if (count < 3) response.writeHead(status).end();
       else object(request, response, count);
@@ -56,7 +56,7 @@ describe("a call that breaks off", () => {
     expect(requests[0]?.headers["x-amz-security-token"]).toBe("the-session");
   });
 
-  test("is tried again after a reset connection, with the whole body", async () => {
+  test("is retried with the whole body after a reset connection", async () => {
     const { store, requests } = await oddServer((request, response, count) => {
       if (count === 1) request.socket.resetAndDestroy();
       else response.end();
@@ -65,19 +65,19 @@ describe("a call that breaks off", () => {
     expect(requests[1]?.headers["content-length"]).toBe("4");
   });
 
-  test("is given up after the last retry, as unreachable", async () => {
+  test("fails as unreachable after the last retry", async () => {
     const { store, requests } = await oddServer((_, response) => void response.writeHead(503).end(), { retries: 2 });
     await expect(store.stat("s3://bucket/key")).rejects.toMatchObject({ kind: "unreachable" });
     expect(requests).toHaveLength(3);
   });
 
-  test("is not tried again when it was refused", async () => {
+  test("is not retried if access was denied", async () => {
     const { store, requests } = await oddServer((_, response) => void response.writeHead(403).end());
     await expect(store.stat("s3://bucket/key")).rejects.toMatchObject({ kind: "denied" });
     expect(requests).toHaveLength(1);
   });
 
-  test("in the middle of a body is an error of the body", async () => {
+  test("in the middle of a body makes the body fail", async () => {
     const { store } = await oddServer((request, response) => {
       response.writeHead(200, { "content-length": "100", "last-modified": "Fri, 02 Jan 2026 03:04:05 GMT" });
       response.write("half", () => request.socket.destroy());
@@ -87,8 +87,8 @@ describe("a call that breaks off", () => {
   });
 });
 
-describe("an answer in time", () => {
-  test("is waited for only so long, for the headers and for every piece of the body", async () => {
+describe("a response", () => {
+  test("has a timeout for its headers and for each chunk of its body", async () => {
     const silent = await oddServer(() => undefined, { headersTimeoutMs: 100, retries: 0 });
     await expect(silent.store.get("s3://bucket/key")).rejects.toMatchObject({ kind: "unreachable" });
     const stuck = await oddServer(
@@ -102,7 +102,7 @@ describe("an answer in time", () => {
     await expect(buffer(body)).rejects.toMatchObject({ kind: "unreachable", code: "UND_ERR_BODY_TIMEOUT" });
   });
 
-  test("never comes where nobody listens, nor from a name that does not exist", async () => {
+  test("from a closed port or an unknown host is an error", async () => {
     const { port, store } = await oddServer(object);
     await store.close();
     await closers.pop()?.();
@@ -117,7 +117,7 @@ describe("an answer in time", () => {
 });
 
 describe("an address", () => {
-  test.each(["127.0.0.1", "localhost"])("of %s is asked about before anything is sent", async (host) => {
+  test.each(["127.0.0.1", "localhost"])("of %s is checked before anything is sent", async (host) => {
     const asked: string[] = [];
     const { port, requests } = await oddServer(object);
     const checkAddress = (address: string): string | null => {
@@ -133,7 +133,7 @@ describe("an address", () => {
     expect(requests).toHaveLength(0);
   });
 
-  test("of IPv6 in brackets and of shortened IPv4 is asked about as what it is", async () => {
+  test("in brackets or shortened is checked in its canonical form", async () => {
     const asked: string[] = [];
     const checkAddress = (address: string): string | null => {
       asked.push(address);
@@ -147,7 +147,7 @@ describe("an address", () => {
     expect(asked).toEqual(["::1", "127.0.0.1"]);
   });
 
-  test("that a redirect names is never gone to", async () => {
+  test("in a redirect is never contacted", async () => {
     const elsewhere = await oddServer(object);
     const { store } = await oddServer((_, response) => {
       const headers = { location: `http://127.0.0.1:${elsewhere.port}/`, "x-amz-bucket-region": "eu-west-1" };
@@ -155,38 +155,38 @@ describe("an address", () => {
     });
     await expect(store.get("s3://bucket/key")).rejects.toMatchObject({
       kind: "bad-request",
-      message: expect.stringContaining("the bucket lies in eu-west-1"),
+      message: expect.stringContaining("the bucket is in the region eu-west-1"),
     });
     expect(elsewhere.requests).toHaveLength(0);
   });
 });
 
-describe("a server that does not speak S3", () => {
+describe("a server that is not S3", () => {
   test.each([
     ["a page", "<html>internal</html>"],
     ["an endless page", "<a>".repeat(2_000_000)],
     ["nothing", ""],
-  ])("and lists %s is told apart, and its text is not shown", async (_, text) => {
+  ])("and answers a listing with %s is an error that does not quote it", async (_, text) => {
     const { store } = await oddServer((request, response) => void response.end(text));
     const listing = Array.fromAsync(store.list("s3://bucket/"));
     await expect(listing).rejects.toMatchObject({ kind: "bad-response" });
     await expect(listing).rejects.toThrow(/^(?!.*internal)/);
   });
 
-  test("and repeats its page for ever is told apart", async () => {
+  test("and repeats its page forever is an error", async () => {
     const page =
       "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken></ListBucketResult>";
     const { store } = await oddServer((_, response) => void response.end(page));
     await expect(Array.fromAsync(store.list("s3://bucket/"))).rejects.toMatchObject({ kind: "bad-response" });
   });
 
-  test("and ignores a range is told apart", async () => {
+  test("and ignores a range is an error", async () => {
     const { store } = await oddServer(object);
     const part = store.get("s3://bucket/key", { range: { offset: 1, length: 1 } });
     await expect(part).rejects.toMatchObject({ kind: "bad-response" });
   });
 
-  test("and joins parts with an error behind status 200 has not stored them", async () => {
+  test("and reports an error with status 200 when parts are joined has not stored them", async () => {
     const { store } = await oddServer(
       ({ method, url = "" }, response) => {
         if (url.includes("uploads"))

@@ -6,7 +6,7 @@ import type { Clock } from "../../../lib/clock.ts";
 import { failureOfConnection, type Failure } from "../connection-failure.ts";
 import { readLimited } from "../read-limited.ts";
 import { sendRequest } from "../send-request.ts";
-import { queryText, s3Address, type S3Place } from "./s3-address.ts";
+import { queryText, s3Address, type S3Endpoint } from "./s3-address.ts";
 import { failureOfStatus } from "./s3-failure.ts";
 import { parseErrorCode } from "./s3-xml.ts";
 
@@ -16,15 +16,15 @@ export interface S3Credentials {
   sessionToken?: string | undefined;
 }
 
-export interface S3ClientOptions extends S3Place {
+export interface S3ClientOptions extends S3Endpoint {
   credentials: S3Credentials;
   dispatcher: Dispatcher;
   clock: Clock;
-  /** After the first try. */
+  /** Number of retries after the first attempt. */
   retries: number;
 }
 
-/** Every call we make may be repeated: S3 answers a repeated part or completion like the first. */
+/** Every call may be repeated: S3 answers a repeated part or completion like the first. */
 export interface S3Call {
   method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
   bucket: string;
@@ -32,7 +32,7 @@ export interface S3Call {
   query?: Readonly<Record<string, string>>;
   headers?: Readonly<Record<string, string>>;
   body?: Buffer;
-  /** What error messages are about. */
+  /** The start of error messages. */
   subject: string;
   signal?: AbortSignal | undefined;
 }
@@ -43,9 +43,9 @@ const emptySha256 = createHash("sha256").digest("hex");
 const errorLimitBytes = 64 * 1024;
 const textLimitBytes = 4 * 1024 * 1024; // a page of 1,000 keys of 1,024 bytes, each percent-encoded
 const firstPauseMs = 100;
-const longestPauseMs = 5_000;
+const maxPauseMs = 5_000;
 
-/** Signs and sends calls, repeats what is worth it, and turns what fails into `ObjectStoreError`s. */
+/** Signs and sends calls, retries transient failures and translates errors to `ObjectStoreError`. */
 export class S3Client {
   readonly #options: S3ClientOptions;
 
@@ -53,19 +53,19 @@ export class S3Client {
     this.#options = options;
   }
 
-  /** Only answers of success; the caller reads or dumps the body. Redirects are failures: nothing is sent elsewhere. */
+  /** Returns only successful responses, whose body the caller must read or dump. Redirects are errors, never followed. */
   async send(call: S3Call): Promise<S3Response> {
     const sha256 = call.body === undefined ? emptySha256 : await sha256Hex(call.body);
     for (let attempt = 0; ; attempt += 1) {
       call.signal?.throwIfAborted();
       const outcome = await this.#attempt(call, sha256);
       if (!("error" in outcome)) return outcome;
-      if (!outcome.isPassing || attempt >= this.#options.retries) throw outcome.error;
+      if (!outcome.isTransient || attempt >= this.#options.retries) throw outcome.error;
       await pause(pauseMs(attempt, Math.random()), undefined, { signal: call.signal }).catch(() => undefined);
     }
   }
 
-  /** For answers that are one small document. */
+  /** For responses that are a small document. */
   async sendForText(call: S3Call): Promise<string> {
     const { body } = await this.send(call);
     try {
@@ -76,10 +76,10 @@ export class S3Client {
     }
   }
 
-  /** For answers whose body nobody needs; gives the headers. */
+  /** For responses whose body is not needed. */
   async sendForHeaders(call: S3Call): Promise<S3Response["headers"]> {
     const { body, headers } = await this.send(call);
-    await body.dump().catch(() => undefined); // the status came: the call has succeeded
+    await body.dump().catch(() => undefined); // the call has succeeded: its status has arrived
     return headers;
   }
 
@@ -96,7 +96,7 @@ export class S3Client {
     }
   }
 
-  /** Anew for every try: a signature is good for minutes. */
+  /** Signs each attempt anew, because a signature is valid only for minutes. */
   #signed(call: S3Call, sha256: string): { origin: string; path: string; headers: Record<string, string> } {
     const { credentials, region, clock } = this.#options;
     const { origin, host, path } = s3Address(this.#options, call.bucket, call.key);
@@ -122,24 +122,24 @@ export class S3Client {
         ...(credentials.sessionToken === undefined ? {} : { sessionToken: credentials.sessionToken }),
       },
     );
-    // The signer's type is that of node:http; what it adds are strings, as what we gave it.
+    // The signer has the types of node:http; all our headers and those it adds are strings.
     return { origin, path: signed.path ?? path, headers: signed.headers as Record<string, string> };
   }
 }
 
 async function sha256Hex(body: Buffer): Promise<string> {
-  // Off the main thread: a part is megabytes. A Buffer of ours never lies on shared memory.
+  // Not on the main thread, because a part has megabytes. Our buffers are never on shared memory.
   return Buffer.from(await webcrypto.subtle.digest("SHA-256", body as Uint8Array<ArrayBuffer>)).toString("hex");
 }
 
-/** S3 says where a bucket lies when it was asked in the wrong region. */
+/** S3 returns the region of a bucket if the request went to another region. */
 function regionOf({ statusCode, headers }: S3Response): string | null {
   const region = headers["x-amz-bucket-region"];
   const isWrongRegion = statusCode === 400 || (statusCode >= 300 && statusCode < 400);
   return isWrongRegion && typeof region === "string" && /^[a-z0-9-]{1,32}$/.test(region) ? region : null;
 }
 
-/** Doubling, with half of it random, so that many who failed at once do not come back at once. */
+/** Exponential backoff, half of it random, so that calls that failed together are not retried together. */
 function pauseMs(attempt: number, random: number): number {
-  return Math.min(firstPauseMs * 2 ** attempt, longestPauseMs) * (0.5 + random / 2);
+  return Math.min(firstPauseMs * 2 ** attempt, maxPauseMs) * (0.5 + random / 2);
 }

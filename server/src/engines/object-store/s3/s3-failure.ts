@@ -1,8 +1,7 @@
-import { words, type Failure } from "../connection-failure.ts";
+import { descriptions, type Failure } from "../connection-failure.ts";
 import { ObjectStoreError, type ObjectStoreErrorKind } from "../object-store-error.ts";
 
-/** What S3 says, in the words of `ObjectStoreError`. Pure. */
-/** Codes that mean something else than their status does. */
+/** Error codes that are more specific than their status. */
 const kindOfCode: ReadonlyMap<string, ObjectStoreErrorKind> = new Map([
   ["ExpiredToken", "denied"],
   ["InvalidToken", "denied"],
@@ -13,18 +12,19 @@ const kindOfCode: ReadonlyMap<string, ObjectStoreErrorKind> = new Map([
   ["QuotaExceeded", "no-space"],
   ["XMinioStorageFull", "no-space"],
 ]);
-const passingStatuses: readonly number[] = [429, 500, 502, 503, 504];
+const transientStatuses: readonly number[] = [429, 500, 502, 503, 504];
 
+/** Translates an error response. Pure. */
 export function failureOfStatus(subject: string, status: number, code: string | null, region: string | null): Failure {
   const kind = (code === null ? undefined : kindOfCode.get(code)) ?? kindOfStatus(status);
   const reason = [status >= 100 ? String(status) : "", code ?? ""].filter((text) => text !== "").join(" ");
-  const elsewhere = region === null ? "" : `; the bucket lies in ${region}`;
-  const skewed = code === "RequestTimeTooSkewed" ? "; the clocks differ" : "";
+  const actualRegion = region === null ? "" : `; the bucket is in the region ${region}`;
+  const skewed = code === "RequestTimeTooSkewed" ? "; the clock of this server or of the store is wrong" : "";
   return {
-    error: new ObjectStoreError(kind, `${subject}: ${words[kind]} (${reason})${elsewhere}${skewed}`, {
+    error: new ObjectStoreError(kind, `${subject}: ${descriptions[kind]} (${reason})${actualRegion}${skewed}`, {
       code: code ?? undefined,
     }),
-    isPassing: passingStatuses.includes(status),
+    isTransient: transientStatuses.includes(status),
   };
 }
 

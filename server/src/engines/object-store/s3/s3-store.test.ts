@@ -37,7 +37,7 @@ function storeWith(options: Partial<S3StoreOptions>): ObjectStore {
 const at = (key: string): string => `s3://${bucket}/${key}`;
 
 describe("an object", () => {
-  test("comes back as it was put, by any spelling of the scheme", async () => {
+  test("is read back as it was written, with any S3 scheme", async () => {
     await store.put(at("plain.txt"), Buffer.from("hello"), { contentType: "text/plain" });
     const { body, size, modifiedAt, etag } = await store.get(`s3a://${bucket}/plain.txt`);
     expect((await buffer(body)).toString()).toBe("hello");
@@ -64,7 +64,7 @@ describe("an object", () => {
     expect(await getText(store, at("empty"), 0)).toBe("");
   });
 
-  test("is read in part, and a range beyond its end is told apart", async () => {
+  test("can be read in part, and a range after its end is an error", async () => {
     await store.put(at("range"), Buffer.from("0123456789"));
     const middle = await store.get(at("range"), { range: { offset: 2, length: 3 } });
     expect((await buffer(middle.body)).toString()).toBe("234");
@@ -74,7 +74,7 @@ describe("an object", () => {
     await expect(store.get(at("range"), { range: { offset: 10 } })).rejects.toMatchObject({ kind: "bad-range" });
   });
 
-  test("is deleted once and again", async () => {
+  test("can be deleted twice", async () => {
     await store.put(at("gone"), Buffer.from("x"));
     await store.delete(at("gone"));
     await store.delete(at("gone"));
@@ -83,13 +83,13 @@ describe("an object", () => {
 });
 
 describe("a text", () => {
-  test("of the limit is read, one byte more is too large", async () => {
+  test("of exactly the limit is read, one byte more is too large", async () => {
     await store.put(at("text"), Buffer.from("12345"));
     expect(await getText(store, at("text"), 5)).toBe("12345");
     await expect(getText(store, at("text"), 4)).rejects.toMatchObject({ kind: "too-large" });
   });
 
-  test("that is not UTF-8 is told apart; a byte order mark is not part of it", async () => {
+  test("that is not UTF-8 is an error, and a byte order mark is removed", async () => {
     await store.put(at("latin1"), Buffer.from([0x66, 0xfc]));
     await expect(getText(store, at("latin1"), 5)).rejects.toMatchObject({ kind: "not-text" });
     await store.put(at("bom"), Buffer.from("\uFEFFselect 1"));
@@ -98,7 +98,7 @@ describe("a text", () => {
 });
 
 describe("a listing", () => {
-  test("goes over pages in byte order, ends at maxKeys and goes on behind a key", async () => {
+  test("spans pages in byte order and respects maxKeys and after", async () => {
     const keys = ["a-x", "a1/1", "a1/2", "a2", "b", "Z", "é"].map((name) => `list/${name}`);
     await Promise.all(keys.map((key) => store.put(at(key), Buffer.from(key))));
     const sorted = keys.toSorted((a, b) => Buffer.from(a).compare(Buffer.from(b)));
@@ -111,7 +111,7 @@ describe("a listing", () => {
     expect(await all(paged.list(at("nothing/here")))).toEqual([]);
   });
 
-  test("has every one of more keys than a page holds", async () => {
+  test("has all keys of several pages", async () => {
     const names = Array.from({ length: 120 }, (_, index) => `many/${String(index).padStart(5, "0")}`);
     await Promise.all(names.map((name) => store.put(at(name), Buffer.from("x"))));
     expect((await all(storeWith({ pageSize: 7 }).list(at("many/")))).map(({ key }) => key)).toEqual(names);
@@ -120,7 +120,7 @@ describe("a listing", () => {
 });
 
 describe("a folder", () => {
-  test("has what is directly in it, over pages, and nothing when it is not there", async () => {
+  test("lists its direct entries over several pages, and nothing if it does not exist", async () => {
     const keys = ["d=1/x", "d=1/y/z", "d=a b%2F/x", "d=é/x", "_SUCCESS"].map((name) => `folder/${name}`);
     await Promise.all([...keys, "folders/x"].map((key) => store.put(at(key), Buffer.from("x"))));
     for (const uri of [at("folder"), at("folder/")]) {
@@ -137,7 +137,7 @@ describe("a folder", () => {
 });
 
 describe("a large object", () => {
-  test("is sent in parts and read back without growing with its size", async () => {
+  test("is written in parts and read back in constant memory", async () => {
     const streaming = storeWith({ partSizeBytes: 8 * MiB });
     const block = Buffer.alloc(MiB, "headgate");
     let written = 0;
@@ -169,7 +169,7 @@ describe("a large object", () => {
     expect(most - before).toBeLessThan(130 * MiB);
   });
 
-  test("whose source fails is not there, and neither are its parts", async () => {
+  test("whose source fails is not stored, and neither are its parts", async () => {
     async function* broken(): AsyncGenerator<Buffer> {
       for (let index = 0; index < 12; index += 1) yield Buffer.alloc(MiB);
       throw new Error("the source broke");
@@ -180,7 +180,7 @@ describe("a large object", () => {
     expect(await openUploads()).not.toContain("broken");
   });
 
-  test("can be given up in the middle, by its reader or by a signal, and its connection ends", async () => {
+  test("can be abandoned by its reader or a signal, which closes its connection", async () => {
     const narrow = storeWith({ maxConnections: 1 });
     const first = await narrow.get(at("large"));
     first.body.destroy(); // unread
@@ -195,7 +195,7 @@ describe("a large object", () => {
     expect(await narrow.stat(at("large"))).toMatchObject({ size: 200 * MiB });
   });
 
-  test("is not put when a signal ends it while its source is silent", async () => {
+  test("is not stored if a signal aborts it while its source is silent", async () => {
     const controller = new AbortController();
     const put = store.put(at("silent"), new Readable({ read: () => undefined }), { signal: controller.signal });
     controller.abort(new Error("enough"));
@@ -203,11 +203,11 @@ describe("a large object", () => {
   });
 });
 
-describe("refusals of the store", () => {
+describe("errors of the store:", () => {
   test.each([
     ["a wrong secret", { accessKeyId: "test-access-key", secretAccessKey: "wrong-secret" }],
-    ["an unknown key", { accessKeyId: "nobody", secretAccessKey: "wrong-secret" }],
-  ])("%s is denied, and the message does not hold it", async (_, credentials) => {
+    ["an unknown key", { accessKeyId: "unknown", secretAccessKey: "wrong-secret" }],
+  ])("%s is denied, and the message does not contain it", async (_, credentials) => {
     const stranger = storeWith({ credentials });
     for (const call of [
       () => stranger.get(at("plain.txt")),
@@ -225,14 +225,14 @@ describe("refusals of the store", () => {
     }
   });
 
-  test("credentials that may only read are denied a write", async () => {
+  test("read-only credentials are denied a write", async () => {
     const reader = storeWith({ credentials: seaweedFs.readOnlyCredentials });
     await store.put(at("readable"), Buffer.from("x"));
     expect(await getText(reader, at("readable"), 9)).toBe("x");
     await expect(reader.put(at("readable"), Buffer.from("y"))).rejects.toMatchObject({ kind: "denied" });
   });
 
-  test("a missing bucket is missing, for every call", async () => {
+  test("a missing bucket is reported by every call", async () => {
     const there = "s3://no-such-bucket-here/key";
     for (const call of [
       () => store.get(there),
@@ -244,7 +244,7 @@ describe("refusals of the store", () => {
     }
   });
 
-  test("URIs of other schemes and of whole buckets name no object", async () => {
+  test("URIs of other schemes and of whole buckets are rejected", async () => {
     for (const uri of ["file:///etc/passwd", "hdfs://host/x", `s3://${bucket}`, `s3://${bucket}/`]) {
       await expect(store.get(uri)).rejects.toMatchObject({ kind: "bad-uri" });
     }

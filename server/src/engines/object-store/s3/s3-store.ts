@@ -11,15 +11,15 @@ import { upload, type UploadLimits } from "./s3-upload.ts";
 import { parseListPage, type ListPage } from "./s3-xml.ts";
 
 export interface S3StoreOptions extends Partial<AgentLimits>, Partial<UploadLimits> {
-  /** `http(s)://host[:port][/path]`; null: the provider's of the region. */
+  /** `http(s)://host[:port][/path]`; null: the AWS endpoint of the region. */
   endpoint: string | null;
   region: string;
   credentials: S3Credentials;
   checkAddress: CheckAddress;
   clock?: Clock;
-  /** Of a call that broke off or was answered "later", besides the first try. */
+  /** Retries of a call after a transient failure. */
   retries?: number;
-  /** Keys a listing asks for at a time. */
+  /** Keys per page of a listing. */
   pageSize?: number;
 }
 
@@ -35,7 +35,7 @@ const defaults = {
   clock: systemClock,
 };
 
-/** Objects of S3 and of what speaks like it, any bucket that the credentials open. */
+/** Objects in S3 or a compatible store, in all buckets that the credentials can access. */
 export function s3Store(given: S3StoreOptions): ObjectStore {
   const options = { ...defaults, ...given };
   const { dispatcher, close } = guardedAgent(options.checkAddress, options);
@@ -66,7 +66,7 @@ export function s3Store(given: S3StoreOptions): ObjectStore {
       try {
         await client.sendForHeaders({ method: "DELETE", ...uri, subject, signal });
       } catch (error) {
-        // Some stores tell a missing object from a deleted one; a missing bucket is a mistake anywhere.
+        // Some stores report a missing object, which counts as deleted; a missing bucket is always an error.
         const isGone = error instanceof ObjectStoreError && error.kind === "missing" && error.code !== "NoSuchBucket";
         if (!isGone) throw error;
       }
@@ -111,7 +111,7 @@ async function* folder(
     ];
     for (const { kind, key, modifiedAt } of found) {
       const name = key.slice(base.length);
-      // The folder itself, as some tools mark one; or a key with two slashes.
+      // Skips the marker that some tools create for the folder itself, and keys with two slashes.
       if (name !== "") yield { kind, name, uri: formatObjectUri({ ...uri, key }), modifiedAt };
     }
   }
@@ -141,7 +141,7 @@ async function* pages(client: S3Client, uri: ObjectUri, options: PagesOptions): 
     );
     yield page;
     if (page.nextToken === null) return;
-    if (page.nextToken === token) throw unreadable(subject, new Error("the listing does not move on"));
+    if (page.nextToken === token) throw unreadable(subject, new Error("the listing repeats a page"));
     token = page.nextToken;
   }
 }
@@ -173,12 +173,14 @@ function rangeHeader({ offset, length }: ByteRange): string {
 function statOf({ statusCode, headers }: S3Response, subject: string, range: ByteRange | undefined): ObjectStat {
   const whole = /^bytes \d+-\d+\/(\d+)$/.exec(String(headers["content-range"] ?? ""))?.[1];
   const isPart = statusCode === 206;
-  if (isPart !== (range !== undefined)) throw unreadable(subject, new Error("the answer ignores the range"));
+  if (isPart !== (range !== undefined))
+    throw unreadable(subject, new Error("the response does not match the requested range"));
   const sizeText = isPart ? whole : headers["content-length"];
   const size = typeof sizeText === "string" ? Number(sizeText) : NaN;
-  if (!Number.isSafeInteger(size)) throw unreadable(subject, new Error("the answer has no length"));
+  if (!Number.isSafeInteger(size)) throw unreadable(subject, new Error("the response has no valid length"));
   const modifiedAt = new Date(String(headers["last-modified"] ?? ""));
-  if (Number.isNaN(modifiedAt.getTime())) throw unreadable(subject, new Error("the answer has no time"));
+  if (Number.isNaN(modifiedAt.getTime()))
+    throw unreadable(subject, new Error("the response has no valid Last-Modified"));
   const etag = headers["etag"];
   return { size, modifiedAt, etag: typeof etag === "string" ? etag.replaceAll('"', "") : null };
 }

@@ -8,16 +8,16 @@ import type { S3Call, S3Client, S3Response } from "./s3-client.ts";
 import { formatPartList, parseErrorCode, parseUploadId } from "./s3-xml.ts";
 
 /**
- * Writes a body of unknown length. What fits into one part is one request; more is a multipart upload with a few parts
- * under way at a time, so that memory stays at (parts in flight + 1) × part size. An upload that fails is taken back:
- * its parts would be paid for and seen by nobody.
+ * Uploads a body of unknown length. A body that fits into one part is a single request; a larger one is a multipart upload
+ * with a few concurrent parts, so that memory use is (parts in flight + 1) × part size. A failed upload is aborted, because
+ * S3 would charge for its invisible parts.
  */
 export interface UploadLimits {
   partSizeBytes: number;
   partsInFlight: number;
 }
 
-const mostParts = 10_000;
+const maxParts = 10_000;
 
 type Target = Pick<S3Call, "bucket" | "key" | "subject" | "signal">;
 type UploadCall = Target & { query: { uploadId: string } };
@@ -36,7 +36,7 @@ export async function upload(
   const call = { bucket, key, subject, signal };
   const headers = contentType === undefined ? {} : { "content-type": contentType };
   if (signal !== undefined && !Buffer.isBuffer(body)) addAbortSignal(signal, body);
-  const parts = cut(body, partSizeBytes);
+  const parts = split(body, partSizeBytes);
   try {
     const first = (await parts.next()).value ?? Buffer.alloc(0);
     const second = first.length < partSizeBytes ? undefined : (await parts.next()).value;
@@ -78,7 +78,7 @@ function readUploadId(xml: string, subject: string): string {
   }
 }
 
-/** S3 may begin its answer before it knows the outcome: success is in the document, not in the status. */
+/** S3 may start to respond before it knows the outcome: the document, not the status, reports success. */
 async function complete(client: S3Client, call: UploadCall, etags: readonly string[]): Promise<void> {
   const body = Buffer.from(formatPartList(etags));
   const code = parseErrorCode(await client.sendForText({ ...call, method: "POST", body }));
@@ -88,7 +88,7 @@ async function complete(client: S3Client, call: UploadCall, etags: readonly stri
   });
 }
 
-/** Sends parts, at most so many at once; the first failure ends the others. */
+/** Sends parts with limited concurrency; the first failure aborts the others. */
 class PartSender {
   readonly #client: S3Client;
   readonly #call: UploadCall;
@@ -109,8 +109,8 @@ class PartSender {
 
   async add(part: Buffer): Promise<void> {
     this.#count += 1;
-    if (this.#count > mostParts) {
-      this.#failed.abort(new ObjectStoreError("too-large", `${this.#call.subject}: more than ${mostParts} parts`));
+    if (this.#count > maxParts) {
+      this.#failed.abort(new ObjectStoreError("too-large", `${this.#call.subject}: more than ${maxParts} parts`));
     }
     this.#signal.throwIfAborted();
     const sending = this.#send(part, this.#count).finally(() => this.#running.delete(sending));
@@ -125,7 +125,7 @@ class PartSender {
     return this.#etags;
   }
 
-  /** Never rejects: a failure is the abort reason, which every later step throws. */
+  /** Never rejects: a failure becomes the abort reason, which every later step throws. */
   async #send(body: Buffer, number: number): Promise<void> {
     const query = { ...this.#call.query, partNumber: String(number) };
     try {
@@ -146,11 +146,11 @@ class PartSender {
 function etagOf(headers: S3Response["headers"], subject: string): string {
   const etag = headers["etag"];
   if (typeof etag === "string" && /^"?[A-Za-z0-9+/=_.-]{1,256}"?$/.test(etag)) return etag.replaceAll('"', "");
-  throw unreadable(subject, new Error("a part has no ETag"));
+  throw unreadable(subject, new Error("the response for a part has no valid ETag"));
 }
 
-/** Pieces of exactly the size, the last one excepted; an empty body gives none. */
-async function* cut(body: Readable | Buffer, size: number): AsyncGenerator<Buffer, undefined> {
+/** Splits a body into parts of exactly this size, except for the last; an empty body has none. */
+async function* split(body: Readable | Buffer, size: number): AsyncGenerator<Buffer, undefined> {
   if (Buffer.isBuffer(body)) {
     for (let start = 0; start < body.length; start += size) yield body.subarray(start, start + size);
     return;

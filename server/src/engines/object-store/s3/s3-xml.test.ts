@@ -7,7 +7,7 @@ const page = (inner: string): string =>
   `<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${inner}</ListBucketResult>`;
 
 describe("a page of a listing", () => {
-  test("keys keep their spaces; a last page has no token", () => {
+  test("keys keep their spaces, and the last page has no token", () => {
     expect(parseListPage(page(`<IsTruncated>false</IsTruncated>${entry(" a &amp; b ")}`))).toEqual({
       entries: [{ key: " a & b ", size: 7, modifiedAt: new Date("2026-01-02T03:04:05Z"), etag: "abc" }],
       prefixes: [],
@@ -15,13 +15,13 @@ describe("a page of a listing", () => {
     });
   });
 
-  test("keys are decoded only where the store says that it encoded them", () => {
+  test("keys are decoded only if the store declares that it encoded them", () => {
     const keys = (inner: string): string[] => parseListPage(page(inner)).entries.map(({ key }) => key);
     expect(keys(entry("a+b%2Bc"))).toEqual(["a+b%2Bc"]);
     expect(keys(`<EncodingType>url</EncodingType>${entry("a+b%2Bc%01")}`)).toEqual(["a b+c\u0001"]);
   });
 
-  test("what lies behind a delimiter comes as its prefix", () => {
+  test("keys with a delimiter are grouped by their prefix", () => {
     const prefixes = "<CommonPrefixes><Prefix>a%3D1/</Prefix></CommonPrefixes>";
     expect(parseListPage(page(`<EncodingType>url</EncodingType>${prefixes}`)).prefixes).toEqual(["a=1/"]);
   });
@@ -36,12 +36,12 @@ describe("a page of a listing", () => {
     "<a>".repeat(200_000),
     page("<a/>".repeat(100_001)),
     page("&amp;".repeat(100_001)),
-  ])("anything else is refused: %.40s", (xml) => {
+  ])("anything else is rejected: %.40s", (xml) => {
     expect(() => parseListPage(xml)).toThrow(Error);
   });
 });
 
-test("carriage returns cost no more than other characters", () => {
+test("carriage returns are parsed as fast as other characters", () => {
   const many = "\r".repeat(1024 * 1024);
   expect(parseListPage(page(`${many}<IsTruncated>false</IsTruncated>${entry("a\r\nb")}`)).entries).toMatchObject([
     { key: "a\nb" },
@@ -49,7 +49,7 @@ test("carriage returns cost no more than other characters", () => {
   expect(parseErrorCode(`<Error>${many}<Code>NoSuchKey</Code></Error>`)).toBe("NoSuchKey");
 });
 
-test("the code of an error is a word or nothing", () => {
+test("the code of an error is a single word or null", () => {
   const code = (text: string): string | null =>
     parseErrorCode(`<Error><Code>${text}</Code><Message>secret</Message></Error>`);
   expect(code("NoSuchKey")).toBe("NoSuchKey");
@@ -58,7 +58,7 @@ test("the code of an error is a word or nothing", () => {
   expect(parseErrorCode("")).toBeNull();
 });
 
-test("an upload's id and list of parts", () => {
+test("the id of an upload is parsed and its list of parts is formatted", () => {
   expect(parseUploadId("<InitiateMultipartUploadResult><UploadId>a/b</UploadId></InitiateMultipartUploadResult>")).toBe(
     "a/b",
   );

@@ -1,15 +1,15 @@
 import { parseXml, XmlElement } from "@rgrove/parse-xml";
 
-/** The few documents S3 speaks. The parser defines no entity but XML's own five, so nothing expands. */
+/** The few documents of S3. The parser knows only XML's five predefined entities, so no entity can expand. */
 export interface ListPage {
   entries: { key: string; size: number; modifiedAt: Date; etag: string | null }[];
-  /** What a listing by delimiter has put together, each with the delimiter at its end. */
+  /** Common prefixes of a listing with a delimiter, including the delimiter. */
   prefixes: string[];
   /** Null on the last page. */
   nextToken: string | null;
 }
 
-/** Throws where the text is no such document. */
+/** Throws if the text is not such a document. */
 export function parseListPage(xml: string): ListPage {
   const root = rootOf(xml, "ListBucketResult");
   const decode = textOf(root, "EncodingType") === "url" ? decodeFormText : (text: string): string => text;
@@ -34,10 +34,10 @@ export function parseUploadId(xml: string): string {
 export function parseErrorCode(xml: string): string | null {
   try {
     const code = textOf(rootOf(xml, "Error"), "Code");
-    // The only text of a server that reaches a message: a word, or nothing.
+    // The only text of the server that error messages contain, so it must be a single word.
     return code !== null && /^[A-Za-z0-9.]{1,64}$/.test(code) ? code : null;
   } catch {
-    return null; // not XML: a proxy's page, or cut off
+    return null; // not XML, for example a proxy's error page, or truncated
   }
 }
 
@@ -48,17 +48,17 @@ export function formatPartList(etags: readonly string[]): string {
   return `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts.join("")}</CompleteMultipartUpload>`;
 }
 
-/** A page of 1,000 keys has some 25,000. The parser's time grows with them, and it blocks. */
-const MOST_MARKS = 100_000;
+/** Parsing blocks and its time grows with the markup. A page of 1,000 keys has about 25,000 marks. */
+const MAX_MARKS = 100_000;
 const MARK = /[<&=]/g;
 
 function rootOf(xml: string, name: string): XmlElement {
   let marks = 0;
   for (MARK.lastIndex = 0; MARK.test(xml); marks += 1)
-    if (marks === MOST_MARKS) throw new Error("it has too many tags");
-  // The parser does the same, but copies the whole text for each.
+    if (marks === MAX_MARKS) throw new Error("the document has too many tags");
+  // The parser does the same, but copies the whole text for each line.
   const { root } = parseXml(xml.replaceAll(/\r\n?/g, "\n"));
-  if (root?.name !== name) throw new Error(`the document is no ${name}`);
+  if (root?.name !== name) throw new Error(`the document is not a ${name}`);
   return root;
 }
 
@@ -78,17 +78,17 @@ function required(element: XmlElement, name: string): string {
 
 function integer(text: string): number {
   const value = Number(text);
-  if (text === "" || !Number.isSafeInteger(value) || value < 0) throw new Error("a size is no integer");
+  if (text === "" || !Number.isSafeInteger(value) || value < 0) throw new Error("a size is not an integer");
   return value;
 }
 
 function date(text: string): Date {
   const value = new Date(text);
-  if (Number.isNaN(value.getTime())) throw new Error("a time is no time");
+  if (Number.isNaN(value.getTime())) throw new Error("a time is not valid");
   return value;
 }
 
-/** `encoding-type=url` is what forms send: a plus is a space. */
+/** `encoding-type=url` is form encoding: a plus is a space. */
 function decodeFormText(text: string): string {
   return decodeURIComponent(text.replaceAll("+", " "));
 }
