@@ -1,15 +1,15 @@
-"""The Unix socket in the data directory by which the next holder reaches this one. It is open to the same user only.
+"""The Unix socket in the data directory on which the next holder contacts this one. Only the same user can connect.
 
-One connection carries one request, a line of JSON. Holders of different versions talk to each other, so these words stay
-as they are in every later version. Unknown names in a JSON object are ignored.
+One connection carries one request, a line of JSON. Holders of different versions talk to each other, so this protocol must
+not change. Unknown names in a JSON object are ignored.
 
   {"do": "end"}        The holder closes its sockets and ends. The connection closes with it.
   {"do": "hand-over"}  The holder answers {"handed": <count>} and, with the same message, all its listening sockets
-                       (SCM_RIGHTS). It goes on as before until it reads the line "taken": then it closes its
-                       sockets and the connection. Without this line, nothing has changed.
+                       (SCM_RIGHTS). It continues as before until it reads the line "taken": then it closes its
+                       sockets and the connection. Without this line, nothing changes.
 
-A holder that answers "hand-over" without sockets is told to end on the same connection. A holder that has not closed the
-connection CONTROL_SECONDS later is killed.
+A holder that answers "hand-over" without sockets receives "end" on the same connection. A holder that does not close the
+connection within CONTROL_SECONDS is killed.
 """
 import json
 import os
@@ -20,7 +20,7 @@ import time
 
 CONTROL = "port-holder.sock"
 CONTROL_SECONDS = 3
-MOST_SOCKETS = 8
+MAX_SOCKETS = 8
 
 
 def line(message):
@@ -28,7 +28,7 @@ def line(message):
 
 
 def in_folder(folder, work):
-    """The address of a Unix socket is at most 107 bytes long, so the name alone is used."""
+    """Runs `work` in the folder, because the address of a Unix socket has at most 107 bytes."""
     os.chdir(folder)
     try:
         return work()
@@ -72,11 +72,11 @@ def connect(folder):
     try:
         return in_folder(folder, attempt)
     except OSError:
-        return None  # there is none, or it has ended
+        return None  # there is no holder, or it has ended
 
 
 def peer_of(connection):
-    """The pid and the uid of the other side; None where the system does not tell: there the file's mode has to do."""
+    """The pid and uid of the peer; None on systems without SO_PEERCRED, where only the file's mode protects the socket."""
     if not hasattr(socket, "SO_PEERCRED"):
         return None
     size = struct.calcsize("3i")

@@ -1,9 +1,9 @@
-"""Finds the processes that run code of tenants, in the process table."""
+"""Finds the processes that run tenants' code in the process table."""
 import os
 
 
 def runners_live(folders):
-    """Whether a runner of the data directory lives, or the watcher that ends the program of a dead one."""
+    """Whether a runner of the data directory is alive, or the watcher that ends the program of a dead runner."""
     return any(is_runner(words, folders) for words in command_lines())
 
 

@@ -10,7 +10,7 @@ const python = await findPython();
 afterEach(() => vi.unstubAllEnvs());
 
 describe.skipIf(python === undefined)("the holder of a port", because(howToInstallPython()), () => {
-  test("kills one that neither hands its sockets over nor ends", async ({ onTestFinished }) => {
+  test("kills a previous holder that neither hands its sockets over nor ends", async ({ onTestFinished }) => {
     const { hold, say, startOldHolder } = await aPlace(onTestFinished);
     const old = await startOldHolder("ignores");
     const held = await hold();
@@ -19,7 +19,7 @@ describe.skipIf(python === undefined)("the holder of a port", because(howToInsta
     await held.release();
   });
 
-  test("keeps the port when the next server wants all addresses of it", async ({ onTestFinished }) => {
+  test("keeps the port if the next server asks for all addresses", async ({ onTestFinished }) => {
     const { port, hold, say, pretendRunner } = await aPlace(onTestFinished);
     pretendRunner();
     await (await hold()).release();
@@ -27,7 +27,7 @@ describe.skipIf(python === undefined)("the holder of a port", because(howToInsta
     expect(await say(GET)).toBe(ANSWER);
   });
 
-  test("runs with another Python when the first one says nothing", async ({ onTestFinished }) => {
+  test("uses another Python if the first one does not respond", async ({ onTestFinished }) => {
     const { folder, hold, say } = await aPlace(onTestFinished);
     const programs = join(folder, "bin");
     mkdirSync(programs);
@@ -37,6 +37,6 @@ describe.skipIf(python === undefined)("the holder of a port", because(howToInsta
     const held = await hold();
     expect(await say(GET)).toBe(ANSWER);
     await held.release();
-    vi.unstubAllEnvs(); // the clean-up runs Python too
+    vi.unstubAllEnvs(); // the cleanup runs Python, too
   });
 });

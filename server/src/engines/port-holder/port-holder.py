@@ -1,13 +1,13 @@
-"""Holds the listening sockets of the server's port, so that no other program can take the port while the server is away.
+"""Holds the listening sockets of the server's port, so that no other program can bind the port while the server is down.
 
-  port-holder.py hold <order>   takes the sockets over from a previous holder, or binds them; gives them to the server
+  port-holder.py hold <order>   takes the sockets over from a previous holder, or binds them; passes them to the server
   port-holder.py end <order>    ends the holder of a data directory
 
 The order is JSON (`port-holder.ts`). `hold` is a child of the server, in a session of its own, and outlives it. The two
-talk over the channel that Node opens for a child: one JSON object for each line, sockets as SCM_RIGHTS. The channel ends
-when the server ends. While no server serves, the holder answers every request itself, with the answer in its order. It
-ends when there is no server and no runner of the data directory (`runner.mjs`), because then no program of a tenant is
-left. The next holder takes the sockets over by a Unix socket in the data directory (`control_socket.py`).
+communicate over the IPC channel that Node opens for a child: one JSON object per line, sockets as SCM_RIGHTS. The channel
+closes when the server ends. While no server is serving, the holder answers every request with the response in its order.
+It ends when there is no server and no runner of the data directory (`runner.mjs`), because then no tenant's program is
+running. The next holder takes the sockets over through a Unix socket in the data directory (`control_socket.py`).
 """
 import array
 import json
@@ -18,7 +18,7 @@ import socket
 import sys
 import time
 
-# Python is isolated (-I), so it does not look for modules beside the script by itself.
+# With -I, Python does not search the script's folder for modules.
 sys.dont_write_bytecode = True
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))
 
@@ -27,8 +27,8 @@ from live_runners import runners_live
 from take_sockets import describe, take_sockets
 from visitor import Visitor
 
-LOOK_EVERY_SECONDS = 1
-MOST_VISITORS = 256
+CHECK_EVERY_SECONDS = 1
+MAX_VISITORS = 256
 
 
 def main():
@@ -44,7 +44,7 @@ def main():
     channel.setblocking(True)
     count = order["inherited"]
     try:
-        # First, because a full disk must not part a previous holder from its sockets.
+        # First, so that a full disk does not make a previous holder lose its sockets.
         control = open_control(order["folder"])
         listeners = [socket.socket(fileno=channel.fileno() + 1 + n) for n in range(count)] or take_sockets(order)
         publish_control(order["folder"])
@@ -63,11 +63,11 @@ def tell(channel, message):
     try:
         channel.sendall(line(message))
     except OSError:
-        pass  # the server has gone: the end of the channel tells
+        pass  # the server is gone: the channel's end reports it
 
 
 def hand_to_node(channel, listener):
-    """In the form in which a Node process sends a handle to its parent; `port-holder.test.ts` notices a change of it."""
+    """Uses Node's internal format for sending a handle to the parent; `port-holder.test.ts` detects changes in Node."""
     rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [listener.fileno()]))
     try:
         channel.sendmsg([line({"cmd": "NODE_HANDLE", "type": "net.Native", "msg": {"socket": True}})], [rights])
@@ -85,11 +85,11 @@ class Holder:
         self.visitors = {}
         self.is_answering = False
         self.is_retired = False
-        self.next_look = 0
+        self.next_check = 0
         self.watched = selectors.DefaultSelector()
 
     def run(self):
-        """A round accepts at most one connection for each socket, so a flood of them delays neither server nor operator."""
+        """Each round accepts at most one connection per socket, so that a flood of them delays neither server nor operator."""
         self.watched.register(self.channel, selectors.EVENT_READ, self.hear)
         self.watched.register(self.control, selectors.EVENT_READ, self.obey)
         self.answer(not self.order["serving"])
@@ -98,20 +98,20 @@ class Holder:
                 key.data()
             now = time.monotonic()
             for visitor in [each for each in self.visitors.values() if each.deadline <= now]:
-                visitor.time_is_over()
+                visitor.time_out()
             if self.is_retired:
                 if not self.visitors:
                     self.end()
-            elif self.channel is None and self.next_look <= now:
-                # Not in every round: a program that keeps connecting must not make us read the process table each time.
-                self.next_look = now + LOOK_EVERY_SECONDS
+            elif self.channel is None and self.next_check <= now:
+                # Not in every round: a client that keeps connecting must not make us read the process table each time.
+                self.next_check = now + CHECK_EVERY_SECONDS
                 if not runners_live(self.order["runners"]):
                     self.end()
 
     def pause(self):
         deadlines = [visitor.deadline for visitor in self.visitors.values()]
         if self.channel is None and not self.is_retired:
-            deadlines.append(self.next_look)
+            deadlines.append(self.next_check)
         return max(0, min(deadlines) - time.monotonic()) if deadlines else None
 
     def end(self):
@@ -120,7 +120,7 @@ class Holder:
         os._exit(0)
 
     def retire(self):
-        """The next holder has the sockets. Clients that are connected already still get their answer."""
+        """The next holder has the sockets. Clients that are already connected still get their response."""
         self.answer(False)
         self.is_retired = True
         for listener in self.listeners:
@@ -140,7 +140,7 @@ class Holder:
                 self.watched.unregister(listener)
 
     def hear(self):
-        """The server says whether it serves, and that it is about to leave."""
+        """Handles messages of the server: whether it serves, and that it is about to end."""
         try:
             heard = self.channel.recv(65_536)
         except OSError:
@@ -161,7 +161,7 @@ class Holder:
                 tell(self.channel, {"stays": True})
 
     def obey(self):
-        """The next holder takes over, or an operator stops everything."""
+        """Handles a request of the next holder, or of an operator who stops everything."""
         connection, _ = self.control.accept()
         with connection:
             peer = peer_of(connection)
@@ -186,16 +186,16 @@ class Holder:
 
     def admit(self, listener):
         if not self.is_answering:
-            return  # the server has begun to serve in the meantime
+            return  # the server has started to serve meanwhile
         try:
             connection, _ = listener.accept()
         except (BlockingIOError, ConnectionError):
-            return  # the client has gone
+            return  # the client is gone
         except OSError:
-            self.dismiss_oldest()  # no descriptor is left
+            self.dismiss_oldest()  # no descriptors are left
             return
         connection.setblocking(False)
-        if len(self.visitors) >= MOST_VISITORS:
+        if len(self.visitors) >= MAX_VISITORS:
             self.dismiss_oldest()
         visitor = Visitor(self, connection)
         self.visitors[connection] = visitor

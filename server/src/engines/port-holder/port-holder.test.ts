@@ -16,10 +16,7 @@ const python = await findPython();
 const PATIENCE = { timeout: 45_000 };
 const options = { concurrent: true, ...because(howToInstallPython()) };
 describe.skipIf(python === undefined)("the holder of a port", options, () => {
-  test("answers in both families until the server serves, and when it does no longer", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("answers on IPv4 and IPv6 whenever the server does not serve", async ({ expect, onTestFinished }) => {
     const { port, hold, holders, say } = await aPlace(onTestFinished);
     const held = await hold();
     expect(held.sockets).toHaveLength(loopbacks.length);
@@ -33,7 +30,7 @@ describe.skipIf(python === undefined)("the holder of a port", options, () => {
     expect(await holders()).toEqual([]);
   });
 
-  test("gives a slow, an endless and a silent client little time, and a HEAD request no body", async ({
+  test("limits the time of slow, endless and silent clients, and answers HEAD without a body", async ({
     expect,
     onTestFinished,
   }) => {
@@ -50,7 +47,7 @@ describe.skipIf(python === undefined)("the holder of a port", options, () => {
     await held.release();
   });
 
-  test("answers although hundreds of idle connections are open", async ({ expect, onTestFinished }) => {
+  test("answers while hundreds of idle connections are open", async ({ expect, onTestFinished }) => {
     const { port, hold, say } = await aPlace(onTestFinished);
     const held = await hold();
     const idle = Array.from({ length: 400 }, () => connect(port, "127.0.0.1").on("error", () => undefined));
@@ -60,7 +57,7 @@ describe.skipIf(python === undefined)("the holder of a port", options, () => {
     await held.release();
   });
 
-  test("stays as long as a runner lives, and hands the port to the next one without a gap", async ({
+  test("stays while a runner lives, and hands the port to the next holder without a gap", async ({
     expect,
     onTestFinished,
   }) => {
@@ -83,7 +80,7 @@ describe.skipIf(python === undefined)("the holder of a port", options, () => {
     expect(await isFree(port)).toBe(true);
   });
 
-  test("is replaced when it is killed, and the port is not free in between", async ({ expect, onTestFinished }) => {
+  test("is replaced when it is killed, while the port stays bound", async ({ expect, onTestFinished }) => {
     const { port, hold, holders, say } = await aPlace(onTestFinished);
     const held = await hold();
     await held.serve(true);
@@ -98,10 +95,7 @@ describe.skipIf(python === undefined)("the holder of a port", options, () => {
     await held.release();
   });
 
-  test("lets go of the old port when the next server wants another one, or none", async ({
-    expect,
-    onTestFinished,
-  }) => {
+  test("releases the old port when the next server uses another one or none", async ({ expect, onTestFinished }) => {
     const { folder, port, hold, pretendRunner } = await aPlace(onTestFinished);
     pretendRunner();
     await (await hold()).release();
@@ -113,7 +107,7 @@ describe.skipIf(python === undefined)("the holder of a port", options, () => {
     expect(await isFree(other)).toBe(true);
   });
 
-  test("has the error of the system when the port is taken", async ({ expect, onTestFinished }) => {
+  test("fails with the system's error if the port is taken", async ({ expect, onTestFinished }) => {
     const { folder, hold } = await aPlace(onTestFinished);
     const other = await hold();
     rmSync(join(folder, "port-holder.sock"));
@@ -121,7 +115,7 @@ describe.skipIf(python === undefined)("the holder of a port", options, () => {
     await other.release();
   });
 
-  test("takes the socket of a holder of another version, and binds the address that it lacked", async ({
+  test("takes over the socket of a holder of another version, and binds the missing address", async ({
     expect,
     onTestFinished,
   }) => {
@@ -134,7 +128,7 @@ describe.skipIf(python === undefined)("the holder of a port", options, () => {
     await held.release();
   });
 
-  test("ends one that hands no sockets over", async ({ expect, onTestFinished }) => {
+  test("ends a previous holder that hands no sockets over", async ({ expect, onTestFinished }) => {
     const { hold, say, startOldHolder } = await aPlace(onTestFinished);
     const old = await startOldHolder("obeys");
     const held = await hold();
@@ -155,16 +149,16 @@ describe.skipIf(python === undefined)("the holder of a port", options, () => {
     await expect.poll(holders, PATIENCE).toEqual([]);
   });
 
-  test("does without a further address that this machine does not have", async ({ expect, onTestFinished }) => {
+  test("ignores a further address that this machine does not have", async ({ expect, onTestFinished }) => {
     const { folder, port, say } = await aPlace(onTestFinished);
-    const places = ["127.0.0.1", "192.0.2.1"].map((host) => ({ host, ipv6Only: true })); // the second is for documents
+    const places = ["127.0.0.1", "192.0.2.1"].map((host) => ({ host, ipv6Only: true })); // the second is reserved for documentation
     const order = { folder, places, port, answer: ANSWER, runners: [], inherited: 0, serving: false };
     const script = fileURLToPath(new URL("port-holder.py", import.meta.url));
     const stdio: StdioOptions = ["ignore", "ignore", "inherit", "ipc"];
     const holder = spawn(python?.path ?? "", ["-I", "-S", script, "hold", JSON.stringify(order)], { stdio });
-    const told: unknown[] = [];
-    holder.on("message", (message) => told.push(message));
-    await expect.poll(() => told, PATIENCE).toContainEqual({ holds: true });
+    const messages: unknown[] = [];
+    holder.on("message", (message) => messages.push(message));
+    await expect.poll(() => messages, PATIENCE).toContainEqual({ holds: true });
     expect(await say(GET)).toBe(ANSWER);
     const ended = once(holder, "exit");
     holder.disconnect();

@@ -1,9 +1,9 @@
 /**
  * The server's listening sockets outlive the server. A small process, the holder (`port-holder.py`, in Python because Node
- * cannot pass sockets between processes that are not parent and child), opens them, shares them with the server and
- * keeps them when the server has gone, however it went. While no server serves, the holder answers each request itself. It
- * ends when there is neither a server nor a program of a tenant. The next server starts a new holder, which takes
- * the sockets over from the previous one. Call both functions only under the lock of the data directory.
+ * cannot pass sockets between processes that are not parent and child), opens them, shares them with the server and keeps
+ * them after the server has ended for any reason. While no server is serving, the holder answers each request itself. It
+ * ends when there is neither a server nor a tenant's program. The next server starts a new holder, which takes the sockets
+ * over from the previous one. Both functions must be called under the lock of the data directory.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -16,18 +16,18 @@ import type { Log } from "../../lib/log.ts";
 import { closeInheritedDescriptors } from "../detached-process/inherited-descriptors.ts";
 import { pythonCandidates } from "../set-up/find-python.ts";
 
-/** A handle of Node, for `listen`. */
+/** A Node handle for `listen`. */
 export interface HeldSocket {
-  /** Negative: it is closed. */
+  /** Negative if it is closed. */
   readonly fd: number;
   close(): void;
 }
 
 export interface HeldPort {
   readonly sockets: readonly HeldSocket[];
-  /** Settles when the holder has stopped, or begun, to answer requests. */
+  /** Resolves when the holder has stopped, or started, to answer requests. */
   serve(isServing: boolean): Promise<void>;
-  /** Leaves the port to the holder, which ends if no program of a tenant lives. */
+  /** Leaves the port to the holder, which ends if no tenant's program is running. */
   release(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export interface PortToHold {
   readonly dataDir: string;
   readonly host: string;
   readonly port: number;
-  /** A whole HTTP answer, for requests while no server serves. */
+  /** A complete HTTP response for requests while no server is serving. */
   readonly answer: string;
   readonly log: Log;
 }
@@ -43,19 +43,18 @@ export interface PortToHold {
 const script = fileURLToPath(new URL("port-holder.py", import.meta.url));
 const controlFile = "port-holder.sock";
 const restartAfterMs = 1000;
-/** Between two attempts to start another one. */
-const longestPauseMs = 60_000;
-const patienceMs = 10_000;
-/** A program that calls itself Python and says nothing for this long is none. */
-const startMs = 20_000;
+const maxRestartPauseMs = 60_000;
+const replyTimeoutMs = 10_000;
+/** A program named python that does not respond for this long is not used. */
+const startTimeoutMs = 20_000;
 
-/** Undefined: no Python can be run. Fails with an error of the operating system when the port cannot be had. */
+/** Undefined if there is no usable Python. Throws the operating system's error if the port is not available. */
 export async function holdPort(plan: PortToHold): Promise<HeldPort | undefined> {
   const first = await startHolder(plan, { descriptors: [], isServing: false });
   return first === undefined ? undefined : new Port(plan, first);
 }
 
-/** Ends the holder that an earlier server has left, if there is one. */
+/** Ends the holder of an earlier server, if there is one. */
 export async function endPortHolder(dataDir: string): Promise<void> {
   if (!existsSync(join(dataDir, controlFile))) return;
   for (const python of pythonCandidates()) {
@@ -80,24 +79,24 @@ class Port implements HeldPort {
 
   async serve(isServing: boolean): Promise<void> {
     this.#isServing = isServing;
-    await this.#holder.ask({ serve: isServing }, "serving");
+    await this.#holder.request({ serve: isServing }, "serving");
   }
 
   async release(): Promise<void> {
     this.#isReleased = true;
-    for (const socket of this.sockets) socket.close(); // those of a server that never listened are still open
-    await this.#holder.ask({ leave: true }, "stays");
+    for (const socket of this.sockets) socket.close(); // still open if the server never listened
+    await this.#holder.request({ leave: true }, "stays");
     this.#holder.disconnect();
   }
 
-  /** The sockets are still ours when a holder is killed: another one gets them from us. */
+  /** Restarts a holder that was killed. It gets the sockets from us, because we still have them. */
   #watch(): void {
     void this.#holder.ended.then(async () => {
-      for (let pauseMs = restartAfterMs; !this.#isReleased; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
-        this.#plan.log.warn("the process that holds the port has ended; another one is started");
+      for (let pauseMs = restartAfterMs; !this.#isReleased; pauseMs = Math.min(2 * pauseMs, maxRestartPauseMs)) {
+        this.#plan.log.warn("the process that holds the port has ended; starting another one");
         await delay(pauseMs, undefined, { ref: false });
         const descriptors = this.sockets.map(({ fd }) => fd).filter((fd) => fd >= 0);
-        if (this.#isReleased || descriptors.length === 0) return; // the server has closed them: it is about to end
+        if (this.#isReleased || descriptors.length === 0) return; // the server closed them because it is about to end
         const current = { descriptors, isServing: this.#isServing };
         const next = await startHolder(this.#plan, current).catch(() => undefined);
         if (next === undefined) continue;
@@ -113,18 +112,18 @@ class Port implements HeldPort {
 interface Holder {
   readonly sockets: readonly HeldSocket[];
   readonly ended: Promise<unknown>;
-  /** Settles with the answer of that name, or when the holder has ended or does not answer. */
-  ask(message: object, answer: string): Promise<void>;
+  /** Resolves when the reply of that name arrives, the holder ends, or it does not reply in time. */
+  request(message: object, reply: string): Promise<void>;
   disconnect(): void;
 }
 
 interface ServerState {
-  /** The sockets that the server has already. */
+  /** The sockets that the server already has. */
   readonly descriptors: readonly number[];
   readonly isServing: boolean;
 }
 
-/** Undefined: no candidate is a Python that can run it. */
+/** Undefined if no candidate is a usable Python. */
 async function startHolder(plan: PortToHold, server: ServerState): Promise<Holder | undefined> {
   const { descriptors, isServing: serving } = server;
   const { host, port, answer } = plan;
@@ -134,7 +133,7 @@ async function startHolder(plan: PortToHold, server: ServerState): Promise<Holde
   const order = { folder, places: listenPlaces(host), port, answer, runners, inherited, serving };
   for (const python of pythonCandidates()) {
     const child = spawnPython(python, "hold", order, ["ignore", "ignore", "ignore", "ipc", ...descriptors]);
-    const holder = await untilItHolds(child);
+    const holder = await waitUntilHeld(child);
     if (holder !== undefined) return holder;
   }
   return undefined;
@@ -142,16 +141,16 @@ async function startHolder(plan: PortToHold, server: ServerState): Promise<Holde
 
 type Stdio = ("ignore" | "ipc" | number)[];
 
-function spawnPython(python: string, deed: "hold" | "end", order: object, stdio: Stdio): ChildProcess {
+function spawnPython(python: string, action: "hold" | "end", order: object, stdio: Stdio): ChildProcess {
   closeInheritedDescriptors();
   const env = { PATH: process.env["PATH"] ?? "/usr/bin:/bin" };
-  // Isolated and without site packages: it starts faster, and no file of another user is imported.
+  // -I and -S: it starts faster and imports no files of other users.
   const options = { cwd: "/", env, stdio, detached: true };
-  const child = spawn(python, ["-I", "-S", script, deed, JSON.stringify(order)], options);
-  return child.on("error", () => undefined); // `exitOf` tells one that cannot be started
+  const child = spawn(python, ["-I", "-S", script, action, JSON.stringify(order)], options);
+  return child.on("error", () => undefined); // `exitOf` reports a failed start
 }
 
-/** Null: it could not be started. */
+/** Null if it could not be started. */
 async function exitOf(child: ChildProcess): Promise<number | null> {
   try {
     const [code] = (await once(child, "exit")) as [number | null]; // as documented
@@ -161,34 +160,34 @@ async function exitOf(child: ChildProcess): Promise<number | null> {
   }
 }
 
-/** Undefined: it ended without a word or took too long, so it is no Python or too old a one. */
-async function untilItHolds(child: ChildProcess): Promise<Holder | undefined> {
+/** Undefined if it ended without a message or took too long: it is not Python, or too old. */
+async function waitUntilHeld(child: ChildProcess): Promise<Holder | undefined> {
   const sockets: HeldSocket[] = [];
   const ended = exitOf(child);
-  const told = new Promise<unknown>((settle) => {
+  const reported = new Promise<unknown>((settle) => {
     child.on("message", (message, handle) => {
-      if (handle !== undefined) sockets.push(handle as unknown as HeldSocket); // as a Native one, whose type Node hides
+      if (handle !== undefined) sockets.push(handle as unknown as HeldSocket); // a native handle, whose type Node does not export
       if ("holds" in Object(message) || "failed" in Object(message)) settle(message);
     });
   });
-  const said = await Promise.race([told, ended, delay(startMs, undefined, { ref: false })]);
-  if (typeof said !== "object" || said === null) {
+  const message = await Promise.race([reported, ended, delay(startTimeoutMs, undefined, { ref: false })]);
+  if (typeof message !== "object" || message === null) {
     child.kill("SIGKILL");
     return undefined;
   }
-  if ("failed" in said) throw listenError(said.failed);
+  if ("failed" in message) throw listenError(message.failed);
   child.unref();
   child.channel?.unref();
   return {
     sockets,
     ended,
-    async ask(message, answer) {
-      const answered = answerOf(child, answer);
-      if (child.connected) child.send(message, () => undefined); // one that ends now is noticed by its end
-      // The timer keeps our process alive meanwhile: the holder does not, and the rest of a stop would be left out.
+    async request(message, reply) {
+      const replied = replyOf(child, reply);
+      if (child.connected) child.send(message, () => undefined); // `ended` reports a holder that ends now
+      // The timer keeps our process alive meanwhile, because the holder does not; otherwise the shutdown would be incomplete.
       const over = new AbortController();
-      const late = delay(patienceMs, undefined, { signal: over.signal }).catch(() => undefined);
-      await Promise.race([answered, ended, late]);
+      const late = delay(replyTimeoutMs, undefined, { signal: over.signal }).catch(() => undefined);
+      await Promise.race([replied, ended, late]);
       over.abort();
     },
     disconnect() {
@@ -197,7 +196,7 @@ async function untilItHolds(child: ChildProcess): Promise<Holder | undefined> {
   };
 }
 
-function answerOf(child: ChildProcess, name: string): Promise<void> {
+function replyOf(child: ChildProcess, name: string): Promise<void> {
   return new Promise((settle) => {
     const onMessage = (message: unknown): void => {
       if (!(name in Object(message))) return;
@@ -208,7 +207,7 @@ function answerOf(child: ChildProcess, name: string): Promise<void> {
   });
 }
 
-/** As Node's own `listen` fails. */
+/** The same error as from Node's `listen`. */
 function listenError(failure: unknown): Error {
   const { code, address, message } = Object(failure) as Record<string, unknown>;
   return Object.assign(new Error(`listen ${String(code)}: ${String(message)}`), { code, address, syscall: "listen" });

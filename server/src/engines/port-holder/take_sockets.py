@@ -1,18 +1,18 @@
-"""Gets the listening sockets: from the previous holder where it has them, else by binding them."""
+"""Gets the listening sockets from the previous holder, or binds them."""
 import errno
 import json
 import socket
 import time
 
-from control_socket import MOST_SOCKETS, connect, dismiss, line, wait_until_gone
+from control_socket import MAX_SOCKETS, connect, dismiss, line, wait_until_gone
 
 BACKLOG = 511
-# For a previous holder that is about to end, and for the sockets of one that was killed.
-PATIENCE_SECONDS = 2
+# How long to retry while a previous holder ends, or the sockets of a killed one close.
+RETRY_SECONDS = 2
 
 
 def take_sockets(order):
-    """The previous holder keeps its sockets until the wanted ones are open here: no program can bind them in between."""
+    """The previous holder keeps its sockets until ours are open, so that no program can bind them in between."""
     places = [resolve(place, order["port"]) for place in order["places"]]
     deadline = None
     had_previous = False
@@ -26,8 +26,8 @@ def take_sockets(order):
             close_all(handed)
             if previous is not None:
                 previous.close()
-            # From the first attempt on: a previous holder that had to be killed has taken its time before that.
-            deadline = deadline or time.monotonic() + PATIENCE_SECONDS
+            # Starts at the first failure, because killing a previous holder takes time before that.
+            deadline = deadline or time.monotonic() + RETRY_SECONDS
             if error.errno != errno.EADDRINUSE or not had_previous or time.monotonic() > deadline:
                 raise
             time.sleep(0.05)
@@ -39,10 +39,10 @@ def take_sockets(order):
 
 
 def ask_for_sockets(previous):
-    """Empty: the previous holder has none to give, and has ended."""
+    """Returns an empty list if the previous holder has no sockets to hand over; then it is ended."""
     try:
         previous.sendall(line({"do": "hand-over"}))
-        said, descriptors, _, _ = socket.recv_fds(previous, 65_536, MOST_SOCKETS)
+        said, descriptors, _, _ = socket.recv_fds(previous, 65_536, MAX_SOCKETS)
         handed = [socket.socket(fileno=descriptor) for descriptor in descriptors]
         if handed and json.loads(said).get("handed") == len(handed):
             return handed
@@ -56,7 +56,7 @@ def ask_for_sockets(previous):
 def confirm(previous, folder):
     try:
         previous.sendall(b"taken\n")
-    except OSError:  # it has stopped waiting for this word, and still has the sockets
+    except OSError:  # it timed out waiting for this line, and still has the sockets
         previous = connect(folder)
         if previous is not None:
             dismiss(previous)
@@ -65,7 +65,7 @@ def confirm(previous, folder):
 
 
 def pick_or_bind(places, handed):
-    """The first place is needed. The others may be of an address family that this machine does not have."""
+    """The first address is required. The others may belong to an address family that this machine does not have."""
     listeners, bound = [], []
     for place in places:
         listener = next((each for each in handed if is_at(each, place)), None)

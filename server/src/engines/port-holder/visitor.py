@@ -1,8 +1,8 @@
-"""Answers one connection while no server serves."""
+"""Answers one connection while no server is serving."""
 import socket
 import time
 
-# How much of a request is read, and how long the client has for it, before and after the answer.
+# Limits for the bytes and the time of a request, before and after the response.
 HEAD_LIMIT_BYTES = 16_384
 HEAD_SECONDS = 1
 REST_LIMIT_BYTES = 262_144
@@ -10,7 +10,7 @@ REST_SECONDS = 1
 
 
 class Visitor:
-    """A connection that is told that the server is away. Nothing that it sends is kept or repeated."""
+    """A client that is told that the server is down. Nothing that it sends is stored or forwarded."""
 
     def __init__(self, holder, connection):
         self.holder = holder
@@ -38,7 +38,7 @@ class Visitor:
                 self.tell()
 
     def tell(self):
-        """What follows is read for a moment: closed with unread bytes, the answer could be lost on its way."""
+        """Keeps reading for a moment, because closing with unread bytes could discard the response."""
         head, _, body = self.holder.order["answer"].encode().partition(b"\r\n\r\n")
         try:
             self.connection.send(head + b"\r\n\r\n" + (b"" if self.head.startswith(b"HEAD ") else body))
@@ -50,7 +50,7 @@ class Visitor:
         self.rest_bytes = 0
         self.deadline = time.monotonic() + REST_SECONDS
 
-    def time_is_over(self):
+    def time_out(self):
         if self.rest_bytes is None and self.head:
             self.tell()
         else:
