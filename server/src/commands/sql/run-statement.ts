@@ -4,7 +4,7 @@ import {
   createSpool,
   reopenSpool,
   SpoolLimitError,
-  type SpoolPlace,
+  type SpoolTarget,
   type SpoolWriter,
 } from "../../engines/arrow-result/spool-writer.ts";
 import type { ResultColumn, SpooledResult } from "../../engines/arrow-result/spool-result.ts";
@@ -70,7 +70,7 @@ export async function runStatement(
   observer: StatementObserver,
 ): Promise<void> {
   const { folder, index, outputBytes } = statement;
-  const place: SpoolPlace = { folder, statement: index, ...(outputBytes === null ? {} : { limitBytes: outputBytes }) };
+  const place: SpoolTarget = { folder, statement: index, ...(outputBytes === null ? {} : { limitBytes: outputBytes }) };
   const spool = statement.resumed === undefined ? await createSpool(place) : await reopenSpool(place);
   try {
     await readInto(spool, execution(session, statement, spool), statement, observer);

@@ -4,11 +4,11 @@ import { RecordBatch } from "apache-arrow/fb/record-batch";
 import { ByteBuffer } from "flatbuffers";
 import { expect, test } from "vitest";
 import { streamOf } from "../../../test/support/arrow-streams.ts";
-import { cutStream } from "./ipc-stream.ts";
+import { splitStream } from "./ipc-stream.ts";
 import { ByteSink } from "./values/byte-sink.ts";
 
 const stream = streamOf({ n: vectorFromArray([1, 2, 3]) });
-const schemaEnd = cutStream(stream).schema.length;
+const schemaEnd = splitStream(stream).schema.length;
 const headBytes = new DataView(stream.buffer, stream.byteOffset).getInt32(schemaEnd + 4, true);
 
 /** A copy of the stream with one number in the header of its batch replaced. */
@@ -30,18 +30,18 @@ const rowCount = (message: Message): number => {
 test.each([-BigInt(8 + headBytes), -1n, 2n ** 40n, -(2n ** 63n)])(
   "an Arrow message that declares %i bytes is rejected without an endless loop",
   (bytes) => {
-    expect(() => cutStream(changed(bodyLength, bytes))).toThrow("invalid length");
+    expect(() => splitStream(changed(bodyLength, bytes))).toThrow("invalid length");
   },
 );
 
 test.each([-1n, 2n ** 62n])("an Arrow batch that declares %i rows is rejected", (rows) => {
-  expect(() => cutStream(changed(rowCount, rows))).toThrow("invalid number of rows");
+  expect(() => splitStream(changed(rowCount, rows))).toThrow("invalid number of rows");
 });
 
 test("an Arrow stream with more messages than Spark ever sends is rejected", () => {
-  const batches = cutStream(stream).batches;
+  const batches = splitStream(stream).batches;
   const many = Buffer.concat([stream.subarray(0, schemaEnd), ...Array.from({ length: 10_000 }, () => batches)]);
-  expect(() => cutStream(many)).toThrow("more than 10000 messages");
+  expect(() => splitStream(many)).toThrow("more than 10000 messages");
 });
 
 test("a row that would need gigabytes of text is rejected before memory is allocated", () => {

@@ -18,7 +18,7 @@ export interface StreamParts {
 const CONTINUATION = 0xffffffff;
 const PREFIX_BYTES = 8;
 /** Spark sends a schema and one batch, and a dictionary for each column that has one. */
-const MOST_MESSAGES = 10_000;
+const MAX_MESSAGES = 10_000;
 
 export const END_OF_STREAM: Uint8Array = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
 
@@ -26,7 +26,7 @@ export const END_OF_STREAM: Uint8Array = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0
  * Splits a stream into schema and batches, so that streams with the same schema can be concatenated into one. Reads only
  * the message headers.
  */
-export function cutStream(stream: Uint8Array): StreamParts {
+export function splitStream(stream: Uint8Array): StreamParts {
   const view = new DataView(stream.buffer, stream.byteOffset, stream.byteLength);
   let [at, schemaEnd, columns, rows, messages] = [0, 0, 0, 0, 0];
   while (at + PREFIX_BYTES <= stream.length) {
@@ -40,7 +40,7 @@ export function cutStream(stream: Uint8Array): StreamParts {
     // The server is not trusted: a negative length would make this loop endless.
     if (!(bodyBytes >= 0 && bodyBytes <= stream.length)) throw new Error("an Arrow message has an invalid length");
     messages += 1;
-    if (messages > MOST_MESSAGES) throw new Error(`an Arrow stream has more than ${MOST_MESSAGES} messages`);
+    if (messages > MAX_MESSAGES) throw new Error(`an Arrow stream has more than ${MAX_MESSAGES} messages`);
     at += PREFIX_BYTES + headBytes + bodyBytes;
     if (schemaEnd === 0) {
       columns = columnsOf(message);

@@ -11,7 +11,7 @@ export interface ThreadRendering {
   close(): void;
 }
 
-type Waiting = PromiseWithResolvers<RenderReply>;
+type PendingReply = PromiseWithResolvers<RenderReply>;
 
 /** A worker thread with the renderings that are open in it. */
 export class RenderThread {
@@ -19,13 +19,13 @@ export class RenderThread {
     // The server's own, smaller young generation would make rendering a fifth slower.
     resourceLimits: { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 24 },
   });
-  readonly #waiting = new Map<number, Waiting[]>();
+  readonly #pending = new Map<number, PendingReply[]>();
   #nextId = 1;
   #failure: Error | undefined;
 
   constructor() {
     this.#worker.unref();
-    this.#worker.on("message", (reply: RenderReply) => this.#waiting.get(reply.id)?.shift()?.resolve(reply));
+    this.#worker.on("message", (reply: RenderReply) => this.#pending.get(reply.id)?.shift()?.resolve(reply));
     this.#worker.on("error", (error: unknown) => this.#fail(error));
     this.#worker.on("exit", (code) => this.#fail(code));
   }
@@ -35,29 +35,29 @@ export class RenderThread {
   }
 
   get openCount(): number {
-    return this.#waiting.size;
+    return this.#pending.size;
   }
 
   open(spool: SpoolToRead, options: RenderOptions): ThreadRendering {
     const id = this.#nextId++;
     const { dataFile, indexFile, rows, records } = spool;
-    this.#waiting.set(id, []);
+    this.#pending.set(id, []);
     this.#send({ kind: "open", id, spool: { dataFile, indexFile, rows, records }, options });
     return {
       next: async () => {
-        const reply = await this.#ask({ kind: "next", id });
+        const reply = await this.#request({ kind: "next", id });
         if (reply.kind !== "chunk") throw failure(reply);
         return reply;
       },
       countRest: async (limit) => {
-        const reply = await this.#ask({ kind: "count", id, limit });
+        const reply = await this.#request({ kind: "count", id, limit });
         if (reply.kind !== "count") throw failure(reply);
         return reply.bytes;
       },
       close: () => {
-        if (!this.#waiting.delete(id)) return;
+        if (!this.#pending.delete(id)) return;
         this.#send({ kind: "close", id });
-        if (this.#waiting.size === 0) this.#worker.unref();
+        if (this.#pending.size === 0) this.#worker.unref();
       },
     };
   }
@@ -73,21 +73,21 @@ export class RenderThread {
     if (this.isAlive) this.#worker.postMessage(request, []);
   }
 
-  async #ask(request: RenderRequest & { kind: "next" | "count" }): Promise<RenderReply> {
-    const queue = this.#waiting.get(request.id);
+  async #request(request: RenderRequest & { kind: "next" | "count" }): Promise<RenderReply> {
+    const queue = this.#pending.get(request.id);
     if (queue === undefined) throw new Error("the rendering is closed");
     if (this.#failure !== undefined) throw this.#failure;
-    const waiting = Promise.withResolvers<RenderReply>();
-    queue.push(waiting);
+    const pending = Promise.withResolvers<RenderReply>();
+    queue.push(pending);
     this.#worker.ref();
     this.#send(request);
-    return waiting.promise;
+    return pending.promise;
   }
 
   #fail(cause: unknown): void {
     this.#failure ??= new Error("the render thread has ended", { cause });
-    for (const queue of this.#waiting.values()) {
-      for (const waiting of queue.splice(0)) waiting.reject(this.#failure);
+    for (const queue of this.#pending.values()) {
+      for (const pending of queue.splice(0)) pending.reject(this.#failure);
     }
   }
 }

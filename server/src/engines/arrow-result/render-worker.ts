@@ -22,7 +22,7 @@ port.on("message", (request: RenderRequest) => {
       return;
     case "next":
     case "count":
-      reply(answer(request));
+      reply(handle(request));
   }
 });
 
@@ -34,7 +34,7 @@ function attempt({ spool, options }: RenderRequest & { kind: "open" }): Renderin
   }
 }
 
-function answer(request: RenderRequest & { kind: "next" | "count" }): RenderReply {
+function handle(request: RenderRequest & { kind: "next" | "count" }): RenderReply {
   const { id } = request;
   const rendering = open.get(id);
   try {

@@ -145,7 +145,7 @@ describe("the renderer", () => {
 
   test("limits the readers of each owner", async () => {
     const result = await spooled(batches);
-    const made = renderer({ openLimit: 3, openLimitOfOwner: 2 });
+    const made = renderer({ openLimit: 3, openLimitPerOwner: 2 });
     const own = [1, 2].map(() => made.render(result, text, ONE)[Symbol.asyncIterator]());
     for (const pieces of own) await pieces.next();
     const refusal = { code: "rate-limited", retryAfterSeconds: 5 };

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { Fault } from "../../lib/fault.ts";
 import { sharedPlaces } from "../../lib/shared-places.ts";
-import { Pieces } from "./pieces.ts";
+import { ChunkIterator } from "./chunk-iterator.ts";
 import { RenderThread, type ThreadRendering } from "./render-thread.ts";
 import type { RenderOptions } from "./rendering.ts";
 import type { SpoolToRead } from "./spool-reader.ts";
@@ -12,7 +12,7 @@ import type { SpoolToRead } from "./spool-reader.ts";
  */
 export interface ResultRenderer {
   /** The iterator throws if the files are damaged or missing. */
-  render(spool: SpoolToRead, options: RenderOptions, reading?: Reading): AsyncIterable<Uint8Array>;
+  render(spool: SpoolToRead, options: RenderOptions, reader?: ReaderOptions): AsyncIterable<Uint8Array>;
   /**
    * Like `render`, but returns undefined unless the whole output is shorter than `limitBytes` before escaping. Everything
    * after the first chunk is rendered twice, once to measure it. The rendering is already open: read the iterator, call
@@ -22,15 +22,15 @@ export interface ResultRenderer {
     limitBytes: number,
     spool: SpoolToRead,
     options: RenderOptions,
-    reading?: Reading,
+    reader?: ReaderOptions,
   ): Promise<AsyncIterable<Uint8Array> | undefined>;
   /** Length of the whole output. Takes as long as rendering it, up to the limit. */
   measure(spool: SpoolToRead, options: RenderOptions, limitBytes?: number): Promise<number>;
   stop(): Promise<void>;
 }
 
-export interface Reading {
-  /** The account to count the reader against. Undefined for the server itself, which has limits of its own. */
+export interface ReaderOptions {
+  /** Whose limit applies. Undefined for the server itself, which has limits of its own. */
   readonly owner?: number;
   readonly signal?: AbortSignal;
 }
@@ -39,7 +39,7 @@ export interface ResultRendererOptions {
   readonly threads?: number;
   /** Concurrent readers of all owners together. */
   readonly openLimit?: number;
-  readonly openLimitOfOwner?: number;
+  readonly openLimitPerOwner?: number;
   readonly idleMs?: number;
 }
 
@@ -50,11 +50,11 @@ const RETRY_AFTER_SECONDS = 5;
 export function resultRenderer({
   threads: threadLimit = Math.min(4, Math.max(1, availableParallelism() - 1)),
   openLimit = 200,
-  openLimitOfOwner = 50,
+  openLimitPerOwner = 50,
   idleMs = IDLE_MS,
 }: ResultRendererOptions = {}): ResultRenderer {
   const threads = new Set<RenderThread>();
-  const places = sharedPlaces({ perOwner: openLimitOfOwner, inAll: openLimit, refusal: tooManyReaders });
+  const places = sharedPlaces({ perOwner: openLimitPerOwner, inAll: openLimit, refusal: tooManyReaders });
   let idleTimer: NodeJS.Timeout | undefined;
 
   const openCount = (): number => [...threads].reduce((sum, thread) => sum + thread.openCount, 0);
@@ -68,7 +68,7 @@ export function resultRenderer({
     return thread;
   }
 
-  function open(spool: SpoolToRead, options: RenderOptions, { owner, signal }: Reading = {}): ThreadRendering {
+  function open(spool: SpoolToRead, options: RenderOptions, { owner, signal }: ReaderOptions = {}): ThreadRendering {
     signal?.throwIfAborted();
     const free = owner === undefined ? () => undefined : places.take(owner);
     clearTimeout(idleTimer);
@@ -103,17 +103,17 @@ export function resultRenderer({
   }
 
   return {
-    async *render(spool, options, reading) {
-      const rendering = open(spool, options, reading);
-      yield* new Pieces(rendering, rendering.next(), reading?.signal);
+    async *render(spool, options, reader) {
+      const rendering = open(spool, options, reader);
+      yield* new ChunkIterator(rendering, rendering.next(), reader?.signal);
     },
 
-    async renderUnder(limitBytes, spool, options, reading) {
-      const rendering = open(spool, options, reading);
+    async renderUnder(limitBytes, spool, options, reader) {
+      const rendering = open(spool, options, reader);
       try {
         const first = await rendering.next();
         const rest = first.isLast ? 0 : await rendering.countRest(limitBytes);
-        if (first.plainBytes + rest < limitBytes) return new Pieces(rendering, first, reading?.signal);
+        if (first.plainBytes + rest < limitBytes) return new ChunkIterator(rendering, first, reader?.signal);
       } catch (error) {
         rendering.close();
         throw error;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { numberedBatch, NUMBERED_ROWS } from "../../../test/support/numbered-batches.ts";
-import { cutStream } from "./ipc-stream.ts";
+import { splitStream } from "./ipc-stream.ts";
 import { reopenSpool } from "./spool-writer.ts";
 
 const appender = join(import.meta.dirname, "../../../test/support/spool-appender.ts");
@@ -46,7 +46,7 @@ test("a spool whose writer is killed repeatedly is complete up to the last synce
   await spool.append(numberedBatch(count));
   const result = await spool.finish([]);
   expect(result?.rows).toBe((count + 1) * NUMBERED_ROWS);
-  const { schema } = cutStream(numberedBatch(0).data);
-  const expected = [schema, ...Array.from({ length: count + 1 }, (_, i) => cutStream(numberedBatch(i).data).batches)];
+  const { schema } = splitStream(numberedBatch(0).data);
+  const expected = [schema, ...Array.from({ length: count + 1 }, (_, i) => splitStream(numberedBatch(i).data).batches)];
   expect(readFileSync(result?.dataFile ?? "").equals(Buffer.concat(expected))).toBe(true);
 });

@@ -1,7 +1,7 @@
 import { open, rm, type FileHandle } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { flushFolder } from "../../lib/flush-folder.ts";
-import { cutStream } from "./ipc-stream.ts";
+import { splitStream } from "./ipc-stream.ts";
 import { encodeRecord, RECORD_BYTES, type SpoolRecord } from "./spool-index.ts";
 import {
   encodeSummary,
@@ -10,7 +10,7 @@ import {
   type ResultColumn,
   type SpooledResult,
 } from "./spool-result.ts";
-import { wholePart, type WholePart } from "./whole-part.ts";
+import { recoverSpool, type RecoveredSpool } from "./recover-spool.ts";
 
 /** A Spark Connect batch, which is a complete Arrow stream, or one part of a large batch. */
 export interface ReceivedBatch {
@@ -31,7 +31,7 @@ export interface SyncedPoint {
   readonly rows: number;
 }
 
-export interface SpoolPlace {
+export interface SpoolTarget {
   readonly folder: string;
   /** The statement's number in the script, from 0. */
   readonly statement: number;
@@ -60,13 +60,16 @@ const SYNC_AFTER_MS = 100;
 const MAX_BATCH_BYTES = 64 * 1024 * 1024;
 
 /** Overwrites the files of an earlier run of the statement. */
-export async function createSpool(place: SpoolPlace): Promise<SpoolWriter> {
-  return SpoolWriter.open(place, undefined);
+export async function createSpool(target: SpoolTarget): Promise<SpoolWriter> {
+  return SpoolWriter.open(target, undefined);
 }
 
 /** Continues after the last complete batch, or starts anew if there is none. */
-export async function reopenSpool(place: SpoolPlace): Promise<SpoolWriter> {
-  return SpoolWriter.open(place, await wholePart(spoolFiles(place.folder, place.statement), UNSYNCED_LIMIT_BYTES));
+export async function reopenSpool(target: SpoolTarget): Promise<SpoolWriter> {
+  return SpoolWriter.open(
+    target,
+    await recoverSpool(spoolFiles(target.folder, target.statement), UNSYNCED_LIMIT_BYTES),
+  );
 }
 
 /**
@@ -74,7 +77,7 @@ export async function reopenSpool(place: SpoolPlace): Promise<SpoolWriter> {
  * that is safely on disk, and the stream is resumed after that batch. Memory use does not depend on the result's size.
  */
 export class SpoolWriter {
-  readonly #place: SpoolPlace;
+  readonly #target: SpoolTarget;
   readonly #data: FileHandle;
   readonly #index: FileHandle;
   #schema: Uint8Array | undefined;
@@ -90,8 +93,8 @@ export class SpoolWriter {
   #parts: Uint8Array[] = [];
   #partBytes = 0;
 
-  private constructor(place: SpoolPlace, data: FileHandle, index: FileHandle, kept: WholePart | undefined) {
-    this.#place = place;
+  private constructor(target: SpoolTarget, data: FileHandle, index: FileHandle, kept: RecoveredSpool | undefined) {
+    this.#target = target;
     this.#data = data;
     this.#index = index;
     this.#last = kept?.last;
@@ -99,11 +102,11 @@ export class SpoolWriter {
     this.#indexEnd = (kept?.records ?? 0) * RECORD_BYTES;
     if (kept === undefined) return;
     this.#schema = kept.schema;
-    this.#columns = cutStream(kept.schema).columns;
+    this.#columns = splitStream(kept.schema).columns;
   }
 
-  static async open(place: SpoolPlace, kept: WholePart | undefined): Promise<SpoolWriter> {
-    const { dataFile, indexFile } = spoolFiles(place.folder, place.statement);
+  static async open(target: SpoolTarget, kept: RecoveredSpool | undefined): Promise<SpoolWriter> {
+    const { dataFile, indexFile } = spoolFiles(target.folder, target.statement);
     const flags = kept === undefined ? "w" : "r+";
     const opened: FileHandle[] = [];
     try {
@@ -111,7 +114,7 @@ export class SpoolWriter {
       opened.push(data);
       const index = await open(indexFile, flags, 0o600);
       opened.push(index);
-      const writer = new SpoolWriter(place, data, index, kept);
+      const writer = new SpoolWriter(target, data, index, kept);
       await data.truncate(kept?.last.end ?? 0);
       await index.truncate(writer.#indexEnd);
       return writer;
@@ -129,7 +132,7 @@ export class SpoolWriter {
   }
 
   async #appendStream(stream: Uint8Array, { rowCount, startRow, position }: ReceivedBatch): Promise<void> {
-    const parts = cutStream(stream);
+    const parts = splitStream(stream);
     const rows = this.#last?.rows ?? 0;
     if (parts.rows !== rowCount) throw new Error(`a batch declares ${rowCount} rows but has ${parts.rows}`);
     if (startRow !== rows) throw new Error(`a batch starts at row ${startRow} instead of row ${rows}`);
@@ -168,7 +171,7 @@ export class SpoolWriter {
    * the statement has no columns, as with DDL.
    */
   async finish(columns: readonly ResultColumn[]): Promise<SpooledResult | undefined> {
-    const { folder, statement } = this.#place;
+    const { folder, statement } = this.#target;
     const files = spoolFiles(folder, statement);
     if (this.#columns === 0) {
       await this.close();
@@ -220,7 +223,7 @@ export class SpoolWriter {
   }
 
   async #put(bytes: Uint8Array, rows: number, position: string): Promise<void> {
-    const { limitBytes = Infinity } = this.#place;
+    const { limitBytes = Infinity } = this.#target;
     if (this.#end() + bytes.length > limitBytes) throw new SpoolLimitError(limitBytes);
     const record = {
       end: this.#end() + bytes.length,
@@ -257,7 +260,7 @@ export class SpoolWriter {
     await Promise.all([
       this.#data.datasync(),
       this.#index.datasync(),
-      this.#isNew ? flushFolder(this.#place.folder) : undefined,
+      this.#isNew ? flushFolder(this.#target.folder) : undefined,
     ]);
     this.#isNew = false;
     this.#synced = upTo;

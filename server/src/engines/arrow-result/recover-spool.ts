@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib";
 import { decodeRecord, RECORD_BYTES, type SpoolRecord } from "./spool-index.ts";
 import type { SpoolFiles } from "./spool-result.ts";
 
-export interface WholePart {
+export interface RecoveredSpool {
   readonly records: number;
   readonly last: SpoolRecord;
   /** The schema message. */
@@ -18,7 +18,7 @@ const PIECE_BYTES = 1024 * 1024;
  * parallel, so the checksums of the newest data, from `unsyncedBytes` before the last batch, are verified too. Returns
  * undefined if not even the schema is intact.
  */
-export async function wholePart(files: SpoolFiles, unsyncedBytes: number): Promise<WholePart | undefined> {
+export async function recoverSpool(files: SpoolFiles, unsyncedBytes: number): Promise<RecoveredSpool | undefined> {
   const [index, data] = await Promise.all([openToRead(files.indexFile), openToRead(files.dataFile)]);
   try {
     if (index === undefined || data === undefined) return undefined;

@@ -5,7 +5,7 @@ import type { Chunk } from "./rendering.ts";
  * Iterates over the chunks of a rendering and prefetches the next one. Not a generator, because a generator that was
  * never started would not close the rendering.
  */
-export class Pieces implements AsyncIterableIterator<Uint8Array> {
+export class ChunkIterator implements AsyncIterableIterator<Uint8Array> {
   readonly #rendering: ThreadRendering;
   readonly #signal: AbortSignal | undefined;
   readonly #close = (): void => {
