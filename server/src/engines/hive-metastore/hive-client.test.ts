@@ -180,10 +180,13 @@ describe.skipIf(sparkIsMissing)("a real metastore", () => {
   });
 
   it("rejects a client with another secret, and the client reports that", async () => {
-    const stranger = new HiveClient(metastore.clientOptions({ secret: new Secret("guess") }));
-    const refused = stranger.databaseNames(soon());
+    const wrongClient = new HiveClient(metastore.clientOptions({ secret: new Secret("guess") }));
+    const refused = wrongClient.databaseNames(soon());
     await expect(refused).rejects.toThrow(Fault);
-    await expect(refused).rejects.toMatchObject({ code: "unavailable", message: /did not prove that it knows/ });
+    await expect(refused).rejects.toMatchObject({
+      code: "unavailable",
+      message: expect.stringMatching(/did not prove that it knows/),
+    });
   });
 
   it("serves many callers on few connections", async () => {

@@ -98,14 +98,17 @@ describe("a call to something that is not a metastore fails within its deadline:
   test("no answer to the handshake, or a closed connection", async () => {
     const silent = createServer({ allowHalfOpen: true }, (socket) => socket.on("error", () => undefined));
     const rude = createServer((socket) => socket.on("error", () => undefined).once("data", () => socket.destroy()));
-    for (const [server, connectTimeoutMs, words] of [
+    for (const [server, connectTimeoutMs, problem] of [
       [silent, 100, /did not answer in time/],
       [rude, 30_000, /closed the connection during the handshake/],
     ] as const) {
       server.listen(0, "127.0.0.1");
       await once(server, "listening");
       const client = connectTo(server.address() as { port: number }, { connectTimeoutMs }); // not a pipe
-      await expect(client.databaseNames(soon())).rejects.toMatchObject({ code: "unavailable", message: words });
+      await expect(client.databaseNames(soon())).rejects.toMatchObject({
+        code: "unavailable",
+        message: expect.stringMatching(problem),
+      });
       server.close();
     }
   });
@@ -136,7 +139,7 @@ test.each(["127.0.0.1", "localhost"])("no connection to %s is made if the addres
   const checkAddress = (address: string): string | null => addressRefusal(address, []) ?? null;
   await expect(connectTo(server, { host, checkAddress }).databaseNames(soon())).rejects.toMatchObject({
     code: "invalid",
-    message: /^the address of the Hive metastore must not lie in a loopback/,
+    message: expect.stringMatching(/^the address of the Hive metastore must not lie in a loopback/),
   });
   expect(server.connections().made).toBe(0);
 });
@@ -157,7 +160,10 @@ test("a function that the metastore does not know is an error of its own kind", 
     );
   });
   const client = connectTo(server);
-  await expect(client.databaseNames(soon())).rejects.toMatchObject({ kind: "unknown-function", message: /Invalid/ });
+  await expect(client.databaseNames(soon())).rejects.toMatchObject({
+    kind: "unknown-function",
+    message: expect.stringMatching(/Invalid/),
+  });
   await expect(client.databaseNames(soon())).rejects.toMatchObject({ kind: "unknown-function" });
   expect(server.connections().made).toBe(1);
 });
@@ -275,7 +281,7 @@ describe("a long answer", () => {
       send();
     });
     const client = connectTo(server, { budgetBytes: 16 * 1024 * 1024 });
-    await expect(client.databaseNames(soon())).rejects.toMatchObject({ message: /exceeds the size limit/ });
+    await expect(client.databaseNames(soon())).rejects.toThrow(/exceeds the size limit/);
     // An empty string has four bytes on the wire, but the budget counts its memory, which is more.
     expect(sent).toBeLessThan(16 * 1024 * 1024);
   });
