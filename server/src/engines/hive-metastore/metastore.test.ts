@@ -131,7 +131,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
 
   it("is distinguished from another process on its port, which learns nothing about the secret", async () => {
     const heard: Buffer[] = [];
-    const stranger = createServer((socket) => {
+    const rogue = createServer((socket) => {
       socket
         .on("error", () => undefined)
         .on("data", (chunk) => {
@@ -140,8 +140,8 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
           socket.write(saslMessage(5, `rspauth=${"0".repeat(32)}`));
         });
     });
-    await once(stranger.listen(0, "127.0.0.1"), "listening");
-    const { port: taken } = stranger.address() as AddressInfo; // it listens on TCP
+    await once(rogue.listen(0, "127.0.0.1"), "listening");
+    const { port: taken } = rogue.address() as AddressInfo; // it listens on TCP
     try {
       expect(await probeMetastore(taken, secret, soon())).toBe(false);
       const client = new HiveClient({ ...known(), port: taken });
@@ -153,18 +153,18 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
         expect(all).not.toContain(form);
       }
     } finally {
-      await once(stranger.close(), "close");
+      await once(rogue.close(), "close");
     }
   });
 
   it("answers a client with the secret while silent connections exceed its limit", async () => {
-    const strangers = Array.from({ length: 300 }, () => connect(port, "127.0.0.1").on("error", () => undefined));
+    const silentClients = Array.from({ length: 300 }, () => connect(port, "127.0.0.1").on("error", () => undefined));
     try {
       const soon = AbortSignal.timeout(8000); // the metastore closes silent connections after ten seconds
-      await Promise.all(strangers.map((each) => once(each, "connect")));
+      await Promise.all(silentClients.map((each) => once(each, "connect")));
       expect(await probeMetastore(port, secret, soon)).toBe(true);
     } finally {
-      for (const each of strangers) each.destroy();
+      for (const each of silentClients) each.destroy();
     }
   });
 
@@ -278,11 +278,11 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
       writer.createTable(tableOf("made")),
       add("2"),
     ]);
-    const tried = vi.waitUntil(() => outage.stranger.length >= 32, { timeout: 60_000 });
+    const tried = vi.waitUntil(() => outage.received.length >= 32, { timeout: 60_000 });
     await Promise.race([answers, tried]);
     await outage.end();
-    expect(outage.stranger.join("")).toContain(postgres.user);
-    expect(outage.stranger.join("")).not.toContain(postgres.password);
+    expect(outage.received.join("")).toContain(postgres.user);
+    expect(outage.received.join("")).not.toContain(postgres.password);
     expect(outage.afterWelcome).toEqual([]);
     expect(await answers).toEqual(["away", true, "t", true, true, 1, undefined, undefined]);
     expect([...(await client.tableNames("away", soon()))].sort()).toEqual(["made", "t"]);
@@ -329,10 +329,10 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
   });
 
   /** Like `pg_ctl stop -m immediate`. A rogue server then listens on the port and asks for passwords. */
-  async function stopPostgres(): Promise<{ stranger: string[]; afterWelcome: string[]; end(): Promise<void> }> {
+  async function stopPostgres(): Promise<{ received: string[]; afterWelcome: string[]; end(): Promise<void> }> {
     process.kill((await cluster.postmasterPid()) ?? 0, "SIGQUIT");
     await cluster.stop();
-    const stranger: string[] = [];
+    const received: string[] = [];
     const afterWelcome: string[] = [];
     let connections = 0;
     const server = createServer((socket) => {
@@ -341,7 +341,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
       socket
         .on("error", () => undefined)
         .on("data", (chunk) => {
-          stranger.push(chunk.toString("latin1"));
+          received.push(chunk.toString("latin1"));
           if (isAnswered && !asksForPassword) afterWelcome.push(chunk.toString("latin1"));
           socket.write(asksForPassword ? ASK_FOR_PASSWORD : WELCOME);
           isAnswered = true;
@@ -349,7 +349,7 @@ describe.skipIf(sparkIsMissing)("a metastore", () => {
     });
     await once(server.listen(postgres.port, "127.0.0.1"), "listening");
     return {
-      stranger,
+      received,
       afterWelcome,
       async end() {
         await once(server.close(), "close");

@@ -208,13 +208,13 @@ describe("errors of the store:", () => {
     ["a wrong secret", { accessKeyId: "test-access-key", secretAccessKey: "wrong-secret" }],
     ["an unknown key", { accessKeyId: "unknown", secretAccessKey: "wrong-secret" }],
   ])("%s is denied, and the message does not contain it", async (_, credentials) => {
-    const stranger = storeWith({ credentials });
+    const unauthorised = storeWith({ credentials });
     for (const call of [
-      () => stranger.get(at("plain.txt")),
-      () => stranger.stat(at("plain.txt")),
-      () => stranger.put(at("plain.txt"), Buffer.from("x")),
-      () => stranger.delete(at("plain.txt")),
-      () => all(stranger.list(at(""))),
+      () => unauthorised.get(at("plain.txt")),
+      () => unauthorised.stat(at("plain.txt")),
+      () => unauthorised.put(at("plain.txt"), Buffer.from("x")),
+      () => unauthorised.delete(at("plain.txt")),
+      () => all(unauthorised.list(at(""))),
     ]) {
       const error = await call().then(
         () => undefined,
