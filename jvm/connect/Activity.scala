@@ -11,7 +11,7 @@ import org.apache.spark.sql.connect.service.{ExecuteStatus, SparkConnectService}
 /**
  * Reports whether the server is busy: a file exists while a statement runs. The runner checks that file before it ends an
  * idle server (`engines/runner/orphan.ts`), because only this JVM knows what runs in it. A statement whose rows wait to be
- * read does not count as running: its reader may never come back.
+ * read does not count as running, because its reader may never return.
  */
 object Activity {
   private val LookEveryMs = 500L
@@ -34,7 +34,7 @@ object Activity {
 
   private def watch(file: Path): Unit =
     while (true) {
-      // When in doubt, the server counts as busy: ending too late costs memory, ending too soon costs a query.
+      // If unknown, the server counts as busy: ending too late costs memory, ending too early costs a query.
       val isBusy =
         try SparkContext.getActive.exists(isAtWork)
         catch { case NonFatal(_) => true }

@@ -6,7 +6,7 @@ import org.apache.spark.sql.connect.service.ExecuteHolder
 import org.apache.spark.sql.types.StructType
 import org.sparkproject.connect.protobuf.ByteString
 
-/** Hands batches to the statement's stream, in parts as the client likes them, no faster than they are read. */
+/** Sends batches to the statement's stream, in parts of the client's preferred size, no faster than they are read. */
 final class BatchSender(holder: ExecuteHolder) {
   import BatchSender._
 
@@ -40,7 +40,7 @@ final class BatchSender(holder: ExecuteHolder) {
     batches += 1
   }
 
-  /** Fails when the statement is interrupted. */
+  /** Throws if the statement is interrupted. */
   private def waitForReader(): Unit =
     if (stream.unread > Ahead) Activity.whileWaiting { while (stream.unread > Ahead) Thread.sleep(1) }
 
@@ -53,13 +53,13 @@ final class BatchSender(holder: ExecuteHolder) {
 
 object BatchSender {
   private val DefaultPart = 2 * 1024 * 1024
-  /** Parts that wait for the reader: enough that it never waits for us. */
+  /** Unread parts; enough that the reader never waits for us. */
   private val Ahead = 8
 }
 
 /**
- * The stream of a statement's answers, by reflection: the jar names classes of gRPC by one package for the compiler and
- * by another for the JVM, and keeps one of the numbers for itself.
+ * The response stream of a statement. Uses reflection, because the package of the jar's gRPC classes differs between
+ * compiler and JVM, and because one of the methods is private.
  */
 final class ResponseStream(holder: ExecuteHolder) {
   private val observer: AnyRef = classOf[ExecuteHolder].getMethod("responseObserver").invoke(holder)

@@ -9,14 +9,14 @@ import java.nio.file.{Files, Path}
 import org.apache.spark.sql.connect.service.SparkConnectService
 
 /**
- * A second way into the Spark Connect server of this JVM: a Unix socket in a folder that only the account can reach. The
- * port that Spark listens on can be taken by any program of the machine as soon as this JVM is dead, and clients show
- * their token and their statements to whatever listens there; they come in here instead.
+ * A second entrance to the Spark Connect server of this JVM: a Unix socket in a folder that only the account can access.
+ * Any program on the machine can take Spark's port as soon as this JVM has ended, and would receive the token and the
+ * statements of clients. So clients use this socket instead.
  */
 object OwnSocket {
   private val pieceBytes = 64 * 1024
 
-  /** `file` may be relative to the current folder: addresses of this kind have 107 bytes at most. */
+  /** `file` may be relative to the working directory, because a socket address has at most 107 bytes. */
   def open(file: Path): Unit = {
     Files.deleteIfExists(file)
     val socket = ServerSocketChannel.open(StandardProtocolFamily.UNIX)
@@ -24,7 +24,7 @@ object OwnSocket {
     inBackground("headgate-socket") {
       while (true)
         try serve(socket.accept())
-        catch { case _: Throwable => Thread.sleep(100) } // no descriptors or threads left, say: an Error for threads
+        catch { case _: Throwable => Thread.sleep(100) } // for example no descriptors or threads left; the latter is an Error
     }
   }
 
@@ -32,7 +32,7 @@ object OwnSocket {
     var server: SocketChannel = null
     var isServed = false
     try {
-      // The port is this JVM's own as long as its server runs.
+      // The port belongs to this JVM while its server runs.
       if (SparkConnectService.started && !SparkConnectService.stopped) {
         server = SocketChannel.open(new InetSocketAddress("127.0.0.1", SparkConnectService.localPort))
         server.socket.setTcpNoDelay(true)

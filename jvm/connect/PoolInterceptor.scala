@@ -6,9 +6,9 @@ import org.apache.spark.headgate.SparkInternals
 import org.sparkproject.connect.grpc.{ForwardingServerCallListener, Metadata, ServerCall, ServerCallHandler, ServerInterceptor}
 
 /**
- * Puts the jobs of a Spark Connect request into the scheduler's pool that its header names; Connect itself has no way to
- * say it. The thread that runs a plan is started by the one that takes the request and inherits its properties, so they
- * are set for as long as that one works.
+ * Puts the jobs of a Spark Connect request into the scheduler pool that its header names, which Connect itself does not
+ * support. The thread that runs a plan inherits the properties of the thread that receives the request, so the pool is set
+ * while that one handles the request.
  */
 final class PoolInterceptor extends ServerInterceptor {
   import PoolInterceptor._
@@ -26,7 +26,7 @@ final class PoolInterceptor extends ServerInterceptor {
 }
 
 object PoolInterceptor {
-  /** Binary, because names of pools may hold any character. */
+  /** Binary, because pool names may contain any character. */
   private val header = Metadata.Key.of("headgate-pool-bin", Metadata.BINARY_BYTE_MARSHALLER)
   private val property = "spark.scheduler.pool"
 
@@ -35,7 +35,7 @@ object PoolInterceptor {
     override def onHalfClose(): Unit = {
       setPool(pool)
       try super.onHalfClose()
-      finally setPool(null) // the thread goes on to other requests
+      finally setPool(null) // the thread will handle other requests
     }
 
     private def setPool(name: String): Unit = SparkInternals.activeContext.foreach(_.setLocalProperty(property, name))

@@ -12,12 +12,12 @@ import org.apache.spark.storage.{RDDBlockId, StorageLevel}
 import org.apache.spark.util.ThreadUtils
 import org.apache.spark.util.io.ChunkedByteBuffer
 
-/** What a task answers: its first batches, and in how many blocks the others are. */
+/** The result of a task: its first batches, and the row counts of the blocks with the others. */
 final case class StoredPartition(first: Array[Batch], firstBlock: Int, rowsOfBlocks: Array[Long])
 
 /**
- * The job of one result. Blocks are named as those of an RDD of which there is none, one for each partition: so they are
- * taken away together, wherever they are.
+ * The job that computes one result. The blocks of each partition are named like those of an otherwise unused RDD, so that
+ * they can be removed together on all executors.
  */
 final class StoredJob(rows: RDD[InternalRow], format: BatchFormat, sender: BatchSender) {
   private val context = rows.sparkContext
@@ -27,7 +27,7 @@ final class StoredJob(rows: RDD[InternalRow], format: BatchFormat, sender: Batch
   private var failure: Option[Throwable] = None
 
   def run(): Unit = if (count > 0) {
-    val (format, names, firstBytes) = (this.format, this.names, StoredJob.firstBytes(count)) // what tasks need of us
+    val (format, names, firstBytes) = (this.format, this.names, StoredJob.firstBytes(count)) // captured by tasks instead of `this`
     val job = context.submitJob[InternalRow, StoredPartition, Unit](
       rows,
       (part: Iterator[InternalRow]) => {
@@ -67,7 +67,7 @@ final class StoredJob(rows: RDD[InternalRow], format: BatchFormat, sender: Batch
     if (rowsOfBlocks.nonEmpty) remove(names(index))
   }
 
-  /** Of each once: what it holds is free then. */
+  /** Must be called once per partition, because it releases the partition. */
   private def take(index: Int): StoredPartition = synchronized {
     while (done(index) == null && failure.isEmpty) wait()
     failure.foreach(throw _)
@@ -76,25 +76,25 @@ final class StoredJob(rows: RDD[InternalRow], format: BatchFormat, sender: Batch
     part
   }
 
-  /** Told to the scheduler, too: it gives back no executor that still has some. */
+  /** Also informs the scheduler, which does not release executors that still have blocks. */
   private def remove(name: Int): Unit = context.unpersistRDD(name, blocking = false)
 }
 
 object StoredJob {
-  /** At most so much of a partition comes with the task's answer: small results never touch the disk. */
+  /** Bytes of a partition that are returned with the task's result, so that small results are not written to disk. */
   private val FirstBytes = 256 * 1024
-  /** And at most so much of all together: answers wait in the heap for their turn, and Spark ends a job with too many. */
+  /** The same limit for all partitions together: they wait in the heap, and Spark aborts jobs with too large results. */
   private val FirstBytesOfAll = 64 * 1024 * 1024
-  /** Blocks of one attempt. */
+  /** Largest number of blocks of one attempt of a task. */
   private val BlocksOfAttempt = 1 << 20
-  /** Of one partition, in one attempt of its stage. */
+  /** Largest number of attempts of a task in one attempt of its stage. */
   private val AttemptsOfStage = 1 << 7
 
   def firstBytes(partitions: Int): Int = FirstBytes.min(FirstBytesOfAll / partitions)
 
   /**
-   * Tasks of an earlier attempt of the stage may still run, and attempts of tasks count from 0 in each: both numbers
-   * together tell apart what they store.
+   * Both attempt numbers are needed for unique blocks: tasks of an earlier attempt of the stage may still run, and the
+   * attempts of tasks count from 0 in each attempt of the stage.
    */
   def firstBlock(stageAttempt: Int, attempt: Int): Int = {
     val isNumbered = attempt < AttemptsOfStage && stageAttempt < Int.MaxValue / BlocksOfAttempt / AttemptsOfStage
@@ -110,7 +110,7 @@ object StoredJob {
       held += batch.bytes.length
       if (rows.isEmpty && held <= firstBytes) first += batch
       else {
-        if (rows.length == BlocksOfAttempt) throw new SparkException("a partition of the result has too many parts")
+        if (rows.length == BlocksOfAttempt) throw new SparkException(s"a partition of the result has more than $BlocksOfAttempt batches")
         val id = RDDBlockId(name, firstBlock + rows.length)
         val bytes = new ChunkedByteBuffer(ByteBuffer.wrap(batch.bytes))
         if (!SparkEnv.get.blockManager.putBytes[Array[Byte]](id, bytes, StorageLevel.DISK_ONLY)) {

@@ -16,9 +16,9 @@ import org.apache.spark.sql.types.StructType
 import org.sparkproject.connect.protobuf
 
 /**
- * Runs a relation so that its result may be larger than the server's heap. Connect itself holds whole partitions until
- * they are sent, and all that was made and is not read yet. Here tasks put what is large on disk, batch by batch, and
- * nothing is taken from there before the reader wants more. The package is Connect's, for what it keeps for its own.
+ * Runs a relation whose result may be larger than the server's heap. Connect itself holds whole partitions until they are
+ * sent, and everything that is not read yet. Here tasks write large results to disk in batches, which are loaded only when
+ * the reader needs them. The package name gives access to package-private members of Connect.
  */
 final class StoredResults extends CommandPlugin {
   override def process(command: Array[Byte], planner: SparkConnectPlanner): Boolean = {
@@ -30,13 +30,13 @@ final class StoredResults extends CommandPlugin {
 }
 
 object StoredResults {
-  /** As `statement-plan.ts` sends it. */
+  /** The same as in `statement-plan.ts`. */
   val TypeUrl = "headgate/spark.connect.Relation"
-  /** As Connect's own: the size is an estimate. */
+  /** The same as in Connect, because sizes are estimates. */
   private val SizeShare = 0.7
 
   private def run(relation: proto.Relation, planner: SparkConnectPlanner): Unit = {
-    val holder = planner.executeHolderOpt.getOrElse(throw new IllegalStateException("outside of an execution"))
+    val holder = planner.executeHolderOpt.getOrElse(throw new IllegalStateException("the command has no execution"))
     val tracker = holder.eventsManager.createQueryPlanningTracker()
     val data = Dataset.ofRows(holder.session, planner.transformRelation(relation), tracker)
     val sender = new BatchSender(holder)
@@ -55,7 +55,7 @@ object StoredResults {
     if (sender.isEmpty) sender.send(Batch(format.empty, 0))
   }
 
-  /** Of a query like `SELECT 1`, whose planning has worked everything out: a job for it would take longer than all else. */
+  /** The row of a query like `SELECT 1`, which needs no job because the planner has evaluated it. */
   private def constantRow(plan: LogicalPlan): Option[InternalRow] = plan match {
     case Project(columns, OneRowRelation()) =>
       val values = columns.collect { case Alias(literal: Literal, _) => literal.value }
@@ -74,10 +74,10 @@ object StoredResults {
   }
 }
 
-/** An Arrow stream of its own, and how many rows are in it. */
+/** A complete Arrow stream and its number of rows. */
 final case class Batch(bytes: Array[Byte], rows: Long)
 
-/** How rows become batches, as Connect makes them. */
+/** Converts rows to batches as Connect does. */
 final case class BatchFormat(
     schema: StructType,
     maxRows: Long,

@@ -12,12 +12,12 @@ import org.apache.spark.deploy.SparkSubmit
 import org.apache.spark.sql.connect.headgate.{Activity, OwnSocket}
 
 /**
- * Spark's own submission, after what has to be settled in a JVM before anything of Hadoop is used in it. The arguments are
- * those of spark-submit; the properties file is the one they name.
+ * Prepares the JVM before any Hadoop class is used, then runs spark-submit. The arguments are those of spark-submit and
+ * include the properties file.
  */
 object Driver {
   private val secretProperty = "spark.headgate.metastore.secret"
-  /** Only Spark Connect servers have it. */
+  /** Set only for Spark Connect servers. */
   private val busyFileProperty = "spark.headgate.busyFile"
   private val socketProperty = "spark.headgate.socket"
 
@@ -45,7 +45,7 @@ object Driver {
     properties
   }
 
-  /** Hive's client asks for the user's groups, and Hadoop would start a shell to find them. Read once in a JVM. */
+  /** Hive's client needs the user's groups, and Hadoop would start a shell to find them. Must be set before the first use. */
   private def nameGroup(user: String): Unit = {
     val conf = new Configuration
     conf.set("hadoop.user.group.static.mapping.overrides", s"$user=$user")
@@ -54,8 +54,8 @@ object Driver {
   }
 
   /**
-   * Our metastores let in who knows the secret (`jvm/metastore/SharedSecret.scala`). Hive's client takes it from a token of
-   * its user that has the signature which the settings name (`catalog/metastores/spark-catalog.ts`).
+   * Our metastores authenticate clients by the secret (`jvm/metastore/SharedSecret.scala`). Hive's client takes it from a
+   * token of its user with the signature that the settings name (`catalog/metastores/spark-catalog.ts`).
    */
   private def keepSecret(secret: String): Unit = {
     val (name, password) = ("headgate".getBytes(UTF_8), secret.getBytes(UTF_8))

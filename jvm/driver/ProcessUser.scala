@@ -14,7 +14,7 @@ object ProcessUser {
   val name: String =
     givenName.orElse(sys.env.get("HADOOP_USER_NAME")).orElse(sys.env.get("USER")).getOrElse(s"user${system.getUid}")
 
-  /** Call it before any class of Hadoop asks for the user. */
+  /** Must be called before any Hadoop class queries the user. */
   def logIn(): Unit =
     if (givenName.isEmpty) {
       System.setProperty("user.name", name)

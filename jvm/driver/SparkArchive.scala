@@ -13,8 +13,8 @@ import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.security.UserGroupInformation
 
 /**
- * Spark's jars as one file where the cluster keeps its files, sent once for each Spark and user: a user's own, because
- * whoever can write it runs his code in all that is started from it.
+ * Spark's jars as one file in the cluster's file system, uploaded once per Spark version and user. Each user has an archive
+ * of their own, because a user who can write it can run code in every application that uses it.
  */
 object SparkArchive {
   val property = "spark.yarn.archive"
@@ -23,7 +23,7 @@ object SparkArchive {
   def isSettled(properties: Properties): Boolean =
     Seq(property, "spark.yarn.jars").exists(properties.getProperty(_) != null)
 
-  /** Its address. Of many at once each sends its own, and one of them stays. */
+  /** Returns the archive's address. Concurrent calls each upload the archive, and one of the copies is kept. */
   def provide(fileSystem: FileSystem, base: Path): String = {
     val user = UserGroupInformation.getCurrentUser.getShortUserName
     val folder = new Path(base, s".headgate-$user")
@@ -31,19 +31,19 @@ object SparkArchive {
     val archive = new Path(folder, s"spark-${digest(jars)}.zip")
     if (!fileSystem.exists(folder)) fileSystem.mkdirs(folder, new FsPermission("700"))
     val owner = fileSystem.getFileStatus(folder).getOwner
-    if (owner != user) throw new SecurityException(s"$folder belongs to $owner")
+    if (owner != user) throw new SecurityException(s"$folder belongs to $owner instead of $user")
     removeAbandoned(fileSystem, folder)
     if (!fileSystem.exists(archive)) {
       val unfinished = new Path(folder, s"$unfinishedPrefix${UUID.randomUUID()}")
       send(jars, fileSystem, unfinished)
       if (!fileSystem.rename(unfinished, archive) && !fileSystem.exists(archive)) {
-        throw new IOException(s"$unfinished could not become $archive")
+        throw new IOException(s"$unfinished could not be renamed to $archive")
       }
     }
     fileSystem.makeQualified(archive).toString
   }
 
-  /** Of JVMs that were killed while they sent. */
+  /** Removes uploads of JVMs that were killed. */
   private def removeAbandoned(fileSystem: FileSystem, folder: Path): Unit = {
     val before = System.currentTimeMillis() - TimeUnit.DAYS.toMillis(1)
     for (file <- fileSystem.listStatus(folder)) {
@@ -65,9 +65,9 @@ object SparkArchive {
 
   private def send(jars: Seq[File], fileSystem: FileSystem, to: Path): Unit = {
     val zip = new ZipOutputStream(fileSystem.create(to))
-    fileSystem.deleteOnExit(to) // also when we are told to end meanwhile
+    fileSystem.deleteOnExit(to) // also if this JVM is stopped meanwhile
     try {
-      zip.setLevel(0) // they are compressed already
+      zip.setLevel(0) // jars are already compressed
       for (jar <- jars) {
         zip.putNextEntry(new ZipEntry(jar.getName))
         Files.copy(jar.toPath, zip)

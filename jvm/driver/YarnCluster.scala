@@ -10,26 +10,25 @@ import org.apache.hadoop.yarn.client.api.YarnClient
 import org.apache.hadoop.yarn.conf.YarnConfiguration
 
 /**
- * What is settled before Spark is told to run on YARN: that the cluster answers, and that Spark's jars are there. Where
- * it does not answer Hadoop by itself would try for a quarter of an hour, and without a word on its jars Spark would
- * send all of them, 420 MB, with every application.
+ * Checks that the YARN cluster answers and provides Spark's jars there before Spark starts. Hadoop itself would try to
+ * connect for a quarter of an hour, and Spark would upload all its jars, 420 MB, with every application.
  */
 object YarnCluster {
   def isMaster(properties: Properties): Boolean = properties.getProperty("spark.master") == "yarn"
 
-  /** Ends the JVM with one line that says why when it cannot go on. */
+  /** On failure, ends the JVM with one line that gives the reason. */
   def prepare(properties: Properties): Unit = {
     val conf = settings(properties)
     must("the ResourceManager of YARN does not answer")(askResourceManager(conf))
     val (fileSystem, folder) = must("the file system of YARN cannot be used")(openFileSystem(conf, properties))
     if (!SparkArchive.isSettled(properties)) {
-      val archive = must(s"the jars of Spark could not be put below $folder")(SparkArchive.provide(fileSystem, folder))
+      val archive = must(s"the jars of Spark could not be uploaded to $folder")(SparkArchive.provide(fileSystem, folder))
       System.setProperty(SparkArchive.property, archive)
     }
     fileSystem.close()
   }
 
-  /** The operator's files, less patient, and what the account's configuration and the program's arguments say. */
+  /** The operator's files with shorter timeouts, and the settings of the account and the program. */
   private def settings(properties: Properties): YarnConfiguration = {
     val conf = new YarnConfiguration
     impatience.foreach { case (name, value) => conf.set(name, value) }
@@ -49,12 +48,12 @@ object YarnCluster {
     } finally client.stop()
   }
 
-  /** And in it the place for Spark's own files. Not one of the cache: the program's has the operator's patience. */
+  /** Returns the file system and the folder for Spark's files. Not cached, so that the program gets the usual timeouts. */
   private def openFileSystem(conf: YarnConfiguration, properties: Properties): (FileSystem, Path) = {
     val wanted = Option(properties.getProperty("spark.yarn.stagingDir")).map(new Path(_))
     val fileSystem = FileSystem.newInstance(wanted.fold(FileSystem.getDefaultUri(conf))(_.toUri), conf)
     val folder = wanted.getOrElse(fileSystem.getHomeDirectory)
-    fileSystem.exists(folder) // that it answers is all we want to know
+    fileSystem.exists(folder) // only checks that it answers
     (fileSystem, folder)
   }
 

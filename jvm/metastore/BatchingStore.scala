@@ -13,9 +13,9 @@ import org.apache.hadoop.hive.metastore.model.MTable
 import org.datanucleus.api.jdo.JDOPersistenceManager
 
 /**
- * Hive's own store but for the way to add partitions. Hive sends some twenty statements for each of them, one after the
- * other; here all those of a call take one for each table that they have rows in, as in newer metastores. Partitions that
- * have more than the ordinary are left to Hive.
+ * Hive's store, except that it adds partitions in batches. Hive sends about twenty statements for each partition. Here all
+ * partitions of a call take one statement for each affected table, as in newer metastores. Partitions with unusual
+ * features are left to Hive.
  */
 class BatchingStore extends ObjectStore {
   import BatchingStore._
@@ -29,17 +29,16 @@ class BatchingStore extends ObjectStore {
     }
 
   /**
-   * Asked of each partition before it is added. Hive reads the table and the partition, with all that belongs to them; to
-   * find that there is none takes less. Where there is one Hive still has the last word: a wrong yes would leave out a
-   * partition, and nobody would be told.
+   * Called for each partition before it is added. Hive would read the whole table and partition; to find that a partition
+   * does not exist needs less. If it may exist, Hive decides, because a wrong yes would silently omit the partition.
    */
   override def doesPartitionExist(database: String, table: String, values: JavaList[String]): Boolean =
     inTransaction((_, connection) => new PartitionNames(connection).mayExist(database, table, values)) &&
       super.doesPartitionExist(database, table, values)
 
   /**
-   * By the objects that Hive has read for this call: who changes or drops the table meanwhile breaks a foreign key, and
-   * the call is tried again.
+   * Uses the objects that Hive has read for this call. If the table is changed or dropped meanwhile, a foreign key is
+   * violated and the call is retried.
    */
   private def ordinary(database: String, name: String, partitions: Seq[Partition]): Option[OrdinaryPartitions] =
     for {
@@ -52,9 +51,9 @@ class BatchingStore extends ObjectStore {
     var isCommitted = false
     openTransaction()
     try {
-      // `getPersistenceManager` makes another one, outside of the transaction.
+      // `getPersistenceManager` would create another one, outside of the transaction.
       val manager = ownManager.get(this).asInstanceOf[JDOPersistenceManager]
-      manager.flush() // what Hive has not sent yet
+      manager.flush() // sends Hive's pending changes
       val opened = manager.getDataStoreConnection
       val result =
         try work(manager, opened.getNativeConnection.asInstanceOf[Connection])
@@ -64,7 +63,7 @@ class BatchingStore extends ObjectStore {
       result
     } catch {
       case failure: SQLException if isOfValues(failure) => throw new MetaException(failure.getMessage)
-      // What Hive's own way would throw, so that it is tried again: somebody else may have added one of them.
+      // The same exception as in Hive, so that the call is retried: another client may have added one of the partitions.
       case failure: SQLException => throw new JDODataStoreException(failure.getMessage, failure)
     } finally if (!isCommitted) rollbackTransaction()
   }
@@ -79,6 +78,6 @@ private object BatchingStore {
     member
   }
 
-  /** Too long, or not of the type: it would fail again. */
+  /** A value is too long or has the wrong type: a retry would fail again. */
   private def isOfValues(failure: SQLException): Boolean = Option(failure.getSQLState).exists(_.startsWith("22"))
 }

@@ -6,7 +6,7 @@ import org.apache.logging.log4j.Level
 import org.apache.logging.log4j.core.config.Configurator
 import org.apache.logging.log4j.core.config.builder.api.ConfigurationBuilderFactory
 
-/** Warnings of everything inside, in one file that turns over: Hive writes thousands of lines when its database is away. */
+/** Logs warnings to a rolling file, because Hive writes thousands of lines when its database is down. */
 object CappedLog {
   private val sizeLimit = "2MB"
 

@@ -3,8 +3,8 @@ package headgate.metastore
 import java.sql.SQLException
 
 /**
- * What the database did during one call of a client, as JDBC saw it. Hive itself often forgets: a database that cannot be
- * read counts as one that does not exist (`ObjectStore.getDatabase`), and lists come back empty.
+ * Records failures and commits of the database during one call of a client, as JDBC reports them. Hive often swallows
+ * failures: it reports an unreadable database as missing (`ObjectStore.getDatabase`) or returns empty lists.
  */
 final class DatabaseCall {
   import DatabaseCall._
@@ -13,13 +13,13 @@ final class DatabaseCall {
   private var failed: Option[SQLException] = None
   private var committed = false
 
-  /** The database could not do what it was asked. */
+  /** The first failure that is an outage of the database. */
   def outage: Option[SQLException] = lost
 
-  /** The first statement that failed, for whatever reason. */
+  /** The first failure for any reason. */
   def failure: Option[SQLException] = failed
 
-  /** A transaction that writes was committed, or nobody knows whether it was. */
+  /** A writing transaction was committed, or it is unknown whether it was. */
   def mayHaveChanged: Boolean = committed
 
   private[metastore] def noteFailure(failure: SQLException): Unit = {
@@ -32,13 +32,14 @@ final class DatabaseCall {
 
 object DatabaseCall {
   /**
-   * Lost connections, refused logins, a server that ends, starts, has no room or cannot read its own files. Others are a
-   * verdict on the statement, such as a value that has not the type which Hive expects: it asks in another way then.
+   * SQLSTATE classes of lost connections, refused logins, and a server that starts, stops, is full or cannot read its
+   * files. Other states concern only the statement, for example a value of another type than Hive expects; Hive then
+   * tries another statement.
    */
   private val outageStates = Set("08", "28", "3D", "53", "55", "57", "58", "XX")
   private val ofThread = new ThreadLocal[DatabaseCall]
 
-  /** Notes what happens on this thread until `work` ends. */
+  /** Records what happens on this thread until `work` ends. */
   def watched[T](work: DatabaseCall => T): T = {
     val call = new DatabaseCall
     ofThread.set(call)
@@ -46,7 +47,7 @@ object DatabaseCall {
     finally ofThread.remove()
   }
 
-  /** None: nobody asked, as while the process starts. */
+  /** None outside of calls, for example while the process starts. */
   private[metastore] def current: Option[DatabaseCall] = Option(ofThread.get)
 
   private[metastore] def isOutage(failure: SQLException): Boolean =

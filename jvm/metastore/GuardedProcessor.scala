@@ -12,9 +12,8 @@ import org.apache.thrift.protocol.{TBinaryProtocol, TMessage, TMessageType, TPro
 import org.apache.thrift.transport.TTransportException
 
 /**
- * One connection, of a client that has proven to know the secret (`SharedSecret`), or of a Spark of an earlier version.
- * That one opens with `set_ugi(user, groups)`: one of the groups has to be the secret, and nothing else is understood
- * before that.
+ * Processes a connection of a client that has proven that it knows the secret (`SharedSecret`), or of a Spark that an
+ * earlier version started. The latter must first call `set_ugi(user, groups)`, where one of the groups is the secret.
  */
 final class GuardedProcessor(client: Newcomer, all: TProcessor, secret: Array[Byte]) extends TProcessor {
   private val longestWord = 4096L
@@ -24,7 +23,7 @@ final class GuardedProcessor(client: Newcomer, all: TProcessor, secret: Array[By
     if (client.isKnown) all.process(in, out) else greet(in, out)
 
   private def greet(in: TProtocol, out: TProtocol): Unit = {
-    // Strict: a stranger makes us hold no more than a few words.
+    // Strict limits, so that an unauthenticated client cannot use much memory.
     val words = new TBinaryProtocol(in.getTransport, longestWord, mostGroups, true, true)
     val message = words.readMessageBegin()
     if (message.name != "set_ugi") refuse()
@@ -48,6 +47,6 @@ final class GuardedProcessor(client: Newcomer, all: TProcessor, secret: Array[By
   private def isSecret(word: String): Boolean =
     MessageDigest.isEqual(word.getBytes(StandardCharsets.UTF_8), secret)
 
-  /** Ends the connection without a word. */
+  /** Closes the connection without an answer. */
   private def refuse(): Nothing = throw new TTransportException(TTransportException.END_OF_FILE)
 }

@@ -2,16 +2,16 @@ package headgate.metastore
 
 import java.sql.{Connection, DriverManager, SQLException}
 
-/** What has to hold of the database before Hive meets it: Hive fills its log and gives up where it could wait. */
+/** Prepares the database before Hive uses it, because Hive floods its log and gives up instead of waiting. */
 object MetastoreDatabase {
   private val pauseMs = 500L
-  /** Any number that nobody else locks in a database of ours. */
+  /** An arbitrary key that nothing else locks in this database. */
   private val schemaLock = 4_823_117L
   private val valuesIndex = "headgate_partition_values"
-  /** Waiting does not help: wrong password, no right, no such database. */
+  /** Errors that waiting does not solve: wrong password, insufficient privilege, no such database. */
   private val finalStates = Set("28000", "28P01", "42501", "3D000")
 
-  /** Two metastores of one catalog may start at once, on two machines: one after the other makes the schema. */
+  /** Serialises the creation of the schema, because metastores of one catalog may start on two machines at the same time. */
   def whileLocked(settings: MetastoreSettings)(work: Connection => Unit): Unit = {
     val connection = connect(settings)
     try {
@@ -21,8 +21,8 @@ object MetastoreDatabase {
   }
 
   /**
-   * Hive finds partitions by their whole names alone; this is for who asks for some of their values, the server's sensors.
-   * Looked for first: to make it would wait for every transaction that writes, even if it is there.
+   * Hive's indexes cover only whole names of partitions; our sensors search by some of the values. Checks for the index
+   * first, because creating it would wait for all writing transactions even if it exists.
    */
   def addIndex(connection: Connection): Unit = {
     val statement = connection.createStatement()

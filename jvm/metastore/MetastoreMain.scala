@@ -6,13 +6,12 @@ import org.apache.hadoop.hive.metastore.HiveMetaStore.HMSHandler
 import org.apache.hadoop.security.UserGroupInformation
 
 /**
- * A Hive metastore out of Spark's own jars, as one process for one catalog. Hive's own main listens on every interface
- * and asks nobody who they are; this one listens on the loopback, serves who knows the secret, and makes the whole
- * schema before it serves anybody.
+ * A Hive metastore from Spark's jars, one process per catalog. Hive's own main class listens on every interface without
+ * authentication. This one listens on loopback, serves only clients that know the secret, and creates the whole schema
+ * before it serves requests.
  *
- * The only argument is the properties file. The last step of a start, or the reason why there is none, is written into
- * the report file: `LISTENING <port>`, where a Spark that starts meanwhile may connect already, `READY <port>` or
- * `FAILED <reason>`.
+ * The only argument is the properties file. The report file contains the last step of the start: `LISTENING <port>`, from
+ * when on Sparks can connect and wait, `READY <port>` or `FAILED <reason>`.
  */
 object MetastoreMain {
   def main(arguments: Array[String]): Unit = {
@@ -24,7 +23,7 @@ object MetastoreMain {
       case failure: Throwable =>
         failure.printStackTrace()
         report(settings.reportFile, s"FAILED ${oneLine(failure)}")
-        // Not exit: threads of a half-made server must not hold it up.
+        // Not exit, because threads of a partly started server could delay it.
         Runtime.getRuntime.halt(1)
     }
   }
@@ -32,7 +31,7 @@ object MetastoreMain {
   private def serve(settings: MetastoreSettings): Unit = {
     val server = new MetastoreServer(settings.secret, settings.port)
     report(settings.reportFile, s"LISTENING ${server.port}")
-    // Java's own login fails for a uid without a name.
+    // Java's login fails for a uid without a user name.
     UserGroupInformation.setLoginUser(UserGroupInformation.createRemoteUser(settings.userName))
     MetastoreDatabase.whileLocked(settings) { connection =>
       MetastoreSchema.create(settings.hiveConf)
@@ -51,7 +50,7 @@ object MetastoreMain {
     Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING)
   }
 
-  /** The innermost reason is the one that tells. */
+  /** The innermost cause is the most specific. */
   private def oneLine(failure: Throwable): String = {
     val root = Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(20).toSeq.last
     Option(root.getMessage).getOrElse(root.toString).linesIterator.take(1).mkString.take(500)

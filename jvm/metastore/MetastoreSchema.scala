@@ -14,12 +14,12 @@ import org.datanucleus.store.schema.SchemaAwareStoreManager
 import org.w3c.dom.Element
 
 /**
- * All tables at once. Made one by one when they are first needed, as Hive would, on PostgreSQL the first drop of a
- * database waits for ever for a lock that its own transaction holds. What is there already stays.
+ * Creates all missing tables at the start. Hive would create each table when it is first needed; on PostgreSQL the first
+ * drop of a database then waits forever for a lock that its own transaction holds.
  */
 object MetastoreSchema {
   private val mapping = "/package.jdo"
-  /** Each block is a transaction of its own. What is left of one when the process ends is never used. */
+  /** Each block of ids takes a transaction. Unused ids of a block are lost when the process ends. */
   private val idsOfBlock = "500"
 
   def create(conf: HiveConf): Unit = {
@@ -34,7 +34,7 @@ object MetastoreSchema {
     } finally store.shutdown()
   }
 
-  /** For ids of this kind there is no property: five are taken at once. */
+  /** There is no property for the block size of these ids; the default is five. */
   private def enlargeIdBlocks(context: NucleusContext, name: String): Unit = {
     val described = context.getMetaDataManager.getMetaDataForClass(name, context.getClassLoaderResolver(null))
     Option(described.getIdentityMetaData).foreach(_.addExtension("key-cache-size", idsOfBlock))

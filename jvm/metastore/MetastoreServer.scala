@@ -9,15 +9,15 @@ import org.apache.thrift.server.{ServerContext, TServerEventHandler, TThreadPool
 import org.apache.thrift.transport.{TServerSocket, TSocket, TTransport}
 import org.apache.thrift.{TProcessor, TProcessorFactory}
 
-/** Listens once it is made, on the loopback: on the wanted port, else on any. Who comes before it serves waits. */
+/** Listens on loopback from its construction, on the wanted port or else on any. Clients wait until it serves. */
 final class MetastoreServer(secret: Array[Byte], wantedPort: Int) {
   private val backlog = 50
   private val leastThreads = 4
   private val mostThreads = 200
   private val idleSeconds = 60L
-  /** A client that has not proven by then that it knows the secret is cut off, even if it is still sending. */
+  /** After this time a client that has not proven that it knows the secret is disconnected, even if it is still sending. */
   private val greetingSeconds = 10L
-  /** The oldest stranger makes room for the next: many who keep still must not take the threads of all others. */
+  /** Above this number the oldest unauthenticated client is disconnected, so that silent clients cannot use up all threads. */
   private val mostNewcomers = 100
 
   private val socket: ServerSocket = {
@@ -30,7 +30,7 @@ final class MetastoreServer(secret: Array[Byte], wantedPort: Int) {
     try listen(wantedPort)
     catch { case _: BindException if wantedPort != 0 => listen(0) }
   }
-  /** Only who calls `serve` keeps the process alive. */
+  /** Only the thread that calls `serve` keeps the process alive. */
   private val daemons: ThreadFactory = work => {
     val thread = new Thread(work)
     thread.setDaemon(true)
@@ -38,7 +38,7 @@ final class MetastoreServer(secret: Array[Byte], wantedPort: Int) {
   }
   private val timer: ScheduledExecutorService = Executors.newSingleThreadScheduledExecutor(daemons)
 
-  /** Who has come in the last seconds, the oldest first. */
+  /** Clients of the last seconds, the oldest first. */
   private val newcomers = new LinkedBlockingQueue[Newcomer]
 
   val port: Int = socket.getLocalPort
@@ -46,7 +46,7 @@ final class MetastoreServer(secret: Array[Byte], wantedPort: Int) {
   def serve(handler: ThriftHiveMetastore.Iface): Unit = {
     val all = new ThriftHiveMetastore.Processor(handler)
     val processors = new TProcessorFactory(null) {
-      // What `newcomersOf` accepts is always one.
+      // `newcomersOf` creates the transport.
       override def getProcessor(transport: TTransport): TProcessor =
         new GuardedProcessor(transport.asInstanceOf[Newcomer], all, secret)
     }
@@ -75,7 +75,7 @@ final class MetastoreServer(secret: Array[Byte], wantedPort: Int) {
     }
   }
 
-  /** A thread keeps its connection to the database with its client: when that is gone, so must it be. */
+  /** A thread has a database connection as long as it serves a client, and releases it afterwards. */
   private object ReleaseStore extends TServerEventHandler {
     override def preServe(): Unit = ()
     override def createContext(in: TProtocol, out: TProtocol): ServerContext = null

@@ -9,13 +9,13 @@ import org.apache.hadoop.hive.conf.HiveConf
 
 import headgate.driver.Driver
 
-/** What the properties file says: `headgate.*` is for us, all else for Hive and Hadoop. */
+/** The properties file: `headgate.*` is for us, everything else for Hive and Hadoop. */
 final class MetastoreSettings private (properties: Map[String, String]) {
   private def own(name: String): String =
     properties.getOrElse(s"headgate.$name", throw new IllegalArgumentException(s"headgate.$name is missing"))
 
   val secret: Array[Byte] = own("secret").getBytes(StandardCharsets.UTF_8)
-  /** The one to have again after a restart; 0: any. */
+  /** The preferred port, the same after a restart; 0: any. */
   val port: Int = own("port").toInt
   val userName: String = own("user")
   val reportFile: Path = Path.of(own("report"))

@@ -5,7 +5,7 @@ import java.nio.ByteBuffer
 
 import org.apache.thrift.transport.{TSocket, TTransport, TTransportException}
 
-/** A connection whose client has not proven yet that it knows the secret. Until then we hold no more than a few words. */
+/** A connection whose client has not yet proven that it knows the secret. Until then it can use only little memory. */
 final class Newcomer(socket: Socket) extends TSocket(socket) {
   private val longestWord = 4096
   private val headBytes = 5
@@ -19,13 +19,13 @@ final class Newcomer(socket: Socket) extends TSocket(socket) {
 
   def closeStranger(): Unit = if (!known) close()
 
-  /** What `open` makes of it, once. */
+  /** Calls `open` once and returns its result. */
   def opened(open: => TTransport): TTransport = {
     if (transport.isEmpty) transport = Some(open)
     transport.get
   }
 
-  /** Waits for the first byte, and leaves it to be read. */
+  /** Waits for the first byte without consuming it. */
   def beginsWithSasl: Boolean = {
     inputStream_.mark(1)
     val first = inputStream_.read()
@@ -33,7 +33,7 @@ final class Newcomer(socket: Socket) extends TSocket(socket) {
     first == saslStart
   }
 
-  /** SASL's messages begin with a status and the length of what follows, for which room is made before it is there. */
+  /** Limits the length in the header of SASL messages, because memory is allocated for it in advance. */
   override def readAll(into: Array[Byte], at: Int, length: Int): Int = {
     val read = super.readAll(into, at, length)
     if (!known && transport.isEmpty && length == headBytes) {

@@ -6,15 +6,14 @@ import org.apache.hadoop.hive.metastore.api.{FieldSchema, Partition, StorageDesc
 import org.apache.hadoop.hive.metastore.model.MTable
 
 /**
- * Partitions of one table, each with the table's columns, neither sorted nor in buckets nor skewed, and without rights of
- * its own.
+ * Partitions of one table, each with the table's columns and without sorting, buckets, skew or privileges of its own.
  */
 final case class OrdinaryPartitions(table: MTable, keys: JavaList[FieldSchema], partitions: Seq[Partition])
 
 object OrdinaryPartitions {
   private val ownRights = "PARTITION_LEVEL_PRIVILEGE"
 
-  /** `model` and `table` are one, as Hive keeps it and as it tells of it. None: one of them is no such partition. */
+  /** `model` and `table` are the same table, as stored and as in the API. None if any partition is not ordinary. */
   def of(model: MTable, table: Table, partitions: Seq[Partition]): Option[OrdinaryPartitions] =
     if (partitions.forall(isOrdinary(_, table))) Some(OrdinaryPartitions(model, table.getPartitionKeys, partitions))
     else None

@@ -10,7 +10,7 @@ import org.apache.hadoop.hive.metastore.api.FieldSchema
 import org.apache.hive.common.util.HiveStringUtils.normalizeIdentifier
 import org.postgresql.PGStatement
 
-/** Looks for partitions by their names, of which there is an index. */
+/** Searches partitions by their names, which are indexed. */
 final class PartitionNames(connection: Connection) {
   def mayExist(database: String, table: String, values: JavaList[String]): Boolean = {
     val keys = keysOf(normalizeIdentifier(database), normalizeIdentifier(table))
@@ -33,9 +33,9 @@ final class PartitionNames(connection: Connection) {
     }
 
   private def isThere(tableId: Long, name: String): Boolean =
-    // The sum keeps it from the index of the tables alone, which looks better to it for a table that is new.
+    // The sum prevents the use of the index on TBL_ID, which the planner prefers for a new table.
     prepared("""select from "PARTITIONS" where "PART_NAME" = ? and "TBL_ID" + 0 = ?""") { statement =>
-      // Planned each time: a plan from when the table was empty would read all partitions of ours.
+      // Planned each time, because a plan from when the table was empty would read all its partitions.
       statement.unwrap(classOf[PGStatement]).setPrepareThreshold(0)
       statement.setString(1, name)
       statement.setLong(2, tableId)

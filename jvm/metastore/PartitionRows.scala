@@ -11,11 +11,11 @@ import org.apache.hadoop.hive.metastore.model.{MPartition, MSerDeInfo, MStorageD
 import org.datanucleus.api.jdo.JDOPersistenceManager
 import org.datanucleus.identity.DatastoreId
 
-/** Ordinary partitions as rows of the metastore's database, within the manager's transaction. */
+/** Inserts ordinary partitions into the metastore's database, within the manager's transaction. */
 final class PartitionRows(manager: JDOPersistenceManager, connection: Connection) {
   def insert(given: OrdinaryPartitions): Unit = {
     val (tableId, columnsId) = (idOf(given.table), idOf(given.table.getSd.getCD))
-    // In the order of names: two who add the same never wait for each other.
+    // Sorted by name, so that two clients that add the same partitions cannot deadlock.
     val all = given.partitions.map(each => Warehouse.makePartName(given.keys, each.getValues) -> each).sortBy(_._1).map {
       case (name, each) =>
         Row(name, each, newId(classOf[MPartition]), newId(classOf[MStorageDescriptor]), newId(classOf[MSerDeInfo]))
@@ -82,7 +82,7 @@ final class PartitionRows(manager: JDOPersistenceManager, connection: Connection
   private def idOf(kept: AnyRef): Long =
     manager.getObjectId(kept).asInstanceOf[DatastoreId].getKeyAsObject.asInstanceOf[Long]
 
-  /** From where Hive takes its own. */
+  /** Uses Hive's generator of ids. */
   private def newId(kind: Class[_]): Long = {
     val context = manager.getExecutionContext
     val described = context.getMetaDataManager.getMetaDataForClass(kind, context.getClassLoaderResolver)

@@ -8,21 +8,21 @@ import org.apache.hadoop.security.SaslRpcServer
 import org.apache.thrift.transport.{TSaslServerTransport, TTransport, TTransportException, TTransportFactory}
 
 /**
- * Lets in who knows the secret, by SASL's DIGEST-MD5: each side proves to the other that it knows it, and neither shows
- * it. Spark's client does so by a delegation token, which `jvm/driver` makes of the secret.
+ * Authenticates clients by SASL DIGEST-MD5: each side proves that it knows the secret without revealing it. Spark's client
+ * uses a delegation token, which `jvm/driver` creates from the secret.
  *
- * Sparks that an earlier version of Headgate has started may still run. They show the secret instead, and
- * `GuardedProcessor` lets them in.
+ * Sparks that an earlier version of Headgate started may still run. They send the secret instead, and `GuardedProcessor`
+ * authenticates them.
  */
 final class SharedSecret(secret: Array[Byte]) extends TTransportFactory {
-  /** As Hadoop's clients write the password of a token. */
+  /** Hadoop's clients encode the password of a token in the same way. */
   private val password = Base64.getEncoder.encodeToString(secret).toCharArray
   private val properties = JavaMap.of(Sasl.QOP, "auth", Sasl.SERVER_AUTH, "true")
 
-  /** Asked for both directions. Returns once both sides have proven it, or the client begins without. */
+  /** Called for both directions. Returns when both sides have proven it, or when the client starts without SASL. */
   override def getTransport(client: TTransport): TTransport = client match {
     case newcomer: Newcomer => newcomer.opened(if (newcomer.beginsWithSasl) proven(newcomer) else newcomer)
-    case _ => throw new TTransportException("not a connection that was accepted here")
+    case _ => throw new TTransportException("the connection was not accepted by this server")
   }
 
   private def proven(newcomer: Newcomer): TTransport = {

@@ -16,14 +16,14 @@ import org.apache.hadoop.hive.metastore.api.{MetaException, NoSuchObjectExceptio
 import org.datanucleus.exceptions.NucleusException
 
 /**
- * Calls of Hive's handler, in place of Hive's own `RetryingHMSHandler`. That one takes an outage of the database for "not
- * found" in some calls, and repeats calls that may have taken effect.
+ * Calls Hive's handler. Replaces Hive's `RetryingHMSHandler`, which reports an outage of the database as "not found" in
+ * some calls and repeats calls that may have taken effect.
  *
  * | During the call | it changed nothing | it may have changed something |
  * |---|---|---|
- * | the database could not do its work | repeated for `waitSeconds`, then an error | success counts, else "unknown" |
- * | the store failed, as by a conflict | repeated as often as Hive would, then an error | an error |
- * | another statement failed | "not found" is an error, any other answer counts | the answer counts |
+ * | the database was down | retried for `waitSeconds`, then an error | success is returned, otherwise "unknown" |
+ * | the store failed, for example by a conflict | retried as often as in Hive, then an error | an error |
+ * | another statement failed | "not found" is an error, any other answer is returned | the answer is returned |
  */
 final class TruthfulHandler private (handler: HMSHandler, waitSeconds: Int, callLimitMs: Long) extends InvocationHandler {
   import TruthfulHandler._
@@ -36,7 +36,7 @@ final class TruthfulHandler private (handler: HMSHandler, waitSeconds: Int, call
       DatabaseCall.watched(called(method, arguments, _)) match {
         case Answer(given) => given.get
         case Outage(_) if System.nanoTime() < deadline =>
-          // The first may have been no more than a connection that had died while it was idle.
+          // The first outage may be only a connection that died while it was idle.
           if (outages > 0) Thread.sleep(outagePauseMs)
           attempt(outages + 1, conflicts)
         case Conflict(_) if conflicts < mostConflicts =>
@@ -54,9 +54,9 @@ final class TruthfulHandler private (handler: HMSHandler, waitSeconds: Int, call
       try method.invoke(handler, arguments: _*)
       catch { case failure: InvocationTargetException => throw failure.getCause }
     })
-    // No text about an outage may name a JDOException: Spark's client would send the call again.
+    // A message about an outage must not contain "JDOException": Spark's client would repeat the call.
     seen.outage.fold(judged(answer, seen)) { cause =>
-      // What is left of a store that has lost its connection may be half of a transaction.
+      // A store that lost its connection may be in the middle of a transaction.
       try ThreadStore.release()
       catch { case NonFatal(_) => () }
       if (!seen.mayHaveChanged) Outage(cause.getMessage)
@@ -66,7 +66,7 @@ final class TruthfulHandler private (handler: HMSHandler, waitSeconds: Int, call
     }
   }
 
-  /** Where the database did its work. */
+  /** The outcome if there was no outage. */
   private def judged(answer: Try[AnyRef], seen: DatabaseCall): Outcome = (answer, seen.failure) match {
     case (Failure(StoreFailure(failure)), _) =>
       if (seen.mayHaveChanged) Answer(failed(failure.toString)) else Conflict(failure)
@@ -75,7 +75,7 @@ final class TruthfulHandler private (handler: HMSHandler, waitSeconds: Int, call
     case _ => Answer(answer)
   }
 
-  /** Hive's reading of partitions asks for it. */
+  /** Hive requires a deadline when it reads partitions. */
   private def within(name: String)(work: => AnyRef): AnyRef = {
     Deadline.registerIfNot(callLimitMs)
     val isStarted = Deadline.startTimer(name)
@@ -86,7 +86,7 @@ final class TruthfulHandler private (handler: HMSHandler, waitSeconds: Int, call
 
 object TruthfulHandler {
   private val outagePauseMs = 250L
-  /** As Hive has them. */
+  /** The same values as in Hive. */
   private val mostConflicts = 10
   private val conflictPauseMs = 2000L
 
@@ -102,7 +102,7 @@ object TruthfulHandler {
   private final case class Outage(reason: String) extends Outcome
   private final case class Conflict(failure: Throwable) extends Outcome
 
-  /** A failure of Hive's store, bare or inside of a `MetaException`. */
+  /** A failure of Hive's store, by itself or as the cause of a `MetaException`. */
   private object StoreFailure {
     def unapply(failure: Throwable): Option[Throwable] = failure match {
       case _: JDOException | _: NucleusException => Some(failure)

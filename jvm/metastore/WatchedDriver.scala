@@ -6,9 +6,9 @@ import java.util.Properties
 import java.util.logging.Logger
 
 /**
- * PostgreSQL's own driver under an address of ours; each connection notes in the `DatabaseCall` of its thread which
- * statements failed and whether something was committed. Rows are not watched: the driver has all of them when a statement
- * returns.
+ * PostgreSQL's driver under a URL prefix of ours. Each connection records in the `DatabaseCall` of its thread which
+ * statements failed and whether something was committed. Result sets need no watching, because the driver has received all
+ * rows when a statement returns.
  */
 final class WatchedDriver extends Driver {
   private val own = new org.postgresql.Driver
@@ -38,7 +38,7 @@ final class WatchedDriver extends Driver {
 object WatchedDriver {
   private val prefix = "jdbc:headgate:"
 
-  /** The address under which this driver connects to that of PostgreSQL's. Registers it. */
+  /** Registers this driver and returns its URL for a URL of PostgreSQL. */
   def addressOf(url: String): String = {
     DriverManager.registerDriver(registered)
     prefix + url.stripPrefix("jdbc:")
@@ -70,7 +70,7 @@ private final class WatchedConnection(connection: Connection) extends WatchedObj
   private def noteWrite(): Unit =
     if (connection.getAutoCommit) DatabaseCall.current.foreach(_.noteCommit()) else hasWritten = true
 
-  /** One that the server refuses has changed nothing; of one that was cut off nobody knows. */
+  /** A commit that the server rejects has changed nothing. If the connection was lost, the outcome is unknown. */
   private def commit(work: => AnyRef): AnyRef = {
     val isChange = hasWritten
     hasWritten = false
@@ -97,12 +97,12 @@ private final class WatchedStatement(statement: Statement, prepared: Option[Stri
     super.call(method, arguments)
   }
 
-  /** Numbers that are taken for new rows change nothing that anybody sees; they have transactions of their own. */
+  /** Allocating ids for new rows does not count: it is invisible and happens in transactions of its own. */
   private def writes(text: String): Boolean =
     !text.stripLeading.regionMatches(true, 0, "select", 0, 6) && !text.contains("SEQUENCE_TABLE")
 }
 
-/** Hands all calls on, and notes those that fail. */
+/** Forwards all calls and records those that fail. */
 private abstract class WatchedObject(target: AnyRef) extends InvocationHandler {
   def as[T](kind: Class[T]): T =
     kind.cast(Proxy.newProxyInstance(classOf[WatchedDriver].getClassLoader, Array[Class[_]](kind), this))

@@ -11,7 +11,7 @@ import scala.reflect.internal.util.{BatchSourceFile, SourceFile}
 import scala.tools.nsc.reporters.ConsoleReporter
 import scala.tools.nsc.{Global, Settings}
 
-/** Compiles a program of definitions to a jar, which executors elsewhere get too, and runs its main method. */
+/** Compiles a program of definitions to a jar, which remote executors also get, and runs its main method. */
 final class ProgramCompiler(name: String, text: String) {
   val settings = new Settings(message => ScalaProgram.fail(message))
   ProgramEnvironment.applyTo(settings)
@@ -29,7 +29,7 @@ final class ProgramCompiler(name: String, text: String) {
     val loader = new URLClassLoader(Array(jar.toUri.toURL), Thread.currentThread.getContextClassLoader)
     Thread.currentThread.setContextClassLoader(loader)
     val mainClass = chooseMain(classNames(jar).map(Class.forName(_, false, loader)).filter(hasMain), wanted)
-    // As if nothing stood between Spark and the program: what it throws is thrown.
+    // Rethrows what the program throws, as if Spark had called it directly.
     try mainClass.getMethod("main", classOf[Array[String]]).invoke(null, arguments)
     catch { case failure: InvocationTargetException => throw failure.getCause }
   }

@@ -6,9 +6,9 @@ import java.nio.file.{Files, Path}
 
 import scala.tools.nsc.Settings
 
-/** What Spark's submission has left for a main class: in system properties, and in the loader of its jars. */
+/** The environment that spark-submit prepares for a main class: system properties and a class loader with its jars. */
 object ProgramEnvironment {
-  /** Our class path and what `--jars` and `--packages` add to it. */
+  /** Sets our class path with the jars of `--jars` and `--packages`. */
   def applyTo(settings: Settings): Unit = {
     settings.usejavacp.value = true
     settings.classpath.value = addedJars.mkString(File.pathSeparator)
@@ -24,7 +24,7 @@ object ProgramEnvironment {
     System.setProperty("spark.jars", (before.toSeq :+ jar.toUri.toString).mkString(","))
   }
 
-  /** Below Spark's own scratch folder, and gone with the driver. */
+  /** In Spark's scratch folder; removed when the driver ends. */
   def makeFolder(): Path = {
     val parent = Path.of(sys.props.getOrElse("spark.local.dir", sys.props("java.io.tmpdir")).split(",").head)
     Files.createDirectories(parent)

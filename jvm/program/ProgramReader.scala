@@ -5,35 +5,35 @@ import scala.tools.nsc.Global
 import scala.tools.nsc.ast.parser.Tokens
 import scala.tools.nsc.reporters.StoreReporter
 
-/** What a text is, see [[ScalaProgram]]. */
+/** The kind of a source text, see [[ScalaProgram]]. */
 sealed trait ProgramText
 case object Definitions extends ProgramText
 final case class Statements(statements: Seq[Statement]) extends ProgramText
 final case class Broken(errors: Seq[(Position, String)]) extends ProgramText
 
-/** One statement, or several that have to be understood together; lines count from 1. */
+/** One statement, or several that must be compiled together. Lines count from 1. */
 final case class Statement(text: String, line: Int)
 
 private sealed trait StatementKind
 private case object Imports extends StatementKind
-/** A class and its companion are one thing to the compiler. */
+/** Joined, because a class and its companion must be compiled together. */
 private case object Classes extends StatementKind
 private case object Other extends StatementKind
 
 private final case class Cut(start: Int, end: Int, kind: StatementKind)
 
-/** Reads by the compiler's own parser: line by line, as a shell reads, a dot that leads a line would be lost. */
+/** Uses the compiler's parser. Reading line by line, as a shell does, would break at a line that starts with a dot. */
 final class ProgramReader(val global: Global) {
   import global._
 
   def read(source: SourceFile): ProgramText = {
-    new Run // the parser asks it which Scala this is
+    new Run // the parser reads the Scala version from it
     val (unit, unitErrors) = parse(source)(_.parse())
     if (unitErrors.isEmpty && hasDefinition(unit)) Definitions
     else {
       val (cuts, statementErrors) = parse(source)(cutStatements)
       if (statementErrors.isEmpty) Statements(join(source, cuts))
-      // Whichever reading came further is what the author meant.
+      // Reports the errors of the attempt that got further, which is probably what the author meant.
       else Broken(Seq(unitErrors, statementErrors).filter(_.nonEmpty).maxBy(_.head._1.start))
     }
   }

@@ -4,14 +4,14 @@ import java.nio.charset.StandardCharsets
 import java.nio.file.{Files, Path}
 
 /**
- * The main class of a driver that runs Scala source: it is compiled in the driver's own JVM by the compiler among
- * Spark's jars. Arguments: the source file, the class to run or `-`, then the program's own.
+ * The main class of a driver that runs Scala source. The compiler in Spark's jars compiles it in the driver's own JVM.
+ * Arguments: the source file, the class to run or `-`, then the program's own arguments.
  *
- * | the text is                     | it is                                                                    |
+ * | The text has                    | It is                                                                    |
  * |---------------------------------|--------------------------------------------------------------------------|
- * | definitions only, as in a file  | compiled to a jar; its `main` runs                                       |
- * | anything else that parses       | statements: run one after the other, with `spark`, `sc` and `args` there |
- * | neither                         | refused with the parser's errors, exit code 1                            |
+ * | only definitions, as in a file  | compiled to a jar, and its `main` runs                                   |
+ * | anything else that parses       | run statement by statement, with `spark`, `sc` and `args` defined        |
+ * | syntax errors                   | rejected with the parser's errors, exit code 1                           |
  */
 object ScalaProgram {
   def main(arguments: Array[String]): Unit = {
@@ -22,7 +22,7 @@ object ScalaProgram {
     val compiler = new ProgramCompiler(file.getFileName.toString, text)
     new ProgramReader(compiler.global).read(compiler.source) match {
       case Definitions => compiler.run(mainClass, programArguments)
-      case Statements(_) if mainClass.isDefined => fail("--class does not fit: the program has statements outside of classes")
+      case Statements(_) if mainClass.isDefined => fail("--class cannot be used: the program has statements outside of classes")
       case Statements(statements) => StatementRunner.run(statements, programArguments)
       case Broken(errors) =>
         errors.foreach { case (position, message) => compiler.reporter.error(position, message) }

@@ -8,15 +8,15 @@ import scala.tools.nsc.interpreter.{IMain, Results}
 
 import org.apache.spark.sql.SparkSession
 
-/** What statements find bound; a serialised closure must not take it along. */
+/** The values that statements can use. Not part of the statements, because closures must not serialise them. */
 object Bindings {
   @volatile var spark: SparkSession = _
   @volatile var arguments: Array[String] = Array.empty
 }
 
 /**
- * Runs statements in the compiler's interpreter, each on its own: all of them as one would start Spark's threads from
- * within a class initialiser, where they wait for it for ever. The first one that fails ends the program.
+ * Runs statements one by one in the compiler's interpreter. Together they would run in a class initialiser, and Spark's
+ * threads would wait for its end forever. The first statement that fails ends the program.
  */
 object StatementRunner {
   private val preparation = Seq(
@@ -30,14 +30,14 @@ object StatementRunner {
 
   def run(statements: Seq[Statement], arguments: Array[String]): Unit = {
     val classes = ProgramEnvironment.makeFolder()
-    // From here executors load what the interpreter compiles.
+    // Executors load the compiled classes from here.
     System.setProperty("spark.repl.class.outputDir", classes.toString)
     val interpreter = makeInterpreter(classes.toString)
     Thread.currentThread.setContextClassLoader(interpreter.classLoader)
     Bindings.spark = SparkSession.builder().getOrCreate()
     Bindings.arguments = arguments
     interpreter.reporter.withoutPrintingResults {
-      preparation.foreach(text => if (interpreter.interpret(text) != Results.Success) ScalaProgram.fail("spark cannot be bound"))
+      preparation.foreach(text => if (interpreter.interpret(text) != Results.Success) ScalaProgram.fail("the variables spark, sc and args cannot be defined"))
       for (Statement(text, line) <- statements) {
         if (interpreter.interpret("\n" * (line - 1) + text) != Results.Success) ScalaProgram.fail(s"ended by the statement in line $line")
       }

@@ -5,7 +5,7 @@ import org.apache.logging.log4j.core.config.Configurator
 import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
 
-/** What Spark keeps for its own packages: hence the name of this one. */
+/** Access to package-private members of Spark, hence the package name. */
 object SparkInternals extends Logging {
   def activeContext: Option[SparkContext] = SparkContext.getActive
 
@@ -14,6 +14,6 @@ object SparkInternals extends Logging {
     Configurator.setRootLevel(Level.OFF)
   }
 
-  /** Whoever logs next sets the log up as the first in a JVM does. */
+  /** Makes the next log call initialise logging again. */
   def resetLog(): Unit = Logging.uninitialize()
 }

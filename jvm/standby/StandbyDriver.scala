@@ -9,12 +9,12 @@ import org.apache.spark.deploy.SparkSubmit
 import headgate.driver.Driver
 
 /**
- * A driver that waits for its work. It runs what most programs run first, in a session that it throws away, writes a line
- * `READY` to its standard output and waits. On standard input come the number of words of a submission and the words,
- * each ended by a NUL, and then the end; from there on it is a driver that was started with these words. Any other input
- * means that there is nothing to do any more: whoever had work for it has gone.
+ * A driver that is started in advance. It warms up in a session that it discards, writes a line `READY` to its standard
+ * output and waits. Standard input then contains the number of arguments of a submission and the arguments, each ended by
+ * a NUL, and ends; from then on it behaves like a driver that was started with these arguments. On any other input it
+ * ends, because the process that started it is gone.
  *
- * The argument is a properties file with the settings that outlive a session inside of a JVM.
+ * The argument is a properties file with the settings that outlive a session in a JVM.
  */
 object StandbyDriver {
   def main(arguments: Array[String]): Unit = {
@@ -26,16 +26,16 @@ object StandbyDriver {
     if (words.nonEmpty) SparkSubmit.main(words)
   }
 
-  /** Past any buffer: what is written later belongs to the program. */
+  /** Unbuffered, because all later output belongs to the program. */
   private def sayReady(): Unit =
     new FileOutputStream(FileDescriptor.out).write("READY\n".getBytes(StandardCharsets.US_ASCII))
 
   private def readWords(): Array[String] = {
-    // A bare file stream asks for its position to read all, which a pipe does not have.
+    // An unbuffered file stream would query its position, which a pipe does not have.
     val input = new BufferedInputStream(new FileInputStream(FileDescriptor.in))
     val text = new String(input.readAllBytes(), StandardCharsets.UTF_8)
     val words = text.split("\u0000", -1)
-    // What follows the last NUL is empty, unless it was cut off.
+    // The text after the last NUL is empty unless the input was truncated.
     if (words.length >= 2 && words.last.isEmpty && words.head == (words.length - 2).toString) words.slice(1, words.length - 1)
     else Array.empty
   }

@@ -12,8 +12,7 @@ import org.apache.spark.sql.SparkSession
 import headgate.driver.Driver
 
 /**
- * Loads and compiles what a program would wait for, in a session of its own that leaves nothing behind: no setting, no
- * word in the log, no event log.
+ * Loads and compiles what most programs need, in a separate session that leaves no settings, log lines or event log.
  */
 object WarmUp {
   def run(propertiesFile: Path): Unit = {
@@ -25,13 +24,13 @@ object WarmUp {
         session.stop()
         SparkSession.clearActiveSession()
         SparkSession.clearDefaultSession()
-        FileSystem.closeAll() // they are kept by address alone, with the settings of whoever came first
+        FileSystem.closeAll() // the cache ignores settings: the program would get these file systems
       }
     } catch {
-      case _: Exception => () // the program will meet the reason, and tell it
+      case _: Exception => () // the program will fail for the same reason and report it
     }
     SparkInternals.resetLog()
-    // What is left is little; the rest of the memory goes back.
+    // Returns unused memory to the system.
     System.gc()
   }
 

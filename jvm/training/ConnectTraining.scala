@@ -8,7 +8,7 @@ import org.apache.spark.connect.proto
 import org.apache.spark.sql.connect.service.SparkConnectService
 import org.sparkproject.connect.grpc.netty.NettyChannelBuilder
 
-/** A Spark Connect server inside of the training's JVM, asked over the wire as clients ask. */
+/** Runs a Spark Connect server in this JVM and sends it requests over the network as clients do. */
 object ConnectTraining {
   def run(context: SparkContext): Unit = {
     val port = freePort()

@@ -14,13 +14,13 @@ import headgate.metastore.MetastoreServer
 import headgate.program.ScalaProgram
 
 /**
- * Called by the Python program whose run leaves the class-data archive behind (`class-archive.ts`): touches what all our
- * other JVMs touch, so that one archive serves the metastore, the Connect server, Scala programs and drivers.
+ * Called by the Python program whose run creates the class-data archive (`class-archive.ts`). Loads the classes that all
+ * our other JVMs load, so that one archive serves the metastore, the Connect server, Scala programs and drivers.
  */
 object Training {
   val secret = "training"
 
-  /** A metastore over a database in memory; the port it listens on. */
+  /** Starts a metastore on an in-memory database and returns its port. */
   def startMetastore(folder: String): Int = {
     val conf = new HiveConf(classOf[HiveMetaStore])
     conf.set("javax.jdo.option.ConnectionURL", "jdbc:derby:memory:training;create=true")
@@ -62,7 +62,7 @@ object Training {
       "org.datanucleus.store.rdbms.adapter.PostgreSQLAdapter",
       "org.datanucleus.store.rdbms.adapter.PostgreSQLTypeInfo")
     names.foreach(name => Try(Class.forName(name)))
-    // Nobody listens there: as far as the driver gets without a server.
+    // Nothing listens on this port, but the attempt loads the driver's classes.
     Try(DriverManager.getConnection("jdbc:postgresql://127.0.0.1:1/training", "nobody", "none"))
     ()
   }
