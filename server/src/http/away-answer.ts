@@ -3,7 +3,7 @@ import { errorReply } from "./error-body.ts";
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** The whole HTTP answer that clients get from the holder of the port while no server serves, in our error form. */
+/** The raw HTTP response that the port holder sends to clients while no server is running. */
 export function awayAnswer(): string {
   const fault = new Fault("unavailable", "Headgate is starting or has been stopped. Try again later.", {
     retryAfterSeconds: RETRY_AFTER_SECONDS,

@@ -13,17 +13,17 @@ const RETRY_AFTER_SECONDS = 1;
 
 /** The memory that one body takes. It only grows until it is released. */
 export interface BodyClaim {
-  /** Throws when this many bytes in all would exceed a limit now. Takes nothing. */
+  /** Throws if a total of this many bytes would exceed a limit now. Reserves nothing. */
   check(bytes: number): void;
-  /** Takes this many bytes in all, or throws. */
+  /** Reserves this many bytes in total, or throws. */
   growTo(bytes: number): void;
-  /** May be called again. Nothing can be taken afterwards. */
+  /** Idempotent. The claim can reserve nothing afterwards. */
   release(): void;
 }
 
 /**
- * How many bytes of request bodies are in memory, for each account and on this node: from their arrival until the request
- * is answered. The first 2 MiB of each account do not count on the node.
+ * Counts the bytes of request bodies in memory, per account and on this node, from their arrival until the request is
+ * answered. The first 2 MiB of each account do not count towards the limit of the node.
  */
 export class BodyBudget {
   readonly #limits: BodyLimits;
@@ -34,7 +34,7 @@ export class BodyBudget {
     this.#limits = limits;
   }
 
-  /** `onTaken` is called with the first bytes that are taken: most bodies take none. */
+  /** `onTaken` is called when the claim reserves its first bytes. Small bodies reserve none. */
   open(owner: string, onTaken: () => void = () => undefined): BodyClaim {
     let taken = 0;
     let isOver = false;
@@ -63,13 +63,17 @@ export class BodyBudget {
     const before = this.#accounts.get(owner) ?? 0;
     const after = before + bytes;
     if (after > this.#limits.accountBytes) {
-      throw new Fault("rate-limited", "Too many large bodies of this account at once. Wait for the others to end.", {
-        retryAfterSeconds: RETRY_AFTER_SECONDS,
-      });
+      throw new Fault(
+        "rate-limited",
+        "This account is sending too many large bodies at once. Wait until the others are sent.",
+        {
+          retryAfterSeconds: RETRY_AFTER_SECONDS,
+        },
+      );
     }
     const shared = sharedPart(after) - sharedPart(before);
     if (shared > 0 && this.#shared + shared > this.#limits.nodeBytes) {
-      throw new Fault("unavailable", "Too many large bodies at once. Try again shortly.", {
+      throw new Fault("unavailable", "The server is receiving too many large bodies at once. Try again shortly.", {
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
     }

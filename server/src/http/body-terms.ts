@@ -1,17 +1,17 @@
-/** How a request's body may be sent, as the gate decides before any of it is read. */
+/** The limits of a request's body. The gate sets them before any of it is read. */
 export interface BodyTerms {
   readonly limitBytes: number;
-  /** What would allow a larger one, for the refusal. */
+  /** Shown in the refusal: how to be allowed a larger body. */
   readonly hint?: string;
-  /** Whose share of the memory for bodies it takes. */
+  /** The account whose memory for bodies it uses. */
   readonly owner: string;
 }
 
-/** JSON of every ordinary operation fits. */
+/** Enough for the JSON of every ordinary operation. */
 export const ORDINARY_BODY_BYTES = 1024 * 1024;
-/** Of a GET, whose body stands for a query; it may be passed on to another node. */
+/** The body of a GET replaces its query string. It may be forwarded to another node. */
 export const QUERY_BODY_BYTES = 64 * 1024;
-/** Without a token: an invitation, or a question to the server itself. */
+/** Requests without a token: accepting an invitation, or the server's own pages. */
 export const ANONYMOUS_BODY_BYTES = 16 * 1024;
 
 export const ANONYMOUS_TERMS: BodyTerms = { limitBytes: ANONYMOUS_BODY_BYTES, owner: "anonymous" };

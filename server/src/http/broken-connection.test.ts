@@ -40,26 +40,26 @@ async function open(base: string, bytes: string, allowHalfOpen = false): Promise
   return socket;
 }
 
-/** A server whose side of the first connection can be watched. */
+/** A server, with its side of the first connection. */
 async function listening(write: (line: string) => void = () => undefined) {
   const server = await serverOf([sink], pino({ level: "warn" }, { write }));
   const accepted = once(server.server, "connection").then(([socket]) => socket as Socket);
   return { server, base: await server.listen({ host: "127.0.0.1", port: 0 }), accepted };
 }
 
-describe("what Node would refuse without a body has the one form", () => {
-  test("a request of HTTP/1.1 without Host is 400", async () => {
+describe("a request that Node itself would refuse without a body", () => {
+  test("is 400 in the common error format if it is HTTP/1.1 without Host", async () => {
     const reply = await rawSocket(given.base, "GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n");
     expect(reply.status).toBe(400);
     expectErrorForm(reply);
     expect(reply.headers.get("x-request-id")).toMatch(/^[\w-]{36}$/);
   });
 
-  test("one of HTTP/1.0 needs none", async () => {
+  test("is accepted without Host if it is HTTP/1.0", async () => {
     expect((await rawSocket(given.base, "GET /healthz HTTP/1.0\r\n\r\n")).status).toBe(200);
   });
 
-  test("an unknown expectation is ignored", async () => {
+  test("is accepted if its expectation is unknown", async () => {
     const bytes = "GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\nConnection: close\r\n\r\n";
     const reply = await rawSocket(given.base, bytes);
     expect(reply).toMatchObject({ status: 200, body: { status: "ok" } });
@@ -67,7 +67,7 @@ describe("what Node would refuse without a body has the one form", () => {
 });
 
 describe("a connection", () => {
-  test("with broken bytes behind a good request still answers that one, and closes", async () => {
+  test("with broken bytes after a valid request still answers that request, then closes", async () => {
     const account = await given.account();
     const body = '{"ip_cidr":"10.0.0.1"}';
     const reply = await rawSocket(given.base, `${post(account, body.length, body)}GARBAGE\r\n\r\n`);
@@ -75,7 +75,7 @@ describe("a connection", () => {
     expect(reply.headers.get("connection")).toBe("close");
   });
 
-  test("that is refused ends even when the client never closes its side", async () => {
+  test("that is refused is closed even if the client never closes its side", async () => {
     const { server, base, accepted } = await listening();
     const client = await open(base, "GARBAGE\r\n\r\n", true);
     const connection = await accepted;
@@ -84,7 +84,7 @@ describe("a connection", () => {
     await server.close();
   });
 
-  test("that breaks in the middle of a body is no failure of the server", async () => {
+  test("that breaks in the middle of a body is not logged as a failure of the server", async () => {
     const lines: string[] = [];
     const { server, base, accepted } = await listening((line) => lines.push(line));
     const bytes = 'PUT /api/v1.2/sink HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n{"a":';

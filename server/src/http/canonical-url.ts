@@ -1,6 +1,6 @@
 /**
- * The edge rewrite of a URL, before routing: every path works with and without a trailing slash, with a bare `?`, and
- * with the suffix `.json`; and the deployment's identifier prefix becomes the `svc` that all definitions use.
+ * Normalises a URL before routing: removes a trailing slash, a bare `?` and the suffix `.json`, and replaces the
+ * deployment's identifier prefix with the `svc` that all definitions use.
  */
 export function canonicalUrl(url: string, prefix: string): string {
   const queryAt = url.indexOf("?");
@@ -20,7 +20,7 @@ function stripTrailing(path: string): string {
   return end === path.length ? path : path.slice(0, end);
 }
 
-/** The neutral spelling itself is no path of a deployment that has another prefix: it becomes one that never matches. */
+/** In a deployment with another prefix, paths with `svc` must not match: they become a path that does not exist. */
 function withNeutralSegments(path: string, prefix: string): string {
   const spellings = new Map<string, string>();
   for (const form of SEGMENTS) spellings.set(form("svc"), "-").set(form(prefix), form("svc"));

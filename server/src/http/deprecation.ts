@@ -1,9 +1,9 @@
 import type { ApiPath, Endpoint, Version } from "./endpoint.ts";
 
-/** 2026-01-01T00:00:00Z: fixed, so that clients and caches see one date. */
+/** 2026-01-01T00:00:00Z. Fixed, so that clients and caches always see the same date. */
 const DEPRECATED_SINCE = 1_767_225_600;
 
-/** §9.3: what a newer version replaces says so, and where to go. */
+/** §9.3: marks an endpoint that a newer version replaces, and links to its successor. */
 export function deprecationHeaders(
   endpoint: Pick<Endpoint<never, never, never>, "supersededBy" | "paths">,
   version: Version,

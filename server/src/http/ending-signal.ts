@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 
 /**
- * For what waits or follows: given when the client has gone away or the server is about to stop, so that a stop takes
- * no longer than the work that is really under way. Made only for requests that ask for it.
+ * Creates signals that abort when the client disconnects or the server starts to stop, so that long polls and followed
+ * logs do not delay a stop. Created only for handlers that ask for one.
  */
 export function endingSignals(server: FastifyInstance): (reply: FastifyReply) => AbortSignal {
   const open = new Set<AbortController>();
@@ -12,7 +12,7 @@ export function endingSignals(server: FastifyInstance): (reply: FastifyReply) =>
     for (const controller of open) controller.abort();
     done();
   });
-  // Its head was sent when connections were still kept: nobody else would close this one.
+  // The headers of this response still allowed keep-alive, so the connection must be closed here.
   server.addHook("onResponse", ({ raw }, _reply, done) => {
     if (isStopping) raw.socket.end();
     done();

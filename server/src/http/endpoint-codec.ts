@@ -3,8 +3,8 @@ import type { TObject, TSchema } from "typebox";
 import { inputReader, paramsReader, type InputReader } from "./input.ts";
 
 /**
- * The compiled schemas of an endpoint. An endpoint answers under several versions and most are not called for hours, so
- * they are compiled once per endpoint, when first needed: that is half a second of a start and half of its memory.
+ * The compiled schemas of an endpoint. Most endpoints are not called for hours, so each is compiled once for all its
+ * versions, on its first call. This saves half a second of startup and half of the memory.
  */
 export interface EndpointCodec {
   readonly readParams: InputReader;

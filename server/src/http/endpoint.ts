@@ -3,9 +3,9 @@ import type { ForwardedReply } from "./forwarded-reply.ts";
 import type { StreamReply, StreamType } from "./stream-reply.ts";
 
 /**
- * An endpoint is data plus a short handler. Everything else — routing of every version and spelling, parsing, access,
- * errors, OpenAPI — reads this data, so an operation is described once. `Access` is what the product's access rules
- * need to know of it, `Admitted` what they hand to the handler; this folder knows neither.
+ * An endpoint is data plus a short handler. Routing, parsing, access checks, errors and OpenAPI all read this data, so
+ * an operation is described once. `Access` is the input of the product's access rules, and `Admitted` is their result
+ * for the handler; this folder knows neither.
  */
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 export type Version = "v1" | "v1.2" | "v2";
@@ -19,18 +19,18 @@ export interface RequestInput<
   B extends TObject | undefined,
 > {
   params: Value<P>;
-  /** On GET a JSON body is read too; the query string wins. */
+  /** On GET a JSON body is read too; the query string takes precedence. */
   query: Value<Q>;
   body: Value<B>;
 }
 
-/** What every handler gets besides its input, whatever the product's access rules are. */
+/** Passed to every handler besides its input. */
 export interface RequestLife {
-  /** Whoever waits or follows comes to an end when this is given. */
+  /** Aborts when the client disconnects or the server stops. Handlers that wait must end then. */
   endingSignal: () => AbortSignal;
   /**
-   * Lets another server of ours, at this address, answer the same GET in our place; fails when it cannot be reached.
-   * Undefined: this was such a request already.
+   * Forwards the same GET to another Headgate server and returns its reply; throws if that server is unreachable.
+   * Undefined if this request has been forwarded already.
    */
   forward: ((base: string) => Promise<ForwardedReply>) | undefined;
 }
@@ -42,15 +42,15 @@ export interface EndpointExample {
 
 export interface EventStream {
   description: string;
-  /** By name. */
+  /** Keyed by event name. */
   events: Readonly<Record<string, StreamedEvent>>;
-  /** As it goes over the wire. */
+  /** The text of the stream as sent. */
   example: string;
 }
 
 export interface StreamedEvent {
   description: string;
-  /** What its fields hold; `id` is left out where the event has none. */
+  /** Schemas of the event's fields. `id` is omitted if the event has none. */
   id?: TSchema;
   data: TSchema;
 }
@@ -62,27 +62,27 @@ export interface Endpoint<Access, Admitted, Services> {
   description?: string;
   tag: string;
   method: Method;
-  /** Where each version has it. What v1.2 has, v2 has too. */
+  /** The path in each version. Paths of v1.2 also exist in v2. */
   paths: Partial<Record<Version, string>>;
-  /** Other paths the same version answers. */
+  /** Further paths in the same version. */
   aliases?: Partial<Record<Version, readonly string[]>>;
-  /** §9.3: this version has a newer one, of this endpoint or (a path) of another. */
+  /** §9.3: the newer version of this endpoint, or the path of another endpoint that replaces it. */
   supersededBy?: Partial<Record<Version, Version | ApiPath>>;
   access: Access;
-  /** For the reference: a body that works as it stands, and path parameters that exist in every account. */
+  /** For the reference: a body that works as it is, and path parameters that exist in every account. */
   example?: EndpointExample;
   params?: TObject;
   query?: TObject;
   body?: TObject;
-  /** Of the JSON it answers with; undefined when it answers with streams alone. */
+  /** The schema of the JSON reply; undefined if the endpoint only streams. */
   reply?: TSchema;
-  /** What it streams instead, and what that holds. */
+  /** Descriptions of the streams that it can reply with, by content type. */
   streams?: Partial<Record<Exclude<StreamType, "application/json" | "text/event-stream">, string>>;
-  /** The stream of server-sent events that it answers with when it is asked to. */
+  /** The server-sent events that it replies with on request. */
   eventStream?: EventStream;
-  /** Headers of its own, and what they say. */
+  /** Descriptions of reply headers that only this endpoint sends. */
   replyHeaders?: Readonly<Record<string, string>>;
-  /** Finds what the path names before the body is judged: an unknown id is 404 whatever the body holds. */
+  /** Finds the object of the path before the body is validated: an unknown id is 404 whatever the body contains. */
   find?: (
     request: Pick<RequestInput<TObject, TObject, TObject>, "params"> & Admitted & Pick<RequestLife, "endingSignal">,
     services: Services,
@@ -117,7 +117,7 @@ type EndpointDefinition<
   ) => Promise<Static<R> | StreamReply | ForwardedReply>;
 };
 
-/** Binds the definition function to the product's kind of access; schemas type the handler's input and reply. */
+/** Binds the definition function to the product's access types; schemas type the handler's input and reply. */
 export function endpointFor<Access, Admitted>() {
   return <
     Services,
@@ -128,6 +128,6 @@ export function endpointFor<Access, Admitted>() {
     Found = undefined,
   >(
     definition: EndpointDefinition<Access, Admitted, Services, P, Q, B, R, Found>,
-    // The schemas of the definition are what the server validates by, so the handler's narrower input type holds.
+    // The server validates by the schemas of the definition, so the handler's narrower input type holds.
   ): Endpoint<Access, Admitted, Services> => definition as unknown as Endpoint<Access, Admitted, Services>;
 }

@@ -1,7 +1,10 @@
 import { Type } from "typebox";
 import { Fault, type FaultCode } from "../lib/fault.ts";
 
-/** §7 and decisions: one error form for everything, router and parser included. The only place that knows statuses. */
+/**
+ * §7 and decisions: all errors have one format, including those of the router and the parser. Only this file knows HTTP
+ * statuses.
+ */
 const STATUS: Record<FaultCode, number> = {
   malformed: 400,
   unauthenticated: 401,
@@ -37,7 +40,7 @@ export function errorReply(fault: Fault): ErrorReply {
   return { status, headers, body: { error: { error_code: status, error_message: fault.publicMessage } } };
 }
 
-/** What Fastify and Node raise themselves, in our words; anything unknown is internal and tells nothing. */
+/** Translates errors of Fastify and Node. Any unknown error becomes an internal one, without details. */
 export function toFault(error: unknown): Fault {
   if (error instanceof Fault) return error;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
@@ -48,17 +51,17 @@ export function toFault(error: unknown): Fault {
   });
 }
 
-/** The client went away in the middle of its own request: nobody reads this, and it is no failure of ours. */
+/** The client disconnected during its own request. Not a failure of the server. */
 export function cutOff(cause: unknown): Fault {
-  return new Fault("malformed", "The request was cut off.", { cause });
+  return new Fault("malformed", "The connection was closed before the request was complete.", { cause });
 }
 
 const FOREIGN: Record<string, [FaultCode, string] | undefined> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ["too-large", "The body is larger than this operation takes."],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ["malformed", "The body does not have the length that Content-Length says."],
+  FST_ERR_CTP_BODY_TOO_LARGE: ["too-large", "The body is larger than this operation accepts."],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ["malformed", "The length of the body differs from its Content-Length."],
   FST_ERR_BAD_URL: ["malformed", "The path is not a valid URL path."],
   FST_ERR_MAX_PARAM_LENGTH: ["not-found", "Not found."],
   FST_ERR_ASYNC_CONSTRAINT: ["malformed", "The request is malformed."],
   HPE_HEADER_OVERFLOW: ["headers-too-large", "The request headers are too large."],
-  ERR_HTTP_REQUEST_TIMEOUT: ["request-timeout", "The request did not arrive in time."],
+  ERR_HTTP_REQUEST_TIMEOUT: ["request-timeout", "The request took too long to arrive."],
 };

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Dispatcher } from "undici";
 import { lazy } from "../lib/lazy.ts";
 
-/** The answer of another server of ours to the same request, passed on as it comes. */
+/** The reply of another Headgate server to the same request, passed on unchanged. */
 export class ForwardedReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[]>>;
@@ -19,28 +19,28 @@ export class ForwardedReply {
   }
 }
 
-/** Between two servers, and no matter of the client's. */
+/** Headers that concern only the connection between the two servers. */
 const OF_THE_CONNECTION = new Set(["connection", "keep-alive", "transfer-encoding", "date"]);
 const MARK = "x-headgate-forwarded";
 const CONNECT_LIMIT_MS = 2000;
-/** Longer than anybody may let us wait for the end of a command. */
+/** Longer than the longest wait that a client can request. */
 const HEAD_LIMIT_MS = 75_000;
-/** A followed log that is quiet says so more often. */
+/** A followed log without new lines sends keep-alive comments more often than this. */
 const STALL_LIMIT_MS = 60_000;
 
-/** Loaded with the first request that has to go elsewhere. */
+/** Loaded when the first request is forwarded. */
 const client = lazy(async () => {
   const { Agent, request } = await import("undici");
   const dispatcher = new Agent({ connect: { timeout: CONNECT_LIMIT_MS }, headersTimeout: HEAD_LIMIT_MS });
   return { dispatcher, send: request };
 });
 
-/** One that was forwarded is answered where it came to: no two servers send it to and fro. */
+/** A forwarded request is never forwarded again, so that two servers cannot send it back and forth. */
 export function isForwarded(request: FastifyRequest): boolean {
   return request.headers[MARK] !== undefined;
 }
 
-/** With the caller's own token: the other server judges for itself. Fails when it does not answer. */
+/** Sends the caller's own token, so that the other server checks access itself. Throws if it does not answer. */
 export async function forwardRequest(
   request: FastifyRequest,
   base: string,

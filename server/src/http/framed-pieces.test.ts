@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { framed } from "./framed-pieces.ts";
 
-/** Pieces without an end that know whether somebody still wants them. */
+/** Endless pieces that record whether the reader has closed them. */
 function endless() {
   const state = { isOpen: true };
   const pieces: AsyncIterator<Uint8Array> = {
@@ -14,14 +14,14 @@ function endless() {
   return { state, pieces };
 }
 
-test("what is read stands between what was given", async () => {
+test("the pieces come between the given prefix and suffix", async () => {
   const pieces = [Buffer.from("b"), Buffer.from("c")].values();
   const inner: AsyncIterator<Uint8Array> = { next: () => Promise.resolve(pieces.next()) };
   const all = await Array.fromAsync(framed(["a"], inner, ["d", "e"]));
   expect(all.map(String).join("")).toBe("abcde");
 });
 
-test.each([0, 1, 2])("the making ends with the reading, after %i pieces", async (count) => {
+test.each([0, 1, 2])("the source is closed when the reader stops after %i pieces", async (count) => {
   const { state, pieces } = endless();
   const reading = framed(["head"], pieces);
   for (let i = 0; i < count; i++) expect((await reading.next()).done).toBe(false);

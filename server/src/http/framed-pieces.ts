@@ -1,8 +1,8 @@
 type Piece = Uint8Array | string;
 
 /**
- * Pieces that are being made already, with something before and behind them. Whoever ends this ends the making, also
- * when nothing was read: a generator alone, never begun, would not.
+ * Puts chunks before and after those of an iterator. Closing the result always closes the iterator, even if nothing was
+ * read; a generator that was never started would not.
  */
 export function framed(
   before: readonly Piece[],

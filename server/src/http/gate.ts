@@ -2,28 +2,29 @@ import type { BodyTerms } from "./body-terms.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /**
- * The seam between the HTTP layer and the product's access rules. Checks run in the order clients rely on: `admit`
- * before a byte of the body is read (401, 403), `enter` once the input is known (idempotency, the object's policy).
+ * The interface between the HTTP layer and the product's access rules. Checks run in the order that clients rely on:
+ * `admit` before any byte of the body is read (401, 403), `enter` once the input is known (idempotency, the object's
+ * policy).
  */
 export interface Gate<Access, Admission, Admitted> {
   admit(endpoint: Endpoint<Access, Admitted, never>, arrival: Arrival): Promise<Admission>;
   enter(endpoint: Endpoint<Access, Admitted, never>, admission: Admission, arrival: Arrival): Admitted;
-  /** How large a body the caller may send; asked before it is read. */
+  /** How large a body the caller may send; called before the body is read. */
   bodyTerms(endpoint: Endpoint<Access, Admitted, never>, admission: Admission): BodyTerms;
-  /** A reply kept for this idempotency key, or undefined. */
+  /** The stored reply for this idempotency key, or undefined. */
   replay(admission: Admission, arrival: Arrival, bodySha256: Buffer): Promise<unknown>;
-  /** The user and the account of the request: the server handles only a few requests of each at a time. */
+  /** The user and the account of the request; the number of concurrent requests of each is limited. */
   owners(admission: Admission): readonly string[];
-  /** What the request log may say of the caller. */
+  /** The fields about the caller for the request log. */
   describe(admission: Admission): Record<string, number | string>;
 }
 
 export interface Arrival {
   requestId: string;
   method: string;
-  /** The path as routed, without query: spelling and version are canonical. */
+  /** The canonical path, without query. */
   path: string;
-  /** The client's address; forwarded addresses count only from configured proxies. */
+  /** The client's address; forwarded addresses are trusted only from configured proxies. */
   address: string;
   token: string | undefined;
   idempotencyKey: string | undefined;

@@ -1,11 +1,11 @@
 import type { ListeningSocket } from "./listen.ts";
 
-/** systemd's protocol: the first descriptor that is given. */
+/** systemd passes sockets from this file descriptor on. */
 const FIRST_DESCRIPTOR = 3;
 
 /**
- * The listening sockets that systemd opened for this process (`sd_listen_fds(3)`); empty if there are none. Takes the
- * variables out of the environment, because they are not meant for our children.
+ * The listening sockets that systemd opened for this process (`sd_listen_fds(3)`); empty if there are none. Removes the
+ * variables from the environment, because child processes must not see them.
  */
 export function takeGivenSockets(env: NodeJS.ProcessEnv, pid: number): readonly ListeningSocket[] {
   const { LISTEN_PID: meantFor, LISTEN_FDS: count } = env;

@@ -8,7 +8,7 @@ import { HandlerPlaces } from "./handler-places.ts";
 const given = useServer();
 
 const REQUESTS = 200;
-/** More than may take long at a time. */
+/** More than the number of long requests that release their place. */
 const WAITING = 60;
 
 test("a user who sends many requests at once, in several accounts, has few of them handled at a time", async () => {
@@ -32,10 +32,10 @@ test("a user who sends many requests at once, in several accounts, has few of th
     await other.get("/account");
     return handled.most;
   };
-  await expect.poll(mostWhileOtherAsks).toBeGreaterThan(places + 1); // the first ones have taken long
+  await expect.poll(mostWhileOtherAsks).toBeGreaterThan(places + 1); // the first requests count as long by now
   await lock.query("commit");
   expect(await Promise.all(statuses)).toEqual(Array(REQUESTS).fill(200));
-  expect(handled.most).toBeLessThanOrEqual(places + 1 + 6); // one of the other user
+  expect(handled.most).toBeLessThanOrEqual(places + 1 + 6); // one belongs to the other user
 });
 
 /** The most requests that have been handled at the same time since the call. */
@@ -76,7 +76,7 @@ test("requests that wait for something to happen take no places from others of t
 });
 
 describe("places of handlers", () => {
-  test("are few for each owner, and free when a request is answered", async () => {
+  test("are limited for each owner, and released when a request is answered", async () => {
     const places = new HandlerPlaces(1, 1);
     const leave = await places.enter(["user 1", "account 1"]);
     let isIn = false;
@@ -93,7 +93,7 @@ describe("places of handlers", () => {
     (await places.enter(["user 1", "account 1"]))();
   });
 
-  test("are given to the next when a request takes long, but not by more than 6 requests at a time", async () => {
+  test("are released by requests that take long, but by at most 6 of them at a time", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
     const places = new HandlerPlaces(1, 1);
@@ -105,12 +105,12 @@ describe("places of handlers", () => {
     for (let n = 0; n < 30; n += 1) await look();
     expect(entered.length).toBe(7);
     entered[0]?.();
-    entered[0]?.(); // frees nothing more
+    entered[0]?.(); // releases no second place
     for (let n = 0; n < 30; n += 1) await look();
     expect(entered.length).toBe(8);
   });
 
-  test("are more while nobody else has sent a request for ten seconds", async () => {
+  test("are more while no other user has sent a request for ten seconds", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     onTestFinished(() => void vi.useRealTimers());
     const places = new HandlerPlaces(1, 3);

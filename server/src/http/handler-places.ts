@@ -16,9 +16,8 @@ const LONG_FOR_EACH = 6;
 
 /**
  * Limits how many requests of one user, and of one account, are handled at a time. The others wait after their body has
- * been read: otherwise a client that sends many at once would make every turn of the event loop long for everybody. A
- * request that takes long, or waits for something to happen, gives its place to the next one. A user alone has more
- * places.
+ * been read; otherwise a client that sends many requests at once would slow down all other clients. A request that
+ * takes long, or waits for an event, releases its place to the next one. A user alone has more places.
  */
 export class HandlerPlaces {
   readonly #places: KeyedPlaces<string>;
@@ -34,7 +33,7 @@ export class HandlerPlaces {
     const [user] = owners;
     if (user !== undefined) this.#users.note(user);
     const places: (() => void)[] = [];
-    // Always in this order: a request that waits for its account's place holds up only requests of the same user.
+    // Always in this order: a request that waits for a place of its account delays only requests of the same user.
     for (const owner of owners) places.push(await this.#places.enter(owner));
     let isLong = false;
     const free = (): void => {

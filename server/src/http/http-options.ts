@@ -6,19 +6,19 @@ import type { Gate } from "./gate.ts";
 import type { HttpMetrics } from "./metrics.ts";
 import type { SystemOptions } from "./system-routes.ts";
 
-/** What the server is made of; `app.ts` hands it in. */
+/** The dependencies of the HTTP server, passed in by `app.ts`. */
 export interface HttpOptions<Access, Admission, Admitted, Services> {
   endpoints: readonly Endpoint<Access, Admitted, Services>[];
   services: Services;
   gate: Gate<Access, Admission, Admitted>;
   identifierPrefix: string;
   trustedProxies: readonly string[];
-  /** Open connections that are not a trusted proxy's. */
+  /** The maximum number of open connections, not counting those of trusted proxies. */
   connections: number;
   bodyLimits: BodyLimits;
   log: Log;
   metrics: HttpMetrics;
-  /** A reason why nothing may be written now (the disk is nearly full), or undefined. */
+  /** Why writes are refused now (the disk is nearly full), or undefined. */
   writesRefused: () => Fault | undefined;
   system: SystemOptions;
 }

@@ -1,6 +1,6 @@
 import { notFound } from "./input.ts";
 
-/** `<id>` or a comma-separated list of ids in a path. What cannot be an id names nothing: 404. */
+/** Parses `<id>` or a comma-separated list of ids in a path. A text that cannot be an id is 404. */
 export function parseIdList(text: string): number[] {
   const ids = text.split(",").map((part) => {
     const id = /^\s*\d{1,16}\s*$/.test(part) ? Number(part) : 0;

@@ -22,7 +22,7 @@ async function storedReplies(account: AccountClient): Promise<string[]> {
 }
 
 describe("Idempotency-Key", () => {
-  test("answers a repeated POST with the first reply and does it once", async () => {
+  test("answers a repeated POST with the first reply and executes it once", async () => {
     const account = await given.account();
     const first = await account.post("/whitelist_ip", { ip_cidr: "10.0.0.1" }, withKey("k1")).reply();
     const [{ id }] = (await account.get("/whitelist_ip")).account_whitelisted_ips;
@@ -36,7 +36,7 @@ describe("Idempotency-Key", () => {
     expect(await auditRows(account, "whitelist_ip_add")).toBe(1);
   });
 
-  test("makes one account however often its creation is sent, and shows the same token", async () => {
+  test("creates one account however often the request is sent, and returns the same token", async () => {
     const account = await given.account();
     const body = { account: { name: "Once" } };
     const first = await account.post("/account", body, withKey("create")).reply();
@@ -49,14 +49,14 @@ describe("Idempotency-Key", () => {
     await account.get("/whitelist_ip", owner);
   });
 
-  test("with another body is 422, and the first change stands", async () => {
+  test("with another body is 422, and the first change is kept", async () => {
     const account = await given.account();
     await account.post("/whitelist_ip", { ip_cidr: "10.0.0.1" }, withKey("k")).reply();
     await account.post("/whitelist_ip", { ip_cidr: "10.0.0.2" }, withKey("k")).refused(422, /Idempotency-Key/);
     expect((await account.get("/whitelist_ip")).account_whitelisted_ips).toHaveLength(1);
   });
 
-  test("counts per token, and per path", async () => {
+  test("is scoped to the token and the path", async () => {
     const account = await given.account();
     const member = await given.member(account, { groups: ["system-user"] });
     const stranger = await given.account();
@@ -69,7 +69,7 @@ describe("Idempotency-Key", () => {
     expect(elsewhere.status).toBe(200);
   });
 
-  test("is the same key whatever the spelling of the path", async () => {
+  test("is the same key in every spelling of the path", async () => {
     const account = await given.account();
     await account.post("/whitelist_ip", { ip_cidr: "10.0.0.1" }, withKey("k"));
     for (const path of ["/whitelist_ip/", "/whitelist_ip.json", "/whitelist_ip?"]) {
@@ -78,23 +78,23 @@ describe("Idempotency-Key", () => {
     }
   });
 
-  test.each(["x".repeat(256), ""])("of %# characters too many or too few is 422 and nothing happens", async (key) => {
+  test.each(["x".repeat(256), ""])("that is too long or empty (case %#) is 422 and changes nothing", async (key) => {
     const account = await given.account();
     await account.post("/whitelist_ip", { ip_cidr: "10.0.0.1" }, withKey(key)).refused(422, /Idempotency-Key/);
     expect((await account.get("/whitelist_ip")).account_whitelisted_ips).toEqual([]);
     await account.post("/whitelist_ip", { ip_cidr: "10.0.0.1" }, withKey("x".repeat(255)));
   });
 
-  test("sent many times at once changes one thing; the others see it or are told to wait", async () => {
+  test("sent many times at once executes once; the others get the same reply or 409", async () => {
     const account = await given.account();
     const replies = await Promise.all(
       Array.from({ length: 12 }, () => account.post("/groups", { name: "once" }, withKey("race")).reply()),
     );
     const done = replies.filter(({ status }) => status === 200);
-    const told = replies.filter(({ status }) => status === 409);
-    expect(done.length + told.length).toBe(replies.length);
+    const waiting = replies.filter(({ status }) => status === 409);
+    expect(done.length + waiting.length).toBe(replies.length);
     expect(new Set(done.map(({ text }) => text)).size).toBe(1);
-    for (const { headers, body } of told) {
+    for (const { headers, body } of waiting) {
       expect(headers.get("retry-after")).toBe("1");
       expect(body.error.error_message).toMatch(/Idempotency-Key/);
     }
@@ -103,13 +103,13 @@ describe("Idempotency-Key", () => {
     expect(after.headers.get("idempotent-replayed")).toBe("true");
   });
 
-  test("keeps no refusal: what failed may be sent again", async () => {
+  test("stores no refusal: a refused request can be sent again", async () => {
     const account = await given.account();
     await account.post("/groups", { name: "" }, withKey("k")).refused(422);
     await account.post("/groups", { name: "works" }, withKey("k"));
   });
 
-  test("never keeps a failure of ours", async () => {
+  test("never stores an internal error", async () => {
     const account = await given.account();
     const { db } = given.app.services;
     await db.system.query("alter table whitelisted_ip rename to hidden");
@@ -124,7 +124,7 @@ describe("Idempotency-Key", () => {
     expect(reply.headers.get("idempotent-replayed")).toBeNull();
   });
 
-  test("keeps the reply sealed", async () => {
+  test("stores the reply encrypted", async () => {
     const account = await given.account();
     const { message } = (await account.post("/whitelist_ip", { ip_cidr: "10.0.0.1" }, withKey("sealed"))).status;
     const [row = ""] = await storedReplies(account);
@@ -133,7 +133,7 @@ describe("Idempotency-Key", () => {
     expect(row).not.toContain("status_code");
   });
 
-  test("means nothing on other methods", async () => {
+  test("is ignored on other methods", async () => {
     const account = await given.account();
     await account.get("/whitelist_ip", withKey("x".repeat(300)));
     await account.delete("/whitelist_ip/999", undefined, withKey("k")).refused(404);

@@ -5,8 +5,8 @@ import { prefixRewrite } from "./identifier-prefix.ts";
 
 const given = useServer({ settings: { HEADGATE_IDENTIFIER_PREFIX: "acme" } });
 
-describe("a deployment with an identifier prefix of its own", () => {
-  test("has it in paths and keys, and its neutral form is no path there", async () => {
+describe("a deployment with its own identifier prefix", () => {
+  test("uses it in paths and keys, and the neutral prefix is an unknown path", async () => {
     const account = await given.account();
     const member = await given.member(account, { state: "pending" });
     await account.post("/accounts/enable_svc_user", { svc_user_id: member.email }).refused(404);
@@ -19,20 +19,20 @@ describe("a deployment with an identifier prefix of its own", () => {
     await member.get("/whitelist_ip").refused(403, /disabled/);
   });
 
-  test("names fields in messages as the client knows them", async () => {
+  test("names fields in messages as the client spells them", async () => {
     const account = await given.account();
     await account.post("/accounts/enable_acme_user", {}).refused(422, /^acme_user_id is required/);
-    const nobody = await given.member(account);
-    await nobody.post("/accounts/enable_acme_user", {}).refused(403, /acme_user:update/);
+    const member = await given.member(account);
+    await member.post("/accounts/enable_acme_user", {}).refused(403, /acme_user:update/);
   });
 
-  test("has it in the header of the request id", async () => {
+  test("uses it in the header of the request id", async () => {
     const { headers } = await given.anonymous().get("/whitelist_ip").reply();
     expect(headers.get("x-acme-trace-id")).toBe(headers.get("x-request-id"));
     expect(headers.get("x-svc-trace-id")).toBeNull();
   });
 
-  test("has it in the policies of roles, which work", async () => {
+  test("uses it in the policies of roles, which take effect", async () => {
     const account = await given.account();
     const policies = JSON.stringify([{ resource: "acme_user", action: ["update"], access: "allow" }]);
     const { roles: role } = await account.post("/roles", { name: "enablers", policies });
@@ -43,7 +43,7 @@ describe("a deployment with an identifier prefix of its own", () => {
     await member.post("/accounts/enable_acme_user", { acme_user_id: pending.email });
   });
 
-  test("has it in the members of a group", async () => {
+  test("uses it in the members of a group", async () => {
     const account = await given.account();
     const { group } = await account.post("/groups", { name: "readers" });
     const member = await given.member(account);
@@ -55,7 +55,7 @@ describe("a deployment with an identifier prefix of its own", () => {
 });
 
 describe("the rewrite of keys", () => {
-  test("goes both ways, however deep, and leaves values alone", () => {
+  test("works in both directions at any depth, and leaves values alone", () => {
     const wire = {
       acme_user_id: "acme_user_id",
       policy: '[{"condition":{"acme_users":[1],"acme_groups":[2]}}]',
@@ -71,7 +71,7 @@ describe("the rewrite of keys", () => {
     expect(rewrite.outgoing(defined)).toEqual(wire);
   });
 
-  test("has the schema of a query under the prefix, and leaves the query alone", () => {
+  test("renames the schema of a query, and leaves the query alone", () => {
     const schemaOf = (prefix: string) => ({ qlog: `{"${prefix}-QUERY-SCHEMA":{"select '{"SVC-QUERY-SCHEMA":'":[]}}` });
     expect(prefixRewrite("acme").outgoing([schemaOf("SVC"), { qlog: null }])).toEqual([
       schemaOf("ACME"),
@@ -85,9 +85,6 @@ describe("the rewrite of keys", () => {
   });
 });
 
-test.each(["constructor", "__proto__", "svc_user", "acme_user"])(
-  "other parts of a path stay as they are: %s",
-  (name) => {
-    expect(canonicalUrl(`/api/v1.2/groups/${name}/acme_users`, "acme")).toBe(`/api/v1.2/groups/${name}/svc_users`);
-  },
-);
+test.each(["constructor", "__proto__", "svc_user", "acme_user"])("other path segments are unchanged: %s", (name) => {
+  expect(canonicalUrl(`/api/v1.2/groups/${name}/acme_users`, "acme")).toBe(`/api/v1.2/groups/${name}/svc_users`);
+});

@@ -1,8 +1,8 @@
 import { isRecord } from "./lenient.ts";
 
 /**
- * The vendor abbreviation of §1 is a deployment setting; definitions always say `svc`. This is the rewrite of keys, and
- * of the same words inside policy strings, between the wire and the definitions. With the default it does nothing.
+ * The vendor abbreviation of §1 is a deployment setting; definitions always use `svc`. This rewrites keys, and the same
+ * words inside policy strings, between the wire and the definitions. With the default prefix it does nothing.
  */
 export interface PrefixRewrite {
   incoming(value: unknown): unknown;
@@ -32,7 +32,7 @@ function rewriter(from: string, to: string): (value: unknown) => unknown {
       Object.entries(value).map(([key, inner]) => [keys.get(key) ?? key, rewriteText(key, inner) ?? rewrite(inner)]),
     );
   };
-  /** Policies and the schemas of queries travel as text, and a message names the field as the client knows it. */
+  /** Policies and the schemas of queries are sent as text, and error messages name fields as the client spells them. */
   const rewriteText = (key: string, value: unknown): string | undefined => {
     if (typeof value !== "string") return undefined;
     if (POLICY_KEYS.has(key)) return value.replaceAll(policyWord, `"${to}_$1"`);

@@ -6,7 +6,7 @@ import { isRecord, lenient } from "./lenient.ts";
 
 export { notFound } from "../lib/fault.ts";
 
-/** Reads one part of a request by its schema; built once per endpoint. */
+/** Parses and validates one part of a request by its schema; built once per endpoint. */
 export type InputReader = (raw: unknown) => Record<string, unknown>;
 
 export function inputReader(schema: TObject | undefined): InputReader {
@@ -29,7 +29,7 @@ function mustBeObject(raw: unknown): asserts raw is Record<string, unknown> {
   if (!isRecord(raw)) throw new Fault("invalid", "The body must be a JSON object.");
 }
 
-/** A path parameter that cannot be an id names nothing: 404, as an id that never was. */
+/** A path parameter that cannot be an id is 404, like an id that does not exist. */
 export function paramsReader(schema: TObject | undefined): InputReader {
   const read = inputReader(schema);
   return (raw) => {
@@ -44,7 +44,7 @@ export function paramsReader(schema: TObject | undefined): InputReader {
 
 function describe(errors: readonly TLocalizedValidationError[]): string {
   const [first] = errors;
-  if (first === undefined) return "The request breaks a rule.";
+  if (first === undefined) return "The request is not valid.";
   const field = fieldAt(first.instancePath);
   if (first.keyword === "required") {
     const [missing] = first.params.requiredProperties;
@@ -53,7 +53,7 @@ function describe(errors: readonly TLocalizedValidationError[]): string {
   return `${field === "" ? "The body" : field} ${rule(first)}`;
 }
 
-/** `/columns/0/values` is `columns[0].values`, as rules that no schema can tell name it. */
+/** Turns `/columns/0/values` into `columns[0].values`, the spelling that rules outside of schemas use. */
 function fieldAt(pointer: string): string {
   return pointer
     .slice(1)

@@ -24,7 +24,7 @@ export function jsonBody(bytes: Buffer): unknown {
   return value;
 }
 
-/** The passes that follow are recursive; this bounds their stack. */
+/** The next passes are recursive; this bounds their stack. */
 function isDeeperThan(value: unknown, depth: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (depth === 0) return true;

@@ -14,7 +14,7 @@ const begin = (account: AccountClient | undefined, bytes: number | "chunked", be
 const large = (): Promise<AccountClient> => given.account({ features: ["large_inline_content"] });
 
 describe("a large body", () => {
-  test("is 413 above 2 MiB where the account has no feature for it, before it is read", async () => {
+  test("above 2 MiB is 413 before it is read, unless the account has the feature", async () => {
     const account = await given.account();
     expect(await begin(account, 2 * MIB + 1).answer).toMatchObject({ status: 413, connection: "close" });
     const reply = await account
@@ -23,7 +23,7 @@ describe("a large body", () => {
     expect(reply.body.error.error_message).toMatch(/larger than 2 MiB: .*large_inline_content/);
   });
 
-  test("is accepted while other accounts declare large bodies and send nothing, or a byte at a time", async () => {
+  test("is accepted while other accounts declare large bodies but send nothing, or single bytes", async () => {
     const victim = await large();
     const attackers = await Promise.all(Array.from({ length: 4 }, large));
     const silent = attackers.map((account) => begin(account, 12 * MIB));
@@ -31,7 +31,7 @@ describe("a large body", () => {
     const trickle = setInterval(() => slow.forEach(({ request }) => void request.write("x")), 5);
     onTestFinished(() => clearInterval(trickle));
     for (let round = 0; round < 3; round += 1) expect((await submit(victim, 9 * MIB)).status).toBe(200);
-    // Nobody has been refused: they take next to nothing.
+    // None has been refused: they reserve next to nothing.
     const answers = [...silent, ...slow].map(({ answer }) => answer);
     expect(await Promise.race([...answers, Promise.resolve("none yet")])).toBe("none yet");
   });
@@ -43,31 +43,31 @@ describe("a large body", () => {
     await expect.poll(() => refusalOf(given.base, one, LARGE)).toBe(429);
     expect(await begin(one, LARGE).answer).toMatchObject({ status: 429, retryAfter: "1" });
     const second = begin(two, LARGE, most);
-    // Both have arrived as far as they were sent: until then there may be room for the third.
+    // Until both have arrived as far as they were sent, there may be room for the third.
     await expect.poll(() => refusalOf(given.base, three, LARGE)).toBe(503);
     expect(await begin(three, LARGE).answer).toMatchObject({ status: 503, retryAfter: "1" });
-    // Every account has room for an ordinary submission, and the rest is free again when the senders have gone.
+    // Every account has room for an ordinary submission, and the rest is released when the senders disconnect.
     expect((await submit(three, 2 * MIB)).status).toBe(200);
     first.request.destroy();
     second.request.destroy();
     await expect.poll(async () => (await submit(three, LARGE)).status, { timeout: 5_000 }).toBe(200);
   });
 
-  test("goes through when several that do not fit together are sent at the same time", async () => {
+  test("is accepted when several that do not fit together are sent at the same time", async () => {
     const account = await large();
     const statuses = await Promise.all(Array.from({ length: 4 }, async () => (await submit(account, LARGE)).status));
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(0);
     expect(new Set(statuses)).toEqual(new Set([200, 429]));
   });
 
-  test("is counted as it comes when it does not say its length", async () => {
+  test("without a declared length is counted as it arrives", async () => {
     const account = await given.account();
     const { answer, request } = begin(account, "chunked");
     for (let sent = 0; sent <= 2 * MIB; sent += MIB / 4) request.write("x".repeat(MIB / 4));
     expect(await answer).toMatchObject({ status: 413 });
   });
 
-  test("without a good token is refused before it is read, and where none is needed 16 KiB is all", async () => {
+  test("without a valid token is refused before it is read; operations without a token accept 16 KiB", async () => {
     expect(await begin(undefined, LARGE).answer).toMatchObject({ status: 401, connection: "close" });
     expect(await begin(undefined, "chunked").answer).toMatchObject({ status: 401, connection: "close" });
     expect(await begin(undefined, MIB).answer).toMatchObject({ status: 401, connection: "keep-alive" });
@@ -80,7 +80,7 @@ describe("a large body", () => {
     }
   });
 
-  test("leaves the event loop to others while it is parsed", async () => {
+  test("does not block the event loop while it is parsed", async () => {
     const parser = new BodyParser();
     onTestFinished(() => parser.stop());
     const escaped = String.raw`\u0041`.repeat(5 * MIB);
@@ -93,7 +93,7 @@ describe("a large body", () => {
     expect(turns).toBeGreaterThan(5);
   });
 
-  test("is parsed also when the idle thread has just been stopped, and is 503 when its own thread stops", async () => {
+  test("is parsed even if the idle thread has just stopped, and is 503 if its own thread stops", async () => {
     const parser = new BodyParser();
     onTestFinished(() => parser.stop());
     const body = (): Buffer => Buffer.from(JSON.stringify({ program: "x".repeat(200_000) }));
@@ -105,7 +105,7 @@ describe("a large body", () => {
     await expect(cut).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
   });
 
-  test("of too many values is 400, and so are broken JSON and bytes that are no UTF-8", async () => {
+  test("with too many values, broken JSON or invalid UTF-8 is 400", async () => {
     const account = await large();
     const many = `{"tags": [${"1,".repeat(200_000)}1]}`;
     await account.post("/commands", undefined, { rawBody: many }).refused(400, /more than 100000 values/);
@@ -115,7 +115,7 @@ describe("a large body", () => {
     await account.post("/commands", undefined, { rawBody: bytes }).refused(400, /not valid UTF-8/);
   });
 
-  test("is known again by its Idempotency-Key", async () => {
+  test("is recognised by its Idempotency-Key", async () => {
     const account = await large();
     const key = { headers: { "Idempotency-Key": "large" } };
     const body = { command_type: "SparkCommand", language: "python", program: "x".repeat(300_000) };

@@ -5,7 +5,7 @@ import { openEndpoint, serverOf } from "../../test/support/echo-server.ts";
 import { notFound } from "./input.ts";
 import { Id, OneOf } from "./schema.ts";
 
-/** Clients of the original interface are loose with types; what a handler gets is exact. */
+/** Clients of the original API are loose with types; handlers get exact ones. */
 const Fields = Type.Object({
   count: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
   flag: Type.Optional(Type.Boolean()),
@@ -116,13 +116,13 @@ describe("a body", () => {
     ['{"count":1e400}', /^count is too large/],
     ['{"text":1e400}', /^text is too large/],
     ['{"text":12345678901234567890}', /^text is too large/],
-  ])("%s holds a number that no double can, and is 422", async (payload, message) => {
+  ])("%s contains a number that is too large for a double, and is 422", async (payload, message) => {
     const { status, body } = await put(payload);
     expect(status).toBe(422);
     expect(body.error.error_message).toMatch(message);
   });
 
-  test("is judged after the object: an unknown id is 404 whatever the body holds", async () => {
+  test("is validated after the object: an unknown id is 404 whatever the body contains", async () => {
     expect((await put({ count: "x" }, "404")).status).toBe(404);
     expect((await put({ count: "x" }, "1")).status).toBe(422);
   });
@@ -130,7 +130,7 @@ describe("a body", () => {
 
 describe("an id in a path", () => {
   test.each(["0", "-1", "x", "1.5", "99999999999999999999", "1e3", "%20", "1%00", "0x10", "null"])(
-    "%s that cannot be is 404",
+    "%s is invalid and therefore 404",
     async (id) => {
       expect((await put({}, id)).status).toBe(404);
     },
@@ -158,7 +158,7 @@ describe("a query", () => {
     },
   );
 
-  test("wins over the body of a GET, which is read beside it", async () => {
+  test("takes precedence over the body of a GET, which is read as well", async () => {
     expect(await get("?count=1", { count: 2, flag: "True", text: null })).toEqual({
       status: 200,
       body: { count: 1, flag: true },

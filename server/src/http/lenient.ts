@@ -2,9 +2,9 @@ import type { TSchema } from "typebox";
 import { invalid } from "../lib/fault.ts";
 
 /**
- * Clients of the original interface send `null` for unset fields, numbers and booleans as strings, and numbers where
- * text is meant. This pass turns what they send into what the schema says, and drops what it does not name; whatever
- * it cannot read it leaves for the validator to refuse. (Validators' own coercion turns null into 0.)
+ * Clients of the original API send `null` for unset fields, numbers and booleans as strings, and numbers where text is
+ * expected. This pass converts values to the types of the schema and drops unknown fields. Values that it cannot
+ * convert are left for the validator to refuse. (Validators' own coercion turns null into 0.)
  */
 export function lenient(schema: TSchema, value: unknown, field = ""): unknown {
   switch (typeOf(schema)) {
@@ -37,7 +37,7 @@ function lenientObject(schema: TSchema, value: Record<string, unknown>, field: s
   if (rest === undefined) return result;
   for (const [key, given] of Object.entries(value)) {
     if (given === null || Object.hasOwn(result, key)) continue;
-    // Not by assignment: a key `__proto__` is a key like any other.
+    // Assignment would treat the key `__proto__` specially.
     Object.defineProperty(result, key, {
       value: lenient(rest, given, fieldOf(field, key)),
       enumerable: true,
@@ -77,14 +77,14 @@ function lenientBoolean(value: unknown): unknown {
 
 function lenientString(value: unknown, field: string): unknown {
   if (typeof value === "number") {
-    // JSON of any size is read as a double: what it cannot hold would be stored as another number.
+    // JSON numbers are parsed as doubles: a larger integer would be stored as another number.
     if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
       throw invalid(field, "is too large for a number: send it as text");
     }
     return String(value);
   }
   if (typeof value !== "string") return value;
-  // PostgreSQL stores neither; a client that sends them has a fault of its own.
+  // PostgreSQL cannot store either of them.
   if (value.includes("\u0000")) throw invalid(field, "must not contain U+0000");
   if (!value.isWellFormed()) throw invalid(field, "must be well-formed Unicode, without lone surrogates");
   return value;
@@ -99,11 +99,11 @@ function itemsOf(schema: TSchema): TSchema {
 }
 
 function propertiesOf(schema: TSchema): Record<string, TSchema> {
-  // Object schemas of TypeBox always carry their properties as schemas.
+  // Object schemas of TypeBox always have their properties as schemas.
   return "properties" in schema ? (schema.properties as Record<string, TSchema>) : {};
 }
 
-/** The schema of keys that the client chooses: `additionalProperties`, where it is a schema. */
+/** The schema of keys that the client chooses: `additionalProperties`, if it is a schema. */
 function restOf(schema: TSchema): TSchema | undefined {
   return "additionalProperties" in schema && isRecord(schema.additionalProperties)
     ? schema.additionalProperties

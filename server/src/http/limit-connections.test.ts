@@ -18,7 +18,7 @@ afterEach(() => {
 const HALF_HEADERS = "GET /api/v1.2/account HTTP/1.1\r\nX-Slow: ";
 const NO_BODY = "GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n";
 
-/** Connections that never become a whole request: silent ones, and some that send a beginning. */
+/** Connections that never complete a request: silent ones, and some that send the beginning of one. */
 async function flood(server: Given, count: number, beginning = HALF_HEADERS): Promise<void> {
   const { hostname, port } = new URL(server.base);
   const opened = Array.from({ length: count }, async (_, index) => {
@@ -36,7 +36,7 @@ const stillOpen = (): number =>
   sockets.filter(({ destroyed, readyState }) => !destroyed && readyState === "open").length;
 
 describe("idle connections without a token", () => {
-  test("are dropped at the limit, oldest first, while callers are served and keep their connections", async () => {
+  test("are closed at the limit, oldest first, while authenticated clients are served and keep theirs", async () => {
     const account = await given.account();
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const ports = new Set<number>();
@@ -52,11 +52,11 @@ describe("idle connections without a token", () => {
     agent.destroy();
   });
 
-  test("are dropped as well when they have sent headers and owe the body", async () => {
+  test("are also closed if they have sent headers but not the body", async () => {
     const account = await given.account();
     await account.get("/account");
     await flood(given, MOST - 10, NO_BODY);
-    await account.get("/account"); // by its answer the server has read their headers
+    await account.get("/account"); // once this is answered, the server has read their headers
     await flood(given, MOST, NO_BODY);
     await expect.poll(() => sockets.at(0)?.destroyed).toBe(true);
     await account.get("/account");

@@ -9,20 +9,20 @@ export interface ConnectionLimits {
 
 const authenticated = new WeakSet<Socket>();
 
-/** The connection has carried a request with a valid token. */
+/** Call when a request on this connection had a valid token. */
 export function markAuthenticated(socket: Socket): void {
   authenticated.add(socket);
 }
 
 /**
- * Keeps the number of connections below a limit, so that idle ones cannot take every file descriptor. At the limit a
- * new connection takes the place of the one that has been idle longest: first of those that never showed a valid token,
- * a half-sent request or body included, then of the others. When all are at work, the new one is refused.
+ * Limits the number of connections, so that idle ones cannot use up the file descriptors. At the limit, a new
+ * connection replaces the one that has been idle longest. Connections that never sent a valid token go first, even in
+ * the middle of a request or body. If all are busy, the new one is refused.
  */
 export function limitConnections(server: Server, { most, trustedProxies }: ConnectionLimits): void {
   const isTrusted = addressMatcher(trustedProxies);
   let open = 0;
-  // Sets keep the order in which sockets became idle.
+  // A set iterates in insertion order: the longest idle socket first.
   const idle = { anonymous: new Set<Socket>(), authenticated: new Set<Socket>() };
   const forget = (socket: Socket): void => {
     idle.anonymous.delete(socket);
@@ -33,7 +33,7 @@ export function limitConnections(server: Server, { most, trustedProxies }: Conne
   };
   const counted = new WeakSet<Socket>();
   const atWork = new WeakMap<Socket, IncomingMessage>();
-  // A request without a token that never sends its body would otherwise hold its place for good.
+  // A request without a token that never sends its body would otherwise occupy a connection forever.
   const isEvictable = (socket: Socket): boolean => {
     const request = atWork.get(socket);
     return request === undefined || !(request.complete || authenticated.has(socket));
@@ -61,7 +61,7 @@ export function limitConnections(server: Server, { most, trustedProxies }: Conne
     atWork.set(socket, request);
     idle.authenticated.delete(socket);
     response.once("close", () => {
-      if (atWork.get(socket) !== request) return; // a pipelined one follows
+      if (atWork.get(socket) !== request) return; // a pipelined request follows
       atWork.delete(socket);
       forget(socket);
       rest(socket);

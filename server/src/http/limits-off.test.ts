@@ -9,7 +9,7 @@ const given = useServer({
 });
 
 describe("limits of 0", () => {
-  test("are off", async () => {
+  test("disable the limits", async () => {
     const account = await given.account();
     const replies = await Promise.all([
       ...Array.from({ length: 1100 }, () => account.get("/whitelist_ip").reply()),

@@ -11,7 +11,7 @@ import { listen } from "./listen.ts";
 
 const python = await findPython();
 
-/** Answers when it is told to. */
+/** Answers requests once `answer` is called. */
 function aServer(): { server: FastifyInstance; answer: () => void } {
   const { promise, resolve: answer } = Promise.withResolvers<void>();
   const server = Fastify();
@@ -23,7 +23,7 @@ function aServer(): { server: FastifyInstance; answer: () => void } {
 const urlsOf = (port: number): string[] => loopbacks.map((host) => `http://${inUrl(host)}:${port}`);
 
 describe("on loopback", () => {
-  test.each([...loopbacks, "localhost"])("%s serves both families, on a free port too", async (host) => {
+  test.each([...loopbacks, "localhost"])("%s serves both address families, also on a free port", async (host) => {
     const { server } = aServer();
     const { url, drain } = await listen(server, { host, port: 0 });
     const port = Number(new URL(url).port);
@@ -32,7 +32,7 @@ describe("on loopback", () => {
     expect(await isFree(port)).toBe(true);
   });
 
-  test("a drain waits for the requests of both families", async () => {
+  test("a drain waits for the requests of both address families", async () => {
     const { server, answer } = aServer();
     const { url, drain } = await listen(server, { host: "127.0.0.1", port: 0 });
     const port = Number(new URL(url).port);
@@ -48,7 +48,7 @@ describe("on loopback", () => {
   });
 
   test.skipIf(!hasIpv6)(
-    "a port taken in one family is refused, and left alone in the other",
+    "a port that is taken in one address family fails, and is not bound in the other",
     because(NO_IPV6),
     async () => {
       const port = await freePort();
@@ -61,7 +61,7 @@ describe("on loopback", () => {
   );
 });
 
-/** As systemd starts a service with a socket unit. */
+/** Starts a command as systemd does for a service with a socket unit. */
 const ACTIVATE = `
 import fcntl, os, socket, sys
 copies = []
@@ -78,7 +78,7 @@ os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS=str(len(copies)), LIST
 os.execv(sys.argv[3], sys.argv[3:])
 `;
 
-/** Serves what it is given, prints the address and what a child has of it, and ends with its standard input. */
+/** Serves the inherited sockets, prints their address and a child's view of them, and ends with its standard input. */
 const SERVE = `
 import { execFileSync } from "node:child_process";
 import Fastify from "fastify";
@@ -95,7 +95,7 @@ process.stdin.resume().on("end", () => drain());
 
 describe("sockets that systemd has opened", () => {
   test.skipIf(python === undefined)(
-    "are served at their own address, and no child gets them",
+    "are served at their own address, and not inherited by child processes",
     because(howToInstallPython()),
     async () => {
       const port = await freePort();
@@ -122,7 +122,7 @@ describe("sockets that systemd has opened", () => {
     },
   );
 
-  test("are not ours when they are meant for another process", () => {
+  test("are ignored if they are meant for another process", () => {
     const env = { LISTEN_PID: "7", LISTEN_FDS: "1", LISTEN_FDNAMES: "x", PATH: "/bin" };
     expect(takeGivenSockets(env, 8)).toEqual([]);
     expect(env).toEqual({ PATH: "/bin" });

@@ -4,10 +4,10 @@ import { createServer, type AddressInfo, type Server } from "node:net";
 import type { FastifyInstance, FastifyListenOptions } from "fastify";
 import { FAMILY_MISSING, listenPlaces, type ListenPlace } from "../lib/listen-places.ts";
 
-/** A client that does not read its answer must not hold up a stop. */
+/** A client that does not read its response must not delay a stop. */
 const DRAIN_LIMIT_MS = 20_000;
 
-/** A listening socket that another process has opened for us: a handle of Node, or the number of a descriptor. */
+/** A listening socket that another process has opened: a handle of Node, or a file descriptor. */
 export interface ListeningSocket {
   readonly fd: number;
 }
@@ -15,16 +15,19 @@ export interface ListeningSocket {
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
-  /** Used in place of host and port. */
+  /** Used instead of host and port. */
   readonly sockets?: readonly ListeningSocket[] | undefined;
 }
 
 export interface Listening {
-  /** The address at which the server is reached. */
+  /** The URL at which clients reach the server. */
   readonly url: string;
-  /** The addresses of all sockets, as the operating system tells them. */
+  /** The URLs of all sockets, as reported by the operating system. */
   readonly socketUrls: readonly string[];
-  /** Takes no more requests and settles when those at work are answered; `hurry` cuts them. */
+  /**
+   * Accepts no more requests and resolves when the current ones are answered; aborting `hurry` closes their
+   * connections.
+   */
   readonly drain: (hurry?: AbortSignal) => Promise<void>;
 }
 
@@ -38,7 +41,7 @@ export async function listen(server: FastifyInstance, { host, port, sockets }: L
   };
 }
 
-/** Sockets of systemd may be at another address than the setting names. Otherwise the setting is what clients know. */
+/** Sockets of systemd may have another address than the setting; otherwise clients use the host of the setting. */
 async function reachableUrl(host: string, { address, port }: AddressInfo): Promise<string> {
   if (host === address) return urlOf(host, port);
   const found = await lookup(host, { all: true }).catch(() => []);
@@ -49,10 +52,10 @@ function urlOf(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** A free port of one address may be taken at the other. */
+/** A port that is free at one address may be taken at the other. */
 const FREE_PORT_ATTEMPTS = 10;
 
-/** The second address first: Fastify can listen again after a failure, but not after a success. */
+/** Binds the second address first: Fastify can listen again after a failure, but not after a success. */
 async function bindAll(server: FastifyInstance, host: string, port: number): Promise<Server[]> {
   const [first, second] = listenPlaces(host);
   for (let attempt = 1; ; attempt += 1) {
@@ -67,7 +70,7 @@ async function bindAll(server: FastifyInstance, host: string, port: number): Pro
   }
 }
 
-/** Empty: the machine has no such address family. */
+/** Empty if the machine lacks this address family. */
 async function addListener(server: FastifyInstance, place: ListenPlace, port: number): Promise<Server[]> {
   const listener = furtherListener(server);
   try {
@@ -80,7 +83,7 @@ async function addListener(server: FastifyInstance, place: ListenPlace, port: nu
 }
 
 async function listenOn(server: FastifyInstance, [first, ...rest]: readonly ListeningSocket[]): Promise<Server[]> {
-  // Fastify passes its options on to Node, which prefers the handle. For `localhost` it would open further sockets.
+  // Fastify passes its options to Node, which prefers the handle. For `localhost` it would open more sockets.
   const options = (socket: ListeningSocket | undefined): FastifyListenOptions =>
     ({ host: "127.0.0.1", _handle: socket }) as FastifyListenOptions;
   await server.listen(options(first));
@@ -89,9 +92,9 @@ async function listenOn(server: FastifyInstance, [first, ...rest]: readonly List
   return further;
 }
 
-/** A second socket of the same server: Fastify itself would serve it by another server, which it does not drain. */
+/** Another socket of the same server. Fastify's own way creates a second server, which it does not drain. */
 function furtherListener({ server }: FastifyInstance): Server {
-  // The options of Node's own HTTP server.
+  // The same options as Node's own HTTP server.
   return createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     if (server.listening) server.emit("connection", socket);
     else socket.destroy();
@@ -100,7 +103,7 @@ function furtherListener({ server }: FastifyInstance): Server {
 
 function addressOf(server: Server): AddressInfo {
   const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("the server does not listen on TCP");
+  if (address === null || typeof address === "string") throw new Error("the server is not listening on TCP");
   return address;
 }
 

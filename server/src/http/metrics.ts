@@ -7,7 +7,7 @@ export interface HttpMetrics {
 export function httpMetrics(registry: Registry): HttpMetrics {
   const durations = new Histogram({
     name: "headgate_http_request_seconds",
-    help: "Time to answer, by operation",
+    help: "Time to answer a request, by operation",
     labelNames: ["operation"],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30],
     registers: [registry],

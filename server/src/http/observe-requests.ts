@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import type { Log } from "../lib/log.ts";
 import type { HttpMetrics } from "./metrics.ts";
 
-/** One log line and one measurement per request; no body, no header, no query: they may hold secrets. */
+/** Logs and measures every request. Bodies, headers and queries may contain secrets and are not logged. */
 export function observeRequests(server: FastifyInstance, log: Log, metrics: HttpMetrics): void {
   server.addHook("onResponse", (request, reply, done) => {
     const { operation = "none", caller = () => ({}) } = request.routeOptions.config;
@@ -23,9 +23,9 @@ export function observeRequests(server: FastifyInstance, log: Log, metrics: Http
   });
 }
 
-const LONGEST_PATH = 500;
+const MAX_PATH_LENGTH = 500;
 
 function pathOf(url: string): string {
   const [path = ""] = url.split("?", 1);
-  return path.slice(0, LONGEST_PATH);
+  return path.slice(0, MAX_PATH_LENGTH);
 }

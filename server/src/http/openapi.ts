@@ -6,8 +6,8 @@ import { operationEntry, type AccessNote } from "./openapi/operation-entry.ts";
 import { refusalResponses } from "./openapi/refusals.ts";
 
 /**
- * The interface as an OpenAPI 3.1 document, made of nothing but the endpoints' data: what is routed is described, and
- * nothing else. Equal data gives equal bytes, so the committed file can be compared.
+ * The OpenAPI 3.1 document, generated only from the endpoints' data: it describes exactly what is routed. The output is
+ * deterministic, so that the committed file can be compared.
  */
 export interface OpenApiOptions<Access> {
   title: string;
@@ -45,14 +45,14 @@ export function openApiDocument<Access>(
       schemas: schemas.all,
       responses,
       headers: {
-        RequestId: { description: "Names the request in the server's log.", schema: { type: "string" } },
+        RequestId: { description: "Identifies the request in the server's log.", schema: { type: "string" } },
       },
       parameters: {
         IdempotencyKey: {
           name: "Idempotency-Key",
           in: "header",
           required: false,
-          description: "The same key and body answer with the first reply instead of doing it again.",
+          description: "A repeated request with the same key and body returns the first reply and changes nothing.",
           schema: { type: "string", minLength: 1, maxLength: 255 },
         },
       },

@@ -2,12 +2,12 @@ import { Type } from "typebox";
 import { Nullable } from "./schema.ts";
 
 /**
- * Lists in pages, in one round trip: one row more than a page is fetched, and whether it came says if there is a next
- * page. A page past the end is an empty list.
+ * Paged lists in one round trip: one row more than the page is fetched, and if it exists there is a next page. A page
+ * past the end is an empty list.
  */
 const DEFAULT_PER_PAGE = 10;
 const MAX_PER_PAGE = 100;
-/** So that the offset stays an exact integer; no list is that long. */
+/** Keeps the offset an exact integer. */
 const MAX_PAGE = 1_000_000_000;
 
 /** Spread into the `query` schema of a list: `Type.Object({ ...PageQuery, … })`. */
@@ -20,13 +20,13 @@ export const PageQuery = {
       minimum: 1,
       maximum: MAX_PER_PAGE,
       default: DEFAULT_PER_PAGE,
-      description: "Entries of a page",
+      description: "Entries per page",
       examples: [DEFAULT_PER_PAGE],
     }),
   ),
 };
 
-/** §4.6: null at the ends. */
+/** §4.6: null at either end of the list. */
 export const PagingInfo = Type.Object(
   {
     previous_page: Nullable(Type.Integer()),
@@ -39,7 +39,7 @@ export const PagingInfo = Type.Object(
 export interface Page {
   number: number;
   perPage: number;
-  /** For `limit` of the statement: one more than is shown. */
+  /** For the `limit` of the SQL statement: one row more than the page shows. */
   limit: number;
   offset: number;
 }
@@ -49,7 +49,7 @@ export function pageOf(query: { page?: number; per_page?: number }): Page {
   return { number: page, perPage, limit: perPage + 1, offset: (page - 1) * perPage };
 }
 
-/** `rows` as fetched with the page's limit. */
+/** `rows` are those fetched with the page's limit. */
 export function pagingInfo(page: Page, rows: readonly unknown[]) {
   return {
     previous_page: page.number > 1 ? page.number - 1 : null,
@@ -58,7 +58,7 @@ export function pagingInfo(page: Page, rows: readonly unknown[]) {
   };
 }
 
-/** Of the rows fetched, those of the page itself. */
+/** The rows that belong to the page itself. */
 export function shownRows<Row>(page: Page, rows: readonly Row[]): readonly Row[] {
   return rows.length > page.perPage ? rows.slice(0, page.perPage) : rows;
 }

@@ -3,7 +3,7 @@ import { parentPort } from "node:worker_threads";
 import { Fault } from "../lib/fault.ts";
 import { jsonBody } from "./json-body.ts";
 
-/** The thread of `parsed-body.ts`. */
+/** The worker thread of `parsed-body.ts`. */
 export interface ParseRequest {
   readonly bytes: Uint8Array;
 }
@@ -13,10 +13,10 @@ export type ParseReply =
   | { readonly kind: "refused"; readonly message: string };
 
 /**
- * No operation takes as many. A value costs the main thread as much to receive as to parse, and some ten times its
- * length in memory; a long text costs little of either.
+ * More than any operation needs. Receiving a value costs the main thread as much as parsing it, and about ten times its
+ * length in memory; a long string costs little of either.
  */
-const MOST_VALUES = 100_000;
+const MAX_VALUES = 100_000;
 
 parentPort?.on("message", ({ bytes }: ParseRequest) => {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
@@ -25,8 +25,8 @@ parentPort?.on("message", ({ bytes }: ParseRequest) => {
 
 function parse(bytes: Uint8Array): ParseReply {
   try {
-    if (hasMoreValues(bytes, MOST_VALUES)) {
-      throw new Fault("malformed", `The body has more than ${MOST_VALUES} values.`);
+    if (hasMoreValues(bytes, MAX_VALUES)) {
+      throw new Fault("malformed", `The body has more than ${MAX_VALUES} values.`);
     }
     const value = jsonBody(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
     return { kind: "parsed", value, sha256: createHash("sha256").update(bytes).digest() };

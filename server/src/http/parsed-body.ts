@@ -4,7 +4,7 @@ import { Fault } from "../lib/fault.ts";
 import { jsonBody } from "./json-body.ts";
 import type { ParseReply, ParseRequest } from "./parse-body-worker.ts";
 
-/** From here on a body is parsed in a thread: JSON of this length takes about a millisecond. */
+/** Bodies of at least this size are parsed in a thread: JSON of this length takes about a millisecond. */
 const THREAD_FROM_BYTES = 128 * 1024;
 const IDLE_MS = 10_000;
 
@@ -14,15 +14,15 @@ export interface ParsedBody {
 }
 
 /**
- * Parses bodies, large ones in a thread: 30 MB of JSON would keep every other request waiting for up to half a second.
- * The thread is started by the first large body and ends when there has been none for a while.
+ * Parses bodies, large ones in a worker thread: 30 MB of JSON would block all other requests for up to half a second.
+ * The thread is started for the first large body and ends after some idle time.
  */
 export class BodyParser {
   #worker: Worker | undefined;
   #idle: NodeJS.Timeout | undefined;
   readonly #waiting: PromiseWithResolvers<ParseReply>[] = [];
 
-  /** Undefined: the body is large, and `parseLarge` takes it. */
+  /** Undefined if the body is large: use `parseLarge`. */
   parseSmall(bytes: Buffer): ParsedBody | undefined {
     if (bytes.length >= THREAD_FROM_BYTES) return undefined;
     return { value: jsonBody(bytes), sha256: () => createHash("sha256").update(bytes).digest() };
@@ -45,7 +45,7 @@ export class BodyParser {
     clearTimeout(this.#idle);
     const worker = this.#worker;
     if (worker === undefined) return;
-    this.#fail(worker, new Error("the thread that parses bodies was stopped")); // the next body starts another
+    this.#fail(worker, new Error("the body parser thread was stopped")); // the next body starts another
     void worker.terminate();
   }
 
@@ -61,7 +61,7 @@ export class BodyParser {
       if (this.#waiting.length === 0) this.#idle = setTimeout(() => this.stop(), IDLE_MS).unref();
     });
     worker.on("error", (error) => this.#fail(worker, error));
-    worker.on("exit", () => this.#fail(worker, new Error("the thread that parses bodies has ended")));
+    worker.on("exit", () => this.#fail(worker, new Error("the body parser thread ended")));
     this.#worker = worker;
     return worker;
   }

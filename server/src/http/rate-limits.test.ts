@@ -18,7 +18,7 @@ async function statuses(client: Client, times: number): Promise<number[]> {
 }
 
 describe("a token's limit", () => {
-  test("is 429 with Retry-After once the burst is used, and time refills it", async () => {
+  test("is 429 with Retry-After once the burst is used, and refills over time", async () => {
     const account = await given.account();
     expect(await statuses(account, BURST)).toEqual(Array(BURST).fill(200));
     const refused = await account.get("/whitelist_ip").refused(429);
@@ -27,7 +27,7 @@ describe("a token's limit", () => {
     expect(await statuses(account, 3)).toEqual([200, 200, 429]);
   });
 
-  test("is its own: another token of the account is not hit", async () => {
+  test("does not affect another token of the account", async () => {
     const account = await given.account();
     const member = await given.member(account, { groups: ["system-user"] });
     await statuses(account, BURST + 1);
@@ -36,7 +36,7 @@ describe("a token's limit", () => {
 });
 
 describe("an address that guesses tokens", () => {
-  test("is 429 after its limit, while a good token from there passes and a missing one does not count", async () => {
+  test("is 429 after its limit; valid tokens from there still work, and missing ones do not count", async () => {
     const account = await given.account();
     expect(await statuses(given.anonymous(), 5)).toEqual(Array(5).fill(401));
     const guess = (): Client => new Client(given.base, mintToken());

@@ -27,7 +27,7 @@ test.each([
   expect((await body).toString()).toBe(chunks.join(""));
 });
 
-test("a body of single bytes takes no more memory than it is counted with", async () => {
+test("a body sent in single bytes takes no more memory than is counted", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const used = (): number => {

@@ -6,21 +6,21 @@ import { cutOff } from "./error-body.ts";
 
 export interface IncomingBody {
   readonly stream: Readable;
-  /** The header Content-Length; undefined: it comes in chunks. */
+  /** The header Content-Length; undefined if the body is chunked. */
   readonly declaredBytes: number | undefined;
   readonly terms: BodyTerms;
-  /** Grows as the body arrives. It is for the caller to release. */
+  /** Grows as the body arrives. The caller must release it. */
   readonly claim: BodyClaim;
 }
 
 /**
- * Collects a body within its limit and the budget. A declared length that does not fit now is refused before a byte is
- * read, but takes nothing: clients that declare much and send little would keep others out.
+ * Reads a body within its limit and the budget. A declared length that does not fit now is refused before any byte is
+ * read, but reserves nothing: otherwise clients that declare much and send little would block others.
  */
 export function readBody({ stream, declaredBytes, terms, claim }: IncomingBody): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const mostBytes = declaredBytes ?? terms.limitBytes;
-  // One buffer of as many bytes as are claimed: a Buffer for each chunk would take a hundred times its single byte.
+  // One buffer of the reserved size: a Buffer per chunk would take a hundred times the memory of a one-byte chunk.
   let collected: Buffer = Buffer.alloc(0);
   let received = 0;
   const add = (chunk: Buffer): void => {
@@ -28,7 +28,7 @@ export function readBody({ stream, declaredBytes, terms, claim }: IncomingBody):
     received += chunk.length;
     if (received > terms.limitBytes) throw tooLarge(terms);
     if (received > collected.length) {
-      // Twice as much as there is, so that it grows a few times only.
+      // Doubles the buffer, so that it is copied only a few times.
       const room = Math.max(received, Math.min(2 * received, mostBytes));
       claim.growTo(room);
       if (chunk.length === room) {

@@ -1,7 +1,7 @@
-/** Whether the parts this process needs are there. Each part is a question with a bounded wait for its answer. */
+/** Checks whether the parts that this process needs are available, each within a time limit. */
 export interface PartHealth {
   ok: boolean;
-  /** For the operator; anybody who reaches the port can read it. */
+  /** For the operator. Every client that reaches the port can read it. */
   detail: string;
 }
 
@@ -9,7 +9,7 @@ export type ReadinessParts = Readonly<Record<string, () => Promise<PartHealth>>>
 
 const ANSWER_WITHIN_MS = 2_000;
 
-export async function askParts(
+export async function checkParts(
   parts: ReadinessParts,
   answerWithinMs = ANSWER_WITHIN_MS,
 ): Promise<Record<string, PartHealth>> {
@@ -25,7 +25,7 @@ export async function askParts(
 async function withinTime(ask: () => Promise<PartHealth>, answerWithinMs: number): Promise<PartHealth> {
   const { promise: late, resolve } = Promise.withResolvers<PartHealth>();
   const timer = setTimeout(() => resolve({ ok: false, detail: `no answer in ${answerWithinMs} ms` }), answerWithinMs);
-  // Why it failed may name hosts or users; the log of the part itself has it.
+  // The error may name hosts or users; it is in the log of the part itself.
   const answer = ask().catch((): PartHealth => ({ ok: false, detail: "not reachable" }));
   try {
     return await Promise.race([answer, late]);

@@ -8,7 +8,7 @@ import { receiveBodies } from "./receive-bodies.ts";
 const MIB = 1024 * 1024;
 const LIMITS = { accountBytes: 4 * MIB, nodeBytes: 8 * MIB };
 
-test("a client that leaves during admission takes no memory for bodies", async () => {
+test("a client that disconnects during admission reserves no memory for bodies", async () => {
   const budget = new BodyBudget(LIMITS);
   const server = Fastify();
   onTestFinished(() => server.close());

@@ -6,7 +6,7 @@ import { BodyParser, type ParsedBody } from "./parsed-body.ts";
 import { cutOff } from "./error-body.ts";
 import { readBody } from "./read-body.ts";
 
-/** Reads and parses every body by the terms that the gate has set on its request. */
+/** Reads and parses every body within the limits that the gate has set on its request. */
 export function receiveBodies(
   server: FastifyInstance,
   budget: BodyBudget,
@@ -27,11 +27,11 @@ export function receiveBodies(
     const length = request.headers["content-length"];
     const { bodyTerms: terms = ANONYMOUS_TERMS, answerTo } = request;
     const declaredBytes = length === undefined ? undefined : Number(length);
-    // Its events are over when the client left during admission, and nothing would return the claim.
+    // If the client left during admission, no further event would release the claim.
     if (stream.destroyed || answerTo?.closed === true) throw cutOff(undefined);
     const claim = budget.open(terms.owner, () => onceOver(stream, answerTo, () => claim.release()));
     const bytes = await readBody({ stream, declaredBytes, terms, claim }).catch((error: unknown) => {
-      // At once, so that of several bodies that do not fit together one is refused and the others go on.
+      // Released at once: when several bodies do not fit together, one is refused and the others continue.
       claim.release();
       throw error;
     });
@@ -42,7 +42,7 @@ export function receiveBodies(
   });
 }
 
-/** Calls back when the request is answered or its client has gone, at once if that has happened already. */
+/** Calls back when the request is answered or its client has disconnected, at once if that has already happened. */
 function onceOver({ socket }: IncomingMessage, answerTo: ServerResponse | undefined, release: () => void): void {
   const over = (): void => {
     socket.off("close", over);
@@ -53,7 +53,7 @@ function onceOver({ socket }: IncomingMessage, answerTo: ServerResponse | undefi
     release();
     return;
   }
-  // The answer to a pipelined request does not close with the socket while another answer goes before it.
+  // The response to a pipelined request does not close with the socket while an earlier response is pending.
   socket.on("close", over);
   answerTo?.on("close", over);
 }

@@ -8,8 +8,8 @@ import { inReadingOrder } from "./reference/reading-order.ts";
 import { STYLE } from "./reference/style.ts";
 
 /**
- * The OpenAPI document for a reader: one page, made once, without script and without anything fetched from elsewhere,
- * so that it works offline and its content security policy can forbid all but its own style.
+ * Renders the OpenAPI document as one static HTML page without scripts or external resources, so that it works offline
+ * and its content security policy can forbid everything but its own style.
  */
 export interface ReferencePage {
   /** The page, with the address of this server in its curl lines. */

@@ -10,10 +10,10 @@ const send = (client: AccountClient | undefined, request: Partial<RawRequest>): 
   sendAs(given.base, client, { path: PATH, ...request });
 
 describe("the order of checks", () => {
-  test("is the router, the token, the state, the permission, the bytes, the object, the values", async () => {
+  test("is path, token, user state, permission, body, object, values", async () => {
     const account = await given.account();
     const pending = await given.member(account, { state: "pending", groups: ["system-admin"] });
-    const nobody = await given.member(account);
+    const member = await given.member(account);
     const broken = "{";
     const tooLarge = "x".repeat(1024 * 1024 + 1);
     const unknownId = `${PATH}/999999999`;
@@ -25,11 +25,11 @@ describe("the order of checks", () => {
       ["token before body", undefined, { ...post, body: broken }, 401],
       ["token before size", undefined, { ...post, body: tooLarge }, 401],
       ["state before body", pending, { ...post, body: broken }, 403],
-      ["permission before body", nobody, { ...post, body: broken }, 403],
-      ["permission before object", nobody, remove, 403],
+      ["permission before body", member, { ...post, body: broken }, 403],
+      ["permission before object", member, remove, 403],
       ["body before object", account, { ...remove, body: broken }, 400],
       ["size before object", account, { ...remove, body: tooLarge }, 413],
-      ["object before nothing else", account, remove, 404],
+      ["object last", account, remove, 404],
       ["values last", account, { ...post, body: '{"ip_cidr":"x"}' }, 422],
     ];
     for (const [name, client, request, status] of cases) {
@@ -41,7 +41,7 @@ describe("the order of checks", () => {
 });
 
 describe("every response", () => {
-  test("carries a request id, twice, whatever came of the request", async () => {
+  test("has the request id in two headers, whatever its status", async () => {
     const account = await given.account();
     const requests: [AccountClient | undefined, Partial<RawRequest>, number][] = [
       [account, {}, 200],
@@ -62,7 +62,7 @@ describe("every response", () => {
     }
   });
 
-  test("takes over a client's request id where it is plain, and its own where it is not", async () => {
+  test("repeats the client's request id if it is well formed, and has a new one otherwise", async () => {
     const own = await send(undefined, { headers: { "X-Request-Id": "job-17.a_b" } });
     expect(own.headers.get("x-request-id")).toBe("job-17.a_b");
     for (const id of ["a b", "x".repeat(65), '"', ""]) {
@@ -73,10 +73,10 @@ describe("every response", () => {
 
   test.each([
     ["headers that are too large", `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Big: ${"x".repeat(20_000)}\r\n\r\n`, 431],
-    ["what is no HTTP", "GARBAGE\r\n\r\n", 400],
+    ["bytes that are not HTTP", "GARBAGE\r\n\r\n", 400],
     ["two lengths", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx", 400],
     ["a bad header", "GET / HTTP/1.1\r\nHost: x\r\nBad Header: 1\r\n\r\n", 400],
-  ])("to %s has the one form", async (_name, bytes, status) => {
+  ])("to %s has the common error format", async (_name, bytes, status) => {
     const reply = await rawSocket(given.base, bytes);
     expect(reply.status).toBe(status);
     expectErrorForm(reply);

@@ -5,12 +5,12 @@ import { expectErrorForm } from "../../test/support/client.ts";
 import { rawSocket } from "../../test/support/raw-request.ts";
 import { refuseBrokenRequest } from "./refuse-broken-request.ts";
 
-describe("what Node's parser refuses", () => {
+describe("a request that Node's parser refuses", () => {
   test.each([
     ["ERR_HTTP_REQUEST_TIMEOUT", 408],
     ["HPE_HEADER_OVERFLOW", 431],
     ["HPE_INVALID_METHOD", 400],
-  ])("%s is answered with %i in the one form", async (code, status) => {
+  ])("with %s is answered with %i in the common error format", async (code, status) => {
     const server = createServer((socket) => {
       socket.once("data", () =>
         refuseBrokenRequest(Object.assign(new Error("internal"), { code }), socket, "X-Svc-Trace-Id"),

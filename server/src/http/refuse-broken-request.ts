@@ -4,10 +4,10 @@ import type { Socket } from "node:net";
 import { Fault } from "../lib/fault.ts";
 import { errorReply, toFault } from "./error-body.ts";
 
-/** For the client to read the answer; one that never closes its side would otherwise hold the socket for good. */
+/** Time for the client to read the response; a client that never closes its side would hold the socket forever. */
 const LINGER_MS = 1_000;
 
-/** What Node's parser refuses never becomes a request, so the one error form is written to the socket by hand. */
+/** Requests that Node's parser refuses never reach Fastify, so the error is written to the socket directly. */
 export function refuseBrokenRequest(error: Error, socket: Socket, traceHeader: string): void {
   if (!socket.writable || ("code" in error && error.code === "ECONNRESET")) {
     socket.destroy();
@@ -15,7 +15,8 @@ export function refuseBrokenRequest(error: Error, socket: Socket, traceHeader: s
   }
   const earlier = answerInProgress(socket);
   if (earlier !== undefined) {
-    // The broken bytes follow a good request. An answer now would be taken for that one's, which may have succeeded.
+    // Broken bytes after a valid request: an error now would be read as the response to that request, which may
+    // succeed.
     earlier.shouldKeepAlive = false;
     return;
   }
@@ -39,8 +40,8 @@ export function refuseBrokenRequest(error: Error, socket: Socket, traceHeader: s
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
-/** The answer to a request that arrived whole on this connection and is still being worked on. */
+/** The response to a complete request on this connection that is still being handled. */
 function answerInProgress(socket: Socket): ServerResponse | undefined {
-  const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse | null }; // Node's own, and not typed
+  const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse | null }; // internal to Node and untyped
   return answer?.req.complete === true ? answer : undefined;
 }

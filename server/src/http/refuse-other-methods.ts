@@ -4,8 +4,8 @@ import { Fault } from "../lib/fault.ts";
 import { lazy } from "../lib/lazy.ts";
 
 /**
- * Why a request that no route answers is refused although its path exists: 405 with `Allow`, before anything is asked
- * of the caller. The routes of the server that are added later are all known to it; whoever answers GET answers HEAD.
+ * Returns 405 with `Allow` if the path exists with other methods; checked before authentication. Includes routes that
+ * are added later. Routes for GET also serve HEAD.
  */
 export function otherMethodRefusal(
   server: FastifyInstance,
@@ -26,7 +26,7 @@ export function otherMethodRefusal(
   return (method, path) => {
     const allow: unknown = paths().find("GET", path)?.store;
     return Array.isArray(allow)
-      ? new Fault("method-not-allowed", `${method} is not possible here.`, { allow: allow.map(String) })
+      ? new Fault("method-not-allowed", `${method} is not allowed on this path.`, { allow: allow.map(String) })
       : undefined;
   };
 }

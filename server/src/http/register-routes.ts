@@ -61,7 +61,7 @@ function routeOptions<Access, Admission, Admitted, Services>(
     async handler(request, reply) {
       const leave = await places.enter(gate.owners(admissionOf(request)));
       try {
-        if (request.raw.socket.destroyed) throw cutOff(undefined); // the client has gone while it waited
+        if (request.raw.socket.destroyed) throw cutOff(undefined); // the client disconnected while it waited
         return await handle(request, reply, leave);
       } finally {
         leave();
@@ -76,7 +76,7 @@ function routeOptions<Access, Admission, Admitted, Services>(
     reply.serializer(writeReply).type("application/json; charset=utf-8");
     const params = readParams(request.params);
     const admitted = gate.enter(endpoint, admission, arrival);
-    // A handler that asks for this signal is about to wait, so another request can have its place.
+    // A handler that requests this signal is about to wait, so its place is released.
     const endingOf = (): AbortSignal => {
       leave();
       return endingSignal(reply);

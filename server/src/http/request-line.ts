@@ -1,14 +1,14 @@
 import type { LineForm } from "../lib/terminal/log-line.ts";
 import { shortened } from "../lib/terminal/printable.ts";
 
-const LONGEST_PATH = 100;
+const MAX_PATH_LENGTH = 100;
 
 /** The record of a request as a line of text: `POST  /api/v1.2/commands  200  12 ms`. */
 export const requestLine: LineForm = ({ method, path, status, milliseconds }) => {
   if (typeof method !== "string" || typeof path !== "string" || typeof status !== "number") return undefined;
   return [
     { text: method.padEnd(6) },
-    { text: shortened(path, LONGEST_PATH) },
+    { text: shortened(path, MAX_PATH_LENGTH) },
     { text: String(status), tone: toneOf(status) },
     { text: `${typeof milliseconds === "number" ? Math.round(milliseconds) : "?"} ms`, tone: "dim" },
   ];

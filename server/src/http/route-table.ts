@@ -1,8 +1,8 @@
 import type { Endpoint, Method, Version } from "./endpoint.ts";
 
 /**
- * Every URL the API answers, computed from the endpoints: each version's own paths and aliases; every v1.2 path under
- * v2 as well (`account` also as `accounts`); and `/api/latest/…`, the newest version that has the path.
+ * All URLs of the API, computed from the endpoints: each version's own paths and aliases; every v1.2 path under v2 as
+ * well (`account` also as `accounts`); and `/api/latest/…`, the newest version that has the path.
  */
 export interface Route<E> {
   method: Method;

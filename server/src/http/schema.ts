@@ -1,8 +1,8 @@
 import { Type, type Static, type TSchema } from "typebox";
 
-/** Schema words shared by requests and replies. */
+/** Schemas shared by requests and replies. */
 
-/** Integers of the interface stay exact in every JSON implementation. */
+/** Integers of the API stay exact in every JSON implementation. */
 export const MAX_INTEGER = Number.MAX_SAFE_INTEGER;
 
 export const Id = Type.Integer({ minimum: 1, maximum: MAX_INTEGER, description: "Identifier" });

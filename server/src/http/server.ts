@@ -19,17 +19,17 @@ import { startByTurns } from "./start-by-turns.ts";
 import { registerSystemRoutes } from "./system-routes.ts";
 
 const REQUEST_TIMEOUT_MS = 60_000;
-/** From the connection, or from the first byte of a later request, to the last one of its headers. */
+/** From the connection, or the first byte of a later request, to the last byte of its headers. */
 const HEADERS_TIMEOUT_MS = 30_000;
 const TIMEOUT_CHECK_MS = 2_000;
-/** A refused body up to this many bytes is read to its end, so that the connection can be used again. */
-const MOST_TO_DISCARD = 1024 * 1024;
+/** The body of a refused request is read to its end up to this size, so that the connection can be reused. */
+const MAX_DISCARDED_BYTES = 1024 * 1024;
 const PARAMETER_LIMIT = 4096;
 const CLIENT_REQUEST_ID = /^[\w.-]{1,64}$/;
 
 /**
- * The HTTP server, once for every operation: it turns bytes into typed requests and faults into the one error form.
- * What an operation is comes from its endpoint data, who may call it from the gate.
+ * The HTTP server of all operations. It turns bytes into typed requests and faults into the common error format. The
+ * endpoint data describe the operations, and the gate decides who may call them.
  */
 export async function buildServer<Access, Admission, Admitted, Services>(
   options: HttpOptions<Access, Admission, Admitted, Services>,
@@ -41,10 +41,10 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   const server = Fastify({
     requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: "idle",
-    // While it drains, a request on an open connection is answered as ever; Fastify's own refusal has another form.
+    // Requests on open connections are still answered during a drain; Fastify's own refusal has another format.
     return503OnClosing: false,
     http: {
-      requireHostHeader: false, // Node's own refusal has no body; see below
+      requireHostHeader: false, // checked below: Node's own refusal has no body
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
     },
@@ -90,11 +90,11 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   const otherMethod = otherMethodRefusal(server, PARAMETER_LIMIT);
   server.decorateRequest("admission", null);
   server.addHook("onRequest", (request, reply, done) => {
-    // A body is JSON whatever its Content-Type says.
+    // Bodies are parsed as JSON regardless of their Content-Type.
     request.raw.headers["content-type"] = "application/json";
     reply.header("X-Request-Id", request.id);
     reply.header(traceHeader, request.id);
-    // An unknown path is 404 whatever its body holds.
+    // An unknown path is 404 regardless of its body.
     if (request.is404) done(otherMethod(request.method, request.url) ?? notFound());
     else done(lacksHost(request.raw) ? new Fault("malformed", "The header Host is missing.") : undefined);
   });
@@ -105,7 +105,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
       done(null, rewritten ? JSON.stringify(prefix.outgoing(JSON.parse(payload))) : payload);
     });
   }
-  // An expectation that nobody knows is ignored; Node's own refusal has no body.
+  // Unknown expectations are ignored; Node's own refusal has no body.
   server.server.on("checkExpectation", (request, response) => server.server.emit("request", request, response));
   limitConnections(server.server, { most: options.connections, trustedProxies: options.trustedProxies });
   observeRequests(server, log, metrics);
@@ -115,25 +115,25 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   return server;
 }
 
-/** To use the connection again, Node would read the rest of the refused body, however long it is. */
+/** To reuse the connection, Node would read the rest of the refused body, however long it is. */
 function hasMuchToCome({ complete, headers }: IncomingMessage): boolean {
   const { "content-length": length = 0, "transfer-encoding": coding } = headers;
-  return !complete && (coding !== undefined || Number(length) > MOST_TO_DISCARD);
+  return !complete && (coding !== undefined || Number(length) > MAX_DISCARDED_BYTES);
 }
 
-/** HTTP/1.1 asks for it, in every request. */
+/** HTTP/1.1 requires it in every request. */
 function lacksHost({ httpVersion, headers }: IncomingMessage): boolean {
   return httpVersion === "1.1" && headers.host === undefined;
 }
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** What the gate found out about the caller; null on routes without one. */
+    /** The gate's result for the caller; null on routes without a gate. */
     admission: unknown;
     bodyTerms: BodyTerms | undefined;
     answerTo: ServerResponse | undefined;
     bodySha256: (() => Buffer) | undefined;
-    /** The body as it came, of small ones only. */
+    /** The raw body, for small bodies only. */
     rawBody: Buffer | undefined;
   }
   interface FastifyContextConfig {

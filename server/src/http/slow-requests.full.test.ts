@@ -6,7 +6,7 @@ import { beginBody, refusalOf } from "../../test/support/unfinished-body.ts";
 const given = useServer({ settings: { HEADGATE_ACCOUNT_BODIES: "4m" } });
 const MIB = 1024 * 1024;
 
-test("headers that take more than 30 seconds are 408, and a body that takes a minute, which then holds no memory", async () => {
+test("headers that take more than 30 seconds are 408, and so is a body that takes a minute, which releases its memory", async () => {
   const account = await given.account({ features: ["large_inline_content"] });
   const beganAt = performance.now();
   const { answer, request } = beginBody(given.base, account, { bytes: 4 * MIB, beginning: "x".repeat(3 * MIB) });

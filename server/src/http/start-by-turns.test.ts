@@ -8,7 +8,7 @@ import { startByTurns } from "./start-by-turns.ts";
 
 const MANY = 100;
 
-/** A server that notes in which order requests reach their handler. */
+/** A server that records the order in which requests reach their handler. */
 async function serve(): Promise<{ port: number; begun: string[] }> {
   const begun: string[] = [];
   const server = Fastify();
@@ -46,7 +46,7 @@ const request = (token: string): string => `GET / HTTP/1.1\r\nHost: x\r\nX-AUTH-
 test.each([
   ["with one token", () => "good many"],
   ["with many tokens", (n: number) => `good many ${n % 20}`],
-  ["with tokens that it invents", (n: number) => `bad ${n}`],
+  ["with invented tokens", (n: number) => `bad ${n}`],
 ])("a user who sends many requests at once %s does not keep another user waiting", async (_how, token) => {
   const { port, begun } = await serve();
   const [many, one] = [await open(port), await open(port)];
@@ -63,7 +63,7 @@ test.each([
   expect(begun.indexOf("good one")).toBeLessThan(MANY / 10);
 });
 
-test("more requests of a user alone begin in one turn of the event loop than while another user is present", async () => {
+test("a user alone can start more requests in one turn of the event loop than while another user is active", async () => {
   const { port, begun } = await serve();
   const most = async (): Promise<number> => {
     const socket = await open(port);
@@ -86,16 +86,16 @@ test("more requests of a user alone begin in one turn of the event loop than whi
   await expect.poll(() => begun).toContain("good one");
   const beside = await most();
   expect(alone).toBeGreaterThan(beside);
-  expect(beside).toBeLessThanOrEqual(4); // two of each of two turns, when the watcher's check falls between them
+  expect(beside).toBeLessThanOrEqual(4); // two from each of two turns, if the watcher runs between them
 });
 
-test("requests whose client has gone do not begin", async () => {
+test("requests of a disconnected client are not started", async () => {
   const { port, begun } = await serve();
   const gone = await open(port);
   gone.write(request("gone").repeat(5 * MANY));
   await expect.poll(() => begun.length, { interval: 1 }).toBeGreaterThan(0);
   gone.resetAndDestroy();
-  // Each turn would begin some of them.
+  // Each turn would start some of them.
   for (let turn = 0; turn < 5 * MANY; turn += 1) await nextTurn();
   expect(begun.length).toBeLessThan(5 * MANY);
 });

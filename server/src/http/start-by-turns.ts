@@ -5,28 +5,30 @@ import { FairQueue } from "../lib/fair-queue.ts";
 import { Fault } from "../lib/fault.ts";
 import { SoleUse } from "../lib/sole-use.ts";
 
-/** How many requests begin in one turn of the event loop: more would make the turns long for others. */
+/** How many requests start in one turn of the event loop: more would make the turns long for others. */
 const STARTS_A_TURN = 2;
-/** For a user alone. Beginning more requests in one turn takes less CPU time for each of them. */
+/** For a user alone. Starting more requests in one turn takes less CPU time for each of them. */
 const STARTS_OF_SOLE_USER = 8;
-/** Of one user or address; more than that are refused at once. */
-const MOST_WAITING = 1000;
-const MOST_KNOWN_TOKENS = 10_000;
+/** Per user or address; further requests are refused at once. */
+const MAX_WAITING = 1000;
+const MAX_KNOWN_TOKENS = 10_000;
 
 export interface Turns {
-  /** The request's token is valid and belongs to this user: their next requests take turns as the user's. */
+  /**
+   * Records that the request's token is valid and belongs to this user: later requests with it share the user's turns.
+   */
   learn(request: FastifyRequest, user: string): void;
 }
 
 /**
- * Few requests begin in each turn of the event loop, those of different users by turns: when one user sends many at
- * once, the requests of the others do not wait for all of them. The user of a token is known once a request with it has
- * been admitted. Requests with other tokens, or none, take turns by their address, so that inventing tokens gains nothing.
- * More requests begin in a turn while only one user sends any.
+ * Starts few requests in each turn of the event loop, alternating between users: a user who sends many requests at once
+ * does not delay all others. The user of a token is known once a request with it has been admitted. Requests with
+ * unknown tokens, or none, take turns by their address, so that inventing tokens gains nothing. While only one user
+ * sends requests, more of them start in a turn.
  */
 export function startByTurns(server: FastifyInstance): Turns {
-  const waiting = new FairQueue<Waiting>({ waiting: MOST_WAITING, taken: () => Infinity });
-  /** By the hash of the token, the one that was used longest ago first. */
+  const waiting = new FairQueue<Waiting>({ waiting: MAX_WAITING, taken: () => Infinity });
+  /** Keyed by the hash of the token, least recently used first. */
   const users = new Map<string, string>();
   const presence = new SoleUse<string>();
   const most = (): number => (presence.isSole ? STARTS_OF_SOLE_USER : STARTS_A_TURN);
@@ -51,7 +53,7 @@ export function startByTurns(server: FastifyInstance): Turns {
     planTurn();
   };
   server.addHook("onRequest", (request, _reply, done) => {
-    // Probes of the node and pages that are the same for everybody come first.
+    // Health probes and static pages are not queued.
     if (request.routeOptions.config.operation === undefined && !request.is404) {
       done();
       return;
@@ -77,7 +79,7 @@ export function startByTurns(server: FastifyInstance): Turns {
       users.delete(token);
       users.set(token, user);
       const [oldest] = users.keys();
-      if (users.size > MOST_KNOWN_TOKENS && oldest !== undefined) users.delete(oldest);
+      if (users.size > MAX_KNOWN_TOKENS && oldest !== undefined) users.delete(oldest);
     },
   };
 }
@@ -88,7 +90,7 @@ interface Waiting {
 }
 
 function tooMany(): Fault {
-  const text = `More than ${MOST_WAITING} of your requests are waiting: send fewer at the same time.`;
+  const text = `More than ${MAX_WAITING} of your requests are waiting: send fewer at the same time.`;
   return new Fault("rate-limited", text, { retryAfterSeconds: 1 });
 }
 

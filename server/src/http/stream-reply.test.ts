@@ -12,7 +12,7 @@ let pieces = 0;
 let isReleased = false;
 let wasEnded = false;
 
-/** Without end, as long as somebody takes it. */
+/** Endless, until the reader closes it. */
 async function* endless(): AsyncGenerator<Buffer> {
   try {
     for (;;) {
@@ -44,7 +44,7 @@ beforeEach(async () => {
     reply.send(streamOf(new StreamReply("text/plain", quiet(endingSignal(reply))), reply)),
   );
   await server.listen({ host: "127.0.0.1", port: 0 });
-  // Listening on TCP, as told above.
+  // It listens on TCP (see above).
   port = (server.server.address() as AddressInfo).port;
 });
 afterEach(async () => {
@@ -52,7 +52,7 @@ afterEach(async () => {
 });
 
 describe("a streamed reply", () => {
-  test("is read no faster than the client takes it, and let go of when the client takes nothing", async () => {
+  test("is read no faster than the client takes it, and closed if the client reads nothing", async () => {
     const socket = connect(port, "127.0.0.1", () => socket.write("GET /endless HTTP/1.1\r\nHost: x\r\n\r\n"));
     socket.pause();
     await expect.poll(() => isReleased).toBe(true);
@@ -60,14 +60,14 @@ describe("a streamed reply", () => {
     socket.destroy();
   });
 
-  test("is let go of when the client goes away", async () => {
+  test("is closed when the client disconnects", async () => {
     const socket = connect(port, "127.0.0.1", () => socket.write("GET /quiet HTTP/1.1\r\nHost: x\r\n\r\n"));
     await new Promise((resolve) => socket.once("data", resolve));
     socket.destroy();
     await expect.poll(() => wasEnded).toBe(true);
   });
 
-  test("comes to its end when the server stops, and a stop does not wait for the client", async () => {
+  test("ends when the server stops, and the stop does not wait for the client", async () => {
     const response = await fetch(`http://127.0.0.1:${port}/quiet`);
     const body = response.text();
     await server.close();

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 
-/** What a stream can be; errors stay JSON, whatever was asked for. */
+/** The content types of streams. Errors are always JSON. */
 export type StreamType =
   | "text/plain"
   | "text/csv"
@@ -10,12 +10,12 @@ export type StreamType =
   | "application/octet-stream"
   | "application/vnd.apache.arrow.stream";
 
-/** No text, so there are no characters to name. */
+/** Binary types have no charset. */
 const BINARY: ReadonlySet<StreamType> = new Set(["application/octet-stream", "application/vnd.apache.arrow.stream"]);
 
 /**
- * A reply too large to hold, or one that is not complete yet. It is read no faster than the client takes it, and is
- * passed on byte for byte: neither the reply schema nor the identifier prefix touch it.
+ * A reply that is too large for memory, or not complete yet. It is read no faster than the client takes it and sent
+ * unchanged: neither the reply schema nor the identifier prefix applies.
  */
 export class StreamReply {
   readonly type: StreamType;
@@ -33,7 +33,7 @@ export class StreamReply {
   }
 }
 
-/** A client that takes nothing for so long is gone; a quiet stream says something sooner. */
+/** A client that reads nothing for this long is considered gone; idle streams send something more often. */
 const STALL_LIMIT_MS = 60_000;
 
 export function streamOf(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { useServer } from "../../test/support/given.ts";
-import { askParts } from "./readiness.ts";
+import { checkParts } from "./readiness.ts";
 import { escapeHtml, html } from "./html.ts";
 import { referencePage } from "./reference-page.ts";
 import { headgateOpenApi } from "../openapi-document.ts";
@@ -9,20 +9,20 @@ const given = useServer();
 
 const get = (path: string, init?: RequestInit): Promise<Response> => fetch(`${given.base}${path}`, init);
 
-describe("what the server says of itself", () => {
+describe("the server's own pages", () => {
   test("/healthz is 200 while the process is up", async () => {
     const response = await get("/healthz");
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual({ status: "ok" });
   });
 
-  test("/readyz tells the state of each part", async () => {
-    const told = async (): Promise<unknown> => {
+  test("/readyz shows the state of each part", async () => {
+    const partStates = async (): Promise<unknown> => {
       const response = await get("/readyz");
       return [response.status, await response.json()];
     };
     // A part has two seconds to answer.
-    await expect.poll(told).toEqual([
+    await expect.poll(partStates).toEqual([
       200,
       {
         status: "ok",
@@ -54,7 +54,7 @@ describe("what the server says of itself", () => {
     expect(await response.json()).toEqual(JSON.parse(JSON.stringify(headgateOpenApi())));
   });
 
-  test("/docs is one page without script or anything fetched, and its policy forbids both", async () => {
+  test("/docs is one page without scripts or external resources, and its policy forbids both", async () => {
     const response = await get("/docs");
     expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(response.headers.get("content-security-policy")).toMatch(
@@ -69,7 +69,7 @@ describe("what the server says of itself", () => {
   });
 
   test.each(["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs"])(
-    "%s answers HEAD, and 405 to the rest",
+    "%s answers HEAD, and 405 to other methods",
     async (path) => {
       const head = await get(path, { method: "HEAD" });
       expect(head.status).toBe(200);
@@ -108,8 +108,8 @@ describe("GET /", () => {
 });
 
 describe("readiness", () => {
-  test("a part that fails or does not answer in time is not ready, and the others are told all the same", async () => {
-    const parts = await askParts(
+  test("a part that fails or does not answer in time is not ready, and the others are still reported", async () => {
+    const parts = await checkParts(
       {
         good: () => Promise.resolve({ ok: true, detail: "here" }),
         broken: () => Promise.reject(new Error("password of db1.internal is wrong")),
@@ -126,7 +126,7 @@ describe("readiness", () => {
 });
 
 describe("the reference page", () => {
-  test("escapes whatever the definitions hold", () => {
+  test("escapes all text of the definitions", () => {
     const evil = `</title><script>alert("1")</script>&'`;
     const document = headgateOpenApi();
     const [path = ""] = Object.keys(document.paths);
@@ -141,7 +141,7 @@ describe("the reference page", () => {
     expect(page).toContain(escapeHtml(evil));
   });
 
-  test("keeps HTML that is HTML already, once", () => {
+  test("does not escape HTML twice", () => {
     expect(html`<p>${[html`<b>${"<"}</b>`, undefined, 1]}</p>`.text).toBe("<p><b>&#60;</b>1</p>");
   });
 });

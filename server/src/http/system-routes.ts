@@ -6,18 +6,18 @@ import { acceptsHtml } from "./accepts-html.ts";
 import { errorReply } from "./error-body.ts";
 import { notFound } from "./input.ts";
 import type { OpenApiDocument } from "./openapi/document.ts";
-import { askParts, type ReadinessParts } from "./readiness.ts";
+import { checkParts, type ReadinessParts } from "./readiness.ts";
 import { referencePage } from "./reference-page.ts";
 import { serverAddress } from "./server-address.ts";
 
 /**
- * What an operator, a probe or a reader asks the server itself. None of it needs a token or touches an account; keep
- * `/metrics` from the outside in the proxy if its numbers are nobody else's business.
+ * Pages of the server itself, for operators, probes and readers. They need no token and touch no account. Block
+ * `/metrics` in the proxy if its numbers must stay private.
  */
 export interface SystemOptions {
   readiness: ReadinessParts;
   registry: Registry;
-  /** Asked for once, when somebody first reads it. */
+  /** Called once, on first use. */
   openApi: () => OpenApiDocument;
   /** Ids of endpoints, in the order in which the reference shows them. */
   readingOrder: readonly string[];
@@ -66,10 +66,10 @@ function welcome(reply: FastifyReply, { headers }: FastifyRequest): FastifyReply
 }
 
 async function sendReadiness(reply: FastifyReply, readiness: ReadinessParts): Promise<FastifyReply> {
-  const parts = await askParts(readiness);
+  const parts = await checkParts(readiness);
   const missing = Object.entries(parts).flatMap(([name, { ok }]) => (ok ? [] : [name]));
   if (missing.length === 0) return reply.send({ status: "ok", parts });
-  // The one error form, and beside it what each part says.
+  // The usual error format, with the state of each part added.
   const { status, body } = errorReply(new Fault("unavailable", `Not ready: ${missing.join(", ")}.`));
   return reply.code(status).send({ ...body, status: "unavailable", parts });
 }

@@ -47,7 +47,7 @@ describe("the versions of a path", () => {
   });
 
   test.each(["/api/v1/whitelist_ip", "/api/v1.2/accounts/whitelist_ip", "/api/v1.1/whitelist_ip", "/api/whitelist_ip"])(
-    "%s is none of them",
+    "%s is an unknown path",
     async (path) => {
       const account = await given.account();
       await account.get(path).refused(404);
@@ -55,7 +55,7 @@ describe("the versions of a path", () => {
   );
 });
 
-describe("what a newer version replaces", () => {
+describe("an endpoint that a newer version replaces", () => {
   test.each([
     ["GET", "/api/v1.2/account", true],
     ["POST", "/api/v1.2/account", true],
@@ -68,14 +68,14 @@ describe("what a newer version replaces", () => {
     expect(headers.get("link")).toBe(isDeprecated ? '</api/v2/accounts>; rel="successor-version"' : null);
   });
 
-  test("says since when, and where to go", async () => {
+  test("says since when it is deprecated, and links to its successor", async () => {
     const account = await given.account();
     const { headers } = await account.get("/api/v1.2/whitelist_ip").reply();
     expect(headers.get("deprecation")).toBe("@1767225600");
     expect(headers.get("link")).toBe('</api/v2/accounts/whitelist_ip>; rel="successor-version"');
   });
 
-  test("says so in refusals, too", async () => {
+  test("is marked as deprecated in refusals, too", async () => {
     const { headers } = await given.anonymous().delete("/api/v1.2/whitelist_ip/1").reply();
     expect(headers.get("deprecation")).toBe("@1767225600");
     expect(headers.get("link")).toBe('</api/v2/accounts/whitelist_ip/{ids}>; rel="successor-version"');

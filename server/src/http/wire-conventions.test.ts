@@ -41,7 +41,7 @@ describe("a path", () => {
   });
 
   test.each(["/", "/api", "/api/v1.2", "/api/v3/whitelist_ip", "/api/v1.2/nothing", "/api/v1/whitelist_ip", "/x.json"])(
-    "%s that is none is 404 in the one form, without a token",
+    "%s is unknown: 404 in the common error format, without a token",
     async (path) => {
       const reply = await send(undefined, { path });
       expect(reply.status).toBe(404);
@@ -49,14 +49,17 @@ describe("a path", () => {
     },
   );
 
-  test.each(["%zz", "%", "%E0%A4%A", "%ff"])("with the broken escape %s is refused in the one form", async (id) => {
-    const account = await given.account();
-    const reply = await send(account, { method: "DELETE", path: `${PATH}/${id}` });
-    expect([400, 404]).toContain(reply.status);
-    expectErrorForm(reply);
-  });
+  test.each(["%zz", "%", "%E0%A4%A", "%ff"])(
+    "with the broken escape %s is refused in the common error format",
+    async (id) => {
+      const account = await given.account();
+      const reply = await send(account, { method: "DELETE", path: `${PATH}/${id}` });
+      expect([400, 404]).toContain(reply.status);
+      expectErrorForm(reply);
+    },
+  );
 
-  test("an id of any length names nothing", async () => {
+  test("with an id of any length is 404 if the id is unknown", async () => {
     const account = await given.account();
     for (const length of [100, 5_000, 12_000]) {
       const reply = await send(account, { method: "DELETE", path: `${PATH}/${"9".repeat(length)}` });
@@ -98,7 +101,7 @@ describe("a body", () => {
     "garbage",
     "",
     undefined,
-  ])("is JSON whatever the Content-Type %j and the Accept say", async (type) => {
+  ])("is JSON whatever Content-Type (%j) and Accept say", async (type) => {
     const account = await given.account();
     for (const [index, accept] of ["application/json", "text/html", "*/*", "garbage;;q=x", ""].entries()) {
       const headers: Record<string, string> = {
@@ -112,7 +115,7 @@ describe("a body", () => {
     expect(await listed(account)).toHaveLength(5);
   });
 
-  test("on GET comes with or without a Content-Type, and may be empty", async () => {
+  test("of a GET may have a Content-Type or none, and may be empty", async () => {
     const account = await given.account();
     for (const request of [
       { headers: { "Content-Type": "application/json" } },
@@ -179,7 +182,7 @@ describe("a body", () => {
     }
   });
 
-  test("may hold null for every unset field, numbers as text and a capitalised True", async () => {
+  test("may have null for unset fields, numbers as text, and a capitalised True", async () => {
     const account = await given.account();
     const created = await account.post("/account", {
       account: {
@@ -207,7 +210,7 @@ describe("a body", () => {
     expect(paging).toEqual({ previous_page: null, next_page: null, per_page: 25 });
   });
 
-  test("has its unknown keys ignored, and null is the same as absent", async () => {
+  test("may have unknown keys, which are ignored; null is the same as absent", async () => {
     const account = await given.account();
     await account.post("/whitelist_ip", { ip_cidr: "10.0.0.1", other: { a: [1] }, comment: null });
     await account.post("/whitelist_ip", { ip_cidr: null }).refused(422, /^ip_cidr is required/);
@@ -221,7 +224,7 @@ describe("a body", () => {
     expect(reply.status).toBe(200);
   });
 
-  test.each(["[]", "[1]", '"text"', "7", "true"])("%s that is no object is 422", async (body) => {
+  test.each(["[]", "[1]", '"text"', "7", "true"])("%s is not an object and therefore 422", async (body) => {
     const account = await given.account();
     for (const method of ["POST", "DELETE"]) {
       await account.post("/whitelist_ip", { ip_cidr: "10.0.0.1" });
@@ -236,7 +239,7 @@ describe("a body", () => {
     ["broken JSON", Buffer.from('{"ip_cidr":')],
     ["single quotes", Buffer.from("{'ip_cidr':1}")],
     ["a form", Buffer.from("ip_cidr=10.0.0.1")],
-    ["bytes that are no UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])],
+    ["invalid UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])],
     ["a thousand levels", Buffer.from(`{"ip_cidr":${"[".repeat(1000)}${"]".repeat(1000)}}`)],
     ["a hundred thousand levels", Buffer.from(`${"[".repeat(100_000)}${"]".repeat(100_000)}`)],
   ])("of %s is 400", async (_name, body) => {
@@ -247,7 +250,7 @@ describe("a body", () => {
     expect(await listed(account)).toEqual([]);
   });
 
-  test("over 1 MB is 413, announced or not; just below is read", async () => {
+  test("over 1 MB is 413, with or without a declared length; just below is accepted", async () => {
     const account = await given.account();
     const big = JSON.stringify({ ip_cidr: "10.0.0.1", filler: "x".repeat(1024 * 1024) });
     for (const headers of [{}, { "Transfer-Encoding": "chunked" }]) {

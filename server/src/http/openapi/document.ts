@@ -1,4 +1,4 @@
-/** The part of OpenAPI 3.1 that this product writes; what the reference page and the generated suites read. */
+/** The part of OpenAPI 3.1 that Headgate uses. The reference page and the generated tests read it. */
 export interface OpenApiDocument {
   openapi: "3.1.0";
   info: { title: string; version: string; description: string };
@@ -30,9 +30,9 @@ export interface Operation {
   parameters?: (Parameter | Reference)[];
   requestBody?: { required: boolean; content: JsonContent };
   responses: Record<string, Response | Reference>;
-  /** Who may call it: a row of the permission table, or a word for a rule without one. */
+  /** The callers who may use it: a row of the permission table, or the name of a rule without a row. */
   "x-permission": unknown;
-  /** Other paths that answer the same, aliases and mirrors of older versions. */
+  /** Further paths of the same operation: aliases and mirrors of older versions. */
   "x-also-at"?: string[];
 }
 
@@ -60,13 +60,13 @@ export interface Reference {
   $ref: string;
 }
 
-/** By content type. */
+/** Keyed by content type. */
 export type Content = Record<string, MediaType>;
 
 export interface MediaType {
   schema: JsonSchema;
   example?: string;
-  /** Of one event of a stream, as OpenAPI 3.2 has it under `itemSchema`. */
+  /** The schema of one event of a stream, which OpenAPI 3.2 calls `itemSchema`. */
   "x-item-schema"?: JsonSchema;
 }
 

@@ -1,24 +1,23 @@
 import type { Endpoint, Version } from "../endpoint.ts";
 import { routeTable } from "../route-table.ts";
 
-/** One entry of the document: an endpoint at the path a version of the interface gives it. */
+/** One entry of the document: an endpoint at its path in one version of the API. */
 export interface DocumentedPath<E> {
   endpoint: E;
   version: Version;
-  /** As OpenAPI writes it: `/api/v1.2/groups/{group_id}`. */
+  /** In OpenAPI's notation: `/api/v1.2/groups/{group_id}`. */
   template: string;
   operationId: string;
-  /** Where else it answers; `/api/latest/…` is told once, in the introduction. */
+  /** Further paths. `/api/latest/…` is left out, because the introduction describes it. */
   alsoAt: string[];
-  /** The endpoint's name of each path parameter → the template's. */
+  /** Maps the endpoint's names of path parameters to those of the template. */
   parameterNames: Map<string, string>;
 }
 
 const OLDEST_FIRST: readonly Version[] = ["v1", "v1.2", "v2"];
 
 /**
- * The canonical path of each version. An operation is called by its endpoint's id; where versions differ in path, the
- * older ones carry their version behind it.
+ * The canonical path of each version. The operation id is the endpoint's id; older versions append their version to it.
  */
 export function documentedPaths<E extends Endpoint<unknown, never, never>>(
   endpoints: readonly E[],
@@ -47,7 +46,7 @@ export function documentedPaths<E extends Endpoint<unknown, never, never>>(
   });
 }
 
-/** Two paths that differ only in the name of a parameter are one path to OpenAPI: the first spelling stands. */
+/** OpenAPI treats paths that differ only in parameter names as the same path, so the first spelling is used. */
 function templateOf(url: string, templates: Map<string, string>): string {
   const shape = url.replaceAll(/:\w+/g, ":");
   const template = templates.get(shape) ?? braced(url);

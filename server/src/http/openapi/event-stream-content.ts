@@ -1,7 +1,7 @@
 import type { EventStream, StreamedEvent } from "../endpoint.ts";
 import type { JsonSchema, MediaType } from "./document.ts";
 
-/** OpenAPI 3.1 has no words for the events of a stream: the schema is that of the text, an extension that of an event. */
+/** OpenAPI 3.1 cannot describe the events of a stream: the schema describes the text, an extension the events. */
 export function eventStreamContent({ description, events, example }: EventStream): MediaType {
   return {
     schema: { type: "string", contentMediaType: "text/event-stream", description },

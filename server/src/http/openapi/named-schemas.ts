@@ -1,17 +1,17 @@
 import type { JsonSchema } from "./document.ts";
 
 /**
- * Schemas as they stand in the document: plain JSON, and those with a title of their own written once among the
- * components. Two different schemas of one title are a mistake of ours, found when the document is made.
+ * Turns schemas into plain JSON and moves those with a title to the components. Two different schemas with the same
+ * title are a bug, reported when the document is generated.
  */
 export class NamedSchemas {
   readonly #byTitle = new Map<string, JsonSchema>();
 
-  /** The schema, or a reference to it where it has a title. */
+  /** The schema, or a reference to it if it has a title. */
   place(schema: object): JsonSchema {
-    // TypeBox keeps notes of its own on schemas; JSON leaves them behind.
+    // JSON drops the metadata that TypeBox adds to schemas.
     const plain: unknown = JSON.parse(JSON.stringify(schema));
-    return this.#place(plain) as JsonSchema; // an object goes in, an object comes out
+    return this.#place(plain) as JsonSchema; // an object stays an object
   }
 
   get all(): Record<string, JsonSchema> {

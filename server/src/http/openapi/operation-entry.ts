@@ -8,14 +8,14 @@ import type { NamedSchemas } from "./named-schemas.ts";
 import { eventStreamContent } from "./event-stream-content.ts";
 import { refusalsOf } from "./refusals.ts";
 
-/** What the product's access rules say of an operation, in the words of the document. */
+/** The access rules of an operation, for the document. */
 export interface AccessNote {
   /** The value of `x-permission`. */
   permission: unknown;
-  /** The same for a reader, one sentence. */
+  /** The same in one sentence, for readers. */
   text: string;
   needsToken: boolean;
-  /** Whoever may not use it is told that there is nothing. */
+  /** Callers without permission get 404. */
   isHidden: boolean;
 }
 
@@ -108,7 +108,7 @@ function replyHeaders({ endpoint, version }: DocumentedPath<Endpoint<unknown, ne
   ]);
   const deprecation = Object.entries(deprecationHeaders(endpoint, version)).map(([name, value]): [string, Header] => [
     name,
-    { description: "This version has a newer one.", schema: { type: "string", const: value } },
+    { description: "A newer version replaces this one.", schema: { type: "string", const: value } },
   ]);
   return {
     "X-Request-Id": { $ref: "#/components/headers/RequestId" },

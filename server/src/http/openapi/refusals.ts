@@ -3,17 +3,17 @@ import { ErrorBody } from "../error-body.ts";
 import type { Reference, Response } from "./document.ts";
 import type { NamedSchemas } from "./named-schemas.ts";
 
-/** What each status means to a client; the form is one for all of them. */
+/** The meaning of each status for a client; all have the same format. */
 const MEANINGS = {
   400: "The body is not JSON in UTF-8, or the request is malformed.",
   401: "The token is missing or unknown.",
   403: "Not permitted; or the user is pending or disabled; or the address is not whitelisted.",
   404: "No such path or id, or an id of another account.",
   409: "A unique name is taken, an edit conflicts, or the same idempotency key is in flight.",
-  413: "The body is larger than this operation takes.",
+  413: "The body is larger than this operation accepts.",
   422: "A value breaks a rule; the message names the field and the rule.",
-  429: "Too many requests, or too many large bodies at once; wait as Retry-After says.",
-  503: "The store is away, the disk is nearly full or the server has too much to do; try again as Retry-After says.",
+  429: "Too many requests, or too many large bodies at once; wait for the time in Retry-After.",
+  503: "The database is unavailable, the disk is nearly full or the server is overloaded; retry after the time in Retry-After.",
 } as const;
 
 type Refusal = keyof typeof MEANINGS;
@@ -24,11 +24,11 @@ export function refusalResponses(schemas: NamedSchemas): Record<string, Response
   const response = (description: string): Response => ({ description, headers, content });
   return {
     ...Object.fromEntries(Object.entries(MEANINGS).map(([status, text]) => [`Refusal${status}`, response(text)])),
-    Refusal: response("Anything else that went wrong."),
+    Refusal: response("Any other error."),
   };
 }
 
-/** Which refusals an operation can answer with, as far as its data tells. */
+/** The refusals that an operation can reply with, as far as its data shows. */
 export function refusalsOf(
   { method, params, query, body }: Endpoint<unknown, never, never>,
   needsToken: boolean,

@@ -11,7 +11,7 @@ import { curlLine } from "./curl-line.ts";
 import type { ListedOperation } from "./listed-operation.ts";
 import { notesOf, schemaRows, typeText, type Resolve } from "./schema-rows.ts";
 
-/** Everything the reference says of one operation. */
+/** The section of one operation. */
 export function operationSection(
   { method, path, operation }: ListedOperation,
   document: OpenApiDocument,

@@ -1,7 +1,7 @@
 import { isRecord } from "../lenient.ts";
 import type { JsonSchema } from "../openapi/document.ts";
 
-/** A schema as a reader takes it in: one row per field, nested ones by their path. */
+/** A schema as table rows: one per field, nested fields by their path. */
 export interface SchemaRow {
   name: string;
   type: string;
@@ -40,7 +40,7 @@ export function typeText(schema: JsonSchema, resolve: Resolve): string {
     .join(" or ");
 }
 
-/** The rules a value must keep, and what the author says of it. */
+/** The rules for a value, and its description. */
 export function notesOf(schema: JsonSchema): string {
   const rules = Object.entries(RULES).flatMap(([keyword, text]) =>
     schema[keyword] === undefined ? [] : [text(plain(schema[keyword]))],
