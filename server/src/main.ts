@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Config } from "./config.ts";
-import { takeGivenSockets } from "./http/given-sockets.ts";
+import { takeSystemdSockets } from "./http/systemd-sockets.ts";
 import type { Log } from "./lib/log.ts";
 import type { StopSignals } from "./start.ts";
 
@@ -67,7 +67,7 @@ async function loadConfigAndWarn(): Promise<Config> {
 }
 
 async function runServer(config: Config): Promise<void> {
-  const sockets = takeGivenSockets(process.env, process.pid);
+  const sockets = takeSystemdSockets(process.env, process.pid);
   const [{ start }, { openLog }] = await Promise.all([import("./start.ts"), import("./open-log.ts")]);
   const { log, say, showProgress } = openLog(config);
   for (const warning of config.warnings) log.warn(warning);

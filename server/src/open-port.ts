@@ -1,6 +1,6 @@
 import type { Config } from "./config.ts";
 import { endPortHolder, holdPort, type HeldPort } from "./engines/port-holder/port-holder.ts";
-import { awayAnswer } from "./http/away-answer.ts";
+import { unavailableResponse } from "./http/unavailable-response.ts";
 import type { ListeningSocket } from "./http/listen.ts";
 import type { Log } from "./lib/log.ts";
 
@@ -21,7 +21,7 @@ export function openPort(config: Config, given: readonly ListeningSocket[], log:
   const { dataDir, host, port } = config;
   const isHeld = given.length === 0 && port !== 0;
   const held = isHeld
-    ? holdPort({ dataDir, host, port, answer: awayAnswer(), log })
+    ? holdPort({ dataDir, host, port, answer: unavailableResponse(), log })
     : endPortHolder(dataDir).then(() => undefined);
   const heldOrNone = (): Promise<HeldPort | undefined> => held.catch(() => undefined);
   void heldOrNone(); // a failure is for `sockets`, which may be called later

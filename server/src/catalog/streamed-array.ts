@@ -1,4 +1,4 @@
-import { framed } from "../http/framed-pieces.ts";
+import { frameChunks } from "../http/framed-chunks.ts";
 import { StreamReply } from "../http/stream-reply.ts";
 
 type Pieces<T> = AsyncIterable<readonly T[]> | Iterable<readonly T[]>;
@@ -17,7 +17,7 @@ export async function streamedArray<T>(
 ): Promise<StreamReply> {
   const text = arrayText(pieces, textOf);
   const first = await text.next();
-  return new StreamReply("application/json", framed(first.done === true ? [] : [first.value], text));
+  return new StreamReply("application/json", frameChunks(first.done === true ? [] : [first.value], text));
 }
 
 async function* arrayText<T>(pieces: Pieces<T>, textOf: (item: T) => string): AsyncGenerator<string> {

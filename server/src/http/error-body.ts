@@ -44,7 +44,7 @@ export function errorReply(fault: Fault): ErrorReply {
 export function toFault(error: unknown): Fault {
   if (error instanceof Fault) return error;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  const known = FOREIGN[code];
+  const known = FRAMEWORK_ERRORS[code];
   if (known !== undefined) return new Fault(known[0], known[1], { cause: error });
   return new Fault("internal", "Something went wrong on our side. The request id helps the operator find it.", {
     cause: error,
@@ -52,11 +52,11 @@ export function toFault(error: unknown): Fault {
 }
 
 /** The client disconnected during its own request. Not a failure of the server. */
-export function cutOff(cause: unknown): Fault {
+export function incompleteRequest(cause: unknown): Fault {
   return new Fault("malformed", "The connection was closed before the request was complete.", { cause });
 }
 
-const FOREIGN: Record<string, [FaultCode, string] | undefined> = {
+const FRAMEWORK_ERRORS: Record<string, [FaultCode, string] | undefined> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ["too-large", "The body is larger than this operation accepts."],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: ["malformed", "The length of the body differs from its Content-Length."],
   FST_ERR_BAD_URL: ["malformed", "The path is not a valid URL path."],

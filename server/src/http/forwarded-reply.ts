@@ -12,7 +12,7 @@ export class ForwardedReply {
     this.status = statusCode;
     this.headers = Object.fromEntries(
       Object.entries(headers).flatMap(([name, value]) =>
-        value === undefined || OF_THE_CONNECTION.has(name) ? [] : [[name, value]],
+        value === undefined || HOP_BY_HOP_HEADERS.has(name) ? [] : [[name, value]],
       ),
     );
     this.body = body;
@@ -20,24 +20,24 @@ export class ForwardedReply {
 }
 
 /** Headers that concern only the connection between the two servers. */
-const OF_THE_CONNECTION = new Set(["connection", "keep-alive", "transfer-encoding", "date"]);
-const MARK = "x-headgate-forwarded";
+const HOP_BY_HOP_HEADERS = new Set(["connection", "keep-alive", "transfer-encoding", "date"]);
+const FORWARDED_HEADER = "x-headgate-forwarded";
 const CONNECT_LIMIT_MS = 2000;
 /** Longer than the longest wait that a client can request. */
-const HEAD_LIMIT_MS = 75_000;
+const HEADERS_LIMIT_MS = 75_000;
 /** A followed log without new lines sends keep-alive comments more often than this. */
 const STALL_LIMIT_MS = 60_000;
 
 /** Loaded when the first request is forwarded. */
 const client = lazy(async () => {
   const { Agent, request } = await import("undici");
-  const dispatcher = new Agent({ connect: { timeout: CONNECT_LIMIT_MS }, headersTimeout: HEAD_LIMIT_MS });
+  const dispatcher = new Agent({ connect: { timeout: CONNECT_LIMIT_MS }, headersTimeout: HEADERS_LIMIT_MS });
   return { dispatcher, send: request };
 });
 
 /** A forwarded request is never forwarded again, so that two servers cannot send it back and forth. */
 export function isForwarded(request: FastifyRequest): boolean {
-  return request.headers[MARK] !== undefined;
+  return request.headers[FORWARDED_HEADER] !== undefined;
 }
 
 /** Sends the caller's own token, so that the other server checks access itself. Throws if it does not answer. */
@@ -58,14 +58,14 @@ export async function forwardRequest(
       ...(accept === undefined ? {} : { accept }),
       "x-request-id": request.id,
       "x-forwarded-for": request.ip,
-      [MARK]: "1",
+      [FORWARDED_HEADER]: "1",
     },
     body: request.rawBody ?? null,
   });
   return new ForwardedReply(answer);
 }
 
-export function passOn(
+export function sendForwarded(
   { status, headers, body }: ForwardedReply,
   reply: FastifyReply,
 ): Dispatcher.ResponseData["body"] {

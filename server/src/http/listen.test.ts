@@ -6,7 +6,7 @@ import { because, NO_IPV6 } from "../../test/skip-reasons/skip-reasons.ts";
 import { freePort, isFree } from "../../test/support/free-port.ts";
 import { hasIpv6, inUrl, loopbacks } from "../../test/support/loopback.ts";
 import { findPython, howToInstallPython } from "../engines/set-up/find-python.ts";
-import { takeGivenSockets } from "./given-sockets.ts";
+import { takeSystemdSockets } from "./systemd-sockets.ts";
 import { listen } from "./listen.ts";
 
 const python = await findPython();
@@ -82,9 +82,9 @@ os.execv(sys.argv[3], sys.argv[3:])
 const SERVE = `
 import { execFileSync } from "node:child_process";
 import Fastify from "fastify";
-import { takeGivenSockets } from ${JSON.stringify(import.meta.resolve("./given-sockets.ts"))};
+import { takeSystemdSockets } from ${JSON.stringify(import.meta.resolve("./systemd-sockets.ts"))};
 import { listen } from ${JSON.stringify(import.meta.resolve("./listen.ts"))};
-const sockets = takeGivenSockets(process.env, process.pid);
+const sockets = takeSystemdSockets(process.env, process.pid);
 const server = Fastify();
 server.get("/", () => "here");
 const { url, socketUrls, drain } = await listen(server, { host: "10.9.8.7", port: 1, sockets });
@@ -124,10 +124,10 @@ describe("sockets that systemd has opened", () => {
 
   test("are ignored if they are meant for another process", () => {
     const env = { LISTEN_PID: "7", LISTEN_FDS: "1", LISTEN_FDNAMES: "x", PATH: "/bin" };
-    expect(takeGivenSockets(env, 8)).toEqual([]);
+    expect(takeSystemdSockets(env, 8)).toEqual([]);
     expect(env).toEqual({ PATH: "/bin" });
-    expect(takeGivenSockets({ LISTEN_PID: "7", LISTEN_FDS: "2" }, 7)).toEqual([{ fd: 3 }, { fd: 4 }]);
+    expect(takeSystemdSockets({ LISTEN_PID: "7", LISTEN_FDS: "2" }, 7)).toEqual([{ fd: 3 }, { fd: 4 }]);
     for (const count of ["", "x", "-1"])
-      expect(takeGivenSockets({ LISTEN_PID: "7", LISTEN_FDS: count }, 7)).toEqual([]);
+      expect(takeSystemdSockets({ LISTEN_PID: "7", LISTEN_FDS: count }, 7)).toEqual([]);
   });
 });

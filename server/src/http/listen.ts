@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import type { FastifyInstance, FastifyListenOptions } from "fastify";
-import { FAMILY_MISSING, listenPlaces, type ListenPlace } from "../lib/listen-places.ts";
+import { FAMILY_MISSING, listenAddresses, type ListenAddress } from "../lib/listen-addresses.ts";
 
 /** A client that does not read its response must not delay a stop. */
 const DRAIN_LIMIT_MS = 20_000;
@@ -32,12 +32,12 @@ export interface Listening {
 }
 
 export async function listen(server: FastifyInstance, { host, port, sockets }: ListenOptions): Promise<Listening> {
-  const further = sockets === undefined ? await bindAll(server, host, port) : await listenOn(server, sockets);
-  const all = [server.server, ...further].map(addressOf);
+  const additional = sockets === undefined ? await bindAll(server, host, port) : await listenOn(server, sockets);
+  const all = [server.server, ...additional].map(addressOf);
   return {
     url: await reachableUrl(host, all[0] ?? addressOf(server.server)),
     socketUrls: all.map(({ address, port: at }) => urlOf(address, at)),
-    drain: (hurry) => drain(server, further, hurry),
+    drain: (hurry) => drain(server, additional, hurry),
   };
 }
 
@@ -57,24 +57,24 @@ const FREE_PORT_ATTEMPTS = 10;
 
 /** Binds the second address first: Fastify can listen again after a failure, but not after a success. */
 async function bindAll(server: FastifyInstance, host: string, port: number): Promise<Server[]> {
-  const [first, second] = listenPlaces(host);
+  const [first, second] = listenAddresses(host);
   for (let attempt = 1; ; attempt += 1) {
-    const further = second === undefined ? [] : await addListener(server, second, port);
+    const additional = second === undefined ? [] : await addListener(server, second, port);
     try {
-      await server.listen({ ...first, port: further[0] === undefined ? port : addressOf(further[0]).port });
-      return further;
+      await server.listen({ ...first, port: additional[0] === undefined ? port : addressOf(additional[0]).port });
+      return additional;
     } catch (error) {
-      for (const listener of further) listener.close();
+      for (const listener of additional) listener.close();
       if (port !== 0 || codeOf(error) !== "EADDRINUSE" || attempt === FREE_PORT_ATTEMPTS) throw error;
     }
   }
 }
 
 /** Empty if the machine lacks this address family. */
-async function addListener(server: FastifyInstance, place: ListenPlace, port: number): Promise<Server[]> {
-  const listener = furtherListener(server);
+async function addListener(server: FastifyInstance, address: ListenAddress, port: number): Promise<Server[]> {
+  const listener = additionalListener(server);
   try {
-    await once(listener.listen({ ...place, port }), "listening");
+    await once(listener.listen({ ...address, port }), "listening");
     return [listener];
   } catch (error) {
     if (FAMILY_MISSING.has(codeOf(error))) return [];
@@ -87,13 +87,13 @@ async function listenOn(server: FastifyInstance, [first, ...rest]: readonly List
   const options = (socket: ListeningSocket | undefined): FastifyListenOptions =>
     ({ host: "127.0.0.1", _handle: socket }) as FastifyListenOptions;
   await server.listen(options(first));
-  const further = rest.map((socket) => furtherListener(server).listen(options(socket)));
-  await Promise.all(further.map((listener) => once(listener, "listening")));
-  return further;
+  const additional = rest.map((socket) => additionalListener(server).listen(options(socket)));
+  await Promise.all(additional.map((listener) => once(listener, "listening")));
+  return additional;
 }
 
 /** Another socket of the same server. Fastify's own way creates a second server, which it does not drain. */
-function furtherListener({ server }: FastifyInstance): Server {
+function additionalListener({ server }: FastifyInstance): Server {
   // The same options as Node's own HTTP server.
   return createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     if (server.listening) server.emit("connection", socket);
@@ -113,14 +113,14 @@ function codeOf(error: unknown): unknown {
 
 async function drain(
   server: FastifyInstance,
-  further: readonly Server[],
+  additional: readonly Server[],
   hurry = new AbortController().signal,
 ): Promise<void> {
   const cut = (): void => server.server.closeAllConnections();
   const limit = setTimeout(cut, DRAIN_LIMIT_MS);
   hurry.addEventListener("abort", cut);
   if (hurry.aborted) cut();
-  const closed = further.map((listener) => once(listener.close(), "close"));
+  const closed = additional.map((listener) => once(listener.close(), "close"));
   await Promise.all([server.close(), ...closed]);
   clearTimeout(limit);
   hurry.removeEventListener("abort", cut);

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import { Fault } from "../lib/fault.ts";
 import type { BodyClaim } from "./body-budget.ts";
 import type { BodyTerms } from "./body-terms.ts";
-import { cutOff } from "./error-body.ts";
+import { incompleteRequest } from "./error-body.ts";
 
 export interface IncomingBody {
   readonly stream: Readable;
@@ -60,7 +60,7 @@ export function readBody({ stream, declaredBytes, terms, claim }: IncomingBody):
     leave();
     reject(error);
   };
-  const onClose = (): void => onError(cutOff(undefined));
+  const onClose = (): void => onError(incompleteRequest(undefined));
   try {
     if (declaredBytes !== undefined) {
       if (declaredBytes > terms.limitBytes) throw tooLarge(terms);

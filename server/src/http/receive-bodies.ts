@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { BodyBudget } from "./body-budget.ts";
 import { ANONYMOUS_TERMS } from "./body-terms.ts";
 import { BodyParser, type ParsedBody } from "./parsed-body.ts";
-import { cutOff } from "./error-body.ts";
+import { incompleteRequest } from "./error-body.ts";
 import { readBody } from "./read-body.ts";
 
 /** Reads and parses every body within the limits that the gate has set on its request. */
@@ -28,7 +28,7 @@ export function receiveBodies(
     const { bodyTerms: terms = ANONYMOUS_TERMS, answerTo } = request;
     const declaredBytes = length === undefined ? undefined : Number(length);
     // If the client left during admission, no further event would release the claim.
-    if (stream.destroyed || answerTo?.closed === true) throw cutOff(undefined);
+    if (stream.destroyed || answerTo?.closed === true) throw incompleteRequest(undefined);
     const claim = budget.open(terms.owner, () => onceOver(stream, answerTo, () => claim.release()));
     const bytes = await readBody({ stream, declaredBytes, terms, claim }).catch((error: unknown) => {
       // Released at once: when several bodies do not fit together, one is refused and the others continue.

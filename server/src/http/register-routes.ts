@@ -5,10 +5,10 @@ import { deprecationHeaders } from "./deprecation.ts";
 import { endingSignals } from "./ending-signal.ts";
 import { codecOf } from "./endpoint-codec.ts";
 import type { Endpoint, RequestInput, RequestLife } from "./endpoint.ts";
-import { cutOff } from "./error-body.ts";
-import { ForwardedReply, forwardRequest, isForwarded, passOn } from "./forwarded-reply.ts";
+import { incompleteRequest } from "./error-body.ts";
+import { ForwardedReply, forwardRequest, isForwarded, sendForwarded } from "./forwarded-reply.ts";
 import type { Arrival } from "./gate.ts";
-import { HandlerPlaces } from "./handler-places.ts";
+import { HandlerSlots } from "./handler-slots.ts";
 import { isRecord } from "./lenient.ts";
 import { markAuthenticated } from "./limit-connections.ts";
 import { routeTable, type Route } from "./route-table.ts";
@@ -22,20 +22,20 @@ export function registerRoutes<Access, Admission, Admitted, Services>(
   options: HttpOptions<Access, Admission, Admitted, Services>,
   turns: Turns,
 ): void {
-  const shared = { endingSignal: endingSignals(server), places: new HandlerPlaces(), turns };
+  const shared = { endingSignal: endingSignals(server), slots: new HandlerSlots(), turns };
   for (const route of routeTable(options.endpoints)) server.route(routeOptions(route, options, shared));
 }
 
 interface SharedByRoutes {
   readonly endingSignal: (reply: FastifyReply) => AbortSignal;
-  readonly places: HandlerPlaces;
+  readonly slots: HandlerSlots;
   readonly turns: Turns;
 }
 
 function routeOptions<Access, Admission, Admitted, Services>(
   route: Route<Endpoint<Access, Admitted, Services>>,
   options: HttpOptions<Access, Admission, Admitted, Services>,
-  { endingSignal, places, turns }: SharedByRoutes,
+  { endingSignal, slots, turns }: SharedByRoutes,
 ): RouteOptions {
   const { endpoint } = route;
   const { gate, services, writesRefused } = options;
@@ -59,26 +59,26 @@ function routeOptions<Access, Admission, Admitted, Services>(
       if (refusal !== undefined) throw refusal;
     },
     async handler(request, reply) {
-      const leave = await places.enter(gate.owners(admissionOf(request)));
+      const releaseSlot = await slots.acquire(gate.owners(admissionOf(request)));
       try {
-        if (request.raw.socket.destroyed) throw cutOff(undefined); // the client disconnected while it waited
-        return await handle(request, reply, leave);
+        if (request.raw.socket.destroyed) throw incompleteRequest(undefined); // the client disconnected while it waited
+        return await handle(request, reply, releaseSlot);
       } finally {
-        leave();
+        releaseSlot();
       }
     },
   };
 
-  async function handle(request: FastifyRequest, reply: FastifyReply, leave: () => void): Promise<unknown> {
+  async function handle(request: FastifyRequest, reply: FastifyReply, releaseSlot: () => void): Promise<unknown> {
     const arrival = arrivalOf(request);
     const admission = admissionOf(request);
     const { readParams, readQuery, readBody, writeReply } = codecOf(endpoint);
     reply.serializer(writeReply).type("application/json; charset=utf-8");
     const params = readParams(request.params);
     const admitted = gate.enter(endpoint, admission, arrival);
-    // A handler that requests this signal is about to wait, so its place is released.
+    // A handler that requests this signal is about to wait, so its slot is released.
     const endingOf = (): AbortSignal => {
-      leave();
+      releaseSlot();
       return endingSignal(reply);
     };
     const life: RequestLife = {
@@ -99,7 +99,7 @@ function routeOptions<Access, Admission, Admitted, Services>(
       }
     }
     const answer = await endpoint.handle({ ...input, ...admitted, ...life, found }, services);
-    if (answer instanceof ForwardedReply) return passOn(answer, reply);
+    if (answer instanceof ForwardedReply) return sendForwarded(answer, reply);
     return answer instanceof StreamReply ? streamOf(answer, reply) : answer;
   }
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { Fault } from "../lib/fault.ts";
 import { canonicalUrl } from "./canonical-url.ts";
-import { cutOff, errorReply, toFault } from "./error-body.ts";
+import { incompleteRequest, errorReply, toFault } from "./error-body.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { limitConnections } from "./limit-connections.ts";
 import { prefixRewrite } from "./identifier-prefix.ts";
@@ -69,7 +69,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
       log.warn({ requestId: request.id, err: fault.cause }, "request refused");
     }
     const { status, headers, body } = errorReply(fault);
-    if (hasMuchToCome(request.raw)) headers.Connection = "close";
+    if (hasLargeUnreadBody(request.raw)) headers.Connection = "close";
     return reply
       .code(status)
       .headers({ "X-Request-Id": request.id, [traceHeader]: request.id, ...headers })
@@ -79,7 +79,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
   }
 
   server.setErrorHandler((error, request, reply) =>
-    sendFault(request.raw.errored === error ? cutOff(error) : toFault(error), request, reply),
+    sendFault(request.raw.errored === error ? incompleteRequest(error) : toFault(error), request, reply),
   );
   server.setNotFoundHandler((request, reply) => sendFault(notFound(), request, reply));
   server.removeAllContentTypeParsers();
@@ -116,7 +116,7 @@ export async function buildServer<Access, Admission, Admitted, Services>(
 }
 
 /** To reuse the connection, Node would read the rest of the refused body, however long it is. */
-function hasMuchToCome({ complete, headers }: IncomingMessage): boolean {
+function hasLargeUnreadBody({ complete, headers }: IncomingMessage): boolean {
   const { "content-length": length = 0, "transfer-encoding": coding } = headers;
   return !complete && (coding !== undefined || Number(length) > MAX_DISCARDED_BYTES);
 }

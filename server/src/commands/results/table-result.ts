@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import type { RenderOptions } from "../../engines/arrow-result/rendering.ts";
 import type { ResultRenderer } from "../../engines/arrow-result/result-renderer.ts";
 import type { SpooledResult } from "../../engines/arrow-result/spool-result.ts";
-import { framed } from "../../http/framed-pieces.ts";
+import { frameChunks } from "../../http/framed-chunks.ts";
 import { StreamReply, type StreamType } from "../../http/stream-reply.ts";
 import type { Content } from "../publishing/content.ts";
 import {
@@ -30,14 +30,14 @@ export function tableResult(spool: SpooledResult, renderer: ResultRenderer, acco
       const pieces = await renderer.renderUnder(INLINE_LIMIT_BYTES, spool, asked, reading);
       if (pieces === undefined) return undefined;
       const head = `${JSON.stringify(fields).slice(0, -1)},${JSON.stringify(RESULTS_FIELD)}:"`;
-      return new StreamReply("application/json", framed([head], pieces[Symbol.asyncIterator](), ['"}']));
+      return new StreamReply("application/json", frameChunks([head], pieces[Symbol.asyncIterator](), ['"}']));
     },
     async stream(format, options) {
       const asked = format === "raw" ? textOf(options) : { format, includeHeaders: options.includeHeaders };
       const pieces = renderer.render(spool, asked, reading)[Symbol.asyncIterator]();
       // What keeps it from being read is told by a status, which stands before the first piece.
       const first = await pieces.next();
-      return new StreamReply(STREAM_TYPES[format], framed(first.done === true ? [] : [first.value], pieces));
+      return new StreamReply(STREAM_TYPES[format], frameChunks(first.done === true ? [] : [first.value], pieces));
     },
     content: tableContent(spool, renderer),
   };

@@ -11,7 +11,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { listenPlaces } from "../../lib/listen-places.ts";
+import { listenAddresses } from "../../lib/listen-addresses.ts";
 import type { Log } from "../../lib/log.ts";
 import { closeInheritedDescriptors } from "../detached-process/inherited-descriptors.ts";
 import { pythonCandidates } from "../set-up/find-python.ts";
@@ -130,7 +130,7 @@ async function startHolder(plan: PortToHold, server: ServerState): Promise<Holde
   const folder = realpathSync(plan.dataDir);
   const runners = [...new Set([plan.dataDir, folder])].map((path) => join(path, "accounts/"));
   const inherited = descriptors.length;
-  const order = { folder, places: listenPlaces(host), port, answer, runners, inherited, serving };
+  const order = { folder, places: listenAddresses(host), port, answer, runners, inherited, serving };
   for (const python of pythonCandidates()) {
     const child = spawnPython(python, "hold", order, ["ignore", "ignore", "ignore", "ipc", ...descriptors]);
     const holder = await waitUntilHeld(child);

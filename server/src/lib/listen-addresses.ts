@@ -1,5 +1,5 @@
 /** An address to listen on, as `net.Server.listen` takes it. */
-export interface ListenPlace {
+export interface ListenAddress {
   readonly host: string;
   /** Whether an IPv6 socket leaves the port of IPv4 to others. */
   readonly ipv6Only: boolean;
@@ -12,7 +12,7 @@ const LOOPBACK = ["127.0.0.1", "::1"];
  * loopback and on every address the port is ours in both of them: another program could otherwise answer in our place. The
  * first one is needed; the machine may lack the family of the second.
  */
-export function listenPlaces(host: string): readonly ListenPlace[] {
+export function listenAddresses(host: string): readonly ListenAddress[] {
   if (host === "::") return [{ host, ipv6Only: false }]; // one socket for both families
   return hostsOf(host).map((each) => ({ host: each, ipv6Only: true }));
 }

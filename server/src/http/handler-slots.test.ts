@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { Client } from "pg";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { useServer } from "../../test/support/given.ts";
-import { HandlerPlaces } from "./handler-places.ts";
+import { HandlerSlots } from "./handler-slots.ts";
 
 const given = useServer();
 
 const REQUESTS = 200;
-/** More than the number of long requests that release their place. */
+/** More than the number of long requests that release their slot. */
 const WAITING = 60;
 
 test("a user who sends many requests at once, in several accounts, has few of them handled at a time", async () => {
@@ -22,45 +22,45 @@ test("a user who sends many requests at once, in several accounts, has few of th
   onTestFinished(() => lock.end());
   await lock.query("begin; lock table cluster in access exclusive mode");
   const handled = countHandled();
-  await other.get("/account"); // the user has more places while alone
+  await other.get("/account"); // the user has more slots while alone
   const statuses = Array.from({ length: REQUESTS }, async (_, n) => {
     const client = accounts[n % accounts.length] ?? first;
     return (await client.get("/clusters").reply()).status;
   });
-  const places = Math.min(8, Math.max(2, availableParallelism()));
+  const slots = Math.min(8, Math.max(2, availableParallelism()));
   const mostWhileOtherAsks = async (): Promise<number> => {
     await other.get("/account");
     return handled.most;
   };
-  await expect.poll(mostWhileOtherAsks).toBeGreaterThan(places + 1); // the first requests count as long by now
+  await expect.poll(mostWhileOtherAsks).toBeGreaterThan(slots + 1); // the first requests count as long by now
   await lock.query("commit");
   expect(await Promise.all(statuses)).toEqual(Array(REQUESTS).fill(200));
-  expect(handled.most).toBeLessThanOrEqual(places + 1 + 6); // one belongs to the other user
+  expect(handled.most).toBeLessThanOrEqual(slots + 1 + 6); // one belongs to the other user
 });
 
 /** The most requests that have been handled at the same time since the call. */
 function countHandled(): { readonly most: number } {
-  const enter = Reflect.get(HandlerPlaces.prototype, "enter");
+  const acquire = Reflect.get(HandlerSlots.prototype, "acquire");
   const count = { now: 0, most: 0 };
-  const spy = vi.spyOn(HandlerPlaces.prototype, "enter").mockImplementation(async function (
-    this: HandlerPlaces,
+  const spy = vi.spyOn(HandlerSlots.prototype, "acquire").mockImplementation(async function (
+    this: HandlerSlots,
     owners,
   ) {
-    const leave: () => void = await enter.call(this, owners);
+    const release: () => void = await acquire.call(this, owners);
     count.now += 1;
     count.most = Math.max(count.most, count.now);
     let isOver = false;
     return () => {
       if (!isOver) count.now -= 1;
       isOver = true;
-      leave();
+      release();
     };
   });
   onTestFinished(() => spy.mockRestore());
   return count;
 }
 
-test("requests that wait for something to happen take no places from others of their account", async () => {
+test("requests that wait for something to happen take no slots from others of their account", async () => {
   const account = await given.account();
   const files = [`file:${join(given.dataDir, "accounts", String(account.accountId), "storage", "missing")}`];
   let answered = 0;
@@ -75,52 +75,52 @@ test("requests that wait for something to happen take no places from others of t
   await Promise.all(waiting);
 });
 
-describe("places of handlers", () => {
+describe("slots of handlers", () => {
   test("are limited for each owner, and released when a request is answered", async () => {
-    const places = new HandlerPlaces(1, 1);
-    const leave = await places.enter(["user 1", "account 1"]);
+    const slots = new HandlerSlots(1, 1);
+    const release = await slots.acquire(["user 1", "account 1"]);
     let isIn = false;
-    const second = places.enter(["user 2", "account 1"]).then((free) => {
+    const second = slots.acquire(["user 2", "account 1"]).then((releaseSecond) => {
       isIn = true;
-      return free;
+      return releaseSecond;
     });
-    const other = await places.enter(["user 3", "account 2"]);
+    const other = await slots.acquire(["user 3", "account 2"]);
     expect(isIn).toBe(false);
-    leave();
-    leave();
+    release();
+    release();
     (await second)();
     other();
-    (await places.enter(["user 1", "account 1"]))();
+    (await slots.acquire(["user 1", "account 1"]))();
   });
 
   test("are released by requests that take long, but by at most 6 of them at a time", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
-    const places = new HandlerPlaces(1, 1);
+    const slots = new HandlerSlots(1, 1);
     const entered: (() => void)[] = [];
-    for (let n = 0; n < 20; n += 1) void places.enter(["user 1"]).then((leave) => entered.push(leave));
-    const look = (): Promise<unknown> => vi.advanceTimersByTimeAsync(100);
-    await look();
+    for (let n = 0; n < 20; n += 1) void slots.acquire(["user 1"]).then((release) => entered.push(release));
+    const tick = (): Promise<unknown> => vi.advanceTimersByTimeAsync(100);
+    await tick();
     expect(entered.length).toBe(2);
-    for (let n = 0; n < 30; n += 1) await look();
+    for (let n = 0; n < 30; n += 1) await tick();
     expect(entered.length).toBe(7);
     entered[0]?.();
-    entered[0]?.(); // releases no second place
-    for (let n = 0; n < 30; n += 1) await look();
+    entered[0]?.(); // releases no second slot
+    for (let n = 0; n < 30; n += 1) await tick();
     expect(entered.length).toBe(8);
   });
 
   test("are more while no other user has sent a request for ten seconds", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     onTestFinished(() => void vi.useRealTimers());
-    const places = new HandlerPlaces(1, 3);
+    const slots = new HandlerSlots(1, 3);
     const entered: (() => void)[] = [];
-    const enterSoon = (user: string): void => void places.enter([user]).then((leave) => entered.push(leave));
+    const enterSoon = (user: string): void => void slots.acquire([user]).then((release) => entered.push(release));
     const turn = (): Promise<void> => new Promise((next) => setImmediate(next));
     for (let n = 0; n < 9; n += 1) enterSoon("user 1");
     await turn();
     expect(entered.length).toBe(3);
-    (await places.enter(["user 2"]))();
+    (await slots.acquire(["user 2"]))();
     enterSoon("user 1");
     entered[0]?.();
     entered[1]?.();

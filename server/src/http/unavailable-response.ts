@@ -4,7 +4,7 @@ import { errorReply } from "./error-body.ts";
 const RETRY_AFTER_SECONDS = 5;
 
 /** The raw HTTP response that the port holder sends to clients while no server is running. */
-export function awayAnswer(): string {
+export function unavailableResponse(): string {
   const fault = new Fault("unavailable", "Headgate is starting or has been stopped. Try again later.", {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
