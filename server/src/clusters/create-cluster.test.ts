@@ -117,7 +117,7 @@ describe("POST /api/v1.2/clusters", () => {
     [{ labels: ["a\nb"] }, /^labels must not contain control/],
     [{ labels: ["reassign-label"] }, /^labels must not be reassign-label/],
     [{ engine: { type: "yarn", hadoop_conf: "/etc/hadoop/prod" } }, /^engine\.hadoop_conf must be the name of/],
-    [{ engine: { type: "standalone", master_url: "spark://10.0.0.1:7077" } }, /^engine\.master_url must not lie/],
+    [{ engine: { type: "standalone", master_url: "spark://10.0.0.1:7077" } }, /^engine\.master_url must not be in/],
     [{ engine: { type: "connect", url: "sc://169.254.169.254:80" } }, /^engine\.url must not be a link-local/],
     [{ engine: { type: "local", token: "t" } }, /^engine\.token must not be given/],
     [{ spark_config: { "spark.ui.port": "1" } }, /^spark_config may not set spark\.ui\.port/],

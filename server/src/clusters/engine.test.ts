@@ -30,23 +30,26 @@ describe("an engine", () => {
     [{ type: "standalone", master_url: "k8s://https://x" }, /^engine\.master_url must be of the form/],
     [{ type: "standalone", master_url: "spark://host" }, /^engine\.master_url must name a host and a port/],
     [{ type: "standalone", master_url: "spark://user@host:7077" }, /^engine\.master_url must name a host/],
-    [{ type: "standalone", master_url: "spark://good.example.com:1,127.0.0.1:1" }, /^engine\.master_url must not lie/],
-    [{ type: "standalone", master_url: "spark://2130706433:7077" }, /^engine\.master_url must not lie/],
+    [
+      { type: "standalone", master_url: "spark://good.example.com:1,127.0.0.1:1" },
+      /^engine\.master_url must not be in/,
+    ],
+    [{ type: "standalone", master_url: "spark://2130706433:7077" }, /^engine\.master_url must not be in/],
     [{ type: "standalone", master_url: "spark://169.254.169.254:80" }, /^engine\.master_url must not be a link-local/],
     [{ type: "yarn" }, /^engine\.hadoop_conf is required/],
     [{ type: "yarn", hadoop_conf: "/etc/hadoop/prod" }, /^engine\.hadoop_conf must be the name of/],
     [{ type: "yarn", hadoop_conf: "dev" }, /^engine\.hadoop_conf must be the name of/],
     [{ ...kubernetes, api_server: "k8s://x" }, /^engine\.api_server must be an http/],
     [{ ...kubernetes, api_server: "https://u:p@x.example.com" }, /^engine\.api_server must be an http/],
-    [{ ...kubernetes, api_server: "https://10.2.0.1" }, /^engine\.api_server must not lie/],
+    [{ ...kubernetes, api_server: "https://10.2.0.1" }, /^engine\.api_server must not be in/],
     [{ ...kubernetes, image: "a b" }, /^engine\.image/],
     [{ ...kubernetes, image: "--privileged" }, /^engine\.image/],
     [{ ...kubernetes, namespace: "Team_A" }, /^engine\.namespace/],
     [{ type: "connect" }, /^engine\.url is required/],
     [{ type: "connect", url: "sc://x.example.com:1/;token=t" }, /^engine\.url must be of the form/],
     [{ type: "connect", url: "http://x.example.com:1" }, /^engine\.url must be of the form/],
-    [{ type: "connect", url: "sc://localhost:15002" }, /^engine\.url must not lie/],
-    [{ type: "connect", url: "sc://[::1]:15002" }, /^engine\.url must not lie/],
+    [{ type: "connect", url: "sc://localhost:15002" }, /^engine\.url must not be in/],
+    [{ type: "connect", url: "sc://[::1]:15002" }, /^engine\.url must not be in/],
     [{ type: "local", master_url: "spark://x.example.com:7077" }, /^engine\.master_url must not be given/],
     [{ type: "yarn", hadoop_conf: "prod", token: "t" }, /^engine\.token must not be given/],
   ] as [EngineInput, RegExp][])("is refused with the name of the field: %j", (input, message) => {
@@ -66,7 +69,7 @@ describe("when an engine is used", () => {
       "10.1.0.9",
     ]);
     await expect(checkResolvedHosts(engineOf("rebound.example.com"), allowedNetworks, resolve)).rejects.toThrow(
-      /^engine uses the host rebound\.example\.com, which must not lie/,
+      /^engine uses the host rebound\.example\.com, which must not be in/,
     );
   });
 

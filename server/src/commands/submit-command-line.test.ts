@@ -173,7 +173,7 @@ const FORBIDDEN: [words: string, named: RegExp][] = [
   ["--driver-java-options evil.Main", /has the Java option "evil\.Main"/],
   ["--conf spark.driver.defaultJavaOptions=-jar", /may not have the Java option -jar:/],
   // Quotes
-  ["--name 'half", /has a single quote at character \d+ that nothing ends/],
+  ["--name 'half", /has an unterminated single quote at character \d+/],
 ];
 
 describe("what a command line may not contain", () => {

@@ -1,4 +1,4 @@
-/** Lets so many of the given works run at a time; the others wait in their order. */
+/** Runs at most `limit` of the given tasks at a time; the others wait in order. */
 export function atOnce(limit: number): <T>(work: () => Promise<T>) => Promise<T> {
   let running = 0;
   const waiting: (() => void)[] = [];
@@ -8,7 +8,7 @@ export function atOnce(limit: number): <T>(work: () => Promise<T>) => Promise<T>
     try {
       return await work();
     } finally {
-      // The place goes to the next one, or is free.
+      // The slot goes to the next task, or becomes free.
       const next = waiting.shift();
       if (next === undefined) running -= 1;
       else next();
@@ -16,7 +16,7 @@ export function atOnce(limit: number): <T>(work: () => Promise<T>) => Promise<T>
   };
 }
 
-/** The same for each key on its own. */
+/** The same with a separate limit for each key. */
 export function atOncePerKey(limit: number): <T>(key: number, work: () => Promise<T>) => Promise<T> {
   const turns = new Map<number, { inTurn: ReturnType<typeof atOnce>; users: number }>();
   return async (key, work) => {

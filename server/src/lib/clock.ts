@@ -1,4 +1,4 @@
-/** Time is passed in, so that a test can move it. */
+/** The clock is passed in, so that tests can set the time. */
 export interface Clock {
   now(): Date;
 }

@@ -1,6 +1,6 @@
 /**
- * What the log may say of an error. Errors of PostgreSQL carry the values of the statement in `detail`, `where` and
- * others, and those about a value (SQLSTATE 22…) quote it in their text: none of that is written down.
+ * An error as it may be logged. Errors of PostgreSQL contain values of the statement in `detail`, `where` and other
+ * fields, and errors about a value (SQLSTATE 22…) quote it in their message: these are left out.
  */
 export interface DescribedError {
   type: string;
@@ -12,7 +12,7 @@ export interface DescribedError {
   cause?: unknown;
 }
 
-const KEPT = ["code", "table", "constraint"] as const;
+const LOGGED_FIELDS = ["code", "table", "constraint"] as const;
 const DATA_EXCEPTION = /^22[0-9A-Z]{3}$/;
 
 export function describeError(error: unknown): unknown {
@@ -24,7 +24,7 @@ export function describeError(error: unknown): unknown {
     message: quotesValues ? error.message.replace(/".*"/s, "(a value)") : error.message,
     stack: framesOf(error),
   };
-  for (const key of KEPT) {
+  for (const key of LOGGED_FIELDS) {
     const value = fields.get(key);
     if (typeof value === "string") described[key] = value;
   }
@@ -32,7 +32,7 @@ export function describeError(error: unknown): unknown {
   return described;
 }
 
-/** Without the message, which a stack repeats. */
+/** The stack without the message, which it repeats. */
 function framesOf({ stack = "" }: Error): string {
   return stack
     .split("\n")

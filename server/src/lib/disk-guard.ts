@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { Fault } from "./fault.ts";
 
-/** Refuses writes while the disk of the data directory is nearly full, before the database suffers from it. */
+/** Refuses writes while the disk of the data directory is nearly full, before the database fails. */
 export interface DiskGuard {
   check(): Promise<void>;
   /** Free space in percent, as of the last check. */
@@ -11,7 +11,7 @@ export interface DiskGuard {
 
 export type FreePercent = (path: string) => Promise<number>;
 
-/** `lowPercent` 0: never refuse. */
+/** `lowPercent` 0 never refuses. */
 export function guardDisk(path: string, lowPercent: number, freePercentOf: FreePercent = statFreePercent): DiskGuard {
   let free = 100;
   return {
@@ -21,7 +21,7 @@ export function guardDisk(path: string, lowPercent: number, freePercentOf: FreeP
     freePercent: () => free,
     refusal: () =>
       lowPercent > 0 && free < lowPercent
-        ? new Fault("unavailable", "The disk is nearly full: nothing can be written until the operator makes room.", {
+        ? new Fault("unavailable", "The disk is nearly full: writes are refused until the operator frees space.", {
             retryAfterSeconds: 60,
           })
         : undefined,

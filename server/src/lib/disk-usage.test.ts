@@ -21,7 +21,7 @@ function measure(path: string): { bytes: number; steps: number } {
   }
 }
 
-test.each([0o000, 0o100, 0o200, 0o400])("a folder with the mode %o is measured with all that is in it", (mode) => {
+test.each([0o000, 0o100, 0o200, 0o400])("a folder with the mode %o is measured with its whole content", (mode) => {
   const closed = join(root, "closed");
   mkdirSync(join(closed, "inner"), { recursive: true });
   writeFileSync(join(closed, "inner", "file"), Buffer.alloc(FILE_BYTES, 1));
@@ -32,7 +32,7 @@ test.each([0o000, 0o100, 0o200, 0o400])("a folder with the mode %o is measured w
   expect(bytes).toBeLessThan(2 * FILE_BYTES);
 });
 
-test("what a link names is neither measured nor opened", () => {
+test("the target of a link is neither measured nor opened", () => {
   const [inside, outside] = [join(root, "inside"), join(root, "outside")];
   for (const folder of [inside, outside]) mkdirSync(folder);
   writeFileSync(join(outside, "file"), Buffer.alloc(FILE_BYTES, 1));
@@ -43,11 +43,11 @@ test("what a link names is neither measured nor opened", () => {
   expect(statSync(outside).mode & 0o777).toBe(0o500);
 });
 
-test("a measurement stops between folders, also where each has few entries", () => {
+test("a measurement yields between folders, even if each has few entries", () => {
   for (let each = 0; each < 20; each += 1) mkdirSync(join(root, String(each)));
   expect(measure(root).steps).toBeGreaterThanOrEqual(20);
 });
 
-test("a folder that is gone takes nothing", () => {
+test("a folder that does not exist takes no space", () => {
   expect(measure(join(root, "absent")).bytes).toBe(0);
 });

@@ -12,25 +12,25 @@ import {
 } from "node:fs";
 import { sizeText } from "./size-text.ts";
 
-/** Deeper than any program needs: what lies there is not looked at, and counts as endless. */
+/** Deeper than any program needs. Deeper folders are not read and count as infinite. */
 const MAX_DEPTH = 256;
 const ENTRIES_PER_STEP = 64;
 const BLOCK_BYTES = 512;
-/** Of open(2): a descriptor that needs no permission on the folder itself. Node has no name for it. */
+/** A flag of open(2) that Node does not define: a descriptor that needs no permission on the folder itself. */
 const O_PATH = 0o10000000;
 const isLinux = process.platform === "linux";
 
-/** Counts over the whole of a measurement. */
+/** Shared by all folders of one measurement. */
 interface Progress {
   entries: number;
 }
 
 /**
- * The room that a folder takes on its disk. It is a generator that stops at every folder and after every few entries, so
- * that the caller can spread a large folder over time. Each file and folder counts with at least `leastBytes`, because it
- * takes an inode of the disk even when it is empty (`bytesPerInode`). A program may have hidden the folder's content in
- * any way it can: by modes, by names that are no text, or by paths that are too long for a call. It never throws: a part
- * that cannot be looked at counts as endless.
+ * The space that a folder takes on its disk. It is a generator that yields at every folder and after every few entries,
+ * so that the caller can spread a large folder over time. Each file and folder counts at least `leastBytes`, because
+ * even an empty one takes an inode of the disk (`bytesPerInode`). Programs may try to hide the content: by file modes,
+ * by names that are not valid text, or by paths that are too long for a system call. It never throws: a part that
+ * cannot be read counts as infinite.
  */
 export function* measureUsage(path: string, leastBytes: number): Generator<undefined, number> {
   return yield* measureFolder(path, leastBytes, 0, { entries: 0 });
@@ -49,7 +49,7 @@ function* measureFolder(
     descriptor = openFolder(path);
     return yield* measureEntries(descriptor, path, leastBytes, depth, progress);
   } catch (error) {
-    return isClosed(error) ? Infinity : 0; // 0: it is gone, or no folder any more
+    return isClosed(error) ? Infinity : 0; // 0: it has been deleted or replaced
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
@@ -62,7 +62,7 @@ function* measureEntries(
   depth: number,
   progress: Progress,
 ): Generator<undefined, number> {
-  // A path by descriptor is short at any depth.
+  // A path through the descriptor is short at any depth.
   const here = isLinux ? `/proc/self/fd/${descriptor}` : path;
   const folder = opendirSync(here, { encoding: "latin1", bufferSize: 256 });
   try {
@@ -81,20 +81,22 @@ function* measureEntries(
   }
 }
 
-/** How a sentence about files goes on: `take 3g`. */
+/** The end of a sentence about files: `take 3g`. */
 export function usageText(bytes: number): string {
   return Number.isFinite(bytes)
     ? `take ${sizeText(bytes)}`
-    : `cannot be counted (folders that are closed or more than ${MAX_DEPTH} deep, or too many open files)`;
+    : `cannot be measured (unreadable folders, folders more than ${MAX_DEPTH} levels deep, or too many open files)`;
 }
 
-/** A file that several names share is counted once in all. */
+/** A file with several hard links is counted in equal shares, so once in total. */
 export function bytesOf(stats: Stats, leastBytes: number): number {
   const names = stats.isDirectory() ? 1 : Math.max(1, stats.nlink);
   return Math.max(leastBytes, (stats.blocks * BLOCK_BYTES) / names);
 }
 
-/** A folder that may be read and not searched lists its entries and shows none. Undefined: the entry is gone. */
+/**
+ * In a folder that can be read but not searched, entries can be listed but not inspected. Undefined: the entry is gone.
+ */
 function statEntry(path: string, folder: number): Stats | undefined {
   const bytes = pathBytes(path);
   try {
@@ -114,7 +116,8 @@ function openFolder(path: string): number {
   } catch (error) {
     if (!isClosed(error) || !isLinux) throw error;
   }
-  // A program of our own user has closed it. By its path, it could put a link to another folder in its place meanwhile.
+  // A program with our own user id has changed the mode. Changing it back by path would be unsafe: the program could
+  // replace the folder with a link meanwhile.
   const descriptor = open(O_PATH);
   try {
     chmodSync(`/proc/self/fd/${descriptor}`, openedMode(descriptor));
@@ -132,7 +135,7 @@ function isClosed(error: unknown): boolean {
   return error instanceof Error && "code" in error && (error.code === "EACCES" || error.code === "EPERM");
 }
 
-/** Names come as bytes, one to a character. */
+/** Paths are read as latin1, one character per byte, so that any name survives. */
 function pathBytes(path: string): Buffer {
   return Buffer.from(path, "latin1");
 }
@@ -140,18 +143,18 @@ function pathBytes(path: string): Buffer {
 export interface Disk {
   readonly sizeBytes: number;
   readonly freeBytes: number;
-  /** What one file more takes of the disk, as a share of its inodes. */
+  /** The share of the disk that belongs to one inode: the least that a file takes. */
   readonly bytesPerInode: number;
 }
 
 const LEAST_FILE_BYTES = 4096;
 const MOST_FILE_BYTES = 65_536;
 
-/** Undefined when the path is gone. */
+/** Undefined if the path does not exist. */
 export function readDisk(path: string): Disk | undefined {
   try {
     const { bsize, blocks, bavail, files } = statfsSync(path);
-    const perInode = files > 0 ? (blocks * bsize) / files : 0; // 0: the file system makes inodes as it needs them
+    const perInode = files > 0 ? (blocks * bsize) / files : 0; // 0: the file system creates inodes on demand
     return {
       sizeBytes: blocks * bsize,
       freeBytes: bavail * bsize,

@@ -1,12 +1,12 @@
 import { FairQueue } from "./fair-queue.ts";
 
-/** A fixed number of places. Callers wait for a free one; keys are served in turn. */
+/** A semaphore with a fixed number of slots. Waiting keys are served in turn. */
 export class FairPlaces<Key> {
   readonly #queue: FairQueue<(leave: () => void) => void, Key>;
   #free: number;
   #waiting = 0;
 
-  /** `most`: how many places a key may have at a time. */
+  /** `most`: how many slots a key may hold at a time. */
   constructor(all: number, most: (key: Key) => number) {
     this.#queue = new FairQueue({ waiting: Infinity, taken: most });
     this.#free = all;
@@ -16,7 +16,7 @@ export class FairPlaces<Key> {
     return this.#waiting;
   }
 
-  /** Resolves to a function that frees the place. */
+  /** Resolves to a function that releases the slot. */
   enter(key: Key): Promise<() => void> {
     const { promise, resolve } = Promise.withResolvers<() => void>();
     this.#queue.add(key, resolve);

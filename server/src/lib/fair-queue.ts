@@ -1,6 +1,6 @@
 interface LimitsByKey<Key> {
   readonly waiting: number;
-  /** How many may be taken and not released yet. */
+  /** How many items may be taken and not yet released. */
   readonly taken: (key: Key) => number;
 }
 
@@ -9,7 +9,7 @@ interface Taken<T> {
   release(): void;
 }
 
-/** First come, first served for each key, and the keys by turns: one that asks much does not keep the others waiting. */
+/** First come, first served within each key, and keys in turn: a key with many items does not delay the others. */
 export class FairQueue<T, Key = string> {
   readonly #waiting = new Map<Key, T[]>();
   readonly #taken = new Map<Key, number>();
@@ -19,7 +19,7 @@ export class FairQueue<T, Key = string> {
     this.#limits = limits;
   }
 
-  /** False: the key has enough waiting already. */
+  /** False if too many items of the key are waiting. */
   add(key: Key, item: T): boolean {
     const items = this.#waiting.get(key) ?? [];
     if (items.length >= this.#limits.waiting) return false;

@@ -1,9 +1,9 @@
 /**
- * The one way this product refuses or fails. A fault carries what the outside may read (`publicMessage`) apart from
- * what only the log may (`cause`). Slices throw faults and know no HTTP; `http/error-body.ts` maps codes to statuses.
+ * The only error type for refusals and failures. A fault separates the text for clients (`publicMessage`) from the
+ * `cause`, which is only logged. Slices throw faults and know no HTTP; `http/error-body.ts` maps codes to statuses.
  */
 export type FaultCode =
-  | "malformed" // the bytes are not what the protocol asks for
+  | "malformed" // the bytes do not follow the protocol
   | "unauthenticated"
   | "forbidden"
   | "not-found"
@@ -41,12 +41,12 @@ export class Fault extends Error {
   }
 }
 
-/** A value that breaks a rule. The message starts with the field, so that a client can show it beside the input. */
+/** The message starts with the field, so that a client can show it next to the input. */
 export function invalid(field: string, rule: string): Fault {
   return new Fault("invalid", `${field} ${rule}`);
 }
 
-/** One text for an unknown path, an unknown id and an id of another account: byte-equal, so nothing can be told apart. */
+/** The same text for an unknown path, an unknown id and an id of another account, so that they cannot be told apart. */
 export function notFound(): Fault {
   return new Fault("not-found", "Not found.");
 }

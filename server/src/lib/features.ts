@@ -1,4 +1,4 @@
-/** What an operator turns on per account; all are off on delivery (decisions §2). */
+/** Features that operators enable per account; all are off by default (decisions §2). */
 export const features = [
   "ip_whitelisting",
   "aggressive_downscaling",

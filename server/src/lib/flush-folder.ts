@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 
-/** The names of new files, and renames, last when their folder is on the disk. Holds up nobody else. */
+/** Flushes a folder to disk, so that new files and renames in it survive a power cut. Does not block the event loop. */
 export async function flushFolder(path: string): Promise<void> {
   const folder = await open(path, "r");
   try {

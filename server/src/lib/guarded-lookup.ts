@@ -1,13 +1,13 @@
 import { lookup as systemLookup, type LookupAddress } from "node:dns";
 import type { LookupFunction } from "node:net";
 
-/** Why an address may not be reached; null when it may. */
+/** Why an address must not be connected to; null if it may be. */
 export type CheckAddress = (address: string) => string | null;
 
 /**
- * Resolves names for one connection: the check is asked with what the name stands for this very time, so one that changes
- * between check and use gains nothing. One refused address refuses the name. A literal address is never looked up:
- * whoever connects has to ask for it apart.
+ * Resolves names for a connection and checks every resolved address, so that a name that changes between check and use
+ * gains nothing. A single refused address refuses the name. Literal addresses are not looked up: callers must check
+ * them separately.
  */
 export function guardedLookup(checkAddress: CheckAddress, refused: (refusal: string) => Error): LookupFunction {
   return (hostname, options, callback) => {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 
-/** How the package managers call what is to be installed, separated by blanks. */
+/** The package names for each package manager, separated by spaces. */
 export interface PackageNames {
   readonly apt: string;
   readonly dnf: string;
@@ -32,14 +32,14 @@ const managers: Readonly<Record<string, keyof PackageNames>> = {
   macos: "brew",
 };
 
-/** The line that installs packages on this system; undefined when we do not know the system. */
+/** The command that installs packages on this system; undefined if the system is unknown. */
 export function installLineHere(names: PackageNames): string | undefined {
   if (process.platform === "darwin") return installLine("ID=macos", false, names);
   const release = existsSync("/etc/os-release") ? readFileSync("/etc/os-release", "utf8") : "";
   return installLine(release, process.getuid?.() === 0, names);
 }
 
-/** From os-release(5): the system's own name first, then those it is like. */
+/** Reads os-release(5): the system's own name first, then the names of similar systems. */
 export function installLine(osRelease: string, asRoot: boolean, names: PackageNames): string | undefined {
   const value = (key: string): string => new RegExp(`^${key}="?([^"\n]*)"?$`, "m").exec(osRelease)?.[1] ?? "";
   const manager = [value("ID"), ...value("ID_LIKE").split(" ")].map((name) => managers[name]).find(Boolean);

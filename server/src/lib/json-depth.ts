@@ -1,11 +1,11 @@
 const quote = 0x22;
 const backslash = 0x5c;
-/** `[` and `{`, `]` and `}` differ from each other in one bit. */
+/** `[` and `{` differ in this bit only, and so do `]` and `}`. */
 const bracketBit = 0x20;
 const opening = 0x5b | bracketBit;
 const closing = 0x5d | bracketBit;
 
-/** Whether a JSON text nests arrays and objects deeper than so many levels. Of a text that is no JSON, any answer. */
+/** Whether a JSON text nests arrays and objects deeper than `levels`. The result is undefined for invalid JSON. */
 export function isNestedDeeper(text: Uint8Array, levels: number): boolean {
   let depth = 0;
   let isQuoted = false;

@@ -5,8 +5,8 @@ import { KeyRing, type Key } from "./key-ring.ts";
 import { writePrivateFile } from "./private-file.ts";
 
 /**
- * The key file: a line `<id> <base64 of 32 bytes>` per key, the newest last, mode 0600, outside the database. It is
- * replaced as a whole (written, synced, renamed), so that a reader never sees half of one.
+ * The key file: one line `<id> <base64 of 32 bytes>` per key, the newest last, mode 0600, outside the database. It is
+ * replaced as a whole (written, synced, renamed), so that readers never see a partial file.
  */
 const LINE = /^(\d{1,9}) ([A-Za-z0-9+/]{43}=)$/;
 
@@ -15,7 +15,7 @@ export function parseKeys(text: string, file: string): Key[] {
   return lines.map((line) => {
     const [, id, base64] = LINE.exec(line) ?? [];
     if (id === undefined || base64 === undefined) {
-      throw new Fault("invalid", `${file} is no key file: a line must be "<id> <base64 of 32 bytes>"`);
+      throw new Fault("invalid", `${file} is not a key file: each line must be "<id> <base64 of 32 bytes>"`);
     }
     return { id: Number(id), bytes: Buffer.from(base64, "base64") };
   });
@@ -45,7 +45,7 @@ export function newKey(after: readonly Key[]): Key {
   return { id: Math.max(0, ...after.map(({ id }) => id)) + 1, bytes: randomBytes(32) };
 }
 
-/** Opens the ring of a key file; it reads the file again when a value names a key it does not know. */
+/** Opens the key ring of a key file. It reads the file again when a value was sealed with an unknown key. */
 export function openKeyRing(file: string): KeyRing {
   return new KeyRing(readKeys(file), () => readKeys(file));
 }

@@ -2,9 +2,9 @@ import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { Fault } from "./fault.ts";
 
 /**
- * Secrets at rest: AES-256-GCM under the newest key of the key file. A sealed value is
- * `key id (4) | nonce (12) | tag (16) | ciphertext`; the context (column and account) is authenticated with it, so a
- * value moved to another row does not open. Older keys stay readable until everything is sealed anew.
+ * Secrets at rest: AES-256-GCM under the newest key of the key file. A sealed value is `key id (4) | nonce (12) | tag
+ * (16) | ciphertext`. The context (column and account) is authenticated with it, so a value that is moved to another
+ * row cannot be opened. Older keys stay readable until all values are resealed.
  */
 export interface Key {
   id: number;
@@ -35,12 +35,12 @@ export class KeyRing {
 
   replace(keys: readonly Key[]): void {
     const newest = keys.at(-1);
-    if (newest === undefined) throw new Fault("invalid", "The key file holds no key.");
+    if (newest === undefined) throw new Fault("invalid", "The key file contains no key.");
     this.#keys = new Map(keys.map(({ id, bytes }) => [id, bytes]));
     this.#newestId = newest.id;
   }
 
-  /** Follows a rotation by another process: seals with the newest key of the file from now on. */
+  /** Reads the key file again after another process rotated the key: new values are sealed with its newest key. */
   reload(): void {
     this.replace(this.#reload());
   }
@@ -74,7 +74,7 @@ export class KeyRing {
       key = this.#keys.get(id);
     }
     if (key === undefined)
-      throw new Error(`the key file holds no key ${id}: restore the key file that belongs to this database`);
+      throw new Error(`the key file has no key ${id}: restore the key file that belongs to this database`);
     return key;
   }
 }

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 
-/** The names in it; none where there is no such folder. */
+/** The names in a folder; empty if the folder does not exist. */
 export async function listFolder(path: string): Promise<string[]> {
   return readdir(path).catch(() => []);
 }

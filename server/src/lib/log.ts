@@ -3,7 +3,7 @@ import { describeError } from "./describe-error.ts";
 import { logLine, type LineForm, type LogRecord } from "./terminal/log-line.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
-/** The log goes to stderr; stdout is for the ready line and the texts of the first run. */
+/** The log goes to stderr; stdout is for the ready line and the output of the first run. */
 export type Log = Logger;
 
 const options = { base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describeError } };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { addressRefusal, hostRefusal } from "./network-policy.ts";
 
-/** IPv6 addresses that carry 169.254.169.254. */
+/** IPv6 addresses that embed 169.254.169.254. */
 const formsOfMetadata = [
   "::169.254.169.254",
   "::a9fe:a9fe",
@@ -26,7 +26,7 @@ const EVERYTHING = ["0.0.0.0/0", "::/0"];
 
 describe("an address given by a user", () => {
   test.each(["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"])(
-    "%s is public and open",
+    "%s is public and allowed",
     (address) => {
       expect(addressRefusal(address, [])).toBeUndefined();
     },
@@ -54,7 +54,7 @@ describe("an address given by a user", () => {
     "::7f00:1",
     "::a00:1",
     "2606:4700::5efe:10.0.0.1",
-  ])("%s is reached only inside an allowed network", (address) => {
+  ])("%s is allowed only inside an allowed network", (address) => {
     expect(addressRefusal(address, [])).toMatch(/HEADGATE_ALLOWED_NETWORKS/);
     expect(addressRefusal(address, EVERYTHING)).toBeUndefined();
   });
@@ -76,22 +76,22 @@ describe("an address given by a user", () => {
     "224.0.0.1",
     "ff02::1",
     "255.255.255.255",
-  ])("%s is never reached, whatever is allowed", (address) => {
+  ])("%s is never allowed, whatever the allow-list says", (address) => {
     expect(addressRefusal(address, EVERYTHING)).toMatch(/link-local, metadata/);
   });
 
-  test.each(["", "example.com", "127.1", "010.0.0.1", "fe80::1%eth0"])("%j is no address", (address) => {
+  test.each(["", "example.com", "127.1", "010.0.0.1", "fe80::1%eth0"])("%j is not an address", (address) => {
     expect(addressRefusal(address, EVERYTHING)).toBe("must be an IP address");
   });
 
-  test("an address that carries another is reached only where both may be", () => {
+  test("an address that embeds another is allowed only if both are", () => {
     expect(addressRefusal("2002:a00:1::", ["2002::/16"])).toMatch(/HEADGATE_ALLOWED_NETWORKS/);
     expect(addressRefusal("2002:a00:1::", ["10.0.0.0/8"])).toMatch(/HEADGATE_ALLOWED_NETWORKS/);
     expect(addressRefusal("2002:a00:1::", ["2002::/16", "10.0.0.0/8"])).toBeUndefined();
     expect(addressRefusal("64:ff9b:1::808:808", ["64:ff9b:1::/48"])).toBeUndefined();
   });
 
-  test("the allow-list takes networks and single addresses, of either family", () => {
+  test("the allow-list accepts networks and single addresses of both families", () => {
     expect(addressRefusal("10.1.2.3", ["10.1.0.0/16"])).toBeUndefined();
     expect(addressRefusal("10.2.2.3", ["10.1.0.0/16", "fd00::/8"])).toBeDefined();
     expect(addressRefusal("10.2.2.3", ["10.2.2.3"])).toBeUndefined();
@@ -102,7 +102,7 @@ describe("an address given by a user", () => {
 
 describe("a host before it is resolved", () => {
   test.each(["localhost", "LOCALHOST", "localhost.", "a.localhost", "[::1]", "127.0.0.1", "10.0.0.1"])(
-    "%s is judged as what it stands for",
+    "%s is checked as the address it means",
     (host) => {
       expect(hostRefusal(host, [])).toBeDefined();
       expect(hostRefusal(host, EVERYTHING)).toBeUndefined();
@@ -110,14 +110,14 @@ describe("a host before it is resolved", () => {
   );
 
   test.each([...formsOfMetadata, "169.254.169.254.", "fe80::1%eth0", "fe80::1%25eth0"])(
-    "%s is refused, in brackets too, whatever is allowed",
+    "%s is refused, also in brackets, whatever the allow-list says",
     (host) => {
       expect(hostRefusal(host, EVERYTHING)).toBeDefined();
       expect(hostRefusal(`[${host}]`, EVERYTHING)).toBeDefined();
     },
   );
 
-  test("a name is left to the check after its resolution", () => {
+  test("a name is checked after it is resolved", () => {
     expect(hostRefusal("s3.example.com", [])).toBeUndefined();
     expect(hostRefusal("notlocalhost", [])).toBeUndefined();
   });

@@ -3,14 +3,14 @@ import { ObservedSilence } from "./observed-silence.ts";
 
 const GAP = { longestGapMs: 15_000 };
 
-/** Looks at one thing at the given seconds of the observer's clock. */
+/** Observes one key at the given seconds of the observer's clock. */
 function silence(looks: readonly (readonly [second: number, sign: string])[], answerMs = 0): number {
   const observed = new ObservedSilence<string>(GAP);
   for (const [second, sign] of looks) observed.look([["a", sign]], second * 1000, second * 1000 + answerMs);
   return observed.silentMs("a");
 }
 
-test("silence is the time between looks that saw the same sign", () => {
+test("silence is the time between observations of the same sign", () => {
   expect(silence([[0, "1"]])).toBe(0);
   expect(
     silence([
@@ -21,7 +21,7 @@ test("silence is the time between looks that saw the same sign", () => {
   ).toBe(10_000);
 });
 
-test("a new sign ends it, whether it is larger or smaller", () => {
+test("a new sign ends the silence, whether it is larger or smaller", () => {
   for (const sign of ["9", "1"]) {
     expect(
       silence([
@@ -34,7 +34,7 @@ test("a new sign ends it, whether it is larger or smaller", () => {
   }
 });
 
-test("a gap in which the observer did not look does not count", () => {
+test("a gap without observations does not count", () => {
   expect(
     silence([
       [0, "1"],
@@ -45,7 +45,7 @@ test("a gap in which the observer did not look does not count", () => {
   ).toBe(10_000);
 });
 
-test("the time in which the answer was under way does not count", () => {
+test("the time that reading the signs took does not count", () => {
   expect(
     silence(
       [
@@ -57,7 +57,7 @@ test("the time in which the answer was under way does not count", () => {
   ).toBe(3000);
 });
 
-test("things that are missing are forgotten", () => {
+test("keys without a sign are forgotten", () => {
   const observed = new ObservedSilence<string>(GAP);
   observed.look([["a", "1"]], 0, 0);
   observed.look([], 5000, 5000);

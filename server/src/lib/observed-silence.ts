@@ -1,21 +1,20 @@
 /**
- * Measures how long each of several things has shown no new sign of life, by the observer's monotonic clock. Only time
- * between two looks counts in which the sign stayed the same: an observer that has just started, was suspended or could
- * not look knows nothing of the time before. Wall clocks play no part, neither the observer's nor that of whoever
- * writes the signs.
+ * Measures how long each of several processes has shown no new sign of life, by the observer's monotonic clock. Only
+ * the time between two observations of the same sign counts: an observer that has just started, was suspended or could
+ * not read the signs knows nothing of the time before. Wall clocks play no part.
  */
 export class ObservedSilence<Key> {
   readonly #longestGapMs: number;
   #seen: ReadonlyMap<Key, { readonly sign: string; readonly silentMs: number }> = new Map();
   #lookedAt: number | undefined;
 
-  /** A longer gap between two looks does not count: too much may have happened in it. */
+  /** A longer gap between two observations does not count. */
   constructor({ longestGapMs }: { readonly longestGapMs: number }) {
     this.#longestGapMs = longestGapMs;
   }
 
   /**
-   * `askedAt` and `answeredAt`: monotonic milliseconds before and after the signs were read. Things that are missing are
+   * `askedAt` and `answeredAt` are monotonic milliseconds before and after the signs were read. Keys without a sign are
    * forgotten.
    */
   look(signs: Iterable<readonly [Key, string]>, askedAt: number, answeredAt: number): void {
@@ -31,7 +30,7 @@ export class ObservedSilence<Key> {
     this.#lookedAt = answeredAt;
   }
 
-  /** 0 also for what was never seen. */
+  /** 0 also for unknown keys. */
   silentMs(key: Key): number {
     return this.#seen.get(key)?.silentMs ?? 0;
   }

@@ -1,21 +1,21 @@
 import type { Log } from "./log.ts";
 
-/** Periodic work is input-free and idempotent: it may run late, twice, or on several nodes at once. */
+/** Periodic tasks have no input and are idempotent: they may run late, twice, or on several nodes at once. */
 export interface PeriodicTask {
   name: string;
   everySeconds: number;
-  /** Work of many steps should end between two of them when `stopped` is aborted. */
+  /** Tasks of many steps should return between two steps when `stopped` is aborted. */
   run: (stopped: AbortSignal) => Promise<unknown>;
 }
 
 export interface RunningTasks {
-  /** No new run starts; settles when the running ones have ended. */
+  /** Starts no new run; resolves when the current ones have ended. */
   stop(): Promise<void>;
 }
 
 /**
- * Runs each task now and then again so long after its end; a failure is logged and the next run comes as planned. The
- * second runs are spread, so that tasks of the same period never ask for a connection of their own each.
+ * Runs each task now, and again `everySeconds` after each run. Failures are logged and do not change the schedule. The
+ * second runs are spread over time, so that tasks with the same period do not all need a connection at once.
  */
 export function runPeriodically(tasks: readonly PeriodicTask[], log: Log): RunningTasks {
   const stopped = new AbortController();
@@ -38,7 +38,7 @@ async function loop(
     try {
       await run(stopped);
     } catch (error) {
-      log.error({ err: error, task: name }, "a periodic task failed; it will run again");
+      log.error({ err: error, task: name }, "periodic task failed; it will run again");
     }
     await pause(part * everySeconds * 1000, stopped);
   }

@@ -1,20 +1,20 @@
 import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 
-/** A file that is open, and its size at that moment. */
+/** An open file, and its size when it was opened. */
 export interface PlainFile {
   readonly handle: FileHandle;
   readonly size: number;
 }
 
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-/** Not there; a symbolic link; a socket; a pipe or device with nobody behind it. */
+/** Missing; a symbolic link; a socket; or a pipe or device without another end. */
 const ABSENT = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENXIO", "ENODEV"]);
 const CHUNK_BYTES = 64 * 1024;
 
 /**
- * Opens a file in a folder that programs can write into: no link is followed, and nothing but a plain file is read,
- * so that none of them leads us elsewhere or keeps us waiting. Undefined: there is no such file.
+ * Opens a file in a folder that programs can write to. Follows no link and opens only regular files, so that a program
+ * can neither redirect nor block the reader. Undefined if there is no such file.
  */
 export async function openPlainFile(path: string): Promise<PlainFile | undefined> {
   let handle: FileHandle;
@@ -35,7 +35,7 @@ export async function openPlainFile(path: string): Promise<PlainFile | undefined
   return undefined;
 }
 
-/** The same for a thread that may block: its descriptor. */
+/** The same for threads that may block; returns the descriptor. */
 export function openPlainFileSync(path: string): number | undefined {
   let file: number;
   try {
@@ -53,23 +53,23 @@ function isAbsent(error: unknown): boolean {
   return error instanceof Error && "code" in error && ABSENT.has(String(error.code));
 }
 
-/** The bytes from `start` up to `end`, a piece at a time. Fails when the file has become shorter than that. */
+/** Reads the bytes from `start` to `end` in chunks. Throws if the file has become shorter. */
 export async function* readPieces({ handle }: PlainFile, start: number, end: number): AsyncGenerator<Buffer> {
   for (let at = start; at < end;) {
     const piece = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, end - at));
     const { bytesRead } = await handle.read(piece, 0, piece.length, at);
-    if (bytesRead === 0) throw new Error("a file became shorter while it was read");
+    if (bytesRead === 0) throw new Error("the file was truncated while it was read");
     at += bytesRead;
     yield piece.subarray(0, bytesRead);
   }
 }
 
-/** At most so many bytes from its beginning, as text; empty when there is no such file. */
+/** The first `bytes` bytes as text; empty if there is no such file. */
 export async function readHead(path: string, bytes: number): Promise<string> {
   return readSome(path, () => 0, bytes);
 }
 
-/** At most so many bytes from its end, as text; empty when there is no such file. */
+/** The last `bytes` bytes as text; empty if there is no such file. */
 export async function readTail(path: string, bytes: number): Promise<string> {
   return readSome(path, (size) => Math.max(0, size - bytes), bytes);
 }

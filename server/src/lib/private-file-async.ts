@@ -4,8 +4,8 @@ import { dirname } from "node:path";
 import { flushFolder } from "./flush-folder.ts";
 
 /**
- * As `writePrivateFile`, without blocking the event loop: on a busy disk a flush takes long. Several may write the same
- * file at the same time.
+ * Like `writePrivateFile`, without blocking the event loop: on a busy disk a flush takes long. Concurrent writers of
+ * the same file are safe.
  */
 export async function writePrivateFileAsync(path: string, text: string): Promise<void> {
   const temporary = `${path}.${randomUUID()}.new`;

@@ -2,12 +2,12 @@ import { closeSync, fchownSync, fsyncSync, openSync, renameSync, rmSync, statSyn
 import { dirname } from "node:path";
 
 /**
- * Writes a file of mode 0600: closed to others from its first byte on, and after a crash or a power cut either as it
- * was or as it shall be. Root may write for a server that runs as somebody else: a file keeps its owner.
+ * Writes a file with mode 0600, atomically: after a crash or a power cut the old or the new content is there. If root
+ * writes for a server of another user, the file keeps its owner.
  */
 export function writePrivateFile(path: string, text: string): void {
   const temporary = `${path}.new`;
-  rmSync(temporary, { force: true }); // of a writer that was killed
+  rmSync(temporary, { force: true }); // left by a killed writer
   const handle = openSync(temporary, "wx", 0o600);
   try {
     const there = statSync(path, { throwIfNoEntry: false });
@@ -21,7 +21,7 @@ export function writePrivateFile(path: string, text: string): void {
   syncFolder(dirname(path));
 }
 
-/** A rename lasts when the folder is on the disk. */
+/** A rename is durable only once its folder is synced. */
 export function syncFolder(path: string): void {
   const folder = openSync(path, "r");
   try {

@@ -3,28 +3,28 @@ import { readdirSync, readFileSync } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { promisify } from "node:util";
 
-/** What tells one process from another that got its pid later, or that merely looks alike. */
+/** Identifies a process, so that another one that reuses its pid is not mistaken for it. */
 export interface ProcessFacts {
   readonly pid: number;
   readonly uid: number;
-  /** Opaque; equal for the same process only. */
+  /** Opaque; equal only for the same process. */
   readonly startTime: string;
-  /** Arguments joined by blanks; PostgreSQL's children write their title over it. */
+  /** Arguments joined by spaces; PostgreSQL's children overwrite them with their title. */
   readonly commandLine: string;
 }
 
-/** Where a process stands among the others. */
+/** The parent and session of a process. */
 export interface ProcessLinks {
   readonly pid: number;
   readonly parentPid: number;
-  /** The pid of the process that began the session. macOS does not tell: there it is the process group. */
+  /** The pid of the session leader; on macOS the process group, because the session is not available there. */
   readonly sessionId: number;
   readonly startTime: string;
-  /** The program's file name, at most 15 characters of it. */
+  /** The program's file name, cut to 15 characters. */
   readonly name: string;
 }
 
-/** A zombie counts as gone: nobody may ever reap it (a container's first process often does not). */
+/** Zombies count as gone: they may never be reaped (a container's first process often does not do it). */
 export async function findProcess(pid: number): Promise<ProcessFacts | undefined> {
   if (process.platform === "linux") return readProc(pid);
   return (await listByPs(["-p", String(pid)])).find((facts) => facts.pid === pid);
@@ -37,27 +37,27 @@ export async function listProcesses(): Promise<ProcessFacts[]> {
   return found.filter((facts) => facts !== undefined);
 }
 
-/** Without zombies. Reads no command lines and goes through /proc in one go, so that little changes meanwhile. */
+/** Without zombies. Does not read command lines and scans /proc in one pass, so that little changes meanwhile. */
 export async function listProcessLinks(): Promise<ProcessLinks[]> {
   if (process.platform !== "linux") return (await runPs(["-ax"], linkColumns)).flatMap((line) => parseLink(line) ?? []);
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return pids.flatMap((pid) => readLinks(Number(pid)) ?? []);
 }
 
-/** Undefined when it is gone or a zombie. */
+/** Undefined if it is gone or a zombie. */
 export async function findProcessLinks(pid: number): Promise<ProcessLinks | undefined> {
   if (process.platform === "linux") return readLinks(pid);
   const lines = await runPs(["-p", String(pid)], linkColumns);
   return lines.flatMap((line) => parseLink(line) ?? []).find((links) => links.pid === pid);
 }
 
-/** Of a child not yet waited for: it has its entry even when it has ended. */
+/** The start time of a child that has not been waited for: it has an entry even after it ended. */
 export async function startTimeOfChild(pid: number): Promise<string | undefined> {
   if (process.platform === "linux") return parseStat(readFileSync(`/proc/${pid}/stat`, "utf8"))?.startTime;
   return (await findProcessLinks(pid))?.startTime;
 }
 
-/** Its processor time, in steps of 10 ms. Undefined when it is gone, and on systems without /proc. */
+/** CPU time, in steps of 10 ms. Undefined if the process is gone, and on systems without /proc. */
 export function cpuMs(pid: number): number | undefined {
   try {
     return parseStat(readFileSync(`/proc/${pid}/stat`, "utf8"))?.cpuMs;
@@ -66,14 +66,14 @@ export function cpuMs(pid: number): number | undefined {
   }
 }
 
-/** Another one after each start of the machine: pids and start times from before mean nothing. */
+/** Changes with each boot of the machine: earlier pids and start times are then meaningless. */
 export async function readBootId(): Promise<string> {
   if (process.platform === "linux") return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   const { stdout } = await promisify(execFile)("/usr/sbin/sysctl", ["-n", "kern.bootsessionuuid"]);
   return stdout.trim();
 }
 
-/** `cmdline` and `stat` are open to everyone, while `cwd` and `exe` need a right that root in a container lacks. */
+/** `cmdline` and `stat` are world-readable, while `cwd` and `exe` need a capability that root in a container lacks. */
 async function readProc(pid: number): Promise<ProcessFacts | undefined> {
   try {
     const [{ uid }, statLine, cmdline] = await Promise.all([
@@ -85,7 +85,7 @@ async function readProc(pid: number): Promise<ProcessFacts | undefined> {
     if (parsed === undefined || parsed.zombie) return undefined;
     return { pid, uid, startTime: parsed.startTime, commandLine: cmdline.replaceAll("\0", " ").trimEnd() };
   } catch {
-    return undefined; // it ended while we looked
+    return undefined; // it ended meanwhile
   }
 }
 
@@ -96,7 +96,7 @@ function readLinks(pid: number): ProcessLinks | undefined {
     const { parentPid, sessionId, startTime, name } = parsed;
     return { pid, parentPid, sessionId, startTime, name };
   } catch {
-    return undefined; // it ended while we looked
+    return undefined; // it ended meanwhile
   }
 }
 
@@ -105,15 +105,15 @@ export type ProcessStat = Omit<ProcessLinks, "pid"> & {
   readonly cpuMs: number;
 };
 
-/** The unit of times in /proc, whatever the kernel counts in. */
-const MS_OF_TICK = 10;
+/** The unit of times in /proc, independent of the kernel's own. */
+const MS_PER_TICK = 10;
 
 /**
- * proc(5) stat: fields 2 (name), 3 (state), 4 (parent), 6 (session), 14 and 15 (processor time), 20 (threads),
- * 22 (start time).
+ * Parses proc(5) stat: fields 2 (name), 3 (state), 4 (parent), 6 (session), 14 and 15 (CPU time), 20 (threads), 22
+ * (start time).
  */
 export function parseStat(line: string): ProcessStat | undefined {
-  // The name stands in brackets, with any character in it.
+  // The name is in parentheses and may contain any character.
   const nameEnd = line.lastIndexOf(")");
   const [state = "", parent, , session, ...rest] = line.slice(nameEnd + 2).split(" ");
   const threads = Number(rest[13]);
@@ -121,11 +121,11 @@ export function parseStat(line: string): ProcessStat | undefined {
   if (startTime === undefined) return undefined;
   return {
     name: line.slice(line.indexOf("(") + 1, nameEnd),
-    // The first thread may be done while others still run, and hold the process's files.
+    // The main thread may have ended while other threads still run and hold the process's files.
     zombie: (state === "Z" && threads <= 1) || state === "X",
     parentPid: Number(parent),
     sessionId: Number(session),
-    cpuMs: (Number(rest[7]) + Number(rest[8])) * MS_OF_TICK,
+    cpuMs: (Number(rest[7]) + Number(rest[8])) * MS_PER_TICK,
     startTime,
   };
 }
@@ -138,7 +138,7 @@ async function listByPs(selection: readonly string[]): Promise<ProcessFacts[]> {
 }
 
 async function runPs(selection: readonly string[], columns: string): Promise<string[]> {
-  // ps ends with status 1 when it selects nothing.
+  // ps exits with status 1 if it selects nothing.
   const { stdout } = await promisify(execFile)("/bin/ps", [...selection, "-ww", "-o", columns], {
     env: { LC_ALL: "C" },
     maxBuffer: 16 * 1024 * 1024,

@@ -1,19 +1,22 @@
-/** The answers to pieces of a long list, in order; so many are asked for ahead of the reader. */
+/**
+ * Splits a list into batches and yields the result of each, in order. Up to `ahead` batches are requested ahead of the
+ * reader.
+ */
 export async function* readAhead<T, R>(
   items: readonly T[],
-  pieceSize: number,
+  batchSize: number,
   ahead: number,
-  ask: (piece: readonly T[]) => Promise<R>,
+  load: (batch: readonly T[]) => Promise<R>,
 ): AsyncGenerator<R> {
-  const asked: Promise<R>[] = [];
-  for (let at = 0; at < items.length || asked.length > 0;) {
-    while (asked.length < ahead && at < items.length) {
-      const answer = ask(items.slice(at, at + pieceSize));
-      answer.catch(() => undefined); // thrown where it is its turn
-      asked.push(answer);
-      at += pieceSize;
+  const pending: Promise<R>[] = [];
+  for (let at = 0; at < items.length || pending.length > 0;) {
+    while (pending.length < ahead && at < items.length) {
+      const result = load(items.slice(at, at + batchSize));
+      result.catch(() => undefined); // thrown when its turn comes
+      pending.push(result);
+      at += batchSize;
     }
-    const next = asked.shift();
+    const next = pending.shift();
     if (next !== undefined) yield await next;
   }
 }

@@ -14,7 +14,7 @@ afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 const shell = (script: string): string => execFileSync("/bin/sh", ["-ec", script], { cwd: base, encoding: "utf8" });
 
-test("a folder goes away with paths longer than any call takes, and what its links lead to stays", async () => {
+test("a folder with paths too long for a system call is deleted, and the targets of its links remain", async () => {
   mkdirSync(join(base, "kept"));
   writeFileSync(join(base, "kept", "file"), "");
   mkdirSync(join(base, "tree"));
@@ -26,10 +26,10 @@ test("a folder goes away with paths longer than any call takes, and what its lin
   await removeTree(join(base, "tree"));
 });
 
-// Root needs no such right; `isolation.test.ts` shows the same with a server that is not root.
+// Root ignores permissions; `isolation.test.ts` shows the same for a server that is not root.
 test.skipIf(process.getuid?.() === 0)(
-  "a folder goes away with those closed to its owner",
-  because("root needs no such right"),
+  "a folder is deleted even if its owner has no permission on folders inside",
+  because("root ignores permissions"),
   async () => {
     shell("mkdir -p tree/closed/inside; touch tree/closed/inside/file; chmod 0 tree/closed/inside tree/closed");
     await removeTree(join(base, "tree"));

@@ -6,15 +6,14 @@ const run = promisify(execFile);
 const env = { PATH: "/usr/bin:/bin", LC_ALL: "C" };
 
 /**
- * Takes away a folder that a program could write into, whatever it has left there: folders it has closed to us, and
- * paths longer than any call takes. Those only the system's own tools get through, which go from folder to folder and
- * follow no link.
+ * Deletes a folder that a program could write to, including folders without permissions and paths that are too long for
+ * a system call. Only the system's own tools handle those: they descend folder by folder and follow no links.
  */
 export async function removeTree(path: string): Promise<void> {
   try {
     await rm(path, { recursive: true, force: true });
   } catch {
-    await run("/bin/chmod", ["-R", "u+rwx", "--", path], { env }).catch(() => undefined); // rm says what is in its way
+    await run("/bin/chmod", ["-R", "u+rwx", "--", path], { env }).catch(() => undefined); // rm reports the error
     await run("/bin/rm", ["-rf", "--", path], { env });
   }
 }

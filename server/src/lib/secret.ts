@@ -3,8 +3,8 @@ import { inspect } from "node:util";
 export const secretMask = "********";
 
 /**
- * A value that cannot be printed by accident: text, JSON, template and inspection all give the mask, and the value is
- * in a private field, out of reach of spreading and of loggers that walk properties. Whoever needs it says `reveal()`.
+ * A value that cannot be printed by accident: conversion to text, JSON, templates and inspection all return the mask.
+ * The value is in a private field, so spreading and loggers that walk properties do not see it. `reveal()` returns it.
  */
 export class Secret {
   readonly #value: string;

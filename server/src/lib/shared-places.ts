@@ -3,13 +3,13 @@ import type { Fault } from "./fault.ts";
 export interface SharedPlacesOptions {
   readonly perOwner: number;
   readonly inAll: number;
-  /** What a caller is told when its owner has taken every place of its share, or when all places are taken. */
+  /** The refusal if the owner has used up its share, or if all slots are taken. */
   readonly refusal: (taken: "share" | "all") => Fault;
 }
 
-/** Places for work that lasts. Each owner has a share, so that no owner can take every place. */
+/** Slots for long work. Each owner has a share, so that no owner can take all slots. */
 export interface SharedPlaces {
-  /** Returns what frees the place, which may be called again. */
+  /** Returns an idempotent function that releases the slot. */
   take(owner: number): () => void;
 }
 

@@ -41,11 +41,11 @@ describe("splitWords", () => {
   });
 
   it.each([
-    ["a 'b", "arguments has a single quote at character 3 that nothing ends"],
-    ['a "b', "arguments has a double quote at character 3 that nothing ends"],
-    ['"a\\"', "arguments has a double quote at character 1 that nothing ends"],
-    ["a\\", "arguments has a backslash at character 2 that nothing ends"],
-  ])("refuses %j and says where", (text, message) => {
+    ["a 'b", "arguments has an unterminated single quote at character 3"],
+    ['a "b', "arguments has an unterminated double quote at character 3"],
+    ['"a\\"', "arguments has an unterminated double quote at character 1"],
+    ["a\\", "arguments has an unterminated backslash at character 2"],
+  ])("refuses %j and names the position", (text, message) => {
     expect(() => splitWords(text, "arguments")).toThrow(message);
   });
 });

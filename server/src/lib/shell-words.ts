@@ -1,12 +1,12 @@
 import { Fault } from "./fault.ts";
 
 /**
- * Splits a text into words as a POSIX shell does, and does nothing else that a shell does: no expansion, no globbing,
- * no operators, no comments. The words go to a program as they are; no shell ever sees them.
+ * Splits a text into words like a POSIX shell, but without expansion, globbing, operators or comments. The words are
+ * passed to a program directly; no shell is involved.
  *
- *   outside quotes   \ keeps the next character, \ before a newline joins the lines, also where it is CRLF
- *   '…'              everything is itself
- *   "…"              \ counts before $ ` " \ and newline only
+ *   outside quotes   \ escapes the next character; \ before a newline (also CRLF) joins the lines
+ *   '…'              every character is literal
+ *   "…"              \ escapes only $ ` " \ and newline
  */
 export function splitWords(text: string, field: string): string[] {
   return readWords(text, field).map((word) => word.text);
@@ -45,7 +45,7 @@ export function readWords(text: string, field: string): Word[] {
 export interface Origin {
   start: number;
   end: number;
-  /** The position of the opening quote around it. Undefined: it is not quoted. */
+  /** The position of the opening quote around it; undefined if it is not quoted. */
   quote: number | undefined;
 }
 
@@ -128,5 +128,5 @@ function isBlank(text: string, at: number): boolean {
 }
 
 function unbalanced(field: string, what: string, at: number): Fault {
-  return new Fault("invalid", `${field} has a ${what} at character ${at + 1} that nothing ends`);
+  return new Fault("invalid", `${field} has an unterminated ${what} at character ${at + 1}`);
 }

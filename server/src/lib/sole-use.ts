@@ -1,7 +1,7 @@
-/** Others count as present for this long after their last use. */
+/** A key counts as present for this long after its last use. */
 const PRESENT_MS = 10_000;
 
-/** Tells whether only one key uses something: limits that protect keys from each other need not bind then. */
+/** Reports whether only one key uses a resource: limits that protect keys from each other need not apply then. */
 export class SoleUse<Key> {
   #last: Key | undefined;
   #sharedUntil = -Infinity;

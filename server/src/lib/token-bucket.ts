@@ -1,4 +1,6 @@
-/** A rate with a burst: `take` answers 0, or the seconds to wait. Refilled by the clock, so it needs no timer. */
+/**
+ * A rate limit with a burst: `take` returns 0, or the seconds to wait. It refills by the given time and needs no timer.
+ */
 export class TokenBucket {
   readonly #perSecond: number;
   readonly #burst: number;

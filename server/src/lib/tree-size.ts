@@ -3,10 +3,10 @@ import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 
 const BLOCK_BYTES = 4096;
-/** A program may nest folders beyond what any call takes; what lies deeper counts as nothing. */
+/** Programs may nest folders deeper than a system call allows; deeper content is not counted. */
 const MAX_DEPTH = 32;
 
-/** Bytes that a file or folder takes up, in whole blocks; 0 where there is none. No link is followed. */
+/** The bytes that a file or folder takes, in whole blocks; 0 if it does not exist. Follows no links. */
 export async function treeSize(path: string, depth = 0): Promise<number> {
   const entries = await readdir(path, { withFileTypes: true }).catch(() => undefined);
   if (entries === undefined) return fileSize(path);

@@ -1,4 +1,4 @@
-/** Waits no longer than until the signal; what comes too late is undone. */
+/** Waits for `work` until the signal aborts; a result that arrives later is undone. */
 export async function unlessAborted<T>(
   signal: AbortSignal,
   work: Promise<T>,

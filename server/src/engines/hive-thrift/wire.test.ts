@@ -139,7 +139,7 @@ test.each(["127.0.0.1", "localhost"])("no connection to %s is made if the addres
   const checkAddress = (address: string): string | null => addressRefusal(address, []) ?? null;
   await expect(connectTo(server, { host, checkAddress }).databaseNames(soon())).rejects.toMatchObject({
     code: "invalid",
-    message: expect.stringMatching(/^the address of the Hive metastore must not lie in a loopback/),
+    message: expect.stringMatching(/^the address of the Hive metastore must not be in a loopback/),
   });
   expect(server.connections().made).toBe(0);
 });

@@ -25,7 +25,7 @@ describe("a line of the log for people", () => {
     expect(written((log) => log.error("bad"))).toBe("ERROR  bad\n");
   });
 
-  test("gives the reason, cause by cause, and repeats nothing", () => {
+  test("shows the causes in order, without repetition", () => {
     const cause = new Error("connect ECONNREFUSED 127.0.0.1:1");
     const err = new Error("the store is away", { cause: new Error("", { cause }) });
     expect(written((log) => log.warn({ err, cluster: 3 }, "a cluster's state change was abandoned"))).toBe(
@@ -35,7 +35,7 @@ describe("a line of the log for people", () => {
     expect(written((log) => log.warn({ err: twice }, "no Spark"))).toBe("WARNING  no Spark: no Java: not found\n");
   });
 
-  test("indents the further lines of a reason", () => {
+  test("indents the other lines of an error message", () => {
     const err = new Error("pip said:\nno network\n\n\u001b[31mgiving up\n");
     expect(written((log) => log.error({ err }, "Spark cannot be set up"))).toBe(
       "ERROR  Spark cannot be set up: pip said:\n          no network\n          \\u001b[31mgiving up\n",

@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { printable, shortened } from "./printable.ts";
 
-/** A record of the log as pino writes it. */
+/** A log record as pino writes it. */
 export type LogRecord = Readonly<Record<string, unknown>>;
 
 export type Tone = "dim" | "green" | "yellow" | "red";
@@ -12,13 +12,13 @@ export interface Piece {
 }
 
 /**
- * Renders one kind of record; undefined: the record is of another kind. A form may return any text: `logLine` makes it
+ * Renders one kind of record; undefined for records of other kinds. It may return any text: `logLine` makes it
  * printable.
  */
 export type LineForm = (record: LogRecord) => readonly Piece[] | undefined;
 
 const INDENT = " ".repeat(10);
-const LONGEST_VALUE = 200;
+const MAX_VALUE_LENGTH = 200;
 const REASON_LINES = 20;
 /** These errors mean a defect, so the line shows where in the code it happened. */
 const DEFECTS = new Set(["TypeError", "RangeError", "ReferenceError", "SyntaxError", "AssertionError", "EvalError"]);
@@ -68,13 +68,13 @@ function plainForm(record: LogRecord): readonly Piece[] {
 }
 
 function fieldTexts(name: string, value: unknown): string[] {
-  if (Array.isArray(value)) return [`${name} ${shortened(value.map(String).join(" "), LONGEST_VALUE)}`];
+  if (Array.isArray(value)) return [`${name} ${shortened(value.map(String).join(" "), MAX_VALUE_LENGTH)}`];
   if (isRecord(value)) return Object.entries(value).flatMap(([key, inner]) => fieldTexts(key, inner));
   const isShown = typeof value === "string" || typeof value === "number" || typeof value === "boolean";
-  return isShown ? [`${name} ${shortened(String(value), LONGEST_VALUE)}`] : [];
+  return isShown ? [`${name} ${shortened(String(value), MAX_VALUE_LENGTH)}`] : [];
 }
 
-/** The lines of the messages of an error and its causes; for a defect also the place where it happened. */
+/** The messages of an error and its causes; for a defect also its location in the code. */
 function reasonOf(error: unknown): string[] {
   const chain: LogRecord[] = [];
   for (let at = error; isRecord(at); at = at.cause) chain.push(at);

@@ -3,7 +3,7 @@ import { oneLine } from "../one-line.ts";
 /** Marks that change the direction of the text after them: a name with one could make a line look like another. */
 const DIRECTION_MARKS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Makes a text that a user may have chosen safe for a terminal: it cannot move the cursor or begin a new line. */
+/** Makes text from users safe for a terminal: it cannot move the cursor or start a new line. */
 export function printable(text: string): string {
   return oneLine(text).replaceAll(DIRECTION_MARKS, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
