@@ -62,7 +62,7 @@ export class ClusterLifecycle {
   readonly #options: LifecycleOptions;
   readonly #stopping = new AbortController();
   readonly #work = new Map<number, Work>();
-  readonly #silence = new ObservedSilence<number>({ longestGapMs: LONGEST_GAP_MS });
+  readonly #silence = new ObservedSilence<number>({ maxGapMs: LONGEST_GAP_MS });
 
   constructor(options: LifecycleOptions) {
     this.#options = options;
@@ -107,7 +107,7 @@ export class ClusterLifecycle {
     const now = this.#options.now ?? (() => performance.now());
     const queriedAt = now();
     const all = await listWork(this.#options.db.system);
-    this.#silence.look(
+    this.#silence.observe(
       all.map(({ id, sign }) => [id, sign]),
       queriedAt,
       now(),

@@ -1,5 +1,5 @@
 import { Fault } from "../lib/fault.ts";
-import { sharedPlaces } from "../lib/shared-places.ts";
+import { sharedSlots } from "../lib/shared-slots.ts";
 
 /** Followed logs stay open as long as commands run, so only so many are followed at the same time. */
 export interface FollowerPlaces {
@@ -12,7 +12,7 @@ const PER_NODE = 200;
 const RETRY_AFTER_SECONDS = 30;
 
 export function followerPlaces(): FollowerPlaces {
-  const places = sharedPlaces({
+  const places = sharedSlots({
     perOwner: PER_ACCOUNT,
     inAll: PER_NODE,
     refusal: () =>

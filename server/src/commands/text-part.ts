@@ -1,4 +1,4 @@
-import { openPlainFile, readPieces } from "../lib/plain-file.ts";
+import { openPlainFile, readChunks } from "../lib/plain-file.ts";
 
 /** Bytes that were measured and can be read, from wherever they are. */
 export interface TextPart {
@@ -54,7 +54,7 @@ async function* readFile(path: string, start: number, end: number): AsyncGenerat
   const file = await openPlainFile(path);
   if (file === undefined) throw new Error("a file of a command was taken away while it was read");
   try {
-    yield* readPieces(file, start, end);
+    yield* readChunks(file, start, end);
   } finally {
     await file.handle.close();
   }

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from "pg";
-import { FairPlaces } from "../lib/fair-places.ts";
+import { FairSemaphore } from "../lib/fair-semaphore.ts";
 import { SoleUse } from "../lib/sole-use.ts";
 import { connectionStream } from "./one-write.ts";
 import type { NoAnswerInTime, OutageWatch, Unit } from "./outage-watch.ts";
@@ -62,7 +62,7 @@ export type Owner = number | "system" | "shared";
 export class FreshConnections {
   readonly #pool: Pool;
   readonly #watch: OutageWatch;
-  readonly #places: FairPlaces<Owner>;
+  readonly #slots: FairSemaphore<Owner>;
   readonly #accounts = new SoleUse<number>();
   readonly #generations = new WeakMap<PoolClient, number>();
   /** What gives the place of a connection back, for those that are in use. */
@@ -73,7 +73,7 @@ export class FreshConnections {
     this.#watch = watch;
     const all = pool.options.max;
     const share = (): number => (this.#accounts.isSole ? SHARE_OF_SOLE_ACCOUNT : SHARE_OF_ACCOUNT);
-    this.#places = new FairPlaces(all, (owner) => (typeof owner === "number" ? Math.ceil(all * share()) : all));
+    this.#slots = new FairSemaphore(all, (owner) => (typeof owner === "number" ? Math.ceil(all * share()) : all));
     pool.on("connect", (client) => this.#generations.set(client, watch.generation));
     pool.on("release", (_error, client) => {
       this.#leaves.get(client)?.();
@@ -82,7 +82,7 @@ export class FreshConnections {
   }
 
   get waiting(): number {
-    return this.#places.waiting;
+    return this.#slots.waiting;
   }
 
   take(unit: PooledUnit, owner: Owner): Promise<PoolClient> {
@@ -100,7 +100,7 @@ export class FreshConnections {
 
   async #connect(unit: PooledUnit, owner: Owner): Promise<PoolClient> {
     if (typeof owner === "number") this.#accounts.note(owner);
-    const leave = await this.#places.enter(owner);
+    const leave = await this.#slots.acquire(owner);
     try {
       const client = await this.#connectFresh(unit);
       this.#leaves.set(client, leave);

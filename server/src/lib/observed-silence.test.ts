@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { ObservedSilence } from "./observed-silence.ts";
 
-const GAP = { longestGapMs: 15_000 };
+const GAP = { maxGapMs: 15_000 };
 
 /** Observes one key at the given seconds of the observer's clock. */
 function silence(looks: readonly (readonly [second: number, sign: string])[], answerMs = 0): number {
   const observed = new ObservedSilence<string>(GAP);
-  for (const [second, sign] of looks) observed.look([["a", sign]], second * 1000, second * 1000 + answerMs);
+  for (const [second, sign] of looks) observed.observe([["a", sign]], second * 1000, second * 1000 + answerMs);
   return observed.silentMs("a");
 }
 
@@ -59,8 +59,8 @@ test("the time that reading the signs took does not count", () => {
 
 test("keys without a sign are forgotten", () => {
   const observed = new ObservedSilence<string>(GAP);
-  observed.look([["a", "1"]], 0, 0);
-  observed.look([], 5000, 5000);
-  observed.look([["a", "1"]], 10_000, 10_000);
+  observed.observe([["a", "1"]], 0, 0);
+  observed.observe([], 5000, 5000);
+  observed.observe([["a", "1"]], 10_000, 10_000);
   expect(observed.silentMs("a")).toBe(0);
 });

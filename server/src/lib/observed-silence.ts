@@ -4,22 +4,22 @@
  * not read the signs knows nothing of the time before. Wall clocks play no part.
  */
 export class ObservedSilence<Key> {
-  readonly #longestGapMs: number;
+  readonly #maxGapMs: number;
   #seen: ReadonlyMap<Key, { readonly sign: string; readonly silentMs: number }> = new Map();
-  #lookedAt: number | undefined;
+  #observedAt: number | undefined;
 
   /** A longer gap between two observations does not count. */
-  constructor({ longestGapMs }: { readonly longestGapMs: number }) {
-    this.#longestGapMs = longestGapMs;
+  constructor({ maxGapMs }: { readonly maxGapMs: number }) {
+    this.#maxGapMs = maxGapMs;
   }
 
   /**
    * `askedAt` and `answeredAt` are monotonic milliseconds before and after the signs were read. Keys without a sign are
    * forgotten.
    */
-  look(signs: Iterable<readonly [Key, string]>, askedAt: number, answeredAt: number): void {
-    const gapMs = this.#lookedAt === undefined ? 0 : askedAt - this.#lookedAt;
-    const countedMs = gapMs > 0 && gapMs <= this.#longestGapMs ? gapMs : 0;
+  observe(signs: Iterable<readonly [Key, string]>, askedAt: number, answeredAt: number): void {
+    const gapMs = this.#observedAt === undefined ? 0 : askedAt - this.#observedAt;
+    const countedMs = gapMs > 0 && gapMs <= this.#maxGapMs ? gapMs : 0;
     const before = this.#seen;
     this.#seen = new Map(
       [...signs].map(([key, sign]) => {
@@ -27,7 +27,7 @@ export class ObservedSilence<Key> {
         return [key, { sign, silentMs: last?.sign === sign ? last.silentMs + countedMs : 0 }];
       }),
     );
-    this.#lookedAt = answeredAt;
+    this.#observedAt = answeredAt;
   }
 
   /** 0 also for unknown keys. */

@@ -54,7 +54,7 @@ function isAbsent(error: unknown): boolean {
 }
 
 /** Reads the bytes from `start` to `end` in chunks. Throws if the file has become shorter. */
-export async function* readPieces({ handle }: PlainFile, start: number, end: number): AsyncGenerator<Buffer> {
+export async function* readChunks({ handle }: PlainFile, start: number, end: number): AsyncGenerator<Buffer> {
   for (let at = start; at < end;) {
     const piece = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, end - at));
     const { bytesRead } = await handle.read(piece, 0, piece.length, at);
@@ -79,7 +79,7 @@ async function readSome(path: string, from: (size: number) => number, bytes: num
   if (file === undefined) return "";
   try {
     const start = from(file.size);
-    const pieces = await Array.fromAsync(readPieces(file, start, Math.min(file.size, start + bytes)));
+    const pieces = await Array.fromAsync(readChunks(file, start, Math.min(file.size, start + bytes)));
     return Buffer.concat(pieces).toString("utf8");
   } finally {
     await file.handle.close();

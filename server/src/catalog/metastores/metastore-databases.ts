@@ -12,7 +12,7 @@ import { errorCode } from "../../db/error-code.ts";
 import { cureOf } from "../../db/external-store.ts";
 import { scramVerifier } from "../../db/scram-verifier.ts";
 import { isStoreAway, storeFault } from "../../db/store-fault.ts";
-import { atOnce } from "../../lib/at-once.ts";
+import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Secret } from "../../lib/secret.ts";
 import { boundAnswers } from "./bounded-answers.ts";
@@ -68,7 +68,7 @@ const SESSION = "-c search_path=public,pg_temp";
 export class MetastoreDatabases {
   readonly #options: MetastoreDatabasesOptions;
   readonly #makingRoom = new Map<number, Promise<void>>();
-  readonly #oneByOne = atOnce(1);
+  readonly #oneByOne = limitConcurrency(1);
   readonly #idleRoles: IdleRoles;
 
   constructor(options: MetastoreDatabasesOptions) {

@@ -1,5 +1,5 @@
 import type { ObjectStore } from "../../engines/object-store/object-store.ts";
-import { atOnce } from "../../lib/at-once.ts";
+import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import type { PartitionFolder } from "./walk-partitions.ts";
 
 export interface UnsettledFolder<F> {
@@ -17,7 +17,7 @@ export async function settledFolders<F extends PartitionFolder>(
   folders: readonly F[],
   { since, signal }: { readonly since: Date; readonly signal: AbortSignal },
 ): Promise<{ settled: F[]; unsettled: UnsettledFolder<F>[] }> {
-  const inTurn = atOnce(FOLDERS_AT_ONCE);
+  const inTurn = limitConcurrency(FOLDERS_AT_ONCE);
   const failed = new AbortController();
   const either = AbortSignal.any([signal, failed.signal]);
   const searches = folders.map((folder) =>

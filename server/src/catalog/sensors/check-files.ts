@@ -1,7 +1,7 @@
 import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import { ObjectStoreError, transientKinds } from "../../engines/object-store/object-store-error.ts";
 import { formatObjectUri, type ObjectUri } from "../../engines/object-store/object-uri.ts";
-import { atOnce } from "../../lib/at-once.ts";
+import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { Fault, invalid } from "../../lib/fault.ts";
 import type { AccountStorage, OpenStorage } from "../../accounts/contract.ts";
 import type { FileQuestion, SensorFile } from "./file-question.ts";
@@ -17,7 +17,7 @@ export async function checkFiles(
 ): Promise<(boolean | Fault)[]> {
   const opened = await storage.open(accountId);
   const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS);
-  const inTurn = atOnce(CALLS_AT_ONCE);
+  const inTurn = limitConcurrency(CALLS_AT_ONCE);
   const check = (file: SensorFile): Promise<boolean | Fault> => inTurn(() => checkFile(opened, file, signal));
   try {
     return await Promise.all(questions.map((question) => checkAll(question, check)));

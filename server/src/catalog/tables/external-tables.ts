@@ -5,7 +5,7 @@ import type { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
 import { HiveError } from "../../engines/hive-thrift/hive-error.ts";
 import type { HiveColumn, HiveDatabase, HiveStorage, HiveTable } from "../../engines/hive-thrift/hive-structs.ts";
 import { partitionName } from "../../engines/hive-thrift/partition-name.ts";
-import { atOnce } from "../../lib/at-once.ts";
+import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { Fault } from "../../lib/fault.ts";
 import { queryExternalPartitions } from "./query-external-partitions.ts";
 import { serverStopping } from "./listing-places.ts";
@@ -114,7 +114,7 @@ export class ExternalTables implements TableCatalog {
 
   /** A failure of one question does not affect the others. Each table is looked up once. */
   async hasPartitions(questions: readonly PartitionQuestion[]): Promise<PartitionAnswer[]> {
-    const inTurn = atOnce(QUESTIONS_AT_ONCE);
+    const inTurn = limitConcurrency(QUESTIONS_AT_ONCE);
     const signal = withTimeout();
     const tables = new Map<string, Promise<CatalogTable | undefined>>();
     const tableOf = ({ schema, table }: PartitionQuestion): Promise<CatalogTable | undefined> => {

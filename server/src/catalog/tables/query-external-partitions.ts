@@ -1,6 +1,6 @@
 import type { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
 import { partitionName } from "../../engines/hive-thrift/partition-name.ts";
-import { atOnce } from "../../lib/at-once.ts";
+import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { Fault } from "../../lib/fault.ts";
 import { eachChoice, fullNames, type PartitionCombination, type PartitionQuestion } from "./partition-question.ts";
 import type { CatalogTable } from "./table-catalog.ts";
@@ -24,7 +24,7 @@ export async function queryExternalPartitions(
     }
     return named.every((names) => names.some((each) => existing.has(each)));
   }
-  const inTurn = atOnce(CALLS_AT_ONCE);
+  const inTurn = limitConcurrency(CALLS_AT_ONCE);
   let isMissingSome = false;
   await Promise.all(
     combinations.map((combination) =>

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
-import { atOnce, atOncePerKey } from "../../lib/at-once.ts";
+import { limitConcurrency, limitConcurrencyPerKey } from "../../lib/limit-concurrency.ts";
 import { openPlainFile } from "../../lib/plain-file.ts";
 import type { Content } from "./content.ts";
 
@@ -24,8 +24,8 @@ const ASK_FIRST_BYTES = 8 * 1024 * 1024;
 export function openUploads(): Uploads {
   const underWay = new Map<string, Promise<void>>();
   const stopping = new AbortController();
-  const inTurn = atOnce(UPLOADS_AT_ONCE);
-  const inTurnOfAccount = atOncePerKey(UPLOADS_OF_ACCOUNT);
+  const inTurn = limitConcurrency(UPLOADS_AT_ONCE);
+  const inTurnOfAccount = limitConcurrencyPerKey(UPLOADS_OF_ACCOUNT);
   return {
     put(accountId, store, uri, content) {
       const shared = underWay.get(uri);

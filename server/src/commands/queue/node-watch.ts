@@ -27,7 +27,7 @@ const LONGEST_GAP_MS = 15_000;
  */
 export class NodeWatch {
   readonly #options: NodeWatchOptions;
-  readonly #silence = new ObservedSilence<string>({ longestGapMs: LONGEST_GAP_MS });
+  readonly #silence = new ObservedSilence<string>({ maxGapMs: LONGEST_GAP_MS });
   #nodes: readonly WatchedNode[] = [];
 
   constructor(options: NodeWatchOptions) {
@@ -38,7 +38,7 @@ export class NodeWatch {
     const { db, ownId, now } = this.#options;
     const askedAt = now();
     const rows = await listBeats(db);
-    this.#silence.look(
+    this.#silence.observe(
       rows.map(({ id, beat, heartbeatAt }) => [id, `${beat} ${heartbeatAt.getTime()}`]),
       askedAt,
       now(),

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { findResult, type SpooledResult } from "../../engines/arrow-result/spool-result.ts";
 import { isDiskFullError } from "../../engines/runner/disk-full.ts";
 import { after } from "../../lib/after.ts";
-import { atOnce } from "../../lib/at-once.ts";
+import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
 import { oneLine } from "../../lib/one-line.ts";
@@ -100,7 +100,7 @@ export class RefreshRun implements LiveRun {
     const { signal } = this.#ending;
     const journal = await AddedJournal.open(folder);
     try {
-      const inTurn = atOnce(1);
+      const inTurn = limitConcurrency(1);
       const report = {
         log: (lines: readonly string[]) => inTurn(() => this.#log.say(...lines.map(oneLine))),
         logSummary: (line: string) => inTurn(() => this.#log.explain(oneLine(line))),

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import type { ConnectWork } from "../../engines/spark-connect/connect-event.ts";
-import { openPlainFile, readPieces } from "../../lib/plain-file.ts";
+import { openPlainFile, readChunks } from "../../lib/plain-file.ts";
 
 /**
  * What became of each statement of a script, for `jobs`: Spark Connect tells of the tasks of a statement, not of the
@@ -78,7 +78,7 @@ export async function readStatementJobs(folder: string): Promise<StatementJob[]>
   const jobs = new Map<number, StatementJob>();
   try {
     const start = Math.max(0, file.size - READ_BYTES);
-    const lines = createInterface({ input: Readable.from(readPieces(file, start, file.size), { objectMode: false }) });
+    const lines = createInterface({ input: Readable.from(readChunks(file, start, file.size), { objectMode: false }) });
     for await (const line of lines) {
       // The first line may be cut off, and is then none.
       const job = parsed(line);

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { Fault } from "../../lib/fault.ts";
-import { sharedPlaces } from "../../lib/shared-places.ts";
+import { sharedSlots } from "../../lib/shared-slots.ts";
 import { ChunkIterator } from "./chunk-iterator.ts";
 import { RenderThread, type ThreadRendering } from "./render-thread.ts";
 import type { RenderOptions } from "./rendering.ts";
@@ -54,7 +54,7 @@ export function resultRenderer({
   idleMs = IDLE_MS,
 }: ResultRendererOptions = {}): ResultRenderer {
   const threads = new Set<RenderThread>();
-  const places = sharedPlaces({ perOwner: openLimitPerOwner, inAll: openLimit, refusal: tooManyReaders });
+  const places = sharedSlots({ perOwner: openLimitPerOwner, inAll: openLimit, refusal: tooManyReaders });
   let idleTimer: NodeJS.Timeout | undefined;
 
   const openCount = (): number => [...threads].reduce((sum, thread) => sum + thread.openCount, 0);

@@ -1,4 +1,4 @@
-import { atOnce } from "../../lib/at-once.ts";
+import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import type { Secret } from "../../lib/secret.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { CallGate, KeepAnswer } from "./call-gate.ts";
@@ -49,13 +49,13 @@ interface CallOptions {
  */
 export class ConnectionPool {
   readonly #options: PoolOptions & PoolLimits;
-  readonly #inTurn: ReturnType<typeof atOnce>;
+  readonly #inTurn: ReturnType<typeof limitConcurrency>;
   readonly #idle = new Map<Connection, NodeJS.Timeout>();
   #isClosed = false;
 
   constructor(options: PoolOptions) {
     this.#options = { ...defaults, ...options };
-    this.#inTurn = atOnce(this.#options.maxConnections);
+    this.#inTurn = limitConcurrency(this.#options.maxConnections);
   }
 
   get maxConnections(): number {

@@ -1,5 +1,5 @@
 /** Runs at most `limit` of the given tasks at a time; the others wait in order. */
-export function atOnce(limit: number): <T>(work: () => Promise<T>) => Promise<T> {
+export function limitConcurrency(limit: number): <T>(work: () => Promise<T>) => Promise<T> {
   let running = 0;
   const waiting: (() => void)[] = [];
   return async (work) => {
@@ -17,17 +17,17 @@ export function atOnce(limit: number): <T>(work: () => Promise<T>) => Promise<T>
 }
 
 /** The same with a separate limit for each key. */
-export function atOncePerKey(limit: number): <T>(key: number, work: () => Promise<T>) => Promise<T> {
-  const turns = new Map<number, { inTurn: ReturnType<typeof atOnce>; users: number }>();
+export function limitConcurrencyPerKey(limit: number): <T>(key: number, work: () => Promise<T>) => Promise<T> {
+  const limiters = new Map<number, { run: ReturnType<typeof limitConcurrency>; users: number }>();
   return async (key, work) => {
-    const turn = turns.get(key) ?? { inTurn: atOnce(limit), users: 0 };
-    turns.set(key, turn);
-    turn.users += 1;
+    const limiter = limiters.get(key) ?? { run: limitConcurrency(limit), users: 0 };
+    limiters.set(key, limiter);
+    limiter.users += 1;
     try {
-      return await turn.inTurn(work);
+      return await limiter.run(work);
     } finally {
-      turn.users -= 1;
-      if (turn.users === 0) turns.delete(key);
+      limiter.users -= 1;
+      if (limiter.users === 0) limiters.delete(key);
     }
   };
 }

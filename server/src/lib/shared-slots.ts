@@ -1,6 +1,6 @@
 import type { Fault } from "./fault.ts";
 
-export interface SharedPlacesOptions {
+export interface SharedSlotsOptions {
   readonly perOwner: number;
   readonly inAll: number;
   /** The refusal if the owner has used up its share, or if all slots are taken. */
@@ -8,15 +8,15 @@ export interface SharedPlacesOptions {
 }
 
 /** Slots for long work. Each owner has a share, so that no owner can take all slots. */
-export interface SharedPlaces {
+export interface SharedSlots {
   /** Returns an idempotent function that releases the slot. */
   take(owner: number): () => void;
 }
 
-export function sharedPlaces({ perOwner, inAll, refusal }: SharedPlacesOptions): SharedPlaces {
+export function sharedSlots({ perOwner, inAll, refusal }: SharedSlotsOptions): SharedSlots {
   const taken = new Map<number, number>();
   let all = 0;
-  const free = (owner: number): void => {
+  const release = (owner: number): void => {
     const left = (taken.get(owner) ?? 1) - 1;
     if (left === 0) taken.delete(owner);
     else taken.set(owner, left);
@@ -29,10 +29,10 @@ export function sharedPlaces({ perOwner, inAll, refusal }: SharedPlacesOptions):
       if (all >= inAll) throw refusal("all");
       taken.set(owner, own + 1);
       all += 1;
-      let isFree = false;
+      let isReleased = false;
       return () => {
-        if (!isFree) free(owner);
-        isFree = true;
+        if (!isReleased) release(owner);
+        isReleased = true;
       };
     },
   };

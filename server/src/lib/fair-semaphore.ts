@@ -1,14 +1,14 @@
 import { FairQueue } from "./fair-queue.ts";
 
 /** A semaphore with a fixed number of slots. Waiting keys are served in turn. */
-export class FairPlaces<Key> {
-  readonly #queue: FairQueue<(leave: () => void) => void, Key>;
+export class FairSemaphore<Key> {
+  readonly #queue: FairQueue<(release: () => void) => void, Key>;
   #free: number;
   #waiting = 0;
 
-  /** `most`: how many slots a key may hold at a time. */
-  constructor(all: number, most: (key: Key) => number) {
-    this.#queue = new FairQueue({ waiting: Infinity, taken: most });
+  /** `maxPerKey`: how many slots a key may hold at a time. */
+  constructor(all: number, maxPerKey: (key: Key) => number) {
+    this.#queue = new FairQueue({ waiting: Infinity, taken: maxPerKey });
     this.#free = all;
   }
 
@@ -17,7 +17,7 @@ export class FairPlaces<Key> {
   }
 
   /** Resolves to a function that releases the slot. */
-  enter(key: Key): Promise<() => void> {
+  acquire(key: Key): Promise<() => void> {
     const { promise, resolve } = Promise.withResolvers<() => void>();
     this.#queue.add(key, resolve);
     this.#waiting += 1;
