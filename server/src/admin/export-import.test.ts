@@ -252,11 +252,11 @@ describe("an import is refused, and changes nothing,", () => {
       into.refused("import", join(folder, "missing"), "--passphrase-file", wrongFile),
     ]);
     expect(refusals).toEqual([
-      expect.stringMatching(/does not open: the passphrase is wrong/),
+      expect.stringMatching(/cannot be decrypted: the passphrase is wrong/),
       expect.stringMatching(/--passphrase-file, or set HEADGATE_PASSPHRASE/),
       expect.stringMatching(/at least 12 characters/),
       expect.stringMatching(/ENOENT/),
-      expect.stringMatching(/is no export of Headgate/),
+      expect.stringMatching(/is not an export of Headgate/),
       expect.stringMatching(/cannot be read.*ENOENT/),
     ]);
     expect(existsSync(dataDir)).toBe(false);
@@ -305,7 +305,7 @@ describe("an export", () => {
     );
     expect(existsSync(keyFile)).toBe(false);
     writeKeys(keyFile, [newKey([])]);
-    await expect(loadExport(verified, options)).rejects.toThrow(/holds other keys/);
+    await expect(loadExport(verified, options)).rejects.toThrow(/has other keys/);
     expect(await contentOf(filled)).toEqual(before);
   });
 
@@ -334,10 +334,10 @@ describe("an export", () => {
   test("notices a file cut anywhere", async () => {
     const whole = readFileSync(file);
     for (const share of [0.1, 0.5, 0.9]) {
-      await expect(broken(whole.subarray(0, Math.floor(whole.length * share)))).rejects.toThrow(/damaged or cut short/);
+      await expect(broken(whole.subarray(0, Math.floor(whole.length * share)))).rejects.toThrow(/damaged or truncated/);
     }
     for (const missing of [1, 16, 65_552]) {
-      await expect(broken(whole.subarray(0, -missing))).rejects.toThrow(/damaged or cut short/);
+      await expect(broken(whole.subarray(0, -missing))).rejects.toThrow(/damaged or truncated/);
     }
   });
 
@@ -346,7 +346,7 @@ describe("an export", () => {
       const bytes = readFileSync(file);
       const place = Math.floor(bytes.length * at);
       bytes.writeUInt8(bytes.readUInt8(place) ^ 1, place);
-      await expect(broken(bytes)).rejects.toThrow(/damaged or cut short/);
+      await expect(broken(bytes)).rejects.toThrow(/damaged or truncated/);
     }
   });
 
@@ -368,7 +368,7 @@ test("an export never overwrites a file, and leaves none behind when it is refus
   expect(nowhere).toMatch(/^ENOENT.*missing/);
   expect(keyless).toMatch(/^ENOENT.*no-keys/m);
   expect(existsSync(`${file}-3`) || existsSync(`${file}-3.part`)).toBe(false);
-  expect(taken).toMatch(/is there already/);
+  expect(taken).toMatch(/already exists/);
   expect(unprotected).toMatch(/HEADGATE_PASSPHRASE/);
   expect(readFileSync(file).equals(before)).toBe(true);
 });

@@ -29,20 +29,20 @@ const TABLES = `select c.relname as name from pg_class c join pg_namespace n on 
                  where n.nspname = 'public' and c.relkind = 'r' and c.relname <> 'schema_migration'`;
 
 describe("row-level security", () => {
-  test("every table of the product has it on", async () => {
+  test("is enabled on every table of the product", async () => {
     const rows = await db.system.query<{ name: string }>(`${TABLES} and not c.relrowsecurity`);
     expect(rows).toEqual([]);
   });
 
-  test("shows the account of the transaction and nothing else, by a reader and in a transaction", async () => {
+  test("shows only rows of the account, to a reader and in a transaction", async () => {
     const sql = "select distinct account_id from access_group";
     expect(await db.accountReader(mine).query(sql)).toEqual([{ account_id: mine }]);
     expect(await db.asAccount(other, (tx) => tx.query(sql))).toEqual([{ account_id: other }]);
     expect(await db.accountReader(mine).query("select id from account")).toEqual([{ id: mine }]);
   });
 
-  test("gives zero rows of every table without an account in context", async () => {
-    // What the role may not even read has none for it either.
+  test("shows no rows of any table without an account in context", async () => {
+    // Tables that the role cannot read at all are left out.
     const readable = `${TABLES} and has_table_privilege('headgate_account', c.oid, 'select')`;
     for (const { name } of await db.system.query<{ name: string }>(readable)) {
       const count = await db.asSystem(async (tx) => {
@@ -54,7 +54,7 @@ describe("row-level security", () => {
     }
   });
 
-  test("a context does not outlive its transaction on the connection", async () => {
+  test("ends with its transaction: the account is not set for the next one on the connection", async () => {
     await db.asAccount(mine, (tx) => tx.query("select 1"));
     const [row] = await db.system.query<{ setting: string; role: string }>(
       "select current_setting('headgate.account_id', true) as setting, current_user as role",
@@ -62,7 +62,7 @@ describe("row-level security", () => {
     expect(row).toEqual({ setting: "", role: database.connection.user });
   });
 
-  test("refuses a row written for another account, and without an account any", async () => {
+  test("refuses rows for another account, and every row without an account", async () => {
     const insert = (tx: { query: Database["system"]["query"] }): Promise<object[]> =>
       tx.query("insert into access_group (account_id, name) values ($1, 'intruder')", [other]);
     await expect(db.asAccount(mine, insert)).rejects.toThrow(/row-level security/);
@@ -82,7 +82,7 @@ describe("row-level security", () => {
 });
 
 describe("a transaction", () => {
-  test("is undone as a whole when what was sent without waiting fails", async () => {
+  test("is rolled back as a whole if a statement sent without waiting fails", async () => {
     const work = db.asAccount(mine, async (tx) => {
       await tx.query("insert into access_group (name) values ('half done')");
       tx.send("insert into access_group (account_id, name) values (-1, 'fails')");
@@ -92,7 +92,7 @@ describe("a transaction", () => {
     expect(await db.accountReader(mine).query("select 1 from access_group where name = 'half done'")).toEqual([]);
   });
 
-  test("is undone when its work throws, and the connection stays usable", async () => {
+  test("is rolled back if its work throws, and the connection stays usable", async () => {
     const failing = (): Promise<never> =>
       db.asSystem(async (tx) => {
         await tx.query("insert into account (name) values ('never')");
@@ -103,7 +103,7 @@ describe("a transaction", () => {
     expect(db.stats()).toMatchObject({ waiting: 0 });
   });
 
-  test("a reader whose statement fails gives its connection back clean", async () => {
+  test("of a reader whose statement fails returns a clean connection", async () => {
     for (let i = 0; i < 8; i++) {
       await expect(db.accountReader(mine).query("select 1/0")).rejects.toThrow(/division by zero/);
     }
@@ -111,8 +111,8 @@ describe("a transaction", () => {
   });
 });
 
-describe("when PostgreSQL goes away", () => {
-  test("every way in is a 503 fault meanwhile, and works again when it is back", async () => {
+describe("while PostgreSQL is unavailable", () => {
+  test("every kind of access is a 503 fault, and works again afterwards", async () => {
     const cluster = makeScratchCluster(inject("postgres").cacheDir);
     const away = { name: "Fault", code: "unavailable", retryAfterSeconds: expect.any(Number) };
     try {

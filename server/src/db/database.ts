@@ -8,32 +8,35 @@ import { isConnectionLost, isStoreAway, storeFault, unknownOutcomeFault } from "
 import { backgroundWork, KEEP_ALIVE, type WorkLimits } from "./work-limits.ts";
 
 /**
- * The only door to PostgreSQL. Slices get a client from `asAccount` (row-level security shows that account's rows and
- * nothing else) or from `asSystem` (the owner: identity checks, tasks and the operator). Connections are pipelined:
- * what is sent together costs one round trip, so opening a transaction is free and closing a read is, too.
+ * The only access to PostgreSQL. Slices get a client from `asAccount` (row-level security shows only that account's
+ * rows) or from `asSystem` (the owner: identity checks, tasks and the operator). Connections are pipelined: statements
+ * that are sent together cost one round trip, so `begin` is free, and so is the end of a read.
  */
 export interface Queryable {
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/** A transaction. No I/O but SQL may happen while one is open. */
+/** A transaction. No other I/O than SQL may happen while it is open. */
 export interface Tx extends Queryable {
-  /** Sends without waiting for the answer; a failure surfaces when the transaction ends, and undoes it. */
+  /**
+   * Sends a statement without waiting for its result. A failure is reported when the transaction ends, and rolls it
+   * back.
+   */
   send(text: string, values?: readonly unknown[]): void;
 }
 
 export interface Database {
   asAccount<T>(accountId: number, work: (tx: Tx) => Promise<T>): Promise<T>;
   asSystem<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** Single reads of one account, each its own transaction in one round trip. */
+  /** Single reads of one account, each in a transaction of its own and one round trip. */
   accountReader(accountId: number): Queryable;
-  /** The same for reads that may rightly take long, such as a page deep in a history. */
+  /** The same for reads that may take long, such as a late page of a history. */
   patientReader(accountId: number): Queryable;
-  /** Single statements of the owner, each its own transaction. */
+  /** Single statements of the owner, each in a transaction of its own. */
   readonly system: Queryable;
-  /** The same for quick statements that every request asks: they share a connection, and leave together. */
+  /** The same for the quick statements of every request: they share a connection and are sent together. */
   readonly shared: Queryable;
-  /** For /metrics and bench/. */
+  /** Used by /metrics and bench/. */
   stats(): DatabaseStats;
   close(): Promise<void>;
 }
@@ -42,14 +45,14 @@ export interface DatabaseStats {
   connections: number;
   idle: number;
   waiting: number;
-  /** Since the start: how often somebody waited for an answer. */
+  /** How often a caller has waited for a reply since the start. */
   roundTrips: number;
 }
 
 export interface DatabaseOptions {
-  /** What kind of work its statements are of, which decides how long they may take. */
+  /** The kind of work, which decides how long statements may take. */
   work?: WorkLimits;
-  /** Shared by all that reach the same server. */
+  /** Shared by all pools of the same server. */
   watch?: OutageWatch;
 }
 
@@ -83,9 +86,9 @@ class PooledDatabase implements Database {
       min: KEPT_CONNECTIONS,
       pipeline: true,
       connectionTimeoutMillis: work.connectMs,
-      idleTimeoutMillis: 10_000, // each costs PostgreSQL some 15 MB
+      idleTimeoutMillis: 10_000, // each costs PostgreSQL about 15 MB
       statement_timeout: work.statementMs,
-      // Ours have no I/O but SQL inside; one that the network cut off must not hold its locks for long.
+      // Transactions do no I/O but SQL. One whose client is unreachable must not hold its locks for long.
       idle_in_transaction_session_timeout: 15_000,
       application_name: "headgate",
       types: integersAsNumbers,
@@ -93,8 +96,8 @@ class PooledDatabase implements Database {
       ...connection,
     });
     this.#connections = new FreshConnections(this.#pool, this.#watch);
-    // A connection that breaks (PostgreSQL restarted), idle or in use, fails its statements and is dropped; without
-    // these listeners it would end the process.
+    // If a connection breaks (PostgreSQL restarted), its statements fail and it is dropped. Without these listeners,
+    // the error event would end the process.
     this.#pool.on("error", () => undefined);
     this.#pool.on("connect", (client) => client.on("error", () => undefined));
   }
@@ -135,7 +138,7 @@ class PooledDatabase implements Database {
   }
 
   async #transactionOn<T>(client: PoolClient, begin: string, work: (tx: Tx) => Promise<T>): Promise<T> {
-    // What nobody waits for: sent with the next statement or the commit, settled before the transaction counts as done.
+    // Statements sent without waiting. Their results are awaited before the transaction counts as committed.
     const sent: Promise<unknown>[] = [];
     let held: (() => Promise<unknown>)[] = [() => client.query(begin)];
     const sendHeld = (): void => {
@@ -168,7 +171,7 @@ class PooledDatabase implements Database {
       await Promise.all(sent);
       return result;
     } catch (error) {
-      // A broken connection never answers: there is nothing left to roll back on it.
+      // A broken connection never replies, so there is nothing to roll back on it.
       isBroken = isStoreAway(error) || !(await canRollBack(client));
       const isUnanswered = isConnectionLost(error) || error instanceof NoAnswerInTime;
       throw isCommitSent && isUnanswered ? unknownOutcomeFault(error) : error;
@@ -188,7 +191,7 @@ class PooledDatabase implements Database {
       const [opened, rows, closed] = inOneWrite(client, () => [
         client.query(begin),
         this.#run<Row>(client, text, values),
-        // After a failed statement this is a rollback; either way the connection is clean again.
+        // After a failed statement this is a rollback; the connection is clean in both cases.
         client.query("commit"),
       ]);
       void Promise.allSettled([opened, rows, closed]).then(([, , close]) => {
@@ -259,7 +262,7 @@ function beginAsAccount(accountId: number): string {
   return `begin; set local role headgate_account; set local headgate.account_id = ${accountId}`;
 }
 
-/** Ids and counts are bigint in the store and stay exact as numbers up to 2^53. */
+/** Ids and counts are bigint in the database and exact as numbers up to 2^53. */
 const integersAsNumbers: CustomTypesConfig = {
   getTypeParser: (oid, format) => {
     if (oid === types.builtins.INT8) return Number;

@@ -3,11 +3,11 @@ import { openDatabase, type Database, type DatabaseStats } from "./database.ts";
 import { OutageWatch } from "./outage-watch.ts";
 import { backgroundWork, requestWork } from "./work-limits.ts";
 
-/** The server's connections, in a pool for each kind of work: neither keeps the other waiting. */
+/** The server's connections, with one pool per kind of work, so that neither waits for the other. */
 export interface Databases {
   readonly requests: Database;
   readonly background: Database;
-  /** Of both together. */
+  /** The sum of both pools. */
   stats(): DatabaseStats;
   close(): Promise<void>;
 }

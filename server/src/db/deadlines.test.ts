@@ -36,8 +36,8 @@ async function storedNames(): Promise<unknown[]> {
   }
 }
 
-describe("when the database falls silent", () => {
-  test("what waits for a connection is refused in time, and every connection can be used again", async () => {
+describe("when the database does not respond", () => {
+  test("callers that wait for a connection are refused in time, and every connection can be used again", async () => {
     await Promise.all([1, 2, 3].map(() => db.system.query("select pg_sleep(0.05)"))); // the pool is full
     await proxy.cut();
     const asked = [1, 2].flatMap((account) =>
@@ -59,7 +59,7 @@ describe("when the database falls silent", () => {
     await Promise.all(held);
   });
 
-  test("in the middle of a transaction, it fails in time, is undone, and no later answer is taken for another", async () => {
+  test("a transaction fails in time, is rolled back, and its late reply is not taken for another", async () => {
     const work = db.asSystem(async (tx) => {
       await tx.query("insert into account (name) values ('half done')");
       await proxy.cut();
@@ -72,16 +72,16 @@ describe("when the database falls silent", () => {
     expect(await storedNames()).not.toContain("half done");
   });
 
-  test("after the commit was sent, the refusal does not claim that nothing was stored", async () => {
+  test("after the commit was sent, the error does not claim that nothing was stored", async () => {
     const work = db.asSystem(async (tx) => {
       await tx.query("insert into account (name) values ('perhaps')");
       await proxy.cut();
     });
-    await expect(work).rejects.toMatchObject({ ...away, message: expect.stringMatching(/may be stored or not/) });
+    await expect(work).rejects.toMatchObject({ ...away, message: expect.stringMatching(/may or may not be stored/) });
     await proxy.heal("arrives");
   });
 
-  test("every statement that shares a connection fails, and the next one succeeds on another", async () => {
+  test("all statements on a shared connection fail, and the next one succeeds on another", async () => {
     expect(await db.shared.query("select 1 as one")).toEqual([{ one: 1 }]);
     await proxy.cut();
     const asked = [1, 2, 3].map((n) => db.shared.query("select $1::int as n", [n]));
@@ -91,20 +91,20 @@ describe("when the database falls silent", () => {
   });
 });
 
-describe("on a database that answers", () => {
-  test("PostgreSQL ends a statement that takes too long, so that its work does not pile up", async () => {
+describe("on a responsive database", () => {
+  test("PostgreSQL cancels a statement that takes too long, so that work does not pile up", async () => {
     await expect(db.system.query("select pg_sleep(60)")).rejects.toMatchObject(away);
     const running = "select 1 from pg_stat_activity where query like '%pg_sleep(60)' and state = 'active'";
     expect(await db.system.query(`${running} and pid <> pg_backend_pid()`)).toEqual([]);
   });
 
-  test("a read that asks for patience may take longer than others", async () => {
+  test("a patient read may take longer than others", async () => {
     const sql = "select 1 as one from pg_sleep(0.8)";
     await expect(db.accountReader(1).query(sql)).rejects.toMatchObject(away);
     expect(await db.patientReader(1).query(sql)).toEqual([{ one: 1 }]);
   });
 
-  test("whoever waits for a connection fails in time when all are taken", async () => {
+  test("a caller that waits for a connection fails in time if all are taken", async () => {
     const { promise: end, resolve } = Promise.withResolvers<undefined>();
     const holders = [1, 2, 3].map(() => db.asSystem(() => end));
     await expect(db.system.query("select 1")).rejects.toMatchObject(away);

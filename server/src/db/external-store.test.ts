@@ -16,27 +16,27 @@ async function refusal(url: string): Promise<string> {
   return message;
 }
 
-test("a DATABASE_URL that leads to no PostgreSQL says where it leads and what to do, and not the password", async () => {
+test("an unreachable DATABASE_URL is reported with its address and what to do, without the password", async () => {
   const stranger = createServer((socket) => socket.resume().end("HTTP/1.1 400 Bad Request\r\n\r\n"));
   await once(stranger.listen(0, "127.0.0.1"), "listening");
   const { port } = stranger.address() as AddressInfo; // it listens on TCP
   expect(await refusal(`postgres://ada:${PASSWORD}@127.0.0.1:${port}/data`)).toMatch(
-    `user ada, database data at 127.0.0.1:${port}: what answers there hangs up`,
+    `user ada, database data at 127.0.0.1:${port}: the connection was closed`,
   );
   stranger.close();
   await once(stranger, "close");
   expect(await refusal(`postgres://ada:${PASSWORD}@127.0.0.1:${port}/data`)).toMatch(/nothing listens there/);
-  expect(await refusal(`postgres://ada:${PASSWORD}@nowhere.invalid/data`)).toMatch(/the name/);
+  expect(await refusal(`postgres://ada:${PASSWORD}@nowhere.invalid/data`)).toMatch(/the host name/);
 });
 
 test.each([`postgres://ada:${PASSWORD}@127.0.0.1:99999/data`, `postgres://ada:${PASSWORD}#x@127.0.0.1/data`])(
-  "one that is no address is told so (%#)",
+  "an invalid DATABASE_URL is reported (case %#)",
   async (url) => {
-    expect(await refusal(url)).toMatch(/no valid address/);
+    expect(await refusal(url)).toMatch(/not a valid URL/);
   },
 );
 
-test("a server that does not let us in is told from one that has no such database", async () => {
+test("a wrong password and a missing database are reported differently", async () => {
   const database = await cloneDatabase();
   const { connection } = database;
   const url = (password: string, database: string): string =>

@@ -4,27 +4,30 @@ import type { Secret } from "../lib/secret.ts";
 
 const CONNECT_LIMIT_MS = 10_000;
 
-const NO_ANSWER = "no PostgreSQL answers there: check the address and the firewalls in between";
-const STRANGER = "what answers there hangs up: correct the address, or let this machine in";
+const NO_ANSWER = "no PostgreSQL responds there: check the address and the firewalls in between";
+const STRANGER = "the connection was closed: correct the address, or allow this machine to connect";
 
-/** What the operator does about a server that does not let us in, by SQLSTATE or error code. */
+/** What the operator should do if the server refuses the connection, by SQLSTATE or error code. */
 const CURES: Readonly<Record<string, string | undefined>> = {
   ECONNREFUSED: "nothing listens there: start PostgreSQL, or correct the address",
-  ENOTFOUND: "the name leads nowhere: correct the address",
-  EAI_AGAIN: "the name cannot be looked up now: check the network",
+  ENOTFOUND: "the host name does not exist: correct the address",
+  EAI_AGAIN: "the host name cannot be resolved now: check the network and the DNS server",
   ECONNRESET: STRANGER,
   "28P01": "the password is wrong",
   "28000": "its pg_hba.conf does not let this user in from here",
   "3D000": "there is no such database: create it, owned by this user",
-  "53300": "it has no connection to spare: raise max_connections there",
+  "53300": "all its connections are in use: raise max_connections there",
   "57P03": "it is starting or stopping: try again in a moment",
 };
 
-/** Whether DATABASE_URL leads to a PostgreSQL that lets us in; if not, where it leads and what to do, and no secret. */
+/**
+ * Checks that DATABASE_URL leads to a PostgreSQL that accepts us. Otherwise throws with the address and what to do,
+ * without secrets.
+ */
 export async function connectionOf(databaseUrl: Secret): Promise<ClientConfig> {
   const connection: ClientConfig = { connectionString: databaseUrl.reveal() };
   const client = clientOf(connection);
-  client.on("error", () => undefined); // a lost connection shows at the next statement
+  client.on("error", () => undefined); // a lost connection fails the next statement
   try {
     await client.connect();
     return connection;
@@ -44,16 +47,16 @@ function clientOf(connection: ClientConfig): Client {
   try {
     return new Client({ ...connection, connectionTimeoutMillis: CONNECT_LIMIT_MS });
   } catch {
-    // Without the cause: it quotes the address, and so the password.
+    // Without the cause, because it contains the URL with the password.
     throw new Fault(
       "invalid",
-      "DATABASE_URL is no valid address: postgres://user:password@host:port/database, with special characters of " +
+      "DATABASE_URL is not a valid URL: use postgres://user:password@host:port/database, with special characters of " +
         "the password written as %XX",
     );
   }
 }
 
-/** One line without a secret. */
+/** One line, without secrets. */
 export function cureOf(cause: unknown): string {
   if (!(cause instanceof Error)) return NO_ANSWER;
   const known = "code" in cause ? CURES[String(cause.code)] : undefined;

@@ -5,7 +5,7 @@ import { openDatabase, type Database, type Queryable } from "./database.ts";
 import { requestWork } from "./work-limits.ts";
 
 const CONNECTIONS = 8;
-/** Of one account, while others ask for connections as well. */
+/** The connections of one account while others are active. */
 const FEW = 2;
 const [BUSY, BUSY_TOO, OTHER] = [1, 2, 3];
 
@@ -20,7 +20,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-test("accounts that ask for far more than there are connections keep no other account waiting", async () => {
+test("accounts that need far more connections than there are do not keep other accounts waiting", async () => {
   let done = 0;
   const slow = async (account: number): Promise<void> => {
     await db.accountReader(account).query("select pg_sleep(0.02)");
@@ -43,7 +43,7 @@ test("accounts that ask for far more than there are connections keep no other ac
   expect(db.stats().waiting).toBe(0);
 });
 
-test("an account beside others has few connections, one alone most of them, and the system all", async () => {
+test("an account gets few connections while others are active, most of them alone, and the system all", async () => {
   await db.accountReader(OTHER).query("select 1");
   await db.accountReader(BUSY).query("select 1");
   await expectToWait(CONNECTIONS - FEW, db.accountReader(BUSY));
@@ -54,7 +54,7 @@ test("an account beside others has few connections, one alone most of them, and 
   await expectToWait(CONNECTIONS / 4, alone.accountReader(BUSY), alone);
 });
 
-/** Expects so many to wait for a connection when as many statements are sent as there are connections. */
+/** Sends as many statements as there are connections, and expects `count` of them to wait. */
 async function expectToWait(count: number, asked: Queryable, of = db): Promise<void> {
   const lock = new Client(database.connection);
   await lock.connect();
@@ -69,7 +69,7 @@ async function expectToWait(count: number, asked: Queryable, of = db): Promise<v
   }
 }
 
-test("an account alone loses none of its statements, whatever ends them", async () => {
+test("an account alone loses no connection, however its statements end", async () => {
   const asked = Array.from({ length: 50 }, async (_, n) =>
     db.accountReader(BUSY).query(n % 5 === 0 ? "select 1 / 0" : "select 1"),
   );

@@ -3,7 +3,7 @@ import { cloneDatabase } from "../../test/support/test-database.ts";
 import { openDatabase } from "./database.ts";
 import { describeError } from "../lib/describe-error.ts";
 
-describe("what the log says of an error", () => {
+describe("a logged error", () => {
   test.each([
     ["select $1::bigint", "22P02"],
     ["select $1::inet", "22P02"],
@@ -11,7 +11,7 @@ describe("what the log says of an error", () => {
     ["insert into app_user (email) values ($1), ($1)", "23505"],
     ["insert into account (name, plan) values ($1, null)", "23502"],
     ["do $$ begin raise exception 'stopped'; end $$", "P0001"],
-  ])("PostgreSQL refuses %s: the code is there, no value is", async (sql, code) => {
+  ])("of %s has the code and no values", async (sql, code) => {
     const database = await cloneDatabase();
     const db = openDatabase({ ...database.connection, max: 1 });
     try {
@@ -26,7 +26,7 @@ describe("what the log says of an error", () => {
     }
   });
 
-  test("where it happened is kept, and what was thrown without being an error is not shown", () => {
+  test("has its stack, and other thrown values are not logged", () => {
     const frames = expect.stringMatching(/^at .*logged-errors\.test\.ts/);
     expect(describeError(new TypeError("no such thing"))).toEqual({
       type: "TypeError",

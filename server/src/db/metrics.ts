@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { Database } from "./database.ts";
 
-/** How busy the connections are; asked when somebody looks. */
+/** Usage of the connections, read on each scrape. */
 export function databaseMetrics(registry: Registry, db: Pick<Database, "stats">): void {
   const registers: Registry[] = []; // registered below
   const connections = new Gauge({

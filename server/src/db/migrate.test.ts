@@ -40,7 +40,7 @@ test("migrations are applied once, in order, and a second run finds nothing to d
   expect(await appliedNumbers(database)).toEqual(known);
 });
 
-test("of several that start at once, each succeeds and every migration is applied once", async () => {
+test("several concurrent calls all succeed, and every migration is applied once", async () => {
   const database = await emptyDatabase();
   const runs = await Promise.all(Array.from({ length: 4 }, () => migrate(database.connection)));
   const known = (await readMigrations()).map(({ number }) => number);
@@ -48,7 +48,7 @@ test("of several that start at once, each succeeds and every migration is applie
   expect(await appliedNumbers(database)).toEqual(known);
 });
 
-test("two processes that migrate at once both succeed", async () => {
+test("two processes that migrate at the same time both succeed", async () => {
   const database = await emptyDatabase();
   const code = `
     import { migrate } from ${JSON.stringify(new URL("migrate.ts", import.meta.url).href)};
@@ -68,14 +68,14 @@ test("two processes that migrate at once both succeed", async () => {
   expect(outputs.toSorted((a, b) => a - b)).toEqual([0, (await readMigrations()).length]);
 });
 
-test("`upTo` stops early, and the next run goes on from there", async () => {
+test("`upTo` stops early, and the next run continues from there", async () => {
   const database = await emptyDatabase();
   expect(await migrate(database.connection, 0)).toEqual([]);
   expect(await appliedNumbers(database)).toEqual([]);
   expect(await migrate(database.connection)).toHaveLength((await readMigrations()).length);
 });
 
-test("a database of a newer version is refused and stays as it is", async () => {
+test("a database of a newer version is refused and not changed", async () => {
   const database = await emptyDatabase();
   await migrate(database.connection);
   await query(database, "insert into schema_migration (number, name) values (9999, 'from_the_future')");
@@ -83,7 +83,7 @@ test("a database of a newer version is refused and stays as it is", async () => 
   expect(await appliedNumbers(database)).toContain(9999);
 });
 
-test("a migration that fails is undone, named, and leaves the database to try again", async () => {
+test("a failed migration is rolled back and reported, and can be tried again", async () => {
   const database = await emptyDatabase();
   await query(database, "create table audit_event (stands_in_the_way text)");
   await expect(migrate(database.connection)).rejects.toThrow(/migration 1 .* failed and was undone/);

@@ -15,7 +15,7 @@ export interface Migration {
   sql: string;
 }
 
-/** Migrations are numbered files, applied in order and never changed once released. */
+/** Migrations are numbered files, applied in order and never changed after a release. */
 export async function readMigrations(): Promise<Migration[]> {
   const files = (await readdir(MIGRATIONS)).filter((file) => file.endsWith(".sql")).toSorted();
   return Promise.all(
@@ -28,12 +28,12 @@ export async function readMigrations(): Promise<Migration[]> {
 }
 
 /**
- * Brings the database to this version, or to `upTo`. Safe when several processes start at once: a session lock lets
- * one of them work, the others find nothing left to do.
+ * Migrates the database to this version, or to `upTo`. Safe if several processes start at once: a session lock lets one
+ * of them work, and the others find nothing left to do.
  */
 export async function migrate(connection: ClientConfig, upTo = Number.POSITIVE_INFINITY): Promise<Migration[]> {
   const client = new Client({ connectionTimeoutMillis: CONNECT_LIMIT_MS, ...KEEP_ALIVE, ...connection });
-  client.on("error", () => undefined); // a lost connection shows at the next statement
+  client.on("error", () => undefined); // a lost connection fails the next statement
   await client.connect();
   try {
     await client.query("select pg_advisory_lock($1)", [LOCK_KEY]);
@@ -59,7 +59,7 @@ export async function migrate(connection: ClientConfig, upTo = Number.POSITIVE_I
   }
 }
 
-/** Where the database stands, for a server that runs already. */
+/** The migration state of the database, for a running server. */
 export async function migrationState(system: Queryable): Promise<{ applied: number; known: number }> {
   const [[row], known] = await Promise.all([
     system.query<{ applied: number }>("select coalesce(max(number), 0) applied from schema_migration"),
@@ -82,7 +82,7 @@ async function apply(client: Client, { number, name, sql }: Migration): Promise<
     await client.query("insert into schema_migration (number, name) values ($1, $2)", [number, name]);
     await client.query("commit");
   } catch (error) {
-    await client.query("rollback").catch(() => undefined); // the connection may be lost, and the transaction with it
+    await client.query("rollback").catch(() => undefined); // the connection and its transaction may be lost
     const why = error instanceof Error ? error.message : String(error);
     throw new Fault(
       "internal",

@@ -3,12 +3,12 @@ import type { Log } from "../lib/log.ts";
 import { KEEP_ALIVE } from "./work-limits.ts";
 
 /**
- * Messages between nodes, on a connection of their own and outside of every transaction: NOTIFY inside one would make
- * all commits wait for each other. They only make things quick: one that is lost, because PostgreSQL is away or
- * nobody listens, must be made up for by looking at the rows.
+ * Messages between nodes, on a separate connection and outside transactions: NOTIFY inside a transaction would
+ * serialise all commits. They only make nodes react faster. A message can be lost, because PostgreSQL is unavailable or
+ * no node listens, so receivers must also poll the rows.
  */
 export interface Notifications {
-  /** Soon, to all nodes and this one; the same message several times in a row is one. */
+  /** Sends soon, to all nodes including this one; repeated messages are merged. */
   publish(message: string): void;
   close(): Promise<void>;
 }
@@ -17,7 +17,7 @@ const CHANNEL = "headgate";
 const DEBOUNCE_MS = 5;
 const RECONNECT_MS = 1000;
 
-/** Where no other node can be: no connection, no PostgreSQL, the same promise. */
+/** For a single node: the same interface without a connection. */
 export function ownNotifications(receive: (message: string) => void): Notifications {
   return {
     publish: (message) => {
@@ -43,7 +43,7 @@ export function openNotifications(
     const fresh = new Client({
       application_name: "headgate messages",
       connectionTimeoutMillis: 5000,
-      query_timeout: 5000, // ends the connection, because it is pipelined: a silent one would lose every message
+      query_timeout: 5000, // closes the pipelined connection: a silent one would lose every message
       pipeline: true,
       ...KEEP_ALIVE,
       ...connection,
@@ -62,7 +62,7 @@ export function openNotifications(
       await fresh.query(`listen ${CHANNEL}`);
       client = fresh;
     } catch (error) {
-      log.debug({ err: error }, "no messages between nodes for now");
+      log.debug({ err: error }, "messages between nodes are unavailable; reconnecting");
       dropped();
     }
   };

@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { ClientBase } from "pg";
 
-/** What `work` sends at once leaves in one packet: on a busy server the system calls cost more than the SQL. */
+/** Sends everything that `work` writes in one packet: on a busy server, system calls cost more than the SQL. */
 export function inOneWrite<T>(client: ClientBase, work: () => T): T {
   const stream = connectionStream(client);
   stream.cork();

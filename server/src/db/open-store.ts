@@ -6,13 +6,13 @@ import type { DataDirLock } from "./embedded/data-dir-lock.ts";
 import { connectionOf } from "./external-store.ts";
 import { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded/embedded-postgres.ts";
 
-/** Where the data is: the embedded PostgreSQL, or the one that DATABASE_URL names. */
+/** The database: the embedded PostgreSQL, or the one of DATABASE_URL. */
 export interface Store {
   readonly kind: "embedded" | "external";
   readonly connection: ClientConfig;
-  /** The embedded server is up; what another machine's does shows only when we ask it. */
+  /** Whether the embedded server is up; always true for an external one. */
   healthy(): boolean;
-  /** Ends the embedded server if it is ours to end. */
+  /** Stops the embedded server if this process started it. */
   stop(): Promise<void>;
 }
 
@@ -21,17 +21,17 @@ export interface StoreOptions {
   cacheDir: string;
   log: Log;
   progress: (line: string) => void;
-  /** Breaks off the wait for an embedded server that does not take connections yet. */
+  /** Cancels the wait for an embedded server that does not accept connections yet. */
   signal?: AbortSignal;
 }
 
-/** For the server, which holds the data directory. */
+/** For the server, which holds the lock of the data directory. */
 export async function openStore(options: StoreOptions & { lock: DataDirLock }): Promise<Store> {
   if (options.databaseUrl !== null) return externalStore(options.databaseUrl);
   return embeddedStore(await startEmbeddedPostgres(options));
 }
 
-/** For commands beside the server: uses what runs, or starts it for the length of the command. */
+/** For commands next to the server: uses a running PostgreSQL, or starts one for the duration of the command. */
 export async function attachStore(options: StoreOptions & { dataDir: string }): Promise<Store> {
   if (options.databaseUrl !== null) return externalStore(options.databaseUrl);
   return embeddedStore(await attachEmbeddedPostgres(options));

@@ -3,17 +3,17 @@ import { Client, type ClientBase, type ClientConfig } from "pg";
 import { errorCode } from "./error-code.ts";
 import { connectionStream } from "./one-write.ts";
 
-/** Time is counted in ticks that ran: a pause of the whole process, however long, is one tick. */
+/** Time is counted in timer ticks: a pause of the whole process, however long, counts as one tick. */
 const TICK_MS = 250;
-/** A unit without an answer for as long makes us ask whether PostgreSQL answers at all. */
+/** A unit that has waited this long triggers a probe of PostgreSQL. */
 const PROBE_AFTER_TICKS = 4;
 const PROBE_LIMIT_TICKS = 10;
-/** Between two probes while something takes long on a server that answers. */
+/** The pause between two probes while a server responds but a unit takes long. */
 const PROBE_PAUSE_TICKS = 8;
 
-/** Work in PostgreSQL that must end in time. */
+/** Work in PostgreSQL with a deadline. */
 export interface Unit {
-  /** Called at most once: when the time is over, or when the database has fallen silent. */
+  /** Called at most once: at the deadline, or when the database is found to be unresponsive. */
   giveUp(error: NoAnswerInTime): void;
 }
 
@@ -22,15 +22,15 @@ export class NoAnswerInTime extends Error {
 }
 
 /**
- * Ends what PostgreSQL does not answer in time, and notices that it has fallen silent, as when a network drops every
- * packet: no error comes then, only nothing.
+ * Enforces the deadlines of units, and detects an unresponsive PostgreSQL, for example if the network drops every
+ * packet: then no error is reported.
  *
- * | state | reached when | units |
+ * | state | entered when | units |
  * |---|---|---|
- * | answering | at the start; a probe is answered | run until their deadline |
- * | silent | a probe is not answered, and no unit was meanwhile | fail at once, those under way too |
+ * | responsive | at the start; a probe is answered | run until their deadline |
+ * | silent | a probe times out, and no unit got a reply meanwhile | fail at once, including current ones |
  *
- * A probe opens a connection of its own, which tells a silent server from a slow statement.
+ * A probe opens a connection of its own, which distinguishes a silent server from a slow statement.
  */
 export class OutageWatch {
   readonly #connection: ClientConfig;
@@ -46,13 +46,13 @@ export class OutageWatch {
     this.#connection = connection;
   }
 
-  /** Idle connections of an older generation may be dead: an answer was missing on one of that time. */
+  /** Increases whenever a reply was missing. Idle connections of an earlier generation may be dead. */
   get generation(): number {
     return this.#generation;
   }
 
   begin(unit: Unit, limitMs: number): void {
-    if (this.#isSilent) throw new NoAnswerInTime("the database has fallen silent");
+    if (this.#isSilent) throw new NoAnswerInTime("the database does not respond");
     this.#units.set(unit, { age: 0, limit: Math.ceil(limitMs / TICK_MS) + 1 });
     this.#timer ??= setInterval(() => this.#tick(), TICK_MS).unref();
   }
@@ -76,7 +76,7 @@ export class OutageWatch {
     let isLate = this.#isSilent;
     for (const [unit, time] of this.#units) {
       time.age += 1;
-      if (time.age >= time.limit) this.#abandon(unit, "the database did not answer in time");
+      if (time.age >= time.limit) this.#abandon(unit, "the database did not respond in time");
       else if (time.age >= PROBE_AFTER_TICKS) isLate = true;
     }
     this.#ticksToNextProbe -= 1;
@@ -84,7 +84,7 @@ export class OutageWatch {
       if (isLate && this.#ticksToNextProbe <= 0) this.#startProbe();
     } else {
       this.#probe.ticksLeft -= 1;
-      if (this.#probe.ticksLeft <= 0) this.#probe.stream.destroy(new NoAnswerInTime("no answer to a probe"));
+      if (this.#probe.ticksLeft <= 0) this.#probe.stream.destroy(new NoAnswerInTime("the probe was not answered"));
     }
   }
 
@@ -102,10 +102,10 @@ export class OutageWatch {
     this.#isSilent = !answered && !heardSince;
     this.#ticksToNextProbe = answered ? PROBE_PAUSE_TICKS : 0;
     if (!this.#isSilent) return;
-    for (const unit of this.#units.keys()) this.#abandon(unit, "the database has fallen silent");
+    for (const unit of this.#units.keys()) this.#abandon(unit, "the database does not respond");
   }
 
-  /** The unit ends its connection, so that a late answer can never be taken for that of another statement. */
+  /** The unit closes its connection, so that a late reply is never taken for that of another statement. */
   #abandon(unit: Unit, why: string): void {
     this.#units.delete(unit);
     this.#generation += 1;
@@ -113,7 +113,7 @@ export class OutageWatch {
   }
 }
 
-/** Errors are answers as well: they reach whoever asks without delay. */
+/** An error counts as an answer, too. */
 async function isAnswered(client: ClientBase): Promise<boolean> {
   try {
     await client.connect();

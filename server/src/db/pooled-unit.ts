@@ -4,12 +4,12 @@ import { SoleUse } from "../lib/sole-use.ts";
 import { connectionStream } from "./one-write.ts";
 import type { NoAnswerInTime, OutageWatch, Unit } from "./outage-watch.ts";
 
-/** The share of the pool's connections that one account may hold: the others never wait for its long statements. */
+/** The share of the pool that one account may hold, so that other accounts do not wait for its long statements. */
 const SHARE_OF_SOLE_ACCOUNT = 0.75;
-/** The same while other accounts ask as well. More statements at a time would only slow down those of the others. */
+/** The same while other accounts are active. More concurrent statements would only slow down those of the others. */
 const SHARE_OF_ACCOUNT = 0.2;
 
-/** One unit of work on a connection of the pool: from asking for the connection to the last answer on it. */
+/** One unit of work on a pooled connection: from requesting the connection to the last reply on it. */
 export class PooledUnit implements Unit {
   readonly #watch: OutageWatch;
   #client: PoolClient | undefined;
@@ -21,7 +21,7 @@ export class PooledUnit implements Unit {
     watch.begin(this, limitMs);
   }
 
-  /** Waits no longer for the connection than the unit may take. */
+  /** Waits for the connection until the unit's deadline at most. */
   on(connection: Promise<PoolClient>): Promise<PoolClient> {
     const { promise, resolve, reject } = Promise.withResolvers<PoolClient>();
     this.#refuse = reject;
@@ -40,7 +40,7 @@ export class PooledUnit implements Unit {
     if (this.#error !== undefined) throw this.#error;
   }
 
-  /** Every statement on the connection fails, and it is of no more use. */
+  /** All statements on the connection fail, and it cannot be used again. */
   giveUp(error: NoAnswerInTime): void {
     this.#error = error;
     if (this.#client === undefined) this.#refuse?.(error);
@@ -52,12 +52,12 @@ export class PooledUnit implements Unit {
   }
 }
 
-/** Who shares the connections by turns: each account by its id, and the owner of the database for all the rest. */
+/** The keys among which connections are shared: each account by its id, and the database owner for everything else. */
 export type Owner = number | "system" | "shared";
 
 /**
- * The pool's connections, without those that may have died unnoticed. Accounts get them by turns, and none has all of
- * them: an account with many requests at once does not keep the others waiting.
+ * The pool's connections, without those that may have died unnoticed. Accounts take turns and none can hold all
+ * connections, so that an account with many requests does not keep others waiting.
  */
 export class FreshConnections {
   readonly #pool: Pool;
@@ -65,8 +65,8 @@ export class FreshConnections {
   readonly #slots: FairSemaphore<Owner>;
   readonly #accounts = new SoleUse<number>();
   readonly #generations = new WeakMap<PoolClient, number>();
-  /** What gives the place of a connection back, for those that are in use. */
-  readonly #leaves = new WeakMap<PoolClient, () => void>();
+  /** Releases the slot of a connection in use. */
+  readonly #releases = new WeakMap<PoolClient, () => void>();
 
   constructor(pool: Pool, watch: OutageWatch) {
     this.#pool = pool;
@@ -76,8 +76,8 @@ export class FreshConnections {
     this.#slots = new FairSemaphore(all, (owner) => (typeof owner === "number" ? Math.ceil(all * share()) : all));
     pool.on("connect", (client) => this.#generations.set(client, watch.generation));
     pool.on("release", (_error, client) => {
-      this.#leaves.get(client)?.();
-      this.#leaves.delete(client);
+      this.#releases.get(client)?.();
+      this.#releases.delete(client);
     });
   }
 
@@ -88,7 +88,7 @@ export class FreshConnections {
   take(unit: PooledUnit, owner: Owner): Promise<PoolClient> {
     const asked = this.#connect(unit, owner);
     return unit.on(asked).catch((error: unknown) => {
-      // It comes too late for this unit; the next one has it.
+      // Too late for this unit; the next one gets it.
       if (unit.isOver)
         asked.then(
           (late) => late.release(),
@@ -100,13 +100,13 @@ export class FreshConnections {
 
   async #connect(unit: PooledUnit, owner: Owner): Promise<PoolClient> {
     if (typeof owner === "number") this.#accounts.note(owner);
-    const leave = await this.#slots.acquire(owner);
+    const release = await this.#slots.acquire(owner);
     try {
       const client = await this.#connectFresh(unit);
-      this.#leaves.set(client, leave);
+      this.#releases.set(client, release);
       return client;
     } catch (error) {
-      leave();
+      release();
       throw error;
     }
   }

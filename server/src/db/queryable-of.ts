@@ -1,7 +1,7 @@
 import type { ClientBase, Pool } from "pg";
 import type { Queryable } from "./database.ts";
 
-/** A connection of the driver's, or a pool of them, for the statements of a store. */
+/** Adapts a connection or pool of the driver to `Queryable`. */
 export function queryableOf(driver: Pick<ClientBase, "query"> | Pick<Pool, "query">): Queryable {
   return {
     query: async <Row extends object>(text: string, values: readonly unknown[] = []) =>

@@ -5,7 +5,7 @@ import { cloneDatabase, type TestDatabase } from "../../test/support/test-databa
 import { openDatabase } from "./database.ts";
 import { migrate } from "./migrate.ts";
 
-/** A foreign PostgreSQL as DATABASE_URL may name one: our login has just what its administrator gave it. */
+/** An external PostgreSQL as in DATABASE_URL: our login has only the privileges that its administrator granted. */
 let database: TestDatabase;
 let login: string;
 
@@ -37,21 +37,21 @@ async function asOwner(sql: string, on = name()): Promise<void> {
   }
 }
 
-describe("a login of a foreign PostgreSQL", () => {
-  test("that may not create tables is told what to grant", async () => {
+describe("a login of an external PostgreSQL", () => {
+  test("that cannot create tables gets a message with the missing grants", async () => {
     await expect(migrate(asGuest())).rejects.toThrow(
-      new RegExp(`the user ${login} may not create tables in the database ${name()}.*grant create on schema public`),
+      new RegExp(`the user ${login} cannot create tables in the database ${name()}.*grant create on schema public`),
     );
   });
 
-  test("that may not use the role of row-level security is told what to grant", async () => {
+  test("that cannot use the role of row-level security gets a message with the missing grants", async () => {
     await asOwner(`grant create on schema public to ${login}`);
     await expect(migrate(asGuest())).rejects.toThrow(
       new RegExp(`the user ${login} needs the role headgate_account.*grant headgate_account to "${login}"`),
     );
   });
 
-  test("migrates and works once it has what the messages name", async () => {
+  test("migrates and works once the grants in the messages are made", async () => {
     await asOwner(`grant create on schema public to ${login}; grant headgate_account to ${login}`);
     await expect(migrate(asGuest())).resolves.not.toEqual([]);
     const db = openDatabase(asGuest());

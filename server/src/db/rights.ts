@@ -15,27 +15,27 @@ interface Rights {
 }
 
 /**
- * Names what a foreign PostgreSQL (DATABASE_URL) lacks before the first migration fails half way, and makes the role
- * that row-level security is written for. Roles belong to the whole server, so another database may have made it.
+ * Checks the privileges on an external PostgreSQL (DATABASE_URL) before a migration fails halfway, and creates the role
+ * for row-level security. Roles belong to the whole server, so another database may have created it already.
  */
 export async function ensureAccountRole(client: Client): Promise<void> {
   const rights = await readRights(client);
   if (rights.version < OLDEST_SERVER) {
     throw new Fault(
       "invalid",
-      `DATABASE_URL must name a PostgreSQL of version 15 or newer; this one is ${rights.version_text}.`,
+      `DATABASE_URL must point to PostgreSQL 15 or newer; this server is ${rights.version_text}.`,
     );
   }
   if (!rights.may_create) {
     throw new Fault(
       "invalid",
-      `DATABASE_URL: the user ${rights.login} may not create tables in the database ${rights.database}. As its owner: ` +
+      `DATABASE_URL: the user ${rights.login} cannot create tables in the database ${rights.database}. As its owner: ` +
         `grant create on schema public to "${rights.login}"; grant create on database "${rights.database}" to "${rights.login}";`,
     );
   }
   if (rights.may_use_role) return;
   if (!rights.role_exists && rights.may_create_roles) {
-    // Two databases of one server may get here at the same moment: the second finds the role made.
+    // Two databases of one server may do this at the same time; the second finds the role.
     await client.query(
       `do $$ begin create role headgate_account nologin; exception when duplicate_object or unique_violation then null; end $$`,
     );
@@ -47,7 +47,7 @@ export async function ensureAccountRole(client: Client): Promise<void> {
   if (!now.may_use_role) {
     throw new Fault(
       "invalid",
-      `DATABASE_URL: the user ${rights.login} needs the role headgate_account, which row-level security is written for. ` +
+      `DATABASE_URL: the user ${rights.login} needs the role headgate_account, which row-level security uses. ` +
         `As a superuser: ${rights.role_exists ? "" : "create role headgate_account nologin; "}` +
         `grant headgate_account to "${rights.login}";`,
     );

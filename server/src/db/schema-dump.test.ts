@@ -6,7 +6,7 @@ import { dumpSchema } from "./schema-dump.ts";
 
 const committed = readFileSync(new URL("schema.sql", import.meta.url), "utf8");
 
-/** `database` starts as PostgreSQL makes one; the template of the tests has every migration. */
+/** Without a template the database is empty; the template of the tests has every migration. */
 async function dump(template: string | undefined, sql = ""): Promise<string> {
   const database = await cloneDatabase(template);
   const client = new Client(database.connection);
@@ -20,10 +20,10 @@ async function dump(template: string | undefined, sql = ""): Promise<string> {
   }
 }
 
-test("schema.sql is what the migrations add up to (else: npm run generate)", async () => {
+test("schema.sql is the result of all migrations (otherwise: npm run generate)", async () => {
   expect(await dump(undefined)).toBe(committed);
 });
 
-test("schema.sql makes the same schema when it is run on an empty database", async () => {
+test("schema.sql creates the same schema on an empty database", async () => {
   expect(await dump("template0", committed)).toBe(committed);
 });

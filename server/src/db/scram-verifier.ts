@@ -4,8 +4,8 @@ import type { Secret } from "../lib/secret.ts";
 const ITERATIONS = 4096;
 
 /**
- * What PostgreSQL stores of a password (RFC 5803), to be named in its place in `create role … password`: the statement
- * may go into the server's log. For passwords of ASCII characters only.
+ * The verifier that PostgreSQL stores for a password (RFC 5803). It replaces the password in `create role … password`,
+ * because that statement may be logged. For ASCII passwords only.
  */
 export function scramVerifier(password: Secret, salt = randomBytes(16)): string {
   const salted = pbkdf2Sync(password.reveal(), salt, ITERATIONS, 32, "sha256");

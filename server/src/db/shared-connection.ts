@@ -4,10 +4,10 @@ import type { PooledUnit } from "./pooled-unit.ts";
 import { isStoreAway } from "./store-fault.ts";
 
 /**
- * One connection for the short statements of many requests: they are sent one after the other, those of one turn of
- * the event loop in one packet. It is borrowed from the pool for the first of them and given back after the last, so
- * one request alone is served as ever. A slow statement would hold up all others: only quick ones belong here. The
- * first of them that misses its deadline ends the connection, and with it the statements of all others on it.
+ * One connection for the short statements of many requests. Statements are sent in order, and those of one turn of the
+ * event loop in one packet. The connection is borrowed from the pool for the first statement and returned after the
+ * last. Only quick statements belong here, because a slow one delays all others. The first statement that misses its
+ * deadline closes the connection, and the others on it fail.
  */
 export class SharedConnection {
   readonly #connect: () => Promise<PoolClient>;
@@ -34,7 +34,7 @@ export class SharedConnection {
     }
   }
 
-  /** Nobody else gets to use it; whoever waits for an answer on it fails. */
+  /** No further statements use it; those that wait for a reply on it fail. */
   #forget(borrowed: Borrowed): void {
     borrowed.isBroken = true;
     if (this.#borrowed === borrowed) this.#borrowed = undefined;
@@ -44,7 +44,7 @@ export class SharedConnection {
     if (this.#borrowed === borrowed) this.#borrowed = undefined;
     const { client, connected, isBroken } = borrowed;
     if (connected !== undefined) connected.release(isBroken);
-    // All have given up waiting for it.
+    // All users have stopped waiting for it.
     else
       void client.then(
         (late) => late.release(isBroken),
@@ -58,7 +58,7 @@ interface Borrowed {
   connected?: PoolClient;
   users: number;
   isBroken: boolean;
-  /** What is sent now leaves at the end of this turn. */
+  /** Statements are collected and sent at the end of this turn. */
   isGathering: boolean;
 }
 

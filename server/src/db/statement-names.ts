@@ -7,7 +7,7 @@ const MAX_NAMED_STATEMENTS = 500;
 export class StatementNames {
   readonly #names = new Map<string, string>();
 
-  /** Undefined: too many already; the statement is sent without a name. */
+  /** Undefined if there are too many; the statement is then sent without a name. */
   nameOf(text: string): string | undefined {
     const known = this.#names.get(text);
     if (known !== undefined || this.#names.size >= MAX_NAMED_STATEMENTS) return known;

@@ -24,36 +24,36 @@ const LOST_TEXT = /connection terminated unexpectedly|not queryable/i;
 const CONFLICTS = new Set(["40P01", "40001", "23503"]);
 
 /**
- * When PostgreSQL is away, full or shutting down, the error becomes a 503 fault; a conflict of concurrent changes
- * becomes a 409. Other errors stay as they are.
+ * Turns errors of an unavailable PostgreSQL (unreachable, full or shutting down) into 503 faults, and conflicts of
+ * concurrent changes into 409. Other errors are returned unchanged.
  */
 export function storeFault(error: unknown): unknown {
   if (error instanceof Fault) return error;
   if (isConflict(error)) {
-    return new Fault("conflict", "A concurrent change of the same objects got in the way. Try again.", {
+    return new Fault("conflict", "The change conflicts with a concurrent change of the same objects. Try again.", {
       cause: error,
       retryAfterSeconds: 1,
     });
   }
   return isStoreAway(error)
-    ? new StoreAwayFault("unavailable", "The database does not answer in time at the moment. Try again shortly.", {
+    ? new StoreAwayFault("unavailable", "The database is not responding. Try again shortly.", {
         cause: error,
         retryAfterSeconds: 2,
       })
     : error;
 }
 
-/** The connection ended between `commit` and its answer: PostgreSQL may have stored the change, and nothing tells. */
+/** The connection ended between `commit` and its reply: it is unknown whether PostgreSQL stored the change. */
 export function unknownOutcomeFault(error: unknown): Fault {
   return new StoreAwayFault(
     "unavailable",
-    "The database did not confirm the change: it may be stored or not. Look before you send it again, or repeat it " +
+    "The database did not confirm the change: it may or may not be stored. Check before you send it again, or repeat it " +
       "with the same Idempotency-Key.",
     { cause: error, retryAfterSeconds: 2 },
   );
 }
 
-/** Whether a concurrent change made this one fail. A retry may well succeed. */
+/** Whether a concurrent change made this one fail. A retry may succeed. */
 export function isConflict(error: unknown): boolean {
   return CONFLICTS.has(errorCode(error));
 }
@@ -69,7 +69,7 @@ export function isStoreAway(error: unknown): boolean {
 /** A fault of an account's external metastore can have the same code and cause: only the class tells them apart. */
 class StoreAwayFault extends Fault {}
 
-/** Whether `storeFault` made this fault because the store is away. */
+/** Whether `storeFault` created this fault because the database is unavailable. */
 export function isStoreAwayFault(error: unknown): boolean {
   return error instanceof StoreAwayFault;
 }

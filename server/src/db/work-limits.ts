@@ -1,13 +1,16 @@
-/** How long one kind of work waits for PostgreSQL, and how many connections it may take. */
+/** How long one kind of work waits for PostgreSQL, and how many connections it may use. */
 export interface WorkLimits {
   readonly connections: number;
   /** To open a connection. */
   readonly connectMs: number;
-  /** PostgreSQL itself ends a statement that takes longer. */
+  /** PostgreSQL itself cancels a statement that takes longer. */
   readonly statementMs: number;
-  /** From asking for a connection to the last answer: longer than a statement, whose own end tells more. */
+  /**
+   * From requesting a connection to the last reply. Longer than `statementMs`, because PostgreSQL's own error says
+   * more.
+   */
   readonly unitMs: number;
-  /** As `statementMs` and `unitMs`, for reads that ask for it (`patientReader`). */
+  /** Like `statementMs` and `unitMs`, for reads that request it (`patientReader`). */
   readonly patientStatementMs: number;
   readonly patientUnitMs: number;
 }
@@ -15,8 +18,8 @@ export interface WorkLimits {
 const patient = { patientStatementMs: 20_000, patientUnitMs: 25_000 };
 
 /**
- * A client waits. These deadlines are for a database that is slow: one that does not answer at all is noticed within five seconds
- * by `outage-watch.ts`, whatever the kind of work.
+ * A client is waiting. These deadlines are for a slow database; one that does not respond at all is detected within
+ * five seconds by `outage-watch.ts`, for every kind of work.
  */
 export const requestWork: WorkLimits = {
   connections: 16,
@@ -26,7 +29,7 @@ export const requestWork: WorkLimits = {
   ...patient,
 };
 
-/** The queue and the periodic tasks. They have connections of their own, so requests never wait for those. */
+/** The queue and the periodic tasks. They have their own connections, so requests never wait for them. */
 export const backgroundWork: WorkLimits = {
   connections: 6,
   connectMs: 5_000,
@@ -46,7 +49,7 @@ export const operatorWork: WorkLimits = {
 };
 
 /**
- * The operating system closes an idle connection whose other side has gone without a word, some 20 seconds after it
- * has. A statement under way has its deadline instead.
+ * The operating system closes an idle connection about 20 seconds after the other side has disappeared. Statements in
+ * progress have their deadline instead.
  */
 export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 } as const;

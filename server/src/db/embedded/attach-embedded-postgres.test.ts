@@ -10,7 +10,7 @@ let scratch: ScratchCluster;
 
 afterEach(() => scratch.dispose());
 
-test("beside a running Headgate its server is used, and left running", async () => {
+test("the server of a running Headgate is used, and left running", async () => {
   scratch = makeScratchCluster(cacheDir);
   const running = await scratch.start();
   const attached = await attachEmbeddedPostgres({ dataDir: scratch.dataDir, cacheDir, log });
@@ -20,7 +20,7 @@ test("beside a running Headgate its server is used, and left running", async () 
   expect(await query(running, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
 });
 
-test("alone the server is started, held against others, and stopped", async () => {
+test("without a running Headgate the server is started, locked for others, and stopped", async () => {
   scratch = makeScratchCluster(cacheDir);
   const attached = await attachEmbeddedPostgres({ dataDir: scratch.dataDir, cacheDir, log });
   expect(await query(attached, "SELECT 1 AS one")).toEqual([{ one: 1 }]);

@@ -13,9 +13,9 @@ export interface AttachOptions extends Omit<EmbeddedPostgresOptions, "lock" | "l
 }
 
 /**
- * For commands beside the server: uses its PostgreSQL while a Headgate runs on the data directory, else starts one
- * and stops it at the end. `stop()` never ends what another process supervises, nor a server that a killed Headgate has
- * left to its programs.
+ * For commands next to the server: uses the PostgreSQL of a Headgate that runs on the data directory, else starts one
+ * and stops it at the end. `stop()` ends neither a server that another process supervises, nor one that a killed
+ * Headgate has left to its programs.
  */
 export async function attachEmbeddedPostgres(options: AttachOptions): Promise<EmbeddedPostgres> {
   const lock = tryLock(options.dataDir);
@@ -49,7 +49,7 @@ function tryLock(dataDir: string): DataDirLock | Fault {
 
 const startingLimitMs = 30_000;
 
-/** The other Headgate may be starting its server at this moment. */
+/** The other Headgate may be starting its server right now. */
 async function connectToRunning(dataDir: string, conflict: Fault): Promise<EmbeddedPostgres> {
   const cluster = describeCluster(realpathSync(dataDir), findUnprivilegedUser());
   const begin = performance.now();
@@ -57,7 +57,7 @@ async function connectToRunning(dataDir: string, conflict: Fault): Promise<Embed
     const running = await findRunning(cluster);
     if (running !== undefined) return running;
     if (performance.now() - begin > startingLimitMs) {
-      throw new Fault("unavailable", `${conflict.publicMessage}, but its PostgreSQL does not answer`);
+      throw new Fault("unavailable", `${conflict.publicMessage}, but its PostgreSQL does not respond`);
     }
     await delay(50);
   }

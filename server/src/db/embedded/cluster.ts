@@ -6,11 +6,11 @@ import { parsePostmasterPid, type PostmasterPid } from "./postmaster-pid.ts";
 import type { ProcessFacts } from "../../lib/process-table.ts";
 import type { UnprivilegedUser } from "./unprivileged-user.ts";
 
-/** Where everything of the embedded server lies, and as whom it runs. */
+/** The paths of the embedded server, and the user it runs as. */
 export interface Cluster {
-  /** `<dataDir>/postgres`: ours, the server only passes through. */
+  /** `<dataDir>/postgres`. Owned by Headgate; the server's user can only traverse it. */
   readonly folder: string;
-  /** The server's own files; they belong to the user it runs as. */
+  /** The server's own files, owned by the user it runs as. */
   readonly data: string;
   readonly secrets: string;
   readonly settingsFile: string;
@@ -18,9 +18,9 @@ export interface Cluster {
   readonly logFile: string;
   /** The roster of the processes that need the server (`engines/runner/roster.ts`). */
   readonly roster: string;
-  /** In the title of every process of this cluster, so that those left behind can be told from others. */
+  /** Part of the title of every process of this cluster, so that leftover ones can be recognised. */
   readonly name: string;
-  /** Undefined: as we are. */
+  /** Undefined: the user of this process. */
   readonly user: UnprivilegedUser | undefined;
 }
 
@@ -53,7 +53,7 @@ export async function makeClusterFolder(cluster: Cluster): Promise<void> {
   await mkdir(cluster.folder, { recursive: true, mode: 0o700 });
   const { uid } = await stat(cluster.folder);
   if (uid !== process.getuid?.()) {
-    // To go on would leave files of two owners, which neither can start from.
+    // Continuing would leave files of two owners, and neither could start the server.
     throw new Fault("invalid", `${cluster.folder} belongs to the user with uid ${uid}: start Headgate as that user`);
   }
   if (cluster.user !== undefined) await chmod(cluster.folder, 0o711);
@@ -64,13 +64,13 @@ export async function readPostmasterPid(cluster: Cluster): Promise<PostmasterPid
   return parsePostmasterPid(text);
 }
 
-/** Also a single-user one, which sets passwords and must not be started beside. */
+/** Includes a single-user server, which sets passwords; no other server may run at the same time. */
 export function isPostmaster(cluster: Cluster, facts: ProcessFacts): boolean {
   const forms = [`/postgres -D ${cluster.data} `, `/postgres --single -D ${cluster.data} `];
   return belongs(cluster, facts) && forms.some((form) => facts.commandLine.includes(form));
 }
 
-/** A backend or worker; after the postmaster's death nothing but its title ties it to the cluster. */
+/** A backend or worker. After the postmaster's death only its title shows that it belongs to the cluster. */
 export function isServerChild(cluster: Cluster, facts: ProcessFacts): boolean {
   return belongs(cluster, facts) && facts.commandLine.startsWith(`postgres: ${cluster.name}: `);
 }

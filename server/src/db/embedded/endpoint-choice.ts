@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { Fault } from "../../lib/fault.ts";
 import { assertReachable, giveTo, type UnprivilegedUser } from "./unprivileged-user.ts";
 
-/** The shortest limit among the systems we run on: macOS, 104 bytes with the closing zero. */
+/** The shortest limit of all supported systems: macOS, 104 bytes with the terminating zero. */
 const longestSocketPathBytes = 103;
 
 /**
- * Where the Unix socket goes: beside the cluster, or in the temporary folder where that path is too long for a socket
- * address. There a recorded folder is taken again only while it is still ours alone; a new one has an unforeseeable
- * name, so nobody can wait there for us.
+ * The folder of the Unix socket: next to the cluster, or in the temporary folder if that path is too long for a socket
+ * address. A recorded temporary folder is reused only while no other user can access it; a new one has an unpredictable
+ * name, so that it cannot be prepared by an attacker.
  */
 export async function provideSocketDir(folder: string, user: UnprivilegedUser | undefined): Promise<string> {
   const near = join(folder, "run");
@@ -26,7 +26,7 @@ export async function provideSocketDir(folder: string, user: UnprivilegedUser | 
   const recorded = await readRecord(record);
   if (recorded !== undefined && (await isOursAlone(recorded, user))) return recorded;
   const temporary = [tmpdir(), "/tmp"].find((path) => fits(join(path, "headgate-xxxxxx")));
-  if (temporary === undefined) throw new Fault("invalid", "no folder is short enough for a Unix socket");
+  if (temporary === undefined) throw new Fault("invalid", "no temporary folder has a path that is short enough for a Unix socket: set TMPDIR to a shorter one");
   await assertReachable(user, temporary, "TMPDIR");
   const made = await mkdtemp(join(temporary, "headgate-"));
   await giveTo(user, made);
@@ -44,13 +44,13 @@ async function isOursAlone(path: string, user: UnprivilegedUser | undefined): Pr
   return found !== undefined && found.isDirectory() && found.uid === owner && (found.mode & 0o777) === 0o700;
 }
 
-/** Kept over restarts, because other processes are configured with it. */
+/** Persists over restarts, because other processes are configured with it. */
 export async function readPort(folder: string): Promise<number | undefined> {
   const port = Number(await readRecord(join(folder, "port")));
   return Number.isInteger(port) && port > 0 && port < 65536 ? port : undefined;
 }
 
-/** The one kept when it is free. New ones lie below the range the kernel takes outgoing connections from. */
+/** The previous port if it is free. New ports are below the kernel's range for outgoing connections. */
 export async function choosePort(folder: string, kept: number | undefined): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const port = attempt === 0 && kept !== undefined ? kept : randomInt(20_000, 32_768);

@@ -9,7 +9,7 @@ import { appDatabase, appRole, superuser, type RolePasswords } from "./role-pass
 import { runProgram } from "./run-program.ts";
 import { giveTo } from "./unprivileged-user.ts";
 
-/** Whether there is a cluster of this version; one that cannot be used is a fault. */
+/** Whether a cluster of this version exists. Throws if there is one that cannot be used. */
 export async function clusterExists(cluster: Cluster, binaries: Binaries): Promise<boolean> {
   const stored = (await readFile(join(cluster.data, "PG_VERSION"), "utf8").catch(() => "")).trim();
   const version = /^[\d.]*$/.test(stored) ? stored : "of an unknown version";
@@ -17,7 +17,7 @@ export async function clusterExists(cluster: Cluster, binaries: Binaries): Promi
   if (version !== "") {
     throw new Fault(
       "invalid",
-      `${cluster.data} was written by PostgreSQL ${version}, this Headgate brings ${binaries.majorVersion}: ` +
+      `${cluster.data} was written by PostgreSQL ${version}, but this Headgate has ${binaries.majorVersion}: ` +
         "export with the Headgate that wrote it (npm run admin -- export), move the data directory away, and import " +
         "with this one (npm run admin -- import)",
     );
@@ -30,24 +30,24 @@ export async function clusterExists(cluster: Cluster, binaries: Binaries): Promi
 const partial = "data.partial-";
 
 /**
- * Makes the cluster under another name, with roles and database, and renames it when all of it is on the disk: `data`
- * is whole or absent, wherever a crash falls.
+ * Creates the cluster under a temporary name, with roles and database, and renames it when everything is on disk: after
+ * a crash, `data` is complete or absent.
  */
 export async function initCluster(cluster: Cluster, binaries: Binaries, passwords: RolePasswords): Promise<void> {
   await removeAbandoned(cluster);
   const data = join(cluster.folder, `${partial}${randomBytes(6).toString("hex")}`);
   await mkdir(data, { mode: 0o700 });
   await giveTo(cluster.user, data);
-  // `reject` until the passwords are set: handing them to initdb would need a file the server's user can read.
+  // `reject` until the passwords are set: initdb reads them only from a file that the server's user could read.
   const options = ["--auth=reject", "--no-sync", "--no-instructions", "--data-checksums"];
-  // The built-in provider sorts the same on every machine and in every libc, so an upgrade of it breaks no index.
+  // The built-in provider sorts the same on every machine and libc, so a libc upgrade breaks no index.
   const locale = ["--encoding=UTF8", "--no-locale", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
   await runProgram(binaries.initdb, ["-D", data, "-U", superuser, ...options, ...locale], cluster.user);
   await runSingleUser(cluster, binaries, data, [
     `ALTER ROLE ${superuser} PASSWORD '${passwords.superuser.reveal()}'`,
     `CREATE ROLE ${appRole} LOGIN CREATEDB CREATEROLE PASSWORD '${passwords.app.reveal()}'`,
     `CREATE DATABASE ${appDatabase} OWNER ${appRole}`,
-    // Other login roles are to come, for databases of their own: they have no business in these.
+    // Login roles of other databases must not access these.
     ...[appDatabase, "postgres", "template1"].map((name) => `REVOKE ALL ON DATABASE ${name} FROM PUBLIC`),
   ]);
   await runProgram(binaries.initdb, ["-D", data, "--sync-only"], cluster.user);
@@ -56,20 +56,21 @@ export async function initCluster(cluster: Cluster, binaries: Binaries, password
 }
 
 /**
- * Emptied as the user it belongs to: root following paths that another user can swap for links deletes the wrong
- * files. An initdb whose parent was killed may still be writing there; then it stays until the next time.
+ * Deletes as the user that owns the files: if root followed paths that another user can replace with links, it could
+ * delete the wrong files. If an initdb of a killed parent is still writing there, the folder stays until the next
+ * start.
  */
 async function removeAbandoned(cluster: Cluster): Promise<void> {
   for (const name of await readdir(cluster.folder)) {
     if (!name.startsWith(partial)) continue;
     const path = join(cluster.folder, name);
-    // As another user it cannot remove the folder itself, and says so by its status.
+    // As another user, rm cannot remove the folder itself and exits with an error.
     await runProgram("/bin/rm", ["-rf", path], cluster.user).catch(() => undefined);
     await rmdir(path).catch(() => undefined);
   }
 }
 
-/** The way in when the stored passwords are lost; no server may run. */
+/** Sets new passwords if the stored ones are lost; no server may run. */
 export async function resetPasswords(cluster: Cluster, binaries: Binaries, passwords: RolePasswords): Promise<void> {
   await runSingleUser(cluster, binaries, cluster.data, [
     `ALTER ROLE ${superuser} PASSWORD '${passwords.superuser.reveal()}'`,
@@ -78,7 +79,7 @@ export async function resetPasswords(cluster: Cluster, binaries: Binaries, passw
   await runProgram(binaries.initdb, ["-D", cluster.data, "--sync-only"], cluster.user);
 }
 
-/** SQL on standard input, a statement a line, before anybody can connect. Nothing is echoed on failure. */
+/** Runs SQL from standard input, one statement per line, before clients can connect. Prints nothing on failure. */
 async function runSingleUser(
   cluster: Cluster,
   binaries: Binaries,

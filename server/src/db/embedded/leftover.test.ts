@@ -14,7 +14,7 @@ useStoppedClusters(cacheDir, (own) => {
   scratch = own;
 });
 
-/** Another process needs the server all the time, so the server stays when its supervisor is gone. */
+/** Another process needs the server all the time, so the server keeps running after its supervisor is killed. */
 async function startAndKillSupervisor(): Promise<number> {
   await needPostgres(scratch.cluster, process.pid);
   const supervisor = scratch.startElsewhere();
@@ -36,7 +36,7 @@ async function isRunning(pid: number): Promise<boolean> {
 }
 
 describe("after kill -9 of the supervisor", () => {
-  test("a server that is needed goes on, and the next start takes it over", async () => {
+  test("a server that is needed keeps running, and the next start adopts it", async () => {
     const pid = await startAndKillSupervisor();
     const postgres = await scratch.start();
     expect(await scratch.postmasterPid()).toBe(pid);
@@ -53,7 +53,7 @@ describe("after kill -9 of the supervisor", () => {
     expect(await query(postgres, "SHOW work_mem")).toEqual([{ work_mem: "5MB" }]);
   });
 
-  test("an adopted server that dies is started again", async () => {
+  test("an adopted server that dies is restarted", async () => {
     const pid = await startAndKillSupervisor();
     const postgres = await scratch.start();
     process.kill(pid, "SIGKILL");
@@ -62,14 +62,14 @@ describe("after kill -9 of the supervisor", () => {
     expect(await query(postgres, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
   });
 
-  test("and of the server at once, the next start recovers", async () => {
+  test("and of the server at the same time, the next start recovers", async () => {
     const pid = await startAndKillSupervisor();
     process.kill(pid, "SIGKILL");
     expect(await query(await scratch.start(), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
   });
 });
 
-test("a stranger with the pid of a server that is gone is not touched", async () => {
+test("another process that reuses the pid of a dead server is not touched", async () => {
   const identity = spawnIdentity(scratch.cluster.user);
   const stranger = spawn("/bin/sleep", ["600"], { cwd: "/", stdio: "ignore", ...identity });
   await once(stranger, "spawn");

@@ -20,15 +20,15 @@ export interface Expectation {
 }
 
 /**
- * What an earlier Headgate left behind, when it was killed and could not stop its server:
+ * Handles the server that a killed Headgate could not stop:
  *
- * | pid in postmaster.pid            | then                                                  |
- * |----------------------------------|-------------------------------------------------------|
- * | our server, runs as we want it   | adopted                                               |
- * | our server, other settings, mute | stopped                                               |
- * | nobody, a zombie, a stranger     | the file is removed; a stranger is never signalled    |
+ * | pid in postmaster.pid                     | action                                            |
+ * |-------------------------------------------|---------------------------------------------------|
+ * | our server, with the expected settings    | adopted                                           |
+ * | our server, other settings or no response | stopped                                           |
+ * | no process, a zombie, another program     | the file is removed; no other program is signalled |
  *
- * Children outlive a killed postmaster for a moment and hold its shared memory: they are waited for in any case.
+ * Children outlive a killed postmaster for a moment and hold its shared memory, so they are always waited for.
  */
 export async function settleLeftover(
   cluster: Cluster,
@@ -40,21 +40,21 @@ export async function settleLeftover(
   if (facts !== undefined && isPostmaster(cluster, facts)) {
     const postmaster = watchPostmaster(facts);
     if (expected !== undefined && (await runsAsExpected(cluster, postmaster, expected))) {
-      log.info({ pid: postmaster.pid }, "took over the running PostgreSQL");
+      log.info({ pid: postmaster.pid }, "adopted the running PostgreSQL");
       return postmaster;
     }
-    log.info({ pid: postmaster.pid }, "stopping the PostgreSQL an earlier Headgate left running");
+    log.info({ pid: postmaster.pid }, "stopping the PostgreSQL that an earlier Headgate left running");
     await shutDown(postmaster);
   }
   await endOrphans(cluster);
-  // PostgreSQL would take any living process of that pid, zombies included, for the server and refuse to start.
+  // PostgreSQL would mistake any process with that pid, even a zombie, for a running server and refuse to start.
   await rm(join(cluster.data, "postmaster.pid"), { force: true });
   return undefined;
 }
 
 /**
- * Ends the server that an earlier Headgate left running, and returns its pid. Undefined: there was none. The caller
- * holds the data directory.
+ * Stops the server that an earlier Headgate left running, and returns its pid; undefined if there was none. The caller
+ * holds the lock of the data directory.
  */
 export async function stopLeftover({ dataDir }: DataDirLock, log: Log): Promise<number | undefined> {
   const cluster = describeCluster(dataDir, findUnprivilegedUser());
@@ -76,7 +76,7 @@ async function runsAsExpected(cluster: Cluster, postmaster: Postmaster, expected
     if (answer.kind === "refused") return false;
     const status = (await readPostmasterPid(cluster))?.status;
     if (status === undefined || status === "stopping") return false;
-    // One that still recovers after a crash is worth waiting for: to stop it would mean to recover again.
+    // A server that still recovers after a crash is waited for: after a stop it would have to start over.
     if (performance.now() - begin > (status === "starting" ? recoveryLimitMs : silenceLimitMs)) return false;
     await delay(50);
   }
@@ -89,8 +89,8 @@ const orphanSteps: readonly { afterMs: number; signal: "SIGQUIT" | "SIGKILL" }[]
 ];
 
 /**
- * Children notice the postmaster's death within moments, except one deep in a computation. Ending it loses nothing:
- * with the postmaster gone the next start recovers anyway.
+ * Children notice the postmaster's death within moments, unless they are busy computing. Ending them loses nothing:
+ * without a postmaster the next start recovers anyway.
  */
 export async function endOrphans(cluster: Cluster): Promise<void> {
   const begin = performance.now();
@@ -106,7 +106,7 @@ export async function endOrphans(cluster: Cluster): Promise<void> {
     }
     if (elapsedMs > 10_000) {
       const pids = orphans.map(({ pid }) => pid).join(", ");
-      throw new Fault("unavailable", `processes of an earlier PostgreSQL do not end (pid ${pids})`);
+      throw new Fault("unavailable", `processes of an earlier PostgreSQL do not end (pid ${pids}): end them and start again`);
     }
     await delay(50);
   }

@@ -9,13 +9,13 @@ function join(name: string): string {
   return `${cluster.folder}/${name}`;
 }
 
-test("a folder with quotes and commas stays one folder", () => {
+test("a folder with quotes and commas in its name is quoted correctly", () => {
   expect(renderSettings(planSettings(endpoint, cluster))).toContain(
     `unix_socket_directories = '"/srv/it''s, ""here""/postgres/run"'\n`,
   );
 });
 
-test("any difference in version or settings shows in the fingerprint", () => {
+test("any difference in version or settings changes the fingerprint", () => {
   const plain = planSettings(endpoint, cluster);
   const prints = [
     fingerprint("18.4.0", plain),

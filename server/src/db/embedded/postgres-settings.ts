@@ -9,8 +9,8 @@ export interface Endpoint {
 }
 
 /**
- * Made for a store beside Spark on one machine: little memory when idle (no I/O workers, no replication launcher, no
- * parallel query), nothing traded for durability. An operator's `ALTER SYSTEM` wins over these.
+ * Settings for a database next to Spark on one machine: little memory when idle (no I/O workers, no replication
+ * launcher, no parallel query), and full durability. An operator's `ALTER SYSTEM` overrides them.
  */
 export function planSettings(
   endpoint: Endpoint,
@@ -18,7 +18,7 @@ export function planSettings(
   extra: Readonly<Record<string, string>> = {},
 ): Record<string, string> {
   return {
-    // What initdb found out about this machine, such as the kind of shared memory.
+    // The values that initdb detected on this machine, such as the kind of shared memory.
     include_if_exists: join(cluster.data, "postgresql.conf"),
 
     listen_addresses: "127.0.0.1",
@@ -29,9 +29,9 @@ export function planSettings(
     cluster_name: cluster.name,
     hba_file: cluster.hostAccessFile,
 
-    // The app's role is no superuser: an operator gets in even when every other connection is taken. Besides our own
-    // few each account's metastore has some while Sparks of it run; 140 more cost 5 MB. Metastores cannot take those
-    // that are reserved for the app's role (reserve-connections.ts).
+    // The app's role is not a superuser: an operator can connect even if all other connections are taken. Besides our
+    // own few connections, each account's metastore has some while its Sparks run; 140 more cost 5 MB. Metastores
+    // cannot take the connections that are reserved for the app's role (reserve-connections.ts).
     max_connections: "200",
     superuser_reserved_connections: "4",
     reserved_connections: "60",
@@ -59,7 +59,7 @@ export function planSettings(
     timezone: "UTC",
     log_timezone: "UTC",
     log_line_prefix: "%m [%p] ",
-    // Errors of a statement reach the client, who logs them; here their text and values would be a leak.
+    // Statement errors are sent to the client, which logs them; here their text and values would be a leak.
     log_min_messages: "log",
     log_min_error_statement: "panic",
     log_error_verbosity: "terse",
@@ -78,7 +78,9 @@ export function renderSettings(settings: Readonly<Record<string, string>>): stri
   ].join("\n");
 }
 
-/** Passwords everywhere; the superuser only where the file system guards the way too. */
+/**
+ * All connections need a password. The superuser can connect only through the socket, which file permissions protect.
+ */
 export const hostAccess = `# Headgate writes this file at each start.
 local all all scram-sha-256
 local replication ${superuser} scram-sha-256
@@ -86,7 +88,7 @@ host all ${superuser} 127.0.0.1/32 reject
 host all all 127.0.0.1/32 scram-sha-256
 `;
 
-/** Handed to the server as a setting of its own; a server that shows the same one runs as we would start it. */
+/** Passed to the server as a custom setting; a server with the same value runs as we would start it. */
 export function fingerprint(binaryVersion: string, settings: Readonly<Record<string, string>>): string {
   const text = [binaryVersion, renderSettings(settings), hostAccess].join("\0");
   return createHash("sha256").update(text).digest("hex").slice(0, 32);

@@ -11,7 +11,7 @@ const whole = `6084
 ready   
 `;
 
-test("a running server's file is read", () => {
+test("the file of a running server is parsed", () => {
   expect(parsePostmasterPid(whole)).toEqual({
     pid: 6084,
     dataDirectory: "/var/lib/headgate/postgres/data",
@@ -21,7 +21,7 @@ test("a running server's file is read", () => {
   });
 });
 
-test("a file written in part has what is there", () => {
+test("a partially written file gives the lines it has", () => {
   expect(parsePostmasterPid("6084\n/data\n1794717118\n")).toEqual({
     pid: 6084,
     dataDirectory: "/data",
@@ -31,14 +31,14 @@ test("a file written in part has what is there", () => {
   });
 });
 
-test("a single-user backend's pid is written negative", () => {
+test("the negative pid of a single-user server is parsed", () => {
   expect(parsePostmasterPid("-6084\n/data\n")?.pid).toBe(6084);
 });
 
-test.each(["starting", "stopping", "standby"])("the status %s is read", (status) => {
+test.each(["starting", "stopping", "standby"])("the status %s is parsed", (status) => {
   expect(parsePostmasterPid(whole.replace("ready   ", status))?.status).toBe(status);
 });
 
-test.each(["", "\n", "0\n", "postgres\n", "12.5\n"])("%j names no process", (text) => {
+test.each(["", "\n", "0\n", "postgres\n", "12.5\n"])("%j is no pid file", (text) => {
   expect(parsePostmasterPid(text)).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 /**
- * `postmaster.pid`, which a running server keeps in its data directory and a killed one leaves behind: pid, data
- * directory, start time, port, socket folder, listen address, shared memory key and id, status, a line each. A server
- * writes it in steps, so the later lines may be missing.
+ * `postmaster.pid`, which a running server has in its data directory and a killed one leaves there. One line each: pid,
+ * data directory, start time, port, socket folder, listen address, shared memory key and id, status. The server writes
+ * it in steps, so later lines may be missing.
  */
 export interface PostmasterPid {
   readonly pid: number;
@@ -17,7 +17,7 @@ const statuses: readonly PostmasterStatus[] = ["starting", "stopping", "ready", 
 
 export function parsePostmasterPid(text: string): PostmasterPid | undefined {
   const [pidLine, dataDirectory, , portLine, socketDir, , , statusLine] = text.split("\n").map((line) => line.trim());
-  // A negative pid is that of a single-user backend, which has no server to speak to.
+  // A negative pid belongs to a single-user server, which accepts no connections.
   const pid = Math.abs(Number(pidLine));
   if (pidLine === "" || !Number.isSafeInteger(pid) || pid === 0) return undefined;
   const port = Number(portLine);

@@ -21,7 +21,7 @@ afterEach(() => {
   sleeper = undefined;
 });
 
-/** Stands for a metastore: a process that needs the server. */
+/** A process that needs the server, such as a metastore. */
 async function startUser(): Promise<ChildProcess> {
   sleeper = spawn("/bin/sleep", ["600"], { stdio: "ignore" });
   await once(sleeper, "spawn");
@@ -52,26 +52,26 @@ describe("after kill -9 of Headgate", () => {
     const pid = await crash();
     await expect.poll(() => isRunning(pid), PATIENCE).toBe(false);
     await expect.poll(() => watchers(), PATIENCE).toEqual([]);
-    expect(await scratch.postmasterPid()).toBeUndefined(); // it has removed its file: a clean shutdown
+    expect(await scratch.postmasterPid()).toBeUndefined(); // a clean shutdown removes the file
   });
 
-  test("a server ends with the last process that needs it", async () => {
+  test("a server stops with the last process that needs it", async () => {
     const user = await startUser();
     const pid = await crash();
-    await expect.poll(() => watchers(), PATIENCE).toHaveLength(1); // its shell forks now and then
+    await expect.poll(() => watchers(), PATIENCE).toHaveLength(1); // its shell sometimes forks
     expect(await isRunning(pid)).toBe(true);
     user.kill("SIGKILL");
     await expect.poll(() => isRunning(pid), PATIENCE).toBe(false);
   });
 
-  test("a server ends at once when the data directory is gone", async () => {
+  test("a server stops at once if the data directory is deleted", async () => {
     await startUser();
     const pid = await crash();
     await rm(scratch.dataDir, { recursive: true, force: true, maxRetries: 20 }); // PostgreSQL still writes
     await expect.poll(() => isRunning(pid), PATIENCE).toBe(false);
   });
 
-  test("the next Headgate takes over a server that is needed, and no watcher ends it afterwards", async () => {
+  test("the next Headgate adopts a server that is needed, and no watcher stops it afterwards", async () => {
     const user = await startUser();
     const pid = await crash();
     const postgres = await scratch.start();
@@ -83,7 +83,7 @@ describe("after kill -9 of Headgate", () => {
     await expect.poll(() => watchers(), PATIENCE).toEqual([]);
   });
 
-  test("an operator's command leaves a server that is needed running, and it still ends with the last user", async () => {
+  test("an operator's command leaves a needed server running, and it still stops with its last user", async () => {
     const user = await startUser();
     const pid = await crash();
     const attached = await attachEmbeddedPostgres({
@@ -99,7 +99,7 @@ describe("after kill -9 of Headgate", () => {
     await expect.poll(() => isRunning(pid), PATIENCE).toBe(false);
   });
 
-  test("the next Headgate starts without an error while the server is ending", async () => {
+  test("the next Headgate starts without an error while the server is stopping", async () => {
     for (let round = 0; round < 3; round += 1) {
       await crash();
       expect(await query(await scratch.start(), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
@@ -107,7 +107,7 @@ describe("after kill -9 of Headgate", () => {
     }
   });
 
-  test("if the server was restarted meanwhile, the new one is ended", async () => {
+  test("if the server was restarted, the new one is stopped", async () => {
     const supervisor = scratch.startElsewhere();
     await once(supervisor.stdout ?? supervisor, "data");
     const first = (await scratch.postmasterPid()) ?? 0;

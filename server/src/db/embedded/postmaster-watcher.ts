@@ -10,14 +10,14 @@ import { findProcessLinks, readBootId, startTimeOfChild } from "../../lib/proces
 import type { Cluster } from "./cluster.ts";
 
 /**
- * A small process that outlives Headgate, even after a SIGKILL, and ends the PostgreSQL server as soon as no process
- * needs it any more (`end-postmaster.sh`). The next Headgate first ends the watcher, so that it cannot stop a server
- * that was just taken over.
+ * A small process that outlives Headgate, even after a SIGKILL, and stops the PostgreSQL server as soon as no process
+ * needs it (`end-postmaster.sh`). The next Headgate first ends the watcher, so that it cannot stop a server that was
+ * just adopted.
  */
 export interface PostmasterWatcher {
-  /** Makes this the postmaster that the watcher ends. */
+  /** Sets the postmaster that the watcher stops. */
   follow(postmaster: { readonly pid: number }): void;
-  /** Call it after the server was ended: the watcher then exits. */
+  /** To be called after the server was stopped: the watcher then exits. */
   close(): void;
 }
 
@@ -37,9 +37,9 @@ export async function startPostmasterWatcher(cluster: Cluster): Promise<Postmast
     detached: true,
   }).on("error", () => undefined);
   const { pid, stdin } = child;
-  if (pid === undefined) throw new Fault("internal", "the process that watches PostgreSQL cannot be started");
-  const startTime = startTimeOfChild(pid); // before any await: until then even an ended child is in the process table
-  stdin.on("error", () => undefined); // the watcher was killed: then nothing ends the server after us
+  if (pid === undefined) throw new Fault("internal", "the PostgreSQL watcher process cannot be started");
+  const startTime = startTimeOfChild(pid); // before any await: until then even an exited child is in the process table
+  stdin.on("error", () => undefined); // the watcher was killed: then nothing stops the server after Headgate
   child.unref();
   (stdin as Socket).unref(); // Node's pipes are sockets
   const self: WatcherFile = { bootId: await readBootId(), pid, startTime: (await startTime) ?? "" };
@@ -48,7 +48,7 @@ export async function startPostmasterWatcher(cluster: Cluster): Promise<Postmast
     follow(postmaster) {
       startTimeOfChild(postmaster.pid).then(
         (begun) => stdin.write(`${postmaster.pid} ${begun ?? ""}\n`),
-        () => undefined, // it has ended already
+        () => undefined, // it has already ended
       );
     },
     close: () => stdin.end(),
@@ -57,7 +57,7 @@ export async function startPostmasterWatcher(cluster: Cluster): Promise<Postmast
 
 const WAIT_MS = 10;
 
-/** Settles when the watcher of an earlier Headgate has ended. */
+/** Resolves when the watcher of an earlier Headgate has ended. */
 export async function endPostmasterWatcher(cluster: Cluster): Promise<void> {
   const text = await readFile(watcherFile(cluster), "utf8").catch(() => undefined);
   if (text === undefined) return;
@@ -67,7 +67,7 @@ export async function endPostmasterWatcher(cluster: Cluster): Promise<void> {
     try {
       process.kill(pid, "SIGKILL");
     } catch {
-      return; // it has ended since we looked
+      return; // it has ended meanwhile
     }
     await delay(WAIT_MS);
   }

@@ -4,16 +4,16 @@ import type { Cluster } from "./cluster.ts";
 import { findProcess, type ProcessFacts } from "../../lib/process-table.ts";
 import { spawnProgram } from "./run-program.ts";
 
-/** The server's first process: our own child, or one that an earlier Headgate left running. */
+/** The server's first process: our own child, or one left by an earlier Headgate. */
 export interface Postmaster {
   readonly pid: number;
   readonly ended: boolean;
-  /** Settles when the process is gone. Does not keep Node alive, until a signal was sent. */
+  /** Resolves when the process has ended. Keeps Node alive only after a signal was sent. */
   readonly exited: Promise<void>;
   signal(name: "SIGINT" | "SIGQUIT" | "SIGKILL"): Promise<void>;
 }
 
-/** In a session of its own: a Ctrl-C on our terminal must not end it before we have drained. */
+/** Runs in a session of its own: Ctrl-C on our terminal must not end it before Headgate has drained. */
 export async function spawnPostmaster(
   cluster: Cluster,
   binaries: Binaries,
@@ -47,7 +47,7 @@ export async function spawnPostmaster(
 const watchEveryMs = 1000;
 const awaitEndEveryMs = 25;
 
-/** Someone else's child tells nobody when it ends: its entry in the process table is polled. */
+/** The exit of a process that is not our child is not reported, so the process table is polled. */
 export function watchPostmaster(facts: ProcessFacts): Postmaster {
   const { promise: exited, resolve: settle } = Promise.withResolvers<void>();
   let ended = false;
@@ -67,7 +67,7 @@ export function watchPostmaster(facts: ProcessFacts): Postmaster {
       return ended;
     },
     signal: async (name) => {
-      // Looked at right before, so that a pid in new hands is not hit.
+      // Checked right before, so that a reused pid is not signalled.
       if (!(await check())) return;
       clearInterval(timer);
       timer = setInterval(() => void check(), awaitEndEveryMs);
@@ -76,7 +76,9 @@ export function watchPostmaster(facts: ProcessFacts): Postmaster {
   };
 }
 
-/** Fast shutdown, which writes a checkpoint; the harder signals lose nothing either, but the next start recovers. */
+/**
+ * Fast shutdown, which writes a checkpoint. The harder signals lose nothing either, but the next start has to recover.
+ */
 export async function shutDown(postmaster: Postmaster): Promise<void> {
   await postmaster.signal("SIGINT");
   if (await endsWithin(postmaster, 60_000)) return;

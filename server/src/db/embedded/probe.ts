@@ -9,12 +9,12 @@ export type ProbeAnswer =
   | { readonly kind: "not-yet"; readonly cause: unknown }
   | { readonly kind: "refused"; readonly cause: unknown };
 
-/** 28…: the password or the access rules say no, and will say so again. */
+/** 28…: the password or the access rules refuse the login; a retry will not help. */
 const invalidAuthorization = /^28/;
 
 /**
- * Asks over the socket as the superuser, who finds a free connection even when the app has taken all of its own. The
- * password proves both sides: a stranger in the server's place does not know its half of the SCRAM exchange.
+ * Connects over the socket as the superuser, who gets a connection even if the app has used up its own. The password
+ * authenticates both sides: another program in the server's place does not know its half of the SCRAM exchange.
  */
 export async function probe(endpoint: Endpoint, password: Secret): Promise<ProbeAnswer> {
   const client = new Client({
@@ -26,7 +26,7 @@ export async function probe(endpoint: Endpoint, password: Secret): Promise<Probe
     connectionTimeoutMillis: 5000,
     query_timeout: 5000,
   });
-  // A connection lost between two calls is reported here; the call that follows fails by itself.
+  // A connection that is lost between two calls is reported here; the next call fails by itself.
   client.on("error", () => undefined);
   try {
     await client.connect();

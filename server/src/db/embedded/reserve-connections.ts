@@ -6,8 +6,8 @@ import { appRole, superuser } from "./role-passwords.ts";
 const LIMIT_MS = 10_000;
 
 /**
- * Lets the app's role take the connections that `reserved_connections` keeps from all others. At every start, because a
- * data directory may be older than this grant.
+ * Allows the app's role to use the connections that `reserved_connections` denies to others. Runs at every start,
+ * because a data directory may be older than this grant.
  */
 export async function grantReservedConnections(endpoint: Endpoint, password: Secret): Promise<void> {
   const client = new Client({
@@ -19,7 +19,7 @@ export async function grantReservedConnections(endpoint: Endpoint, password: Sec
     connectionTimeoutMillis: LIMIT_MS,
     query_timeout: LIMIT_MS,
   });
-  client.on("error", () => undefined); // a lost connection shows at the statement
+  client.on("error", () => undefined); // a lost connection fails the statement
   try {
     await client.connect();
     await client.query(`grant pg_use_reserved_connections to ${appRole}`);

@@ -9,12 +9,12 @@ export const appRole = "headgate";
 export const appDatabase = "headgate";
 
 export interface RolePasswords {
-  /** Of the role only the supervisor uses. */
+  /** The password of the role that only the supervisor uses. */
   readonly superuser: Secret;
   readonly app: Secret;
 }
 
-/** Letters and digits only: they go into SQL literals and connection strings as they are. */
+/** Only letters and digits, because they are put into SQL literals and connection strings without quoting. */
 export function makePasswords(): RolePasswords {
   const make = (): Secret => new Secret(randomBytes(24).toString("hex"));
   return { superuser: make(), app: make() };

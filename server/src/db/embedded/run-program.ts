@@ -5,7 +5,7 @@ import { basename } from "node:path";
 import { Fault } from "../../lib/fault.ts";
 import { spawnIdentity, type UnprivilegedUser } from "./unprivileged-user.ts";
 
-/** Ours holds secrets and settings (`PG…`, `LC_…`) that are none of PostgreSQL's business. */
+/** Our own environment has secrets and settings (`PG…`, `LC_…`) that must not reach PostgreSQL. */
 const cleanEnvironment = { PATH: "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
 
 interface ProgramOptions {
@@ -14,14 +14,14 @@ interface ProgramOptions {
   readonly detached?: boolean;
 }
 
-/** Settles when the program runs. Node reports some failures of a spawn by an event and throws others. */
+/** Resolves when the program runs. Node reports some spawn failures by an event and throws others. */
 export async function spawnProgram(
   file: string,
   args: readonly string[],
   { user, stdio, detached = false }: ProgramOptions,
 ): Promise<ChildProcess> {
   try {
-    // From the root folder: the user it runs as may not be able to enter ours.
+    // Starts in the root folder: the program's user may not be able to enter ours.
     const child = spawn(file, args, { cwd: "/", env: cleanEnvironment, stdio, detached, ...spawnIdentity(user) });
     await once(child, "spawn");
     return child;
@@ -30,7 +30,7 @@ export async function spawnProgram(
   }
 }
 
-/** Runs one of PostgreSQL's programs to its end; what it has to be told in secret goes to its standard input. */
+/** Runs one of PostgreSQL's programs to its end; secrets go to its standard input. */
 export async function runProgram(
   file: string,
   args: readonly string[],
@@ -45,7 +45,7 @@ export async function runProgram(
   };
   child.stdout?.on("data", collect);
   child.stderr?.on("data", collect);
-  // A program that ends early closes its input; its exit status says more than our broken pipe.
+  // A program that ends early closes its input; its exit status is more useful than the broken pipe.
   child.stdin?.on("error", () => undefined);
   child.stdin?.end(input);
   const [code, signal] = await closed;
@@ -58,13 +58,13 @@ function explainSpawnError(error: unknown, file: string): Fault {
   const code = error instanceof Error && "code" in error ? String(error.code) : "unknown reason";
   if (code === "EPERM") {
     const message =
-      "PostgreSQL does not run as root, and this process may not change its user (CAP_SETUID, CAP_SETGID): " +
-      "start Headgate as a plain user, or set DATABASE_URL";
+      "PostgreSQL does not run as root, and this process cannot switch to another user (CAP_SETUID, CAP_SETGID): " +
+      "start Headgate as an unprivileged user, or set DATABASE_URL";
     return new Fault("invalid", message, details);
   }
-  // The file is there but its loader is not: built for another C library.
+  // The file exists but its loader does not: it was built for another C library.
   if (code === "ENOENT" && existsSync(file)) {
-    return new Fault("invalid", "the PostgreSQL of Headgate needs glibc: set DATABASE_URL to a server", details);
+    return new Fault("invalid", "the embedded PostgreSQL needs glibc: set DATABASE_URL to a PostgreSQL server", details);
   }
   return new Fault("internal", `${file} cannot be run (${code})`, details);
 }

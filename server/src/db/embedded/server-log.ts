@@ -2,14 +2,14 @@ import { copyFile, open, stat, truncate, type FileHandle } from "node:fs/promise
 
 const maxBytes = 8 * 1024 * 1024;
 
-/** Opened by us and handed over as a descriptor: the server's user needs no right to the file. */
+/** Passed to the server as an open descriptor, so that its user needs no permission on the file. */
 export async function openServerLog(path: string): Promise<{ file: FileHandle; sizeBytes: number }> {
   await boundServerLog(path);
   const file = await open(path, "a", 0o600);
   return { file, sizeBytes: (await file.stat()).size };
 }
 
-/** A running server keeps its descriptor (it appends), so the content is moved and not the file. */
+/** A running server keeps appending to its descriptor, so the content is moved and not the file. */
 export async function boundServerLog(path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined || found.size <= maxBytes) return;

@@ -31,7 +31,7 @@ const previousServerAlive = /pre-existing shared memory block|lock file "postmas
 const portTaken = /could not bind IPv4 address/;
 const patienceMs = 30_000;
 
-/** Starts the server and waits until it takes connections. None may be running: see `settleLeftover`. */
+/** Starts the server and waits until it accepts connections. No other may be running: see `settleLeftover`. */
 export async function startPostmaster(plan: StartPlan, signal?: AbortSignal): Promise<StartOutcome> {
   await writeSettings(plan);
   await clearSocket(plan.endpoint);
@@ -43,10 +43,10 @@ export async function startPostmaster(plan: StartPlan, signal?: AbortSignal): Pr
     plan.watcher.follow(postmaster);
     const outcome = await waitUntilReady(plan, postmaster, signal);
     if (outcome !== "ended") return outcome;
-    const said = await readLogFrom(plan.cluster.logFile, log.sizeBytes);
-    if (portTaken.test(said)) return { kind: "port-taken" };
-    if (!previousServerAlive.test(said) || performance.now() - begin > patienceMs) {
-      const message = `PostgreSQL does not start (see ${plan.cluster.logFile}): ${lastLines(said)}`;
+    const output = await readLogFrom(plan.cluster.logFile, log.sizeBytes);
+    if (portTaken.test(output)) return { kind: "port-taken" };
+    if (!previousServerAlive.test(output) || performance.now() - begin > patienceMs) {
+      const message = `PostgreSQL does not start (see ${plan.cluster.logFile}): ${lastLines(output)}`;
       throw new Fault("unavailable", message);
     }
     await endOrphans(plan.cluster);
@@ -62,7 +62,7 @@ async function spawnInto({ cluster, binaries, settings }: StartPlan, log: FileHa
   }
 }
 
-/** As long as it lives it is recovering, and that takes the time the log written since the last checkpoint needs. */
+/** While it lives it is recovering. The time for that depends on the log written since the last checkpoint. */
 async function waitUntilReady(
   plan: StartPlan,
   postmaster: Postmaster,
@@ -70,7 +70,7 @@ async function waitUntilReady(
 ): Promise<StartOutcome | "ended"> {
   while (!postmaster.ended) {
     const answer = await probe(plan.endpoint, plan.superuserPassword);
-    // Looked at after the answer: one that came meanwhile would find nobody to shut the server down.
+    // Checked after the probe: a server that became ready after an abort would never be shut down.
     if (signal?.aborted === true) {
       await shutDown(postmaster);
       return { kind: "aborted" };
@@ -88,13 +88,16 @@ async function waitUntilReady(
   return "ended";
 }
 
-/** Like `postmaster.pid`, the socket's lock file of a killed server counts while its pid is a zombie or a stranger. */
+/**
+ * As with `postmaster.pid`, PostgreSQL respects the socket's lock file of a killed server while any process has its
+ * pid.
+ */
 async function clearSocket({ socketDir, port }: Endpoint): Promise<void> {
   const socket = join(socketDir, `.s.PGSQL.${port}`);
   for (const path of [socket, `${socket}.lock`]) await rm(path, { force: true });
 }
 
-/** Outside of the server's own folder: as root we write nothing where its user could have put a link. */
+/** Outside the server's own folder: root must not write where the server's user could have put a link. */
 async function writeSettings({ cluster, settings }: StartPlan): Promise<void> {
   const files = [
     { path: cluster.settingsFile, text: renderSettings(settings) },

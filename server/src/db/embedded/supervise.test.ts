@@ -6,7 +6,7 @@ import { useStoppedClusters } from "../../../test/support/use-stopped-clusters.t
 
 const { cacheDir } = inject("postgres");
 const PATIENCE = { timeout: 45_000 };
-/** The server comes back soon, so the time without it may be short. */
+/** The server comes back soon, so its downtime may be short. */
 const CLOSELY = { ...PATIENCE, interval: 1 };
 let scratch: ScratchCluster;
 useStoppedClusters(cacheDir, (own) => {
@@ -14,7 +14,7 @@ useStoppedClusters(cacheDir, (own) => {
 });
 
 describe("after kill -9 of the server", () => {
-  test("it is started again at the same place, with what was committed", async () => {
+  test("it is restarted at the same address, with all committed data", async () => {
     const postgres = await scratch.start();
     await query(postgres, "CREATE TABLE kept AS SELECT 42 AS answer");
     const pid = (await scratch.postmasterPid()) ?? 0;
@@ -25,7 +25,7 @@ describe("after kill -9 of the server", () => {
     expect(await scratch.postmasterPid()).not.toBe(pid);
   });
 
-  test("a stop in the middle of the restart leaves nothing running", async () => {
+  test("a stop during the restart leaves nothing running", async () => {
     const postgres = await scratch.start();
     process.kill((await scratch.postmasterPid()) ?? 0, "SIGKILL");
     await vi.waitFor(() => expect(postgres.healthy).toBe(false), CLOSELY);
@@ -33,11 +33,11 @@ describe("after kill -9 of the server", () => {
     expect(postgres.healthy).toBe(false);
     expect((await listProcesses()).filter((facts) => isServerChild(scratch.cluster, facts))).toEqual([]);
     expect(await scratch.postmasterPid()).toBeUndefined();
-    // Also takes the shared memory back that the killed one left in the system.
+    // Also frees the shared memory that the killed server left.
     expect(await query(await scratch.start(), "SELECT 1 AS one")).toEqual([{ one: 1 }]);
   });
 
-  test("a backend too busy to notice is ended, because it holds the shared memory", async () => {
+  test("a backend that is too busy to notice is ended, because it holds the shared memory", async () => {
     const postgres = await scratch.start();
     const stuck = query(postgres, "SELECT pg_sleep(600)").catch((error: unknown) => error);
     const backend = await vi.waitFor(async () => {

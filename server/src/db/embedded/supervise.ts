@@ -8,17 +8,17 @@ import { startPostmaster, type StartPlan } from "./start-postmaster.ts";
 export interface Supervision {
   readonly healthy: boolean;
   stop(): Promise<void>;
-  /** The server runs on without us. */
+  /** Stops supervising and leaves the server running. */
   leave(): void;
 }
 
 const firstWaitMs = 100;
 const longestWaitMs = 30_000;
-/** A server that lived this long died of something new: the waits begin anew. */
+/** A server that ran this long died of a new cause, so the waits start over. */
 const stableAfterMs = 60_000;
 const boundLogEveryMs = 600_000;
 
-/** Keeps the server running until it is told to stop. The endpoint never changes: others are connected by it. */
+/** Restarts the server until it is stopped. The endpoint never changes, because other processes are connected to it. */
 export function supervise(plan: StartPlan, first: Postmaster, log: Log): Supervision {
   const stopping = new AbortController();
   let current: Postmaster | undefined = first;
@@ -33,7 +33,7 @@ export function supervise(plan: StartPlan, first: Postmaster, log: Log): Supervi
       if (stopping.signal.aborted) return;
       log.error(
         { pid: current.pid, logFile: plan.cluster.logFile },
-        "PostgreSQL ended unexpectedly, starting it again",
+        "PostgreSQL ended unexpectedly; restarting it",
       );
       current = undefined;
       if (performance.now() - begin > stableAfterMs) waitMs = firstWaitMs;
@@ -47,12 +47,12 @@ export function supervise(plan: StartPlan, first: Postmaster, log: Log): Supervi
         await settleLeftover(plan.cluster, undefined, log);
         const outcome = await startPostmaster(plan, stopping.signal);
         if (outcome.kind === "ready") {
-          log.info({ pid: outcome.postmaster.pid }, "PostgreSQL runs again");
+          log.info({ pid: outcome.postmaster.pid }, "PostgreSQL restarted");
           return outcome.postmaster;
         }
         if (outcome.kind === "port-taken") log.error({ port: plan.endpoint.port }, "PostgreSQL's port is taken");
       } catch (error) {
-        log.error({ err: error }, "PostgreSQL could not be started again");
+        log.error({ err: error }, "PostgreSQL could not be restarted");
       }
       await delay(waitMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
       waitMs = Math.min(waitMs * 2, longestWaitMs);

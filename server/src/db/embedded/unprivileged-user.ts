@@ -9,7 +9,7 @@ export interface UnprivilegedUser {
   readonly gid: number;
 }
 
-/** PostgreSQL refuses to run as root. `nobody` exists everywhere; undefined means "as we are". */
+/** PostgreSQL refuses to run as root. The user `nobody` exists everywhere; undefined means the user of this process. */
 export function findUnprivilegedUser(): UnprivilegedUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const user = parsePasswd(readFileSync("/etc/passwd", "utf8"), "nobody");
@@ -20,13 +20,13 @@ export function findUnprivilegedUser(): UnprivilegedUser | undefined {
 export function parsePasswd(passwd: string, name: string): UnprivilegedUser | undefined {
   for (const line of passwd.split("\n")) {
     const [login, , uid, gid] = line.split(":");
-    // macOS writes nobody's uid as -2, the kernel as 4294967294.
+    // macOS spells the uid of `nobody` as -2, the kernel as 4294967294.
     if (login === name) return { name, uid: Number(uid) >>> 0, gid: Number(gid) >>> 0 };
   }
   return undefined;
 }
 
-/** What `child_process` takes: its uid and gid are signed. */
+/** For `child_process`, whose uid and gid are signed. */
 export function spawnIdentity(user: UnprivilegedUser | undefined): { uid?: number; gid?: number } {
   return user === undefined ? {} : { uid: user.uid | 0, gid: user.gid | 0 };
 }
@@ -34,14 +34,14 @@ export function spawnIdentity(user: UnprivilegedUser | undefined): { uid?: numbe
 export async function giveTo(user: UnprivilegedUser | undefined, path: string): Promise<void> {
   if (user === undefined) return;
   await chown(path, user.uid, user.gid).catch((cause: unknown) => {
-    const message = `${path} cannot be given to the user ${user.name} (CAP_CHOWN): start Headgate as a plain user`;
+    const message = `${path} cannot be given to the user ${user.name} (CAP_CHOWN): start Headgate as an unprivileged user`;
     throw new Fault("invalid", message, { cause });
   });
 }
 
 /**
- * As root, other users have to get through it to what is theirs below, whatever our umask is; what they must not read
- * is closed itself. A folder that was there before keeps the mode its owner gave it.
+ * As root, other users must be able to traverse it to their own folders, whatever our umask is; private content has its
+ * own modes. An existing folder keeps its mode.
  */
 export function makeReachableFolder(path: string, setting: string): void {
   const first = makeFolder(path, setting);
@@ -56,12 +56,15 @@ function makeFolder(path: string, setting: string): string | undefined {
     return mkdirSync(path, { recursive: true, mode: 0o700 });
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    const message = `${setting}: ${path} cannot be made (${why}). Give this user the right to, or name another folder.`;
+    const message = `${setting}: ${path} cannot be created (${why}). Give this user write permission, or set another folder.`;
     throw new Fault("invalid", message, { cause });
   }
 }
 
-/** A uid that cannot enter one folder on the way sees nothing below it, and PostgreSQL's own message does not say so. */
+/**
+ * A user that cannot enter one of the parent folders sees nothing below it, and PostgreSQL's own message does not say
+ * so.
+ */
 export async function assertReachable(
   user: UnprivilegedUser | undefined,
   path: string,

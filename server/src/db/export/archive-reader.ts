@@ -10,11 +10,11 @@ interface Entry {
   body: AsyncIterable<Buffer>;
 }
 
-/** The entries of an export in their order: whoever reads asks for them in the order of the manifest. */
+/** Reads the entries of an export in order. Callers must ask for them in the order of the manifest. */
 export class ArchiveReader {
   readonly #opening: Opening;
   readonly #entries: AsyncGenerator<Entry, void, void>;
-  /** Looked at, and not yet asked for. */
+  /** Read ahead, and not yet requested. */
   #next: Entry | undefined;
 
   constructor(opening: Opening) {
@@ -22,15 +22,15 @@ export class ArchiveReader {
     this.#entries = readEntries(opening);
   }
 
-  /** The next entry, which has to be that one. */
+  /** The next entry, which must have this name. */
   async text(name: string): Promise<string> {
     const entry = await this.#take((found) => found === name);
     if (entry !== undefined) return text(entry.body);
     const { file } = this.#opening;
-    throw new Fault("invalid", `${file} opens, but is no export of Headgate: ${name} is not where it should be.`);
+    throw new Fault("invalid", `${file} can be decrypted, but is not an export of Headgate: the entry ${name} is missing or out of order.`);
   }
 
-  /** The rows of a table, up to the first entry that is none of its. */
+  /** The rows of a table, up to the first entry that belongs to something else. */
   async *rows(section: string, table: string): AsyncGenerator<Buffer, void, void> {
     for (let number = 1; ; number += 1) {
       const entry = await this.#take((found) => found === chunkName(section, table, number));
@@ -44,7 +44,7 @@ export class ArchiveReader {
     if (entry !== undefined) throw damaged(this.#opening.file, new Error(`unexpected entry ${entry.name}`));
   }
 
-  /** Undefined: the next one is not what is asked for, and stays. */
+  /** Undefined if the next entry is another one, which stays the next. */
   async #take(isIt: (name: string) => boolean): Promise<Entry | undefined> {
     const entry = this.#next ?? (await this.#entries.next()).value ?? undefined;
     if (entry !== undefined && isIt(entry.name)) {
@@ -56,15 +56,15 @@ export class ArchiveReader {
   }
 }
 
-/** Each body must be read before the next entry is asked for. */
+/** Each body must be read before the next entry is requested. */
 async function* readEntries(opening: Opening): AsyncGenerator<Entry, void, void> {
   const { file } = opening;
   const tar = extractTar();
   const fed = pipeline(await readSealedFile(opening), tar);
-  fed.catch(() => undefined); // what breaks the feed ends the loop below with the same error
+  fed.catch(() => undefined); // the loop below fails with the same error
   try {
     for await (const entry of tar) {
-      // Its typing knows no iterator of buffers; without an encoding that is what it gives.
+      // The type lacks an iterator of buffers, which is what it yields without an encoding.
       yield { name: entry.header.name, body: translated(entry as AsyncIterable<Buffer>, file) };
     }
     await fed;

@@ -1,17 +1,17 @@
 import type { Client } from "pg";
 
-/** A database that the product keeps beside its own, such as an account's metastore: it goes where the product goes. */
+/** A database next to the product's own, such as an account's metastore. It is exported and imported with it. */
 export interface AttachedDatabase {
-  /** In the export: lower-case letters, digits and hyphens. */
+  /** The name in the export: lower-case letters, digits and hyphens. */
   readonly name: string;
-  /** As whoever owns its tables. The caller ends the connection. */
+  /** Connects as the owner of its tables. The caller closes the connection. */
   connect(): Promise<Client>;
 }
 
-/** Makes an empty one for an import, which fails when there is one with something in it. */
+/** Creates an empty database for an import; fails if there is one that is not empty. */
 export type AttachDatabase = (name: string, product: Client) => Promise<NewDatabase>;
 
 export interface NewDatabase extends AttachedDatabase {
-  /** Takes it away again: the import was refused. */
+  /** Deletes it, because the import was refused. */
   drop(): Promise<void>;
 }

@@ -22,9 +22,9 @@ export interface LoadOptions {
 }
 
 /**
- * An export into an empty installation, all or nothing: the schema as it was when the export was made, the rows in one
- * transaction, then the migrations since. The key file is in place before the commit, because rows without their keys
- * would be lost while keys without rows harm nobody, and a second try finds them equal.
+ * Loads an export into an empty installation, all or nothing: the schema of the time of the export, the rows in one
+ * transaction, then later migrations. The key file is written before the commit: rows without their keys would be lost,
+ * while keys without rows are harmless, and a second attempt accepts them.
  */
 export async function loadExport(verified: VerifiedExport, options: LoadOptions): Promise<void> {
   const { connection, keyFile } = options;
@@ -43,7 +43,7 @@ export async function loadExport(verified: VerifiedExport, options: LoadOptions)
       if (!hadKeys) writeKeys(keyFile, keys);
       await client.query("commit");
     } catch (error) {
-      await client.query("rollback").catch(() => undefined); // the cause is what is told
+      await client.query("rollback").catch(() => undefined); // the original error is reported
       if (!hadKeys) rmSync(keyFile, { force: true });
       for (const each of made) await each.drop().catch(() => undefined);
       throw error;
@@ -59,7 +59,7 @@ function assertKeyFileFits(keyFile: string, keys: readonly Key[]): void {
   if (!same) {
     throw new Fault(
       "conflict",
-      `${keyFile} holds other keys than the export: move it away, or set HEADGATE_KEY_FILE to a new path.`,
+      `${keyFile} has other keys than the export: move it away, or set HEADGATE_KEY_FILE to a new path.`,
     );
   }
 }
@@ -72,7 +72,7 @@ async function assertEmptyAndUnused(client: Client, { migration }: Manifest): Pr
   if ((rows[0]?.others ?? 0) > 0) {
     throw new Fault(
       "conflict",
-      "The database is in use: stop the server (and whatever else is connected), then import.",
+      "The database is in use: stop the server and all other connections, then import.",
     );
   }
   for (const { name } of await listTables(client)) {
@@ -115,7 +115,7 @@ async function assertSameTables(client: Client, manifest: Manifest): Promise<voi
   );
 }
 
-/** `made`: the databases that are to go again when anything fails. */
+/** `made` collects the databases to delete if anything fails. */
 async function loadAll(
   client: Client,
   { opening, manifest }: VerifiedExport,

@@ -3,11 +3,11 @@ import { Value } from "typebox/value";
 import { Fault } from "../../lib/fault.ts";
 
 /**
- * The first entry of an export: what is in it, so that an import can refuse before it touches anything. `format` is the
- * layout of the archive; the shape of the data follows from the number of the last migration. Databases that the product
- * keeps beside its own follow as they are, each with its schema: no migration of ours makes it.
+ * The first entry of an export: its contents, so that an import can be refused before it changes anything. `format` is
+ * the layout of the archive; the schema of the data follows from the number of the last migration. Attached databases
+ * follow, each with its own schema, because no migration creates it.
  *
- *   manifest.json | keys | data/<table>/000001 000002 …  (COPY text, cut anywhere; tables in the order they load in)
+ *   manifest.json | keys | data/<table>/000001 000002 …  (COPY text, split anywhere; tables in load order)
  *   attached/<name>/ manifest.json | schema.sql | data/<table>/000001 …
  */
 export const FORMAT = 2;
@@ -18,7 +18,7 @@ const content = {
   tables: Type.Array(
     Type.Object({ name: Name, columns: Type.Array(Name, { minItems: 1 }), rows: Type.Integer({ minimum: 0 }) }),
   ),
-  /** `lastValue` is text: a sequence counts further than a JSON number is exact. */
+  /** `lastValue` is text, because a sequence can exceed the exact range of JSON numbers. */
   sequences: Type.Array(
     Type.Object({ name: Name, lastValue: Type.String({ pattern: "^-?\\d{1,19}$" }), isCalled: Type.Boolean() }),
   ),
@@ -32,11 +32,11 @@ const ManifestSchema = Type.Object({
   migration: Type.Integer({ minimum: 1 }),
   createdAt: Type.String({ maxLength: 32 }),
   ...content,
-  /** Names of further databases; of format 1 there are none. */
+  /** Names of attached databases; format 1 has none. */
   attached: Type.Optional(Type.Array(Type.String({ pattern: "^[0-9a-z-]{1,63}$" }))),
 });
 
-/** What is in one database. */
+/** The content of one database. */
 export type Content = Static<typeof ContentSchema>;
 export type Manifest = Static<typeof ManifestSchema>;
 
@@ -45,17 +45,17 @@ export function parseManifest(text: string, knownMigration: number): Manifest {
   const format =
     typeof manifest === "object" && manifest !== null && "format" in manifest ? manifest.format : undefined;
   if (typeof format === "number" && format > FORMAT)
-    throw tooNew(`its format is ${format}, this version reads ${FORMAT}`);
+    throw tooNew(`its format is ${format}, but this version reads ${FORMAT}`);
   const checked = check(ManifestSchema, manifest);
   if (checked.migration > knownMigration) {
     throw tooNew(
-      `it was made by Headgate ${checked.product} at migration ${checked.migration}, this version knows ${knownMigration}`,
+      `it was made by Headgate ${checked.product} at migration ${checked.migration}, but this version knows ${knownMigration}`,
     );
   }
   return checked;
 }
 
-/** Of an attached database. */
+/** The manifest of an attached database. */
 export function parseContent(text: string): Content {
   return check(ContentSchema, JSON.parse(text));
 }
@@ -66,10 +66,10 @@ function check<Schema extends TSchema>(schema: Schema, value: unknown): Static<S
 }
 
 function tooNew(why: string): Fault {
-  return new Fault("invalid", `The export is of a newer version: ${why}. Import it with that version or a later one.`);
+  return new Fault("invalid", `The export was made by a newer version: ${why}. Import it with that version or a later one.`);
 }
 
-/** Before every entry of one database; of the product's own there is no name. */
+/** The path prefix of the entries of one database; empty for the product's own. */
 export function sectionOf(attached?: string): string {
   return attached === undefined ? "" : `attached/${attached}/`;
 }

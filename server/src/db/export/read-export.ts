@@ -12,8 +12,8 @@ export interface VerifiedExport {
 }
 
 /**
- * Reads the whole file once before anything is made of it: the passphrase, every checksum, the manifest, and that each
- * table has the rows the manifest tells of. After this a load can fail only for reasons of the target.
+ * Verifies the whole file before anything is loaded: the passphrase, every checksum, the manifest, and the number of
+ * rows of each table. Afterwards a load can fail only because of the target.
  */
 export async function verifyExport(file: string, passphrase: Secret, knownMigration: number): Promise<VerifiedExport> {
   return verifyOpened(await openSealedFile(file, passphrase), knownMigration);
@@ -42,7 +42,7 @@ async function verifyTables(reader: ArchiveReader, section: string, { tables }: 
   }
 }
 
-/** A row of COPY text is a line: a line break inside a value is written as \n. */
+/** A row of COPY text is one line: line breaks inside values are escaped. */
 async function countLines(body: AsyncIterable<Buffer>): Promise<number> {
   let lines = 0;
   for await (const chunk of body) {

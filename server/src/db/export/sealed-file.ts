@@ -9,8 +9,9 @@ import { syncFolder } from "../../lib/private-file.ts";
 import type { Secret } from "../../lib/secret.ts";
 
 /**
- * A file encrypted with a passphrase, in the format of `age` (scrypt, then ChaCha20-Poly1305 in chunks of 64 KiB): the
- * `age` program opens it too. Each chunk and the end are authenticated, so a damaged or cut file never passes for whole.
+ * A file encrypted with a passphrase in the format of `age` (scrypt, then ChaCha20-Poly1305 in chunks of 64 KiB); the
+ * `age` program can open it. Each chunk and the end are authenticated, so that a damaged or truncated file is always
+ * detected.
  */
 export async function writeSealedFile(file: string, passphrase: Secret, plain: AsyncIterable<Buffer>): Promise<void> {
   const part = `${file}.part`;
@@ -30,26 +31,26 @@ export async function writeSealedFile(file: string, passphrase: Secret, plain: A
   }
 }
 
-/** Opens with what the passphrase gave; deriving that takes a second, so it happens once for several readings. */
+/** The key derived from the passphrase. Deriving takes a second, so it happens once for several readings. */
 export interface Opening {
   file: string;
   fileKey: Uint8Array;
 }
 
-/** Longer than any header of a file with one passphrase. */
+/** Larger than any header of a file with one passphrase. */
 const HEADER_BYTES = 4096;
 
 export async function openSealedFile(file: string, passphrase: Secret): Promise<Opening> {
   const start = await readStart(file);
   if (!start.subarray(0, 22).equals(Buffer.from("age-encryption.org/v1\n"))) {
-    throw new Fault("invalid", `${file} is no export of Headgate.`);
+    throw new Fault("invalid", `${file} is not an export of Headgate.`);
   }
   const decrypter = new Decrypter();
   decrypter.addPassphrase(passphrase.reveal());
   try {
     return { file, fileKey: await decrypter.decryptHeader(start) };
   } catch (cause) {
-    throw new Fault("invalid", `${file} does not open: the passphrase is wrong, or the file is damaged.`, { cause });
+    throw new Fault("invalid", `${file} cannot be decrypted: the passphrase is wrong, or the file is damaged.`, { cause });
   }
 }
 
@@ -64,7 +65,7 @@ export async function readSealedFile({ file, fileKey }: Opening): Promise<Readab
 }
 
 export function damaged(file: string, cause: unknown): Fault {
-  return new Fault("invalid", `${file} is damaged or cut short: nothing of it can be used. Take another copy.`, {
+  return new Fault("invalid", `${file} is damaged or truncated and cannot be used. Use another copy.`, {
     cause,
   });
 }

@@ -1,9 +1,9 @@
 import type { Client } from "pg";
 
-/** The tables and sequences of the product as the catalogs know them, whatever migration made them. */
+/** The tables and sequences of the product, read from the catalogs, at any migration. */
 export interface Table {
   name: string;
-  /** Without generated ones, which COPY cannot load. */
+  /** Without generated columns, which COPY cannot load. */
   columns: string[];
 }
 
@@ -13,7 +13,7 @@ export interface Sequence {
   isCalled: boolean;
 }
 
-/** Every table but the list of migrations, each after those it refers to. */
+/** All tables except the list of migrations, each after the tables it refers to. */
 export async function listTables(client: Client): Promise<Table[]> {
   const { rows } = await client.query<Table & { refers_to: string[] }>(
     `select c.relname as name,
@@ -30,13 +30,13 @@ export async function listTables(client: Client): Promise<Table[]> {
   );
 }
 
-/** Referred-to tables first; by name where nothing else decides, so that two exports of one schema look alike. */
+/** Referenced tables first, otherwise by name, so that exports of the same schema have the same order. */
 function inLoadOrder<T extends { name: string; refersTo: readonly string[] }>(tables: readonly T[]): T[] {
   const ordered: T[] = [];
   const left = new Map(tables.map((table) => [table.name, table]));
   while (left.size > 0) {
     const next = [...left.values()].find(({ refersTo }) => !refersTo.some((name) => left.has(name)));
-    if (next === undefined) throw new Error(`tables refer to each other in a circle: ${[...left.keys()].join(", ")}`);
+    if (next === undefined) throw new Error(`tables have circular references: ${[...left.keys()].join(", ")}`);
     ordered.push(next);
     left.delete(next.name);
   }
@@ -75,7 +75,7 @@ export async function setSequence(client: Client, { name, lastValue, isCalled }:
   await client.query("select setval($1::regclass, $2, $3)", [client.escapeIdentifier(name), lastValue, isCalled]);
 }
 
-/** How values are written as text must not hang on the settings of two servers. */
+/** Makes the text form of values independent of the settings of both servers. */
 export const PORTABLE_TEXT = `
   set client_encoding = 'UTF8'; set datestyle = 'ISO, YMD'; set intervalstyle = 'postgres'; set timezone = 'UTC';
   set bytea_output = 'hex'; set extra_float_digits = 3; set search_path = public`;

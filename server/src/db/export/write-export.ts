@@ -15,27 +15,27 @@ export interface ExportOptions {
   connection: ClientConfig;
   file: string;
   passphrase: Secret;
-  /** Read when the snapshot stands: every key that the data is sealed with is in the file by then. */
+  /** Called after the snapshot was taken: by then the file has every key that the data is sealed with. */
   readKeyFile: () => string;
   productVersion: string;
-  /** What is there besides, as of the snapshot. */
+  /** The attached databases, as of the snapshot. */
   listAttached: (client: Client) => Promise<readonly AttachedDatabase[]>;
   now: Date;
   progress: (line: string) => void;
 }
 
-/** A tar entry says its size first, so a table goes in pieces; what is in memory does not grow with the table. */
+/** A tar entry starts with its size, so a table is written in chunks; memory does not grow with the table. */
 const CHUNK_BYTES = 4 * 1024 * 1024;
 
 const SNAPSHOT = "begin isolation level repeatable read read only";
 
 /**
- * The whole installation as of one moment, in one file; the server may run meanwhile. Attached databases follow, each as
- * of its own moment.
+ * Exports the whole installation, as of one moment, to one file; the server may keep running. Attached databases
+ * follow, each as of its own moment.
  */
 export async function writeExport(options: ExportOptions): Promise<Manifest> {
   const { connection, file, passphrase } = options;
-  if (existsSync(file)) throw new Fault("conflict", `${file} is there already: name another file.`);
+  if (existsSync(file)) throw new Fault("conflict", `${file} already exists: choose another file.`);
   return withOperatorLock(connection, async (client) => {
     await client.query(PORTABLE_TEXT);
     await client.query(SNAPSHOT);
@@ -74,13 +74,13 @@ async function describeContent(client: Client): Promise<Content> {
   return { tables, sequences: await listSequences(client) };
 }
 
-/** The bytes of the tar. Made as they are asked for; what goes wrong in the making breaks them off. */
+/** The bytes of the tar archive, produced as they are read; an error while producing them is thrown to the reader. */
 async function* archive(fill: (pack: Pack) => Promise<void>): AsyncGenerator<Buffer, void, void> {
   const pack = packTar();
   const filled = fill(pack).then(() => pack.finalize());
   filled.catch((error: unknown) => pack.destroy(error instanceof Error ? error : new Error(String(error))));
   try {
-    // The typing of a pack knows no iterator of buffers; without an encoding that is what it gives.
+    // The type lacks an iterator of buffers, which is what it yields without an encoding.
     yield* pack as AsyncIterable<Buffer>;
   } finally {
     pack.destroy();
@@ -130,7 +130,7 @@ async function addTable(client: Client, pack: Pack, section: string, { name, col
     gathered = [];
     bytes = 0;
   };
-  // A Readable gives chunks of any type; without an encoding these are buffers.
+  // The type of a Readable allows any chunk; without an encoding these are buffers.
   for await (const chunk of rows as AsyncIterable<Buffer>) {
     gathered.push(chunk);
     bytes += chunk.length;
@@ -143,7 +143,7 @@ async function addText(pack: Pack, name: string, content: string): Promise<void>
   await addEntry(pack, name, Buffer.from(content));
 }
 
-/** Settles when the reader has taken the entry: that is the brake on a database faster than the disk. */
+/** Resolves when the reader has consumed the entry: the backpressure on a database that is faster than the disk. */
 function addEntry(pack: Pack, name: string, content: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     const entry = pack.entry({ name, size: content.length }, (error) => {
