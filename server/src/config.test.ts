@@ -25,7 +25,7 @@ function problems(env: Environment, files: Record<string, string> = {}): string[
   return [];
 }
 
-test("nothing set gives the documented defaults", () => {
+test("without settings, the documented defaults apply", () => {
   expect(read({})).toEqual({
     host: "127.0.0.1",
     port: 8470,
@@ -81,7 +81,7 @@ test("nothing set gives the documented defaults", () => {
   } satisfies Config);
 });
 
-test("root keeps its data and cache outside its home", () => {
+test("root has its data and cache outside its home", () => {
   const { dataDir, cacheDir, keyFile } = read({}, {}, true);
   expect({ dataDir, cacheDir, keyFile }).toEqual({
     dataDir: "/var/lib/headgate",
@@ -90,19 +90,19 @@ test("root keeps its data and cache outside its home", () => {
   });
 });
 
-test("the key file follows the data directory, and relative paths count from the repository", () => {
+test("the key file is in the data directory by default, and relative paths start at the repository", () => {
   expect(read({ HEADGATE_DATA_DIR: "../elsewhere" }).keyFile).toBe("/elsewhere/keys");
   expect(read({ HEADGATE_DATA_DIR: "/srv/hg", HEADGATE_KEY_FILE: "k" }).keyFile).toBe("/repo/k");
 });
 
-test("the cache follows XDG_CACHE_HOME when that is absolute, and needs a setting without HOME", () => {
+test("the cache is in XDG_CACHE_HOME if that is absolute, and must be set without HOME", () => {
   expect(read({ XDG_CACHE_HOME: "/tmp/xdg" }).cacheDir).toBe("/tmp/xdg/headgate");
   expect(read({ XDG_CACHE_HOME: "xdg" }).cacheDir).toBe("/home/ada/.cache/headgate");
-  expect(problems({ HOME: undefined })).toEqual(["HEADGATE_CACHE_DIR must be set where the environment has no HOME"]);
+  expect(problems({ HOME: undefined })).toEqual(["HEADGATE_CACHE_DIR must be set if the environment has no HOME"]);
   expect(problems({ HOME: undefined, HEADGATE_CACHE_DIR: "/c" })).toEqual([]);
 });
 
-test("the configuration is frozen, its lists too", () => {
+test("the configuration and its lists are frozen", () => {
   const config = read({ HEADGATE_FEATURES: "script_macros" });
   expect(Object.isFrozen(config)).toBe(true);
   for (const list of [config.trustedProxies, config.defaultFeatures, config.allowedNetworks]) {
@@ -121,17 +121,17 @@ describe("values", () => {
     ["HEADGATE_DATA_DIR", "~/data", "must be a path"],
     ["HEADGATE_ADMIN_EMAIL", "ada", "must be an e-mail address"],
     ["HEADGATE_IDENTIFIER_PREFIX", "Svc", "must be 1 to 16 lower-case letters and digits"],
-    ["HEADGATE_TRUSTED_PROXIES", "10.0.0.1/8", "must be a comma list of IP addresses or CIDR blocks"],
-    ["HEADGATE_TRUSTED_PROXIES", "010.0.0.1", "must be a comma list of IP addresses or CIDR blocks"],
-    ["HEADGATE_TRUSTED_PROXIES", "10.0.0.0/33", "must be a comma list of IP addresses or CIDR blocks"],
-    ["HEADGATE_TRUSTED_PROXIES", "10.0.0.1,", "must be a comma list of IP addresses or CIDR blocks"],
-    ["HEADGATE_ALLOWED_NETWORKS", "fe80::1%eth0", "must be a comma list of IP addresses or CIDR blocks"],
-    ["HEADGATE_HADOOP_CONFS", "/etc/hadoop", "must be a comma list of name=/absolute/folder"],
-    ["HEADGATE_HADOOP_CONFS", "prod=etc/hadoop", "must be a comma list of name=/absolute/folder"],
-    ["HEADGATE_HADOOP_CONFS", "a b=/etc/hadoop", "must be a comma list of name=/absolute/folder"],
+    ["HEADGATE_TRUSTED_PROXIES", "10.0.0.1/8", "must be a comma-separated list of IP addresses or CIDR blocks"],
+    ["HEADGATE_TRUSTED_PROXIES", "010.0.0.1", "must be a comma-separated list of IP addresses or CIDR blocks"],
+    ["HEADGATE_TRUSTED_PROXIES", "10.0.0.0/33", "must be a comma-separated list of IP addresses or CIDR blocks"],
+    ["HEADGATE_TRUSTED_PROXIES", "10.0.0.1,", "must be a comma-separated list of IP addresses or CIDR blocks"],
+    ["HEADGATE_ALLOWED_NETWORKS", "fe80::1%eth0", "must be a comma-separated list of IP addresses or CIDR blocks"],
+    ["HEADGATE_HADOOP_CONFS", "/etc/hadoop", "must be a comma-separated list of name=/absolute/folder"],
+    ["HEADGATE_HADOOP_CONFS", "prod=etc/hadoop", "must be a comma-separated list of name=/absolute/folder"],
+    ["HEADGATE_HADOOP_CONFS", "a b=/etc/hadoop", "must be a comma-separated list of name=/absolute/folder"],
     ["HEADGATE_S3_ENDPOINT", "s3.example", "must be an http:// or https:// address"],
     ["HEADGATE_S3_ENDPOINT", "https://key@s3.example", "must be an http:// or https:// address"],
-    ["HEADGATE_FEATURES", "macros", "must be a comma list of ip_whitelisting"],
+    ["HEADGATE_FEATURES", "macros", "must be a comma-separated list of ip_whitelisting"],
     ["HEADGATE_LOG_LEVEL", "loud", "must be one of trace, debug, info"],
     ["HEADGATE_LOG_FORMAT", "pretty", "must be one of auto, text, json"],
     ["HEADGATE_RETAIN_AUDIT", "0", "must be an integer from 1 to 36500"],
@@ -149,7 +149,7 @@ describe("values", () => {
     expect(rest).toEqual([]);
   });
 
-  test("lists are split, trimmed and rid of repetitions; none is the empty list", () => {
+  test("lists are split, trimmed and deduplicated; none is the empty list", () => {
     expect(read({ HEADGATE_TRUSTED_PROXIES: "10.0.0.0/8, ::1 ,10.0.0.0/8" }).trustedProxies).toEqual([
       "10.0.0.0/8",
       "::1",
@@ -169,11 +169,11 @@ describe("values", () => {
     ]);
   });
 
-  test("a trailing slash of the S3 endpoint is dropped", () => {
+  test("a trailing slash of the S3 endpoint is removed", () => {
     expect(read({ HEADGATE_S3_ENDPOINT: "http://127.0.0.1:9000/" }).s3Endpoint).toBe("http://127.0.0.1:9000");
   });
 
-  test("the burst is five seconds of the rate, and no rate has no burst", () => {
+  test("the burst is five seconds of the rate, and no rate limit means no burst", () => {
     expect(read({ HEADGATE_RATE_LIMIT: "10" }).rateBurst).toBe(50);
     expect(read({ HEADGATE_RATE_LIMIT: "0" }).rateBurst).toBe(0);
   });
@@ -182,7 +182,7 @@ describe("values", () => {
     expect(read({ HEADGATE_PORT: " ", DATABASE_URL: "" })).toEqual(read({}));
   });
 
-  test("all wrong settings are reported together, one a line", () => {
+  test("all invalid settings are reported together, one per line", () => {
     expect(problems({ HEADGATE_PORT: "abc", HEADGATE_LOG_LEVEL: "loud" })).toEqual([
       'HEADGATE_PORT must be an integer from 0 to 65535, not "abc"',
       'HEADGATE_LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, not "loud"',
@@ -215,7 +215,7 @@ describe("values", () => {
 describe("the database address", () => {
   const url = "postgres://hg:hunter2@db.example/hg";
 
-  test("is revealed on request only", () => {
+  test("is revealed only on request", () => {
     const config = read({ DATABASE_URL: url });
     expect(config.databaseUrl?.reveal()).toBe(url);
     for (const shown of [
@@ -228,7 +228,7 @@ describe("the database address", () => {
     }
   });
 
-  test("is not quoted when it is wrong", () => {
+  test("is not quoted if it is invalid", () => {
     expect(problems({ DATABASE_URL: "mysql://hg:hunter2@db" })).toEqual([
       "DATABASE_URL must be a postgres:// or postgresql:// address",
     ]);
@@ -238,7 +238,7 @@ describe("the database address", () => {
 describe("the file", () => {
   const env = { HEADGATE_CONFIG: "hg.env" };
 
-  test("sets what the environment does not", () => {
+  test("sets values that the environment does not set", () => {
     const text =
       "\uFEFF# a comment\r\n\r\nHEADGATE_PORT = '9000'\r\nHEADGATE_HOST=\"0.0.0.0\"\nDATABASE_URL=postgres://u:p#1@h/d\n";
     const config = read({ ...env, HEADGATE_HOST: "::1" }, { "/repo/hg.env": text });
@@ -253,7 +253,7 @@ describe("the file", () => {
     expect(problems(env)).toEqual(["HEADGATE_CONFIG cannot be read: ENOENT: no such file, open '/repo/hg.env'"]);
   });
 
-  test("is checked line by line without quoting what may be a secret", () => {
+  test("is checked line by line without quoting possible secrets", () => {
     const text = "DATABASE_URL postgres://u:hunter2@h/d\nHEADGATE_PORT=1\nHEADGATE_PORT=2\nPORT=3\n";
     expect(problems(env, { "/repo/hg.env": text })).toEqual([
       "/repo/hg.env: line 1 is not KEY=value",
@@ -264,19 +264,19 @@ describe("the file", () => {
 });
 
 describe("the example file", () => {
-  // `vitest run server/src/config -u` writes it again after a change of the table.
-  test("is the one generated from the table", async () => {
+  // `vitest run server/src/config -u` regenerates it after a change of the table.
+  test("is generated from the table", async () => {
     await expect(exampleFile()).toMatchFileSnapshot("../../headgate.env.example");
   });
 
-  test("with every line taken in means the defaults", () => {
+  test("gives the defaults if every line is uncommented", () => {
     const active = exampleFile().replaceAll(/^#(?=[A-Z_0-9]+=)/gm, "");
     expect(active.match(/^[A-Z_0-9]+=/gm)).toHaveLength(settingList.length);
     const filled = read({ HEADGATE_CONFIG: "all" }, { "/repo/all": active });
     expect(filled).toEqual({ ...read({}), configFile: "/repo/all" });
   });
 
-  test("stays within 120 columns", () => {
+  test("has at most 120 columns", () => {
     expect(
       exampleFile()
         .split("\n")
@@ -285,7 +285,7 @@ describe("the example file", () => {
   });
 });
 
-test("every setting tells its rule and its default", () => {
+test("every setting shows its rule and its default", () => {
   for (const setting of settingList) {
     expect(setting.description).toMatch(/^[A-Z].*\.$/);
     expect(setting.allowed).not.toBe("");

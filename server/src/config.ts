@@ -12,8 +12,8 @@ import { oneLine } from "./lib/one-line.ts";
 import type { Secret } from "./lib/secret.ts";
 
 /**
- * The sole reader of the environment and of the file that `HEADGATE_CONFIG` names. What is wrong stops the start with
- * every wrong setting named at once; what comes out is frozen, complete and typed, and `app` hands single values on.
+ * The only reader of the environment and of the file in `HEADGATE_CONFIG`. Invalid settings stop the start, and all of
+ * them are reported at once. The result is frozen, complete and typed, and `app` passes single values on.
  */
 export interface Config {
   readonly host: string;
@@ -22,13 +22,13 @@ export interface Config {
   readonly cacheDir: string;
   /** Null: installed into the cache. */
   readonly sparkHome: string | null;
-  /** Null: looked for. */
+  /** Null: searched for. */
   readonly javaHome: string | null;
   readonly adminEmail: string;
   /** Null: the embedded server. */
   readonly databaseUrl: Secret | null;
   readonly keyFile: string;
-  /** What `HEADGATE_CONFIG` names; it may hold secrets. */
+  /** The path in `HEADGATE_CONFIG`; the file may contain secrets. */
   readonly configFile: string | null;
   readonly identifierPrefix: string;
   readonly commandTimes: "iso" | "epoch";
@@ -38,7 +38,7 @@ export interface Config {
   readonly rateBurst: number;
   /** 0: no limit. */
   readonly badTokenLimitPerMinute: number;
-  /** Null: the one it listens on, where that is a single one. */
+  /** Null: the address it listens on, if that is a single one. */
   readonly nodeAddress: string | null;
   readonly s3Endpoint: string | null;
   readonly retainAuditDays: number;
@@ -47,9 +47,9 @@ export interface Config {
   readonly lowDiskPercent: number;
   readonly defaultFeatures: readonly Feature[];
   readonly allowedNetworks: readonly string[];
-  /** Folders of Hadoop configurations, by the names that clusters know them by. */
+  /** Folders of Hadoop configurations, by the names that clusters use. */
   readonly hadoopConfs: ReadonlyMap<string, string>;
-  /** Null: a share of the machine. */
+  /** Null: a percentage of the machine's memory. */
   readonly memoryBudgetMiB: number | null;
   readonly accountsPerUser: number;
   readonly connections: number;
@@ -64,7 +64,7 @@ export interface Config {
   readonly logLimitMiB: number;
   /** 0: no limit. */
   readonly outputLimitMiB: number;
-  /** 0: no limit. Null: by the machine's cores. */
+  /** 0: no limit. Null: depends on the number of cores. */
   readonly runProcesses: number | null;
   readonly runSessions: number;
   readonly runMemoryMiB: number | null;
@@ -75,7 +75,7 @@ export interface Config {
   readonly retainLogsDays: number;
   readonly retainSizeMiB: number;
   readonly isolation: "auto" | "bubblewrap" | "none";
-  /** Of exports; null: asked for. */
+  /** The passphrase of exports; null: prompted for. */
   readonly passphrase: Secret | null;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
@@ -239,16 +239,16 @@ function readText(path: string, readFile: ReadConfigOptions["readFile"], problem
 
 function parseDefault<T>(setting: FixedSetting<T>): T {
   const value = setting.parse(setting.default);
-  if (value === undefined) throw new Error(`the default of ${setting.name} is not allowed by its own rule`);
+  if (value === undefined) throw new Error(`the default of ${setting.name} breaks its own rule`);
   return value;
 }
 
 function defaultCacheDir(env: Environment, isRoot: boolean, problems: string[]): string {
   if (isRoot) return "/var/cache/headgate";
   const cacheHome = env["XDG_CACHE_HOME"] ?? "";
-  if (isAbsolute(cacheHome)) return join(cacheHome, "headgate"); // the XDG rule: a relative one is ignored
+  if (isAbsolute(cacheHome)) return join(cacheHome, "headgate"); // by the XDG specification, a relative path is ignored
   const home = env["HOME"] ?? "";
-  if (!isAbsolute(home)) problems.push("HEADGATE_CACHE_DIR must be set where the environment has no HOME");
+  if (!isAbsolute(home)) problems.push("HEADGATE_CACHE_DIR must be set if the environment has no HOME");
   return join(home, ".cache/headgate");
 }
 
@@ -257,13 +257,13 @@ export function isLoopback(host: string): boolean {
   return ipaddr.isValid(host) && ipaddr.process(host).range() === "loopback";
 }
 
-/** What to tell an operator whose tokens would cross a network in the clear; null when they do not leave the machine. */
+/** A warning if tokens would cross a network unencrypted; null if they do not leave the machine. */
 export function exposureWarning(socketUrls: readonly string[]): string | null {
   const hostOf = (url: string): string => new URL(url).hostname.replace(/^\[|\]$/g, "");
   const exposed = socketUrls.find((url) => !isLoopback(hostOf(url)));
   if (exposed === undefined) return null;
   return (
-    `Listening on ${exposed} without TLS: tokens and data cross the network in the clear. ` +
-    "Put a TLS proxy in front and name it in HEADGATE_TRUSTED_PROXIES, or listen on 127.0.0.1."
+    `Listening on ${exposed} without TLS: tokens and data cross the network unencrypted. ` +
+    "Put a TLS proxy in front and add it to HEADGATE_TRUSTED_PROXIES, or listen on 127.0.0.1."
   );
 }

@@ -1,13 +1,13 @@
 export interface ConfigFile {
   readonly values: ReadonlyMap<string, string>;
-  /** One text a wrong line. They never quote the line, which may hold a secret. */
+  /** One text for each wrong line. They never quote the line, which may contain a secret. */
   readonly problems: readonly string[];
 }
 
 /**
- * `KEY=value` lines; empty lines and lines that start with `#` do not count, one pair of quotes around a value is taken
- * off. Nothing is expanded or unescaped and `#` inside a value stays, so that passwords need no care and systemd's
- * `EnvironmentFile=` can read the same file.
+ * Parses `KEY=value` lines. Empty lines and lines that start with `#` are ignored, and one pair of quotes around a
+ * value is removed. Nothing is expanded or unescaped and `#` inside a value is kept, so that passwords need no escaping
+ * and systemd's `EnvironmentFile=` can read the same file.
  */
 export function parseConfigFile(text: string): ConfigFile {
   const values = new Map<string, string>();

@@ -1,12 +1,12 @@
 import { describeDefault, type DerivedSetting, type FixedSetting } from "./setting.ts";
 import { settingList } from "./settings.ts";
 
-const head = `# Settings of Headgate. Copy this file, take the # off what you change, and name the copy in HEADGATE_CONFIG.
-# KEY=value lines; a value may stand in quotes, an empty one counts as not set. The environment wins over the file.
+const head = `# Settings of Headgate. Copy this file, remove the # from the settings you change, and set HEADGATE_CONFIG to its path.
+# KEY=value lines; a value may be quoted, and an empty one counts as not set. The environment overrides the file.
 # This file is generated from server/src/config/*-settings.ts.
 `;
 
-/** The text of `headgate.env.example`: each setting commented out with its default. A test keeps the file equal. */
+/** The text of `headgate.env.example`: each setting commented out with its default. A test compares the file. */
 export function exampleFile(): string {
   return [head, ...settingList.map(entry)].join("\n");
 }

@@ -1,4 +1,4 @@
-/** The name that needs the fewest single-letter edits from `wrong`; null if no name is similar. */
+/** The name with the fewest single-letter edits from `wrong`; null if no name is similar. */
 export function nearestName(wrong: string, names: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = Math.ceil(wrong.length / 2);

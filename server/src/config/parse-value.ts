@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** Turns the text of a setting into its value; undefined says that the text is not allowed. */
+/** Parses the text of a setting; undefined if the text is not allowed. */
 export type ParseValue<T> = (text: string) => T | undefined;
 
 export function integer(from: number, to: number): ParseValue<number> {
@@ -19,7 +19,7 @@ export function matching(pattern: RegExp): ParseValue<string> {
   return (text) => (pattern.test(text) ? text : undefined);
 }
 
-/** Comma list without repetitions. `none` is the empty list, because an empty value counts as not set. */
+/** A comma-separated list without duplicates. `none` is the empty list, because an empty value counts as not set. */
 export function listOf<T>(item: ParseValue<T>): ParseValue<readonly T[]> {
   return (text) => {
     if (text === "none") return Object.freeze([]);
@@ -33,7 +33,7 @@ export function listOf<T>(item: ParseValue<T>): ParseValue<readonly T[]> {
   };
 }
 
-/** No shell expands a value of the file, so `~` would become a folder of that name. */
+/** No shell expands values of the file, so `~` would become a folder of that name. */
 export const path: ParseValue<string> = matching(/^[^~\p{Cc}][^\p{Cc}]*$/u);
 
 /** `prod=/etc/hadoop/prod`. */
@@ -45,10 +45,10 @@ export const namedFolder: ParseValue<readonly [name: string, folder: string]> = 
 export const host: ParseValue<string> = (text) =>
   isIP(text) !== 0 || /^(?=.{1,253}$)(?!-)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*$/i.test(text) ? text : undefined;
 
-/** An address or a CIDR block; host bits that are set most often mean a slip, so they are refused. */
+/** An address or a CIDR block. Host bits that are set are usually a mistake, so they are refused. */
 export const network: ParseValue<string> = (text) => {
   const [address = "", bits, ...rest] = text.split("/");
-  // isIP is strict where ipaddr.js takes octal and shortened forms; zone ids mean nothing in a list of networks.
+  // Unlike ipaddr.js, isIP refuses octal and shortened forms; zone ids have no meaning in a list of networks.
   if (isIP(address) === 0 || address.includes("%") || rest.length > 0) return undefined;
   if (bits === undefined) return text;
   if (!/^\d{1,3}$/.test(bits) || !ipaddr.isValidCIDR(text)) return undefined;
@@ -58,7 +58,7 @@ export const network: ParseValue<string> = (text) => {
   return base.toString() === parsed.toString() ? text : undefined;
 };
 
-/** Without a trailing slash, so that a path can be put behind it. */
+/** Without a trailing slash, so that a path can be appended. */
 export const httpAddress: ParseValue<string> = (text) => {
   if (!URL.canParse(text)) return undefined;
   const url = new URL(text);
@@ -66,7 +66,7 @@ export const httpAddress: ParseValue<string> = (text) => {
   return /^https?:$/.test(url.protocol) && plain ? url.href.replace(/\/+$/, "") : undefined;
 };
 
-/** `8g`, `512m`; a bare number counts MiB. */
+/** `8g`, `512m`; a plain number is in MiB. */
 export const sizeMiB: ParseValue<number> = (text) => {
   const match = /^(\d{1,9})(m|g)?$/i.exec(text);
   if (match === null) return undefined;
@@ -74,10 +74,10 @@ export const sizeMiB: ParseValue<number> = (text) => {
   return value >= 1 && value <= 2 ** 30 ? value : undefined;
 };
 
-/** As `sizeMiB`, and 0. */
+/** Like `sizeMiB`, but allows 0. */
 export const sizeMiBOrNone: ParseValue<number> = (text) => (text === "0" ? 0 : sizeMiB(text));
 
-/** A part of something, or so much of it. */
+/** A percentage of something, or an absolute size. */
 export type Share = { readonly percent: number } | { readonly miB: number };
 
 /** `50%`, or a size; 0 is a size. */
@@ -93,5 +93,5 @@ export function shareText(value: Share): string {
   return "percent" in value ? `${value.percent}%` : `${value.miB}m`;
 }
 
-/** How the listing describes what `path` allows. */
-export const A_PATH = "a path (a relative one counts from the repository; ~ is not expanded)";
+/** Describes the values that `path` allows. */
+export const A_PATH = "a path (relative paths start at the repository; ~ is not expanded)";

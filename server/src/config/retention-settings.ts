@@ -12,7 +12,7 @@ export const retentionSettings = {
   }),
   retainIdempotencyHours: fixed({
     name: "HEADGATE_RETAIN_IDEMPOTENCY",
-    description: "Hours for which the answer to an Idempotency-Key is kept.",
+    description: "Hours for which the reply to a request with an Idempotency-Key is kept.",
     allowed: "an integer from 1 to 8760",
     parse: integer(1, 8760),
     default: "24",
@@ -34,7 +34,7 @@ export const retentionSettings = {
   retainSizeMiB: fixed({
     name: "HEADGATE_RETAIN_SIZE",
     description:
-      "How much room the results, logs and event logs of ended commands may take on this node; beyond it the oldest go.",
+      "Space for the results, logs and event logs of ended commands on this node; beyond it the oldest are deleted.",
     allowed: "a size such as 100g or 500m",
     parse: sizeMiB,
     default: "100g",

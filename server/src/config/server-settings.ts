@@ -10,50 +10,50 @@ const logFormats = ["auto", "text", "json"] as const;
 export type LogFormat = (typeof logFormats)[number];
 
 const commandTimes = ["iso", "epoch"] as const;
-const networks = "a comma list of IP addresses or CIDR blocks without host bits, or none";
+const networks = "a comma-separated list of IP addresses or CIDR blocks without host bits, or none";
 
-/** Settings of the server itself: where it listens, where its files lie, what it logs. */
+/** Settings of the server itself: addresses, folders, logging. */
 export const serverSettings = {
   host: fixed({
     name: "HEADGATE_HOST",
     description:
-      "The address to listen on. On loopback, and with 0.0.0.0, the port is taken in both address families. Beyond " +
-      "loopback, put a proxy that speaks TLS in front.",
+      "The address to listen on. On loopback and with 0.0.0.0, the port is bound in both address families. For other " +
+      "addresses than loopback, put a TLS proxy in front.",
     allowed: "an IP address or a host name",
     parse: host,
     default: "127.0.0.1",
   }),
   port: fixed({
     name: "HEADGATE_PORT",
-    description: "The port to listen on. 0 takes a free one, and the ready line names it.",
+    description: "The port to listen on. 0 chooses a free port, which the ready line shows.",
     allowed: "an integer from 0 to 65535",
     parse: integer(0, 65_535),
     default: "8470",
   }),
   dataDir: derived({
     name: "HEADGATE_DATA_DIR",
-    description: "Where the database, the keys and the accounts' files live. Back this up.",
+    description: "The folder of the database, the keys and the accounts' files. Back this up.",
     allowed: A_PATH,
     parse: path,
     derived: "data in the repository; as root /var/lib/headgate",
   }),
   cacheDir: derived({
     name: "HEADGATE_CACHE_DIR",
-    description: "Where what can be fetched or built again is kept.",
+    description: "The folder of files that can be downloaded or built again.",
     allowed: A_PATH,
     parse: path,
     derived: "${XDG_CACHE_HOME:-~/.cache}/headgate; as root /var/cache/headgate",
   }),
   adminEmail: fixed({
     name: "HEADGATE_ADMIN_EMAIL",
-    description: "The e-mail of the operator whom the first start creates.",
+    description: "The e-mail address of the operator that the first start creates.",
     allowed: "an e-mail address of at most 254 characters",
     parse: matching(/^(?=.{3,254}$)[^\s@,]+@[^\s@,]+$/),
     default: "admin@localhost",
   }),
   databaseUrl: derived({
     name: "DATABASE_URL",
-    description: "An own PostgreSQL server instead of the embedded one. Several nodes share one this way.",
+    description: "Your own PostgreSQL server instead of the embedded one. Several nodes must share one.",
     allowed: "a postgres:// or postgresql:// address",
     parse: (text) => (/^postgres(ql)?:\/\/\S+$/.test(text) ? new Secret(text) : undefined),
     secret: true,
@@ -61,7 +61,7 @@ export const serverSettings = {
   }),
   keyFile: derived({
     name: "HEADGATE_KEY_FILE",
-    description: "The keys that stored secrets are encrypted with. Without this file they are lost.",
+    description: "The file with the encryption keys of stored secrets. Without it the secrets are lost.",
     allowed: A_PATH,
     parse: path,
     derived: "keys in the data directory",
@@ -75,28 +75,29 @@ export const serverSettings = {
   }),
   commandTimes: fixed({
     name: "HEADGATE_COMMAND_TIMES",
-    description: "How commands show start_time and end_time: as UTC text, or as seconds since 1970.",
+    description: "The format of start_time and end_time of commands: UTC text, or seconds since 1970.",
     allowed: `one of ${commandTimes.join(", ")}`,
     parse: oneOf(commandTimes),
     default: "iso",
   }),
   trustedProxies: fixed({
     name: "HEADGATE_TRUSTED_PROXIES",
-    description: "The proxies whose X-Forwarded-For is believed.",
+    description: "The proxies whose X-Forwarded-For header is trusted.",
     allowed: networks,
     parse: listOf(network),
     default: "none",
   }),
   nodeAddress: derived({
     name: "HEADGATE_NODE_ADDRESS",
-    description: "Where the other nodes on the same database reach this one, for logs and results that are only here.",
+    description:
+      "The address at which other nodes with the same database reach this one, for logs and results that are only here.",
     allowed: "an http:// or https:// address without user, query or fragment",
     parse: httpAddress,
-    derived: "the address it listens on; none when that is every address",
+    derived: "the address it listens on; none if it listens on all addresses",
   }),
   s3Endpoint: derived({
     name: "HEADGATE_S3_ENDPOINT",
-    description: "The S3-compatible store of accounts that name none of their own.",
+    description: "The S3-compatible store of accounts without an endpoint of their own.",
     allowed: "an http:// or https:// address without user, query or fragment",
     parse: httpAddress,
     derived: "the provider's, by region",
@@ -104,30 +105,30 @@ export const serverSettings = {
   allowedNetworks: derived({
     name: "HEADGATE_ALLOWED_NETWORKS",
     description:
-      "Private networks that addresses given by users (data stores, gateways, S3, HDFS, clusters) may lie in. " +
-      "Link-local and metadata addresses never may.",
+      "Private networks that addresses given by users (data stores, gateways, S3, HDFS, clusters) may be in. " +
+      "Link-local and metadata addresses are never allowed.",
     allowed: networks,
     parse: listOf(network),
-    derived: "loopback when HEADGATE_HOST is loopback, else none",
+    derived: "loopback if HEADGATE_HOST is loopback, else none",
   }),
   defaultFeatures: fixed({
     name: "HEADGATE_FEATURES",
-    description: "The features that are on in new accounts.",
-    allowed: `a comma list of ${features.join(", ")}, or none`,
+    description: "The features that are enabled in new accounts.",
+    allowed: `a comma-separated list of ${features.join(", ")}, or none`,
     parse: listOf<Feature>((text) => (isFeature(text) ? text : undefined)),
     default: "none",
   }),
   passphrase: derived({
     name: "HEADGATE_PASSPHRASE",
-    description: "The passphrase of `admin export` and `admin import` where nobody can type it.",
-    allowed: "a text of at least 12 characters",
+    description: "The passphrase of `admin export` and `admin import`, for unattended use.",
+    allowed: "at least 12 characters",
     parse: (text) => (text.length >= 12 ? new Secret(text) : undefined),
     secret: true,
-    derived: "asked for on the terminal",
+    derived: "prompted for on the terminal",
   }),
   logLevel: fixed({
     name: "HEADGATE_LOG_LEVEL",
-    description: "How much is logged to standard error.",
+    description: "The lowest level of messages that are logged to standard error.",
     allowed: `one of ${logLevels.join(", ")}`,
     parse: oneOf(logLevels),
     default: "info",

@@ -1,22 +1,22 @@
 import type { ParseValue } from "./parse-value.ts";
 
-/** What is known of one setting. */
+/** The definition of one setting. */
 export interface Setting<T> {
   readonly name: string;
   readonly description: string;
   /** Completes "NAME must be …". */
   readonly allowed: string;
   readonly parse: ParseValue<T>;
-  /** A setting whose value is never shown, not even when it is wrong. */
+  /** The value is never shown, not even if it is invalid. */
   readonly secret?: true;
 }
 
-/** The default is a text like any other and goes through `parse`: what is documented is what happens. */
+/** The default is text and goes through `parse`, so that the documented value is the actual one. */
 export interface FixedSetting<T> extends Setting<T> {
   readonly default: string;
 }
 
-/** Without a value the reader derives one from other settings or leaves it out; `derived` tells how. */
+/** Without a value, the reader derives one from other settings or leaves it out; `derived` describes how. */
 export interface DerivedSetting<T> extends Setting<T> {
   readonly derived: string;
 }
@@ -29,7 +29,7 @@ export function derived<T>(setting: DerivedSetting<T>): DerivedSetting<T> {
   return setting;
 }
 
-/** The default as a person reads it. */
+/** The default as text for people. */
 export function describeDefault(setting: FixedSetting<unknown> | DerivedSetting<unknown>): string {
   return "default" in setting ? setting.default : setting.derived;
 }

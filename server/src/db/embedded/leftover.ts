@@ -106,7 +106,10 @@ export async function endOrphans(cluster: Cluster): Promise<void> {
     }
     if (elapsedMs > 10_000) {
       const pids = orphans.map(({ pid }) => pid).join(", ");
-      throw new Fault("unavailable", `processes of an earlier PostgreSQL do not end (pid ${pids}): end them and start again`);
+      throw new Fault(
+        "unavailable",
+        `processes of an earlier PostgreSQL do not end (pid ${pids}): end them and start again`,
+      );
     }
     await delay(50);
   }

@@ -64,7 +64,11 @@ function explainSpawnError(error: unknown, file: string): Fault {
   }
   // The file exists but its loader does not: it was built for another C library.
   if (code === "ENOENT" && existsSync(file)) {
-    return new Fault("invalid", "the embedded PostgreSQL needs glibc: set DATABASE_URL to a PostgreSQL server", details);
+    return new Fault(
+      "invalid",
+      "the embedded PostgreSQL needs glibc: set DATABASE_URL to a PostgreSQL server",
+      details,
+    );
   }
   return new Fault("internal", `${file} cannot be run (${code})`, details);
 }

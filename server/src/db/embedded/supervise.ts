@@ -31,10 +31,7 @@ export function supervise(plan: StartPlan, first: Postmaster, log: Log): Supervi
       const begin = performance.now();
       await current.exited;
       if (stopping.signal.aborted) return;
-      log.error(
-        { pid: current.pid, logFile: plan.cluster.logFile },
-        "PostgreSQL ended unexpectedly; restarting it",
-      );
+      log.error({ pid: current.pid, logFile: plan.cluster.logFile }, "PostgreSQL ended unexpectedly; restarting it");
       current = undefined;
       if (performance.now() - begin > stableAfterMs) waitMs = firstWaitMs;
       current = await restart();

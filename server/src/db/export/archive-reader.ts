@@ -27,7 +27,10 @@ export class ArchiveReader {
     const entry = await this.#take((found) => found === name);
     if (entry !== undefined) return text(entry.body);
     const { file } = this.#opening;
-    throw new Fault("invalid", `${file} can be decrypted, but is not an export of Headgate: the entry ${name} is missing or out of order.`);
+    throw new Fault(
+      "invalid",
+      `${file} can be decrypted, but is not an export of Headgate: the entry ${name} is missing or out of order.`,
+    );
   }
 
   /** The rows of a table, up to the first entry that belongs to something else. */

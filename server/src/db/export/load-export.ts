@@ -70,10 +70,7 @@ async function assertEmptyAndUnused(client: Client, { migration }: Manifest): Pr
       where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`,
   );
   if ((rows[0]?.others ?? 0) > 0) {
-    throw new Fault(
-      "conflict",
-      "The database is in use: stop the server and all other connections, then import.",
-    );
+    throw new Fault("conflict", "The database is in use: stop the server and all other connections, then import.");
   }
   for (const { name } of await listTables(client)) {
     if (!(await isEmptyTable(client, name))) {

@@ -66,7 +66,10 @@ function check<Schema extends TSchema>(schema: Schema, value: unknown): Static<S
 }
 
 function tooNew(why: string): Fault {
-  return new Fault("invalid", `The export was made by a newer version: ${why}. Import it with that version or a later one.`);
+  return new Fault(
+    "invalid",
+    `The export was made by a newer version: ${why}. Import it with that version or a later one.`,
+  );
 }
 
 /** The path prefix of the entries of one database; empty for the product's own. */

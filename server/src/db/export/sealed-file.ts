@@ -50,7 +50,9 @@ export async function openSealedFile(file: string, passphrase: Secret): Promise<
   try {
     return { file, fileKey: await decrypter.decryptHeader(start) };
   } catch (cause) {
-    throw new Fault("invalid", `${file} cannot be decrypted: the passphrase is wrong, or the file is damaged.`, { cause });
+    throw new Fault("invalid", `${file} cannot be decrypted: the passphrase is wrong, or the file is damaged.`, {
+      cause,
+    });
   }
 }
 
