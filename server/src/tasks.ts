@@ -1,4 +1,4 @@
-import { keepRetention, type Retention } from "./access/retention.ts";
+import { pruneExpired, type Retention } from "./access/retention.ts";
 import type { ClusterLifecycle } from "./clusters/lifecycle.ts";
 import { maskStoredCopies } from "./commands/copy-secrets/mask-stored-copies.ts";
 import type { Database } from "./db/database.ts";
@@ -78,7 +78,7 @@ export function periodicTasks({
     { name: "app servers", everySeconds: 1, run: tendApps },
     { name: "catalogs", everySeconds: 600, run: dropCatalogs },
     { name: "catalog connections", everySeconds: 60, run: fitCatalogConnections },
-    { name: "retention", everySeconds: 600, run: () => keepRetention(db, clock, retention) },
+    { name: "retention", everySeconds: 600, run: () => pruneExpired(db, clock, retention) },
     { name: "command files", everySeconds: 600, run: keepFiles },
     { name: "publish", everySeconds: 1, run: publish },
     { name: "node address", everySeconds: 5, run: announce },

@@ -26,7 +26,7 @@ interface TokenRow {
   address_allowed: boolean;
 }
 
-/** Everything access needs to know of a caller, in one round trip. Undefined: no such token. */
+/** Loads everything about a caller that access checks need, in one round trip. Undefined if the token is unknown. */
 export async function authenticate(
   system: Queryable,
   token: string,

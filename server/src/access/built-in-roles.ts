@@ -1,9 +1,9 @@
 import type { BuiltInGroup, RoleStatement } from "./permission.ts";
 
 /**
- * The role behind each built-in group, of the same name: what its members may do, in a role's own words. What §5 gives
- * system-users by the name of their group in some rows only is missing from theirs, for a role permission opens every
- * row that names it: `account:read` the pending users and the audit, `group:update` the editing of groups,
+ * The role of each built-in group, with the same name: the permissions of its members as a role policy. §5 gives
+ * system-users some rows by group name only. These are not in their role, because a role permission applies to every
+ * row that names it: `account:read` would include pending users and the audit, `group:update` editing groups,
  * `svc_user:update` the tokens of others.
  */
 export const BUILT_IN_ROLES: Record<BuiltInGroup, readonly RoleStatement[]> = {

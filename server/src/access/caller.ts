@@ -1,7 +1,7 @@
 import type { Feature } from "../lib/features.ts";
 import type { RoleStatement } from "./permission.ts";
 
-/** Who is calling: one user in one account, as the token says, with what they may do there. */
+/** The caller: one user in one account, identified by the token, with their permissions there. */
 export interface Caller {
   accountId: number;
   userId: number;
@@ -9,7 +9,7 @@ export interface Caller {
   tokenId: number;
   email: string;
   isOperator: boolean;
-  /** The built-in ones; what custom groups give is in the statements of their roles. */
+  /** Only built-in groups; the permissions of custom groups are in the statements of their roles. */
   groups: ReadonlySet<string>;
   statements: readonly RoleStatement[];
   features: ReadonlySet<Feature>;

@@ -4,17 +4,17 @@ import { recordAudit } from "./audit/store.ts";
 import type { IdempotentReply } from "./idempotency.ts";
 
 /**
- * A write: one transaction that holds the change, its audit row and, when the client sent an idempotency key, the
- * reply. A crash at any point therefore leaves all three or none, and a repeated request never runs twice.
- * `work` names what it touched by `audit.object` and returns the reply.
+ * A write: one transaction with the change, its audit row and, if the client sent an idempotency key, the reply. After
+ * a crash all three are there or none, and a repeated request never runs twice. `work` sets `audit.object` to the
+ * object it changed and returns the reply.
  */
 export type Change = <Reply>(work: (tx: Tx, audit: AuditNote) => Promise<Reply>, scope?: ChangeScope) => Promise<Reply>;
 
-/** `system` is for operations that reach beyond the caller's account, such as creating one. */
+/** `system` is for operations outside the caller's account, such as creating one. */
 export type ChangeScope = "account" | "system";
 
 export interface AuditNote {
-  /** What was touched, as `<kind>/<id>`; never a secret. */
+  /** The changed object, as `<kind>/<id>`; never a secret. */
   object: string | null;
 }
 

@@ -19,14 +19,14 @@ import {
 } from "./idempotency.ts";
 import type { Limits } from "./limits.ts";
 import type { Admitted, OperationAccess, Visitor } from "./operation.ts";
-import { isPermitted, lackOf } from "./permission.ts";
+import { isPermitted, missingPermission } from "./permission.ts";
 import { touchLastLogin } from "./store.ts";
 import { isWellFormedToken } from "./token.ts";
 import { normalAddress } from "./whitelist/ip-address.ts";
 
 /**
- * Who may pass. In this order: the token (401), the limits (429), the address and the membership's state (403), the
- * permission (403, or 404 on operator routes). Refusals of a known caller are audited.
+ * Checks access in this order: the token (401), the rate limits (429), the address and the membership's state (403),
+ * the permission (403, or 404 on operator routes). Refusals of known callers are audited.
  */
 export interface GateOptions {
   db: Database;
@@ -37,10 +37,10 @@ export interface GateOptions {
   log: Log;
 }
 
-/** Null: the operation is public and nobody is known. */
+/** Null: the operation is public and the caller unknown. */
 export type Admission = {
   caller: Caller;
-  /** Known once the body is read; an idempotent reply is bound to it. */
+  /** Known once the body is read; an idempotent reply belongs to it. */
   bodySha256: Buffer;
 } | null;
 
@@ -68,7 +68,7 @@ export function accessGate({
     const now = clock.now();
     if (lastLogin !== null && now.getTime() - lastLogin.getTime() < LAST_LOGIN_STALE_MS) return;
     touchLastLogin(db.system, caller.membershipId, now).catch((error: unknown) => {
-      log.warn({ err: error }, "the time of a login could not be written");
+      log.warn({ err: error }, "last login time could not be stored");
     });
   }
 
@@ -82,7 +82,7 @@ export function accessGate({
       if (permission === "operator" && known.state === "active" && known.addressAllowed && !caller.isOperator) {
         throw notFound();
       }
-      const refusal = refusalOf(known) ?? lackOfAll(endpoint.access, caller);
+      const refusal = refusalOf(known) ?? missingPermissionOf(endpoint.access, caller);
       if (refusal !== undefined) {
         denials.add(caller, endpoint.id);
         throw new Fault("forbidden", refusal);
@@ -93,7 +93,7 @@ export function accessGate({
 
     enter(endpoint, admission, arrival) {
       const visitor: Visitor = { address: normalAddress(arrival.address), requestId: arrival.requestId };
-      // Public operations are defined by `publicOperation`, whose handlers know of no caller.
+      // Handlers of public operations (`publicOperation`) take no caller.
       if (admission === null) return visitor as Admitted;
       const { caller } = admission;
       const scope = endpoint.method === "POST" ? scopeOf(caller, arrival) : undefined;
@@ -138,24 +138,24 @@ function termsOf({ largeBody }: OperationAccess, isGet: boolean, { accountId, fe
   if (largeBody === undefined) return { limitBytes: ORDINARY_BODY_BYTES, owner };
   const { bytes, feature, bytesWithFeature } = largeBody;
   if (features.has(feature)) return { limitBytes: bytesWithFeature, owner };
-  return { limitBytes: bytes, owner, hint: `an operator can turn on the feature ${feature}, which allows more.` };
+  return { limitBytes: bytes, owner, hint: `an operator can enable the feature ${feature}, which allows more.` };
 }
 
 function refusalOf({ state, addressAllowed }: Authenticated): string | undefined {
   if (!addressAllowed) return "Your address is not whitelisted for this account.";
   switch (state) {
     case "pending":
-      return "Your user waits for approval: an administrator of the account must enable it.";
+      return "Your user is waiting for approval: an administrator of the account must enable it.";
     case "disabled":
-      return "Your user is disabled in this account.";
+      return "Your user is disabled in this account: an administrator of the account can enable it.";
     case "active":
       return undefined;
   }
 }
 
-function lackOfAll({ permission, alternatives = [] }: OperationAccess, caller: Caller): string | undefined {
+function missingPermissionOf({ permission, alternatives = [] }: OperationAccess, caller: Caller): string | undefined {
   if (typeof permission === "string" || alternatives.some((row) => isPermitted(row, caller))) return undefined;
-  return lackOf(permission, caller);
+  return missingPermission(permission, caller);
 }
 
 function scopeOf(caller: Caller, { method, path, idempotencyKey }: Arrival): IdempotencyScope | undefined {

@@ -7,21 +7,21 @@ const allow = (resource: string, ...action: string[]): RoleStatement => ({ resou
 const deny = (resource: string, ...action: string[]): RoleStatement => ({ resource, action, access: "deny" });
 
 test.each<[string, readonly RoleStatement[], readonly RoleStatement[], boolean]>([
-  ["what has nothing to do with access", [], [allow("datastore", "all"), allow("cluster", "terminate")], true],
+  ["privileges unrelated to access", [], [allow("datastore", "all"), allow("cluster", "terminate")], true],
   ["reading groups, roles and users", [], [allow("all", "read")], true],
   ["everything, having nothing", [], [allow("all", "all")], false],
   ["creating anything, having nothing", [], [allow("all", "create")], false],
-  ["power over groups, having it", [allow("group", "all")], [allow("group", "update")], true],
-  ["power over groups, having that over roles", [allow("role", "all")], [allow("group", "update")], false],
-  ["what is denied to the caller", [allow("all", "all"), deny("role", "update")], [allow("role", "update")], false],
+  ["a privilege over groups that the caller has", [allow("group", "all")], [allow("group", "update")], true],
+  ["a privilege over groups by a caller who has only roles", [allow("role", "all")], [allow("group", "update")], false],
+  ["a privilege that is denied to the caller", [allow("all", "all"), deny("role", "update")], [allow("role", "update")], false],
   [
-    "everything but power",
+    "everything except privileges over access",
     [],
     [allow("all", "all"), ...["group", "role", "svc_user"].map((r) => deny(r, "all"))],
     true,
   ],
   ["a deny", [], [deny("all", "all")], true],
-  ["the role of one's own group", BUILT_IN_ROLES["system-user"], BUILT_IN_ROLES["system-user"], true],
+  ["the role of the caller's own group", BUILT_IN_ROLES["system-user"], BUILT_IN_ROLES["system-user"], true],
   ["the role of admins", BUILT_IN_ROLES["system-user"], BUILT_IN_ROLES["system-admin"], false],
   ["the role of dashboard users", BUILT_IN_ROLES["system-user"], BUILT_IN_ROLES["dashboard-user"], true],
 ])("handing out %s", (_case, has, statements, allowed) => {
@@ -34,15 +34,15 @@ const writes = (["group", "role", "svc_user"] as const).flatMap((resource) =>
     .filter((action) => action !== "read")
     .map((action): [string, string] => [resource, action]),
 );
-test.each(writes)("%s:%s is a power, so nobody without it hands it out", (resource, action) => {
+test.each(writes)("%s:%s can be granted only by callers who have it", (resource, action) => {
   expect(mayHandOut({ groups: new Set(), statements: [] }, [allow(resource, action)])).toBe(false);
 });
 
 test.each<[string, readonly RoleStatement[], readonly RoleStatement[], readonly RoleStatement[], boolean]>([
-  ["what denies no power", [], [deny("datastore", "all"), allow("all", "all")], [], true],
-  ["a deny of power one lacks", [], [deny("group", "update")], [], false],
-  ["a deny of power one is denied", [allow("all", "all"), deny("role", "all")], [deny("role", "all")], [], false],
-  ["a deny of power one has", [allow("group", "all")], [deny("group", "update")], [], true],
+  ["statements without a deny of a privilege", [], [deny("datastore", "all"), allow("all", "all")], [], true],
+  ["a deny of a privilege that the caller lacks", [], [deny("group", "update")], [], false],
+  ["a deny of a privilege that is denied to the caller", [allow("all", "all"), deny("role", "all")], [deny("role", "all")], [], false],
+  ["a deny of a privilege that the caller has", [allow("group", "all")], [deny("group", "update")], [], true],
   ["a deny that stays", [], [deny("all", "all")], [deny("all", "all")], true],
   ["a part of a deny", [], [deny("group", "all")], [deny("group", "update")], false],
 ])("lifting %s", (_case, has, statements, instead, allowed) => {

@@ -1,11 +1,10 @@
 import { isPermitted, type RolePermission, type RoleStatement, type Standing } from "./permission.ts";
 
 /**
- * The guard against helping oneself to more. §5 lets more than admins assign roles and edit groups; without a limit
- * anybody of them could become an admin. So nobody hands out power over groups, roles or users that they do not have:
- * not by a role's policy, not by assigning a role, not by adding members to a group that has such a role, and not by
- * lifting a deny that holds such power back.
- * System-admins may hand out anything, and only they change the group `system-admin`.
+ * Prevents privilege escalation. §5 lets others than admins assign roles and edit groups; without a limit, each of them
+ * could become an admin. So callers cannot grant a privilege over groups, roles or users that they lack themselves: not
+ * by a role's policy, by assigning a role, by adding members to a group with such a role, or by removing a deny of such
+ * a privilege. System-admins may grant anything, and only they can change the group `system-admin`.
  */
 const POWERS: readonly RolePermission[] = [
   "group:create",
@@ -18,16 +17,16 @@ const POWERS: readonly RolePermission[] = [
   "svc_user:update",
 ];
 
-/** What a caller reads who tries. */
+/** The message of the refusal. */
 export const BEYOND_CALLER =
-  "You may not do this: it would grant power over groups, roles or users that you do not have yourself.";
+  "You may not do this: it would grant a privilege over groups, roles or users that you do not have yourself.";
 
 export function mayHandOut(caller: Standing, statements: readonly RoleStatement[]): boolean {
   if (caller.groups.has("system-admin")) return true;
   return POWERS.every((power) => !grants(statements, power) || grants(caller.statements, power));
 }
 
-/** Whether the caller may take these statements away from wherever they hold; `instead` is what takes their place. */
+/** Whether the caller may remove these statements from a user; `instead` replaces them. */
 export function mayLift(
   caller: Standing,
   statements: readonly RoleStatement[],

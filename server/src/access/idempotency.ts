@@ -6,9 +6,9 @@ import type { KeyRing } from "../lib/key-ring.ts";
 import type { Caller } from "./caller.ts";
 
 /**
- * `Idempotency-Key` on any POST, per token, method and path: the same key and body answer with the stored reply, sealed
- * because it may hold a token. The reply is stored by the transaction that makes the change (see change.ts); a second
- * request in flight finds that transaction's lock taken.
+ * `Idempotency-Key` on any POST, per token, method and path: a repeated request with the same key and body gets the
+ * stored reply, which is sealed because it may contain a token. The reply is stored in the transaction of the change
+ * (see change.ts), and a concurrent request with the same key finds that transaction's lock taken.
  */
 export interface IdempotencyScope {
   caller: Caller;
@@ -18,7 +18,7 @@ export interface IdempotencyScope {
 }
 
 export interface IdempotentReply {
-  /** Takes the key for this transaction, or refuses: another request with it is at work, or was just done. */
+  /** Claims the key for this transaction. Refuses if another request with it is running or has just been completed. */
   claim(tx: Tx): Promise<void>;
   keep(tx: Tx, reply: unknown): void;
 }
@@ -34,7 +34,7 @@ export function checkIdempotencyKey(key: string): void {
   }
 }
 
-/** Path and key stand in an index, whose rows are bounded; a path that is longer stands there by its SHA-256. */
+/** Path and key are in an index, whose rows have a maximum size; a longer path is replaced by its SHA-256. */
 export function idempotencyPath(path: string): string {
   return path.length <= MAX_PATH_LENGTH ? path : createHash("sha256").update(path).digest("hex");
 }
@@ -44,7 +44,7 @@ interface KeptRow {
   reply: Buffer;
 }
 
-/** The stored reply of an earlier request with this key, or undefined when there was none. */
+/** The stored reply of an earlier request with this key; undefined if there is none. */
 export async function keptReply(
   db: Database,
   keys: KeyRing,
@@ -58,7 +58,7 @@ export async function keptReply(
   );
   if (row === undefined) return undefined;
   if (!row.body_sha256.equals(bodySha256)) {
-    throw new Fault("invalid", "Idempotency-Key was used before with another body");
+    throw new Fault("invalid", "Idempotency-Key has already been used with another body: use a new key");
   }
   return JSON.parse(keys.open(row.reply, sealContext(replyColumn, scope.caller.accountId)).toString("utf8"));
 }
@@ -67,7 +67,7 @@ export function idempotentReply(keys: KeyRing, scope: IdempotencyScope, bodySha2
   const { caller, method, path, key } = scope;
   return {
     async claim(tx) {
-      // Two statements in one round trip: the second sees what was committed before the lock was free.
+      // Two statements in one round trip: the second sees everything that was committed before the lock was free.
       const [[lock], done] = await Promise.all([
         tx.query<{ free: boolean }>(
           `select pg_try_advisory_xact_lock(hashtextextended($1::bigint || ' ' || $2 || ' ' || $3 || ' ' || $4, 0)) free`,
@@ -81,7 +81,7 @@ export function idempotentReply(keys: KeyRing, scope: IdempotencyScope, bodySha2
         ]),
       ]);
       if (lock?.free !== true || done.length > 0) {
-        throw new Fault("conflict", "A request with this Idempotency-Key is being worked on. Try again shortly.", {
+        throw new Fault("conflict", "A request with this Idempotency-Key is still running. Try again shortly.", {
           retryAfterSeconds: 1,
         });
       }

@@ -3,11 +3,14 @@ import type { Clock } from "../lib/clock.ts";
 import { Fault } from "../lib/fault.ts";
 import { TokenBucket } from "../lib/token-bucket.ts";
 
-/** Requests a token, and bad tokens an address. 0 turns a limit off. Memory is bounded: the least recent is forgotten. */
+/**
+ * Rate limits for requests per token and for invalid tokens per address. 0 disables a limit. Memory is bounded: the
+ * least recently used entries are dropped.
+ */
 export interface Limits {
-  /** Refuses a known token that asks too often. */
+  /** Refuses if a valid token sends too many requests. */
   takeRequest(tokenId: number): void;
-  /** Refuses an address that tries too many bad tokens; good tokens from there are never asked. */
+  /** Refuses if an address sends too many invalid tokens; valid tokens from there are not affected. */
   takeBadToken(address: string): void;
 }
 
@@ -17,7 +20,7 @@ export interface LimitSettings {
   badTokenLimitPerMinute: number;
 }
 
-const REMEMBERED = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 export function limitsOf(settings: LimitSettings, clock: Clock): Limits {
   const requests = buckets(settings.rateLimitPerSecond, settings.rateBurst, clock);
@@ -27,7 +30,7 @@ export function limitsOf(settings: LimitSettings, clock: Clock): Limits {
 
 function buckets(perSecond: number, burst: number, clock: Clock): (key: number | string) => void {
   if (perSecond === 0) return () => undefined;
-  const known = new LRUCache<number | string, TokenBucket>({ max: REMEMBERED });
+  const known = new LRUCache<number | string, TokenBucket>({ max: MAX_REMEMBERED });
   return (key) => {
     let bucket = known.get(key);
     if (bucket === undefined) {
@@ -36,7 +39,7 @@ function buckets(perSecond: number, burst: number, clock: Clock): (key: number |
     }
     const waitSeconds = bucket.take(clock.now().getTime());
     if (waitSeconds > 0) {
-      throw new Fault("rate-limited", "Too many requests. Wait as Retry-After says.", {
+      throw new Fault("rate-limited", "Too many requests. Wait for the time in Retry-After.", {
         retryAfterSeconds: waitSeconds,
       });
     }

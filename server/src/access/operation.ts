@@ -7,9 +7,9 @@ import type { Change } from "./change.ts";
 import type { PermissionRow } from "./permission.ts";
 
 /**
- * What access needs to know of an operation, as data in its endpoint.
+ * The access rules of an operation, as data in its endpoint.
  *
- * | permission | who |
+ * | permission | who may call |
  * |---|---|
  * | a row | members of the groups, or of a group with a role that allows it (§5) |
  * | `member` | every active member of the account |
@@ -18,33 +18,39 @@ import type { PermissionRow } from "./permission.ts";
  */
 export interface OperationAccess {
   permission: PermissionRow | "member" | "operator" | "public";
-  /** Where the body chooses what is done: the gate lets in whoever one of the rows does, the handler asks for the one. */
+  /**
+   * For operations whose body selects the action: the gate admits callers with any of these rows, and the handler
+   * checks the right one.
+   */
   alternatives?: readonly PermissionRow[];
-  /** A body larger than that of ordinary operations. With the feature it may be larger again. */
+  /** Allows a larger body than ordinary operations, and a still larger one with the feature. */
   largeBody?: { readonly bytes: number; readonly feature: Feature; readonly bytesWithFeature: number };
-  /** The object whose policy decides before the table does, and where its id stands in the request. */
+  /** The object whose policy is checked before the table, and where its id is in the request. */
   object?: { type: ObjectType; idFrom: { params: string } | { body: string } | { query: string } };
 }
 
-/** Objects that may carry a policy (§4.14, §4.11); each comes with its slice. */
+/** Objects that may have a policy (§4.14, §4.11). */
 export type ObjectType = "note" | "cluster" | "scheduler" | "environment" | "folder";
 
-/** Where a request comes from; all there is to know of the caller of a public operation. */
+/** The origin of a request; all that is known about the caller of a public operation. */
 export interface Visitor {
   address: string;
   requestId: string;
 }
 
-/** What every handler gets besides its input. */
+/** Passed to every handler besides its input. */
 export interface Admitted extends Visitor {
   caller: Caller;
   /** Single reads in the caller's account. */
   reader: Queryable;
-  /** The same for reads that may rightly take long: they get 20 seconds instead of ten. */
+  /** The same for reads that may take long: they get 20 seconds instead of ten. */
   patientReader: () => Queryable;
-  /** The one way to write: a transaction, its audit row and the idempotent reply, all or nothing. */
+  /** The only way to write: the change, its audit row and the idempotent reply in one transaction. */
   change: Change;
-  /** The refusal of what the table allows but a rule about this very object or caller does not; audited as a denial. */
+  /**
+   * Creates a refusal for calls that the table allows but a rule about this object or caller does not; audited as a
+   * denial.
+   */
   deny: (message: string) => Fault;
 }
 

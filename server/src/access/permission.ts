@@ -1,11 +1,11 @@
 /**
- * The permission table of §5 as rules: an operation names the built-in groups that may use it and the role permission
- * that lets anybody else in. Pure: who the caller is comes in as data.
+ * The permission table of §5 as rules: an operation lists the built-in groups that may use it and the role permission
+ * that allows other callers. Pure: the caller is passed in as data.
  */
 export const BUILT_IN_GROUPS = ["system-admin", "system-user", "dashboard-user", "everyone"] as const;
 export type BuiltInGroup = (typeof BUILT_IN_GROUPS)[number];
 
-/** What a role may speak of, and what may be done to it. `all` stands for every resource or every action. */
+/** The resources of role policies, and the actions on each. `all` means every resource or every action. */
 export const RESOURCE_ACTIONS = {
   account: ["read", "create", "update"],
   app: ["read", "create", "update", "delete"],
@@ -45,22 +45,25 @@ export interface Standing {
   statements: readonly RoleStatement[];
 }
 
-/** Several roles: any deny beats any allow. System-admins are immune, so that nobody can lock an account's admins out. */
+/**
+ * With several roles, any deny overrides any allow. System-admins are exempt from denies, so that an account's admins
+ * cannot be locked out.
+ */
 export function isPermitted(row: PermissionRow, { groups, statements }: Standing): boolean {
   if (groups.has("system-admin")) return true;
   const [resource = "", action = ""] = row.role.split(":");
-  const verdicts = statements.filter((statement) => speaksOf(statement, resource, action)).map(({ access }) => access);
+  const verdicts = statements.filter((statement) => appliesTo(statement, resource, action)).map(({ access }) => access);
   if (verdicts.includes("deny")) return false;
   return verdicts.includes("allow") || row.groups.some((group) => groups.has(group));
 }
 
-/** What somebody lacks to do it, for them to read; undefined: nothing. */
-export function lackOf(row: PermissionRow, standing: Standing): string | undefined {
+/** The missing permission, as a message for the caller; undefined if the call is permitted. */
+export function missingPermission(row: PermissionRow, standing: Standing): string | undefined {
   if (isPermitted(row, standing)) return undefined;
   return `You may not do this: it needs membership in ${row.groups.join(" or ")}, or a role that allows ${row.role}.`;
 }
 
-function speaksOf(statement: RoleStatement, resource: string, action: string): boolean {
+function appliesTo(statement: RoleStatement, resource: string, action: string): boolean {
   return (
     (statement.resource === resource || statement.resource === "all") &&
     (statement.action.includes(action) || statement.action.includes("all"))

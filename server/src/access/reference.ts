@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 
-/** Something of the account named from outside: by its id, or by what else is unique (a name, an e-mail address). */
+/** An object of the account, identified by its id or by another unique key (a name, an e-mail address). */
 export interface Reference {
   id: number | null;
   name: string | null;
@@ -23,7 +23,7 @@ export const ReferenceList = Type.String({
 
 const SHOWN_LENGTH = 100;
 
-/** As much of a reference as a refusal repeats. */
+/** The part of a reference that a refusal repeats. */
 export function shownReference(reference: string | number): string {
   return [...String(reference)].slice(0, SHOWN_LENGTH).join("");
 }
@@ -34,7 +34,7 @@ export function parseReference(text: string): Reference {
   return { id: Number.isSafeInteger(id) ? id : null, name: null };
 }
 
-/** Blanks between commas name nothing. Digits beyond any id stay a name, which nothing has. */
+/** Empty entries are ignored. Numbers that are too large for an id are treated as names, which match nothing. */
 export function parseReferences(text: string): References {
   const parts = new Set(text.split(",").map((part) => part.trim()));
   parts.delete("");

@@ -9,11 +9,11 @@ export interface Retention {
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const SPENT_INVITATION_DAYS = 30;
+const ENDED_INVITATION_DAYS = 30;
 const BATCH = 1000;
 
-/** Deletes what is past its time, in small batches, so that no delete holds locks or fills the log for long. */
-export async function keepRetention(
+/** Deletes expired rows in small batches, so that no delete holds locks for long or writes too much at once. */
+export async function pruneExpired(
   db: Database,
   clock: Clock,
   { auditDays, idempotencyHours }: Retention,
@@ -22,7 +22,7 @@ export async function keepRetention(
   await inBatches((limit) => deleteAuditBefore(db.system, new Date(now - auditDays * DAY_MS), limit));
   await inBatches((limit) => deleteIdempotencyBefore(db.system, new Date(now - idempotencyHours * HOUR_MS), limit));
   await inBatches((limit) => deleteExpiredTokens(db.system, new Date(now), limit));
-  await inBatches((limit) => deleteInvitationsBefore(db.system, new Date(now - SPENT_INVITATION_DAYS * DAY_MS), limit));
+  await inBatches((limit) => deleteInvitationsBefore(db.system, new Date(now - ENDED_INVITATION_DAYS * DAY_MS), limit));
 }
 
 async function inBatches(deleteSome: (limit: number) => Promise<number>): Promise<void> {

@@ -40,13 +40,16 @@ function actionsOf(resource: string): readonly string[] {
   return known[resource] ?? [...new Set(Object.values(RESOURCE_ACTIONS).flat())];
 }
 
-const REMEMBERED_CHARACTERS = 4_000_000;
+const MAX_CACHED_CHARACTERS = 4_000_000;
 const parsed = new LRUCache<string, RoleStatement[]>({
-  maxSize: REMEMBERED_CHARACTERS,
+  maxSize: MAX_CACHED_CHARACTERS,
   sizeCalculation: (_statements, text) => text.length,
 });
 
-/** What was checked when it was stored; the same few texts come with every request, so they are read once. */
+/**
+ * Parses a stored policy, which was validated before. The same few texts are needed by every request, so results are
+ * cached.
+ */
 export function parsedPolicy(text: string): RoleStatement[] {
   let statements = parsed.get(text);
   if (statements === undefined) {

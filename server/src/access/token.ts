@@ -2,8 +2,8 @@ import { createHash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 /**
- * API tokens: `hg_`, 32 random bytes, a checksum. The prefix lets secret scanners find a leaked one, the checksum lets
- * us refuse a mistyped or invented one without asking the store. Only the SHA-256 of a token is kept.
+ * API tokens: `hg_`, 32 random bytes, a checksum. Secret scanners recognise a leaked token by the prefix, and a
+ * mistyped or invented one is refused by the checksum without a query. Only the SHA-256 of a token is stored.
  */
 const PREFIX = "hg_";
 const SECRET_LENGTH = 43; // 32 bytes in base64url

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { operation, type Admitted } from "../access/operation.ts";
-import { lackOf, type PermissionRow } from "../access/permission.ts";
+import { missingPermission, type PermissionRow } from "../access/permission.ts";
 import type { Tx } from "../db/database.ts";
 import { notFound } from "../http/input.ts";
 import { OneOf } from "../http/schema.ts";
@@ -55,7 +55,7 @@ export const changeClusterState = operation({
 
 /** The gate admits callers that may do either of the two. */
 function checkMay(state: keyof typeof MAY, caller: Admitted["caller"], deny: Admitted["deny"]): void {
-  const lack = lackOf(MAY[state], caller);
+  const lack = missingPermission(MAY[state], caller);
   if (lack !== undefined) throw deny(lack);
 }
 

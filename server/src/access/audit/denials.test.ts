@@ -23,7 +23,7 @@ function callerOf(accountId: number, tokenId: number): Caller {
   };
 }
 
-test("all that is gathered is written at once, and an account deleted meanwhile takes nothing with it", async () => {
+test("all collected denials are written together, even if one account has been deleted meanwhile", async () => {
   const { db } = given.app.services;
   const [account, other] = [await given.account(), await given.account()];
   const denials = gatherDenials(db.system, systemClock, pino({ level: "silent" }));

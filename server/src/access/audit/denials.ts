@@ -5,18 +5,18 @@ import type { Caller } from "../caller.ts";
 import { addDenials, type Denial } from "./store.ts";
 
 /**
- * Refusals are gathered for a moment and written as one row per token, operation and minute: a client that hammers a
- * closed door must not turn each knock into a write.
+ * Collects refusals for a moment and writes one row per token, operation and minute, so that a client that repeats a
+ * refused request does not cause a write each time.
  */
 export interface Denials {
   add(caller: Caller, operation: string): void;
-  /** Writes what is gathered; on stop, and when the timer says. */
+  /** Writes the collected refusals; called by the timer and on stop. */
   flush(): Promise<void>;
 }
 
 const FLUSH_AFTER_MS = 500;
 const MINUTE_MS = 60_000;
-const FAILURE = "denials could not be written";
+const FAILURE = "audit of denials failed";
 
 export function gatherDenials(system: Queryable, clock: Clock, log: Log): Denials {
   let gathered = new Map<string, Denial>();
@@ -29,7 +29,7 @@ export function gatherDenials(system: Queryable, clock: Clock, log: Log): Denial
     const due = [...gathered.values()];
     gathered = new Map();
     const write = (): Promise<void> => addDenials(system, due);
-    // Nodes that raise the same counts may wait for each other crosswise; one of them then has to try again.
+    // Nodes that update the same counts can deadlock; one of them then tries again.
     await write()
       .catch(write)
       .catch((error: unknown) => {

@@ -17,7 +17,7 @@ function objectsOf({ audit_events: events }: { audit_events: { object: string }[
 }
 
 describe("GET audit_events", () => {
-  test("tells who did what, from where, on what and by which request", async () => {
+  test("shows the user, operation, object, address and request of each event", async () => {
     const account = await given.account();
     const { headers } = await account.post("/whitelist_ip", { ip_cidr: "10.0.0.1" }).reply();
     const [user] = (await account.get("/accounts/get_users")).users;
@@ -40,7 +40,7 @@ describe("GET audit_events", () => {
     });
   });
 
-  test("comes newest first, by page", async () => {
+  test("is sorted newest first and paged", async () => {
     const account = await accountWithEvents(5);
     expect(objectsOf(await account.get(AUDIT))).toEqual(["5", "4", "3", "2", "1"]);
     const second = await account.get(`${AUDIT}?page=2&per_page=2`);
@@ -49,7 +49,7 @@ describe("GET audit_events", () => {
     expect(await account.get(`${AUDIT}?page=1000000000&per_page=100`)).toMatchObject({ audit_events: [] });
   });
 
-  test("goes on after an event, however many came since", async () => {
+  test("continues after a given event, however many were added since", async () => {
     const account = await accountWithEvents(5);
     const { audit_events: events } = await account.get(`${AUDIT}?per_page=2`);
     await account.post("/whitelist_ip", { ip_cidr: "10.0.0.9" });
@@ -60,7 +60,7 @@ describe("GET audit_events", () => {
     expect(objectsOf(await account.get(`${AUDIT}?after=1`))).toEqual([]);
   });
 
-  test("another account's events are not there, nor is a cursor into them of use", async () => {
+  test("does not show another account's events, not even with their cursor", async () => {
     const account = await accountWithEvents(1);
     const stranger = await given.account();
     const [{ id }] = (await account.get(AUDIT)).audit_events;
@@ -76,7 +76,7 @@ describe("GET audit_events", () => {
     },
   );
 
-  test("a user without a group or role may not read it", async () => {
+  test("a user without a group or role cannot read it", async () => {
     const account = await given.account();
     await (await given.member(account)).get(AUDIT).refused(403, /account:read/);
   });
@@ -92,7 +92,7 @@ describe("GET audit_events", () => {
       const { audit_events: events } = await account.get(AUDIT);
       return events.map(({ operation, count }: { operation: string; count: number }) => [operation, count]);
     };
-    // The minute may turn between two calls; the counts of its rows then add up.
+    // A new minute may start between two calls; then the counts of its rows add up.
     await expect
       .poll(async () => {
         const totals: Record<string, number> = {};

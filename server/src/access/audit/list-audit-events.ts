@@ -12,13 +12,13 @@ const AuditEvent = Type.Object({
   email: Nullable(Type.String()),
   address: Nullable(Type.String()),
   operation: Type.String(),
-  object: Nullable(Type.String({ description: "What was touched, as <kind>/<id>" })),
+  object: Nullable(Type.String({ description: "The object that was changed, as <kind>/<id>" })),
   outcome: OneOf(["done", "denied"]),
-  request_id: Nullable(Type.String({ description: "The X-Request-Id; of several denials that of the first" })),
-  count: Type.Integer({ description: "Denials of one token, operation and minute are one event" }),
+  request_id: Nullable(Type.String({ description: "The X-Request-Id; for several denials, that of the first" })),
+  count: Type.Integer({ description: "Number of denials; those of one token, operation and minute are one event" }),
 });
 
-/** Who changed what in the account, and who was refused: newest first, by page or by the cursor `after`. */
+/** Changes and refusals in the account: newest first, by page or by the cursor `after`. */
 export const listAuditEvents = operation({
   id: "audit_event_list",
   summary: "List audit events",

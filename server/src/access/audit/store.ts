@@ -1,10 +1,13 @@
 import type { Queryable, Tx } from "../../db/database.ts";
 import type { Caller } from "../caller.ts";
 
-/** Who an audit row names: a caller, or somebody who is not one yet. */
+/** The user in an audit row: a caller, or a user that is being created. */
 export type Actor = Pick<Caller, "accountId" | "userId" | "email" | "address" | "requestId">;
 
-/** Rides with the change it tells of: sent with the commit, it costs no round trip, and if it fails nothing is done. */
+/**
+ * Part of the transaction of the change. It is sent with the commit, so it costs no round trip, and if it fails nothing
+ * is changed.
+ */
 export function recordAudit(tx: Tx, caller: Actor, operation: string, object: string | null): void {
   tx.send(
     `insert into audit_event (account_id, user_id, email, address, operation, object, outcome, request_id)
@@ -26,8 +29,8 @@ export interface Denial {
 }
 
 /**
- * One row a token, operation and minute, in the order given; repeated denials only raise its count. No two of the given
- * may be of the same row.
+ * Writes one row per token, operation and minute, in the given order; repeated denials only increase its count. No two
+ * of the given denials may belong to the same row.
  */
 export async function addDenials(system: Queryable, denials: readonly Denial[]): Promise<void> {
   await system.query(
@@ -69,7 +72,7 @@ export interface AuditEventRow {
   count: number;
 }
 
-/** Newest first. A deep page counts its way through ids in the index; only the rows shown are read. */
+/** Newest first. A late page skips ids in the index; only the rows of the page are read. */
 export async function listAuditEvents(
   reader: Queryable,
   { beforeId, limit, offset }: { beforeId: number; limit: number; offset: number },

@@ -2,7 +2,7 @@ import { operation } from "../operation.ts";
 import { changeUsers, findGroupAndUsers, GroupUsersParams } from "./change-users.ts";
 import { DoneReply } from "./group.ts";
 
-/** Whoever is in the group already stays; an unknown name in the list is 404 and nobody is added. */
+/** Users who are already in the group stay. An unknown name in the list is 404, and then no user is added. */
 export const addGroupUsers = operation({
   id: "group_user_add",
   summary: "Add users to a group",

@@ -9,8 +9,8 @@ import { checkGroupEdit, type GroupEdit } from "./group-rules.ts";
 import { deleteGroupMembers, deleteGroupRoles, insertGroupMembers, insertGroupRoles, type GroupRow } from "./store.ts";
 
 /**
- * Every way to change who is in a group and which roles it has ends here: the rules of groups (422), the guard against
- * handing out more than one has (403), the rows, and the last system-admin, who stays. The group is locked before.
+ * All changes of a group's members and roles end here: the rules of groups (422), the check against granting more than
+ * the caller has (403), the rows, and the rule that the last system-admin stays. The caller has locked the group.
  */
 export async function applyGroupEdit(
   tx: Tx,
@@ -39,13 +39,13 @@ export async function applyGroupEdit(
       edit.removedRoles.map(({ id }) => id),
     );
   if (takesAdmins && !(await hasActiveAdmin(tx))) {
-    throw invalid("members", "of system-admin must keep an active one: the last system-admin stays");
+    throw invalid("members", "of system-admin must include an active user: the last active system-admin cannot be removed");
   }
 }
 
 /**
- * See hand-out.ts. A group may be new here, or its roles changing: whoever is added gets the sum, and whoever is removed
- * is rid of what it denies.
+ * See hand-out.ts. The group may be new, or its roles may be changing: added members get all its roles, and removed
+ * members lose their denies.
  */
 async function handOutRefusal(
   tx: Tx,
@@ -54,7 +54,7 @@ async function handOutRefusal(
   caller: Admitted["caller"],
 ): Promise<string | undefined> {
   if (caller.groups.has("system-admin")) return undefined;
-  if (group.name === "system-admin") return "You may not do this: only system-admins change the group system-admin.";
+  if (group.name === "system-admin") return "You may not do this: only system-admins can change the group system-admin.";
   const had = members.length + removedMembers.length > 0 ? await listRolesOfGroup(tx, group.id) : [];
   const given = [...(members.length > 0 ? had : []), ...roles];
   const taken = [...(removedMembers.length > 0 ? had : []), ...removedRoles];

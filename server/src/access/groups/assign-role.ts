@@ -2,7 +2,7 @@ import { operation } from "../operation.ts";
 import { changeRoles, findGroupAndRole, GroupRoleParams } from "./change-roles.ts";
 import { DoneReply } from "./group.ts";
 
-/** §4.13 Assign. What is assigned already stays so. */
+/** §4.13 Assign. A role that is already assigned stays assigned. */
 export const assignRole = operation({
   id: "group_role_assign",
   summary: "Assign a role to a group",

@@ -11,7 +11,7 @@ import { DONE, type DoneReply } from "./group.ts";
 import { groupNamedInPath } from "./named-in-path.ts";
 import { lockGroup } from "./store.ts";
 
-/** Of the two operations that assign and unassign the role of a path. */
+/** Shared by the operations that assign and unassign a role. */
 export const GroupRoleParams = Type.Object({ group_id: Id, role_id: PathReference });
 
 interface Named {

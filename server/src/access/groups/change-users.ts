@@ -10,7 +10,7 @@ import { membersNamedIn } from "./named-in-list.ts";
 import { groupNamedInPath } from "./named-in-path.ts";
 import { lockGroup } from "./store.ts";
 
-/** Of the two operations that add and remove the users of a comma list. */
+/** Shared by the operations that add and remove users. */
 export const GroupUsersParams = Type.Object({
   group_id: Id,
   users: Type.String({

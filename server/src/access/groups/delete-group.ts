@@ -9,7 +9,7 @@ import { GroupIdParam } from "./group.ts";
 import { groupNamedInPath } from "./named-in-path.ts";
 import { deleteGroup as removeGroup, lockGroup } from "./store.ts";
 
-/** Its members stay members of the account and lose what the group's roles gave them. */
+/** Its members stay in the account and lose the permissions of the group's roles. */
 export const deleteGroup = operation({
   id: "group_delete",
   summary: "Delete a group",

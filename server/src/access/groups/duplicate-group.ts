@@ -10,7 +10,7 @@ import { GroupIdParam, GroupReply, groupReply } from "./group.ts";
 import { groupNamedInPath } from "./named-in-path.ts";
 import { copyGroup, countGroups, lockGroup } from "./store.ts";
 
-/** A custom group with the same roles and members; of `everyone`, with those who are active members now. */
+/** Creates a custom group with the same roles and members; for `everyone`, with the current active members. */
 export const duplicateGroup = operation({
   id: "group_duplicate",
   summary: "Duplicate a group",

@@ -15,7 +15,7 @@ export const editGroup = operation({
   id: "group_edit",
   summary: "Edit a group",
   description:
-    "`members` and `roles` are added to what the group has; `removed_members` and `removed_roles` are taken.",
+    "`members` and `roles` are added to the group; `removed_members` and `removed_roles` are removed from it.",
   tag: "Groups",
   method: "PUT",
   paths: { "v1.2": "/groups/:group_id" },

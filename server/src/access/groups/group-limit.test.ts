@@ -3,7 +3,7 @@ import { useServer } from "../../../test/support/given.ts";
 
 const given = useServer();
 
-test("an account has at most 5,000 groups", async () => {
+test("an account can have at most 5,000 groups", async () => {
   const account = await given.account();
   await given.app.services.db.system.query(
     "insert into access_group (account_id, name) select $1, 'g' || n from generate_series(1, 4996) n",

@@ -14,7 +14,7 @@ async function roleNamesOf(account: AccountClient, groupId: number): Promise<str
   return (await account.get(`/groups/${groupId}/roles`)).roles.map(({ name }: { name: string }) => name);
 }
 
-/** A member whose only power comes from a role with these policies. */
+/** A member whose only permissions come from a role with these policies. */
 async function memberWith(account: AccountClient, name: string, text: string): Promise<MemberClient> {
   const member = await given.member(account);
   await account.post("/roles", { name, policies: text });
@@ -23,7 +23,7 @@ async function memberWith(account: AccountClient, name: string, text: string): P
 }
 
 describe("PUT groups/<id>/roles/<role>/assign and /unassign", () => {
-  test("take the role by id and by name, and repeating changes nothing", async () => {
+  test("accept the role by id and by name, and repeating changes nothing", async () => {
     const account = await given.account();
     const { group } = await account.post("/groups", { name: "g" });
     const { roles: role } = await account.post("/roles", { name: "run it" });
@@ -37,7 +37,7 @@ describe("PUT groups/<id>/roles/<role>/assign and /unassign", () => {
     }
   });
 
-  test("what is assigned holds from the next request on, and a deny beats an allow", async () => {
+  test("a role applies from the next request on, and a deny overrides an allow", async () => {
     const account = await given.account();
     const member = await given.member(account, { groups: ["system-user"] });
     const { id: everyone } = await account.get("/groups/everyone");
@@ -50,7 +50,7 @@ describe("PUT groups/<id>/roles/<role>/assign and /unassign", () => {
     await member.get("/whitelist_ip");
   });
 
-  test("a group or role that is unknown or another account's is 404, byte-equal", async () => {
+  test("an unknown group or role and one of another account get the same 404", async () => {
     const [account, other] = [await given.account(), await given.account()];
     const { group } = await account.post("/groups", { name: "g" });
     const { id: foreignGroup } = await other.get("/groups/system-user");
@@ -69,7 +69,7 @@ describe("PUT groups/<id>/roles/<role>/assign and /unassign", () => {
     }
   });
 
-  test("assigning while the role is deleted ends as done or 404, never with a role that is gone", async () => {
+  test("assigning a role while it is deleted ends as done or 404, never with a deleted role", async () => {
     const account = await given.account();
     const { group } = await account.post("/groups", { name: "g" });
     for (let n = 0; n < 5; n += 1) {
@@ -85,8 +85,8 @@ describe("PUT groups/<id>/roles/<role>/assign and /unassign", () => {
   });
 });
 
-describe("who may", () => {
-  test("a system-user assigns and unassigns roles, and does nothing else to groups and roles", async () => {
+describe("permissions", () => {
+  test("a system-user can assign and unassign roles, and change nothing else about groups and roles", async () => {
     const account = await given.account();
     const user = await given.member(account, { groups: ["system-user"] });
     const { group } = await account.post("/groups", { name: "g" });
@@ -100,7 +100,7 @@ describe("who may", () => {
     await user.post("/roles", { name: "r" }).refused(403, /role:create/);
   });
 
-  test("a role on group and role opens what it names, to nobody else", async () => {
+  test("a role on groups and roles allows exactly the actions it lists, to its holders only", async () => {
     const account = await given.account();
     const clerk = await memberWith(account, "clerk", policies(["group", "all"], ["role", "read"]));
     const friend = await given.member(account);
@@ -113,19 +113,19 @@ describe("who may", () => {
   });
 });
 
-describe("nobody hands out power over access that they do not have", () => {
+describe("users cannot grant privileges over access that they do not have", () => {
   test("a system-user cannot assign the admin role, nor one that edits groups, roles or users", async () => {
     const account = await given.account();
     const user = await given.member(account, { groups: ["system-user"] });
     const { id: everyone } = await account.get("/groups/everyone");
     await account.post("/roles", { name: "editor", policies: policies(["role", "update"]) });
-    await user.put(`/groups/${everyone}/roles/system-admin/assign`).refused(403, /power/);
-    await user.put(`/groups/${everyone}/roles/editor/assign`).refused(403, /power/);
+    await user.put(`/groups/${everyone}/roles/system-admin/assign`).refused(403, /privilege/);
+    await user.put(`/groups/${everyone}/roles/editor/assign`).refused(403, /privilege/);
     expect(await roleNamesOf(account, everyone)).toEqual(["everyone"]);
     await account.put(`/groups/${everyone}/roles/editor/assign`);
   });
 
-  test("who may edit groups cannot join the admins, nor a group that may more", async () => {
+  test("a user who can edit groups cannot join the admins or a group with more privileges", async () => {
     const account = await given.account();
     const clerk = await memberWith(account, "clerk", policies(["group", "all"]));
     const { id: admins } = await account.get("/groups/system-admin");
@@ -141,7 +141,7 @@ describe("nobody hands out power over access that they do not have", () => {
     await clerk.post("/roles", { name: "r" }).refused(403);
   });
 
-  test("who may do everything by a role still cannot change who the admins are", async () => {
+  test("a user with a role for everything still cannot change the group of admins", async () => {
     const account = await given.account();
     const deputy = await memberWith(account, "deputy", policies(["all", "all"]));
     const { id: admins } = await account.get("/groups/system-admin");
@@ -151,20 +151,20 @@ describe("nobody hands out power over access that they do not have", () => {
     await deputy.post("/groups", { name: "own", roles: "system-admin" });
   });
 
-  test("who may edit roles cannot write more into one than they have", async () => {
+  test("a user who can edit roles cannot add privileges to a role that they lack", async () => {
     const account = await given.account();
     const author = await memberWith(account, "author", policies(["role", "all"]));
     const { roles: role } = await author.post("/roles", { name: "fine", policies: policies(["datastore", "create"]) });
     await author.put(`/roles/${role.id}`, { policies: policies(["role", "update"]) });
     const { id: own } = await author.get("/roles/author");
-    await author.put(`/roles/${own}`, { policies: policies(["all", "all"]) }).refused(403, /power/);
-    await author.post("/roles", { name: "r", policies: policies(["group", "update"]) }).refused(403, /power/);
+    await author.put(`/roles/${own}`, { policies: policies(["all", "all"]) }).refused(403, /privilege/);
+    await author.post("/roles", { name: "r", policies: policies(["group", "update"]) }).refused(403, /privilege/);
     const { id: admin } = await author.get("/roles/system-admin");
-    await author.post(`/roles/${admin}/duplicate`, { name: "copy" }).refused(403, /power/);
+    await author.post(`/roles/${admin}/duplicate`, { name: "copy" }).refused(403, /privilege/);
     expect((await account.get("/roles?per_page=100")).roles).toHaveLength(6);
   });
 
-  test("nobody is rid of a deny that keeps such power from them", async () => {
+  test("users cannot remove a deny of such a privilege from themselves", async () => {
     const account = await given.account();
     const deputy = await memberWith(account, "deputy", policies(["all", "all"]));
     const { roles: curb } = await account.post("/roles", {
@@ -172,12 +172,12 @@ describe("nobody hands out power over access that they do not have", () => {
       policies: policies(["group", "create", "deny"]),
     });
     const { group } = await account.post("/groups", { name: "curbed", roles: "curb", members: deputy.email });
-    await deputy.put(`/groups/${group.id}/roles/curb/unassign`).refused(403, /power/);
-    await deputy.put(`/groups/${group.id}`, { removed_roles: "curb" }).refused(403, /power/);
-    await deputy.put(`/groups/${group.id}/svc_users/${deputy.membershipId}/remove`).refused(403, /power/);
-    await deputy.delete(`/groups/${group.id}`).refused(403, /power/);
-    await deputy.delete(`/roles/${curb.id}`).refused(403, /power/);
-    await deputy.put(`/roles/${curb.id}`, { policies: "[]" }).refused(403, /power/);
+    await deputy.put(`/groups/${group.id}/roles/curb/unassign`).refused(403, /privilege/);
+    await deputy.put(`/groups/${group.id}`, { removed_roles: "curb" }).refused(403, /privilege/);
+    await deputy.put(`/groups/${group.id}/svc_users/${deputy.membershipId}/remove`).refused(403, /privilege/);
+    await deputy.delete(`/groups/${group.id}`).refused(403, /privilege/);
+    await deputy.delete(`/roles/${curb.id}`).refused(403, /privilege/);
+    await deputy.put(`/roles/${curb.id}`, { policies: "[]" }).refused(403, /privilege/);
     await deputy.post("/groups", { name: "g" }).refused(403);
 
     await deputy.put(`/roles/${curb.id}`, { policies: policies(["group", "create", "deny"], ["app", "all"]) });
@@ -187,7 +187,7 @@ describe("nobody hands out power over access that they do not have", () => {
     await deputy.delete(`/groups/${group.id}`);
   });
 
-  test("the refusal is in the audit as a denial", async () => {
+  test("the refusal is audited as a denial", async () => {
     const account = await given.account();
     const user = await given.member(account, { groups: ["system-user"] });
     const { id } = await account.get("/groups/everyone");
@@ -200,7 +200,7 @@ describe("nobody hands out power over access that they do not have", () => {
   });
 });
 
-test("every change is an audit row that names what was touched", async () => {
+test("every change has an audit row with the changed object", async () => {
   const account = await given.account();
   const { group } = await account.post("/groups", { name: "g" });
   const { roles: role } = await account.post("/roles", { name: "r" });

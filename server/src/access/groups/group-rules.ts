@@ -3,8 +3,9 @@ import type { RoleRow } from "../roles/store.ts";
 import type { GroupRow } from "./store.ts";
 
 /**
- * What may not be done to a group, whoever asks. The built-in groups are words of the permission table (§5): they keep
- * their name and the role of their name, and are never deleted; `everyone` holds every active member by definition.
+ * Rules for changes of groups, for every caller. The built-in groups are part of the permission table (§5): their name
+ * and the role of the same name cannot be changed, and they cannot be deleted. `everyone` contains every active member
+ * by definition.
  */
 export interface GroupEdit {
   members: readonly number[];
@@ -18,18 +19,18 @@ export const NO_EDIT: GroupEdit = { members: [], removedMembers: [], roles: [], 
 
 export function checkGroupEdit(group: GroupRow, { members, removedMembers, roles, removedRoles }: GroupEdit): void {
   if (group.name === "everyone" && members.length + removedMembers.length > 0) {
-    throw invalid("members", "of the group everyone cannot be changed: it holds every active member");
+    throw invalid("members", "of the group everyone cannot be changed: it contains every active member");
   }
   if (overlap(members, removedMembers))
-    throw invalid("removed_members", "must not name anybody that members names too");
+    throw invalid("removed_members", "must not contain a user that is also in members");
   if (overlap(roles.map(idOf), removedRoles.map(idOf))) {
-    throw invalid("removed_roles", "must not name a role that roles names too");
+    throw invalid("removed_roles", "must not contain a role that is also in roles");
   }
   if (
     group.source === "system" &&
     removedRoles.some(({ source, name }) => source === "system" && name === group.name)
   ) {
-    throw invalid("roles", `of the built-in group ${group.name} must keep its own role`);
+    throw invalid("roles", `of the built-in group ${group.name} must include the role ${group.name}`);
   }
 }
 
@@ -52,14 +53,13 @@ export function checkGroupDelete(group: GroupRow): void {
   if (group.source === "system") throw invalid("group_id", `must not be the built-in group ${group.name}`);
 }
 
-/** Every request asks for its caller's groups: see roles/account-limits.ts. */
+/** Every request loads its caller's groups: see roles/account-limits.ts. */
 const MAX_GROUPS = 5000;
 
 export function checkGroupCount(groups: number): void {
-  if (groups > MAX_GROUPS)
-    throw invalid("name", `must not be that of one group more than the ${MAX_GROUPS} of an account`);
+  if (groups > MAX_GROUPS) throw invalid("name", `cannot be added: an account can have at most ${MAX_GROUPS} groups`);
 }
 
 export function groupNameTaken(name: string): Fault {
-  return new Fault("conflict", `The account has a group named ${name} already.`);
+  return new Fault("conflict", `The account already has a group named ${name}.`);
 }

@@ -19,7 +19,7 @@ describe("GET groups/<id>/svc_users", () => {
     expect(all).toContainEqual(users[0]);
   });
 
-  test("another account's group is byte-equal to one that never was", async () => {
+  test("another account's group gets the same reply as one that does not exist", async () => {
     const [owner, stranger] = [await given.account(), await given.account()];
     const { id } = await owner.get("/groups/system-admin");
     for (const path of ["svc_users", "roles"]) {
@@ -31,7 +31,7 @@ describe("GET groups/<id>/svc_users", () => {
 });
 
 describe("PUT groups/<id>/svc_users/<list>/add and /remove", () => {
-  test("take ids and e-mails, and repeating changes nothing", async () => {
+  test("accept ids and e-mail addresses, and repeating changes nothing", async () => {
     const account = await given.account();
     const [ann, bob] = [await given.member(account), await given.member(account)];
     const { group } = await account.post("/groups", { name: "g" });
@@ -46,7 +46,7 @@ describe("PUT groups/<id>/svc_users/<list>/add and /remove", () => {
     }
   });
 
-  test("are all or nothing: somebody unknown, or of another account, is 404", async () => {
+  test("are all or nothing: an unknown user, or one of another account, is 404", async () => {
     const [account, other] = [await given.account(), await given.account()];
     const [member, foreign] = [await given.member(account), await given.member(other)];
     const { group } = await account.post("/groups", { name: "g", members: member.email });
@@ -61,7 +61,7 @@ describe("PUT groups/<id>/svc_users/<list>/add and /remove", () => {
     await other.put(`/groups/${UNKNOWN}/svc_users/${foreign.membershipId}/add`).refused(404);
   });
 
-  test("what a group gives holds from the next request on, and ends with it", async () => {
+  test("the permissions of a group apply from the next request on, and end with the membership", async () => {
     const account = await given.account();
     const member = await given.member(account);
     const { id } = await account.get("/groups/system-user");
@@ -74,16 +74,16 @@ describe("PUT groups/<id>/svc_users/<list>/add and /remove", () => {
 });
 
 describe("the last system-admin", () => {
-  test("stays, by whatever call", async () => {
+  test("cannot be removed by any operation", async () => {
     const account = await given.account();
     await given.member(account, { groups: ["system-admin"], state: "disabled" });
     const { id } = await account.get("/groups/system-admin");
-    await account.put(`/groups/${id}/svc_users/${account.email}/remove`).refused(422, /last system-admin/);
-    await account.put(`/groups/${id}`, { removed_members: account.email }).refused(422, /last system-admin/);
+    await account.put(`/groups/${id}/svc_users/${account.email}/remove`).refused(422, /last active system-admin/);
+    await account.put(`/groups/${id}`, { removed_members: account.email }).refused(422, /last active system-admin/);
     await account.get("/groups");
   });
 
-  test("may go once there is another", async () => {
+  test("can be removed once there is another", async () => {
     const account = await given.account();
     const next = await given.member(account);
     const { id } = await account.get("/groups/system-admin");
@@ -92,7 +92,7 @@ describe("the last system-admin", () => {
     expect(await idsOf(next, id)).toEqual([next.membershipId]);
   });
 
-  test("stays when all admins remove each other at once", async () => {
+  test("remains when all admins remove each other at the same time", async () => {
     const account = await given.account();
     const { id } = await account.get("/groups/system-admin");
     const admins = [];
@@ -104,7 +104,7 @@ describe("the last system-admin", () => {
     expect(replies.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 200, 200, 422]);
   });
 
-  test("stays when one leaves the group while the other is being disabled", async () => {
+  test("remains when one leaves the group while the other is being disabled", async () => {
     for (let time = 0; time < 5; time += 1) {
       const account = await given.account();
       const other = await given.member(account, { groups: ["system-admin"] });

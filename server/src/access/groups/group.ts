@@ -3,7 +3,7 @@ import { Id, OneOf, Timestamp } from "../../http/schema.ts";
 import { isoSeconds } from "../../lib/clock.ts";
 import type { GroupRow } from "./store.ts";
 
-/** §2.8: what a group shows of itself. */
+/** §2.8: a group in replies. */
 export const Group = Type.Object(
   {
     id: Id,

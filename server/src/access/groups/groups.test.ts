@@ -18,7 +18,7 @@ async function roleNamesOf(account: AccountClient, groupId: number): Promise<str
 }
 
 describe("GET groups", () => {
-  test("a new account has the built-in groups, by name", async () => {
+  test("a new account has the built-in groups, sorted by name", async () => {
     const account = await given.account();
     expect(await account.get("/groups")).toEqual({
       paging_info: { previous_page: null, next_page: null, per_page: 10 },
@@ -31,7 +31,7 @@ describe("GET groups", () => {
     });
   });
 
-  test("comes in pages, and past the end is empty", async () => {
+  test("is paged, and empty past the end", async () => {
     const account = await given.account();
     const page = await account.get("/groups?page=2&per_page=2");
     expect(page.groups.map(({ name }: { name: string }) => name)).toEqual(BUILT_IN.slice(2));
@@ -44,14 +44,14 @@ describe("GET groups", () => {
 });
 
 describe("GET groups/<id or name>", () => {
-  test("answers the same group by id and by name, also one that needs escaping", async () => {
+  test("returns the same group by id and by name, also if the name needs escaping", async () => {
     const account = await given.account();
     const { group } = await account.post("/groups", { name: "Ü/b & c" });
     expect(await account.get(`/groups/${group.id}`)).toEqual(group);
     expect(await account.get(`/groups/${encodeURIComponent("Ü/b & c")}`)).toEqual(group);
   });
 
-  test("an unknown id or name, and another account's, are byte-equal", async () => {
+  test("an unknown id or name, and another account's, get the same reply", async () => {
     const [owner, stranger] = [await given.account(), await given.account()];
     const { group } = await owner.post("/groups", { name: "secret" });
     const foreign = await stranger.get(`/groups/${group.id}`).refused(404);
@@ -62,7 +62,7 @@ describe("GET groups/<id or name>", () => {
 });
 
 describe("POST groups", () => {
-  test("makes a group with members by id and e-mail and roles by id and name", async () => {
+  test("creates a group with members by id and e-mail address and roles by id and name", async () => {
     const account = await given.account();
     const [ann, bob] = [await given.member(account), await given.member(account, { state: "disabled" })];
     const { id: roleId } = await account.get("/roles/dashboard-user");
@@ -79,7 +79,7 @@ describe("POST groups", () => {
     expect(await roleNamesOf(account, reply.group.id)).toEqual(["dashboard-user", "system-user"]);
   });
 
-  test("takes null and empty lists as none, and a number as a list of one", async () => {
+  test("accepts null and empty lists as none, and a number as a list of one", async () => {
     const account = await given.account();
     const member = await given.member(account);
     const { group } = await account.post("/groups", { name: "empty", members: "", roles: null });
@@ -88,7 +88,7 @@ describe("POST groups", () => {
     expect(await emailsOf(account, one.id)).toEqual([member.email]);
   });
 
-  test("a name that is taken is 409, in this account alone", async () => {
+  test("a name that is taken in this account is 409", async () => {
     const [account, other] = [await given.account(), await given.account()];
     await account.post("/groups", { name: "analysts" });
     await account.post("/groups", { name: "analysts" }).refused(409, /analysts/);
@@ -96,7 +96,7 @@ describe("POST groups", () => {
     await other.post("/groups", { name: "analysts" });
   });
 
-  test("the same name twice at once makes one group", async () => {
+  test("two concurrent requests with the same name create one group", async () => {
     const account = await given.account();
     const replies = await Promise.all(
       Array.from({ length: 6 }, () => account.post("/groups", { name: "race" }).reply()),
@@ -106,16 +106,16 @@ describe("POST groups", () => {
 
   test.each<[string, unknown]>([
     ["nothing", undefined],
-    ["an empty one", ""],
-    ["digits alone, which read as an id", "42"],
-    ["a number, which is text of digits", 42],
+    ["no characters", ""],
+    ["only digits, which would be read as an id", "42"],
+    ["only digits, sent as a number", 42],
     ["a comma, which splits a list", "a,b"],
     ["a line break", "a\nb"],
     ["a line separator", "a\u2028b"],
-    ["an outer space", " a"],
+    ["a leading space", " a"],
     ["256 code points", "😀".repeat(256)],
     ["an object", { a: 1 }],
-  ])("a name must not be or have %s", async (_case, name) => {
+  ])("refuses a name with %s", async (_case, name) => {
     const account = await given.account();
     await account.post("/groups", { name }).refused(422, /^name/);
     expect(await groupNames(account)).toEqual(BUILT_IN);
@@ -127,22 +127,22 @@ describe("POST groups", () => {
     expect((await account.post("/groups", { name })).group.name).toBe(name);
   });
 
-  test("somebody unknown, or of another account, is 422 that names them, and nothing is stored", async () => {
+  test("an unknown user or role, or one of another account, is 422 with its name, and nothing is stored", async () => {
     const [account, other] = [await given.account(), await given.account()];
     const [member, foreign] = [await given.member(account), await given.member(other)];
     const { roles: foreignRole } = await other.post("/roles", { name: "theirs" });
     const attempt = (lists: Record<string, string>, message: RegExp) =>
       account.post("/groups", { name: "analysts", ...lists }).refused(422, message);
-    await attempt({ members: `${member.membershipId},${UNKNOWN}` }, /^members names an unknown user: 987654321$/);
+    await attempt({ members: `${member.membershipId},${UNKNOWN}` }, /^members contains an unknown user: 987654321$/);
     await attempt({ members: `${foreign.membershipId}` }, new RegExp(`unknown user: ${foreign.membershipId}$`));
     await attempt({ members: `${member.email},${foreign.email}` }, new RegExp(`unknown user: ${foreign.email}$`));
-    await attempt({ members: "99999999999999999999" }, /^members names an unknown user/);
-    await attempt({ roles: "system-user,nothing" }, /^roles names an unknown role: nothing$/);
-    await attempt({ roles: `${foreignRole.id}` }, /^roles names an unknown role/);
+    await attempt({ members: "99999999999999999999" }, /^members contains an unknown user/);
+    await attempt({ roles: "system-user,nothing" }, /^roles contains an unknown role: nothing$/);
+    await attempt({ roles: `${foreignRole.id}` }, /^roles contains an unknown role/);
     expect(await groupNames(account)).toEqual(BUILT_IN);
   });
 
-  test("an idempotency key makes one group of two requests", async () => {
+  test("two requests with the same idempotency key create one group", async () => {
     const account = await given.account();
     const headers = { "Idempotency-Key": "once" };
     const first = await account.post("/groups", { name: "analysts" }, { headers });
@@ -151,7 +151,7 @@ describe("POST groups", () => {
 });
 
 describe("PUT groups/<id>", () => {
-  test("renames, adds and removes in one go", async () => {
+  test("renames, adds and removes in one request", async () => {
     const account = await given.account();
     const [ann, bob] = [await given.member(account), await given.member(account)];
     const { group } = await account.post("/groups", { name: "old", members: ann.email, roles: "system-user" });
@@ -168,7 +168,7 @@ describe("PUT groups/<id>", () => {
     expect(await roleNamesOf(account, group.id)).toEqual(["dashboard-user"]);
   });
 
-  test("an empty body changes nothing, adding twice and removing what is not there neither", async () => {
+  test("an empty body changes nothing, nor does adding twice or removing a user who is not in the group", async () => {
     const account = await given.account();
     const member = await given.member(account);
     const { group } = await account.post("/groups", { name: "g", members: member.email });
@@ -195,7 +195,7 @@ describe("PUT groups/<id>", () => {
     expect(await emailsOf(account, group.id)).toEqual([]);
   });
 
-  test("an unknown group is 404 before its body is judged, another account's byte-equal", async () => {
+  test("an unknown group is 404 before its body is validated, and so is another account's", async () => {
     const [owner, stranger] = [await given.account(), await given.account()];
     const { group } = await owner.post("/groups", { name: "g" });
     const foreign = await stranger.put(`/groups/${group.id}`, { name: "" }).refused(404);
@@ -207,7 +207,7 @@ describe("PUT groups/<id>", () => {
 });
 
 describe("built-in groups", () => {
-  test.each(BUILT_IN)("%s keeps its name and its own role, and is never deleted", async (name) => {
+  test.each(BUILT_IN)("%s cannot be renamed or deleted, or lose its own role", async (name) => {
     const account = await given.account();
     const { id } = await account.get(`/groups/${name}`);
     await account.put(`/groups/${id}`, { name: "other" }).refused(422, /^name/);
@@ -218,7 +218,7 @@ describe("built-in groups", () => {
     expect(await roleNamesOf(account, id)).toEqual([name]);
   });
 
-  test("take more roles and members, and give those back", async () => {
+  test("can get more roles and members, and lose those again", async () => {
     const account = await given.account();
     const member = await given.member(account);
     const { id } = await account.get("/groups/system-user");
@@ -230,7 +230,7 @@ describe("built-in groups", () => {
     expect(await roleNamesOf(account, id)).toEqual(["system-user"]);
   });
 
-  test("everyone holds every active member and no others, and nobody can be put in or out", async () => {
+  test("everyone contains exactly the active members, and cannot be edited", async () => {
     const account = await given.account();
     const active = await given.member(account);
     for (const state of ["pending", "disabled"] as const) await given.member(account, { state });
@@ -244,7 +244,7 @@ describe("built-in groups", () => {
 });
 
 describe("DELETE groups/<id>", () => {
-  test("deletes the group and what its roles gave its members", async () => {
+  test("deletes the group, and its members lose the permissions of its roles", async () => {
     const account = await given.account();
     const member = await given.member(account);
     const { group } = await account.post("/groups", { name: "g", members: member.email, roles: "system-user" });
@@ -255,7 +255,7 @@ describe("DELETE groups/<id>", () => {
     await account.delete(`/groups/${group.id}`).refused(404);
   });
 
-  test("another account's group stays, byte-equal to one that never was", async () => {
+  test("another account's group is not deleted, and the reply is that for an unknown one", async () => {
     const [owner, stranger] = [await given.account(), await given.account()];
     const { group } = await owner.post("/groups", { name: "g" });
     const foreign = await stranger.delete(`/groups/${group.id}`).refused(404);
@@ -265,7 +265,7 @@ describe("DELETE groups/<id>", () => {
 });
 
 describe("POST groups/<id>/duplicate", () => {
-  test("copies members and roles; the copy lives on its own", async () => {
+  test("copies members and roles; the copy is independent", async () => {
     const account = await given.account();
     const member = await given.member(account);
     const { group } = await account.post("/groups", { name: "a", members: member.email, roles: "system-user" });
@@ -276,7 +276,7 @@ describe("POST groups/<id>/duplicate", () => {
     expect(await roleNamesOf(account, copy.id)).toEqual(["system-user"]);
   });
 
-  test("of a built-in group makes a custom one, of everyone one with the members of now", async () => {
+  test("of a built-in group creates a custom one; of everyone, one with the current members", async () => {
     const account = await given.account();
     const { id } = await account.get("/groups/everyone");
     const { group: copy } = await account.post(`/groups/${id}/duplicate`, { name: "staff" });
@@ -285,7 +285,7 @@ describe("POST groups/<id>/duplicate", () => {
     expect(await account.delete(`/groups/${copy.id}`)).toEqual({ status: "success" });
   });
 
-  test("a name that is taken is 409, a bad one 422, an unknown group 404 before that", async () => {
+  test("a taken name is 409, an invalid one 422, and an unknown group 404 before that", async () => {
     const [account, stranger] = [await given.account(), await given.account()];
     const { id } = await account.get("/groups/system-user");
     await account.post(`/groups/${id}/duplicate`, { name: "everyone" }).refused(409);

@@ -7,7 +7,7 @@ import { listGroups as selectGroups } from "./store.ts";
 export const listGroups = operation({
   id: "group_list",
   summary: "List groups",
-  description: "By name.",
+  description: "Sorted by name.",
   tag: "Groups",
   method: "GET",
   paths: { "v1.2": "/groups" },

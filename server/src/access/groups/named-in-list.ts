@@ -5,8 +5,8 @@ import { holdRoles, type RoleRow } from "../roles/store.ts";
 import { holdMembers } from "./store.ts";
 
 /**
- * What a comma list of a request names, all of it or nothing. What another account has is as unknown as what never
- * was; `unknown` makes the refusal, which is 422 for a field and 404 in a path.
+ * Looks up all users or roles of a comma-separated list, or refuses the list. Ids of another account are unknown ids.
+ * `unknown` creates the refusal: 422 for a field, 404 in a path.
  */
 type Unknown = (reference: string) => Fault;
 
@@ -27,7 +27,7 @@ export async function rolesNamedIn(db: Queryable, list: string | undefined, unkn
 }
 
 export function unknownIn(field: string, kind: "user" | "role"): Unknown {
-  return (reference) => invalid(field, `names an unknown ${kind}: ${shownReference(reference)}`);
+  return (reference) => invalid(field, `contains an unknown ${kind}: ${shownReference(reference)}`);
 }
 
 function isEmpty({ ids, names }: References): boolean {

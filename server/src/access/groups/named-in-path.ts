@@ -2,7 +2,7 @@ import type { Queryable } from "../../db/database.ts";
 import { notFound } from "../../http/input.ts";
 import { findGroup, type GroupRow } from "./store.ts";
 
-/** For `find`: the group whose id stands in the path. */
+/** For `find`: the group whose id is in the path. */
 export async function groupNamedInPath({
   params,
   reader,

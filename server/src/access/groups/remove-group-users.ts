@@ -2,7 +2,7 @@ import { operation } from "../operation.ts";
 import { changeUsers, findGroupAndUsers, GroupUsersParams } from "./change-users.ts";
 import { DoneReply } from "./group.ts";
 
-/** Whoever is not in the group is passed over; an unknown name in the list is 404 and nobody is removed. */
+/** Users who are not in the group are ignored. An unknown name in the list is 404, and then no user is removed. */
 export const removeGroupUsers = operation({
   id: "group_user_remove",
   summary: "Remove users from a group",

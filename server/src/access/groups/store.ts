@@ -56,7 +56,7 @@ export async function findGroup(reader: Queryable, { id, name }: Reference): Pro
   return row;
 }
 
-/** Changes of one group come one after the other, and none meets its deletion. */
+/** Serialises changes of a group, including its deletion. */
 export async function lockGroup(tx: Tx, id: number): Promise<GroupRow | undefined> {
   const [row] = await tx.query<GroupRow>(
     "select id, name, source, created_at from access_group where id = $1 for no key update",
@@ -80,7 +80,7 @@ export async function insertGroup(tx: Tx, name: string): Promise<GroupRow | unde
   return row;
 }
 
-/** A group with the members and roles that the original has now. Undefined: the name is taken. */
+/** Creates a group with the current members and roles of the original. Undefined: the name is taken. */
 export async function copyGroup(tx: Tx, originalId: number, name: string): Promise<GroupRow | undefined> {
   const [row] = await tx.query<GroupRow>(
     `with copy as (insert into access_group (name) values ($2)
@@ -117,11 +117,11 @@ export async function deleteGroup(tx: Tx, id: number): Promise<void> {
 
 export interface NamedMember {
   id: number;
-  /** The e-mail of the request that is this member's; a member named twice has two rows. */
+  /** The e-mail address in the request; a member that is named twice has two rows. */
   named_by: string | null;
 }
 
-/** Members of any state, by id or e-mail, held until the transaction ends. */
+/** Finds members of any state by id or e-mail address, and locks them until the transaction ends. */
 export async function holdMembers(db: Queryable, { ids, names }: References): Promise<NamedMember[]> {
   return db.query(
     `select m.id, given.email as named_by

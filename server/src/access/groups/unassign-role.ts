@@ -2,7 +2,7 @@ import { operation } from "../operation.ts";
 import { changeRoles, findGroupAndRole, GroupRoleParams } from "./change-roles.ts";
 import { DoneReply } from "./group.ts";
 
-/** §4.13 Unassign. What is not assigned is passed over; a built-in group keeps its own role. */
+/** §4.13 Unassign. A role that is not assigned is ignored; a built-in group keeps its own role. */
 export const unassignRole = operation({
   id: "group_role_unassign",
   summary: "Unassign a role from a group",

@@ -1,6 +1,6 @@
 import type { Queryable, Tx } from "../../db/database.ts";
 
-/** A membership with its user and groups: what every list of users shows, in one statement. */
+/** A membership with its user and groups, as shown in every list of users; read in one statement. */
 export interface MemberRow {
   id: number;
   user_id: number;
@@ -21,7 +21,7 @@ const SELECT_MEMBER = `
            where e.membership_id = m.id) as groups
     from membership m join app_user u on u.id = m.user_id`;
 
-/** Users of the account, active and disabled; who still waits for approval is in a list of their own. */
+/** Active and disabled users of the account. Pending users have their own list. */
 export async function listMembers(reader: Queryable): Promise<MemberRow[]> {
   return reader.query(`${SELECT_MEMBER} where m.state <> 'pending' order by m.id`);
 }
@@ -35,7 +35,7 @@ export async function listMembersPage(reader: Queryable, limit: number, offset: 
   );
 }
 
-/** The users in a group; `everyone` has all active ones. */
+/** The users in a group; `everyone` contains all active ones. */
 export async function listMembersOfGroup(reader: Queryable, groupId: number): Promise<MemberRow[]> {
   return reader.query(
     `${SELECT_MEMBER}
@@ -46,14 +46,15 @@ export async function listMembersOfGroup(reader: Queryable, groupId: number): Pr
 }
 
 /**
- * Taken before anything that may leave the account without a system-admin: of two such changes at once, the second
- * sees what the first did. A statement of its own, because one that waits for a lock still reads what it saw before.
+ * Must be called before a change that may leave the account without a system-admin: of two concurrent changes, the
+ * second then sees the first. It is a separate statement, because a statement that waits for a lock reads the state
+ * from before the wait.
  */
 export function lockAdmins(tx: Tx, accountId: number): void {
   tx.send("select from account where id = $1 for no key update", [accountId]);
 }
 
-/** Whether anybody is left who can run the account. Ask under `lockAdmins`, after the change. */
+/** Whether the account still has an active admin. Call under `lockAdmins`, after the change. */
 export async function hasActiveAdmin(tx: Tx): Promise<boolean> {
   const [row] = await tx.query<{ there: boolean }>(
     `select exists (select from access_group g

@@ -7,7 +7,7 @@ export const USER_TYPES = ["regular", "service"] as const;
 
 /** §2.8: an entry of get_users, wherever users are listed. */
 export const UserEntry = Type.Object({
-  id: Type.Integer({ minimum: 1, description: "The user's membership in this account; what policies name" }),
+  id: Type.Integer({ minimum: 1, description: "The user's membership in this account; policies use this id" }),
   user_id: Id,
   email: Type.String(),
   name: Type.String(),

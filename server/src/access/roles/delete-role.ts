@@ -8,7 +8,7 @@ import { checkRoleDelete } from "./role-rules.ts";
 import { RoleIdParam } from "./role.ts";
 import { deleteRole as removeRole, lockRole } from "./store.ts";
 
-/** Groups that had the role lose it, from their members' next request on. */
+/** Groups with the role lose it; this applies to their members' next request. */
 export const deleteRole = operation({
   id: "role_delete",
   summary: "Delete a role",

@@ -9,7 +9,7 @@ import { roleNameTaken } from "./role-rules.ts";
 import { RoleIdParam, RoleReply, roleReply } from "./role.ts";
 import { findRole, insertRole } from "./store.ts";
 
-/** The same policy under another name, assigned to nobody yet; of a built-in role, a copy that can be changed. */
+/** Creates a role with the same policy, not assigned to any group. The copy of a built-in role can be changed. */
 export const duplicateRole = operation({
   id: "role_duplicate",
   summary: "Duplicate a role",

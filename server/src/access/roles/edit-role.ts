@@ -10,7 +10,7 @@ import { checkRoleEdit, roleNameTaken } from "./role-rules.ts";
 import { Policies, RoleIdParam, RoleReply, roleReply } from "./role.ts";
 import { lockRole, updateRole } from "./store.ts";
 
-/** What changes holds from the next request on of everybody whose groups have the role. */
+/** Changes apply to the next request of every user whose groups have the role. */
 export const editRole = operation({
   id: "role_edit",
   summary: "Edit a role",

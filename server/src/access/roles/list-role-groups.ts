@@ -9,7 +9,7 @@ import { RoleIdParam } from "./role.ts";
 export const listRoleGroups = operation({
   id: "role_group_list",
   summary: "List the groups that have a role",
-  description: "By name.",
+  description: "Sorted by name.",
   tag: "Roles",
   method: "GET",
   paths: { "v1.2": "/roles/:role_id/groups" },

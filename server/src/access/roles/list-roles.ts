@@ -7,7 +7,7 @@ import { listRoles as selectRoles } from "./store.ts";
 export const listRoles = operation({
   id: "role_list",
   summary: "List roles",
-  description: "By name.",
+  description: "Sorted by name.",
   tag: "Roles",
   method: "GET",
   paths: { "v1.2": "/roles" },

@@ -2,7 +2,7 @@ import type { Queryable } from "../../db/database.ts";
 import { notFound } from "../../http/input.ts";
 import { findRole, type RoleRow } from "./store.ts";
 
-/** For `find`: the role whose id stands in the path. */
+/** For `find`: the role whose id is in the path. */
 export async function roleNamedInPath({
   params,
   reader,

@@ -2,8 +2,8 @@ import { Fault, invalid } from "../../lib/fault.ts";
 import type { RoleRow } from "./store.ts";
 
 /**
- * The built-in roles stand behind the groups of the permission table (§5): they keep their name and their policy. Who
- * wants another policy duplicates the role.
+ * The built-in roles belong to the groups of the permission table (§5): their name and policy cannot be changed. To get
+ * a role with another policy, duplicate it.
  */
 export interface RoleEdit {
   name: string;
@@ -21,5 +21,5 @@ export function checkRoleDelete(role: RoleRow): void {
 }
 
 export function roleNameTaken(name: string): Fault {
-  return new Fault("conflict", `The account has a role named ${name} already.`);
+  return new Fault("conflict", `The account already has a role named ${name}.`);
 }

@@ -2,13 +2,13 @@ import { Type, type Static } from "typebox";
 import { Id, OneOf } from "../../http/schema.ts";
 import type { RoleRow } from "./store.ts";
 
-/** §2.8: what a role shows of itself. */
+/** §2.8: a role in replies. */
 export const Role = Type.Object(
   {
     id: Id,
     name: Type.String(),
     source: OneOf(["system", "custom"], { description: "system: built in" }),
-    policy: Type.String({ description: "A JSON string of [{resource, action:[…], access}], as it was given" }),
+    policy: Type.String({ description: "A JSON string of [{resource, action:[…], access}], as it was sent" }),
     account_id: Id,
   },
   { title: "Role" },

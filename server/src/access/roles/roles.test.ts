@@ -11,7 +11,7 @@ async function roleNames(account: AccountClient): Promise<string[]> {
 }
 
 describe("GET roles", () => {
-  test("a new account has the built-in roles, by name, each with its policy as a JSON string", async () => {
+  test("a new account has the built-in roles, sorted by name, each with its policy as a JSON string", async () => {
     const account = await given.account();
     const { paging_info: paging, roles } = await account.get("/roles");
     expect(paging).toEqual({ previous_page: null, next_page: null, per_page: 10 });
@@ -27,7 +27,7 @@ describe("GET roles", () => {
     expect(JSON.parse(roles[2].policy)).toEqual([{ resource: "all", action: ["all"], access: "allow" }]);
   });
 
-  test("comes in pages", async () => {
+  test("is paged", async () => {
     const account = await given.account();
     const page = await account.get("/roles?page=2&per_page=1");
     expect(page.roles).toMatchObject([{ name: "everyone" }]);
@@ -37,14 +37,14 @@ describe("GET roles", () => {
 });
 
 describe("GET roles/<id or name>", () => {
-  test("answers the same role by id and by name", async () => {
+  test("returns the same role by id and by name", async () => {
     const account = await given.account();
     const { roles: role } = await account.post("/roles", { name: "run it", policies: WHITELIST });
     expect(await account.get(`/roles/${role.id}`)).toEqual(role);
     expect(await account.get("/roles/run%20it")).toEqual(role);
   });
 
-  test("unknown, and another account's, are byte-equal", async () => {
+  test("an unknown role and another account's get the same reply", async () => {
     const [owner, stranger] = [await given.account(), await given.account()];
     const { roles: role } = await owner.post("/roles", { name: "secret" });
     const foreign = await stranger.get(`/roles/${role.id}`).refused(404);
@@ -67,7 +67,7 @@ describe("GET roles/<id>/groups", () => {
     expect((await account.get(`/roles/${id}/groups?per_page=1&page=2`)).groups).toEqual([builtIn]);
   });
 
-  test("another account's role is byte-equal to one that never was, before the query is judged", async () => {
+  test("another account's role gets the same reply as an unknown one, before the query is validated", async () => {
     const [owner, stranger] = [await given.account(), await given.account()];
     const { id } = await owner.get("/roles/everyone");
     const foreign = await stranger.get(`/roles/${id}/groups?per_page=0`).refused(404);
@@ -76,7 +76,7 @@ describe("GET roles/<id>/groups", () => {
 });
 
 describe("POST roles", () => {
-  test("keeps the policy byte for byte", async () => {
+  test("stores the policy unchanged", async () => {
     const account = await given.account();
     expect(await account.post("/roles", { name: "whitelist", policies: WHITELIST })).toEqual({
       status: "success",
@@ -99,8 +99,8 @@ describe("POST roles", () => {
     ["no name", { policies: "[]" }, /^name is required/],
     ["a name of digits", { name: "7" }, /^name/],
     ["a name with a comma", { name: "a,b" }, /^name/],
-    ["a policy that is no JSON", { name: "r", policies: "{" }, /^policies/],
-    ["a policy that is no array", { name: "r", policies: "{}" }, /^policies/],
+    ["a policy that is not JSON", { name: "r", policies: "{" }, /^policies/],
+    ["a policy that is not an array", { name: "r", policies: "{}" }, /^policies/],
     ["a policy as an array, not as its JSON string", { name: "r", policies: [] }, /^policies/],
     [
       "an unknown action",
@@ -114,7 +114,7 @@ describe("POST roles", () => {
     expect(await roleNames(account)).toEqual(BUILT_IN);
   });
 
-  test("a name that is taken is 409, in this account alone", async () => {
+  test("a name that is taken in this account is 409", async () => {
     const [account, other] = [await given.account(), await given.account()];
     await account.post("/roles", { name: "r" });
     await account.post("/roles", { name: "r" }).refused(409, /\br\b/);
@@ -126,7 +126,7 @@ describe("POST roles", () => {
 describe("the roles of an account", () => {
   const longest = `[${" ".repeat(65_534)}]`;
 
-  test("have 1 MiB of policies together, by whatever call, and another account's do not count", async () => {
+  test("can have 1 MiB of policies in total, by any operation, not counting other accounts", async () => {
     const [account, other] = [await given.account(), await given.account()];
     const { roles: first } = await account.post("/roles", { name: "r0", policies: longest });
     for (let n = 1; n < 15; n += 1) await account.post("/roles", { name: `r${n}`, policies: longest });
@@ -141,7 +141,7 @@ describe("the roles of an account", () => {
     await other.post("/roles", { name: "r", policies: longest });
   });
 
-  test("are at most 1,000", async () => {
+  test("are limited to 1,000", async () => {
     const account = await given.account();
     await given.app.services.db.system.query(
       "insert into access_role (account_id, name, policy) select $1, 'r' || n, '[]' from generate_series(1, 996) n",
@@ -155,7 +155,7 @@ describe("the roles of an account", () => {
 });
 
 describe("PUT roles/<id>", () => {
-  test("changes name and policy, each alone or both, for the next request of whoever has it", async () => {
+  test("changes name, policy or both, effective from the next request of its holders", async () => {
     const account = await given.account();
     const member = await given.member(account);
     const { roles: role } = await account.post("/roles", { name: "r" });
@@ -176,7 +176,7 @@ describe("PUT roles/<id>", () => {
     expect((await account.put(`/roles/${role.id}`)).roles).toEqual({ ...role, name: "s" });
   });
 
-  test("refuses what breaks a rule and keeps what was there", async () => {
+  test("refuses invalid values and changes nothing", async () => {
     const account = await given.account();
     const { roles: role } = await account.post("/roles", { name: "r", policies: WHITELIST });
     await account.put(`/roles/${role.id}`, { name: "everyone", policies: "[]" }).refused(409);
@@ -185,7 +185,7 @@ describe("PUT roles/<id>", () => {
     expect(await account.get(`/roles/${role.id}`)).toEqual(role);
   });
 
-  test("an unknown role is 404 before its body is judged, another account's byte-equal", async () => {
+  test("an unknown role is 404 before its body is validated, and so is another account's", async () => {
     const [owner, stranger] = [await given.account(), await given.account()];
     const { roles: role } = await owner.post("/roles", { name: "r" });
     const foreign = await stranger.put(`/roles/${role.id}`, { name: "" }).refused(404);
@@ -195,7 +195,7 @@ describe("PUT roles/<id>", () => {
 });
 
 describe("built-in roles", () => {
-  test.each(BUILT_IN)("%s keeps its name and policy, and is never deleted", async (name) => {
+  test.each(BUILT_IN)("%s cannot be changed or deleted", async (name) => {
     const account = await given.account();
     const role = await account.get(`/roles/${name}`);
     await account.put(`/roles/${role.id}`, { name: "other" }).refused(422, /^name/);
@@ -207,7 +207,7 @@ describe("built-in roles", () => {
 });
 
 describe("POST roles/<id>/duplicate", () => {
-  test("gives the same policy another name, to change freely", async () => {
+  test("creates a role with the same policy that can be changed", async () => {
     const account = await given.account();
     const original = await account.get("/roles/system-user");
     const { status, roles: copy } = await account.post(`/roles/${original.id}/duplicate`, { name: "copy" });
@@ -218,7 +218,7 @@ describe("POST roles/<id>/duplicate", () => {
     expect(await account.get("/roles/system-user")).toEqual(original);
   });
 
-  test("a name that is taken is 409, a bad one 422, an unknown role 404 before that", async () => {
+  test("a taken name is 409, an invalid one 422, and an unknown role 404 before that", async () => {
     const [account, stranger] = [await given.account(), await given.account()];
     const { id } = await account.get("/roles/system-user");
     await account.post(`/roles/${id}/duplicate`, { name: "everyone" }).refused(409);
@@ -229,7 +229,7 @@ describe("POST roles/<id>/duplicate", () => {
 });
 
 describe("DELETE roles/<id>", () => {
-  test("takes the role from every group, for the next request of their members", async () => {
+  test("removes the role from every group, effective from the next request of their members", async () => {
     const account = await given.account();
     const member = await given.member(account);
     const { roles: role } = await account.post("/roles", { name: "r", policies: WHITELIST });
@@ -241,7 +241,7 @@ describe("DELETE roles/<id>", () => {
     await account.delete(`/roles/${role.id}`).refused(404);
   });
 
-  test("another account's role stays, byte-equal to one that never was", async () => {
+  test("another account's role is not deleted, and the reply is that for an unknown one", async () => {
     const [owner, stranger] = [await given.account(), await given.account()];
     const { roles: role } = await owner.post("/roles", { name: "r" });
     const foreign = await stranger.delete(`/roles/${role.id}`).refused(404);

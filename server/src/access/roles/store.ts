@@ -43,13 +43,15 @@ export async function lockRole(tx: Tx, id: number): Promise<RoleRow | undefined>
   return row;
 }
 
-/** A role about to be assigned, see `holdRoles`. */
+/** Locks a role that is about to be assigned; see `holdRoles`. */
 export async function holdRole(tx: Tx, { id, name }: Reference): Promise<RoleRow | undefined> {
   const [role] = await holdRoles(tx, { ids: id === null ? [] : [id], names: name === null ? [] : [name] });
   return role;
 }
 
-/** Roles about to be assigned: held until the transaction ends, so that none is deleted or changed meanwhile. */
+/**
+ * Locks roles that are about to be assigned until the transaction ends, so that none is deleted or changed meanwhile.
+ */
 export async function holdRoles(db: Queryable, { ids, names }: References): Promise<RoleRow[]> {
   return db.query(
     `select id, account_id, name, source, policy from access_role
@@ -58,7 +60,7 @@ export async function holdRoles(db: Queryable, { ids, names }: References): Prom
   );
 }
 
-/** The length of all policies of the account together, and how many roles there are. */
+/** The total length of the account's policies, and the number of its roles. */
 export async function measureRoles(tx: Tx): Promise<{ bytes: number; roles: number }> {
   const [row] = await tx.query<{ bytes: number; roles: number }>(
     "select coalesce(sum(octet_length(policy)), 0)::bigint as bytes, count(*) as roles from access_role",

@@ -4,7 +4,10 @@ import { parseWhitelistEntry } from "./ip-address.ts";
 import { StatusReply, statusReply } from "./status-reply.ts";
 import { insertWhitelistedIp } from "./store.ts";
 
-/** §4.1 Add. The list may be kept before the feature enforces it; a duplicate is success without a second row. */
+/**
+ * §4.1 Add. Entries can be added before the feature that enforces them is enabled. A duplicate is success without a
+ * second row.
+ */
 export const addWhitelistedIp = operation({
   id: "whitelist_ip_add",
   summary: "Whitelist an IP address",

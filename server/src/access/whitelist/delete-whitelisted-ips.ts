@@ -6,7 +6,7 @@ import { operation } from "../operation.ts";
 import { StatusReply, statusReply } from "./status-reply.ts";
 import { countWhitelistedIps, deleteWhitelistedIps, isListedIfEnforced } from "./store.ts";
 
-/** §4.1 Delete. Several ids are all or nothing; what would lock the caller out is refused. */
+/** §4.1 Delete. Several ids are deleted all or none; a deletion that would lock out the caller is refused. */
 export const removeWhitelistedIps = operation({
   id: "whitelist_ip_delete",
   summary: "Remove whitelisted IP addresses",

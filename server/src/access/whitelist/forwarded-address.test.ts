@@ -6,7 +6,7 @@ const given = useServer({ settings: { HEADGATE_TRUSTED_PROXIES: "127.0.0.1" } })
 const from = (address: string) => ({ headers: { "X-Forwarded-For": address } });
 
 describe("an address that a trusted proxy forwards", () => {
-  test("counts as the caller's", async () => {
+  test("is used as the caller's address", async () => {
     const account = await given.account();
     for (const ip of ["203.0.113.0/24", "2001:db8::/32"]) await account.post("/whitelist_ip", { ip_cidr: ip });
     await given.app.services.db.asSystem((tx) =>
@@ -19,7 +19,7 @@ describe("an address that a trusted proxy forwards", () => {
   });
 
   test.each(["unknown", "203.0.113.7:4711", "0x7f.1", "_hidden", "203.0.113"])(
-    "is refused where it is none, %j, whatever the list holds",
+    "is refused if it is not an address (%j), whatever the whitelist contains",
     async (address) => {
       const account = await given.account();
       await account.get("/account", from(address)).refused(403, /^Your address cannot be read/);

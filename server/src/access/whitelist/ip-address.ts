@@ -2,10 +2,10 @@ import { isIPv4, isIPv6 } from "node:net";
 import ipaddr from "ipaddr.js";
 import { Fault, invalid } from "../../lib/fault.ts";
 
-/** §4.1: an IPv4 or IPv6 address or a CIDR block, as PostgreSQL's `cidr` takes it. */
+/** §4.1: an IPv4 or IPv6 address or a CIDR block, in the form of PostgreSQL's `cidr`. */
 export interface WhitelistEntry {
   cidr: string;
-  /** As the client gave it, which is how it is shown. */
+  /** The client's spelling, which lists show. */
   givenText: string;
 }
 
@@ -32,8 +32,8 @@ export function parseWhitelistEntry(text: string): WhitelistEntry {
 }
 
 /**
- * The peer's address as the store compares it: IPv4-mapped IPv6 is IPv4, a zone id is dropped. What is no address, of a
- * Unix socket or of a proxy that forwards something else, is refused: no list could say whether it may come in.
+ * The client's address in the form that the database compares: IPv4-mapped IPv6 becomes IPv4, a zone id is removed.
+ * Text that is not an address (a Unix socket, or another format from a proxy) is refused, because no list can cover it.
  */
 export function normalAddress(text: string): string {
   const [withoutZone = ""] = text.split("%");
@@ -41,7 +41,7 @@ export function normalAddress(text: string): string {
   if (parsed === undefined) {
     throw new Fault(
       "forbidden",
-      "Your address cannot be read; a proxy before this server may forward it in another form.",
+      "Your address cannot be read: the proxy in front of this server may forward it in another format.",
     );
   }
   return ipaddr.process(parsed.toString()).toString();
@@ -50,7 +50,7 @@ export function normalAddress(text: string): string {
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 function parseAddress(text: string): Address | undefined {
-  // isIPv4 refuses the octal and short forms that a lenient parser would read as something else.
+  // isIPv4 refuses octal and short forms, which a lenient parser would misread.
   if (isIPv4(text)) return ipaddr.IPv4.parse(text);
   if (isIPv6(text) && !text.includes("%")) return ipaddr.IPv6.parse(text);
   return undefined;

@@ -35,9 +35,9 @@ export async function deleteWhitelistedIps(tx: Tx, ids: readonly number[]): Prom
 }
 
 /**
- * Whether this address could still log in, were it only for the list; null while the list is not enforced. The account
- * is locked by a statement of its own: two deletes at once, or a delete and a switch, must see what the other did, and
- * a statement that waits for a lock still reads as of its own beginning.
+ * Whether the whitelist allows this address; null while it is not enforced. The account is locked in a separate
+ * statement, because a statement that waits for a lock reads the state from before the wait: concurrent changes must
+ * see each other.
  */
 export async function isListedIfEnforced(tx: Tx, address: string): Promise<boolean | null> {
   tx.send("select from account for no key update");

@@ -4,7 +4,7 @@ import { useServer } from "../../../test/support/given.ts";
 const given = useServer();
 
 describe("POST whitelist_ip", () => {
-  test("adds an address and lists it as given", async () => {
+  test("adds an address and lists it in the client's spelling", async () => {
     const account = await given.account();
     expect(await account.post("/whitelist_ip", { ip_cidr: "203.0.113.7" })).toEqual({
       status: { status_code: 200, message: "IP whitelisted successfully." },
@@ -21,7 +21,7 @@ describe("POST whitelist_ip", () => {
     ]);
   });
 
-  test("a duplicate is success without a second row, whatever its spelling", async () => {
+  test("a duplicate in any spelling is success without a second row", async () => {
     const account = await given.account();
     for (const ip of ["10.1.2.3", "10.1.2.3/32", "::ffff:10.1.2.3"])
       await account.post("/whitelist_ip", { ip_cidr: ip });
@@ -68,14 +68,14 @@ describe("DELETE whitelist_ip/<ids>", () => {
   });
 
   test.each(["0", "-1", "abc", "1.5", "99999999999999999999", "1,,2", "1%2Cx"])(
-    "an id %j that cannot be is 404",
+    "the invalid id %j is 404",
     async (id) => {
       const account = await given.account();
       await account.delete(`/whitelist_ip/${id}`).refused(404);
     },
   );
 
-  test("another account's id is byte-equal to an id that never was", async () => {
+  test("another account's id gets the same reply as an unknown one", async () => {
     const [owner, stranger] = [await given.account(), await given.account()];
     await owner.post("/whitelist_ip", { ip_cidr: "10.0.0.1" });
     const [{ id }] = (await owner.get("/whitelist_ip")).account_whitelisted_ips;
@@ -87,7 +87,7 @@ describe("DELETE whitelist_ip/<ids>", () => {
 });
 
 describe("enforcement", () => {
-  test("a caller whose address is not listed is refused, and what would lock the caller out is 422", async () => {
+  test("a caller whose address is not listed is refused, and a change that would lock out the caller is 422", async () => {
     const account = await given.account({ features: ["ip_whitelisting"] });
     await account.get("/whitelist_ip").refused(403, /whitelisted/);
     await given.app.services.db.asSystem((tx) =>
@@ -102,7 +102,7 @@ describe("enforcement", () => {
     await account.delete(`/whitelist_ip/${id}`);
   });
 
-  test("deletes at the same moment cannot lock everybody out between them", async () => {
+  test("concurrent deletes cannot lock out all callers", async () => {
     for (let round = 0; round < 5; round += 1) {
       const account = await given.account();
       for (const ip of ["127.0.0.1", "127.0.0.0/8"]) await account.post("/whitelist_ip", { ip_cidr: ip });
