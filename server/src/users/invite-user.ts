@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import type { Caller } from "../access/caller.ts";
-import { mayHandOut } from "../access/hand-out.ts";
+import { mayGrant } from "../access/grant-rules.ts";
 import { USER_TYPES } from "../access/members/user-entry.ts";
 import { operation } from "../access/operation.ts";
 import { parseReferences, ReferenceList } from "../access/reference.ts";
@@ -77,7 +77,7 @@ export const inviteUser = operation({
 function mayInviteInto(caller: Caller, { name, policies }: GroupRow): boolean {
   if (name === DEFAULT_GROUP) return true;
   if (name === "system-admin") return caller.groups.has("system-admin");
-  return mayHandOut(caller, (policies ?? []).flatMap(parsedPolicy));
+  return mayGrant(caller, (policies ?? []).flatMap(parsedPolicy));
 }
 
 interface Invitee {

@@ -1,5 +1,5 @@
 import type { Caller } from "../access/caller.ts";
-import { mayHandOut } from "../access/hand-out.ts";
+import { mayGrant } from "../access/grant-rules.ts";
 import { parsedPolicy } from "../access/role-policy.ts";
 
 /**
@@ -24,5 +24,5 @@ export function mayActOn(caller: Actor, target: Target): boolean {
 /** Who holds another's token may do all that they may, so it must be nothing that the caller could not hand out. */
 export function mayTakeOver(caller: Actor, target: Target): boolean {
   if (target.id === caller.membershipId) return true;
-  return mayActOn(caller, target) && mayHandOut(caller, (target.policies ?? []).flatMap(parsedPolicy));
+  return mayActOn(caller, target) && mayGrant(caller, (target.policies ?? []).flatMap(parsedPolicy));
 }

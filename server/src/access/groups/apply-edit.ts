@@ -1,6 +1,6 @@
 import type { Tx } from "../../db/database.ts";
 import { invalid } from "../../lib/fault.ts";
-import { BEYOND_CALLER, mayHandOut, mayLift } from "../hand-out.ts";
+import { GRANT_REFUSAL, mayGrant, mayRevoke } from "../grant-rules.ts";
 import { hasActiveAdmin, lockAdmins } from "../members/store.ts";
 import type { Admitted } from "../operation.ts";
 import { parsedPolicy } from "../role-policy.ts";
@@ -18,7 +18,7 @@ export async function applyGroupEdit(
   edit: GroupEdit,
   { caller, deny }: Pick<Admitted, "caller" | "deny">,
 ): Promise<void> {
-  const refusal = await handOutRefusal(tx, group, edit, caller);
+  const refusal = await grantRefusal(tx, group, edit, caller);
   if (refusal !== undefined) throw deny(refusal);
   checkGroupEdit(group, edit);
 
@@ -39,27 +39,31 @@ export async function applyGroupEdit(
       edit.removedRoles.map(({ id }) => id),
     );
   if (takesAdmins && !(await hasActiveAdmin(tx))) {
-    throw invalid("members", "of system-admin must include an active user: the last active system-admin cannot be removed");
+    throw invalid(
+      "members",
+      "of system-admin must include an active user: the last active system-admin cannot be removed",
+    );
   }
 }
 
 /**
- * See hand-out.ts. The group may be new, or its roles may be changing: added members get all its roles, and removed
+ * See grant-rules.ts. The group may be new, or its roles may be changing: added members get all its roles, and removed
  * members lose their denies.
  */
-async function handOutRefusal(
+async function grantRefusal(
   tx: Tx,
   group: GroupRow,
   { members, removedMembers, roles, removedRoles }: GroupEdit,
   caller: Admitted["caller"],
 ): Promise<string | undefined> {
   if (caller.groups.has("system-admin")) return undefined;
-  if (group.name === "system-admin") return "You may not do this: only system-admins can change the group system-admin.";
+  if (group.name === "system-admin")
+    return "You may not do this: only system-admins can change the group system-admin.";
   const had = members.length + removedMembers.length > 0 ? await listRolesOfGroup(tx, group.id) : [];
   const given = [...(members.length > 0 ? had : []), ...roles];
   const taken = [...(removedMembers.length > 0 ? had : []), ...removedRoles];
   const isWithin =
-    given.every(({ policy }) => mayHandOut(caller, parsedPolicy(policy))) &&
-    taken.every(({ policy }) => mayLift(caller, parsedPolicy(policy)));
-  return isWithin ? undefined : BEYOND_CALLER;
+    given.every(({ policy }) => mayGrant(caller, parsedPolicy(policy))) &&
+    taken.every(({ policy }) => mayRevoke(caller, parsedPolicy(policy)));
+  return isWithin ? undefined : GRANT_REFUSAL;
 }

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { notFound } from "../../http/input.ts";
-import { BEYOND_CALLER, mayLift } from "../hand-out.ts";
+import { GRANT_REFUSAL, mayRevoke } from "../grant-rules.ts";
 import { operation } from "../operation.ts";
 import { parsedPolicy } from "../role-policy.ts";
 import { listRolesOfGroup } from "../roles/store.ts";
@@ -27,7 +27,7 @@ export const deleteGroup = operation({
       if (group === undefined) throw notFound();
       checkGroupDelete(group);
       const roles = await listRolesOfGroup(tx, group.id);
-      if (!roles.every(({ policy }) => mayLift(caller, parsedPolicy(policy)))) throw deny(BEYOND_CALLER);
+      if (!roles.every(({ policy }) => mayRevoke(caller, parsedPolicy(policy)))) throw deny(GRANT_REFUSAL);
       await removeGroup(tx, group.id);
       audit.object = `group/${group.id}`;
       return { status: "success" as const };

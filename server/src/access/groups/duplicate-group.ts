@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { notFound } from "../../http/input.ts";
-import { BEYOND_CALLER, mayHandOut } from "../hand-out.ts";
+import { GRANT_REFUSAL, mayGrant } from "../grant-rules.ts";
 import { operation } from "../operation.ts";
 import { parsedPolicy } from "../role-policy.ts";
 import { listRolesOfGroup } from "../roles/store.ts";
@@ -30,8 +30,8 @@ export const duplicateGroup = operation({
       const original = await lockGroup(tx, params.group_id);
       if (original === undefined) throw notFound();
       const roles = await listRolesOfGroup(tx, original.id);
-      if (!roles.every(({ policy }) => mayHandOut(caller, parsedPolicy(policy)))) {
-        throw deny(BEYOND_CALLER);
+      if (!roles.every(({ policy }) => mayGrant(caller, parsedPolicy(policy)))) {
+        throw deny(GRANT_REFUSAL);
       }
       const copy = await copyGroup(tx, original.id, name);
       if (copy === undefined) throw groupNameTaken(name);

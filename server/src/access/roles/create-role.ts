@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { BEYOND_CALLER, mayHandOut } from "../hand-out.ts";
+import { GRANT_REFUSAL, mayGrant } from "../grant-rules.ts";
 import { operation } from "../operation.ts";
 import { parseRolePolicies } from "../role-policy.ts";
 import { checkUniqueName, UniqueName } from "../unique-name.ts";
@@ -24,7 +24,7 @@ export const createRole = operation({
   async handle({ body, caller, change, deny }) {
     const name = checkUniqueName(body.name);
     const policy = body.policies ?? "[]";
-    if (!mayHandOut(caller, parseRolePolicies(policy))) throw deny(BEYOND_CALLER);
+    if (!mayGrant(caller, parseRolePolicies(policy))) throw deny(GRANT_REFUSAL);
     return change(async (tx, audit) => {
       const role = await insertRole(tx, name, policy);
       if (role === undefined) throw roleNameTaken(name);

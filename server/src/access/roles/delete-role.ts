@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { notFound } from "../../http/input.ts";
-import { BEYOND_CALLER, mayLift } from "../hand-out.ts";
+import { GRANT_REFUSAL, mayRevoke } from "../grant-rules.ts";
 import { operation } from "../operation.ts";
 import { parsedPolicy } from "../role-policy.ts";
 import { roleNamedInPath } from "./named-in-path.ts";
@@ -25,7 +25,7 @@ export const deleteRole = operation({
       const role = await lockRole(tx, params.role_id);
       if (role === undefined) throw notFound();
       checkRoleDelete(role);
-      if (!mayLift(caller, parsedPolicy(role.policy))) throw deny(BEYOND_CALLER);
+      if (!mayRevoke(caller, parsedPolicy(role.policy))) throw deny(GRANT_REFUSAL);
       await removeRole(tx, role.id);
       audit.object = `role/${role.id}`;
       return { status: "success" as const };

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { notFound } from "../../http/input.ts";
-import { BEYOND_CALLER, mayHandOut } from "../hand-out.ts";
+import { GRANT_REFUSAL, mayGrant } from "../grant-rules.ts";
 import { operation } from "../operation.ts";
 import { parsedPolicy } from "../role-policy.ts";
 import { checkUniqueName, UniqueName } from "../unique-name.ts";
@@ -30,7 +30,7 @@ export const duplicateRole = operation({
 
   async handle({ found: original, body, caller, change, deny }) {
     const name = checkUniqueName(body.name);
-    if (!mayHandOut(caller, parsedPolicy(original.policy))) throw deny(BEYOND_CALLER);
+    if (!mayGrant(caller, parsedPolicy(original.policy))) throw deny(GRANT_REFUSAL);
     return change(async (tx, audit) => {
       const role = await insertRole(tx, name, original.policy);
       if (role === undefined) throw roleNameTaken(name);

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { notFound } from "../../http/input.ts";
-import { BEYOND_CALLER, mayHandOut, mayLift } from "../hand-out.ts";
+import { GRANT_REFUSAL, mayGrant, mayRevoke } from "../grant-rules.ts";
 import { operation } from "../operation.ts";
 import { parsedPolicy, parseRolePolicies } from "../role-policy.ts";
 import { checkUniqueName, UniqueName } from "../unique-name.ts";
@@ -26,13 +26,13 @@ export const editRole = operation({
 
   async handle({ params, body, caller, change, deny }) {
     if (body.name !== undefined) checkUniqueName(body.name);
-    if (body.policies !== undefined && !mayHandOut(caller, parseRolePolicies(body.policies))) throw deny(BEYOND_CALLER);
+    if (body.policies !== undefined && !mayGrant(caller, parseRolePolicies(body.policies))) throw deny(GRANT_REFUSAL);
     return change(async (tx, audit) => {
       const role = await lockRole(tx, params.role_id);
       if (role === undefined) throw notFound();
       const edit = { name: body.name ?? role.name, policy: body.policies ?? role.policy };
       checkRoleEdit(role, edit);
-      if (!mayLift(caller, parsedPolicy(role.policy), parsedPolicy(edit.policy))) throw deny(BEYOND_CALLER);
+      if (!mayRevoke(caller, parsedPolicy(role.policy), parsedPolicy(edit.policy))) throw deny(GRANT_REFUSAL);
       const edited = await updateRole(tx, role.id, edit.name, edit.policy);
       if (edited === undefined) throw roleNameTaken(edit.name);
       if (edit.policy.length > role.policy.length) await checkRolesOfAccount(tx);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { BUILT_IN_ROLES } from "./built-in-roles.ts";
-import { mayHandOut, mayLift } from "./hand-out.ts";
+import { mayGrant, mayRevoke } from "./grant-rules.ts";
 import { RESOURCE_ACTIONS, type RoleStatement } from "./permission.ts";
 
 const allow = (resource: string, ...action: string[]): RoleStatement => ({ resource, action, access: "allow" });
@@ -13,7 +13,12 @@ test.each<[string, readonly RoleStatement[], readonly RoleStatement[], boolean]>
   ["creating anything, having nothing", [], [allow("all", "create")], false],
   ["a privilege over groups that the caller has", [allow("group", "all")], [allow("group", "update")], true],
   ["a privilege over groups by a caller who has only roles", [allow("role", "all")], [allow("group", "update")], false],
-  ["a privilege that is denied to the caller", [allow("all", "all"), deny("role", "update")], [allow("role", "update")], false],
+  [
+    "a privilege that is denied to the caller",
+    [allow("all", "all"), deny("role", "update")],
+    [allow("role", "update")],
+    false,
+  ],
   [
     "everything except privileges over access",
     [],
@@ -24,9 +29,9 @@ test.each<[string, readonly RoleStatement[], readonly RoleStatement[], boolean]>
   ["the role of the caller's own group", BUILT_IN_ROLES["system-user"], BUILT_IN_ROLES["system-user"], true],
   ["the role of admins", BUILT_IN_ROLES["system-user"], BUILT_IN_ROLES["system-admin"], false],
   ["the role of dashboard users", BUILT_IN_ROLES["system-user"], BUILT_IN_ROLES["dashboard-user"], true],
-])("handing out %s", (_case, has, statements, allowed) => {
-  expect(mayHandOut({ groups: new Set(["analysts"]), statements: has }, statements)).toBe(allowed);
-  expect(mayHandOut({ groups: new Set(["system-admin"]), statements: has }, statements)).toBe(true);
+])("granting %s", (_case, has, statements, allowed) => {
+  expect(mayGrant({ groups: new Set(["analysts"]), statements: has }, statements)).toBe(allowed);
+  expect(mayGrant({ groups: new Set(["system-admin"]), statements: has }, statements)).toBe(true);
 });
 
 const writes = (["group", "role", "svc_user"] as const).flatMap((resource) =>
@@ -35,17 +40,23 @@ const writes = (["group", "role", "svc_user"] as const).flatMap((resource) =>
     .map((action): [string, string] => [resource, action]),
 );
 test.each(writes)("%s:%s can be granted only by callers who have it", (resource, action) => {
-  expect(mayHandOut({ groups: new Set(), statements: [] }, [allow(resource, action)])).toBe(false);
+  expect(mayGrant({ groups: new Set(), statements: [] }, [allow(resource, action)])).toBe(false);
 });
 
 test.each<[string, readonly RoleStatement[], readonly RoleStatement[], readonly RoleStatement[], boolean]>([
   ["statements without a deny of a privilege", [], [deny("datastore", "all"), allow("all", "all")], [], true],
   ["a deny of a privilege that the caller lacks", [], [deny("group", "update")], [], false],
-  ["a deny of a privilege that is denied to the caller", [allow("all", "all"), deny("role", "all")], [deny("role", "all")], [], false],
+  [
+    "a deny of a privilege that is denied to the caller",
+    [allow("all", "all"), deny("role", "all")],
+    [deny("role", "all")],
+    [],
+    false,
+  ],
   ["a deny of a privilege that the caller has", [allow("group", "all")], [deny("group", "update")], [], true],
   ["a deny that stays", [], [deny("all", "all")], [deny("all", "all")], true],
   ["a part of a deny", [], [deny("group", "all")], [deny("group", "update")], false],
-])("lifting %s", (_case, has, statements, instead, allowed) => {
-  expect(mayLift({ groups: new Set(["analysts"]), statements: has }, statements, instead)).toBe(allowed);
-  expect(mayLift({ groups: new Set(["system-admin"]), statements: has }, statements, instead)).toBe(true);
+])("revoking %s", (_case, has, statements, instead, allowed) => {
+  expect(mayRevoke({ groups: new Set(["analysts"]), statements: has }, statements, instead)).toBe(allowed);
+  expect(mayRevoke({ groups: new Set(["system-admin"]), statements: has }, statements, instead)).toBe(true);
 });

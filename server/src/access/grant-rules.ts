@@ -6,7 +6,7 @@ import { isPermitted, type RolePermission, type RoleStatement, type Standing } f
  * by a role's policy, by assigning a role, by adding members to a group with such a role, or by removing a deny of such
  * a privilege. System-admins may grant anything, and only they can change the group `system-admin`.
  */
-const POWERS: readonly RolePermission[] = [
+const PRIVILEGES: readonly RolePermission[] = [
   "group:create",
   "group:update",
   "group:delete",
@@ -18,30 +18,30 @@ const POWERS: readonly RolePermission[] = [
 ];
 
 /** The message of the refusal. */
-export const BEYOND_CALLER =
+export const GRANT_REFUSAL =
   "You may not do this: it would grant a privilege over groups, roles or users that you do not have yourself.";
 
-export function mayHandOut(caller: Standing, statements: readonly RoleStatement[]): boolean {
+export function mayGrant(caller: Standing, statements: readonly RoleStatement[]): boolean {
   if (caller.groups.has("system-admin")) return true;
-  return POWERS.every((power) => !grants(statements, power) || grants(caller.statements, power));
+  return PRIVILEGES.every((privilege) => !grants(statements, privilege) || grants(caller.statements, privilege));
 }
 
 /** Whether the caller may remove these statements from a user; `instead` replaces them. */
-export function mayLift(
+export function mayRevoke(
   caller: Standing,
   statements: readonly RoleStatement[],
   instead: readonly RoleStatement[] = [],
 ): boolean {
   if (caller.groups.has("system-admin")) return true;
-  return POWERS.every(
-    (power) => !denies(statements, power) || denies(instead, power) || grants(caller.statements, power),
+  return PRIVILEGES.every(
+    (privilege) => !denies(statements, privilege) || denies(instead, privilege) || grants(caller.statements, privilege),
   );
 }
 
-function denies(statements: readonly RoleStatement[], power: RolePermission): boolean {
-  return !grants([...statements, { resource: "all", action: ["all"], access: "allow" }], power);
+function denies(statements: readonly RoleStatement[], privilege: RolePermission): boolean {
+  return !grants([...statements, { resource: "all", action: ["all"], access: "allow" }], privilege);
 }
 
-function grants(statements: readonly RoleStatement[], power: RolePermission): boolean {
-  return isPermitted({ groups: [], role: power }, { groups: new Set(), statements });
+function grants(statements: readonly RoleStatement[], privilege: RolePermission): boolean {
+  return isPermitted({ groups: [], role: privilege }, { groups: new Set(), statements });
 }
