@@ -1,10 +1,10 @@
-/** The warm servers of apps, as far as this slice needs them; `app` hands it in. It speaks for all nodes. */
+/** The warm servers of apps on all nodes, as far as this slice needs them; passed in by `app`. */
 export interface AppControl {
-  /** Which of these run. */
+  /** The apps among these that are running. */
   listUp(accountId: number, appIds: readonly number[]): Promise<ReadonlySet<number>>;
   /**
-   * Call it after the commit that has stopped or deleted the app. Ends the app's servers on all nodes, together with
-   * the queries on them. Settles when they are gone, or after some seconds if a node does not report it.
+   * To be called after the commit that stopped or deleted the app. Ends the app's servers on all nodes, with the
+   * queries on them. Resolves when they have ended, or after some seconds if a node does not report.
    */
   stop(appId: number): Promise<void>;
 }

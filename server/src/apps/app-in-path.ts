@@ -2,7 +2,7 @@ import type { Queryable } from "../db/database.ts";
 import { notFound } from "../http/input.ts";
 import { findApp, type AppRow } from "./store.ts";
 
-/** For `find`: the app whose id stands in the path. */
+/** For `find`: the app whose id is in the path. */
 export async function appInPath({
   params,
   reader,

@@ -4,8 +4,8 @@ import { isoSeconds } from "../lib/clock.ts";
 import type { AppRow } from "./store.ts";
 
 /**
- * A configuration of Spark that commands select by `app_id` (§4.3). On each node that runs SQL of the app, its queries
- * share one warm server; the app is UP while such a server answers on some node.
+ * A Spark configuration that commands select by `app_id` (§4.3). On each node that runs SQL of the app, its queries
+ * share one warm server; the app is UP while such a server responds on any node.
  */
 export const App = Type.Object(
   {

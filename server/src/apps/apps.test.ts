@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import type { AppControl } from "./app-control.ts";
 
-/** Servers that run because a test says so. */
+/** The servers that run in this test. */
 const running = new Set<string>();
 const appControl: AppControl = {
   listUp: (accountId, ids) => Promise.resolve(new Set(ids.filter((id) => running.has(`${accountId}/${id}`)))),
@@ -23,7 +23,7 @@ async function stored(): Promise<number> {
 }
 
 describe("POST and GET /api/v1.2/apps", () => {
-  test("answers the app, DOWN, and lists it in pages", async () => {
+  test("returns the app, which is DOWN, and lists it in pages", async () => {
     const app = await account.post("/apps", { name: "reports", config: { "spark.sql.shuffle.partitions": 8 } });
     expect(app).toEqual({
       id: expect.any(Number),
@@ -43,14 +43,14 @@ describe("POST and GET /api/v1.2/apps", () => {
     expect(await account.get(`/apps/${app.id}`)).toEqual(app);
   });
 
-  test("shows which servers run", async () => {
+  test("shows which apps have running servers", async () => {
     const [up, down] = [await account.post("/apps", { name: "up" }), await account.post("/apps", { name: "down" })];
     running.add(`${account.accountId}/${up.id}`);
     expect((await account.get("/apps")).apps).toEqual([{ ...up, status: "UP" }, down]);
     expect(await account.get(`/apps/${up.id}`)).toMatchObject({ status: "UP" });
   });
 
-  test("the same idempotency key makes it once", async () => {
+  test("requests with the same idempotency key create one app", async () => {
     const headers = { "Idempotency-Key": "one-app" };
     const first = await account.post("/apps", { name: "once" }, { headers });
     expect(await account.post("/apps", { name: "once" }, { headers })).toEqual(first);
@@ -73,19 +73,19 @@ describe("POST and GET /api/v1.2/apps", () => {
     expect(await stored()).toBe(0);
   });
 
-  test("an account has at most 1000", async () => {
+  test("an account can have at most 1000 apps", async () => {
     await given.app.services.db.system.query(
       "insert into app (account_id, name) select $1, 'x' from generate_series(1, 999)",
       [account.accountId],
     );
     await account.post("/apps", { name: "last" });
-    await account.post("/apps", { name: "more" }).refused(422, /1000 of an account/);
+    await account.post("/apps", { name: "more" }).refused(422, /at most 1000 apps/);
     expect(await stored()).toBe(1000);
   });
 });
 
 describe("PUT /api/v1.2/apps/<id>/stop", () => {
-  test("ends its server and answers the app; again changes nothing", async () => {
+  test("ends its server and returns the app; repeating changes nothing", async () => {
     const app = await account.post("/apps", { name: "reports" });
     running.add(`${account.accountId}/${app.id}`);
     expect(await account.put(`/apps/${app.id}/stop`)).toEqual(app);
@@ -94,7 +94,7 @@ describe("PUT /api/v1.2/apps/<id>/stop", () => {
 });
 
 describe("DELETE /api/v1.2/apps/<id>", () => {
-  test("ends its server with it", async () => {
+  test("deletes the app and ends its server", async () => {
     const app = await account.post("/apps", { name: "reports" });
     running.add(`${account.accountId}/${app.id}`);
     expect(await account.delete(`/apps/${app.id}`)).toEqual({ status: "deleted" });
@@ -105,7 +105,7 @@ describe("DELETE /api/v1.2/apps/<id>", () => {
 });
 
 describe("another account's app", () => {
-  test("is as one that never was", async () => {
+  test("gets the same replies as an unknown one", async () => {
     const other = await given.account();
     const { id } = await other.post("/apps", { name: "theirs" });
     const unknown = await account.get("/apps/987654321").refused(404);

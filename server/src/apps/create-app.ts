@@ -6,12 +6,12 @@ import { invalid } from "../lib/fault.ts";
 import { App, appObject } from "./app.ts";
 import { countApps, insertApp } from "./store.ts";
 
-const APPS_AT_MOST = 1000;
+const MAX_APPS = 1000;
 
 export const createApp = operation({
   id: "app_create",
   summary: "Create an app",
-  description: "Its configuration applies to the commands that name it, under their own arguments.",
+  description: "Its configuration applies to the commands that use it; their own arguments take precedence.",
   tag: "Apps",
   method: "POST",
   paths: { "v1.2": "/apps" },
@@ -24,7 +24,7 @@ export const createApp = operation({
           {},
           {
             additionalProperties: Type.String({ maxLength: SPARK_CONFIG_VALUE_LENGTH }),
-            description: "Properties of Spark; not what the server sets itself",
+            description: "Spark properties, except those that the server sets itself",
             examples: [{ "spark.sql.shuffle.partitions": "8" }],
           },
         ),
@@ -40,8 +40,8 @@ export const createApp = operation({
     const config = checkSparkConfig(body.config ?? {}, "config");
     return change(async (tx, audit) => {
       const row = await insertApp(tx, name, config);
-      if ((await countApps(tx)) > APPS_AT_MOST) {
-        throw invalid("name", `must not be that of one app more than the ${APPS_AT_MOST} of an account`);
+      if ((await countApps(tx)) > MAX_APPS) {
+        throw invalid("name", `cannot be added: an account can have at most ${MAX_APPS} apps`);
       }
       audit.object = `app/${row.id}`;
       return appObject(row, false);

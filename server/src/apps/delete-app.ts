@@ -7,11 +7,11 @@ import { appInPath } from "./app-in-path.ts";
 import { AppParams } from "./app.ts";
 import { deleteApp as removeApp, isInUse } from "./store.ts";
 
-/** Its server ends with it; commands that named it stay in the history. */
+/** Ends its server, too; commands that used the app stay in the history. */
 export const deleteApp = operation({
   id: "app_delete",
   summary: "Delete an app",
-  description: "Only while no command that names it waits or runs.",
+  description: "Only while no command that uses it is waiting or running.",
   tag: "Apps",
   method: "DELETE",
   paths: { "v1.2": "/apps/:app_id" },
@@ -23,7 +23,8 @@ export const deleteApp = operation({
   async handle({ found, change }, { appControl }: WithAppControl) {
     const reply = await change(async (tx, audit) => {
       if (!(await removeApp(tx, found.id))) throw notFound();
-      if (await isInUse(tx, found.id)) throw invalid("app_id", "must not be an app whose commands wait or run");
+      if (await isInUse(tx, found.id))
+        throw invalid("app_id", "must not be an app whose commands are waiting or running");
       audit.object = `app/${found.id}`;
       return { status: "deleted" as const };
     });

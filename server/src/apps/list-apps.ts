@@ -8,7 +8,7 @@ import { listApps as selectApps } from "./store.ts";
 export const listApps = operation({
   id: "app_list",
   summary: "List apps",
-  description: "In the order they were made.",
+  description: "Sorted by creation.",
   tag: "Apps",
   method: "GET",
   paths: { "v1.2": "/apps" },

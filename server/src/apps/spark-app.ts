@@ -3,7 +3,7 @@ import type { Contribution } from "../engines/spark-home/contribution.ts";
 import { Fault } from "../lib/fault.ts";
 import { findApp } from "./store.ts";
 
-/** What an app contributes to the JVMs of its commands: its configuration and its number of stops. */
+/** The contribution of an app to the JVMs of its commands: its configuration and its number of stops. */
 export function sparkApp(
   db: Database,
 ): (accountId: number, appId: number) => Promise<Pick<Contribution, "properties" | "generation">> {

@@ -36,17 +36,17 @@ export async function insertApp(tx: Tx, name: string, config: SparkConfig): Prom
   return row;
 }
 
-/** Makes every node end the servers and waiting drivers that it has started for the app. False: the app is gone. */
+/** Makes every node end the servers and standby drivers that it has started for the app. False: the app was deleted. */
 export async function raiseGeneration(tx: Tx, id: number): Promise<boolean> {
   return (await tx.query("update app set generation = generation + 1 where id = $1 returning id", [id])).length > 0;
 }
 
-/** A submission that names the app holds its row until its command can be seen. False: it is gone already. */
+/** A submission locks the row of its app until its command is committed. False: the app is already deleted. */
 export async function deleteApp(tx: Tx, id: number): Promise<boolean> {
   return (await tx.query("delete from app where id = $1 returning id", [id])).length > 0;
 }
 
-/** Whether a command that names it waits or runs. */
+/** Whether a command that uses it is waiting or running. */
 export async function isInUse(tx: Tx, id: number): Promise<boolean> {
   const [row] = await tx.query<{ there: boolean }>(
     "select exists (select from command where app_id = $1 and end_time is null) as there",

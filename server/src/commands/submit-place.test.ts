@@ -105,7 +105,7 @@ describe("app_id", () => {
     const app = await account.post("/apps", { name: "reports" });
     const body = { command_type: "SparkCommand", language: "python", program: "1", app_id: app.id };
     const command = await account.post("/commands", body);
-    await account.delete(`/apps/${app.id}`).refused(422, /^app_id must not be an app whose commands/);
+    await account.delete(`/apps/${app.id}`).refused(422, /^app_id must not be an app whose commands are/);
     await account.put(`/commands/${command.id}`, { status: "kill" });
     await account.delete(`/apps/${app.id}`);
     expect(await account.get(`/commands/${command.id}`)).toMatchObject({ command: { app_id: String(app.id) } });

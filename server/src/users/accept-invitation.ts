@@ -9,8 +9,8 @@ import { codeSha256, isWellFormedCode, MAX_CODE_LENGTH } from "./invitation-code
 import { insertMember, takeInvitation } from "./store/invitations.ts";
 
 /**
- * Whoever holds the code becomes a pending user of the account that invited them, with a token that is refused until
- * somebody enables them. A user the installation knows keeps their name: a code proves no right to change it.
+ * Makes the holder of the code a pending user of the account. Their token is refused until they are enabled. A user who
+ * exists in the installation keeps their name, because a code does not authorise changing it.
  */
 export const acceptInvitation = publicOperation({
   id: "invitation_accept",
@@ -26,7 +26,7 @@ export const acceptInvitation = publicOperation({
         minLength: 1,
         maxLength: 255,
         pattern: "^[^\\u0000-\\u001f\\u007f]*$",
-        description: "How the user is shown; the e-mail address by default",
+        description: "Display name; the e-mail address by default",
         examples: ["Ada Lovelace"],
       }),
     ),
@@ -40,10 +40,10 @@ export const acceptInvitation = publicOperation({
   }),
 
   async handle({ body, address, requestId }, { db, limits }: WithDatabase & { limits: Limits }) {
-    // One text for a code that never was, is used up or too old; who tries many is limited as with bad tokens.
+    // The same text for unknown, used and expired codes. Many attempts are limited like invalid tokens.
     const unusableCode = (): Fault => {
       limits.takeBadToken(address);
-      return invalid("code", "must be that of an open invitation; ask for a new one");
+      return invalid("code", "must be the code of an open invitation: ask for a new invitation");
     };
     if (!isWellFormedCode(body.code)) throw unusableCode();
     return db.asSystem(async (tx) => {

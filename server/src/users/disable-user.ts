@@ -7,7 +7,7 @@ import { mayActOn } from "./may-act-on.ts";
 import { findTarget, setMemberState } from "./store/members.ts";
 import { UserStatusBody, UserStatusReply } from "./user-status.ts";
 
-/** The opposite of §4.12 Enable: every token of the user in this account is refused until somebody enables them. */
+/** The opposite of §4.12 Enable: every token of the user in this account is refused until the user is enabled. */
 export const disableUser = operation({
   id: "user_disable",
   summary: "Disable a user",
@@ -27,10 +27,10 @@ export const disableUser = operation({
       if (target.id === caller.membershipId) throw invalid("svc_user_id", "must not be yourself");
       await setMemberState(tx, target.id, "disabled");
       if (target.is_admin && target.state === "active" && !(await hasActiveAdmin(tx))) {
-        throw invalid("svc_user_id", "must not be the last system-admin of the account");
+        throw invalid("svc_user_id", "must not be the last active system-admin of the account");
       }
       if (!mayActOn(caller, target)) {
-        throw deny("Only a system-admin may disable a system-admin, only an operator an operator.");
+        throw deny("Only a system-admin may disable a system-admin, and only an operator may disable an operator.");
       }
       audit.object = `membership/${target.id}`;
       return { status: "success" as const, id: target.id, email: target.email };

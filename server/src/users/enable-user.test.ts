@@ -11,7 +11,7 @@ async function idOf(account: AccountClient): Promise<number> {
 describe.each(["enable", "disable"])("POST accounts/%s_svc_user", (verb) => {
   const path = `/accounts/${verb}_svc_user`;
 
-  test("takes the id as number or text, or the e-mail in any case, and may be repeated", async () => {
+  test("accepts the id as number or text, or the e-mail address in any case, and may be repeated", async () => {
     const account = await given.account();
     const member = await given.member(account, { groups: ["system-user"] });
     const answer = { status: "success", id: member.membershipId, email: member.email };
@@ -22,7 +22,7 @@ describe.each(["enable", "disable"])("POST accounts/%s_svc_user", (verb) => {
     expect(users[1]).toMatchObject({ id: member.membershipId, disabled: verb === "disable" });
   });
 
-  test("an id or e-mail of another account is byte-equal to one that never was, and changes nothing", async () => {
+  test("an id or e-mail address of another account gets the same reply as an unknown one, and changes nothing", async () => {
     const [account, stranger] = [await given.account(), await given.account()];
     const member = await given.member(account, { state: verb === "enable" ? "pending" : "active" });
     const unknown = await stranger.post(path, { svc_user_id: "987654321" }).refused(404);
@@ -41,7 +41,7 @@ describe.each(["enable", "disable"])("POST accounts/%s_svc_user", (verb) => {
     expect(refused.text).toMatch(verb === "enable" ? /approval/ : /account:read/);
   });
 
-  test("refuses a request that names nobody, or too much", async () => {
+  test("refuses a request without a user, or with too long a value", async () => {
     const account = await given.account();
     await account.post(path, {}).refused(422, /^svc_user_id is required/);
     await account.post(path, { svc_user_id: null }).refused(422, /^svc_user_id is required/);
@@ -50,7 +50,7 @@ describe.each(["enable", "disable"])("POST accounts/%s_svc_user", (verb) => {
     await account.post(path, { svc_user_id: [1] }).refused(422, /^svc_user_id must be a string/);
   });
 
-  test("a user without the permission may not, a system-user may", async () => {
+  test("a user without the permission is refused, a system-user is not", async () => {
     const account = await given.account();
     const member = await given.member(account);
     await (await given.member(account)).post(path, { svc_user_id: member.email }).refused(403, /svc_user:update/);
@@ -59,7 +59,7 @@ describe.each(["enable", "disable"])("POST accounts/%s_svc_user", (verb) => {
 });
 
 describe("POST accounts/enable_svc_user", () => {
-  test("gives a user back the groups they had", async () => {
+  test("restores the groups that the user had", async () => {
     const account = await given.account();
     const member = await given.member(account, { groups: ["system-user"], state: "disabled" });
     await account.post("/accounts/enable_svc_user", { svc_user_id: member.membershipId });
@@ -69,23 +69,25 @@ describe("POST accounts/enable_svc_user", () => {
 });
 
 describe("POST accounts/disable_svc_user", () => {
-  test("nobody disables themselves", async () => {
+  test("users cannot disable themselves", async () => {
     const account = await given.account();
     await given.member(account, { groups: ["system-admin"] });
     await account.post("/accounts/disable_svc_user", { svc_user_id: account.email }).refused(422, /yourself/);
     await account.post("/accounts/disable_svc_user", { svc_user_id: await idOf(account) }).refused(422, /yourself/);
   });
 
-  test("the last active system-admin stays", async () => {
+  test("the last active system-admin cannot be disabled", async () => {
     const account = await given.account();
     const user = await given.member(account, { groups: ["system-user"] });
     await given.member(account, { groups: ["system-admin"], state: "disabled" });
     await given.member(account, { groups: ["system-admin"], state: "pending" });
-    await user.post("/accounts/disable_svc_user", { svc_user_id: account.email }).refused(422, /last system-admin/);
+    await user
+      .post("/accounts/disable_svc_user", { svc_user_id: account.email })
+      .refused(422, /last active system-admin/);
     await account.get("/accounts/get_users");
   });
 
-  test("a system-user may not disable a system-admin, a system-admin may", async () => {
+  test("a system-admin can be disabled by a system-admin, not by a system-user", async () => {
     const account = await given.account();
     const admin = await given.member(account, { groups: ["system-admin"] });
     const user = await given.member(account, { groups: ["system-user"] });
@@ -95,14 +97,14 @@ describe("POST accounts/disable_svc_user", () => {
     await admin.get("/accounts/get_users").refused(403, /disabled/);
   });
 
-  test("an operator yields only to operators", async () => {
+  test("an operator can be disabled only by operators", async () => {
     const operator = await given.operator();
     const admin = await given.member(operator, { groups: ["system-admin"] });
     await admin.post("/accounts/disable_svc_user", { svc_user_id: operator.email }).refused(403, /only an operator/);
     await operator.get("/accounts/get_users");
   });
 
-  test("a pending user can be turned away", async () => {
+  test("a pending user can be rejected", async () => {
     const account = await given.account();
     const pending = await given.member(account, { state: "pending" });
     await account.post("/accounts/disable_svc_user", { svc_user_id: pending.membershipId });
@@ -110,7 +112,7 @@ describe("POST accounts/disable_svc_user", () => {
     await pending.get("/accounts/get_users").refused(403, /disabled/);
   });
 
-  test("of admins who disable each other at the same moment, one remains", async () => {
+  test("of admins who disable each other at the same time, one remains", async () => {
     for (let round = 0; round < 5; round += 1) {
       const first = await given.account();
       const others = [

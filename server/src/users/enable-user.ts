@@ -4,7 +4,7 @@ import { notFound } from "../http/input.ts";
 import { findTarget, setMemberState } from "./store/members.ts";
 import { UserStatusBody, UserStatusReply } from "./user-status.ts";
 
-/** §4.12 Enable a user: lets a disabled one back in and approves a pending one; of an active one it changes nothing. */
+/** §4.12 Enable a user: enables a disabled user and approves a pending one; an active user is not changed. */
 export const enableUser = operation({
   id: "user_enable",
   summary: "Enable a user",

@@ -4,10 +4,10 @@ import { Id, Timestamp } from "../http/schema.ts";
 import { isoSeconds } from "../lib/clock.ts";
 import { listPendingUsers } from "./store/members.ts";
 
-/** §4.12 List pending users: who accepted an invitation and waits for somebody to enable them. */
+/** §4.12 List pending users: users who accepted an invitation and are waiting to be enabled. */
 export const getPendingUsers = operation({
   id: "account_pending_users",
-  summary: "List the users who wait for approval",
+  summary: "List the users who are waiting for approval",
   tag: "Users",
   method: "GET",
   paths: { "v1.2": "/accounts/get_pending_users" },

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { listUserEmails } from "./store/members.ts";
 
-/** §4.12 List user e-mails: of the users of get_users. */
+/** §4.12 List user e-mails: the addresses of the users of get_users. */
 export const getUserEmails = operation({
   id: "account_user_emails",
   summary: "List the e-mail addresses of the account's users",

@@ -3,7 +3,7 @@ import { listMembers } from "../access/members/store.ts";
 import { UserEntry, userEntry } from "../access/members/user-entry.ts";
 import { operation } from "../access/operation.ts";
 
-/** §4.12 List users: active and disabled ones; who waits for approval is in get_pending_users. */
+/** §4.12 List users: active and disabled users. Pending ones are in get_pending_users. */
 export const getUsers = operation({
   id: "account_users",
   summary: "List the users of the account",

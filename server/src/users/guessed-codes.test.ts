@@ -3,7 +3,7 @@ import { newEmail, useServer } from "../../test/support/given.ts";
 
 const given = useServer({ settings: { HEADGATE_BAD_TOKEN_LIMIT: "3" } });
 
-test("an address that guesses codes is told to wait, and callers with good tokens from there are not", async () => {
+test("an address that guesses codes is rate-limited, and callers with valid tokens from there are not", async () => {
   const account = await given.account();
   await account.post("/users/invite_new", { invitee_email: newEmail() });
   const guess = { code: `hgi_${"A".repeat(43)}`, name: "Guess" };

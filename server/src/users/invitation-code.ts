@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 
-/** An invitation's code: `hgi_` and 32 random bytes, of which only the SHA-256 is kept. */
+/** The code of an invitation: `hgi_` and 32 random bytes. Only its SHA-256 is stored. */
 const WELL_FORMED = /^hgi_[\w-]{43}$/;
 export const MAX_CODE_LENGTH = 100;
 
@@ -8,7 +8,7 @@ export function mintInvitationCode(random: (bytes: number) => Buffer = randomByt
   return `hgi_${random(32).toString("base64url")}`;
 }
 
-/** Lets an invented code be refused without asking the store. */
+/** Refuses invented codes without a query. */
 export function isWellFormedCode(code: string): boolean {
   return WELL_FORMED.test(code);
 }

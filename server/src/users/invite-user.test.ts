@@ -6,7 +6,7 @@ import { roleHolder } from "../../test/support/role-holder.ts";
 const given = useServer();
 const ACCEPT = "/api/v2/invitations/accept";
 
-/** The names of the groups somebody is in once they accepted and were enabled. */
+/** The names of a user's groups once they have accepted and been enabled. */
 async function groupsAfterJoining(account: AccountClient, code: string): Promise<string[]> {
   const { id } = await given.anonymous().post(ACCEPT, { code, name: "Joined" });
   await account.post("/accounts/enable_svc_user", { svc_user_id: id });
@@ -25,13 +25,13 @@ async function setExpiry(code: string, interval: string): Promise<void> {
 }
 
 describe("POST users/invite_new", () => {
-  test("an ordinary invitation leads to the group system-user", async () => {
+  test("an invitation without groups leads to the group system-user", async () => {
     const account = await given.account();
     const { invitation_code: code } = await account.post("/users/invite_new", { invitee_email: newEmail() });
     expect(await groupsAfterJoining(account, code)).toEqual(["system-user", "everyone"]);
   });
 
-  test("groups are named or numbered, in one list", async () => {
+  test("groups are given by name or id, in one list", async () => {
     const account = await given.account();
     const { group } = await account.post("/groups", { name: "analysts" });
     const { invitation_code: code } = await account.post("/users/invite_new", {
@@ -41,7 +41,7 @@ describe("POST users/invite_new", () => {
     expect(await groupsAfterJoining(account, code)).toEqual(["dashboard-user", "everyone", "analysts"]);
   });
 
-  test("a group that is gone when the invitation is accepted is left out", async () => {
+  test("a group that was deleted before the invitation is accepted is left out", async () => {
     const account = await given.account();
     const { group } = await account.post("/groups", { name: "passing" });
     const { invitation_code: code } = await account.post("/users/invite_new", {
@@ -52,7 +52,7 @@ describe("POST users/invite_new", () => {
     expect(await groupsAfterJoining(account, code)).toEqual(["dashboard-user", "everyone"]);
   });
 
-  test("a service user is active at once, its token in the answer", async () => {
+  test("a service user is active at once, with its token in the reply", async () => {
     const account = await given.account();
     const email = newEmail();
     const service = await account.post("/users/invite_new", { invitee_email: email, user_type: "service" });
@@ -66,7 +66,7 @@ describe("POST users/invite_new", () => {
     expect(users[1]).toMatchObject({ id: service.id, email, user_type: "service", disabled: false });
   });
 
-  test("a code is stored as its SHA-256 and nowhere else", async () => {
+  test("a code is stored only as its SHA-256", async () => {
     const account = await given.account();
     const { invitation_code: code } = await account.post("/users/invite_new", { invitee_email: newEmail() });
     const rows = await given.app.services.db.system.query(
@@ -90,7 +90,7 @@ describe("POST users/invite_new", () => {
     await given.anonymous().post(ACCEPT, { code: second.invitation_code });
   });
 
-  test("of several invitations at once, one is open", async () => {
+  test("of several concurrent invitations, one is open", async () => {
     const account = await given.account();
     const email = newEmail();
     await Promise.all(Array.from({ length: 6 }, () => account.post("/users/invite_new", { invitee_email: email })));
@@ -101,17 +101,20 @@ describe("POST users/invite_new", () => {
     expect(open).toHaveLength(1);
   });
 
-  test.each(["active", "disabled", "pending"] as const)("who is %s in the account cannot be invited", async (state) => {
-    const account = await given.account();
-    const member = await given.member(account, { state });
-    for (const type of ["regular", "service"]) {
-      await account
-        .post("/users/invite_new", { invitee_email: member.email.toUpperCase(), user_type: type })
-        .refused(409, /already/);
-    }
-  });
+  test.each(["active", "disabled", "pending"] as const)(
+    "a user who is %s in the account cannot be invited",
+    async (state) => {
+      const account = await given.account();
+      const member = await given.member(account, { state });
+      for (const type of ["regular", "service"]) {
+        await account
+          .post("/users/invite_new", { invitee_email: member.email.toUpperCase(), user_type: type })
+          .refused(409, /already/);
+      }
+    },
+  );
 
-  test("of two who make the same service user at once, one is told it is there", async () => {
+  test("of two concurrent requests for the same service user, one is 409", async () => {
     const account = await given.account();
     const email = newEmail();
     const replies = await Promise.all(
@@ -120,7 +123,7 @@ describe("POST users/invite_new", () => {
     expect(replies.map(({ status }) => String(status)).toSorted()).toEqual(["200", "409"]);
   });
 
-  test("the account may be named if it is one's own; any other is 404, there or not", async () => {
+  test("the caller's own account may be named; any other is 404, whether it exists or not", async () => {
     const [account, stranger] = [await given.account({ name: "Mine" }), await given.account({ name: "Other" })];
     for (const own of [account.accountId, String(account.accountId), "Mine"]) {
       await account.post("/users/invite_new", { invitee_email: newEmail(), account: own });
@@ -164,7 +167,7 @@ describe("POST users/invite_new", () => {
     ]) {
       await account
         .post("/users/invite_new", { invitee_email: newEmail(), groups: reference, user_type: type })
-        .refused(422, /^groups must name groups of the account/);
+        .refused(422, /^groups must contain only groups of the account/);
     }
   });
 
@@ -177,7 +180,7 @@ describe("POST users/invite_new", () => {
     ).post("/users/invite_new", { invitee_email: newEmail() });
   });
 
-  test("nobody invites into more than they have themselves", async () => {
+  test("users cannot invite into groups with privileges that they lack", async () => {
     const account = await given.account();
     const member = await roleHolder(given, account, "svc_user:create");
     const policies = JSON.stringify([{ resource: "all", action: ["all"], access: "allow" }]);
@@ -187,7 +190,7 @@ describe("POST users/invite_new", () => {
       for (const type of ["regular", "service"]) {
         await member
           .post("/users/invite_new", { invitee_email: newEmail(), groups, user_type: type })
-          .refused(403, /may do more than you/);
+          .refused(403, /privileges that you do not have/);
       }
     }
     const { invitation_code: code } = await account.post("/users/invite_new", {
@@ -197,7 +200,7 @@ describe("POST users/invite_new", () => {
     expect(await groupsAfterJoining(account, code)).toEqual(["system-admin", "everyone"]);
   });
 
-  test("with an idempotency key the same code comes back", async () => {
+  test("a repeated request with an idempotency key returns the same code", async () => {
     const account = await given.account();
     const headers = { "Idempotency-Key": "one" };
     const body = { invitee_email: newEmail() };
@@ -207,7 +210,7 @@ describe("POST users/invite_new", () => {
 });
 
 describe("POST invitations/accept", () => {
-  test("a code works once, also when two bring it at the same moment", async () => {
+  test("a code works once, even for two concurrent requests", async () => {
     const account = await given.account();
     const { invitation_code: code } = await account.post("/users/invite_new", { invitee_email: newEmail() });
     const replies = await Promise.all(
@@ -217,7 +220,7 @@ describe("POST invitations/accept", () => {
     expect((await account.get("/accounts/get_pending_users")).pending_users).toHaveLength(1);
   });
 
-  test("an unknown, malformed, used or expired code is refused in the same words", async () => {
+  test("an unknown, malformed, used or expired code is refused with the same message", async () => {
     const account = await given.account();
     const used = await account.post("/users/invite_new", { invitee_email: newEmail() });
     const expired = await account.post("/users/invite_new", { invitee_email: newEmail() });
@@ -239,7 +242,7 @@ describe("POST invitations/accept", () => {
     await given.anonymous().post(ACCEPT, { code: expired.invitation_code });
   });
 
-  test("is good for seven days", async () => {
+  test("accepts a code for seven days", async () => {
     const account = await given.account();
     await account.post("/users/invite_new", { invitee_email: newEmail() });
     const rows = await given.app.services.db.system.query(
@@ -249,7 +252,7 @@ describe("POST invitations/accept", () => {
     expect(rows).toEqual([{ week: true }]);
   });
 
-  test("who is known in another account stays the same user, and each account keeps its own name for them", async () => {
+  test("a user of another account stays the same user, with a separate name in each account", async () => {
     const [home, other] = [await given.account(), await given.account()];
     const { invitation_code: code } = await other.post("/users/invite_new", { invitee_email: home.email });
     const accepted = await given.anonymous().post(ACCEPT, { code, name: "Known there by this" });
@@ -265,7 +268,7 @@ describe("POST invitations/accept", () => {
     await home.get("/accounts/get_users");
   });
 
-  test("the name is the e-mail address when none is given", async () => {
+  test("the name is the e-mail address by default", async () => {
     const account = await given.account();
     const email = newEmail();
     const { invitation_code: code } = await account.post("/users/invite_new", { invitee_email: email });
@@ -273,7 +276,7 @@ describe("POST invitations/accept", () => {
     expect((await account.get("/accounts/get_pending_users")).pending_users).toMatchObject([{ email, name: email }]);
   });
 
-  test("refuses a request without a code or with a name that is none, and the code stays good", async () => {
+  test("refuses a request without a code or with an invalid name, and the code stays valid", async () => {
     const account = await given.account();
     const { invitation_code: code } = await account.post("/users/invite_new", { invitee_email: newEmail() });
     await given

@@ -19,8 +19,8 @@ import { MAX_EMAIL_LENGTH } from "./user-status.ts";
 const DEFAULT_GROUP = "system-user";
 
 /**
- * Invites a person, who becomes a user by accepting, or makes a service user, who is one at once. The code or the token
- * is in the reply and nowhere else. `id` is the invitation's for a person and that of get_users for a service user.
+ * Invites a person, who becomes a user by accepting, or creates a service user. The code or token is only in this
+ * reply. `id` is that of the invitation for a person, and that of get_users for a service user.
  */
 export const inviteUser = operation({
   id: "user_invite",
@@ -33,7 +33,7 @@ export const inviteUser = operation({
     invitee_email: Type.String({
       maxLength: MAX_EMAIL_LENGTH,
       pattern: "^[^\\s,@\\u0000-\\u001f\\u007f]+@[^\\s,@\\u0000-\\u001f\\u007f]+$",
-      description: "The e-mail address of the user to be",
+      description: "The e-mail address of the new user",
       examples: ["ada@example.com"],
     }),
     account: Type.Optional(Type.String({ maxLength: 255, description: "The caller's own account, by id or name" })),
@@ -45,8 +45,8 @@ export const inviteUser = operation({
     status: OneOf(["success"]),
     id: Id,
     email: Type.String(),
-    invitation_code: Type.Optional(Type.String({ description: "Of a regular user: shown once, good for 7 days" })),
-    authentication_token: Type.Optional(Type.String({ description: "Of a service user: shown once" })),
+    invitation_code: Type.Optional(Type.String({ description: "For a regular user: shown once, valid for 7 days" })),
+    authentication_token: Type.Optional(Type.String({ description: "For a service user: shown once" })),
   }),
 
   async handle({ body, caller, change, deny }) {
@@ -58,8 +58,9 @@ export const inviteUser = operation({
         if (body.account !== undefined && !(await isAccountNamed(tx, accountId, body.account))) throw notFound();
         const groups = await resolveGroups(tx, accountId, references);
         const beyond = groups.find((group) => !mayInviteInto(caller, group));
-        if (beyond !== undefined) throw deny(`You may not invite into ${beyond.name}: it may do more than you.`);
-        // Every active member is in `everyone` without a row of its own.
+        if (beyond !== undefined)
+          throw deny(`You may not invite users into ${beyond.name}: the group has privileges that you do not have.`);
+        // Every active member is in `everyone` without a row.
         const groupIds = groups.filter(({ name }) => name !== "everyone").map(({ id }) => id);
         if ((await findMemberState(tx, accountId, email)) !== undefined) throw alreadyMember(email);
         const invite = userType === "service" ? addServiceUser : addInvitation;
@@ -67,13 +68,13 @@ export const inviteUser = operation({
         audit.object = object;
         return { status: "success" as const, ...invited };
       },
-      // Users belong to no account, so making one reaches beyond it.
+      // Users belong to no account, so creating one needs the system scope.
       userType === "service" ? "system" : "account",
     );
   },
 });
 
-/** Who may invite may always invite ordinary users; beyond that, nobody hands out what they do not have. */
+/** Callers who may invite can always invite ordinary users; otherwise they cannot grant what they lack themselves. */
 function mayInviteInto(caller: Caller, { name, policies }: GroupRow): boolean {
   if (name === DEFAULT_GROUP) return true;
   if (name === "system-admin") return caller.groups.has("system-admin");
@@ -106,5 +107,5 @@ async function addServiceUser(tx: Tx, invitee: Invitee) {
 }
 
 function alreadyMember(email: string): Fault {
-  return new Fault("conflict", `${email} is a user of this account already, or waits for approval.`);
+  return new Fault("conflict", `${email} is already a user of this account, or is waiting for approval.`);
 }

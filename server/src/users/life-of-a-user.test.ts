@@ -81,7 +81,7 @@ async function endOverlap(accountId: number): Promise<void> {
 }
 
 describe("audit", () => {
-  test("each change names who, from where, on what and by which request", async () => {
+  test("each change has the user, address, object and request", async () => {
     const admin = await given.account();
     const email = newEmail();
     const calls = [
@@ -116,7 +116,7 @@ describe("audit", () => {
     expect(events[1]?.user_id).toBe(entry.user_id);
   });
 
-  test("refused changes leave no event of a change", async () => {
+  test("refused changes are not recorded as changes", async () => {
     const admin = await given.account();
     await admin.post("/accounts/enable_svc_user", { svc_user_id: 999_999_999 }).refused(404);
     await admin.post("/accounts/disable_svc_user", { svc_user_id: admin.email }).refused(422);

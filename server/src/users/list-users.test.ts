@@ -5,7 +5,7 @@ import { roleHolder } from "../../test/support/role-holder.ts";
 const given = useServer();
 
 describe("GET accounts/get_users", () => {
-  test("shows active and disabled users with their groups, and nobody of another account", async () => {
+  test("shows active and disabled users with their groups, and no users of other accounts", async () => {
     const account = await given.account();
     const stranger = await given.account();
     await given.member(stranger, { groups: ["system-user"] });
@@ -36,11 +36,11 @@ describe("GET accounts/get_users", () => {
       last_login: null,
       groups: [system("system-user"), system("everyone")],
     });
-    // A disabled user is in no `everyone`: it holds the active ones.
+    // A disabled user is not in `everyone`, which contains active users.
     expect(users[2]).toMatchObject({ disabled: true, groups: [system("dashboard-user")] });
   });
 
-  test("shows when a user was last here", async () => {
+  test("shows the last login of a user", async () => {
     const account = await given.account();
     await account.get("/accounts/get_users");
     await expect
@@ -48,7 +48,7 @@ describe("GET accounts/get_users", () => {
       .toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
   });
 
-  test("a user without a group or role may not, one with a role that allows account:read may", async () => {
+  test("needs a group or a role that allows account:read", async () => {
     const account = await given.account();
     for (const path of ["/accounts/get_users", "/accounts/get_user_emails", "/users", "/accounts/get_pending_users"]) {
       await (await given.member(account)).get(path).refused(403, /account:read/);
@@ -58,7 +58,7 @@ describe("GET accounts/get_users", () => {
 });
 
 describe("GET accounts/get_user_emails", () => {
-  test("lists the e-mails of get_users", async () => {
+  test("lists the e-mail addresses of get_users", async () => {
     const account = await given.account();
     const member = await given.member(account);
     await given.member(account, { state: "pending" });
@@ -67,7 +67,7 @@ describe("GET accounts/get_user_emails", () => {
 });
 
 describe("GET accounts/get_pending_users", () => {
-  test("lists who waits for approval, and nobody of another account", async () => {
+  test("lists the users who are waiting for approval, and none of other accounts", async () => {
     const account = await given.account();
     const stranger = await given.account();
     const pending = await given.member(account, { state: "pending" });

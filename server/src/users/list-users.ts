@@ -4,7 +4,7 @@ import { UserEntry, userEntry } from "../access/members/user-entry.ts";
 import { operation } from "../access/operation.ts";
 import { pageOf, PageQuery, PagingInfo, pagingInfo, shownRows } from "../http/paging.ts";
 
-/** The users of get_users, in pages. */
+/** The users of get_users, paged. */
 export const listUsers = operation({
   id: "user_list",
   summary: "List the users of the account in pages",

@@ -3,8 +3,8 @@ import { mayGrant } from "../access/grant-rules.ts";
 import { parsedPolicy } from "../access/role-policy.ts";
 
 /**
- * Who may take another user's access away or take it over, beyond the operation's permission: an operator only yields
- * to operators, a system-admin to system-admins. Everybody may act on themselves.
+ * Limits who may disable another user or take over their access, beyond the operation's permission: only operators may
+ * act on operators, and only system-admins on system-admins. All users may act on themselves.
  */
 export interface Target {
   id: number;
@@ -21,7 +21,10 @@ export function mayActOn(caller: Actor, target: Target): boolean {
   return !target.is_admin || caller.groups.has("system-admin");
 }
 
-/** Who holds another's token may do all that they may, so it must be nothing that the caller could not hand out. */
+/**
+ * The holder of a user's token has all permissions of that user, so these must be permissions that the caller could
+ * grant.
+ */
 export function mayTakeOver(caller: Actor, target: Target): boolean {
   if (target.id === caller.membershipId) return true;
   return mayActOn(caller, target) && mayGrant(caller, (target.policies ?? []).flatMap(parsedPolicy));

@@ -14,8 +14,8 @@ function clientOf({ authentication_token: token }: Token): Client {
   return new Client(given.base, token);
 }
 
-/** An answer that any active member gets. */
-async function isGood(client: Client): Promise<boolean> {
+/** Calls an operation that every active member may use. */
+async function isValid(client: Client): Promise<boolean> {
   const { status } = await client.get("/accounts/get_users").reply();
   return status !== 401;
 }
@@ -27,23 +27,23 @@ async function tokensOf(account: AccountClient): Promise<number> {
   return rows.length;
 }
 
-describe("PUT accounts/token for oneself", () => {
-  test.each([undefined, {}, { emails: null, groups: "" }])("with %j everybody gets a new token", async (body) => {
+describe("PUT accounts/token for the caller", () => {
+  test.each([undefined, {}, { emails: null, groups: "" }])("with %j every user gets a new token", async (body) => {
     const account = await given.account();
     const member = await given.member(account);
     const { status, tokens } = await member.put("/accounts/token", body);
     expect(status).toBe("success");
     expect(tokens).toEqual([{ email: member.email, authentication_token: expect.stringMatching(/^hg_/) }]);
-    expect(await isGood(clientOf(tokens[0]))).toBe(true);
-    expect(await isGood(member)).toBe(false);
-    expect(await isGood(account)).toBe(true);
+    expect(await isValid(clientOf(tokens[0]))).toBe(true);
+    expect(await isValid(member)).toBe(false);
+    expect(await isValid(account)).toBe(true);
   });
 
-  test("with an overlap the old token lives on for exactly that long", async () => {
+  test("with an overlap the old token stays valid for exactly that time", async () => {
     const account = await given.account();
     const { tokens } = await account.put("/accounts/token", { overlap_minutes: "90" });
-    expect(await isGood(account)).toBe(true);
-    expect(await isGood(clientOf(tokens[0]))).toBe(true);
+    expect(await isValid(account)).toBe(true);
+    expect(await isValid(clientOf(tokens[0]))).toBe(true);
     const rows = await given.app.services.db.system.query(
       `select o.expires_at - n.created_at = interval '90 minutes' as exact
          from api_token o join api_token n using (membership_id)
@@ -53,19 +53,19 @@ describe("PUT accounts/token for oneself", () => {
     expect(rows).toEqual([{ exact: true }]);
   });
 
-  test("a reset without overlap ends every older token, also one that lived on", async () => {
+  test("a reset without overlap ends all older tokens, including those of earlier overlaps", async () => {
     const account = await given.account();
     const first = (await account.put("/accounts/token", { overlap_minutes: 60 })).tokens[0];
     const second = (await account.put("/accounts/token")).tokens[0];
-    expect(await Promise.all([account, clientOf(first), clientOf(second)].map(isGood))).toEqual([false, false, true]);
+    expect(await Promise.all([account, clientOf(first), clientOf(second)].map(isValid))).toEqual([false, false, true]);
   });
 
-  test("of several resets at once each answers, and one token is left", async () => {
+  test("several concurrent resets all succeed, and one token is left", async () => {
     const account = await given.account();
     const replies = await Promise.all([1, 2, 3, 4].map(() => account.put("/accounts/token").reply()));
     const tokens = replies.filter(({ status }) => status === 200).map(({ body }) => clientOf(body.tokens[0]));
     expect(replies.filter(({ status }) => status !== 200 && status !== 401)).toEqual([]);
-    expect((await Promise.all(tokens.map(isGood))).filter(Boolean)).toHaveLength(1);
+    expect((await Promise.all(tokens.map(isValid))).filter(Boolean)).toHaveLength(1);
   });
 });
 
@@ -82,14 +82,14 @@ describe("PUT accounts/token for others", () => {
       groups: "dashboard-user",
     });
     expect(tokens.map(({ email }: Token) => email)).toEqual([ann.email, bob.email, cid.email]);
-    expect(await Promise.all([ann, bob, cid].map(isGood))).toEqual([false, false, false]);
-    expect(await Promise.all(tokens.map(clientOf).map(isGood))).toEqual([true, true, true]);
+    expect(await Promise.all([ann, bob, cid].map(isValid))).toEqual([false, false, false]);
+    expect(await Promise.all(tokens.map(clientOf).map(isValid))).toEqual([true, true, true]);
     await clientOf(tokens[2])
       .get("/accounts/get_users")
       .refused(403, /disabled/);
   });
 
-  test("the group everyone is every active user, the caller included", async () => {
+  test("the group everyone includes every active user and the caller", async () => {
     const account = await given.account();
     const member = await given.member(account);
     await given.member(account, { state: "disabled" });
@@ -108,21 +108,21 @@ describe("PUT accounts/token for others", () => {
   ])("refuses %j and resets nothing", async (body, message) => {
     const account = await given.account();
     await account.put("/accounts/token", body).refused(422, message);
-    expect(await isGood(account)).toBe(true);
+    expect(await isValid(account)).toBe(true);
     expect(await tokensOf(account)).toBe(1);
   });
 
-  test.each(["emails", "groups"])("a refusal repeats no more of %s than helps", async (field) => {
+  test.each(["emails", "groups"])("a refusal repeats only a part of long %s", async (field) => {
     const account = await given.account();
     const { text } = await account.put("/accounts/token", { [field]: "x".repeat(60_000) }).refused(422, /x{100}$/);
     expect(text.length).toBeLessThan(300);
   });
 
-  test("one unknown among many resets nobody", async () => {
+  test("one unknown user among many resets no token", async () => {
     const account = await given.account();
     const member = await given.member(account);
     await account.put("/accounts/token", { emails: `${member.email},nobody@example.test` }).refused(422, /^emails /);
-    expect(await isGood(member)).toBe(true);
+    expect(await isValid(member)).toBe(true);
   });
 
   test("users and groups of another account are unknown", async () => {
@@ -130,7 +130,7 @@ describe("PUT accounts/token for others", () => {
     const { group } = await stranger.post("/groups", { name: "theirs", members: stranger.email });
     await account.put("/accounts/token", { emails: stranger.email }).refused(422, /^emails /);
     await account.put("/accounts/token", { groups: group.id }).refused(422, /^groups /);
-    expect(await isGood(stranger)).toBe(true);
+    expect(await isValid(stranger)).toBe(true);
   });
 
   test("needs system-admin or a role that allows svc_user:update", async () => {
@@ -139,11 +139,11 @@ describe("PUT accounts/token for others", () => {
     const plain = await given.member(account);
     await plain.put("/accounts/token", { emails: member.email }).refused(403, /svc_user:update/);
     await plain.put("/accounts/token", { groups: "dashboard-user" }).refused(403, /svc_user:update/);
-    expect(await isGood(member)).toBe(true);
+    expect(await isValid(member)).toBe(true);
     await (await roleHolder(given, account, "svc_user:update")).put("/accounts/token", { emails: member.email });
   });
 
-  test("who is no system-admin does not take over one", async () => {
+  test("only a system-admin can reset a system-admin's token", async () => {
     const account = await given.account();
     const member = await roleHolder(given, account, "svc_user:update");
     const other = await given.member(account);
@@ -155,29 +155,29 @@ describe("PUT accounts/token for others", () => {
     ]) {
       await member.put("/accounts/token", body).refused(403, /Only a system-admin/);
     }
-    expect(await Promise.all([account, other].map(isGood))).toEqual([true, true]);
+    expect(await Promise.all([account, other].map(isValid))).toEqual([true, true]);
   });
 
-  test("nobody takes over who has power over groups, roles or users that they lack themselves", async () => {
+  test("users cannot reset the token of a user with privileges over groups, roles or users that they lack", async () => {
     const account = await given.account();
     const clerk = await roleHolder(given, account, "svc_user:update");
     const author = await roleHolder(given, account, "role:update");
     const { group } = await account.post("/groups", { name: "deputies", roles: "system-admin" });
     const deputy = await given.member(account, { groups: ["deputies"] });
     for (const body of [{ emails: author.email }, { emails: deputy.email }, { groups: group.id }]) {
-      await clerk.put("/accounts/token", body).refused(403, /power over/);
+      await clerk.put("/accounts/token", body).refused(403, /privileges over/);
     }
-    expect(await Promise.all([author, deputy].map(isGood))).toEqual([true, true]);
+    expect(await Promise.all([author, deputy].map(isValid))).toEqual([true, true]);
     const peer = await roleHolder(given, account, "svc_user:update");
     await clerk.put("/accounts/token", { emails: peer.email });
     await deputy.put("/accounts/token", { emails: author.email });
     await clerk.put("/accounts/token");
   });
 
-  test("nobody but an operator takes over an operator", async () => {
+  test("only an operator can reset an operator's token", async () => {
     const operator = await given.operator();
     const admin = await given.member(operator, { groups: ["system-admin"] });
     await admin.put("/accounts/token", { emails: operator.email }).refused(403, /only an operator/);
-    expect(await isGood(operator)).toBe(true);
+    expect(await isValid(operator)).toBe(true);
   });
 });

@@ -16,12 +16,12 @@ const OTHERS: PermissionRow = { groups: ["system-admin"], role: "svc_user:update
 const MAX_OVERLAP_MINUTES = 7 * 24 * 60;
 const IDS_IN_AUDIT = 50;
 
-/** One token per user and account; a reset shows the new one once. Without arguments it is the caller's own. */
+/** One token per user and account; the reply shows a new token once. Without arguments it resets the caller's own. */
 export const resetTokens = operation({
   id: "token_reset",
   summary: "Reset API tokens",
   description:
-    "Everybody may reset their own token; to name others needs the group system-admin or a role that allows svc_user:update.",
+    "All users may reset their own token; resetting others needs the group system-admin or a role that allows svc_user:update.",
   tag: "Users",
   method: "PUT",
   paths: { "v1.2": "/accounts/token" },
@@ -55,14 +55,16 @@ export const resetTokens = operation({
     const { emails, groups } = namedTargets(body);
     const isOwn = emails.length + groups.ids.length + groups.names.length === 0;
     if (!isOwn && !isPermitted(OTHERS, caller)) {
-      throw deny("Other tokens than your own need membership in system-admin, or a role that allows svc_user:update.");
+      throw deny(
+        "Resetting tokens of other users needs membership in system-admin, or a role that allows svc_user:update.",
+      );
     }
     return change(async (tx, audit) => {
       const targets = await findTargets(tx, caller, isOwn ? [caller.email] : emails, groups);
       if (!targets.every((target) => mayTakeOver(caller, target))) {
         throw deny(
-          "Only a system-admin may reset a system-admin's token, only an operator an operator's, and nobody that of " +
-            "a user with power over groups, roles or users that they do not have themselves.",
+          "Only a system-admin may reset a system-admin's token, and only an operator an operator's. The token of a user " +
+            "with privileges over groups, roles or users may be reset only by callers who have the same privileges.",
         );
       }
       const minted = targets.map(({ id, email }) => ({ id, email, token: mintToken() }));
@@ -105,7 +107,7 @@ async function findTargets(
 }
 
 function unknownUser(reference: string | number) {
-  return invalid("emails", `must name users of the account; there is no ${shownReference(reference)}`);
+  return invalid("emails", `must contain only users of the account: there is no ${shownReference(reference)}`);
 }
 
 function auditObject(ids: readonly number[]): string {

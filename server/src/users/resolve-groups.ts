@@ -3,7 +3,7 @@ import type { Tx } from "../db/database.ts";
 import { invalid } from "../lib/fault.ts";
 import { findGroups, type GroupRow } from "./store/groups.ts";
 
-/** Groups of the account by id or name, all or nothing. */
+/** Finds groups of the account by id or name; throws if one is unknown. */
 export async function resolveGroups(tx: Tx, accountId: number, references: References): Promise<GroupRow[]> {
   const { ids, names } = references;
   if (ids.length + names.length === 0) return [];
@@ -11,7 +11,7 @@ export async function resolveGroups(tx: Tx, accountId: number, references: Refer
   const known = new Set(groups.flatMap(({ id, name }) => [id, name]));
   const unknown = [...ids, ...names].find((reference) => !known.has(reference));
   if (unknown !== undefined) {
-    throw invalid("groups", `must name groups of the account; there is no ${shownReference(unknown)}`);
+    throw invalid("groups", `must contain only groups of the account: there is no ${shownReference(unknown)}`);
   }
   return groups;
 }

@@ -3,7 +3,7 @@ import { useServer } from "../../test/support/given.ts";
 
 const given = useServer();
 
-test("a system-user sees neither pending users nor the audit, and resets no token but their own", async () => {
+test("a system-user sees neither pending users nor the audit, and can reset only their own token", async () => {
   const account = await given.account();
   const user = await given.member(account, { groups: ["system-user"] });
   const other = await given.member(account, { groups: ["system-user"] });

@@ -3,7 +3,7 @@ import { Id, OneOf } from "../http/schema.ts";
 
 export const MAX_EMAIL_LENGTH = 254;
 
-/** What enabling and disabling take and answer. */
+/** The input and reply of enabling and disabling. */
 export const UserStatusBody = Type.Object({
   svc_user_id: Type.String({
     minLength: 1,

@@ -4,7 +4,7 @@ import type { Tx } from "../../db/database.ts";
 export interface GroupRow {
   id: number;
   name: string;
-  /** Of the roles the group has. */
+  /** The policies of the group's roles. */
   policies: string[] | null;
 }
 

@@ -1,6 +1,6 @@
 import type { Tx } from "../../db/database.ts";
 
-/** An account is named by its id or its name. */
+/** Whether the account has this id or name. */
 export async function isAccountNamed(tx: Tx, accountId: number, idOrName: string): Promise<boolean> {
   const rows = await tx.query("select from account where id = $1 and (id::text = $2 or name = $2)", [
     accountId,
@@ -25,10 +25,11 @@ export interface NewInvitation {
   groupIds: readonly number[];
 }
 
-/** Replaces the e-mail's open invitation, if there is one: only the code shown last is good. */
+/** Replaces an open invitation of the same e-mail address: only the latest code is valid. */
 export async function insertInvitation(tx: Tx, invitation: NewInvitation): Promise<number> {
   const { accountId, email, codeSha256, groupIds } = invitation;
-  // Of two at once, the second sees the first one's; a statement of its own, for the next reads as of its beginning.
+  // Of two concurrent inserts, the second sees the first. A separate statement, because a statement that waits for a
+  // lock reads the state from before the wait.
   tx.send("select from account where id = $1 for no key update", [accountId]);
   tx.send("delete from invitation where account_id = $1 and lower(email) = lower($2) and accepted_at is null", [
     accountId,
@@ -49,7 +50,7 @@ export interface InvitationRow {
   group_ids: number[];
 }
 
-/** Of two who bring the same code at once, one gets it. */
+/** Of two concurrent requests with the same code, one gets it. */
 export async function takeInvitation(tx: Tx, codeSha256: Buffer): Promise<InvitationRow | undefined> {
   const [row] = await tx.query<InvitationRow>(
     `update invitation set accepted_at = now()
@@ -63,7 +64,7 @@ export async function takeInvitation(tx: Tx, codeSha256: Buffer): Promise<Invita
 export interface NewMember {
   accountId: number;
   email: string;
-  /** Of a user who is new to the installation; a known one keeps theirs. */
+  /** The name of a user who is new to the installation; an existing one keeps theirs. */
   name: string;
   state: "pending" | "active";
   userType: "regular" | "service";
@@ -77,7 +78,10 @@ export interface NewMemberRow {
   email: string;
 }
 
-/** The user (found by e-mail, or made), the membership, its groups and its token. Undefined: is a member already. */
+/**
+ * Inserts the user (or finds it by e-mail address), the membership, its groups and its token. Undefined if the user is
+ * already a member.
+ */
 export async function insertMember(tx: Tx, member: NewMember): Promise<NewMemberRow | undefined> {
   const [row] = await tx.query<NewMemberRow>(
     `with found_user as (

@@ -22,14 +22,14 @@ export async function listUserEmails(reader: Queryable): Promise<{ email: string
   );
 }
 
-/** What decides whether one member may act on another. */
+/** The facts that decide whether one member may act on another. */
 export interface TargetRow {
   id: number;
   email: string;
   state: "pending" | "active" | "disabled";
   is_operator: boolean;
   is_admin: boolean;
-  /** Of the roles the member has by their groups. */
+  /** The policies of the roles of the member's groups. */
   policies: string[] | null;
 }
 
@@ -52,8 +52,8 @@ export async function findTarget(tx: Tx, { id, name: email }: Reference): Promis
 }
 
 /**
- * The members with these e-mails or in these groups. Locked, in order, so that of two token resets at once the second
- * finds the first one's token to replace.
+ * The members with these e-mail addresses or in these groups. They are locked in order, so that of two concurrent token
+ * resets the second replaces the token of the first.
  */
 export async function findAndLockTargets(
   tx: Tx,

@@ -6,8 +6,8 @@ export interface NewToken {
 }
 
 /**
- * Gives each membership a new token. What it had before, also what still lives on from an earlier reset, ends when the
- * overlap does. The memberships must be locked.
+ * Gives each membership a new token. All its earlier tokens, including those still valid from an earlier reset, end
+ * when the overlap ends. The memberships must be locked.
  */
 export function replaceTokens(tx: Tx, tokens: readonly NewToken[], overlapMinutes: number): void {
   const membershipIds = tokens.map(({ membershipId }) => membershipId);
