@@ -3,13 +3,16 @@ import { parseObjectUri } from "../engines/object-store/object-uri.ts";
 import { invalid } from "../lib/fault.ts";
 import { hostRefusal } from "../lib/network-policy.ts";
 
-/** The addresses an account may name; literal hosts are judged here, names again whenever they are resolved. */
+/**
+ * Checks the addresses of an account. Literal hosts are checked here; names are checked again whenever they are
+ * resolved.
+ */
 const LOCATION = /^(s3[an]?|hdfs):\/\/\P{Cc}*$/u;
 const HDFS_LOCATION = /^hdfs:\/\/([^/\s?#]*)\/[^\p{Cc}?#]*$/u;
 const METASTORE = /^thrift:\/\/([^/\s?#,]+)\/?$/;
 const LOCATION_FORM = "must be a location such as s3://bucket/prefix (s3, s3a, s3n) or hdfs://host:port/path";
 
-/** `defloc`: an S3 location is reached by the account's keys, an HDFS one by its host, which may be left out. */
+/** Checks `defloc`: an S3 location is accessed with the account's keys, an HDFS one by its host, which is optional. */
 export function checkLocation(location: string, allowedNetworks: readonly string[]): string {
   if (!LOCATION.test(location)) throw invalid("defloc", LOCATION_FORM);
   if (location.startsWith("hdfs:")) {
@@ -51,10 +54,10 @@ export function checkMetastoreUri(text: string, allowedNetworks: readonly string
   return text;
 }
 
-/** Read as the host of an http address, because only there the odd spellings (0x7f.1, 2130706433) become plain ones. */
+/** Parses it as the host of an http URL, because only the URL parser normalises odd spellings (0x7f.1, 2130706433). */
 function checkHost(field: string, authority: string, allowedNetworks: readonly string[]): void {
   const url = URL.canParse(`http://${authority}`) ? new URL(`http://${authority}`) : undefined;
-  if (url === undefined || !isPlain(url)) throw invalid(field, "must name a host, and a port if need be, without user");
+  if (url === undefined || !isPlain(url)) throw invalid(field, "must name a host with an optional port, and no user");
   refuseHost(field, url.hostname, allowedNetworks);
 }
 

@@ -1,7 +1,7 @@
 import { Type, type Static } from "typebox";
 import { MAX_INTEGER, OneOf } from "../http/schema.ts";
 
-/** §4.12: what may be said of an account, in create and in edit, by the names of the wire. */
+/** §4.12: the fields of an account in create and edit, by their wire names. */
 const AWS_REGIONS = [
   "us-east-1",
   "us-east-2",
@@ -46,7 +46,7 @@ export const AccountName = Type.String({
   examples: ["Analytics"],
 });
 
-/** What create and edit share. */
+/** The fields of create and edit. */
 export const AccountFields = {
   level: Type.Optional(OneOf(["free"])),
   compute_type: Type.Optional(OneOf(["CUSTOMER_MANAGED"])),
@@ -57,7 +57,7 @@ export const AccountFields = {
   defloc: Type.Optional(
     Type.String({
       maxLength: 1024,
-      description: "Where logs, results and cached data go: s3://, s3a://, s3n:// or hdfs://",
+      description: "Location of logs, results and cached data: s3://, s3a://, s3n:// or hdfs://",
       examples: ["s3://example-bucket/headgate"],
     }),
   ),
@@ -76,12 +76,14 @@ export const AccountFields = {
   idle_session_timeout: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 10_800, default: 1440, description: "Minutes until an idle session ends" }),
   ),
-  role_arn: Type.Optional(Type.String({ maxLength: 2048, description: "Not through the API: an operator sets it" })),
+  role_arn: Type.Optional(
+    Type.String({ maxLength: 2048, description: "Cannot be set through the API; operators set it" }),
+  ),
 };
 
-/** What only edit takes. */
+/** The fields of edit only. */
 export const EditOnlyFields = {
-  // The view shows zero where the hours are: what comes back as it was shown is no new value.
+  // The view shows zero if the hours apply. Sending that back must not be a new value.
   idle_cluster_timeout_in_secs: idleSeconds(0),
   hdfs_http_address: address("WebHDFS address of the account's HDFS", "http://namenode.example.com:9870"),
   metastore_uri: address("An external Hive metastore", "thrift://metastore.example.com:9083"),

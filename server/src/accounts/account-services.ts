@@ -2,23 +2,23 @@ import { pathToFileURL } from "node:url";
 import type { Feature } from "../lib/features.ts";
 import type { Furnish } from "./found-account.ts";
 
-/** What `app` tells this slice of the deployment. */
+/** Settings of the deployment, passed in by `app`. */
 export interface AccountServices {
   furnishAccount: Furnish;
   accountSettings: {
     dataDir: string;
-    /** The S3-compatible store of accounts that name none of their own. */
+    /** The S3-compatible store of accounts without an endpoint of their own. */
     s3Endpoint: string | null;
-    /** Private networks that addresses given by users may lie in. */
+    /** Private networks that addresses given by users may be in. */
     allowedNetworks: readonly string[];
-    /** On in new accounts. */
+    /** Enabled in new accounts. */
     defaultFeatures: readonly Feature[];
-    /** Those that one user may create; operators may create any number. */
+    /** The number of accounts that one user may create; operators may create any number. */
     accountsPerUser: number;
   };
 }
 
-/** Where an account without `defloc` keeps its logs and results. */
+/** The location of logs and results of an account without `defloc`. */
 export function localStorageLocation(dataDir: string, accountId: number): string {
   return `${pathToFileURL(dataDir).href}/accounts/${accountId}/storage`;
 }

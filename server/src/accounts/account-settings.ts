@@ -4,7 +4,7 @@ import { checkHttpAddress, checkLocation, checkMetastoreUri } from "./account-ad
 import { MIN_IDLE_SECONDS, type AccountInput } from "./account-fields.ts";
 import type { RefreshEngine } from "./contract.ts";
 
-/** What an account has set, apart from its name and its keys. */
+/** The settings of an account, except its name and its keys. */
 export interface AccountSettings {
   cacheQuotaGb: number;
   /** Null: a folder in the data directory. */
@@ -16,7 +16,7 @@ export interface AccountSettings {
   refreshEngine: RefreshEngine;
   awsRegion: string | null;
   idleClusterTimeoutHours: number;
-  /** Null: the hours count. */
+  /** Null: the hours apply. */
   idleClusterTimeoutSeconds: number | null;
   idleSessionTimeoutMinutes: number;
 }
@@ -36,7 +36,7 @@ export const DEFAULT_SETTINGS: AccountSettings = {
 };
 
 export interface SettingRules {
-  /** Refuses a field whose feature the account does not have. */
+  /** Refuses a field if the account lacks its feature. */
   requireFeature: (feature: Feature, field: string) => void;
   allowedNetworks: readonly string[];
 }
@@ -46,9 +46,9 @@ export function newSettings(input: AccountInput, rules: SettingRules): AccountSe
   return { ...merged(input, DEFAULT_SETTINGS, rules), ...newTimeouts(input, DEFAULT_SETTINGS, rules) };
 }
 
-/** The settings after an edit: what is absent stays, and what a client sends back as it was shown changes nothing. */
+/** The settings after an edit: absent fields are unchanged, and a client that sends back the view changes nothing. */
 export function editedSettings(input: AccountInput, current: AccountSettings, rules: SettingRules): AccountSettings {
-  // The view has both: seconds alone are meant, also when they say what the hours do.
+  // The view has both fields. Seconds alone are a new value, even if they equal the hours.
   const isAsShown =
     input.idle_cluster_timeout !== undefined && input.idle_cluster_timeout_in_secs === shownIdleSeconds(current);
   const timeouts = isAsShown
@@ -57,7 +57,7 @@ export function editedSettings(input: AccountInput, current: AccountSettings, ru
   return { ...merged(input, current, rules), ...timeouts };
 }
 
-/** The seconds after which an idle cluster ends, whichever of the two settings says so. */
+/** The seconds after which an idle cluster ends, from whichever of the two settings applies. */
 export function shownIdleSeconds(settings: AccountSettings): number {
   return settings.idleClusterTimeoutSeconds ?? settings.idleClusterTimeoutHours * 3600;
 }
@@ -86,7 +86,7 @@ function merged(input: AccountInput, current: AccountSettings, { allowedNetworks
   };
 }
 
-/** The last word counts: hours given without seconds put the hours in force again. */
+/** The latest setting applies: hours without seconds make the hours apply again. */
 function newTimeouts(input: AccountInput, current: AccountSettings, { requireFeature }: SettingRules) {
   const { idle_cluster_timeout: hours, idle_cluster_timeout_in_secs: seconds } = input;
   if (seconds !== undefined) {
@@ -100,7 +100,7 @@ function newTimeouts(input: AccountInput, current: AccountSettings, { requireFea
   };
 }
 
-/** Null means absent on this interface, so an empty text is what takes a value away. */
+/** Null means absent in this API, so an empty text removes a value. */
 function textOr(current: string | null, given: string | undefined, check: (text: string) => string): string | null {
   if (given === undefined) return current;
   return given === "" ? null : check(given);

@@ -15,8 +15,8 @@ import { readAccount } from "./store/account.ts";
 export const DEFAULT_REGION = "us-east-1";
 
 /**
- * Opens what an account may read: its own folder, S3 with its own keys, and its HDFS as the user that its Sparks are
- * there.
+ * Opens the storage that an account can read: its own folder, S3 with its own keys, and its HDFS as the user of its
+ * Sparks.
  */
 export function accountStorage(
   db: Database,
@@ -33,7 +33,7 @@ export function accountStorage(
       const { hdfsHttpAddress } = account;
       const stores: Partial<Record<ObjectScheme, ObjectStore>> = { file: fileStore({ rootDir }) };
       const hasKeys = accessKeyId !== undefined && secretAccessKey !== undefined;
-      // Loaded for the first account that needs them: an HTTP client is a twentieth of an idle server's memory.
+      // Loaded for the first account that needs it: an HTTP client is a twentieth of an idle server's memory.
       if (hasKeys) {
         const { s3Store } = await import("../engines/object-store/s3/s3-store.ts");
         stores.s3 = s3Store({

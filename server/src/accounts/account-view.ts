@@ -8,7 +8,7 @@ import { shownIdleSeconds } from "./account-settings.ts";
 import { shownAccessKey, shownSecretKey } from "./credentials.ts";
 import type { AccountRow } from "./store/account.ts";
 
-const masked = Type.String({ description: "Masked; empty when there is none", examples: ["AKIA****WXYZ"] });
+const masked = Type.String({ description: "Masked; empty if there is none", examples: ["AKIA****WXYZ"] });
 
 const common = {
   id: Id,
@@ -27,14 +27,14 @@ const common = {
   compute_secret_key: masked,
   plan: Type.String({ examples: ["free"] }),
   storage_endpoint: Nullable(Type.String()),
-  role_arn: Type.Optional(Type.String({ description: "Only of an account that uses role-based credentials" })),
-  external_id: Type.Optional(Type.String({ description: "Only of an account that uses role-based credentials" })),
+  role_arn: Type.Optional(Type.String({ description: "Only for accounts with role-based credentials" })),
+  external_id: Type.Optional(Type.String({ description: "Only for accounts with role-based credentials" })),
 };
 
 /** §2.4. */
 export const AccountView = Type.Object(common, { title: "Account" });
 
-/** §2.4 and what §4.12 sets. */
+/** §2.4, and the fields that §4.12 sets. */
 export const AccountViewV2 = Type.Object(
   {
     ...common,

@@ -8,7 +8,7 @@ export interface AccountStorage {
 
 export interface OpenStorage {
   readonly store: ObjectStore;
-  /** The account's `storage_location`, a URI of the store's. */
+  /** The account's `storage_location`, a URI of the store. */
   readonly location: string;
   /** Whether there are keys for S3. */
   readonly hasKeys: boolean;

@@ -3,12 +3,12 @@ import { Client } from "../../test/support/client.ts";
 import { useServer } from "../../test/support/given.ts";
 
 const given = useServer();
-/** A server on which every new account has the feature for an idle time in seconds, and users create few. */
+/** A server where new accounts have the feature for an idle time in seconds, and users may create few accounts. */
 const quick = useServer({ settings: { HEADGATE_FEATURES: "aggressive_downscaling", HEADGATE_ACCOUNTS_PER_USER: "3" } });
 
 const V2 = "/api/v2/accounts";
 
-/** Copied by hand from §4.12: a region that is missing from the product's own list must fail here. */
+/** Copied from §4.12, so that a region that is missing from the product's own list fails here. */
 const REGIONS = [
   "us-east-1",
   "us-east-2",
@@ -33,7 +33,7 @@ describe.each([
   ["v1.2", "/account/"],
   ["v2", V2],
 ])("POST account (%s)", (_version, path) => {
-  test("answers exactly what §2.5 says, and the token opens the new account", async () => {
+  test("returns exactly the fields of §2.5, and the token works in the new account", async () => {
     const creator = await given.account();
     const reply = await creator.post(path, { account: { name: "Analytics" } });
     expect(reply).toEqual({
@@ -52,7 +52,7 @@ describe.each([
   test.each([
     ["acc_key", "secret"],
     ["storage_access_key", "storage_secret_key"],
-  ])("takes the credentials as %s and %s, seals them and shows them masked", async (accessKey, secretKey) => {
+  ])("accepts the credentials as %s and %s, encrypts them and shows them masked", async (accessKey, secretKey) => {
     const creator = await given.account();
     const reply = await creator.post(path, {
       account: {
@@ -80,7 +80,7 @@ describe.each([
 });
 
 describe("POST account: defaults and limits", () => {
-  test("an account of a name alone has every default of §8", async () => {
+  test("an account created with only a name has every default of §8", async () => {
     const creator = await given.account();
     const { authentication_token: token, account_id: id } = await creator.post(V2, { account: { name: "Plain" } });
     expect(await new Client(given.base, token).get(V2)).toEqual({
@@ -113,7 +113,7 @@ describe("POST account: defaults and limits", () => {
     });
   });
 
-  test("every parameter is kept, scalars in any spelling, null as absent and unknown keys ignored", async () => {
+  test("stores every parameter, accepts scalars in any spelling, null as absent, and ignores unknown keys", async () => {
     const creator = await quick.account();
     const { authentication_token: token } = await creator.post("/account", {
       account: {
@@ -172,7 +172,7 @@ describe("POST account: defaults and limits", () => {
     "s3n://bucket.name/a b/c",
     "hdfs:///logs",
     "hdfs://nn.example.com:8020/logs",
-  ])("takes the location %s", async (defloc) => {
+  ])("accepts the location %s", async (defloc) => {
     const creator = await given.account();
     const { authentication_token: token } = await creator.post(V2, { account: { name: "Located", defloc } });
     expect((await new Client(given.base, token).get("/account")).storage_location).toBe(defloc);
@@ -227,14 +227,14 @@ describe("POST account: defaults and limits", () => {
     [{ acc_key: "A".repeat(256) }, /acc_key must have at most 255/],
     [{ secret: "A".repeat(1025) }, /secret must have at most 1024/],
     [{ acc_key: "one", storage_access_key: "two" }, /acc_key must be the same as storage_access_key/],
-  ])("refuses %j and makes no account", async (fields, message) => {
+  ])("refuses %j and creates no account", async (fields, message) => {
     const creator = await given.account({ features: ["aggressive_downscaling"] });
     const before = await accountCount();
     await creator.post(V2, { account: { name: "Refused", ...fields } }).refused(422, message);
     expect(await accountCount()).toBe(before);
   });
 
-  test("refuses a body without account, or with one that is no object", async () => {
+  test("refuses a body without account, or with one that is not an object", async () => {
     const creator = await given.account();
     await creator.post("/account", {}).refused(422, /^account is required/);
     await creator.post("/account", { name: "flat" }).refused(422, /^account is required/);
@@ -261,7 +261,7 @@ describe("POST account: defaults and limits", () => {
     expect(await new Client(quick.base, token).get(V2)).toMatchObject({ idle_cluster_timeout_in_secs: 7200 });
   });
 
-  test("loopback endpoints are taken where the server itself listens on loopback only", async () => {
+  test("loopback endpoints are accepted if the server itself listens only on loopback", async () => {
     const creator = await given.account();
     for (const endpoint of ["http://127.0.0.1:9000", "http://localhost:9000", "http://[::1]:9000"]) {
       await creator.post(V2, { account: { name: "Local", storage_endpoint: endpoint } });
@@ -269,7 +269,7 @@ describe("POST account: defaults and limits", () => {
   });
 });
 
-describe("POST account: whose it is", () => {
+describe("POST account: ownership", () => {
   test("a sub-account has the plan of its parent, any other the free plan", async () => {
     const creator = await given.account();
     await given.app.services.db.system.query("update account set plan = 'business' where id = $1", [creator.accountId]);
@@ -283,7 +283,7 @@ describe("POST account: whose it is", () => {
     }
   });
 
-  test("the creator is the same user in both accounts, and only the new one's administrator there", async () => {
+  test("the creator is the same user in both accounts, and the only administrator of the new one", async () => {
     const parent = await given.account();
     const member = await given.member(parent, { groups: ["system-user"] });
     const { authentication_token: token, account_id: id } = await member.post("/account", { account: { name: "Own" } });
@@ -300,14 +300,14 @@ describe("POST account: whose it is", () => {
     expect((await member.get("/account")).id).toBe(parent.accountId);
   });
 
-  test("is refused to a member without role", async () => {
+  test("is refused to a member without a role", async () => {
     const member = await given.member(await given.account());
     const before = await accountCount();
     await member.post("/account", { account: { name: "No" } }).refused(403, /account:create/);
     expect(await accountCount()).toBe(before);
   });
 
-  test("is an audit row of the creator's account", async () => {
+  test("is audited in the creator's account", async () => {
     const creator = await given.account();
     const { account_id: id } = await creator.post(V2, { account: { name: "Told" } });
     const rows = await given.app.services.db.system.query(
@@ -319,7 +319,7 @@ describe("POST account: whose it is", () => {
     ]);
   });
 
-  test("the same Idempotency-Key makes one account and answers with the same token", async () => {
+  test("requests with the same Idempotency-Key create one account and return the same token", async () => {
     const creator = await given.account();
     const headers = { "Idempotency-Key": "create-once" };
     const before = await accountCount();
@@ -328,7 +328,7 @@ describe("POST account: whose it is", () => {
     expect(await accountCount()).toBe(before + 1);
   });
 
-  test("only the version that has a successor says so", async () => {
+  test("only the version that has a successor is marked as deprecated", async () => {
     const creator = await given.account();
     const old = await creator.post("/account", { account: { name: "Old" } }).reply();
     expect(old.headers.get("deprecation")).toMatch(/^@\d+$/);
@@ -344,7 +344,7 @@ describe("the number of accounts that a user may create", () => {
     return (await Promise.all(replies)).map(({ status }) => status).toSorted((one, other) => one - other);
   };
 
-  test("is limited, also when they ask for many at once and through their other accounts", async () => {
+  test("is limited, also for concurrent requests and through their other accounts", async () => {
     const creator = await quick.account(); // the first of three
     expect(await statusesOf(creator, 6)).toEqual([200, 200, 422, 422, 422, 422]);
     await creator.post(V2, { account: { name: "More" } }).refused(422, /^account cannot .* at most 3 accounts/);
@@ -353,7 +353,7 @@ describe("the number of accounts that a user may create", () => {
     expect(await statusesOf(throughSecond, 3)).toEqual([200, 422, 422]);
   });
 
-  test("does not count accounts that others founded, and does not apply to operators", async () => {
+  test("does not count accounts that others created, and does not apply to operators", async () => {
     const account = await quick.account();
     const member = await quick.member(account, { groups: ["system-user"] });
     expect(await statusesOf(member, 4)).toEqual([200, 200, 200, 422]);

@@ -25,7 +25,7 @@ export const createAccount = operation({
       name: AccountName,
       ...AccountFields,
       sub_account_creation: Type.Optional(
-        Type.Boolean({ default: false, description: "True: with the plan of the caller's account" }),
+        Type.Boolean({ default: false, description: "True: the account gets the plan of the caller's account" }),
       ),
     }),
   }),
@@ -34,7 +34,7 @@ export const createAccount = operation({
     name: Type.String(),
     state: Type.String({ examples: ["success_create"] }),
     groups: Type.Array(Type.String()),
-    authentication_token: Type.String({ description: "Of the caller in the new account; shown once" }),
+    authentication_token: Type.String({ description: "The caller's token for the new account; shown once" }),
     account_id: Id,
     is_aws_keys_enabled: Type.Boolean(),
     status: Type.String({ examples: ["success"] }),
@@ -43,7 +43,7 @@ export const createAccount = operation({
   async handle({ body: { account }, caller, change }, services: { keys: KeyRing } & AccountServices) {
     const { allowedNetworks, defaultFeatures, accountsPerUser } = services.accountSettings;
     if (account.role_arn !== undefined && account.role_arn !== "") {
-      throw invalid("role_arn", "cannot be set through the API: an operator sets it for an account that exists");
+      throw invalid("role_arn", "cannot be set through the API: an operator can set it after the account was created");
     }
     const name = checkAccountName(account.name);
     const settings = newSettings(account, {
@@ -86,14 +86,14 @@ export const createAccount = operation({
   },
 });
 
-/** A new account gets the features of the deployment, so these count and not those of the caller's account. */
+/** A new account gets the features of the deployment, so these apply and not those of the caller's account. */
 function requireFeatureOfNewAccounts(defaultFeatures: readonly Feature[], feature: Feature, field: string): void {
   if (defaultFeatures.includes(feature)) return;
   throw invalid(
     field,
     `needs the feature ${feature}, which new accounts do not have. Create the account without this field, ` +
-      "have an operator turn the feature on (npm run admin -- feature-set), and then edit the account; " +
-      "HEADGATE_FEATURES turns it on in every new account.",
+      "have an operator enable the feature (npm run admin -- feature-set), and then edit the account; " +
+      "HEADGATE_FEATURES enables it in every new account.",
   );
 }
 

@@ -5,7 +5,7 @@ import { Secret, secretMask } from "../lib/secret.ts";
 import type { AccountInput } from "./account-fields.ts";
 
 /**
- * The keys of an account: secrets at rest, masked in every reply. A client that sends back what it was shown, or an
+ * The keys of an account: encrypted at rest, masked in every reply. A client that sends back the masked value, or an
  * empty text, changes nothing.
  */
 export const CREDENTIALS = ["storageAccessKey", "storageSecretKey", "computeAccessKey", "computeSecretKey"] as const;
@@ -22,7 +22,7 @@ const COLUMNS: Record<Credential, SealedColumn> = {
 };
 export const credentialColumns: readonly SealedColumn[] = Object.values(COLUMNS);
 
-/** Either spelling is taken in every version (§4.12). */
+/** Both spellings are accepted in every version (§4.12). */
 export function givenCredentials(input: AccountInput): GivenCredentials {
   const texts: Record<Credential, string | undefined> = {
     storageAccessKey: oneOf({
@@ -69,7 +69,7 @@ export function openCredential(
   return new Secret(keys.open(sealed, sealContext(COLUMNS[name], account.id)).toString("utf8"));
 }
 
-/** `AKIA****WXYZ`; of a short key nothing is shown, because eight characters would be most of it. */
+/** `AKIA****WXYZ`; a short key is masked completely, because eight characters would be most of it. */
 export function shownAccessKey(
   keys: KeyRing,
   account: { id: number } & SealedCredentials,
@@ -86,19 +86,19 @@ export function shownSecretKey(sealed: Buffer | null): string {
 
 const SHOWN_ACCESS_KEY = /^[^]{4}\*{4}[^]{4}$/;
 
-/** An access key as it is shown, of this or an earlier key, is none. */
+/** A masked access key, of the current or an earlier key, counts as absent. */
 function unmasked(accessKey: string | undefined): string | undefined {
   return accessKey !== undefined && SHOWN_ACCESS_KEY.test(accessKey) ? undefined : accessKey;
 }
 
-/** Empty texts and the mask count as not given; two spellings of one key must agree. */
+/** Empty texts and the mask count as absent; two spellings of one key must agree. */
 function oneOf(spellings: Record<string, string | undefined>): string | undefined {
   const given = Object.entries(spellings).filter(
     ([, text]) => text !== undefined && text !== "" && text !== secretMask,
   );
   const [[name, text] = [], [otherName, otherText] = []] = given;
   if (name !== undefined && otherName !== undefined && text !== otherText) {
-    throw invalid(name, `must be the same as ${otherName} when both are given`);
+    throw invalid(name, `must be the same as ${otherName} if both are given`);
   }
   return text;
 }

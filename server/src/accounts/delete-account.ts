@@ -3,12 +3,12 @@ import { invalid, notFound } from "../lib/fault.ts";
 import { deleteAccountRow, deleteUsersWithoutAccount, firstAccountId, lockUsersOf } from "./store/operator.ts";
 
 /**
- * Removes an account with all that belongs to it, and the users whom this leaves without any account. The first account
- * stays: it is the operators' own. The account's files are for the caller to remove once this is committed.
+ * Deletes an account with everything in it, and its users who have no other account. The first account belongs to the
+ * operators and cannot be deleted. The caller must delete the account's files after the commit.
  */
 export async function deleteAccount(tx: Tx, accountId: number): Promise<void> {
   if ((await firstAccountId(tx)) === accountId) {
-    throw invalid("account", "must not be the first account: it is the operators' own and cannot be deleted");
+    throw invalid("account", "must not be the first account: it belongs to the operators and cannot be deleted");
   }
   const userIds = await lockUsersOf(tx, accountId);
   if (!(await deleteAccountRow(tx, accountId))) throw notFound();

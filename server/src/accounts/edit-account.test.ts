@@ -19,7 +19,7 @@ async function validate(account: AccountClient): Promise<void> {
 }
 
 describe("PUT accounts", () => {
-  test("changes every field it takes and answers with the view", async () => {
+  test("changes every field and returns the view", async () => {
     const account = await given.account({ features: ["aggressive_downscaling"] });
     const fields = {
       name: "Renamed",
@@ -46,7 +46,7 @@ describe("PUT accounts", () => {
     expect(await account.get(ACCOUNT)).toEqual(view);
   });
 
-  test("takes the fields without the envelope too, by either path, and touches no other account", async () => {
+  test("accepts the fields without the envelope too, at either path, and changes no other account", async () => {
     const [account, other] = [await given.account(), await given.account({ name: "Other" })];
     const before = await other.get(ACCOUNT);
     expect((await account.put("/api/v2/account", { name: "Flat" })).name).toBe("Flat");
@@ -54,7 +54,7 @@ describe("PUT accounts", () => {
     expect(await other.get(ACCOUNT)).toEqual(before);
   });
 
-  test("the view sent back as it came changes nothing, keys and validation included", async () => {
+  test("sending back the view changes nothing, including keys and validation", async () => {
     const account = await given.account();
     await account.put(ACCOUNT, { ...KEYS, storage_endpoint: "https://s3.example.com" });
     await validate(account);
@@ -68,7 +68,7 @@ describe("PUT accounts", () => {
     });
   });
 
-  test.each(["", "********"])("a key sent as %j stays", async (text) => {
+  test.each(["", "********"])("a key sent as %j is unchanged", async (text) => {
     const account = await given.account();
     await account.put(ACCOUNT, KEYS);
     await account.put(ACCOUNT, { acc_key: text, secret: text, compute_access_key: text, compute_secret_key: text });
@@ -79,7 +79,7 @@ describe("PUT accounts", () => {
     expect((await account.get(ACCOUNT)).compute_access_key).toBe("AKIA****TE42");
   });
 
-  test("a masked key stays a mask, however old, and beside a new key in the other spelling", async () => {
+  test("a masked key is ignored, however old, and also next to a new key in the other spelling", async () => {
     const account = await given.account();
     await account.put(ACCOUNT, KEYS);
     const view = await account.get(ACCOUNT);
@@ -89,7 +89,7 @@ describe("PUT accounts", () => {
     expect((await account.get("/accounts/get_creds")).storage_access_key).toBe("AKIANEWNEWNEWNEWNEW1");
   });
 
-  test("a new key has to be validated again, and only its kind", async () => {
+  test("a new key must be validated again, and only its kind", async () => {
     const account = await given.account();
     await account.put(ACCOUNT, KEYS);
     await validate(account);
@@ -105,7 +105,7 @@ describe("PUT accounts", () => {
     expect((await account.put(ACCOUNT, { acc_key: "minioadmin" })).storage_access_key).toBe("********");
   });
 
-  test("an empty text takes an address away", async () => {
+  test("an empty text removes an address", async () => {
     const account = await given.account();
     const addresses = { storage_endpoint: "https://a.example", hdfs_http_address: "https://b.example" };
     await account.put(ACCOUNT, { ...addresses, metastore_uri: "thrift://c.example", defloc: "s3://bucket" });
@@ -119,7 +119,7 @@ describe("PUT accounts", () => {
     expect(view.storage_location).toMatch(/^file:/);
   });
 
-  test("hours without seconds put the hours in force again", async () => {
+  test("hours without seconds make the hours apply again", async () => {
     const account = await given.account({ features: ["aggressive_downscaling"] });
     await account.put(ACCOUNT, { idle_cluster_timeout_in_secs: 300 });
     await account.put(ACCOUNT, { idle_session_timeout: 5 });
@@ -139,7 +139,7 @@ describe("PUT accounts", () => {
     });
   });
 
-  test("seconds that say what the hours do are seconds all the same", async () => {
+  test("seconds that equal the hours are stored as seconds", async () => {
     const account = await given.account({ features: ["aggressive_downscaling"] });
     await account.put(ACCOUNT, { idle_cluster_timeout_in_secs: 7200 });
     const stored = await given.app.services.db.system.query(
@@ -150,7 +150,7 @@ describe("PUT accounts", () => {
     await (await given.account()).put(ACCOUNT, { idle_cluster_timeout_in_secs: 7200 }).refused(422, /feature/);
   });
 
-  test("seconds that are shown may be sent back without the feature, others may not", async () => {
+  test("without the feature, only the shown seconds may be sent back", async () => {
     const account = await given.account();
     await account.put(ACCOUNT, { idle_cluster_timeout: 3, idle_cluster_timeout_in_secs: 7200 });
     expect((await account.get(ACCOUNT)).idle_cluster_timeout_in_secs).toBe(10_800);
@@ -183,13 +183,13 @@ describe("PUT accounts", () => {
     expect(await account.get(ACCOUNT)).toEqual(before);
   });
 
-  test("is refused to a member without role, and is not of v1.2", async () => {
+  test("is refused to a member without a role, and does not exist in v1.2", async () => {
     const account = await given.account();
     await (await given.member(account)).put(ACCOUNT, { name: "x" }).refused(403, /account:update/);
     await account.put("/account", { name: "x" }).refused(405);
   });
 
-  test("two edits at once both count", async () => {
+  test("two concurrent edits both take effect", async () => {
     const account = await given.account();
     await Promise.all([
       account.put(ACCOUNT, { name: "Both" }).reply(),

@@ -13,8 +13,8 @@ import { lockAccount, updateAccount, type AccountRow } from "./store/account.ts"
 const EditFields = Type.Object({ name: Type.Optional(AccountName), ...AccountFields, ...EditOnlyFields });
 
 /**
- * Edit the current account. What is absent stays; an empty text takes an address away; the view sent back as it came
- * changes nothing. The fields stand in `account`, as in create, or in the body itself, as in the view.
+ * Edits the current account. Absent fields are unchanged, an empty text removes an address, and sending back the view
+ * changes nothing. The fields are in `account`, as in create, or in the body itself, as in the view.
  */
 export const editAccount = operation({
   id: "account_edit",
@@ -45,7 +45,7 @@ export const editAccount = operation({
 
 function edited(current: AccountRow, input: Static<typeof EditFields>, keys: KeyRing, rules: SettingRules): AccountRow {
   if (input.role_arn !== undefined && input.role_arn !== (current.roleArn ?? "")) {
-    throw invalid("role_arn", "cannot be changed through the API: an operator sets it");
+    throw invalid("role_arn", "cannot be changed through the API: an operator can change it");
   }
   const changed = givenCredentials(input);
   const stays = (...names: Credential[]): boolean => !names.some((name) => changed.has(name));

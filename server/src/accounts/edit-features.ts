@@ -6,10 +6,10 @@ import { FeatureList } from "./feature-list.ts";
 import { setFeatures } from "./set-features.ts";
 import { readFeatures } from "./store/features.ts";
 
-/** Turns features of an account on or off; those that are not named stay. For operators. */
+/** Enables or disables features of an account; others are unchanged. For operators. */
 export const editFeatures = operation({
   id: "account_features_edit",
-  summary: "Turn features of an account on or off",
+  summary: "Enable or disable features of an account",
   tag: "Operator",
   method: "PUT",
   paths: { v2: "/accounts/:account_id/features" },
@@ -19,7 +19,7 @@ export const editFeatures = operation({
     features: Type.Unsafe<Record<string, boolean>>({
       type: "object",
       additionalProperties: Type.Boolean(),
-      description: "Feature names and whether they are on",
+      description: "Feature names and whether they are enabled",
       examples: [{ aggressive_downscaling: true }],
     }),
   }),

@@ -3,7 +3,7 @@ import { Id, Timestamp, Nullable } from "../http/schema.ts";
 
 const Switch = Type.Boolean();
 
-/** `{"features":{name:bool}}`: every feature, on or off. */
+/** `{"features":{name:bool}}`: every feature, and whether it is enabled. */
 export const FeatureSwitchList = Type.Object({
   ip_whitelisting: Switch,
   aggressive_downscaling: Switch,
@@ -20,7 +20,7 @@ export const ListedAccountView = Type.Object({
   name: Type.String(),
   plan: Type.String(),
   parent_id: Nullable(Type.Integer()),
-  users: Type.Integer({ description: "Members, whatever their state" }),
+  users: Type.Integer({ description: "Number of members in any state" }),
   features: FeatureSwitchList,
   created_at: Timestamp,
 });

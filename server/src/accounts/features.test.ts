@@ -15,7 +15,7 @@ const OFF = {
 const path = (accountId: number | string): string => `/api/v2/accounts/${accountId}/features`;
 
 describe("accounts/<id>/features", () => {
-  test("all are off on delivery; those that are named change, the others stay", async () => {
+  test("all are disabled by default; those in the request change, the others do not", async () => {
     const [operator, account] = [await given.operator(), await given.account()];
     expect(await operator.get(path(account.accountId))).toEqual({ features: OFF });
     expect(
@@ -25,7 +25,7 @@ describe("accounts/<id>/features", () => {
     expect(await operator.get(path(account.accountId))).toEqual({ features: { ...OFF, large_scripts: true } });
   });
 
-  test("a feature counts from the next request on", async () => {
+  test("a feature applies from the next request on", async () => {
     const [operator, account] = [await given.operator(), await given.account()];
     const edit = { idle_cluster_timeout_in_secs: 300 };
     await account.put("/api/v2/accounts", edit).refused(422, /aggressive_downscaling/);
@@ -33,7 +33,7 @@ describe("accounts/<id>/features", () => {
     expect(await account.put("/api/v2/accounts", edit)).toMatchObject(edit);
   });
 
-  test("is an audit row that names the account", async () => {
+  test("is audited with the account", async () => {
     const [operator, account] = [await given.operator(), await given.account()];
     await operator.put(path(account.accountId), { features: { large_scripts: true } });
     const rows = await given.app.services.db.system.query(
@@ -45,9 +45,9 @@ describe("accounts/<id>/features", () => {
 
   test.each([
     [{}, /^features is required/],
-    [{ features: { teleport: true } }, /^features must name only ip_whitelisting/],
-    [{ features: { ["__proto__"]: true } }, /^features must name only/],
-    [{ features: { toString: true } }, /^features must name only/],
+    [{ features: { teleport: true } }, /^features must contain only ip_whitelisting/],
+    [{ features: { ["__proto__"]: true } }, /^features must contain only/],
+    [{ features: { toString: true } }, /^features must contain only/],
     [{ features: { large_scripts: "maybe" } }, /^features.large_scripts must be a boolean/],
     [{ features: ["large_scripts"] }, /^features must be an object/],
   ])("refuses %j and changes nothing", async (body, message) => {
@@ -62,7 +62,7 @@ describe("accounts/<id>/features", () => {
     await operator.put(path(id), { features: 1 }).refused(404);
   });
 
-  test("is 404 for everyone but operators, byte-equal for an own, a foreign and an unknown account", async () => {
+  test("is the same 404 for everyone but operators, for their own, another and an unknown account", async () => {
     const [account, other] = [await given.account(), await given.account()];
     const texts = [];
     for (const id of [account.accountId, other.accountId, 987654321]) {
@@ -74,7 +74,7 @@ describe("accounts/<id>/features", () => {
   });
 });
 
-describe("turning the whitelist on", () => {
+describe("enabling the whitelist", () => {
   const on = { features: { ip_whitelisting: true } };
 
   test("is refused while the list is empty, from the operator's commands too", async () => {
@@ -90,7 +90,7 @@ describe("turning the whitelist on", () => {
     await account.get("/account");
   });
 
-  test("for the operator's own account is refused while the list does not cover the operator's address", async () => {
+  test("in the operator's own account is refused while the list does not cover the operator's address", async () => {
     const operator = await given.account({ isOperator: true });
     await operator.post("/whitelist_ip", { ip_cidr: "203.0.113.7" });
     await operator.put(path(operator.accountId), on).refused(422, /your own address 127\.0\.0\.1/);
@@ -100,10 +100,10 @@ describe("turning the whitelist on", () => {
   });
 });
 
-describe("features that are on in new accounts", () => {
+describe("features that are enabled in new accounts", () => {
   const deployment = useServer({ settings: { HEADGATE_FEATURES: "ip_whitelisting,large_scripts" } });
 
-  test("a whitelist that is enforced from the first moment holds the creator's address", async () => {
+  test("a whitelist that is enforced from the start contains the creator's address", async () => {
     const creator = await deployment.operator();
     const { authentication_token: token, account_id: id } = await creator.post("/account", {
       account: { name: "Guarded" },

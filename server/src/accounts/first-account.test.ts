@@ -6,7 +6,7 @@ import { ensureFirstAccount } from "./first-account.ts";
 
 const given = useServer();
 
-test("of several first starts at once one makes the operator's account, and nobody is locked out of it", async () => {
+test("of several concurrent first starts one creates the operator's account, and the operator is not locked out", async () => {
   const { db } = given.app.services;
   const kept: string[] = [];
   const features = ["ip_whitelisting", "large_scripts"] as const;
@@ -24,7 +24,7 @@ test("of several first starts at once one makes the operator's account, and nobo
   expect(accounts).toMatchObject([{ users: 1, features: { ip_whitelisting: false, large_scripts: true } }]);
 });
 
-test("a token that cannot be kept leaves no account behind", async () => {
+test("no account is created if its token cannot be stored", async () => {
   const { db } = given.app.services;
   await db.system.query("delete from membership");
   await db.system.query("delete from account");

@@ -10,8 +10,8 @@ export interface FirstAccount {
 }
 
 /**
- * On a first start: the operator's account. The token reaches its file before the account is committed, so that a
- * crash in between leaves a file to be overwritten, never an account whose token nobody knows.
+ * Creates the operator's account on a first start. The token is written to its file before the account is committed:
+ * after a crash in between there is a file to overwrite, never an account with an unknown token.
  */
 export async function ensureFirstAccount(
   db: Database,
@@ -29,7 +29,7 @@ export async function ensureFirstAccount(
       {
         account: { name: "Headgate", parentId: null, plan: "free" },
         founder: { email, name: "Operator", isOperator: true },
-        // Nobody has an address yet that a whitelist could hold.
+        // The whitelist of a new account is empty, so enforcing it would lock out the operator.
         features: features.filter((feature) => feature !== "ip_whitelisting"),
         furnish,
       },

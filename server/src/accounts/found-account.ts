@@ -4,7 +4,7 @@ import type { Tx } from "../db/database.ts";
 import type { Feature } from "../lib/features.ts";
 import { insertAccount, insertFounder, type NewAccount } from "./store/founding.ts";
 
-/** What every new account is given, whoever asks for it: the API, the first start or the operator. */
+/** The input for a new account, created by the API, the first start or the operator. */
 export interface Founding {
   account: NewAccount;
   founder: { email: string; name: string; isOperator: boolean };
@@ -12,7 +12,7 @@ export interface Founding {
   furnish: Furnish;
 }
 
-/** What other slices put into every new account; they build on this one, so it is handed in. */
+/** Adds the defaults of other slices to a new account. Passed in, because those slices depend on this one. */
 export type Furnish = (tx: Tx, accountId: number) => Promise<void>;
 
 export interface FoundedAccount {
@@ -22,7 +22,7 @@ export interface FoundedAccount {
   token: string;
 }
 
-/** A new account with its built-in groups, and its creator as the first system-admin, with a token. */
+/** Creates an account with its built-in groups, and its creator as the first system-admin, with a token. */
 export async function foundAccount(tx: Tx, founding: Founding, token = mintToken()): Promise<FoundedAccount> {
   const accountId = await insertAccount(tx, founding.account, founding.features);
   const groups = await insertBuiltInGroups(tx, accountId);

@@ -5,7 +5,7 @@ const given = useServer();
 const PATH = "/accounts/get_creds";
 
 describe("GET accounts/get_creds", () => {
-  test("tells exactly the storage keys and their endpoint, and is audited", async () => {
+  test("shows exactly the storage keys and their endpoint, and is audited", async () => {
     const account = await given.account();
     await account.put("/api/v2/accounts", {
       acc_key: "AKIAABCDEFGHIJKLWXYZ",
@@ -36,13 +36,13 @@ describe("GET accounts/get_creds", () => {
     });
   });
 
-  test("an endpoint of the account's own is told as host and port", async () => {
+  test("the account's own endpoint is shown as host and port", async () => {
     const account = await given.account();
     await account.put("/api/v2/accounts", { storage_endpoint: "http://s3.example.com:9000", aws_region: "us-east-1" });
     expect((await account.get(PATH)).region_endpoint).toBe("s3.example.com:9000");
   });
 
-  test("is refused to whoever may not submit commands", async () => {
+  test("is refused to callers who may not submit commands", async () => {
     const member = await given.member(await given.account());
     await member.get(PATH).refused(403, /command:create/);
   });
@@ -51,7 +51,7 @@ describe("GET accounts/get_creds", () => {
 describe("with an object store of the deployment", () => {
   const deployment = useServer({ settings: { HEADGATE_S3_ENDPOINT: "https://store.example.com" } });
 
-  test("accounts that name none have that one", async () => {
+  test("accounts without an endpoint use it", async () => {
     const account = await deployment.account();
     expect((await account.get(PATH)).region_endpoint).toBe("store.example.com");
     expect((await account.get("/account")).storage_endpoint).toBeNull();

@@ -7,8 +7,8 @@ import { openCredential } from "./credentials.ts";
 import { readAccount, type AccountRow } from "./store/account.ts";
 
 /**
- * The one place where storage keys are told: whoever may submit commands could read them by one anyway. Every time is
- * an audit row, so this read is a change.
+ * The only operation that shows storage keys: callers who may submit commands could read them with a command anyway.
+ * Every read is audited, so this read is a change.
  */
 export const getCredentials = operation({
   id: "account_credentials",
@@ -21,7 +21,7 @@ export const getCredentials = operation({
     storage_access_key: Nullable(Type.String()),
     storage_secret_key: Nullable(Type.String()),
     session_token: Nullable(Type.String()),
-    region_endpoint: Nullable(Type.String({ description: "Host, and port if it has one, of the object storage" })),
+    region_endpoint: Nullable(Type.String({ description: "Host of the object storage, with the port if it has one" })),
   }),
 
   async handle({ change }, { keys, accountSettings }: { keys: KeyRing } & AccountServices) {
@@ -38,7 +38,7 @@ export const getCredentials = operation({
   },
 });
 
-/** A host as clients of the original interface hand it to their S3 library. */
+/** The host in the form that clients of the original API pass to their S3 library. */
 function regionEndpoint({ storageEndpoint, awsRegion }: AccountRow, deploymentEndpoint: string | null): string {
   const own = storageEndpoint ?? deploymentEndpoint;
   if (own !== null) return new URL(own).host;

@@ -7,7 +7,7 @@ import { ListedAccountView } from "./feature-list.ts";
 import { featureSwitches } from "./set-features.ts";
 import { listAccounts } from "./store/operator.ts";
 
-/** All accounts of the installation; for operators. */
+/** Lists all accounts of the installation. For operators. */
 export const listAllAccounts = operation({
   id: "account_list",
   summary: "List all accounts",

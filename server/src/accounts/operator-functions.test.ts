@@ -9,7 +9,7 @@ const given = useServer();
 describe("deleteAccount", () => {
   const remove = (id: number): Promise<void> => given.app.services.db.asSystem((tx) => deleteAccount(tx, id));
 
-  test("takes everything of the account with it, and the users who are nowhere else", async () => {
+  test("deletes everything of the account, and its users without another account", async () => {
     const first = await given.operator();
     const account = await given.account();
     const onlyHere = await given.member(account, { groups: ["system-user"] });
@@ -30,7 +30,7 @@ describe("deleteAccount", () => {
     expect((await new Client(given.base, child.authentication_token).get("/account")).name).toBe("Child");
   });
 
-  test("refuses the first account, and knows no other one that is not there", async () => {
+  test("refuses the first account, and an unknown account is not found", async () => {
     const first = await given.operator();
     await expect(remove(first.accountId)).rejects.toThrow(/first account/);
     await expect(remove(987_654_321)).rejects.toMatchObject({ code: "not-found" });
@@ -42,7 +42,7 @@ describe("setAccountRole", () => {
   const role = (id: number, arn: string | null, externalId: string | null): Promise<void> =>
     given.app.services.db.asSystem((tx) => setAccountRole(tx, id, arn, externalId));
 
-  test("sets the role and takes it away again", async () => {
+  test("sets the role and removes it again", async () => {
     const account = await given.account();
     await role(account.accountId, "arn:aws-us-gov:iam::123456789012:role/path/name", null);
     const view = await account.get("/account");
@@ -57,7 +57,7 @@ describe("setAccountRole", () => {
     ["arn:aws:iam::123456789012:user/x", null, /role_arn/],
     ["", null, /role_arn/],
     ["arn:aws:iam::123456789012:role/x", "a b", /external_id/],
-    [null, "word", /external_id must come with/],
+    [null, "word", /external_id needs a role_arn/],
   ])("refuses %j with %j", async (arn, externalId, message) => {
     const account = await given.account();
     await expect(role(account.accountId, arn, externalId)).rejects.toThrow(message);

@@ -5,7 +5,7 @@ import { updateRole } from "./store/operator.ts";
 const ROLE_ARN = /^arn:aws[a-z-]*:iam::\d{12}:role\/[\w+=,.@/-]{1,512}$/;
 const EXTERNAL_ID = /^[\w+=,.@:/-]{2,1224}$/;
 
-/** §4.12: role-based credentials are not set through the API but by an operator. A null role takes both away. */
+/** §4.12: role-based credentials are set by an operator, not through the API. A null role removes both. */
 export async function setAccountRole(
   tx: Tx,
   accountId: number,
@@ -18,6 +18,6 @@ export async function setAccountRole(
   if (externalId !== null && !EXTERNAL_ID.test(externalId)) {
     throw invalid("external_id", "must have 2 to 1224 letters, digits or characters of _+=,.@:/-");
   }
-  if (roleArn === null && externalId !== null) throw invalid("external_id", "must come with a role_arn");
+  if (roleArn === null && externalId !== null) throw invalid("external_id", "needs a role_arn");
   if (!(await updateRole(tx, accountId, roleArn, externalId))) throw notFound();
 }

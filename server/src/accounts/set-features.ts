@@ -5,13 +5,13 @@ import { lockFeatures, updateFeatures, whitelistCover } from "./store/features.t
 
 export type FeatureSwitches = Record<Feature, boolean>;
 
-/** Who turns the switch, when it is a person behind an address who could lock themselves out. */
+/** The caller, if it is a user whose address could be locked out. */
 export interface SwitchedFrom {
   accountId: number;
   address: string;
 }
 
-/** Turns features of an account on or off; those that are not named stay. For the API and the operator's commands. */
+/** Enables or disables features of an account; others are unchanged. For the API and the operator's commands. */
 export async function setFeatures(
   tx: Tx,
   accountId: number,
@@ -19,7 +19,7 @@ export async function setFeatures(
   from: SwitchedFrom | null,
 ): Promise<FeatureSwitches> {
   const unknown = Object.keys(changes).filter((name) => !isFeature(name));
-  if (unknown.length > 0) throw invalid("features", `must name only ${features.join(", ")}`);
+  if (unknown.length > 0) throw invalid("features", `must contain only ${features.join(", ")}`);
   const switches = { ...featureSwitches(await lockFeatures(tx, accountId)), ...changes };
   if (changes.ip_whitelisting === true) await refuseLockOut(tx, accountId, from);
   await updateFeatures(
@@ -47,13 +47,13 @@ async function refuseLockOut(tx: Tx, accountId: number, from: SwitchedFrom | nul
   if (entries === 0) {
     throw invalid(
       "ip_whitelisting",
-      "must not be turned on while the account's whitelist is empty: nobody could log in",
+      "must not be enabled while the account's whitelist is empty, because all users would be locked out: add an address first",
     );
   }
   if (address !== null && !covers) {
     throw invalid(
       "ip_whitelisting",
-      `must not be turned on while no entry of the whitelist covers your own address ${address}, or you would be locked out`,
+      `must not be enabled while no entry of the whitelist covers your own address ${address}, or you would be locked out`,
     );
   }
 }

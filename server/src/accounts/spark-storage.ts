@@ -9,8 +9,9 @@ import { openCredential } from "./credentials.ts";
 import { readAccount } from "./store/account.ts";
 
 /**
- * What an account's storage adds to its Sparks: its own folder, and S3 with its own keys and endpoint. Tables that name
- * no place of their own are in the account's location on S3 where it has one, for every node to read, else in the folder.
+ * The contribution of an account's storage to its Sparks: its own folder, and S3 with its own keys and endpoint. Tables
+ * without a location are in the account's location on S3 if it has one, so that every node can read them, else in the
+ * folder.
  */
 export function sparkStorage(
   db: Database,
@@ -27,14 +28,14 @@ export function sparkStorage(
     if (accessKey === undefined || secretKey === undefined) return own;
     const endpoint = account.storageEndpoint ?? s3Endpoint;
     const s3 = s3Properties(accessKey, secretKey, account.awsRegion ?? DEFAULT_REGION, endpoint);
-    const place = s3Place(account.defaultLocation);
+    const place = s3Location(account.defaultLocation);
     const tables = place === undefined ? own.properties : tablesAt(`${place}/warehouse`);
     return { ...own, properties: { ...tables, ...s3 } };
   };
 }
 
-/** As Hadoop calls it; undefined: it is no place on S3. */
-function s3Place(location: string | null): string | undefined {
+/** The location in Hadoop's spelling; undefined if it is not on S3. */
+function s3Location(location: string | null): string | undefined {
   const [, place] = /^s3[an]?:\/\/(.+?)\/*$/.exec(location ?? "") ?? [];
   return place === undefined ? undefined : `s3a://${place}`;
 }
@@ -44,7 +45,7 @@ const FILE_SYSTEM = "org.apache.hadoop.fs.s3a.S3AFileSystem";
 
 function s3Properties(accessKey: string, secretKey: string, region: string, endpoint: string | null) {
   return {
-    // People write all three.
+    // Users write all three schemes.
     "spark.hadoop.fs.s3.impl": FILE_SYSTEM,
     "spark.hadoop.fs.s3n.impl": FILE_SYSTEM,
     [`${S3A}.access.key`]: accessKey,
@@ -55,7 +56,7 @@ function s3Properties(accessKey: string, secretKey: string, region: string, endp
       ? {}
       : {
           [`${S3A}.endpoint`]: endpoint,
-          // Buckets as host names need a name server that knows them.
+          // Bucket names as host names would need DNS entries for them.
           [`${S3A}.path.style.access`]: "true",
           [`${S3A}.connection.ssl.enabled`]: String(!endpoint.startsWith("http:")),
         }),

@@ -4,7 +4,7 @@ import type { AccountServices } from "./account-services.ts";
 import { AccountViewV2, accountViewV2 } from "./account-view.ts";
 import { readAccount } from "./store/account.ts";
 
-/** The view of v2 has what create and edit set, besides §2.4. */
+/** The view of v2 has the fields of create and edit in addition to §2.4. */
 export const viewAccountV2 = operation({
   id: "account_view",
   summary: "View the current account with all its settings",

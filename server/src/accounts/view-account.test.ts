@@ -27,7 +27,7 @@ describe("GET account (v1.2)", () => {
     });
   });
 
-  test("names its successor", async () => {
+  test("links to its successor", async () => {
     const account = await given.account();
     const { headers } = await account.get("/account").reply();
     expect(headers.get("link")).toBe('</api/v2/accounts>; rel="successor-version"');
@@ -47,7 +47,7 @@ describe("GET account (v1.2)", () => {
     }
   });
 
-  test("is refused to a member without role, given to one with a role that allows it", async () => {
+  test("needs a role that allows it", async () => {
     const account = await given.account();
     await (await given.member(account)).get("/account").refused(403, /account:read/);
     expect((await (await given.member(account, { groups: ["system-user"] })).get("/account")).id).toBe(
@@ -55,9 +55,9 @@ describe("GET account (v1.2)", () => {
     );
   });
 
-  test("takes one round trip to the store besides the caller's check", async () => {
+  test("takes one round trip to the database besides the caller's check", async () => {
     const account = await given.account();
-    await account.get("/account"); // notes the login, once
+    await account.get("/account"); // records the login, once
     const { db } = given.app.services;
     const unnoted = "select from membership where account_id = $1 and last_login is null";
     await expect.poll(() => db.system.query(unnoted, [account.accountId])).toEqual([]);

@@ -6,7 +6,7 @@ import { FeatureList } from "./feature-list.ts";
 import { featureSwitches } from "./set-features.ts";
 import { readFeatures } from "./store/features.ts";
 
-/** Which features an account has; for operators. */
+/** Shows the features of an account. For operators. */
 export const viewFeatures = operation({
   id: "account_features_view",
   summary: "View the feature switches of an account",

@@ -43,17 +43,17 @@ const UPDATE_ACCOUNT = `
   where id = current_account_id()
   returning ${COLUMNS}`;
 
-/** The caller's account; none outside the context of one. */
+/** The caller's account; only in the context of an account. */
 export async function readAccount(reader: Queryable): Promise<AccountRow> {
   return only(await reader.query<AccountRow>(READ_ACCOUNT));
 }
 
-/** As `readAccount`, held until the transaction ends. */
+/** Like `readAccount`, locked until the transaction ends. */
 export async function lockAccount(tx: Tx): Promise<AccountRow> {
   return only(await tx.query<AccountRow>(LOCK_ACCOUNT));
 }
 
-/** The caller's account, as edited. */
+/** Stores the edited account of the caller. */
 export async function updateAccount(tx: Tx, account: AccountRow): Promise<AccountRow> {
   return only(
     await tx.query<AccountRow>(UPDATE_ACCOUNT, [

@@ -2,12 +2,12 @@ import type { Queryable, Tx } from "../../db/database.ts";
 import { notFound } from "../../lib/fault.ts";
 import type { Feature } from "../../lib/features.ts";
 
-/** Statements of the operator: any account, by id. */
+/** Statements for operators: any account, by id. */
 export async function readFeatures(system: Queryable, accountId: number): Promise<Feature[]> {
   return only(await system.query("select features from account where id = $1", [accountId]));
 }
 
-/** Held until the transaction ends: whoever changes the whitelist meanwhile waits, and judges by the new switches. */
+/** Locked until the transaction ends: concurrent changes of the whitelist wait and see the new features. */
 export async function lockFeatures(tx: Tx, accountId: number): Promise<Feature[]> {
   return only(await tx.query("select features from account where id = $1 for no key update", [accountId]));
 }
@@ -27,7 +27,7 @@ export interface WhitelistCover {
   covers: boolean;
 }
 
-/** How many addresses the account's whitelist holds, and whether one covers this address. */
+/** The number of entries in the account's whitelist, and whether one covers this address. */
 export async function whitelistCover(tx: Tx, accountId: number, address: string | null): Promise<WhitelistCover> {
   const [row] = await tx.query<WhitelistCover>(
     `select count(*) as entries, coalesce(bool_or(ip_cidr >>= $2::inet), false) as covers

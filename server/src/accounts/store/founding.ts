@@ -39,7 +39,7 @@ export async function insertAccount(tx: Tx, account: NewAccount, features: reado
   return row.id;
 }
 
-/** Keys are sealed for their account's id, so a new account gets them once it has one. */
+/** Keys are sealed for their account's id, so they are stored after the account has one. */
 export function sendCredentials(tx: Tx, accountId: number, sealed: SealedCredentials): void {
   tx.send(
     `update account set storage_access_key = $2, storage_secret_key = $3, compute_access_key = $4,
@@ -55,8 +55,8 @@ export async function planOf(tx: Tx, accountId: number): Promise<string> {
 }
 
 /**
- * How many accounts the user has founded: theirs is the first membership there. Held until the transaction ends, so that
- * creations at the same time are counted one after the other.
+ * Counts the accounts that the user has created: those with the user as first member. Locks the user until the
+ * transaction ends, so that concurrent creations are counted one after the other.
  */
 export async function lockAndCountFounded(tx: Tx, userId: number): Promise<number> {
   await tx.query("select from app_user where id = $1 for no key update", [userId]);
@@ -69,7 +69,7 @@ export async function lockAndCountFounded(tx: Tx, userId: number): Promise<numbe
   return row?.accounts ?? 0;
 }
 
-/** Where the whitelist is enforced from the first moment, it holds the founder's address. */
+/** If the whitelist is enforced from the start, it contains the creator's address. */
 export function sendFirstWhitelistedIp(tx: Tx, accountId: number, address: string): void {
   tx.send("insert into whitelisted_ip (account_id, ip_cidr, given_text) values ($1, $2::text::cidr, $2)", [
     accountId,
@@ -86,7 +86,7 @@ export interface Founder {
   tokenSha256: Buffer;
 }
 
-/** The user (found by e-mail, or made), an active membership, its place among the admins and its token. */
+/** Inserts the user (or finds it by e-mail address), an active membership, its place among the admins and its token. */
 export async function insertFounder(tx: Tx, founder: Founder): Promise<number> {
   const [row] = await tx.query<{ user_id: number }>(
     `with found_user as (
@@ -107,7 +107,7 @@ export async function insertFounder(tx: Tx, founder: Founder): Promise<number> {
   return row.user_id;
 }
 
-/** True once there is any account. Taken with a lock: of two first starts at once, one makes the first account. */
+/** Whether any account exists. Takes a lock: of two concurrent first starts, one creates the first account. */
 export async function lockAndHasAccounts(tx: Tx): Promise<boolean> {
   await tx.query("lock table account in share row exclusive mode");
   const [row] = await tx.query<{ there: boolean }>("select exists (select from account) as there");

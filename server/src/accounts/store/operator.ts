@@ -1,7 +1,7 @@
 import type { Queryable, Tx } from "../../db/database.ts";
 import type { Feature } from "../../lib/features.ts";
 
-/** Statements of the operator, over all accounts. */
+/** Statements for operators, over all accounts. */
 export interface ListedAccount {
   id: number;
   name: string;
@@ -38,13 +38,13 @@ export async function updateRole(
   return rows.length > 0;
 }
 
-/** The account of the operators; it is never deleted, so it is the one with the lowest id. */
+/** The account of the operators. It is never deleted, so it has the lowest id. */
 export async function firstAccountId(system: Queryable): Promise<number | undefined> {
   const [row] = await system.query<{ id: number | null }>("select min(id) as id from account");
   return row?.id ?? undefined;
 }
 
-/** The users of an account, held so that none of them enters another account unseen. */
+/** Locks the users of an account, so that none of them joins another account meanwhile. */
 export async function lockUsersOf(tx: Tx, accountId: number): Promise<number[]> {
   const rows = await tx.query<{ id: number }>(
     `select u.id from app_user u join membership m on m.user_id = u.id
@@ -54,7 +54,7 @@ export async function lockUsersOf(tx: Tx, accountId: number): Promise<number[]> 
   return rows.map(({ id }) => id);
 }
 
-/** With everything that belongs to it. False: there is no such account. */
+/** Deletes the account with everything in it. False if there is no such account. */
 export async function deleteAccountRow(tx: Tx, accountId: number): Promise<boolean> {
   const rows = await tx.query("delete from account where id = $1 returning id", [accountId]);
   return rows.length > 0;
