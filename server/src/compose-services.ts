@@ -27,7 +27,7 @@ export interface Services
   clock: Clock;
   config: Config;
   accountSettings: AccountServices["accountSettings"];
-  furnishAccount: AccountServices["furnishAccount"];
+  addAccountDefaults: AccountServices["addAccountDefaults"];
 }
 
 /** `appControl` replaces the warm servers of apps. */
@@ -54,7 +54,7 @@ export function composeServices(
     clock,
     config,
     accountSettings,
-    furnishAccount: addDefaultCluster,
+    addAccountDefaults: addDefaultCluster,
     accountStorage: storage,
     refreshEngineOf: async (accountId) => (await readAccount(db.accountReader(accountId))).refreshEngine,
     accountTables,

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { foundAccount } from "../src/accounts/found-account.ts";
+import { createAccountWithAdmin } from "../src/accounts/create-account-with-admin.ts";
 import { addDefaultCluster } from "../src/clusters/default-cluster.ts";
 import { openDatabase, type Database } from "../src/db/database.ts";
 import { newKey, writeKeys } from "../src/lib/key-file.ts";
@@ -31,11 +31,11 @@ beforeAll(async () => {
   database = await cloneDatabase();
   db = openDatabase({ ...database.connection, max: 2 });
   ({ token } = await db.asSystem((tx) =>
-    foundAccount(tx, {
+    createAccountWithAdmin(tx, {
       account: { name: "Even", parentId: null, plan: "free" },
-      founder: { email: "even@example.test", name: "Founder", isOperator: false },
+      admin: { email: "even@example.test", name: "Founder", isOperator: false },
       features: [],
-      furnish: addDefaultCluster,
+      addDefaults: addDefaultCluster,
     }),
   ));
   nodes = await Promise.all(NAMES.map(start));

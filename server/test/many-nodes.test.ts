@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { foundAccount } from "../src/accounts/found-account.ts";
+import { createAccountWithAdmin } from "../src/accounts/create-account-with-admin.ts";
 import { addDefaultCluster } from "../src/clusters/default-cluster.ts";
 import { openDatabase, type Database } from "../src/db/database.ts";
 import { newKey, writeKeys } from "../src/lib/key-file.ts";
@@ -31,11 +31,11 @@ beforeAll(async () => {
   database = await cloneDatabase();
   db = openDatabase({ ...database.connection, max: 2 });
   ({ token, accountId } = await db.asSystem((tx) =>
-    foundAccount(tx, {
+    createAccountWithAdmin(tx, {
       account: { name: "Nodes", parentId: null, plan: "free" },
-      founder: { email: "nodes@example.test", name: "Founder", isOperator: false },
+      admin: { email: "nodes@example.test", name: "Founder", isOperator: false },
       features: [],
-      furnish: addDefaultCluster,
+      addDefaults: addDefaultCluster,
     }),
   ));
   [runner, other] = await Promise.all([node("runner"), node("other")]);

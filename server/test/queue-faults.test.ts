@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { foundAccount } from "../src/accounts/found-account.ts";
+import { createAccountWithAdmin } from "../src/accounts/create-account-with-admin.ts";
 import { addDefaultCluster } from "../src/clusters/default-cluster.ts";
 import { commandFiles } from "../src/commands/command-files.ts";
 import { openDatabase, type Database } from "../src/db/database.ts";
@@ -59,11 +59,11 @@ async function onlyRunner(): Promise<number> {
 
 function newAccount(): Promise<{ accountId: number; token: string }> {
   return db.asSystem((tx) =>
-    foundAccount(tx, {
+    createAccountWithAdmin(tx, {
       account: { name: "Faults", parentId: null, plan: "free" },
-      founder: { email: "faults@example.test", name: "Founder", isOperator: false },
+      admin: { email: "faults@example.test", name: "Founder", isOperator: false },
       features: [],
-      furnish: addDefaultCluster,
+      addDefaults: addDefaultCluster,
     }),
   );
 }

@@ -1,10 +1,10 @@
 import { pathToFileURL } from "node:url";
 import type { Feature } from "../lib/features.ts";
-import type { Furnish } from "./found-account.ts";
+import type { AddAccountDefaults } from "./create-account-with-admin.ts";
 
 /** Settings of the deployment, passed in by `app`. */
 export interface AccountServices {
-  furnishAccount: Furnish;
+  addAccountDefaults: AddAccountDefaults;
   accountSettings: {
     dataDir: string;
     /** The S3-compatible store of accounts without an endpoint of their own. */

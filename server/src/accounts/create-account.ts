@@ -8,8 +8,8 @@ import { AccountFields, AccountName } from "./account-fields.ts";
 import type { AccountServices } from "./account-services.ts";
 import { checkAccountName, newSettings } from "./account-settings.ts";
 import { givenCredentials, sealCredentials, type GivenCredentials } from "./credentials.ts";
-import { foundAccount } from "./found-account.ts";
-import { lockAndCountFounded, planOf, sendCredentials, sendFirstWhitelistedIp } from "./store/founding.ts";
+import { createAccountWithAdmin } from "./create-account-with-admin.ts";
+import { lockAndCountCreated, planOf, sendCredentials, sendFirstWhitelistedIp } from "./store/new-account.ts";
 
 /** §4.12 Create. The caller becomes the new account's first system-admin, with a token of its own for it. */
 export const createAccount = operation({
@@ -54,19 +54,19 @@ export const createAccount = operation({
     const isSubAccount = account.sub_account_creation ?? false;
 
     return change(async (tx, audit) => {
-      if (!caller.isOperator && (await lockAndCountFounded(tx, caller.userId)) >= accountsPerUser) {
+      if (!caller.isOperator && (await lockAndCountCreated(tx, caller.userId)) >= accountsPerUser) {
         throw invalid("account", `cannot be created: a user can create at most ${accountsPerUser} accounts`);
       }
-      const { accountId, groups, token } = await foundAccount(tx, {
+      const { accountId, groups, token } = await createAccountWithAdmin(tx, {
         account: {
           name,
           settings,
           parentId: isSubAccount ? caller.accountId : null,
           plan: isSubAccount ? await planOf(tx, caller.accountId) : "free",
         },
-        founder: { email: caller.email, name: caller.email, isOperator: false },
+        admin: { email: caller.email, name: caller.email, isOperator: false },
         features: defaultFeatures,
-        furnish: services.furnishAccount,
+        addDefaults: services.addAccountDefaults,
       });
       if (credentials.size > 0) {
         sendCredentials(tx, accountId, sealCredentials(credentials, services.keys, { id: accountId }));

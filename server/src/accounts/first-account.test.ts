@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Client } from "../../test/support/client.ts";
 import { useServer } from "../../test/support/given.ts";
-import { addDefaultCluster as furnish } from "../clusters/default-cluster.ts";
+import { addDefaultCluster as addDefaults } from "../clusters/default-cluster.ts";
 import { ensureFirstAccount } from "./first-account.ts";
 
 const given = useServer();
@@ -12,7 +12,7 @@ test("of several concurrent first starts one creates the operator's account, and
   const features = ["ip_whitelisting", "large_scripts"] as const;
   const starts = await Promise.all(
     Array.from({ length: 4 }, () =>
-      ensureFirstAccount(db, "op@example.test", features, furnish, (token) => kept.push(token)),
+      ensureFirstAccount(db, "op@example.test", features, addDefaults, (token) => kept.push(token)),
     ),
   );
   const [first, ...others] = starts.filter((start) => start !== undefined);
@@ -31,6 +31,6 @@ test("no account is created if its token cannot be stored", async () => {
   const fail = (): never => {
     throw new Error("disk full");
   };
-  await expect(ensureFirstAccount(db, "op@example.test", [], furnish, fail)).rejects.toThrow("disk full");
+  await expect(ensureFirstAccount(db, "op@example.test", [], addDefaults, fail)).rejects.toThrow("disk full");
   expect(await db.system.query("select id from account")).toEqual([]);
 });

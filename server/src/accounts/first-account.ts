@@ -1,8 +1,8 @@
 import { mintToken } from "../access/token.ts";
 import type { Database } from "../db/database.ts";
 import type { Feature } from "../lib/features.ts";
-import { foundAccount, type Furnish } from "./found-account.ts";
-import { lockAndHasAccounts } from "./store/founding.ts";
+import { createAccountWithAdmin, type AddAccountDefaults } from "./create-account-with-admin.ts";
+import { lockAndHasAccounts } from "./store/new-account.ts";
 
 export interface FirstAccount {
   email: string;
@@ -17,21 +17,21 @@ export async function ensureFirstAccount(
   db: Database,
   email: string,
   features: readonly Feature[],
-  furnish: Furnish,
+  addDefaults: AddAccountDefaults,
   keepToken: (token: string) => void,
 ): Promise<FirstAccount | undefined> {
   return db.asSystem(async (tx) => {
     if (await lockAndHasAccounts(tx)) return undefined;
     const token = mintToken();
     keepToken(token);
-    await foundAccount(
+    await createAccountWithAdmin(
       tx,
       {
         account: { name: "Headgate", parentId: null, plan: "free" },
-        founder: { email, name: "Operator", isOperator: true },
+        admin: { email, name: "Operator", isOperator: true },
         // The whitelist of a new account is empty, so enforcing it would lock out the operator.
         features: features.filter((feature) => feature !== "ip_whitelisting"),
-        furnish,
+        addDefaults,
       },
       token,
     );

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { Command } from "commander";
-import { foundAccount } from "../accounts/found-account.ts";
+import { createAccountWithAdmin } from "../accounts/create-account-with-admin.ts";
 import { addDefaultCluster } from "../clusters/default-cluster.ts";
-import { lockAndHasAccounts } from "../accounts/store/founding.ts";
+import { lockAndHasAccounts } from "../accounts/store/new-account.ts";
 import type { Feature } from "../lib/features.ts";
 import { Fault } from "../lib/fault.ts";
 import { newKey, writeKeys } from "../lib/key-file.ts";
@@ -48,11 +48,11 @@ async function createAccount({ config, db }: Session, options: Options): Promise
   }
   return db.asSystem(async (tx) => {
     const isFirst = !(await lockAndHasAccounts(tx));
-    const { accountId, token } = await foundAccount(tx, {
+    const { accountId, token } = await createAccountWithAdmin(tx, {
       account: { name, parentId: null, plan: "free" },
-      founder: { email, name: email, isOperator: isFirst },
+      admin: { email, name: email, isOperator: isFirst },
       features,
-      furnish: addDefaultCluster,
+      addDefaults: addDefaultCluster,
     });
     sendAudit(tx, accountId, "account_create", `account/${accountId}`);
     // A new installation gets its keys with its first account, as on a first start.

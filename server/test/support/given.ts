@@ -5,7 +5,7 @@ import type { PoolConfig } from "pg";
 import { pino } from "pino";
 import { afterAll, beforeAll } from "vitest";
 import { mintToken, tokenSha256 } from "../../src/access/token.ts";
-import { foundAccount } from "../../src/accounts/found-account.ts";
+import { createAccountWithAdmin } from "../../src/accounts/create-account-with-admin.ts";
 import { addDefaultCluster } from "../../src/clusters/default-cluster.ts";
 import { startApp, type App } from "../../src/app.ts";
 import type { AppControl } from "../../src/apps/app-control.ts";
@@ -141,11 +141,11 @@ export function useServer(options: ServerOptions = {}): Given {
     },
     async account({ name = "Test account", features = [], isOperator = false, email = newEmail() } = {}) {
       const founded = await given.app.services.db.asSystem((tx) =>
-        foundAccount(tx, {
+        createAccountWithAdmin(tx, {
           account: { name, parentId: null, plan: "free" },
-          founder: { email, name: "Founder", isOperator },
+          admin: { email, name: "Founder", isOperator },
           features,
-          furnish: addDefaultCluster,
+          addDefaults: addDefaultCluster,
         }),
       );
       return new AccountClient(given.base, founded.token, founded.accountId, email);

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Client, type ClientConfig } from "pg";
-import { foundAccount } from "../../src/accounts/found-account.ts";
+import { createAccountWithAdmin } from "../../src/accounts/create-account-with-admin.ts";
 import { addDefaultCluster } from "../../src/clusters/default-cluster.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { migrate } from "../../src/db/migrate.ts";
@@ -49,11 +49,11 @@ export async function foundScratchAccount(connection: ClientConfig, name: string
   const db = openDatabase({ ...connection, max: 1 });
   try {
     return await db.asSystem((tx) =>
-      foundAccount(tx, {
+      createAccountWithAdmin(tx, {
         account: { name, parentId: null, plan: "free" },
-        founder: { email: `${name}@example.test`, name: "Founder", isOperator: false },
+        admin: { email: `${name}@example.test`, name: "Founder", isOperator: false },
         features: [],
-        furnish: addDefaultCluster,
+        addDefaults: addDefaultCluster,
       }),
     );
   } finally {

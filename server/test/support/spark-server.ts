@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Client, type ClientConfig } from "pg";
-import { foundAccount } from "../../src/accounts/found-account.ts";
+import { createAccountWithAdmin } from "../../src/accounts/create-account-with-admin.ts";
 import { addDefaultCluster } from "../../src/clusters/default-cluster.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { newKey, writeKeys } from "../../src/lib/key-file.ts";
@@ -67,11 +67,11 @@ export async function foundSparkAccount(
   const db = openDatabase({ ...connection, max: 1 });
   try {
     return await db.asSystem((tx) =>
-      foundAccount(tx, {
+      createAccountWithAdmin(tx, {
         account: { name: "Spark", parentId: null, plan: "free" },
-        founder: { email, name: "Founder", isOperator: true },
+        admin: { email, name: "Founder", isOperator: true },
         features: [],
-        furnish: addDefaultCluster,
+        addDefaults: addDefaultCluster,
       }),
     );
   } finally {

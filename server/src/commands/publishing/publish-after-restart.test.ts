@@ -7,7 +7,7 @@ import { useSeaweedFs } from "../../../test/seaweedfs/seaweedfs.ts";
 import { Client } from "../../../test/support/client.ts";
 import { startNode } from "../../../test/support/node-process.ts";
 import { cloneDatabase } from "../../../test/support/test-database.ts";
-import { foundAccount } from "../../accounts/found-account.ts";
+import { createAccountWithAdmin } from "../../accounts/create-account-with-admin.ts";
 import { addDefaultCluster } from "../../clusters/default-cluster.ts";
 import { openDatabase } from "../../db/database.ts";
 import { getText } from "../../engines/object-store/get-text.ts";
@@ -35,11 +35,11 @@ test("what could not be published before the server was killed is published by t
   const db = openDatabase({ ...database.connection, max: 2 });
   held.defer(() => db.close());
   const { token } = await db.asSystem((tx) =>
-    foundAccount(tx, {
+    createAccountWithAdmin(tx, {
       account: { name: "Publishing", parentId: null, plan: "free" },
-      founder: { email: "publishing@example.test", name: "Founder", isOperator: false },
+      admin: { email: "publishing@example.test", name: "Founder", isOperator: false },
       features: [],
-      furnish: addDefaultCluster,
+      addDefaults: addDefaultCluster,
     }),
   );
   const settings = { HEADGATE_KEY_FILE: join(base, "keys") };

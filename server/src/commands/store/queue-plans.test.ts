@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Client, escapeLiteral } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
-import { foundAccount } from "../../accounts/found-account.ts";
+import { createAccountWithAdmin } from "../../accounts/create-account-with-admin.ts";
 import { addDefaultCluster } from "../../clusters/default-cluster.ts";
 import { openDatabase, type Tx } from "../../db/database.ts";
 import { listBeats, listNodes, nodeHeartbeat } from "./nodes.ts";
@@ -34,11 +34,11 @@ beforeAll(async () => {
   database = await cloneDatabase();
   const db = openDatabase({ ...database.connection, max: 1 });
   const founded = await db.asSystem((tx) =>
-    foundAccount(tx, {
+    createAccountWithAdmin(tx, {
       account: { name: "Plans", parentId: null, plan: "free" },
-      founder: { email: "plans@example.test", name: "Founder", isOperator: false },
+      admin: { email: "plans@example.test", name: "Founder", isOperator: false },
       features: [],
-      furnish: addDefaultCluster,
+      addDefaults: addDefaultCluster,
     }),
   );
   await db.close();

@@ -58,7 +58,7 @@ export async function planOf(tx: Tx, accountId: number): Promise<string> {
  * Counts the accounts that the user has created: those with the user as first member. Locks the user until the
  * transaction ends, so that concurrent creations are counted one after the other.
  */
-export async function lockAndCountFounded(tx: Tx, userId: number): Promise<number> {
+export async function lockAndCountCreated(tx: Tx, userId: number): Promise<number> {
   await tx.query("select from app_user where id = $1 for no key update", [userId]);
   const [row] = await tx.query<{ accounts: number }>(
     `select count(*) as accounts from membership own
@@ -77,7 +77,7 @@ export function sendFirstWhitelistedIp(tx: Tx, accountId: number, address: strin
   ]);
 }
 
-export interface Founder {
+export interface FirstAdmin {
   accountId: number;
   adminGroupId: number;
   email: string;
@@ -87,7 +87,7 @@ export interface Founder {
 }
 
 /** Inserts the user (or finds it by e-mail address), an active membership, its place among the admins and its token. */
-export async function insertFounder(tx: Tx, founder: Founder): Promise<number> {
+export async function insertFirstAdmin(tx: Tx, admin: FirstAdmin): Promise<number> {
   const [row] = await tx.query<{ user_id: number }>(
     `with found_user as (
        insert into app_user (email) values ($1)
@@ -101,7 +101,7 @@ export async function insertFounder(tx: Tx, founder: Founder): Promise<number> {
      new_token as (
        insert into api_token (account_id, membership_id, sha256) select $3, id, $6 from new_membership)
      select user_id from new_membership`,
-    [founder.email, founder.name, founder.accountId, founder.isOperator, founder.adminGroupId, founder.tokenSha256],
+    [admin.email, admin.name, admin.accountId, admin.isOperator, admin.adminGroupId, admin.tokenSha256],
   );
   if (row === undefined) throw new Error("an insert returned no row");
   return row.user_id;
