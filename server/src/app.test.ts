@@ -37,7 +37,7 @@ function configOf(settings: Record<string, string>): Config {
   return config;
 }
 
-/** As one that has run before: a new one tells its address five seconds after its start. */
+/** Registers the node as if it had run before: a new node announces its address five seconds after its start. */
 async function registerNode(): Promise<void> {
   const id = randomUUID();
   writeFileSync(join(dataDir, "node-id"), id);
@@ -50,7 +50,7 @@ async function registerNode(): Promise<void> {
   await client.end();
 }
 
-test("a start that finds its port taken leaves no connection behind", async () => {
+test("a start that finds its port taken leaves no open connection", async () => {
   const { connection } = database;
   const watcher = new Client({ ...connection, application_name: "watcher" });
   await watcher.connect();
@@ -71,11 +71,11 @@ test("a start that finds its port taken leaves no connection behind", async () =
   }
 });
 
-test("the sockets that it is given decide its address, for clients and for other nodes", async () => {
+test("inherited sockets decide its address, for clients and for other nodes", async () => {
   const opened = createServer().listen(0, "127.0.0.1");
   await once(opened, "listening");
   const url = `http://127.0.0.1:${(opened.address() as AddressInfo).port}`; // it listens on TCP
-  const { _handle: socket } = opened as unknown as { _handle: ListeningSocket }; // Node tells the descriptor nowhere else
+  const { _handle: socket } = opened as unknown as { _handle: ListeningSocket }; // the only way to get the descriptor
   const config = configOf({ HEADGATE_HOST: "10.9.8.7" });
   await registerNode();
   const app = await startApp({ config, connection: database.connection, log, sockets: [socket] });

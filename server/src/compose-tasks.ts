@@ -31,7 +31,7 @@ export function composeTasks(
     clusterLifecycle: clusters.clusterLifecycle,
     tendApps,
     retention: { auditDays: config.retainAuditDays, idempotencyHours: config.retainIdempotencyHours },
-    keepFiles: fileKeeper(db, clock, config.dataDir, { resultsDays, logsDays, sizeBytes }),
+    pruneFiles: fileKeeper(db, clock, config.dataDir, { resultsDays, logsDays, sizeBytes }),
     publish: () => publisher.look(),
     announce: () => announceAddress(db.system, nodeId, address),
   });

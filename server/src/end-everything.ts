@@ -15,12 +15,12 @@ export interface EndedProcesses {
   readonly warmServers: number;
   readonly metastores: number;
   readonly standbyDrivers: number;
-  /** Undefined: no PostgreSQL ran, or it is not the embedded one. */
+  /** Undefined if no embedded PostgreSQL was running. */
   readonly postgresPid: number | undefined;
 }
 
 /**
- * Ends the processes that an earlier Headgate left running on this node. It needs no database: the next start settles
+ * Ends the processes that an earlier Headgate left running on this node. It needs no database: the next start updates
  * the rows (`stop-mark.ts`). Fails while a Headgate holds the data directory.
  */
 export async function endEverything(
@@ -42,7 +42,7 @@ async function endUnderLock(
 ): Promise<EndedProcesses> {
   const mark = new StopMark(dataDir);
   const wasThere = mark.isThere;
-  mark.leave(); // first, so that the next start settles everything that is ended from here on
+  mark.leave(); // first, so that the next start settles everything that is ended below
   const standbyDrivers = await endStandbys(dataDir);
   const warmServers = await endServers(dataDir);
   const metastores = await endMetastores(dataDir);

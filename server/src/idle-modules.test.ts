@@ -9,7 +9,7 @@ const listing = `
   await import("./server/src/app.ts");
   console.log(loaded.join("\\n"));`;
 
-test("clients of Spark and readers of Arrow are not loaded before something needs them", () => {
+test("clients of Spark and readers of Arrow are loaded on first use", () => {
   const program = ["--input-type=module", "--eval", listing];
   const loaded = execFileSync(process.execPath, program, { cwd: repositoryDir, encoding: "utf8" }).split("\n");
   expect(loaded.filter((url) => url.endsWith("/server/src/app.ts"))).toHaveLength(1);

@@ -49,7 +49,7 @@ async function main([command, ...rest]: readonly string[]): Promise<void> {
       say(USAGE);
       return undefined;
     default:
-      fail(`${command === undefined ? "A command is needed." : `Unknown command ${command}.`}\n\n${USAGE}`);
+      fail(`${command === undefined ? "No command was given." : `Unknown command ${command}.`}\n\n${USAGE}`);
   }
 }
 
@@ -77,17 +77,18 @@ async function runServer(config: Config): Promise<void> {
     if (!signals.stop.aborted) await once(signals.stop, "abort");
     await headgate.stop({ everything: signals.everything.aborted });
   } catch (error) {
-    // Stopped before it was ready: what had been started is ended again.
+    // Stopped before it was ready: everything that was started has been stopped again.
     if (error !== signals.stop.reason) throw error;
   } finally {
     showProgress?.(undefined);
-    if (signals.everything.aborted) await endLeft(config, log); // also when a part of the stop has failed
+    if (signals.everything.aborted) await endLeft(config, log); // even if a part of the shutdown failed
   }
   process.exit(0);
 }
 
 /**
- * Also ends the processes that an earlier Headgate left running, and those that were being started when the stop came.
+ * Also ends the processes that an earlier Headgate left running, and those that were being started at the time of the
+ * stop.
  */
 async function endLeft(config: Config, log: Log): Promise<void> {
   const { endEverything } = await import("./end-everything.ts");
@@ -96,12 +97,12 @@ async function endLeft(config: Config, log: Log): Promise<void> {
   );
 }
 
-/** npm passes on a signal that the terminal has sent to us already: one that comes so soon is the same one. */
+/** npm forwards a signal that the terminal has already sent to us: a second one within this time is the same signal. */
 const SAME_SIGNAL_MS = 1_000;
 
 /**
- * From the first moment on: a stop that came too early would leave the database running. Ctrl-C on a terminal ends
- * everything, as does SIGUSR2, which `admin stop --all` sends; other signals leave running commands alone.
+ * Installed first, because an unhandled early signal would leave the database running. Ctrl-C on a terminal ends
+ * everything, and so does SIGUSR2 from `admin stop --all`; other signals leave running commands alone.
  */
 function stopSignals(log: Log): StopSignals {
   const [stop, hurry, everything] = [new AbortController(), new AbortController(), new AbortController()];
@@ -144,15 +145,15 @@ function fail(message: string): never {
   process.exit(1);
 }
 
-// The reader of our output may be gone (`npm start | head`, a closed terminal); that must not crash the server.
+// The reader of our output may have exited (`npm start | head`, a closed terminal); that must not crash the server.
 process.stdout.on("error", () => undefined);
 process.stderr.on("error", () => undefined);
 
 main(process.argv.slice(2)).catch((error: unknown) => {
-  // What a person can act on is told in a sentence; anything else is a defect and shows where it happened.
-  const told = error instanceof Error && (error.name === "Fault" || "syscall" in error);
+  // Errors that an operator can act on are shown as a sentence; any other is a defect and shows its stack.
+  const isActionable = error instanceof Error && (error.name === "Fault" || "syscall" in error);
   fail(
-    told
+    isActionable
       ? `Headgate cannot start: ${error.message}`
       : `Headgate failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
   );

@@ -14,7 +14,7 @@ export interface OpenLog {
   readonly showProgress: ((step: ProgressStep | undefined) => void) | undefined;
 }
 
-/** Writes text if stderr is a terminal and JSON lines otherwise, unless `HEADGATE_LOG_FORMAT` says which. */
+/** Writes text if stderr is a terminal and JSON lines otherwise, unless `HEADGATE_LOG_FORMAT` is set. */
 export function openLog(
   { logLevel, logFormat }: Pick<Config, "logLevel" | "logFormat">,
   stderr: TerminalStream = process.stderr,

@@ -4,18 +4,18 @@ import { unavailableResponse } from "./http/unavailable-response.ts";
 import type { ListeningSocket } from "./http/listen.ts";
 import type { Log } from "./lib/log.ts";
 
-/** The port that the server listens on, from before it can serve until everything else has stopped. */
+/** The port of the server, from before it can serve until everything else has stopped. */
 export interface OpenedPort {
-  /** Undefined: the server has to bind the port itself. Fails when the port cannot be had. */
+  /** Undefined if the server must bind the port itself. Throws if the port cannot be opened. */
   sockets(): Promise<readonly ListeningSocket[] | undefined>;
-  /** To be called when the server has begun to serve, and before it stops to. */
+  /** To be called when the server has started to serve, and before it stops serving. */
   serve(isServing: boolean): Promise<void>;
   release(): Promise<void>;
 }
 
 /**
- * Returns at once; the port is opened meanwhile. `given`: the sockets that systemd holds for us. A free port (0) is not
- * held, because no client of the next server would look for it there.
+ * Returns at once and opens the port in the background. `given` are the sockets that systemd holds for us. A free port
+ * (0) is not held, because clients of the next server would not look for it there.
  */
 export function openPort(config: Config, given: readonly ListeningSocket[], log: Log): OpenedPort {
   const { dataDir, host, port } = config;
@@ -24,7 +24,7 @@ export function openPort(config: Config, given: readonly ListeningSocket[], log:
     ? holdPort({ dataDir, host, port, answer: unavailableResponse(), log })
     : endPortHolder(dataDir).then(() => undefined);
   const heldOrNone = (): Promise<HeldPort | undefined> => held.catch(() => undefined);
-  void heldOrNone(); // a failure is for `sockets`, which may be called later
+  void heldOrNone(); // a failure is reported by `sockets`, which may be called later
   return {
     async sockets() {
       const opened = await held;
@@ -37,5 +37,5 @@ export function openPort(config: Config, given: readonly ListeningSocket[], log:
 }
 
 const NOT_HELD =
-  "Python 3.10 or newer cannot be run, so no process holds the port: while the server is stopped, a program of a " +
+  "Python 3.10 or newer is not available, so no process holds the port: while the server is stopped, a program of a " +
   "command that still runs could listen on it";

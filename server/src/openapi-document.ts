@@ -5,7 +5,7 @@ import type { OpenApiDocument } from "./http/openapi/document.ts";
 import type { AccessNote } from "./http/openapi/operation-entry.ts";
 import { endpoints } from "./routes.ts";
 
-/** The document of this product: its endpoints, and its access rules in words. */
+/** The OpenAPI document of Headgate: its endpoints, with its access rules as text. */
 export function headgateOpenApi(): OpenApiDocument {
   return openApiDocument<OperationAccess>(endpoints, {
     title: "Headgate",
@@ -15,7 +15,7 @@ export function headgateOpenApi(): OpenApiDocument {
   });
 }
 
-/** What `api/openapi.json` holds. */
+/** The content of `api/openapi.json`. */
 export function openApiText(): string {
   return `${JSON.stringify(headgateOpenApi(), null, 2)}\n`;
 }
@@ -30,7 +30,7 @@ export function describeAccess({ permission, alternatives }: OperationAccess): A
     case "member":
       return { ...rest, text: "For every active member of the account." };
     case "operator":
-      return { ...rest, text: "For operators of the installation; to everyone else the path does not exist." };
+      return { ...rest, text: "For operators of the installation; 404 for everyone else." };
     default: {
       const [resource, action] = permission.role.split(":");
       const groups = permission.groups.join(" or ");
@@ -54,12 +54,12 @@ curl -H "X-AUTH-TOKEN: $TOKEN" "{server}/api/v1.2/commands/$COMMAND_ID/status_wi
 
 Every operation below has such a line. \`$TOKEN\` is your token, other variables such as \`$COMMAND_ID\` are ids from earlier responses, and \`{server}\` is the address of this server.
 
-**Paths.** The version is part of the path. Each operation is listed at the path its version gives it; what a newer version replaces is marked deprecated. Besides, every v1.2 path also answers under \`/api/v2\` (\`account\` also as \`accounts\`), and \`/api/latest/<path>\` is the newest version that has the path. Every path works with and without a trailing slash and with the suffix \`.json\`.
+**Paths.** The version is part of the path. Each operation is listed at its path in each version; operations that a newer version replaces are marked as deprecated. Every v1.2 path also exists under \`/api/v2\` (\`account\` also as \`accounts\`), and \`/api/latest/<path>\` is the newest version that has the path. Every path works with and without a trailing slash and with the suffix \`.json\`.
 
-**Input.** Bodies are JSON whatever their Content-Type. Unknown keys are ignored and \`null\` is the same as absent. Integers and booleans may come as text (\`"25"\`, \`"True"\`), text may come as a number. On GET a JSON body is read as well; the query string wins.
+**Input.** Bodies are JSON whatever their Content-Type. Unknown keys are ignored and \`null\` is the same as absent. Integers and booleans may come as text (\`"25"\`, \`"True"\`), text may come as a number. On GET a JSON body is read as well; the query string takes precedence.
 
-**Output.** Success is always 200. Every refusal has the form of the schema \`Error\`, and every response carries \`X-Request-Id\`.
+**Output.** Success is always 200. Every refusal has the schema \`Error\`, and every response has the header \`X-Request-Id\`.
 
-**Names.** Keys and paths with \`svc\` carry the prefix that the deployment has set instead (HEADGATE_IDENTIFIER_PREFIX).
+**Names.** In keys and paths, \`svc\` stands for the prefix of the deployment (HEADGATE_IDENTIFIER_PREFIX).
 
-**Permissions.** \`x-permission\` is \`public\` (no token), \`member\` (every active member), \`operator\`, or the built-in groups and the role permission (resource:action) of which one is needed.`;
+**Permissions.** \`x-permission\` is \`public\` (no token), \`member\` (every active member), \`operator\`, or a list of built-in groups and a role permission (resource:action), one of which is needed.`;

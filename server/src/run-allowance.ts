@@ -11,8 +11,8 @@ type LimitSettings = Pick<
 >;
 
 /**
- * What the settings let a run on this machine take. The defaults grow with the cores, because Spark runs a task on each,
- * with threads and perhaps a Python process for it.
+ * The resources that the settings allow a run on this machine. The defaults grow with the number of cores, because
+ * Spark runs a task on each, with threads and perhaps a Python process.
  */
 export function runAllowance(
   settings: LimitSettings,

@@ -5,7 +5,7 @@ import { tokenColumn } from "./clusters/cluster-token.ts";
 import { secretsColumn } from "./commands/command-secrets.ts";
 import type { SealedColumn } from "./db/sealed-column.ts";
 
-/** Every column with sealed values: a key rotation seals these again. */
+/** All columns with sealed values; a key rotation reseals them. */
 export const sealedColumns: readonly SealedColumn[] = [
   ...credentialColumns,
   replyColumn,

@@ -5,10 +5,12 @@ import { describeStep, type ShowProgress } from "./engines/set-up/set-up-step.ts
 import { ensureSparkHome } from "./engines/spark-home/spark-home.ts";
 import { Terminal, type TerminalStream } from "./lib/terminal/terminal.ts";
 
-/** `npm run setup`: fetches and builds everything a later start would, for images and machines without a network. */
+/**
+ * `npm run setup`: downloads and builds everything that a later start needs, for images and machines without a network.
+ */
 export async function setUpAll(config: Config, stdout: TerminalStream): Promise<void> {
   const { cacheDir, sparkHome, javaHome } = config;
-  // As root others have to read it, whatever our umask is; an existing one keeps its mode.
+  // If we are root, other users must be able to read it, whatever our umask is; an existing folder keeps its mode.
   mkdirSync(cacheDir, { recursive: true, mode: 0o755 });
   const terminal = new Terminal(stdout);
   const say = (line: string): void => terminal.writeLine(line);
@@ -16,15 +18,17 @@ export async function setUpAll(config: Config, stdout: TerminalStream): Promise<
   const places = { cacheDir, sparkHome: sparkHome ?? undefined, javaHome: javaHome ?? undefined };
   const { signal } = new AbortController();
   try {
-    // Tried as our own user. The start of the server tells whether programs can use it.
+    // Tested as our own user. The start of the server reports whether programs can use it.
     const bubblewrap = await ensureBubblewrap(undefined, { cacheDir, signal, progress });
     const { version, archive } = await ensureSparkHome({ ...places, signal, progress, warn: say });
     progress(undefined);
     if (bubblewrap.kind !== "usable") say(bubblewrap.reason);
-    say(`Spark ${version} is set up in ${cacheDir}${archive === undefined ? ", without fast starts" : ""}.`);
+    say(
+      `Spark ${version} is set up in ${cacheDir}${archive === undefined ? ", without the archive for fast starts" : ""}.`,
+    );
   } catch (error) {
     progress(undefined);
-    // What pip or Ivy said tells an operator more than that it failed.
+    // The output of pip or Ivy is more useful to an operator than our own message.
     if (error instanceof Error && error.cause instanceof Error) say(error.cause.message);
     throw error;
   }

@@ -28,9 +28,9 @@ async function isDatabaseRunning(): Promise<boolean> {
 }
 
 describe("a stop", () => {
-  test("before it is ready ends what was started, and the next start is a first one", async () => {
+  test("before the server is ready stops everything that was started, and the next start is a first one", async () => {
     for (let said = "First run"; said.includes("First run");) {
-      // Once more where the signal came too late: a first run that has got as far as its token is over.
+      // Try again if the signal came too late: a first run that has printed its token is complete.
       dataDir.remove();
       dataDir = temporaryDataDir();
       const child = spawnHeadgate(["start"], { HEADGATE_DATA_DIR: dataDir.path, HEADGATE_PORT: "0" });
@@ -48,7 +48,7 @@ describe("a stop", () => {
     await operatorClient(headgate, dataDir.path).get("/account");
   });
 
-  test("waits for a client that hangs, until a second signal says not to", async () => {
+  test("waits for a hanging client until a second signal", async () => {
     headgate = await startHeadgate(dataDir.path);
     const { hostname, port } = new URL(headgate.url);
     const client = connect(Number(port), hostname);
@@ -59,7 +59,7 @@ describe("a stop", () => {
     const { pid } = headgate;
     let code: number | null | undefined;
     const stopped = headgate.stop().then((exitCode) => (code = exitCode));
-    // Repeated at once it would count as the same one, which npm passes on; a drain alone takes 20 seconds.
+    // Repeated at once it would count as the same signal, forwarded by npm; a drain alone takes 20 seconds.
     const hasEnded = (): boolean => {
       if (code === undefined) process.kill(pid, "SIGTERM");
       return code !== undefined;
@@ -71,7 +71,7 @@ describe("a stop", () => {
 });
 
 describe("a first start that cannot listen", () => {
-  test("still tells the token, kept for its owner alone, says what to do and leaves nothing running", async () => {
+  test("still prints the token, stores it in a private file, says what to do and leaves nothing running", async () => {
     const other = createServer();
     await once(other.listen(0, "127.0.0.1"), "listening");
     const { port } = other.address() as AddressInfo; // it listens on TCP

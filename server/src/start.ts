@@ -15,27 +15,27 @@ import { writePrivateFile } from "./lib/private-file.ts";
 import { openPort } from "./open-port.ts";
 
 /**
- * `npm start` in one process: the store, its migrations, the first account, the server. Stopping goes the other way:
- * requests drain, then the database ends last.
+ * `npm start` in one process: the database, its migrations, the first account, the server. A stop runs in reverse
+ * order: requests drain first, and the database stops last.
  */
 export interface Headgate {
   url: string;
-  /** Leaves alone what outlives us, unless everything shall end. */
+  /** Leaves processes that outlive the server running, unless `everything` is set. */
   stop(options?: { everything?: boolean }): Promise<void>;
 }
 
 export interface StopSignals {
-  /** Stop in good order; what is being started is not finished. */
+  /** Stop gracefully; unfinished startup steps are cancelled. */
   stop: AbortSignal;
-  /** Wait for no client any more. */
+  /** Stop waiting for clients. */
   hurry: AbortSignal;
-  /** End what outlives us too. */
+  /** Also end the processes that outlive the server. */
   everything: AbortSignal;
 }
 
 /**
- * How programs are run, how long their processes outlive us, where the progress of the set-up is shown, and the listening
- * sockets that we were started with.
+ * How programs are run, how long their processes outlive the server, where the progress of the set-up is shown, and the
+ * inherited listening sockets.
  */
 type Programs = Pick<AppOptions, "driver" | "setsUpSpark" | "showProgress" | "orphanSeconds" | "sockets">;
 
@@ -46,7 +46,7 @@ export async function start(
   { stop, hurry }: StopSignals,
   programs: Programs = { setsUpSpark: true },
 ): Promise<Headgate> {
-  // Takes every step back, whatever becomes of the others: a failed drain must not leave the database running.
+  // Undoes every step even if others fail: a failed drain must not leave the database running.
   const undo = new AsyncDisposableStack();
   try {
     const lock = lockDataDir(config.dataDir);
@@ -60,7 +60,7 @@ export async function start(
     stop.throwIfAborted();
     const first = await prepareFirstRun(config, store);
     mustHaveKeys(config.keyFile);
-    if (first !== undefined) sayOperator(first, config, say); // now: what follows may fail, and comes without it again
+    if (first !== undefined) sayOperator(first, config, say); // now, because a later step may fail and the next start does not print it
     const app = await listen(config, async () =>
       startApp({
         ...programs,
@@ -85,7 +85,7 @@ export async function start(
       },
     };
   } catch (error) {
-    await undo.disposeAsync().catch((failure: unknown) => log.error({ err: failure }, "the stop failed"));
+    await undo.disposeAsync().catch((failure: unknown) => log.error({ err: failure }, "shutdown failed"));
     throw error;
   }
 }
@@ -94,7 +94,7 @@ async function prepareFirstRun(config: Config, store: Store): Promise<FirstAccou
   const { keyFile, adminEmail, defaultFeatures } = config;
   const db = openDatabase({ ...store.connection, max: 1 });
   try {
-    // Called under a lock of the database, so of several nodes that start at once one makes the keys.
+    // Called under a lock of the database, so that of several nodes that start at once one creates the keys.
     return await ensureFirstAccount(db, adminEmail, defaultFeatures, addDefaultCluster, (token) => {
       if (!existsSync(keyFile)) {
         mkdirSync(dirname(keyFile), { recursive: true, mode: 0o700 });
@@ -107,7 +107,7 @@ async function prepareFirstRun(config: Config, store: Store): Promise<FirstAccou
   }
 }
 
-/** Keys are made for a new installation only: without its old ones an existing one could not read its own secrets. */
+/** Keys are created only for a new installation: an existing one cannot read its secrets without its old keys. */
 function mustHaveKeys(keyFile: string): void {
   if (existsSync(keyFile)) return;
   throw new Fault(
@@ -120,15 +120,15 @@ function adminTokenFile({ dataDir }: Config): string {
   return join(dataDir, "admin-token");
 }
 
-/** Why the operating system refuses an address, and what to do. */
+/** Why the operating system refused an address, and what to do. */
 const LISTEN_CURES: Readonly<Record<string, string | undefined>> = {
   EADDRINUSE:
-    "HEADGATE_PORT is taken: stop what uses it, or set another port. If only HEADGATE_HOST has changed, run " +
+    "HEADGATE_PORT is taken: stop the program that uses it, or set another port. If only HEADGATE_HOST has changed, run " +
     "`npm run admin -- stop --all` first",
-  EACCES: "HEADGATE_PORT is kept for root: set one from 1024 on",
-  EADDRNOTAVAIL: "HEADGATE_HOST is no address of this machine",
-  ENOTFOUND: "HEADGATE_HOST is a name that leads nowhere",
-  EAI_AGAIN: "HEADGATE_HOST is a name that cannot be looked up now",
+  EACCES: "HEADGATE_PORT is reserved for root: set a port of at least 1024",
+  EADDRNOTAVAIL: "HEADGATE_HOST is not an address of this machine",
+  ENOTFOUND: "HEADGATE_HOST is an unknown host name",
+  EAI_AGAIN: "HEADGATE_HOST is a host name that cannot be resolved now",
 };
 
 async function listen(config: Config, startListening: () => Promise<App>): Promise<App> {
@@ -144,7 +144,7 @@ async function listen(config: Config, startListening: () => Promise<App>): Promi
   }
 }
 
-/** A file may be denied as well, with the same code. */
+/** Access to a file may be denied with the same code. */
 function isOfListening(error: Error): boolean {
   return "syscall" in error && ["listen", "bind", "getaddrinfo"].includes(String(error.syscall));
 }

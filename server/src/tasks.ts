@@ -16,31 +16,31 @@ export interface TaskServices {
   clock: Clock;
   log: Log;
   diskGuard: DiskGuard;
-  /** Measures what accounts have on this node's disk. */
+  /** Measures the disk usage of accounts on this node. */
   accountDisk: { look(): Promise<void> };
   retention: Retention;
   clusterLifecycle: ClusterLifecycle;
-  /** Of the files of commands, on this node. */
-  keepFiles: () => Promise<void>;
-  /** Begins to put results and logs into accounts' storage. */
+  /** Prunes the files of commands on this node. */
+  pruneFiles: () => Promise<void>;
+  /** Starts to publish results and logs to the accounts' storage. */
   publish: () => Promise<void>;
-  /** Ends metastores that nobody needs any more, and what runs for accounts that are gone. */
+  /** Ends metastores that are no longer needed, and processes of deleted accounts. */
   tendMetastores: () => Promise<void>;
-  /** JVMs of ours that live and do not answer. Does not wait for what it begins: a look may take a minute. */
+  /** Ends JVMs that run but do not respond. Does not wait for the probes it starts, because one may take a minute. */
   endSilent: () => Promise<void>;
-  /** Of clusters and apps, on this node. */
+  /** Ends the processes of terminated clusters and stopped apps on this node. */
   endEndedPlaces: () => Promise<void>;
   /** Ends the servers of stopped apps on this node and reports the remaining ones. */
   tendApps: () => Promise<void>;
-  /** Of accounts that are gone. */
+  /** Drops the databases of deleted accounts. */
   dropCatalogs: () => Promise<void>;
-  /** Shares PostgreSQL's connections among the metastores, so that enough are left for us. */
+  /** Divides PostgreSQL's connections among the metastores, so that enough are left for Headgate. */
   fitCatalogConnections: () => Promise<void>;
-  /** Tells the other nodes where this one is. */
+  /** Publishes the address of this node to the other nodes. */
   announce: () => Promise<void>;
 }
 
-/** The whole list of periodic tasks. */
+/** The complete list of periodic tasks. */
 export function periodicTasks({
   db,
   keys,
@@ -50,7 +50,7 @@ export function periodicTasks({
   accountDisk,
   retention,
   clusterLifecycle,
-  keepFiles,
+  pruneFiles,
   publish,
   announce,
   tendMetastores,
@@ -79,7 +79,7 @@ export function periodicTasks({
     { name: "catalogs", everySeconds: 600, run: dropCatalogs },
     { name: "catalog connections", everySeconds: 60, run: fitCatalogConnections },
     { name: "retention", everySeconds: 600, run: () => pruneExpired(db, clock, retention) },
-    { name: "command files", everySeconds: 600, run: keepFiles },
+    { name: "command files", everySeconds: 600, run: pruneFiles },
     { name: "publish", everySeconds: 1, run: publish },
     { name: "node address", everySeconds: 5, run: announce },
   ];

@@ -12,7 +12,7 @@ import { openRunnerClient } from "../engines/runner/runner-client.ts";
 import { findProcess } from "../lib/process-table.ts";
 import { readKeys } from "../lib/key-file.ts";
 import { Secret } from "../lib/secret.ts";
-import { askSecretly } from "./prompt.ts";
+import { promptSecret } from "./prompt.ts";
 
 const given = useServer();
 const PATIENCE = { timeout: 45_000 };
@@ -26,7 +26,7 @@ beforeAll(async () => {
 
 const auditOf = (accountId: number): Promise<object[]> => operatorAudit(given.app.services.db.system, accountId);
 
-/** As a metastore or a warm server does, it runs under a runner that outlives the server. */
+/** Like a metastore or a warm server, it runs under a runner that outlives the server. */
 async function startSleeper(folder: string): Promise<number> {
   const client = openRunnerClient(folder);
   const program = { argv: ["/bin/sleep", "600"], cwd: "/", env: {}, identity: undefined, descriptor3: undefined };
@@ -64,7 +64,7 @@ describe("the command line", () => {
     expect(one).toMatch(/--disable-whitelist/);
   });
 
-  test("tells what is wrong in a line: an unknown command, a store that is away, no installation", async () => {
+  test("reports an unknown command, an unreachable database and a missing installation in one line", async () => {
     const [unknown, away, none] = await Promise.all([
       admin.refused("acounts"),
       admin.with({ DATABASE_URL: "postgres://x:y@127.0.0.1:1/none" }).refused("accounts"),
@@ -114,7 +114,7 @@ describe("the command line", () => {
 });
 
 describe("accounts", () => {
-  test("account-create makes a system-admin whose token works, and accounts lists the account", async () => {
+  test("account-create creates a system-admin whose token works, and accounts lists the account", async () => {
     const made = await admin.json(
       "account-create",
       "--name",
@@ -133,7 +133,7 @@ describe("accounts", () => {
     expect(await auditOf(made.account_id)).toEqual([byOperator("account_create", `account/${made.account_id}`)]);
   });
 
-  test("account-create on an empty database makes the installation: operator, key file and all", async () => {
+  test("account-create on an empty database creates the installation with operator and key file", async () => {
     const empty = await cloneDatabase("template0");
     const dataDir = join(given.dataDir, "new-installation");
     try {
@@ -148,7 +148,7 @@ describe("accounts", () => {
     }
   });
 
-  test("account-create refuses what the API would, and stores nothing", async () => {
+  test("account-create refuses the same values as the API, and stores nothing", async () => {
     const before = await admin.json("accounts");
     const refusals = await Promise.all([
       admin.refused("account-create", "--name", "x", "--email", "no address"),
@@ -162,12 +162,12 @@ describe("accounts", () => {
       expect.stringContaining("1 to 255 characters"),
       expect.stringContaining("--name"),
       expect.stringContaining("ip_whitelisting, aggressive_downscaling"),
-      expect.stringContaining("nobody could log in"),
+      expect.stringContaining("its whitelist is empty"),
     ]);
     expect(await admin.json("accounts")).toHaveLength(before.length);
   });
 
-  test("what a tenant put into a name cannot steer the operator's terminal", async () => {
+  test("control characters in a tenant's name do not reach the operator's terminal", async () => {
     await given.account({ name: "evil\u001b[2J\u202Ename" });
     expect(await admin.run("accounts")).toContain("evil\u{FFFD}[2J\u{FFFD}name");
   });
@@ -189,7 +189,7 @@ describe("accounts", () => {
     expect(await auditOf(first.accountId)).toContainEqual(byOperator("account_delete", `account/${account.accountId}`));
   });
 
-  test("account-delete refuses where nobody can be asked, the first account, and an unknown one", async () => {
+  test("account-delete refuses without a terminal or --yes, the first account, and an unknown one", async () => {
     const account = await given.account();
     const [unasked, operators, unknown, noId] = await Promise.all([
       admin.refused("account-delete", String(account.accountId)),
@@ -236,7 +236,7 @@ describe("accounts", () => {
 });
 
 describe("features", () => {
-  test("feature-set turns one on and off, and features shows it", async () => {
+  test("feature-set enables and disables a feature, and features shows it", async () => {
     const account = await given.account();
     const id = String(account.accountId);
     expect(await admin.json("feature-set", id, "large_scripts", "on")).toMatchObject({ large_scripts: true });
@@ -248,7 +248,7 @@ describe("features", () => {
     ]);
   });
 
-  test("enforcing an empty whitelist is refused here too; with an entry it holds at once", async () => {
+  test("enforcing an empty whitelist is refused here too; with an entry it applies at once", async () => {
     const account = await given.account();
     const id = String(account.accountId);
     expect(await admin.refused("feature-set", id, "ip_whitelisting", "on")).toMatch(/whitelist is empty/);
@@ -275,7 +275,7 @@ describe("features", () => {
 });
 
 describe("the operator flag", () => {
-  test("opens the operator's routes to members of the first account, and only to them", async () => {
+  test("gives access to the operator's routes, and only members of the first account can have it", async () => {
     const member = await given.member(first, { groups: ["system-user"] });
     await member.get("/api/v2/accounts/all").refused(404);
     expect(await admin.run("operator-grant", member.email.toUpperCase())).toContain(member.email);
@@ -283,7 +283,7 @@ describe("the operator flag", () => {
     expect(await admin.run("operator-revoke", member.email)).not.toContain(member.email);
     await member.get("/api/v2/accounts/all").refused(404);
     const stranger = await given.account();
-    expect(await admin.refused("operator-grant", stranger.email)).toMatch(/no member of the first account/);
+    expect(await admin.refused("operator-grant", stranger.email)).toMatch(/not a member of the first account/);
     expect(await auditOf(first.accountId)).toContainEqual(
       byOperator("operator_grant", `user/${member.email.toUpperCase()}`),
     );
@@ -299,7 +299,7 @@ describe("break-glass-token", () => {
     await first.get("/account");
   });
 
-  test("with --hours stands beside the member's own token and ends by itself", async () => {
+  test("with --hours creates a second token that expires", async () => {
     const account = await given.account();
     const { authentication_token: token } = await admin.json(
       "break-glass-token",
@@ -328,7 +328,7 @@ describe("break-glass-token", () => {
     );
   });
 
-  test("is refused for whoever is no active system-admin", async () => {
+  test("is refused for users who are not active system-admins", async () => {
     const account = await given.account();
     const member = await given.member(account, { groups: ["system-user"] });
     const disabled = await given.member(account, { groups: ["system-admin"], state: "disabled" });
@@ -346,9 +346,9 @@ describe("break-glass-token", () => {
   });
 });
 
-test("a passphrase is read without being shown", async () => {
+test("a passphrase is not echoed", async () => {
   const terminal = new PassThrough();
-  const asked = askSecretly("", terminal);
+  const asked = promptSecret("", terminal);
   terminal.write("correct horse\n");
   expect(await asked).toBe("correct horse");
 });

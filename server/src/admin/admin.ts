@@ -5,12 +5,11 @@ import { Fault } from "../lib/fault.ts";
 import type { Cli } from "./cli.ts";
 
 /**
- * `npm run admin -- <command>`: what only the holder of the machine may do. Commands work beside a running server and
- * without one, on the store that the settings name; each change is one transaction with its audit row, which names
- * nobody but the command line.
+ * `npm run admin -- <command>`: commands for operators with access to the machine. They work with and without a running
+ * server, on the database of the settings. Each change is one transaction with its audit row, which names the command
+ * line as its user.
  *
- * Each is loaded when it is asked for: an operator's loop over a hundred accounts should not load a hundred times what
- * only an export needs.
+ * Each command is loaded on demand: a loop over a hundred accounts should not load the modules of an export each time.
  */
 const COMMANDS: Readonly<Record<string, () => Promise<(cli: Cli) => Command>>> = {
   status: async () => (await import("./show-status.ts")).statusCommand,
@@ -47,8 +46,9 @@ export async function runAdmin(args: readonly string[], loadConfig: () => Promis
   };
   const program = new Command("npm run admin --")
     .description("Operator commands of Headgate. Settings come from the environment and the file of HEADGATE_CONFIG.")
-    .showHelpAfterError("(add --help for how it is used)");
-  // Turns the compile cache on for what follows. Help must work with wrong settings; a command will name them.
+    .showHelpAfterError("(add --help for usage)");
+  // Enables the compile cache for the following imports. Help must work with invalid settings; the command itself
+  // reports them.
   await loadConfig().catch(() => undefined);
   const [name = ""] = args;
   const asked = Object.hasOwn(COMMANDS, name) ? [COMMANDS[name]] : Object.values(COMMANDS);
@@ -63,7 +63,7 @@ export async function runAdmin(args: readonly string[], loadConfig: () => Promis
   }
 }
 
-/** A refusal in one line; anything else is a defect and goes to main. */
+/** A refusal as one line; other errors are defects and are thrown to main. */
 function explain(error: unknown): string {
   if (isFileError(error)) return error.message;
   const fault = storeFault(error);
@@ -74,7 +74,7 @@ function explain(error: unknown): string {
 
 const FILE_CALLS = ["open", "write", "rename", "stat", "mkdir", "unlink", "chown", "fchown", "fsync"];
 
-/** A missing folder or a full disk: the system's own words name the path. */
+/** For example a missing folder or a full disk: the system's own message contains the path. */
 function isFileError(error: unknown): error is Error {
   return error instanceof Error && "syscall" in error && FILE_CALLS.includes(String(error.syscall));
 }

@@ -7,12 +7,12 @@ export const jsonOption = (): Option => new Option("--json", "print JSON for pro
 export function parseId(text: string): number {
   const id = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(id) && id > 0) return id;
-  throw new InvalidArgumentError("An id is a positive integer: see accounts.");
+  throw new InvalidArgumentError("It must be a positive integer; the command accounts lists the ids.");
 }
 
 export function parseNodeId(text: string): string {
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)) return text;
-  throw new InvalidArgumentError("It must be the id of a node: see node-list.");
+  throw new InvalidArgumentError("It must be the id of a node; node-list lists the ids.");
 }
 
 export function parseHours(text: string): number {

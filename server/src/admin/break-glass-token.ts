@@ -6,7 +6,7 @@ import { Fault } from "../lib/fault.ts";
 import { jsonOption, parseEmail, parseHours, parseId } from "./arguments.ts";
 import { printObject, type Cli, type OutputOptions } from "./cli.ts";
 import { requireAccount, requireFirstAccount, withSession, type Session } from "./session.ts";
-import { insertPassingToken, listAdmins, replaceToken, sendAudit, type Admin } from "./store.ts";
+import { insertTemporaryToken, listAdmins, replaceToken, sendAudit, type Admin } from "./store.ts";
 
 interface Options extends OutputOptions {
   account?: number;
@@ -16,16 +16,24 @@ interface Options extends OutputOptions {
 }
 
 /**
- * The way back in when the token is lost: a new one for a system-admin, by whoever holds the machine. With `--hours`
- * it stands beside the member's own token and ends by itself; without, it takes that one's place. A lost address must
- * not lock an account out for ever either, so `--disable-whitelist` turns the enforcement off, and only on request.
+ * Creates a new token for a system-admin whose token is lost. With `--hours` it is valid next to the member's own token
+ * and expires; without, it replaces it. Because a changed address must not lock out an account forever either,
+ * `--disable-whitelist` disables the enforcement on request.
  */
 export function breakGlassTokenCommand(cli: Cli): Command {
   return new Command("break-glass-token")
-    .description("make a new token for a system-admin")
-    .option("--account <id>", "of this account (default: the first)", parseId)
-    .option("--email <email>", "for this system-admin (default: the first operator, or else the oldest)", parseEmail)
-    .option("--hours <n>", "beside the present token and for so long; without it the new token replaces it", parseHours)
+    .description("create a new token for a system-admin")
+    .option("--account <id>", "the account (default: the first)", parseId)
+    .option(
+      "--email <email>",
+      "the system-admin (default: the first operator, or else the oldest system-admin)",
+      parseEmail,
+    )
+    .option(
+      "--hours <n>",
+      "keep the current token and let the new one expire after n hours; without it, the new token replaces the current one",
+      parseHours,
+    )
     .option("--disable-whitelist", "also stop enforcing the account's IP whitelist")
     .addOption(jsonOption())
     .action((options: Options) =>
@@ -36,7 +44,7 @@ export function breakGlassTokenCommand(cli: Cli): Command {
         const token = mintToken();
         await store(session, accountId, admin, token, options);
         printObject(cli, options, { account_id: accountId, email: admin.email, authentication_token: token });
-        cli.note(`The token is shown this once. ${lifetime(options)}`);
+        cli.note(`The token is shown only once. ${lifetime(options)}`);
         const features = await readFeatures(session.db.system, accountId);
         if (features.includes("ip_whitelisting")) {
           cli.note("It works from the account's whitelisted addresses only; --disable-whitelist stops enforcing them.");
@@ -52,7 +60,7 @@ async function chooseAdmin({ db }: Session, accountId: number, email: string | u
   const there = admins.map((one) => one.email).join(", ") || "none";
   throw new Fault(
     "not-found",
-    `No active system-admin of account ${accountId} is ${email ?? "there"}. There are: ${there}.`,
+    `Account ${accountId} has no active system-admin${email === undefined ? "" : ` ${email}`}. There are: ${there}.`,
   );
 }
 
@@ -60,7 +68,7 @@ async function store({ db }: Session, accountId: number, admin: Admin, token: st
   await db.asSystem(async (tx) => {
     const sha256 = tokenSha256(token);
     if (options.hours === undefined) await replaceToken(tx, admin.membershipId, sha256);
-    else await insertPassingToken(tx, admin.membershipId, sha256, options.hours);
+    else await insertTemporaryToken(tx, admin.membershipId, sha256, options.hours);
     sendAudit(tx, accountId, "break_glass_token", `user/${admin.email}`);
     if (options.disableWhitelist !== true) return;
     await setFeatures(tx, accountId, { ip_whitelisting: false }, null);
@@ -69,5 +77,7 @@ async function store({ db }: Session, accountId: number, admin: Admin, token: st
 }
 
 function lifetime({ hours }: Options): string {
-  return hours === undefined ? "It replaces the one before." : `It ends in ${hours} hours; the one before stays.`;
+  return hours === undefined
+    ? "It replaces the previous one."
+    : `It expires in ${hours} hours; the previous one stays valid.`;
 }

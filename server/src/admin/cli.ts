@@ -1,7 +1,7 @@
 import type { Config } from "../config.ts";
 import { formatTable } from "./format-table.ts";
 
-/** What every operator command is given. Results go to stdout, whatever else there is to say to stderr. */
+/** Passed to every operator command. Results go to stdout, all other messages to stderr. */
 export interface Cli {
   loadConfig(): Promise<Config>;
   out(text: string): void;
@@ -12,7 +12,7 @@ export interface OutputOptions {
   json?: true;
 }
 
-/** The same facts for a program (`--json`) and for a person. */
+/** Prints an object for programs (`--json`) or for people. */
 export function printObject(cli: Cli, { json }: OutputOptions, object: Readonly<Record<string, unknown>>): void {
   if (json === true) cli.out(`${JSON.stringify(object, null, 2)}\n`);
   else cli.out(formatTable(Object.entries(object).map(([name, value]) => [name, value])));

@@ -20,10 +20,10 @@ interface Options extends OutputOptions {
 
 export function accountCreateCommand(cli: Cli): Command {
   return new Command("account-create")
-    .description("make an account and its first system-admin; the first account's is the operator")
+    .description("create an account and its first system-admin; that of the first account is the operator")
     .requiredOption("--name <name>", "the account's name", parseAccountName)
     .requiredOption("--email <email>", "its first system-admin", parseEmail)
-    .option("--features <list>", "features that are on (default: HEADGATE_FEATURES)", parseFeatures)
+    .option("--features <list>", "features to enable (default: HEADGATE_FEATURES)", parseFeatures)
     .addOption(jsonOption())
     .action((options: Options) =>
       withSession(
@@ -31,7 +31,7 @@ export function accountCreateCommand(cli: Cli): Command {
         async (session) => {
           const created = await createAccount(session, options);
           printObject(cli, options, created);
-          cli.note("The token is shown this once.");
+          cli.note("The token is shown only once.");
         },
         { mayCreate: true },
       ),
@@ -43,7 +43,7 @@ async function createAccount({ config, db }: Session, options: Options): Promise
   if (features.includes("ip_whitelisting")) {
     throw new Fault(
       "invalid",
-      "ip_whitelisting cannot be on in a new account, nobody could log in: leave it out of --features (or HEADGATE_FEATURES).",
+      "ip_whitelisting cannot be enabled in a new account, because its whitelist is empty: leave it out of --features (or HEADGATE_FEATURES).",
     );
   }
   return db.asSystem(async (tx) => {

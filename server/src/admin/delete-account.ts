@@ -9,7 +9,7 @@ import { removeTree } from "../lib/remove-tree.ts";
 import { parseId } from "./arguments.ts";
 import { printable } from "./format-table.ts";
 import type { Cli } from "./cli.ts";
-import { askLine, isTerminal } from "./prompt.ts";
+import { promptLine, isTerminal } from "./prompt.ts";
 import { metastoreDatabases } from "./metastore-databases.ts";
 import { requireAccount, requireFirstAccount, withSession, type Session } from "./session.ts";
 import { sendAudit } from "./store.ts";
@@ -18,7 +18,7 @@ export function accountDeleteCommand(cli: Cli): Command {
   return new Command("account-delete")
     .description("delete an account with everything that belongs to it, its files included")
     .argument("<account>", "the account's id", parseId)
-    .option("--yes", "do not ask")
+    .option("--yes", "do not ask for confirmation")
     .action((accountId: number, { yes }: { yes?: true }) =>
       withSession(cli, async (session) => {
         const { db, config } = session;
@@ -27,7 +27,7 @@ export function accountDeleteCommand(cli: Cli): Command {
         if (accountId !== firstId && yes !== true) await confirm(accountId, name, members);
         await db.asSystem(async (tx) => {
           await deleteAccount(tx, accountId);
-          // Its own audit rows are gone with it.
+          // The account's own audit rows are deleted with it.
           sendAudit(tx, firstId, "account_delete", `account/${accountId}`);
         });
         await endProcesses(cli, session, accountId);
@@ -38,7 +38,10 @@ export function accountDeleteCommand(cli: Cli): Command {
     );
 }
 
-/** Before their folders go: by those they are known. On other machines the servers there end them. */
+/**
+ * Runs before the folders are deleted, because processes are found by their folders. Those on other machines are ended
+ * by the servers there.
+ */
 async function endProcesses(cli: Cli, { config: { dataDir } }: Session, accountId: number): Promise<void> {
   try {
     await endStandbys(dataDir, accountId);
@@ -46,25 +49,25 @@ async function endProcesses(cli: Cli, { config: { dataDir } }: Session, accountI
     await endMetastores(dataDir, accountId);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    cli.note(`Not everything that ran for it could be ended (${why}).`);
+    cli.note(`Some processes of the account could not be ended (${why}).`);
   }
 }
 
-/** The account is gone by now: what cannot be dropped is left to the server, which looks for such databases. */
+/** The account is already deleted: if its database cannot be dropped, the server finds and drops it later. */
 async function dropCatalog(cli: Cli, { store }: Session, accountId: number): Promise<void> {
   try {
     await metastoreDatabases(store).drop(accountId);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    cli.note(`The database of its tables is still there (${why}); the server drops it later.`);
+    cli.note(`The database of its tables could not be dropped (${why}); the server drops it later.`);
   }
 }
 
 async function confirm(accountId: number, name: string, members: number): Promise<void> {
   if (!isTerminal()) {
-    throw new Fault("invalid", "Deleting an account cannot be undone: say --yes where nobody can be asked.");
+    throw new Fault("invalid", "Deleting an account cannot be undone: add --yes to confirm without a terminal.");
   }
-  const answer = await askLine(
+  const answer = await promptLine(
     `Account ${accountId} (${printable(name)}, ${members} users) and all of its data will be gone. Type its id to delete it: `,
   );
   if (answer.trim() !== String(accountId)) throw new Fault("invalid", "Not confirmed: nothing was deleted.");

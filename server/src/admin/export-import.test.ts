@@ -26,7 +26,7 @@ const PASSPHRASE = "correct horse battery staple";
 const MULTI_CHUNK_BYTES = 5_000_000;
 const NASTY = "tab\t newline\n backslash\\ \\N \\. quote' \u{1F510} \u0001";
 
-/** For a load that is refused before it gets that far. */
+/** For loads that are refused before they use it. */
 const NOTHING_ELSE = {
   attach: () => Promise.reject(new Error("nothing is attached")),
   progress: () => undefined,
@@ -82,7 +82,7 @@ const TABLES = [
   `create index "ADDED_N1" on "ADDED" ("DB_ID")`,
 ];
 
-/** As a metastore fills it. */
+/** Fills the tables like a metastore does. */
 async function fillCatalog(): Promise<void> {
   await catalogsOf(given.database).provide(account.accountId, await catalogPassword());
   await inCatalog(given.database, async (client) => {
@@ -92,7 +92,7 @@ async function fillCatalog(): Promise<void> {
   });
 }
 
-/** It moves with the installation. */
+/** The password is part of the export. */
 async function catalogPassword(): Promise<Secret> {
   const { db, keys } = given.app.services;
   const catalog = await new AccountCatalogs(db.system, keys).find(account.accountId);
@@ -129,11 +129,11 @@ async function asClient<T>({ connection }: TestDatabase, work: (client: PgClient
   }
 }
 
-/** Every row of every table, but for what the two commands note of themselves. */
+/** Every row of every table, except the rows that the two commands write themselves. */
 async function contentOf(database: TestDatabase): Promise<Record<string, string[]>> {
   return asClient(database, async (client) => {
     const { rows: tables } = await client.query<{ name: string }>(
-      // Nodes are the machines it runs on: each adds itself and says every second that it is there.
+      // Each server adds its node and updates it every second.
       "select tablename as name from pg_tables where schemaname = 'public' and tablename not in ('schema_migration', 'node') order by 1",
     );
     const content: Record<string, string[]> = {};
@@ -146,7 +146,7 @@ async function contentOf(database: TestDatabase): Promise<Record<string, string[
   });
 }
 
-test("an export is one private file, made while the server runs, and audited", async () => {
+test("an export is one private file, written while the server runs, and audited", async () => {
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(existsSync(`${file}.part`)).toBe(false);
   expect(readFileSync(file).includes("AKIA")).toBe(false);
@@ -157,7 +157,7 @@ test("an export is one private file, made while the server runs, and audited", a
   expect(rows).toHaveLength(1);
 });
 
-test("moves an installation to the embedded PostgreSQL and on to another one, whole", async () => {
+test("moves a whole installation to the embedded PostgreSQL and on to another one", async () => {
   const dataDir = join(folder, "embedded");
   const embedded = adminCli({ HEADGATE_DATA_DIR: dataDir, HEADGATE_PASSPHRASE: PASSPHRASE });
   await embedded.run("import", file);
@@ -201,7 +201,7 @@ test("moves an installation to the embedded PostgreSQL and on to another one, wh
     await app.stop();
   }
 
-  // The same once more, where the tables of an earlier installation are still there.
+  // Again, with the tables of an earlier installation still there.
   await asClient(target, (client) => client.query("drop schema public cascade; create schema public"));
   const again = source.with({ DATABASE_URL: urlOf(target), HEADGATE_DATA_DIR: join(folder, "again") });
   expect(await again.refused("import", second)).toMatch(
@@ -214,7 +214,7 @@ test("moves an installation to the embedded PostgreSQL and on to another one, wh
   });
 });
 
-test("an import that fails leaves none of the databases beside the product's", async () => {
+test("a failed import leaves no attached databases", async () => {
   const target = await emptyDatabase();
   const verified = await verifyOpened(
     await openSealedFile(file, new Secret(PASSPHRASE)),
@@ -233,7 +233,7 @@ test("an import that fails leaves none of the databases beside the product's", a
 });
 
 describe("an import is refused, and changes nothing,", () => {
-  test("with a wrong passphrase, without one, or of a file that is no export", async () => {
+  test("with a wrong passphrase, without one, or with a file that is not an export", async () => {
     const noExport = join(folder, "no-export");
     writeFileSync(noExport, "hello");
     const target = await emptyDatabase();
@@ -293,7 +293,7 @@ describe("an export", () => {
     return verifyOpened({ ...opening, file: path }, known);
   };
 
-  test("into an installation with rows, or with other keys, is refused and leaves both as they were", async () => {
+  test("into an installation with rows, or with other keys, is refused and changes nothing", async () => {
     const verified = await verifyOpened(opening, known);
     const filled = await cloneDatabase();
     databases.push(filled);
@@ -318,7 +318,7 @@ describe("an export", () => {
     );
   });
 
-  test("into a target that refuses a row undoes everything, the key file too", async () => {
+  test("into a target that refuses a row is rolled back completely, including the key file", async () => {
     const target = await emptyDatabase();
     await migrate(target.connection);
     await asClient(target, (client) =>
@@ -331,7 +331,7 @@ describe("an export", () => {
     expect(existsSync(keyFile)).toBe(false);
   });
 
-  test("notices a file cut anywhere", async () => {
+  test("detects a truncated file, wherever it is cut", async () => {
     const whole = readFileSync(file);
     for (const share of [0.1, 0.5, 0.9]) {
       await expect(broken(whole.subarray(0, Math.floor(whole.length * share)))).rejects.toThrow(/damaged or truncated/);
@@ -341,7 +341,7 @@ describe("an export", () => {
     }
   });
 
-  test("notices a changed byte anywhere", async () => {
+  test("detects any changed byte", async () => {
     for (const at of [0.01, 0.5, 0.999]) {
       const bytes = readFileSync(file);
       const place = Math.floor(bytes.length * at);
@@ -350,14 +350,14 @@ describe("an export", () => {
     }
   });
 
-  test("refuses one of a newer version by its numbers", async () => {
+  test("of a newer version is refused by its version numbers", async () => {
     await expect(verifyOpened(opening, 0)).rejects.toThrow(
       /newer version: it was made by Headgate .* at migration \d+, this version knows 0/,
     );
   });
 });
 
-test("an export never overwrites a file, and leaves none behind when it is refused", async () => {
+test("an export never overwrites a file, and leaves none if it is refused", async () => {
   const before = readFileSync(file);
   const [taken, unprotected] = await Promise.all([
     source.refused("export", file),
@@ -373,7 +373,7 @@ test("an export never overwrites a file, and leaves none behind when it is refus
   expect(readFileSync(file).equals(before)).toBe(true);
 });
 
-test("one export, import or rotation at a time", async () => {
+test("only one export, import or rotation runs at a time", async () => {
   const refusals = await withOperatorLock(given.database.connection, () =>
     Promise.all([source.refused("key-rotate"), source.refused("export", `${file}-4`)]),
   );

@@ -16,11 +16,11 @@ interface Options extends OutputOptions {
   passphraseFile?: string;
 }
 
-/** Backup, move to another PostgreSQL, and upgrade of the embedded one, in one format. */
+/** One format for backups, for moving to another PostgreSQL, and for upgrades of the embedded one. */
 export function exportCommand(cli: Cli): Command {
   return new Command("export")
-    .description("write the whole installation, keys included, to a file encrypted with a passphrase")
-    .argument("<file>", "the file to write; must not be there yet")
+    .description("write the whole installation, including its keys, to a file encrypted with a passphrase")
+    .argument("<file>", "the file to write; must not exist yet")
     .option("--passphrase-file <path>", "read the passphrase from a file (or set HEADGATE_PASSPHRASE)")
     .addOption(jsonOption())
     .action(async (name: string, options: Options) => {

@@ -10,7 +10,7 @@ import { sendAudit } from "./store.ts";
 
 export function featuresCommand(cli: Cli): Command {
   return new Command("features")
-    .description("show which features are on in an account")
+    .description("show which features of an account are enabled")
     .argument("<account>", "the account's id", parseId)
     .addOption(jsonOption())
     .action((accountId: number, options: OutputOptions) =>
@@ -21,10 +21,10 @@ export function featuresCommand(cli: Cli): Command {
     );
 }
 
-/** The API's rules hold here, too: what would lock everybody out is refused. */
+/** The rules of the API apply here, too: a change that would lock out all users is refused. */
 export function featureSetCommand(cli: Cli): Command {
   return new Command("feature-set")
-    .description("turn a feature of an account on or off")
+    .description("enable or disable a feature of an account")
     .argument("<account>", "the account's id", parseId)
     .argument("<feature>", "the feature's name", parseFeature)
     .addArgument(new Argument("<switch>").choices(["on", "off"]))

@@ -1,4 +1,4 @@
-/** Rows as aligned columns. Names come from tenants: what a terminal would obey is shown as a replacement character. */
+/** Rows as aligned columns. Names come from tenants, so control characters are replaced. */
 export function formatTable(rows: readonly (readonly unknown[])[]): string {
   const texts = rows.map((row) => row.map(cellText));
   const widths = (texts[0] ?? []).map((_, column) => Math.max(...texts.map((row) => row[column]?.length ?? 0)));

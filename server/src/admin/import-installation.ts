@@ -25,7 +25,7 @@ interface Options extends OutputOptions {
 
 export function importCommand(cli: Cli): Command {
   return new Command("import")
-    .description("load an export into an empty installation; the server must not run")
+    .description("load an export into an empty installation; the server must be stopped")
     .argument("<file>", "an export")
     .option("--passphrase-file <path>", "read the passphrase from a file (or set HEADGATE_PASSPHRASE)")
     .addOption(jsonOption())
@@ -38,7 +38,7 @@ export function importCommand(cli: Cli): Command {
         setting: config.passphrase,
         isNew: false,
       });
-      // The whole file is read before anything is made of it: what fails here has changed nothing.
+      // The whole file is verified before anything is changed.
       const verified = await verifyExport(file, passphrase, (await readMigrations()).length);
       await withIdleStore(cli, config, async (store) => {
         const { connection } = store;
@@ -54,7 +54,7 @@ export function importCommand(cli: Cli): Command {
     });
 }
 
-/** Holds the data directory as the server would, so that none starts meanwhile. */
+/** Locks the data directory like the server does, so that no server starts meanwhile. */
 async function withIdleStore(cli: Cli, config: Config, work: (store: Store) => Promise<void>): Promise<void> {
   const lock = lockDataDir(config.dataDir);
   try {
@@ -70,13 +70,13 @@ async function withIdleStore(cli: Cli, config: Config, work: (store: Store) => P
   }
 }
 
-/** Before anybody types a passphrase; the lock decides later. */
+/** An early check, before the operator types a passphrase; the lock decides later. */
 function refuseBesideServer(dataDir: string): void {
   const pid = findDataDirHolder(dataDir);
   if (pid === undefined) return;
   throw new Fault(
     "conflict",
-    `A Headgate (pid ${pid}) uses ${dataDir}: stop it first, an import needs the installation for itself.`,
+    `A Headgate (pid ${pid}) uses ${dataDir}: stop it first, because an import needs exclusive access.`,
   );
 }
 

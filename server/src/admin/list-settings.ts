@@ -7,10 +7,10 @@ import { Secret } from "../lib/secret.ts";
 import { jsonOption } from "./arguments.ts";
 import { printList, type Cli, type OutputOptions } from "./cli.ts";
 
-/** Needs no store: this is also how an operator looks at a configuration that does not start. */
+/** Needs no database, so that operators can also inspect a configuration that does not start. */
 export function settingsCommand(cli: Cli): Command {
   return new Command("settings")
-    .description("show every setting with its present value and its default")
+    .description("show every setting with its current value and its default")
     .addOption(jsonOption())
     .action(async (options: OutputOptions) => {
       const config: Readonly<Partial<Record<string, Config[keyof Config]>>> = { ...(await cli.loadConfig()) };

@@ -32,12 +32,12 @@ describe("nodes", () => {
     ]);
   });
 
-  test("of another id are unknown", async () => {
+  test("with an unknown id are refused", async () => {
     const [unknown, wrong] = await Promise.all([
       admin.refused("node-pause", "00000000-0000-4000-8000-000000000000"),
       admin.refused("node-pause", "1"),
     ]);
     expect(unknown).toMatch(/^There is no node 00000000-/);
-    expect(wrong).toMatch(/see node-list/);
+    expect(wrong).toMatch(/node-list lists/);
   });
 });

@@ -9,7 +9,7 @@ import { sendAudit } from "./store.ts";
 
 export function nodeListCommand(cli: Cli): Command {
   return new Command("node-list")
-    .description("list the nodes of the installation, and whether each takes commands")
+    .description("list the nodes of the installation, and whether each accepts commands")
     .addOption(jsonOption())
     .action((options: OutputOptions) =>
       withSession(cli, async ({ db }) => {
@@ -27,18 +27,23 @@ export function nodeListCommand(cli: Cli): Command {
 }
 
 export function nodePauseCommand(cli: Cli): Command {
-  return nodeCommand(cli, "node-pause", "let a node take no commands for now; what runs goes on", "paused");
+  return nodeCommand(cli, "node-pause", "stop a node from accepting commands; running ones continue", "paused");
 }
 
 export function nodeResumeCommand(cli: Cli): Command {
-  return nodeCommand(cli, "node-resume", "let a paused or drained node take commands again", "active");
+  return nodeCommand(cli, "node-resume", "let a paused or drained node accept commands again", "active");
 }
 
 export function nodeDrainCommand(cli: Cli): Command {
-  return nodeCommand(cli, "node-drain", "empty a node: it takes no more and is drained when nothing runs", "draining");
+  return nodeCommand(
+    cli,
+    "node-drain",
+    "drain a node: it accepts no more commands and is drained when none is running",
+    "draining",
+  );
 }
 
-/** A node that runs acts on it at once and shows it within seconds; one that is down when it starts again. */
+/** A running node acts on it at once and shows it within seconds; a stopped one when it starts again. */
 function nodeCommand(cli: Cli, name: string, description: string, state: OrderedState): Command {
   return new Command(name)
     .description(description)
@@ -48,7 +53,7 @@ function nodeCommand(cli: Cli, name: string, description: string, state: Ordered
         const firstId = await requireFirstAccount(session);
         await session.db.asSystem(async (tx) => {
           if (!(await setNodeState(tx, nodeId, state))) {
-            throw new Fault("not-found", `There is no node ${nodeId}: see node-list.`);
+            throw new Fault("not-found", `There is no node ${nodeId}; node-list lists the nodes.`);
           }
           sendAudit(tx, firstId, "node_edit", `node/${nodeId}/${state}`);
         });

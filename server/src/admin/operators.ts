@@ -6,13 +6,13 @@ import { printable } from "./format-table.ts";
 import { requireFirstAccount, withSession } from "./session.ts";
 import { listOperators, sendAudit, setOperator } from "./store.ts";
 
-/** The operator flag is set here and nowhere else, and only on members of the first account. */
+/** Only these commands set the operator flag, and only on members of the first account. */
 export function operatorGrantCommand(cli: Cli): Command {
   return operatorCommand(cli, "operator-grant", "make a member of the first account an operator", true);
 }
 
 export function operatorRevokeCommand(cli: Cli): Command {
-  return operatorCommand(cli, "operator-revoke", "take the operator flag away", false);
+  return operatorCommand(cli, "operator-revoke", "remove the operator flag", false);
 }
 
 function operatorCommand(cli: Cli, name: string, description: string, isOperator: boolean): Command {
@@ -26,13 +26,13 @@ function operatorCommand(cli: Cli, name: string, description: string, isOperator
           if (!(await setOperator(tx, firstId, email, isOperator))) {
             throw new Fault(
               "not-found",
-              `${email} is no member of the first account (${firstId}): only its members can be operators.`,
+              `${email} is not a member of the first account (${firstId}): only its members can be operators.`,
             );
           }
           sendAudit(tx, firstId, name.replace("-", "_"), `user/${email}`);
         });
         const operators = await listOperators(session.db.system);
-        cli.out(`Operators: ${printable(operators.join(", ")) || "none; operator-grant makes one"}\n`);
+        cli.out(`Operators: ${printable(operators.join(", ")) || "none; add one with operator-grant"}\n`);
       }),
     );
 }

@@ -2,27 +2,27 @@ import { readFileSync } from "node:fs";
 import { settings } from "../config/settings.ts";
 import { Fault } from "../lib/fault.ts";
 import type { Secret } from "../lib/secret.ts";
-import { askSecretly, isTerminal } from "./prompt.ts";
+import { promptSecret, isTerminal } from "./prompt.ts";
 
 export interface PassphraseSources {
   /** `--passphrase-file` */
   file: string | undefined;
   /** HEADGATE_PASSPHRASE */
   setting: Secret | null;
-  /** A new one is typed twice: a slip would make the export worthless. */
+  /** A new passphrase is typed twice, because a typing error would make the export worthless. */
   isNew: boolean;
 }
 
-/** Never from the command line: every user of the machine could read it there. */
+/** Never read from the command line, which every user of the machine can see. */
 export async function getPassphrase({ file, setting, isNew }: PassphraseSources): Promise<Secret> {
   if (file !== undefined) return checked(readFile(file), `The passphrase in ${file}`);
   if (setting !== null) return setting;
   if (!isTerminal()) {
-    throw new Fault("invalid", "A passphrase is needed: give --passphrase-file, or set HEADGATE_PASSPHRASE.");
+    throw new Fault("invalid", "A passphrase is needed: use --passphrase-file, or set HEADGATE_PASSPHRASE.");
   }
-  const passphrase = checked(await askSecretly("Passphrase: "), "The passphrase");
-  if (isNew && (await askSecretly("Again: ")) !== passphrase.reveal()) {
-    throw new Fault("invalid", "The two passphrases differ: nothing was written.");
+  const passphrase = checked(await promptSecret("Passphrase: "), "The passphrase");
+  if (isNew && (await promptSecret("Again: ")) !== passphrase.reveal()) {
+    throw new Fault("invalid", "The two passphrases differ: nothing was written. Try again.");
   }
   return passphrase;
 }

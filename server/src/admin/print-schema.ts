@@ -9,8 +9,8 @@ import { dumpSchema } from "../db/schema-dump.ts";
 import { createJsonLog } from "../lib/log.ts";
 
 /**
- * `npm run generate`: the schema of a database made for it and thrown away, so that the text depends on the migrations
- * alone, never on what is in somebody's data directory or DATABASE_URL.
+ * `npm run generate`: dumps the schema of a temporary database, so that the text depends only on the migrations, never
+ * on a data directory or DATABASE_URL.
  */
 export async function printSchema({ cacheDir }: { cacheDir: string }): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), "headgate-schema-"));

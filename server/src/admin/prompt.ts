@@ -6,14 +6,14 @@ export function isTerminal(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY;
 }
 
-/** Asks on stderr: stdout may lead into a file. */
-export async function askLine(question: string): Promise<string> {
+/** Prompts on stderr, because stdout may be redirected to a file. */
+export async function promptLine(question: string): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: true });
   return ask(lines, question);
 }
 
-/** As `askLine`, and what is typed is not shown. */
-export async function askSecretly(question: string, input: NodeJS.ReadableStream = process.stdin): Promise<string> {
+/** Like `promptLine`, without echoing the input. */
+export async function promptSecret(question: string, input: NodeJS.ReadableStream = process.stdin): Promise<string> {
   process.stderr.write(question);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const answer = await ask(createInterface({ input, output: nowhere, terminal: true, historySize: 0 }), "");

@@ -33,7 +33,7 @@ beforeAll(async () => {
   await account.post("/clusters", { labels: ["remote"], engine });
 });
 
-/** Made where they are not there yet. */
+/** Creates them if they do not exist yet. */
 async function metastoreSecrets(): Promise<string[]> {
   const { db, keys } = given.app.services;
   const catalog = await new AccountCatalogs(db.system, keys).find(account.accountId);
@@ -48,7 +48,7 @@ function keyFile(): string {
   return join(given.dataDir, "keys");
 }
 
-/** As if the rotation had been a while ago. */
+/** Makes the rotation look older. */
 function letTheKeyFileAge(): void {
   const anHourAgo = new Date(Date.now() - 3_600_000);
   utimesSync(keyFile(), anHourAgo, anHourAgo);
@@ -76,7 +76,7 @@ async function tablesWithKey(keyId: number): Promise<string[]> {
   return found;
 }
 
-/** In base64, the sixth character holds the last two bits of the key's id and the first four of the nonce. */
+/** In base64, the sixth character has the last two bits of the key's id and the first four of the nonce. */
 function textBeginnings(keyId: number): string[] {
   const prefix = keyPrefix(keyId);
   const nonces = Array.from({ length: 16 }, (_, bits) => Buffer.of(bits * 16));
@@ -90,7 +90,7 @@ describe("key-rotate", () => {
     expect(await tablesWithKey(1)).toEqual([...new Set(sealedColumns.map(({ table }) => table))].toSorted());
   });
 
-  test("goes on under load: no request fails, every secret opens, all is sealed with the new key", async () => {
+  test("works under load: no request fails, every secret can be opened, and all are sealed with the new key", async () => {
     let rotating = true;
     let written = "first";
     let requests = 0;
@@ -134,7 +134,7 @@ describe("key-rotate", () => {
     expect(statSync(keyFile()).mode & 0o777).toBe(0o600);
   });
 
-  test("--retire waits, refuses while something is sealed with an old key, and then leaves the newest", async () => {
+  test("--retire waits, refuses while a secret is sealed with an old key, and then keeps only the newest key", async () => {
     const [oldest] = readKeys(keyFile());
     expect(await admin.refused("key-rotate", "--retire")).toMatch(/too new.*Try again in \d+ s/);
     letTheKeyFileAge();
@@ -156,30 +156,30 @@ describe("key-rotate", () => {
     expect(await admin.run("key-rotate", "--retire")).toMatch(/no old key/);
   });
 
-  test("a secret that does not open stops the rotation by name, and no key is lost", async () => {
+  test("a secret that cannot be opened stops the rotation with its name, and no key is removed", async () => {
     const { system } = given.app.services.db;
     const before = keyIds();
     const other = await given.account();
     await system.query("update account set compute_secret_key = $2 where id = $1", [
       other.accountId,
-      Buffer.alloc(48), // under a key 0 that never was
+      Buffer.alloc(48), // under the unknown key 0
     ]);
-    expect(await admin.refused("key-rotate")).toMatch(/does not open .*no key 0.*No key was removed/);
+    expect(await admin.refused("key-rotate")).toMatch(/cannot be opened .*no key 0.*No key was removed/);
     expect(keyIds()).toEqual([...before, 4]);
     await system.query("update account set compute_secret_key = null where id = $1", [other.accountId]);
     await admin.run("key-rotate", "--reseal");
   });
 
   test("--reseal and --retire exclude each other", async () => {
-    expect(await admin.refused("key-rotate", "--reseal", "--retire")).toMatch(/say one of them/);
+    expect(await admin.refused("key-rotate", "--reseal", "--retire")).toMatch(/use one of them/);
   });
 
-  test("a server that reads nothing follows the key file all the same", async () => {
+  test("a server that reads no secrets still follows the key file", async () => {
     await admin.run("key-rotate");
     await expect.poll(() => given.app.services.keys.newestId).toBe(keyIds().at(-1));
   });
 
-  test("each step is an audit row of the first account", async () => {
+  test("each step is audited in the first account", async () => {
     const rows = await given.app.services.db.system.query<{ operation: string; object: string }>(
       "select operation, object from audit_event where operation like 'key\\_%' order by id",
     );

@@ -18,18 +18,18 @@ interface Options {
 }
 
 /**
- * Rotation without downtime. A key is in the file before anything is sealed with it, and old keys stay until nothing
- * is: a running server reads the file again when it meets a key it does not know, and every few seconds besides
- * (tasks.ts), so it soon seals with the new key, too.
+ * Rotation without downtime. A key is in the file before values are sealed with it, and old keys stay until no value
+ * needs them. A running server reads the file again when it meets an unknown key, and every few seconds (tasks.ts), so
+ * it soon seals with the new key, too.
  */
 export function keyRotateCommand(cli: Cli): Command {
   return new Command("key-rotate")
-    .description("add a new key and seal every stored secret with it; the server may run meanwhile")
-    .option("--reseal", "add no key, only seal with the newest what is not yet")
-    .option("--retire", "remove the old keys, once nothing is sealed with them")
+    .description("add a new key and reseal every stored secret with it; the server may keep running")
+    .option("--reseal", "add no key; only reseal secrets of old keys with the newest one")
+    .option("--retire", "remove the old keys; refused while a secret is sealed with them")
     .action((options: Options) => {
       if (options.reseal === true && options.retire === true) {
-        throw new Fault("invalid", "--reseal and --retire are two steps: say one of them.");
+        throw new Fault("invalid", "--reseal and --retire are separate steps: use one of them.");
       }
       return withSession(cli, (session) =>
         withOperatorLock(session.store.connection, () =>
@@ -47,7 +47,7 @@ async function rotate(cli: Cli, session: Session, addKey: boolean): Promise<void
   const ring = openKeyRing(keyFile);
   const sealed = await resealEverything(session.db, ring);
   await session.db.asSystem(async (tx) => sendAudit(tx, accountId, "key_rotate", `key/${ring.newestId}`));
-  cli.out(`Key ${ring.newestId} is in use${sealed ? "" : "; the server seals with it what is left"}.\n`);
+  cli.out(`Key ${ring.newestId} is in use${sealed ? "" : "; the server will reseal the remaining secrets with it"}.\n`);
   if (readKeys(keyFile).length > 1) {
     cli.note(
       "The old keys are still in the file: key-rotate --retire removes them, a minute from now at the earliest.",
@@ -58,7 +58,7 @@ async function rotate(cli: Cli, session: Session, addKey: boolean): Promise<void
 const PASSES_WITHOUT_PROGRESS = 50;
 const PAUSE_MS = 100;
 
-/** False: other transactions hold some rows all the time, so these are left to the server's own task. */
+/** False if other transactions keep some rows locked; these are left to the server's own task. */
 async function resealEverything({ system }: Database, keys: KeyRing): Promise<boolean> {
   let idle = 0;
   try {
@@ -72,11 +72,11 @@ async function resealEverything({ system }: Database, keys: KeyRing): Promise<bo
   } catch (cause) {
     if (cause instanceof Fault) throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new Fault("invalid", `A stored secret does not open (${why}). No key was removed.`, { cause });
+    throw new Fault("invalid", `A stored secret cannot be opened (${why}). No key was removed.`, { cause });
   }
 }
 
-/** Longer than a server takes to see a new key, and than a transaction that sealed with the old one can last. */
+/** Longer than a server needs to read a new key, and longer than a transaction that sealed with the old one. */
 const SETTLED_MS = 60_000;
 
 async function retire(cli: Cli, session: Session): Promise<void> {
@@ -92,7 +92,7 @@ async function retire(cli: Cli, session: Session): Promise<void> {
   if (waitMs > 0) {
     throw new Fault(
       "conflict",
-      `The newest key is too new: a server may still seal with the one before. Try again in ${Math.ceil(waitMs / 1000)} s.`,
+      `The newest key is too new: a server may still seal with the previous one. Try again in ${Math.ceil(waitMs / 1000)} s.`,
     );
   }
   const left = await countSealedBefore(db.system, sealedColumns, newest.id);
@@ -105,5 +105,5 @@ async function retire(cli: Cli, session: Session): Promise<void> {
   writeKeys(config.keyFile, [newest]);
   const gone = keys.slice(0, -1).map(({ id }) => id);
   await db.asSystem(async (tx) => sendAudit(tx, accountId, "key_retire", `key/${gone.join(",")}`));
-  cli.out(`Removed key ${gone.join(", ")}; key ${newest.id} stays. Exports made before hold the keys they need.\n`);
+  cli.out(`Removed key ${gone.join(", ")}; key ${newest.id} stays. Earlier exports contain the keys they need.\n`);
 }

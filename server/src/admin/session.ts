@@ -11,7 +11,7 @@ import { openLog } from "../open-log.ts";
 import type { Cli } from "./cli.ts";
 import { findAccount, hasSchema, type AccountName } from "./store.ts";
 
-/** A command's way to the data, whether the server runs or not. */
+/** A command's access to the data, with or without a running server. */
 export interface Session {
   config: Config;
   store: Store;
@@ -19,7 +19,7 @@ export interface Session {
 }
 
 export interface SessionOptions {
-  /** Makes an installation where there is none; otherwise a mistyped HEADGATE_DATA_DIR would leave an empty one. */
+  /** Creates an installation if there is none; otherwise a mistyped HEADGATE_DATA_DIR would leave an empty one. */
   mayCreate?: true;
 }
 
@@ -56,22 +56,22 @@ function noInstallation({ databaseUrl, dataDir }: Config): Fault {
   return new Fault(
     "not-found",
     `There is no installation in ${databaseUrl === null ? dataDir : "the database of DATABASE_URL"} yet: ` +
-      "start the server (npm start), import an export, or make the first account with account-create.",
+      "start the server (npm start), import an export, or create the first account with account-create.",
   );
 }
 
-/** Migrating under a server that runs is the server's business, not a side effect of looking at it. */
+/** Refuses another version: a command must not migrate the database of a running server as a side effect. */
 async function assertOurVersion(db: Database): Promise<void> {
   const { applied, known } = await migrationState(db.system);
   if (applied === known) return;
   throw new Fault(
     "conflict",
-    `The database is at migration ${applied}, this version of Headgate knows ${known}: ` +
+    `The database is at migration ${applied}, but this version of Headgate knows ${known}: ` +
       (applied < known ? "restart the server with this version first." : "use the version that the server runs."),
   );
 }
 
-/** Ctrl-C must not leave the PostgreSQL running that we started. */
+/** Ctrl-C must not leave a PostgreSQL running that this command started. */
 function stopOnSignal(store: Store): () => void {
   const stop = (): void => {
     void store.stop().finally(() => process.exit(130));
@@ -82,12 +82,13 @@ function stopOnSignal(store: Store): () => void {
 
 export async function requireFirstAccount({ db }: Session): Promise<number> {
   const id = await firstAccountId(db.system);
-  if (id === undefined) throw new Fault("not-found", "There is no account yet: make the first with account-create.");
+  if (id === undefined) throw new Fault("not-found", "There is no account yet: create the first with account-create.");
   return id;
 }
 
 export async function requireAccount({ db }: Session, accountId: number): Promise<AccountName> {
   const account = await findAccount(db.system, accountId);
-  if (account === undefined) throw new Fault("not-found", `There is no account ${accountId}: see accounts.`);
+  if (account === undefined)
+    throw new Fault("not-found", `There is no account ${accountId}; the command accounts lists them.`);
   return account;
 }

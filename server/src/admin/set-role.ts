@@ -12,13 +12,13 @@ interface Options {
   clear?: true;
 }
 
-/** §4.12: an account on role-based credentials is not made through the API. */
+/** §4.12: role-based credentials cannot be set through the API. */
 export function accountRoleCommand(cli: Cli): Command {
   return new Command("account-role")
-    .description("let an account use role-based credentials, or take them away")
+    .description("set or remove the role-based credentials of an account")
     .argument("<account>", "the account's id", parseId)
     .option("--role-arn <arn>", "the role to assume")
-    .option("--external-id <id>", "the external id that the role asks for")
+    .option("--external-id <id>", "the external id that the role requires")
     .option("--clear", "use no role")
     .action((accountId: number, { roleArn, externalId, clear }: Options) => {
       const given = roleArn !== undefined || externalId !== undefined;

@@ -16,7 +16,7 @@ export function statusCommand(cli: Cli): Command {
     .description("tell whether the server runs, where the data is and how much of it there is")
     .addOption(jsonOption())
     .action(async (options: OutputOptions) => {
-      // Before the store is opened: from then on we hold the data directory ourselves.
+      // Read before the database is opened: from then on this process may hold the data directory itself.
       const { dataDir } = await cli.loadConfig();
       const pid = findDataDirHolder(dataDir);
       await withSession(cli, async ({ config, store, db }) => {

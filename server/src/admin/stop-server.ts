@@ -9,17 +9,17 @@ import { findProcessLinks } from "../lib/process-table.ts";
 import { openLog } from "../open-log.ts";
 import type { Cli } from "./cli.ts";
 
-const LOOK_EVERY_MS = 100;
-const PATIENCE_MS = 120_000;
+const CHECK_EVERY_MS = 100;
+const STOP_LIMIT_MS = 120_000;
 
 export function stopCommand(cli: Cli): Command {
   return new Command("stop")
-    .description("stop the server of the data directory; running commands go on unless --all is given")
-    .option("--all", "end programs, warm servers, metastores and standby drivers too, also when no server runs")
+    .description("stop the server of the data directory; running commands continue unless --all is given")
+    .option("--all", "also end programs, warm servers, metastores and standby drivers, even if no server is running")
     .action(async ({ all }: { all?: true }) => {
       const config = await cli.loadConfig();
       const pid = Number(findDataDirHolder(config.dataDir));
-      // One that is starting may not have written its pid yet; to kill(2) 0 means our own process group.
+      // A starting server may not have written its pid yet; for kill(2), pid 0 means our own process group.
       const isRunning = Number.isSafeInteger(pid) && pid > 0;
       if (!isRunning && all !== true) {
         const hint = "`stop --all` ends the processes that an earlier one left running.";
@@ -33,7 +33,7 @@ export function stopCommand(cli: Cli): Command {
     });
 }
 
-/** Prints nothing when a server was running and has ended everything itself. */
+/** Prints nothing if a server was running and has ended everything itself. */
 async function endLeft(cli: Cli, config: Config, hasStopped: boolean): Promise<void> {
   if (!existsSync(config.dataDir)) throw new Fault("not-found", `There is no data directory ${config.dataDir}.`);
   const left = describe(await endEverything(config, openLog({ ...config, logLevel: "warn" }).log));
@@ -54,14 +54,15 @@ function describe({ programs, warmServers, metastores, standbyDrivers, postgresP
   ].join(", ");
 }
 
-/** Waits for the process: its data directory is free before it has ended what an earlier one left. */
+/** Waits for the process to exit, because it releases its data directory before it has ended leftover processes. */
 async function stopServer(cli: Cli, pid: number, signal: "SIGUSR2" | "SIGTERM"): Promise<void> {
   const startTime = (await findProcessLinks(pid))?.startTime;
   process.kill(pid, signal);
   cli.note(`Asked Headgate (pid ${pid}) to stop.`);
-  const limit = performance.now() + PATIENCE_MS;
+  const limit = performance.now() + STOP_LIMIT_MS;
   while (startTime !== undefined && (await findProcessLinks(pid))?.startTime === startTime) {
-    if (performance.now() > limit) throw new Fault("unavailable", `Headgate (pid ${pid}) has not stopped yet.`);
-    await delay(LOOK_EVERY_MS);
+    if (performance.now() > limit)
+      throw new Fault("unavailable", `Headgate (pid ${pid}) is still stopping. Try again later.`);
+    await delay(CHECK_EVERY_MS);
   }
 }

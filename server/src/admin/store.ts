@@ -1,9 +1,9 @@
 import type { Queryable, Tx } from "../db/database.ts";
 
-/** Statements of the command line alone; what the API does as well is asked of its slice. */
+/** Statements of the command line only; those shared with the API are in its slices. */
 const OPERATOR = "operator (command line)";
 
-/** Nobody is logged in on a command line: whoever may read the data directory or DATABASE_URL is the operator. */
+/** There is no login on a command line: anyone who can read the data directory or DATABASE_URL is the operator. */
 export function sendAudit(tx: Tx, accountId: number, operation: string, object: string | null): void {
   tx.send(`insert into audit_event (account_id, email, operation, object, outcome) values ($1, $2, $3, $4, 'done')`, [
     accountId,
@@ -28,7 +28,7 @@ export async function findAccount(system: Queryable, accountId: number): Promise
   return row;
 }
 
-/** False: the account has no such member. */
+/** False if the account has no such member. */
 export async function setOperator(tx: Tx, accountId: number, email: string, isOperator: boolean): Promise<boolean> {
   const rows = await tx.query(
     `update membership m set is_operator = $3 from app_user u
@@ -64,8 +64,8 @@ export async function listAdmins(system: Queryable, accountId: number): Promise<
   );
 }
 
-/** Beside the member's own token, until it expires. */
-export async function insertPassingToken(tx: Tx, membershipId: number, sha256: Buffer, hours: number): Promise<void> {
+/** Adds a token next to the member's own, until it expires. */
+export async function insertTemporaryToken(tx: Tx, membershipId: number, sha256: Buffer, hours: number): Promise<void> {
   await tx.query(
     `insert into api_token (account_id, membership_id, sha256, expires_at)
      select account_id, id, $2, now() + make_interval(hours => $3) from membership where id = $1`,
@@ -73,7 +73,7 @@ export async function insertPassingToken(tx: Tx, membershipId: number, sha256: B
   );
 }
 
-/** In place of the member's own token, which ends. */
+/** Replaces the member's own token, which ends. */
 export async function replaceToken(tx: Tx, membershipId: number, sha256: Buffer): Promise<void> {
   await tx.query("delete from api_token where membership_id = $1 and expires_at is null", [membershipId]);
   await tx.query(

@@ -24,7 +24,7 @@ export async function listAccounts(
   );
 }
 
-/** False: there is no such account. */
+/** False if there is no such account. */
 export async function updateRole(
   tx: Tx,
   accountId: number,
