@@ -138,6 +138,7 @@ declare module "fastify" {
   }
   interface FastifyContextConfig {
     operation?: string;
+    isSystemRoute?: boolean;
     caller?: (admission: unknown) => Record<string, number | string>;
   }
 }

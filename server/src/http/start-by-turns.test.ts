@@ -2,9 +2,11 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import Fastify from "fastify";
+import { Registry } from "prom-client";
 import { expect, onTestFinished, test } from "vitest";
 import { errorReply, toFault } from "./error-body.ts";
 import { startByTurns } from "./start-by-turns.ts";
+import { registerSystemRoutes } from "./system-routes.ts";
 
 const MANY = 100;
 
@@ -13,16 +15,22 @@ async function serve(): Promise<{ port: number; begun: string[] }> {
   const begun: string[] = [];
   const server = Fastify();
   const turns = startByTurns(server);
-  server.get("/", { config: { operation: "noted" } }, (request, reply) => {
+  server.get("/noted", { config: { operation: "noted" } }, (request, reply) => {
     const token = String(request.headers["x-auth-token"]);
     begun.push(token);
     if (token.startsWith("good")) turns.learn(request, token.slice(0, "good one".length));
     void reply.send({});
   });
-  server.get("/probe", (_request, reply) => {
-    begun.push("probe");
-    void reply.send({});
-  });
+  const readiness = {
+    noted: async () => {
+      begun.push("probe");
+      return { ok: true, detail: "" };
+    },
+  };
+  const openApi = (): never => {
+    throw new Error("not requested here");
+  };
+  registerSystemRoutes(server, { readiness, registry: new Registry(), openApi, readingOrder: [] }, "svc");
   server.setErrorHandler((error, _request, reply) => {
     const { status, body } = errorReply(toFault(error));
     void reply.code(status).send(body);
@@ -41,7 +49,7 @@ async function open(port: number): Promise<Socket> {
   return socket;
 }
 
-const request = (token: string): string => `GET / HTTP/1.1\r\nHost: x\r\nX-AUTH-TOKEN: ${token}\r\n\r\n`;
+const request = (token: string): string => `GET /noted HTTP/1.1\r\nHost: x\r\nX-AUTH-TOKEN: ${token}\r\n\r\n`;
 
 test.each([
   ["with one token", () => "good many"],
@@ -100,13 +108,13 @@ test("requests of a disconnected client are not started", async () => {
   expect(begun.length).toBeLessThan(5 * MANY);
 });
 
-test("more than a thousand that wait are 429, and a probe of the node does not wait for them", async () => {
+test("beyond a thousand waiting requests further ones are 429, and health probes from the same address are answered at once", async () => {
   const { port, begun } = await serve();
   const [many, probe] = [await open(port), await open(port)];
   let answers = "";
   many.setEncoding("latin1").on("data", (text: string) => (answers += text));
   many.write(request("many").repeat(1200));
-  probe.write("GET /probe HTTP/1.1\r\nHost: x\r\n\r\n");
+  probe.write("GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n");
   await expect.poll(() => begun).toContain("probe");
   expect(begun.indexOf("probe")).toBeLessThan(MANY / 10);
   const statuses = (): string[] => [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status ?? "");

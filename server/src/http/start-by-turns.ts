@@ -54,7 +54,7 @@ export function startByTurns(server: FastifyInstance): Turns {
   };
   server.addHook("onRequest", (request, _reply, done) => {
     // Health probes and static pages are not queued.
-    if (request.routeOptions.config.operation === undefined && !request.is404) {
+    if (request.routeOptions.config.isSystemRoute === true) {
       done();
       return;
     }

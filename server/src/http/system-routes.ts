@@ -52,7 +52,7 @@ export function registerSystemRoutes(
     server.route({
       method: "GET",
       url,
-      config: { operation: url.slice(1) || "welcome" },
+      config: { operation: url.slice(1) || "welcome", isSystemRoute: true },
       handler: async (request, reply) => answer(reply, request),
     });
   }
