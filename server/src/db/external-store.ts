@@ -7,7 +7,7 @@ const CONNECT_LIMIT_MS = 10_000;
 const NO_ANSWER = "no PostgreSQL responds there: check the address and the firewalls in between";
 const STRANGER = "the connection was closed: correct the address, or allow this machine to connect";
 
-/** What the operator should do if the server refuses the connection, by SQLSTATE or error code. */
+/** Advice for the operator if the server refuses the connection, by SQLSTATE or error code. */
 const CURES: Readonly<Record<string, string | undefined>> = {
   ECONNREFUSED: "nothing listens there: start PostgreSQL, or correct the address",
   ENOTFOUND: "the host name does not exist: correct the address",

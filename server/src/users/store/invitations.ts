@@ -28,7 +28,7 @@ export interface NewInvitation {
 /** Replaces an open invitation of the same e-mail address: only the latest code is valid. */
 export async function insertInvitation(tx: Tx, invitation: NewInvitation): Promise<number> {
   const { accountId, email, codeSha256, groupIds } = invitation;
-  // Of two concurrent inserts, the second sees the first. A separate statement, because a statement that waits for a
+  // The second of two concurrent inserts sees the first. A separate statement, because a statement that waits for a
   // lock reads the state from before the wait.
   tx.send("select from account where id = $1 for no key update", [accountId]);
   tx.send("delete from invitation where account_id = $1 and lower(email) = lower($2) and accepted_at is null", [
@@ -50,7 +50,7 @@ export interface InvitationRow {
   group_ids: number[];
 }
 
-/** Of two concurrent requests with the same code, one gets it. */
+/** If two concurrent requests have the same code, one gets it. */
 export async function takeInvitation(tx: Tx, codeSha256: Buffer): Promise<InvitationRow | undefined> {
   const [row] = await tx.query<InvitationRow>(
     `update invitation set accepted_at = now()
