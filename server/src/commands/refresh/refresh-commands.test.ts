@@ -211,7 +211,7 @@ describe.skipIf(sparkIsMissing)("a table refresh", () => {
     const failing: readonly (readonly [string, string])[] = [
       [`${name}_plain`, `the table default.${name}_plain is not partitioned`],
       [`${name}_view`, `default.${name}_view is a view`],
-      [`${name}_none`, `the table default.${name}_none is not in the metastore: create it before it is refreshed`],
+      [`${name}_none`, `the table default.${name}_none is not in the metastore: create it first`],
     ];
     for (const [table, cause] of failing) {
       const { id, log } = await refresh(spark.account, table, {}, "error");

@@ -7,7 +7,7 @@ import { silenceClock } from "../../../test/support/silence-clock.ts";
 /** No Spark is set up here: queries would wait for ever. */
 const silence = silenceClock();
 const given = useServer({ silenceClock: silence.now, settings: { HEADGATE_LEASE_SECONDS: "5" } });
-const MISSING = "the table default.orders is not in the metastore: create it before it is refreshed";
+const MISSING = "the table default.orders is not in the metastore: create it first";
 
 test("a refresh in an account that never used Spark waits for nothing, and says that there is no such table", async () => {
   const account = await given.account();
