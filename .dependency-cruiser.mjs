@@ -153,14 +153,20 @@ export default {
       from: { path: "^server/src/", pathNot: [...Object.keys(mayImport).map(pattern), tests] },
       to: {},
     },
-    {
-      name: "engines-in-layers",
-      comment:
-        "An engine imports lower engines only, so no two of them lead back to each other; tests may reach further",
+    ...["engines", ...slices].map((part) => ({
+      name: `folders-of-${part}-in-layers`,
+      comment: `No two folders of ${part} import each other, directly or by way of others; move what they share below both`,
       severity: "error",
       scope: "folder",
-      from: { path: "^server/src/engines/" },
-      to: { circular: true, path: "^server/src/engines/" },
+      from: { path: `^server/src/${part}/` },
+      to: { circular: true, path: `^server/src/${part}/` },
+    })),
+    {
+      name: "folders-of-commands-below-its-operations",
+      comment: "The files of commands/ itself are its operations, which use its folders; a folder does not use them",
+      severity: "error",
+      from: { path: "^server/src/commands/[^/]+/", pathNot: tests },
+      to: { path: String.raw`^server/src/commands/[^/]+\.ts$` },
     },
     {
       name: "no-circular",
@@ -173,7 +179,7 @@ export default {
       name: "no-orphans",
       comment: "Nothing imports it and it imports nothing: dead, or not wired in yet",
       severity: "error",
-      from: { orphan: true, path: "^server/src/", pathNot: [tests, String.raw`^server/src/main\.ts$`] },
+      from: { orphan: true, path: "^server/src/", pathNot: [tests, "/fixtures/", String.raw`^server/src/main\.ts$`] },
       to: {},
     },
     {
@@ -201,7 +207,8 @@ export default {
   options: {
     // TypeScript 7 has no JavaScript interface to parse with, and acorn would not see type imports.
     parser: "swc",
-    doNotFollow: { path: "node_modules" },
+    // The imports of tests do not count: tests may reach further than the code that they test.
+    doNotFollow: { path: ["node_modules", tests] },
     combinedDependencies: true,
     enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "default"] },
   },

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { commandFiles } from "../../server/src/commands/command-files.ts";
+import { commandFiles } from "../../server/src/commands/execution/command-files.ts";
 import type { ScratchStore } from "../../server/test/support/scratch-store.ts";
 import { median, percentile } from "../measure.ts";
 import { startBenchNode, type BenchNode } from "./bench-node.ts";

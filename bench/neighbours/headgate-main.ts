@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { pino } from "pino";
-import type { ProgramDriver } from "../../server/src/commands/queue/program-driver.ts";
-import { sparkDriver } from "../../server/src/commands/queue/spark-driver.ts";
+import type { ProgramDriver } from "../../server/src/commands/programs/program-driver.ts";
+import { sparkDriver } from "../../server/src/commands/programs/spark-driver.ts";
 import { readConfig } from "../../server/src/config.ts";
 import { eventLogs } from "../../server/src/engines/spark-submit/event-log/event-logs.ts";
 import { start } from "../../server/src/start.ts";

@@ -1,6 +1,6 @@
 import type { AppControl } from "./apps/app-control.ts";
 import type { ClusterControl } from "./clusters/control.ts";
-import type { ProgramDriver } from "./commands/queue/program-driver.ts";
+import type { ProgramDriver } from "./commands/programs/program-driver.ts";
 import { composeKinds, type ListKinds } from "./compose-kinds.ts";
 import { composeNode, type NodeOptions } from "./compose-node.ts";
 import { composeQueue, type QueueParts } from "./compose-queue.ts";

@@ -1,4 +1,4 @@
-import { fileKeeper } from "./commands/queue/keep-files.ts";
+import { fileKeeper } from "./commands/prune-files.ts";
 import { announceAddress } from "./commands/store/nodes.ts";
 import type { NodeParts } from "./compose-node.ts";
 import type { QueueParts } from "./compose-queue.ts";

@@ -1,6 +1,6 @@
 import { endMetastores } from "./catalog/metastores/open-metastores.ts";
-import { endProgramsBelow } from "./commands/queue/end-programs.ts";
-import { endStandbys } from "./commands/queue/standby-driver.ts";
+import { endProgramsBelow } from "./commands/programs/end-programs.ts";
+import { endStandbys } from "./commands/programs/standby-driver.ts";
 import { StopMark } from "./commands/queue/stop-mark.ts";
 import { endServers } from "./commands/warm/server-record.ts";
 import type { Config } from "./config.ts";

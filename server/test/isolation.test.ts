@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } from "vitest";
 import { because } from "./skip-reasons/skip-reasons.ts";
-import { commandFiles } from "../src/commands/command-files.ts";
+import { commandFiles } from "../src/commands/execution/command-files.ts";
 import { findUnprivilegedUser } from "../src/db/embedded/unprivileged-user.ts";
 import { fetchedBubblewrap } from "../src/engines/sandbox/fetched-bubblewrap.ts";
 import { systemFolders } from "../src/engines/sandbox/find-bubblewrap.ts";

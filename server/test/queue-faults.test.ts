@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createAccountWithAdmin } from "../src/accounts/create-account-with-admin.ts";
 import { addDefaultCluster } from "../src/clusters/default-cluster.ts";
-import { commandFiles } from "../src/commands/command-files.ts";
+import { commandFiles } from "../src/commands/execution/command-files.ts";
 import { openDatabase, type Database } from "../src/db/database.ts";
 import { newKey, writeKeys } from "../src/lib/key-file.ts";
 import { listProcesses } from "../src/lib/process-table.ts";

@@ -1,6 +1,7 @@
 import { Type, type Static } from "typebox";
 import { Id, Nullable, OneOf, Timestamp } from "../http/schema.ts";
 import { isoSeconds } from "../lib/clock.ts";
+import type { WaitingReason } from "./queue/waiting-reason.ts";
 import { COMMAND_STATUSES, COMMAND_TYPES, type CommandRow } from "./store/command-row.ts";
 
 /**
@@ -61,9 +62,6 @@ export const CommandFields = commandFields;
 /** How `start_time` and `end_time` are written: HEADGATE_COMMAND_TIMES. */
 const COMMAND_TIMES = ["iso", "epoch"] as const;
 export type CommandTimes = (typeof COMMAND_TIMES)[number];
-
-/** Why a command waits, for people; the queue knows best. */
-export type WaitingReason = (row: CommandRow) => string;
 
 export interface CommandView {
   commandTimes: CommandTimes;

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { operation, type WithDatabase } from "../access/operation.ts";
 import { notFound } from "../http/input.ts";
 import { OneOf } from "../http/schema.ts";
-import type { WithCommandEvents } from "./command-events.ts";
+import type { WithCommandEvents } from "./queue/command-events.ts";
 import { NodeObject, nodeObject } from "./node.ts";
 import { listNodes, ORDERED_STATES, setNodeState } from "./store/nodes.ts";
 

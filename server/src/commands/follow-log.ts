@@ -1,9 +1,9 @@
 import { buffer } from "node:stream/consumers";
-import type { CommandTexts } from "./command-text.ts";
-import type { OtherNodes } from "./other-nodes.ts";
+import type { CommandTexts } from "./output/command-text.ts";
+import type { OtherNodes } from "./output/other-nodes.ts";
 import { hasEnded } from "./store/command-row.ts";
 import type { CommandOutcome } from "./store/outcome.ts";
-import { NO_TEXT, readText, type CommandText } from "./text-part.ts";
+import { NO_TEXT, readText, type CommandText } from "./output/text-part.ts";
 
 export interface FollowOptions {
   from: Offsets;

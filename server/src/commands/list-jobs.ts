@@ -3,8 +3,8 @@ import { operation } from "../access/operation.ts";
 import { Nullable, OneOf, Timestamp } from "../http/schema.ts";
 import { isoSeconds } from "../lib/clock.ts";
 import { findCommandOutcome, READ_COMMANDS } from "./find-outcome.ts";
-import type { CommandJob, CommandJobs } from "./command-jobs.ts";
-import { elsewhere, type WithOtherNodes } from "./other-nodes.ts";
+import type { CommandJob, CommandJobs } from "./results/command-jobs.ts";
+import { elsewhere, type WithOtherNodes } from "./output/other-nodes.ts";
 import { hasEnded } from "./store/command-row.ts";
 import { CommandParams } from "./view-command.ts";
 

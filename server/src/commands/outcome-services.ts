@@ -1,12 +1,12 @@
 import type { Database } from "../db/database.ts";
 import type { Log } from "../lib/log.ts";
-import { commandFiles } from "./command-files.ts";
-import { commandJobs, type CommandJobs } from "./command-jobs.ts";
-import { commandTexts, type CommandFilesOf, type WithCommandTexts } from "./command-text.ts";
+import { commandFiles } from "./execution/command-files.ts";
+import { commandJobs, type CommandJobs } from "./results/command-jobs.ts";
+import { commandTexts, type CommandFilesOf, type WithCommandTexts } from "./output/command-text.ts";
 import { followerPlaces, type FollowerPlaces } from "./follower-places.ts";
 import type { CommandKinds } from "./kinds/command-kinds.ts";
-import { otherNodes, type WithOtherNodes } from "./other-nodes.ts";
-import { publishedText } from "./published-text.ts";
+import { otherNodes, type WithOtherNodes } from "./output/other-nodes.ts";
+import { publishedText } from "./output/published-text.ts";
 import { resultLocator, type LocateResult } from "./publishing/locate-result.ts";
 import type { PlaceOptions } from "./publishing/place.ts";
 import type { NodeWatch } from "./queue/node-watch.ts";

@@ -5,7 +5,7 @@ import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { noEventLogs } from "../../test/support/no-event-logs.ts";
 import { stubSparkHome } from "../../test/support/stub-spark-home.ts";
 import { NOTHING_CONTRIBUTED } from "../engines/spark-home/contribution.ts";
-import { sparkDriver } from "./queue/spark-driver.ts";
+import { sparkDriver } from "./programs/spark-driver.ts";
 
 /** A program that prints its arguments replaces Java, so a command's result is its driver's command line. */
 const home = stubSparkHome("/bin/echo");

@@ -8,14 +8,13 @@ import { invalid, type Fault } from "../lib/fault.ts";
 import type { KeyRing } from "../lib/key-ring.ts";
 import type { WithAccountDisk } from "./account-disk/account-disk.ts";
 import { Command, commandObject, type WithCommandView } from "./command.ts";
-import type { WithCommandEvents } from "./command-events.ts";
-import { sealSecrets } from "./command-secrets.ts";
+import type { WithCommandEvents } from "./queue/command-events.ts";
+import { sealSecrets } from "./copy-secrets/command-secrets.ts";
 import { maskSubmission } from "./copy-secrets/mask-submission.ts";
 import type { CommandKind } from "./kinds/command-kind.ts";
 import type { WithCommandKinds } from "./kinds/command-kinds.ts";
-import { fillMacros, givenMacrosJson, namesMacro, resolvedMacrosOf, type MacroValues } from "./macros.ts";
-import { checkMayRunPrograms, type WithProgramIsolation } from "./program-isolation.ts";
-import type { RunnableCommand } from "./queue/executor.ts";
+import { fillMacros, givenMacrosJson, namesMacro, resolvedMacrosOf, type MacroValues } from "./submission/macros.ts";
+import { checkMayRunPrograms, type WithProgramIsolation } from "./execution/program-isolation.ts";
 import { laneOf } from "./queue/lane.ts";
 import type { WithMemoryNeed } from "./queue/memory-need.ts";
 import { readScript } from "./read-script.ts";
@@ -28,6 +27,7 @@ import { checkName, checkTags } from "./submission/names.ts";
 import type { Source, Submitter } from "./submission/plan.ts";
 import { unknownApp } from "./submission/spark.ts";
 import { ARGUMENTS_BYTES, checkLength, inlineLimit, scriptLimit } from "./submission/text-limits.ts";
+import type { RunnableCommand } from "./store/command-row.ts";
 
 /** JSON escapes make text grow up to six times; the text itself has its own limits. */
 export const SUBMISSION_BODY = {

@@ -3,7 +3,7 @@ import { operation } from "../access/operation.ts";
 import { notFound } from "../http/input.ts";
 import { Id } from "../http/schema.ts";
 import { Command, commandObject, queryProperties, type WithCommandView } from "./command.ts";
-import type { WithCommandEvents } from "./command-events.ts";
+import type { WithCommandEvents } from "./queue/command-events.ts";
 import { hasEnded } from "./store/command-row.ts";
 import { findViewedCommand } from "./store/submission.ts";
 

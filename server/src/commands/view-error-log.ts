@@ -1,10 +1,10 @@
 import { buffer } from "node:stream/consumers";
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
-import type { WithCommandTexts } from "./command-text.ts";
+import type { WithCommandTexts } from "./output/command-text.ts";
 import { findCommandOutcome, READ_COMMANDS } from "./find-outcome.ts";
-import type { WithOtherNodes } from "./other-nodes.ts";
-import { readText, type CommandText } from "./text-part.ts";
+import type { WithOtherNodes } from "./output/other-nodes.ts";
+import { readText, type CommandText } from "./output/text-part.ts";
 import { CommandParams } from "./view-command.ts";
 
 /** The end of the log is where the reason stands; all of it is in `logs`. */

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { runProgram, submitProgram } from "../../test/support/programs.ts";
 import { stubDriver } from "../../test/support/stub-driver.ts";
-import { commandFiles } from "./command-files.ts";
+import { commandFiles } from "./execution/command-files.ts";
 import { viewLogs } from "./view-logs.ts";
 
 const given = useServer({ driver: stubDriver, settings: { HEADGATE_IDENTIFIER_PREFIX: "acme" } });

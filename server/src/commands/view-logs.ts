@@ -2,15 +2,15 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { MAX_INTEGER, OneOf } from "../http/schema.ts";
 import { StreamReply } from "../http/stream-reply.ts";
-import type { WithCommandTexts } from "./command-text.ts";
-import type { WithCommandEvents } from "./command-events.ts";
+import type { WithCommandTexts } from "./output/command-text.ts";
+import type { WithCommandEvents } from "./queue/command-events.ts";
 import { findCommandOutcome, READ_COMMANDS } from "./find-outcome.ts";
 import { followLog } from "./follow-log.ts";
 import type { FollowerPlaces } from "./follower-places.ts";
-import type { WithOtherNodes } from "./other-nodes.ts";
+import type { WithOtherNodes } from "./output/other-nodes.ts";
 import { hasEnded } from "./store/command-row.ts";
 import { findOutcome } from "./store/outcome.ts";
-import { NO_TEXT, readText } from "./text-part.ts";
+import { NO_TEXT, readText } from "./output/text-part.ts";
 import { CommandParams } from "./view-command.ts";
 
 const Offset = (text: string) =>

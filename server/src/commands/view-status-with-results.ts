@@ -1,9 +1,9 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { Id, Nullable, OneOf } from "../http/schema.ts";
-import type { WithCommandEvents } from "./command-events.ts";
+import type { WithCommandEvents } from "./queue/command-events.ts";
 import { findCommandOutcome, READ_COMMANDS } from "./find-outcome.ts";
-import type { WithOtherNodes } from "./other-nodes.ts";
+import type { WithOtherNodes } from "./output/other-nodes.ts";
 import type { WithResults } from "./results/command-result.ts";
 import { COMMAND_STATUSES, hasEnded } from "./store/command-row.ts";
 import { findOutcome, type CommandOutcome } from "./store/outcome.ts";

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, inject } from "vitest";
-import { commandFiles } from "../../src/commands/command-files.ts";
+import { commandFiles } from "../../src/commands/execution/command-files.ts";
 import { listProcesses } from "../../src/lib/process-table.ts";
 import { repositoryDir } from "./repository-dir.ts";
 import type { Installation } from "./stub-installation.ts";

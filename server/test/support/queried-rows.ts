@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { Utf8, vectorFromArray } from "apache-arrow";
-import { commandFiles } from "../../src/commands/command-files.ts";
+import { commandFiles } from "../../src/commands/execution/command-files.ts";
 import type { ResultColumn, SpooledResult } from "../../src/engines/arrow-result/spool-result.ts";
 import { createSpool, type ReceivedBatch } from "../../src/engines/arrow-result/spool-writer.ts";
 import { received, streamOf } from "./arrow-streams.ts";

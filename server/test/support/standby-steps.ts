@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { pino } from "pino";
-import { commandFiles } from "../../src/commands/command-files.ts";
-import { accountIdentity } from "../../src/commands/queue/attempt-folders.ts";
-import type { Executor, Run } from "../../src/commands/queue/executor.ts";
-import { programExecutor } from "../../src/commands/queue/program-executor.ts";
-import { StandbyDrivers } from "../../src/commands/queue/standby-drivers.ts";
+import { commandFiles } from "../../src/commands/execution/command-files.ts";
+import { accountIdentity } from "../../src/commands/execution/attempt-folders.ts";
+import type { Executor, Run } from "../../src/commands/execution/executor.ts";
+import { programExecutor } from "../../src/commands/programs/program-executor.ts";
+import { StandbyDrivers } from "../../src/commands/programs/standby-drivers.ts";
 import { monotonicMs } from "../../src/engines/runner/monotonic.ts";
 import { UNLIMITED } from "../../src/engines/runner/allowance.ts";
 import { findBubblewrap } from "../../src/engines/sandbox/find-bubblewrap.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { ProgramDriver } from "../../src/commands/queue/program-driver.ts";
+import type { ProgramDriver } from "../../src/commands/programs/program-driver.ts";
 import { stubDriver } from "./stub-driver.ts";
 
 const GREETING = "READY\n";

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
-import { noJobs } from "../../src/commands/command-jobs.ts";
+import { noJobs } from "../../src/commands/results/command-jobs.ts";
 import type { CommandKind } from "../../src/commands/kinds/command-kind.ts";
-import type { LiveRun, Run } from "../../src/commands/queue/executor.ts";
-import { SUCCEEDED } from "../../src/commands/queue/run-end.ts";
+import type { LiveRun, Run } from "../../src/commands/execution/executor.ts";
+import { SUCCEEDED } from "../../src/commands/execution/run-end.ts";
 import { printedResults } from "../../src/commands/results/result-source.ts";
 import { NOTHING_ELSE } from "../../src/commands/submission/plan.ts";
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { storedText } from "../../../test/support/stored-text.ts";
 import { splitWords } from "../../lib/shell-words.ts";
-import { openSecrets } from "../command-secrets.ts";
+import { openSecrets } from "./command-secrets.ts";
 import { copyWithSecret } from "../../../test/support/copy-arbitrary.ts";
 
 const given = useServer({ isIsolated: false });

@@ -1,4 +1,4 @@
-import type { GivenMacro, MacroValues, TextPiece } from "../macros.ts";
+import type { GivenMacro, MacroValues, TextPiece } from "../submission/macros.ts";
 import { maskPieces } from "./mask-pieces.ts";
 import { maskedMacros, maskedValues, secretMacros } from "./secret-macros.ts";
 import type { Span } from "./span.ts";

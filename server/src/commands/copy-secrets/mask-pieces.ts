@@ -1,5 +1,5 @@
 import { secretMask } from "../../lib/secret.ts";
-import type { TextPiece } from "../macros.ts";
+import type { TextPiece } from "../submission/macros.ts";
 import type { Span } from "./span.ts";
 
 export interface MaskedText {

@@ -10,7 +10,7 @@ import type { Database } from "../../db/database.ts";
 import { reseal } from "../../db/reseal.ts";
 import { sealContext } from "../../db/sealed-column.ts";
 import { newKey, openKeyRing, readKeys, writeKeys } from "../../lib/key-file.ts";
-import { openSecrets, secretsColumn } from "../command-secrets.ts";
+import { openSecrets, secretsColumn } from "./command-secrets.ts";
 import { maskStoredCopies } from "./mask-stored-copies.ts";
 
 const given = useServer({ isIsolated: false });

@@ -1,8 +1,8 @@
 import type { Database } from "../../db/database.ts";
 import type { KeyRing } from "../../lib/key-ring.ts";
 import type { Log } from "../../lib/log.ts";
-import { openSecrets, sealSecrets, type CommandSecrets } from "../command-secrets.ts";
-import { givenMacros, givenMacrosJson, macroValues, resolvedMacrosOf } from "../macros.ts";
+import { openSecrets, sealSecrets, type CommandSecrets } from "./command-secrets.ts";
+import { givenMacros, givenMacrosJson, macroValues, resolvedMacrosOf } from "../submission/macros.ts";
 import {
   storeMaskedCopies,
   takeUnmaskedCopies,

@@ -1,7 +1,7 @@
 import { Fault } from "../../lib/fault.ts";
 import { secretMask } from "../../lib/secret.ts";
 import { quoteWord, readWords } from "../../lib/shell-words.ts";
-import { macroPieces, type TextPiece } from "../macros.ts";
+import { macroPieces, type TextPiece } from "../submission/macros.ts";
 import { filledText, maskCopy, type Macros, type MaskedCopy } from "./mask-copy.ts";
 import { secretSpans } from "./secret-spans.ts";
 import type { Span } from "./span.ts";

@@ -1,5 +1,5 @@
-import type { CommandSecrets } from "../command-secrets.ts";
-import { macroPieces } from "../macros.ts";
+import type { CommandSecrets } from "./command-secrets.ts";
+import { macroPieces } from "../submission/macros.ts";
 import { filledText, maskCopy, type Macros, type MaskedCopy } from "./mask-copy.ts";
 import { secretSpans } from "./secret-spans.ts";
 

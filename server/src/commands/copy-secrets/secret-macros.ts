@@ -1,5 +1,5 @@
 import { secretMask } from "../../lib/secret.ts";
-import type { GivenMacro, MacroValues } from "../macros.ts";
+import type { GivenMacro, MacroValues } from "../submission/macros.ts";
 
 /**
  * The macros that must not be shown: those that are part of a credential, the earlier macros that these use, and all

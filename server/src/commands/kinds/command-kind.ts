@@ -1,5 +1,5 @@
-import type { JobSource } from "../command-jobs.ts";
-import type { RunnableKind } from "../queue/executor.ts";
+import type { JobSource } from "../results/command-jobs.ts";
+import type { RunnableKind } from "../execution/executor.ts";
 import type { ResultSource } from "../results/result-source.ts";
 import type { SubmittableKind } from "../submission/plan.ts";
 

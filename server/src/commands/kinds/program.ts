@@ -1,5 +1,5 @@
 import type { EventLogs } from "../../engines/spark-submit/event-log/event-logs.ts";
-import { programExecutor, type ProgramExecutorOptions } from "../queue/program-executor.ts";
+import { programExecutor, type ProgramExecutorOptions } from "../programs/program-executor.ts";
 import { printedResults } from "../results/result-source.ts";
 import { languageOf } from "../submission/language.ts";
 import { planSpark } from "../submission/spark.ts";

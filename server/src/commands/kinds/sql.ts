@@ -1,5 +1,5 @@
 import type { ResultRenderer } from "../../engines/arrow-result/result-renderer.ts";
-import type { CommandJob } from "../command-jobs.ts";
+import type { CommandJob } from "../results/command-jobs.ts";
 import { tableResults } from "../results/result-source.ts";
 import type { SqlService } from "../sql/open-sql.ts";
 import { readStatementJobs, type StatementJob } from "../sql/statement-jobs.ts";
@@ -9,7 +9,7 @@ import { languageOf } from "../submission/language.ts";
 import type { SubmissionPlan, SubmittingAccount, TypedSubmission } from "../submission/plan.ts";
 import { planSpark } from "../submission/spark.ts";
 import { checkSparkWords } from "../submission/spark-words.ts";
-import { placeKey } from "../warm/spark-place.ts";
+import { placeKey } from "../execution/spark-place.ts";
 import type { CommandKind } from "./command-kind.ts";
 
 export interface SqlParts {

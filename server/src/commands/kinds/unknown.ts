@@ -1,5 +1,5 @@
-import { noJobs } from "../command-jobs.ts";
-import { unsupportedExecutor } from "../queue/unsupported-executor.ts";
+import { noJobs } from "../results/command-jobs.ts";
+import { unsupportedExecutor } from "./unsupported-executor.ts";
 import { printedResults } from "../results/result-source.ts";
 import type { CommandKind } from "./command-kind.ts";
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { fileStore } from "../../engines/object-store/file/file-store.ts";
 import { pruneFolders } from "../../engines/object-store/file/prune-folders.ts";
 import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
-import { logName, publishedPath, RESULT_NAME, type PublishedCommand } from "./publication.ts";
+import { type PublishedCommand, RESULT_NAME, logName, publishedPath } from "../output/published-text.ts";
 
 /**
  * What was published into the local folder of an account that has no storage of its own: it is kept as long as the

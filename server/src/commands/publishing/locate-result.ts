@@ -1,9 +1,9 @@
 import { ObjectStoreError, transientKinds } from "../../engines/object-store/object-store-error.ts";
 import { Fault } from "../../lib/fault.ts";
-import type { Content } from "./content.ts";
+import type { Content } from "../results/content.ts";
 import { openPlace, type PlaceOptions } from "./place.ts";
-import { RESULT_NAME, type PublishedCommand } from "./publication.ts";
 import type { Uploads } from "./uploads.ts";
+import { type PublishedCommand, RESULT_NAME } from "../output/published-text.ts";
 
 /** The URI of a result that is too large for a reply, once all of it is there; 503 while it is on its way. */
 export type LocateResult = (command: PublishedCommand, result: Content) => Promise<string>;

@@ -3,9 +3,9 @@ import { ObjectStoreError } from "../../engines/object-store/object-store-error.
 import { parseObjectUri } from "../../engines/object-store/object-uri.ts";
 import { makeOwnedFolder } from "../../engines/sandbox/confined-folders.ts";
 import type { DiskGuard } from "../../lib/disk-guard.ts";
-import { accountIdentity } from "../queue/attempt-folders.ts";
+import { accountIdentity } from "../execution/attempt-folders.ts";
 import type { AccountStorage } from "../../accounts/contract.ts";
-import { publishedPath, type PublishedCommand } from "./publication.ts";
+import { type PublishedCommand, publishedPath } from "../output/published-text.ts";
 
 /** Where what comes of an account's commands is put: its storage location, open. Whoever opens it closes it. */
 export interface Place {

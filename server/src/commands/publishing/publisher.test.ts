@@ -11,8 +11,8 @@ import { stubDriver } from "../../../test/support/stub-driver.ts";
 import { getText } from "../../engines/object-store/get-text.ts";
 import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import { s3Store } from "../../engines/object-store/s3/s3-store.ts";
-import { commandFiles } from "../command-files.ts";
-import { fileKeeper } from "../queue/keep-files.ts";
+import { commandFiles } from "../execution/command-files.ts";
+import { fileKeeper } from "../prune-files.ts";
 
 const given = useServer({ driver: stubDriver });
 const seaweedFs = useSeaweedFs();

@@ -1,7 +1,7 @@
 import type { Queryable } from "../../db/database.ts";
 import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
 import type { Log } from "../../lib/log.ts";
-import type { CommandFilesOf } from "../command-text.ts";
+import type { CommandFilesOf } from "../output/command-text.ts";
 import type { LocalResults } from "../results/command-result.ts";
 import {
   listUnpublished,

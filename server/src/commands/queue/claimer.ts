@@ -1,19 +1,20 @@
 import type { Database } from "../../db/database.ts";
 import type { Log } from "../../lib/log.ts";
-import type { CommandFiles } from "../command-files.ts";
+import type { CommandFiles } from "../execution/command-files.ts";
 import { claim, listCandidates, type Candidate, type Caps, type ClaimedCommand } from "../store/claims.ts";
 import type { NodeRegistration, NodeState } from "../store/nodes.ts";
 import { endUnclaimed } from "../store/queue.ts";
 import { planClaims, type ClaimPlan, type PlannedClaim, type SharedNeed } from "./claim-plan.ts";
-import type { RunnableCommand, RunnableKind, RunnableKindOf, RunnablePlace } from "./executor.ts";
+import type { RunnableKind, RunnableKindOf, RunnablePlace } from "../execution/executor.ts";
 import { laneOf } from "./lane.ts";
 import { LoadSharing } from "./load-sharing.ts";
 import { lostAfterMs } from "./lost-runs.ts";
 import type { NodeRoom } from "./memory-rules.ts";
 import { largestBudgetMiB, tooLargeCause } from "./node-budgets.ts";
-import { writeToLog } from "./run-log.ts";
+import { writeToLog } from "../execution/run-log.ts";
 import type { WatchedNode } from "./node-watch.ts";
-import type { StandbyDrivers, StandbyRoom } from "./standby-drivers.ts";
+import type { StandbyDrivers, StandbyRoom } from "../programs/standby-drivers.ts";
+import type { RunnableCommand } from "../store/command-row.ts";
 
 export interface ClaimerOptions {
   readonly db: Database;

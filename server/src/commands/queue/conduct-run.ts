@@ -2,24 +2,17 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Queryable } from "../../db/database.ts";
 import { after } from "../../lib/after.ts";
 import type { Log } from "../../lib/log.ts";
-import type { CommandFiles } from "../command-files.ts";
-import { checkMayRunPrograms, type ProgramIsolation } from "../program-isolation.ts";
+import type { CommandFiles } from "../execution/command-files.ts";
+import { checkMayRunPrograms, type ProgramIsolation } from "../execution/program-isolation.ts";
 import type { ClaimedCommand } from "../store/claims.ts";
 import { markSpawned, noteProgress, release, settle, type Claim, type SettledCommand } from "../store/queue.ts";
-import type {
-  LiveRun,
-  PreparedRun,
-  Run,
-  RunnableCommand,
-  RunnableKind,
-  RunnableKindOf,
-  RunOutcome,
-} from "./executor.ts";
+import type { LiveRun, PreparedRun, Run, RunnableKind, RunnableKindOf, RunOutcome } from "../execution/executor.ts";
 import type { QueueMetrics } from "./queue-metrics.ts";
-import { timedOut } from "./run-end.ts";
+import { timedOut, timeoutCheckAt } from "../execution/run-end.ts";
 import { logEnd, logStart } from "./run-line.ts";
-import { explainFailure, writeToLog } from "./run-log.ts";
-import { DEFAULT_TIMEOUT_SECONDS, settlementOf, timeoutCheckAt, type Ended } from "./settlement.ts";
+import { explainFailure, writeToLog } from "../execution/run-log.ts";
+import { DEFAULT_TIMEOUT_SECONDS, settlementOf, type Ended } from "./settlement.ts";
+import type { RunnableCommand } from "../store/command-row.ts";
 
 /**
  * `released`: it never began. `left`: the row is still ours, because we stop or something failed; whoever looks at the

@@ -5,7 +5,7 @@ import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { gatedProgram, queuedCommands } from "../../../test/support/queued-commands.ts";
 import { mountSmallDisk } from "../../../test/support/small-disk.ts";
 import { stubDriver } from "../../../test/support/stub-driver.ts";
-import { commandFiles } from "../command-files.ts";
+import { commandFiles } from "../execution/command-files.ts";
 
 const PATIENCE = { timeout: 45_000 };
 const MIB = 1024 * 1024;

@@ -1,4 +1,5 @@
-import type { RunnableCommand, RunnableKind } from "./executor.ts";
+import type { RunnableKind } from "../execution/executor.ts";
+import type { RunnableCommand } from "../store/command-row.ts";
 
 /**
  * The lane in which a command waits on its cluster. A reason that keeps the first command of a lane waiting, such as an

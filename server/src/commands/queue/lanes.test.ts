@@ -5,7 +5,7 @@ import { gatedProgram, queuedCommands } from "../../../test/support/queued-comma
 import { refresh } from "../../../test/support/refresh.ts";
 import { stubDriver } from "../../../test/support/stub-driver.ts";
 import type { ClusterControl } from "../../clusters/control.ts";
-import type { ProgramDriver } from "./program-driver.ts";
+import type { ProgramDriver } from "../programs/program-driver.ts";
 
 /** More commands than a node reads from one lane. */
 const CROWD = 40;

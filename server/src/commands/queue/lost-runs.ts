@@ -2,7 +2,7 @@ import type { Queryable } from "../../db/database.ts";
 import type { Log } from "../../lib/log.ts";
 import { listAbandoned, type ClaimedCommand } from "../store/claims.ts";
 import { release, settle, type SettledCommand } from "../store/queue.ts";
-import type { RunnableKindOf } from "./executor.ts";
+import type { RunnableKindOf } from "../execution/executor.ts";
 import type { NodeWatch } from "./node-watch.ts";
 import type { QueueMetrics } from "./queue-metrics.ts";
 import { logEnd } from "./run-line.ts";

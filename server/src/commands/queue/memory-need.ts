@@ -1,5 +1,6 @@
 import { invalid } from "../../lib/fault.ts";
-import type { MemoryUse, RunnableCommand, RunnableKind } from "./executor.ts";
+import type { MemoryUse, RunnableKind } from "../execution/executor.ts";
+import type { RunnableCommand } from "../store/command-row.ts";
 
 /** What submission has to know of the memory that a command will need. */
 export interface MemoryNeed {

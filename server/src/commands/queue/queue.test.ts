@@ -5,7 +5,7 @@ import { submitProgram } from "../../../test/support/programs.ts";
 import { gatedProgram, queuedCommands } from "../../../test/support/queued-commands.ts";
 import { stubDriver } from "../../../test/support/stub-driver.ts";
 import { listProcesses } from "../../lib/process-table.ts";
-import { commandFiles } from "../command-files.ts";
+import { commandFiles } from "../execution/command-files.ts";
 
 const given = useServer({ driver: stubDriver, settings: { HEADGATE_TIMEOUT_CHECK_SECONDS: "1" } });
 

@@ -1,7 +1,7 @@
-import { querySchema } from "../query-schema.ts";
+import { querySchema } from "../execution/query-schema.ts";
 import type { ClaimedCommand } from "../store/claims.ts";
 import type { Settlement } from "../store/queue.ts";
-import type { RunOutcome } from "./executor.ts";
+import type { RunOutcome } from "../execution/executor.ts";
 
 /** §4.2: what a command without a timeout gets. */
 export const DEFAULT_TIMEOUT_SECONDS = 129_600;
@@ -32,12 +32,4 @@ function nextStep(command: RetryRule, outcome: Ended, secondsLeft: number): Sett
   if (!isFailure || command.attempt > command.retry) return { status: "error" };
   // No later than the check at which it times out: that is when it is claimed again to end.
   return { status: "retry", delaySeconds: Math.max(0, Math.min(command.retryDelayMinutes * 60, secondsLeft)) };
-}
-
-/**
- * Seconds from the first start to the check that ends the command: check k falls at k × `checkSeconds`, and the first
- * one at or after the timeout counts (§4.2: 80 s are over at 120 s).
- */
-export function timeoutCheckAt(timeoutSeconds: number, checkSeconds: number): number {
-  return Math.ceil(timeoutSeconds / checkSeconds) * checkSeconds;
 }

@@ -1,13 +1,15 @@
 import { isoSeconds, type Clock } from "../../lib/clock.ts";
-import type { WaitingReason } from "../command.ts";
-import type { CommandRow } from "../store/command-row.ts";
+import type { CommandRow, RunnableCommand } from "../store/command-row.ts";
 import type { Caps } from "../store/claims.ts";
 import { noNodeReason, otherNodeReason } from "./closed-nodes.ts";
 import type { QueueSituation, Unready } from "./claimer.ts";
-import type { RunnableCommand, RunnableKindOf } from "./executor.ts";
+import type { RunnableKindOf } from "../execution/executor.ts";
 import { laneOf } from "./lane.ts";
 import type { Shortage } from "./memory-rules.ts";
 import { groupNodes } from "./node-watch.ts";
+
+/** Says why a command waits, for people. */
+export type WaitingReason = (row: CommandRow) => string;
 
 export interface WaitingFacts {
   /** Undefined: this node has not looked at the queue yet. */

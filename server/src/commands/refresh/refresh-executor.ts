@@ -1,5 +1,5 @@
 import { mkdir, rm } from "node:fs/promises";
-import type { Executor, Run } from "../queue/executor.ts";
+import type { Executor, Run } from "../execution/executor.ts";
 import { journalFile } from "./added-journal.ts";
 import type { RefreshRun, RefreshServices } from "./refresh-run.ts";
 

@@ -1,5 +1,5 @@
 import type { StreamReply } from "../../http/stream-reply.ts";
-import type { Content } from "../publishing/content.ts";
+import type { Content } from "./content.ts";
 import type { CommandOutcome, ResultOwner } from "../store/outcome.ts";
 
 /** A result of this size or more, as text, is put into the account's storage instead of a reply. */

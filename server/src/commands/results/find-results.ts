@@ -1,5 +1,5 @@
-import type { CommandFilesOf, CommandTexts } from "../command-text.ts";
-import type { OtherNodes } from "../other-nodes.ts";
+import type { CommandFilesOf, CommandTexts } from "../output/command-text.ts";
+import type { OtherNodes } from "../output/other-nodes.ts";
 import type { ResultOwner } from "../store/outcome.ts";
 import type { CommandResults, LocalResults } from "./command-result.ts";
 import type { ResultSource } from "./result-source.ts";

@@ -1,8 +1,8 @@
 import { StreamReply } from "../../http/stream-reply.ts";
 import { invalid, type Fault } from "../../lib/fault.ts";
-import { textContent } from "../publishing/content.ts";
-import { streamedJson } from "../streamed-json.ts";
-import type { TextPart } from "../text-part.ts";
+import { textContent } from "./content.ts";
+import { streamedJson } from "./streamed-json.ts";
+import type { TextPart } from "../output/text-part.ts";
 import { INLINE_LIMIT_BYTES, RESULTS_FIELD, type CommandResult } from "./command-result.ts";
 
 /** A program's result is its standard output, unchanged. It has no columns, so the options of columns mean nothing. */

@@ -7,8 +7,8 @@ import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { collectGarbage } from "../../../test/memory/live-memory.ts";
 import { NUMBERED_ROWS, numberedBatch } from "../../../test/support/numbered-batches.ts";
 import { givenQuery, publish, textRows } from "../../../test/support/queried-rows.ts";
-import { commandFiles } from "../command-files.ts";
-import { fileKeeper } from "../queue/keep-files.ts";
+import { commandFiles } from "../execution/command-files.ts";
+import { fileKeeper } from "../prune-files.ts";
 
 const given = useServer();
 const PATIENCE = { timeout: 45_000 };

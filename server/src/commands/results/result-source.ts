@@ -1,9 +1,9 @@
 import type { ResultRenderer } from "../../engines/arrow-result/result-renderer.ts";
 import { findResult } from "../../engines/arrow-result/spool-result.ts";
-import type { AttemptFiles } from "../command-files.ts";
-import { elsewhere } from "../other-nodes.ts";
+import type { AttemptFiles } from "../execution/command-files.ts";
+import { elsewhere } from "../output/other-nodes.ts";
 import type { ResultOwner } from "../store/outcome.ts";
-import { filePart, type TextPart } from "../text-part.ts";
+import { filePart, type TextPart } from "../output/text-part.ts";
 import type { CommandResult } from "./command-result.ts";
 import { emptyResult } from "./empty-result.ts";
 import { printedResult } from "./printed-result.ts";

@@ -5,7 +5,7 @@ import type { ResultRenderer } from "../../engines/arrow-result/result-renderer.
 import type { SpooledResult } from "../../engines/arrow-result/spool-result.ts";
 import { frameChunks } from "../../http/framed-chunks.ts";
 import { StreamReply, type StreamType } from "../../http/stream-reply.ts";
-import type { Content } from "../publishing/content.ts";
+import type { Content } from "./content.ts";
 import {
   INLINE_LIMIT_BYTES,
   RESULTS_FIELD,

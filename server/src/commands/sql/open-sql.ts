@@ -2,7 +2,7 @@ import { UNLIMITED } from "../../engines/runner/allowance.ts";
 import { followLease } from "../../engines/runner/lease.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { readBootId } from "../../lib/process-table.ts";
-import type { Executor, RunnablePlace } from "../queue/executor.ts";
+import type { Executor, RunnablePlace } from "../execution/executor.ts";
 import { WarmServers, type WarmServersOptions } from "../warm/warm-servers.ts";
 import type { QueryLimits } from "./query-limits.ts";
 import { sqlExecutor } from "./sql-executor.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { after } from "../../lib/after.ts";
 import { whenLeaseIsOver } from "./query-limits.ts";
-import { LineLog } from "../queue/line-log.ts";
+import { LineLog } from "../execution/line-log.ts";
 
 describe("a query's time", () => {
   beforeEach(() => void vi.useFakeTimers());

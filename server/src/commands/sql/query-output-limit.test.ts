@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { renderQuery, type StubQuery } from "../../../test/chaos/query-journal.ts";
 import { SparkServer } from "../../../test/chaos/spark-server.ts";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
-import { commandFiles } from "../command-files.ts";
+import { commandFiles } from "../execution/command-files.ts";
 
 const given = useServer({ settings: { HEADGATE_OUTPUT_LIMIT: "1m" } });
 const CAUSE = "too much output: HEADGATE_OUTPUT_LIMIT allows 1m, so it has no result";

@@ -2,7 +2,7 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ResultColumn } from "../../engines/arrow-result/spool-result.ts";
 import { flushFolder } from "../../lib/flush-folder.ts";
-import type { RunOutcome } from "../queue/executor.ts";
+import type { RunOutcome } from "../execution/executor.ts";
 
 /** What the row of its command tells the next Headgate. */
 export interface SqlHandle {

@@ -11,8 +11,8 @@ import { monotonicMs } from "../../engines/runner/monotonic.ts";
 import { openSandbox } from "../../engines/sandbox/sandbox.ts";
 import { NOTHING_CONTRIBUTED, type RemoteSpark } from "../../engines/spark-home/contribution.ts";
 import { readBootId } from "../../lib/process-table.ts";
-import { commandFiles, type AttemptFiles } from "../command-files.ts";
-import type { Executor, LiveRun, Run, RunState } from "../queue/executor.ts";
+import { commandFiles, type AttemptFiles } from "../execution/command-files.ts";
+import type { Executor, LiveRun, Run, RunState } from "../execution/executor.ts";
 import { openSql } from "./open-sql.ts";
 
 const PLACE = { accountId: 1, clusterId: 2 };

@@ -1,12 +1,13 @@
 import { mkdir } from "node:fs/promises";
 import { findResult, removeOtherResults } from "../../engines/arrow-result/spool-result.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
-import type { Executor, Run, RunnableCommand } from "../queue/executor.ts";
-import type { SparkPlace } from "../warm/spark-place.ts";
+import type { Executor, Run } from "../execution/executor.ts";
+import type { SparkPlace } from "../execution/spark-place.ts";
 import type { WarmServers } from "../warm/warm-servers.ts";
 import type { QueryLimits } from "./query-limits.ts";
 import type { SqlHandle } from "./script-state.ts";
 import type { SqlRun } from "./sql-run.ts";
+import type { RunnableCommand } from "../store/command-row.ts";
 
 export interface SqlExecutorOptions {
   readonly servers: WarmServers;

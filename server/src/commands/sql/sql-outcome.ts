@@ -1,6 +1,6 @@
 import type { ConnectError } from "../../engines/spark-connect/connect-error.ts";
-import type { RunOutcome } from "../queue/executor.ts";
-import { CANCELLED, ended, failed, timedOut, type Ended } from "../queue/run-end.ts";
+import type { RunOutcome } from "../execution/executor.ts";
+import { CANCELLED, ended, failed, timedOut, type Ended } from "../execution/run-end.ts";
 import type { ResultLoss } from "./run-statement.ts";
 import { summarised } from "./sql-messages.ts";
 

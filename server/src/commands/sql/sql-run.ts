@@ -6,11 +6,10 @@ import type { ConnectSession } from "../../engines/spark-connect/connect-session
 import { splitLongScript, type SqlStatement } from "../../engines/spark-connect/split-statements.ts";
 import { after } from "../../lib/after.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
-import { LineLog } from "../queue/line-log.ts";
-import { failed, SUCCEEDED } from "../queue/run-end.ts";
-import { explainFailure, sizeOf } from "../queue/run-log.ts";
-import type { LiveRun, Run, RunOutcome, RunState } from "../queue/executor.ts";
-import { timeoutCheckAt } from "../queue/settlement.ts";
+import { LineLog } from "../execution/line-log.ts";
+import { failed, SUCCEEDED, timeoutCheckAt } from "../execution/run-end.ts";
+import { explainFailure, sizeOf } from "../execution/run-log.ts";
+import type { LiveRun, Run, RunOutcome, RunState } from "../execution/executor.ts";
 import type { WarmServer } from "../warm/warm-server.ts";
 import type { HeldServer } from "../warm/warm-servers.ts";
 import { ScriptRunner, type ScriptParts } from "./run-script.ts";

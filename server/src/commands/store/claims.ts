@@ -1,5 +1,5 @@
 import type { Queryable, Tx } from "../../db/database.ts";
-import type { RunnableCommand } from "../queue/executor.ts";
+import type { RunnableCommand } from "./command-row.ts";
 import { PLACE_MEMORY } from "./place-memory.ts";
 import { ATTEMPT_GOES_ON, FREE, HELD } from "./queue.ts";
 

@@ -18,6 +18,23 @@ export interface StoredCommand extends SubmittedCommand {
   readonly kind: string | null;
 }
 
+/** The part of a command that decides how it runs. */
+export interface RunnableCommand extends StoredCommand {
+  readonly id: number;
+  readonly accountId: number;
+  readonly clusterId: number;
+  /** Null: it belongs to no app. */
+  readonly appId: number | null;
+  /** Null: the default pool of the cluster. */
+  readonly pool: string | null;
+  /** JSON: the values of its macros. */
+  readonly resolvedMacros: string | null;
+  /** The memory that its own words ask for, found at submission; 0 or absent: they ask for none. */
+  readonly statedMemoryMiB?: number;
+  /** The driver heap that its app, or else its cluster, configures, as written there; null or absent: neither does. */
+  readonly placeMemory?: string | null;
+}
+
 /** A command as the interface shows it. */
 export interface CommandRow {
   id: number;

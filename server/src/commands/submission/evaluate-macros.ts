@@ -1,6 +1,6 @@
 import type { MacroSandbox } from "../../engines/macro-sandbox/macro-sandbox.ts";
 import { Fault, invalid } from "../../lib/fault.ts";
-import { NO_MACROS, type GivenMacro, type MacroValues } from "../macros.ts";
+import { NO_MACROS, type GivenMacro, type MacroValues } from "./macros.ts";
 
 /**
  * `mayHoldSecrets`: the refusal does not say why a macro fails, because the interpreter's message quotes the

@@ -1,6 +1,6 @@
 import { invalid } from "../../lib/fault.ts";
 import { isRecord } from "../../http/lenient.ts";
-import type { GivenMacro } from "../macros.ts";
+import type { GivenMacro } from "./macros.ts";
 
 export const MAX_MACROS = 100;
 export const MAX_EXPRESSION_LENGTH = 10_000;

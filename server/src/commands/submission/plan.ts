@@ -1,6 +1,6 @@
 import type { Caller } from "../../access/caller.ts";
 import type { RefreshEngine } from "../../accounts/contract.ts";
-import type { MacroValues } from "../macros.ts";
+import type { MacroValues } from "./macros.ts";
 import type { CommandType, SubmittedCommand } from "../store/command-row.ts";
 import type { SubmissionInput } from "./body.ts";
 import type { Language } from "./language.ts";

@@ -1,6 +1,6 @@
 import { checkArguments, checkCommandLine } from "../../engines/spark-submit/submit-rules.ts";
 import { splitWords } from "../../lib/shell-words.ts";
-import { fillMacros, type MacroValues } from "../macros.ts";
+import { fillMacros, type MacroValues } from "./macros.ts";
 import { languageOf } from "./language.ts";
 import { ARGUMENTS_BYTES } from "./text-limits.ts";
 

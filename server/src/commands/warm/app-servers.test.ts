@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { useServer } from "../../../test/support/given.ts";
 import { AppServers } from "./app-servers.ts";
-import type { SparkPlace } from "./spark-place.ts";
+import type { SparkPlace } from "../execution/spark-place.ts";
 
 const given = useServer();
 

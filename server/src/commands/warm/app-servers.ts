@@ -7,7 +7,7 @@ import {
   reportAppServers,
   type AppServersOfNode,
 } from "../store/app-servers.ts";
-import type { PlacedProcess, SparkPlace } from "./spark-place.ts";
+import type { PlacedProcess, SparkPlace } from "../execution/spark-place.ts";
 import type { WarmServers } from "./warm-servers.ts";
 
 type Matches = (place: SparkPlace, generation: number) => boolean;

@@ -3,7 +3,7 @@ import type { Queryable } from "../../db/database.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
 import { runsOnCluster, waitsForCluster } from "../store/under-way.ts";
-import type { SparkPlace } from "./spark-place.ts";
+import type { SparkPlace } from "../execution/spark-place.ts";
 import type { WarmServers } from "./warm-servers.ts";
 
 export interface ControlOptions {

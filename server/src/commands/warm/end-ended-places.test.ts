@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { endEndedPlaces } from "./end-ended-places.ts";
-import type { SparkPlace } from "./spark-place.ts";
+import type { SparkPlace } from "../execution/spark-place.ts";
 
 const given = useServer();
 

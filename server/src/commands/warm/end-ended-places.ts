@@ -1,6 +1,6 @@
 import type { Queryable } from "../../db/database.ts";
 import { listEndedPlaces } from "../store/places.ts";
-import type { SparkPlace } from "./spark-place.ts";
+import type { SparkPlace } from "../execution/spark-place.ts";
 
 /** Processes of this node that wait for commands of a place. */
 export interface PlaceProcesses {

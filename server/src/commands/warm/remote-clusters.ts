@@ -1,5 +1,5 @@
 import type { Contribution } from "../../engines/spark-home/contribution.ts";
-import type { SparkPlace } from "./spark-place.ts";
+import type { SparkPlace } from "../execution/spark-place.ts";
 
 type Cluster = Pick<SparkPlace, "accountId" | "clusterId">;
 

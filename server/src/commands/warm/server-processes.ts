@@ -8,10 +8,10 @@ import type { Contribution } from "../../engines/spark-home/contribution.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
-import { accountIdentity, accountRoster } from "../queue/attempt-folders.ts";
+import { accountIdentity, accountRoster } from "../execution/attempt-folders.ts";
 import { serverMemoryMiB } from "./server-memory.ts";
 import { newServerName, remoteServerName, serverFolders, type ServerRecord } from "./server-record.ts";
-import type { SparkPlace } from "./spark-place.ts";
+import type { SparkPlace } from "../execution/spark-place.ts";
 
 export interface ServerProcessesOptions extends LastingTerms {
   readonly dataDir: string;

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { ConnectServer } from "../../engines/connect-server/connect-server.ts";
 import { ProcessFolders } from "../../engines/supervisor/process-folders.ts";
-import type { SparkPlace } from "./spark-place.ts";
+import type { SparkPlace } from "../execution/spark-place.ts";
 
 /** What is told of a server to the next Headgate, in its folder. */
 export interface ServerRecord {

@@ -8,7 +8,7 @@ import type { Log } from "../../lib/log.ts";
 import { Secret } from "../../lib/secret.ts";
 import type { OpenedServer } from "./server-processes.ts";
 import type { ServerRecord } from "./server-record.ts";
-import type { SparkPlace } from "./spark-place.ts";
+import type { SparkPlace } from "../execution/spark-place.ts";
 
 /** A few sessions are made ahead: the first request of a session costs as much as a small statement. */
 const SPARE_SESSIONS = 2;

@@ -10,7 +10,7 @@ import { RemoteClusters, type ClusterOf } from "./remote-clusters.ts";
 import { configuredMemoryMiB } from "./server-memory.ts";
 import { ServerProcesses, type OpenedServer, type ServerProcessesOptions } from "./server-processes.ts";
 import { isRemoteServerName, remoteServerName } from "./server-record.ts";
-import { placeKey, type ContributionsOf, type PlacedProcess, type SparkPlace } from "./spark-place.ts";
+import { placeKey, type ContributionsOf, type PlacedProcess, type SparkPlace } from "../execution/spark-place.ts";
 import { WarmServer } from "./warm-server.ts";
 
 export interface WarmServersOptions extends ServerProcessesOptions {

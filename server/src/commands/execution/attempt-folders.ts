@@ -4,7 +4,7 @@ import { makeOwnedFolder, makeTraversable } from "../../engines/sandbox/confined
 import type { Identity } from "../../engines/sandbox/confined-program.ts";
 import { writeUserFiles } from "../../engines/sandbox/user-files.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
-import type { AttemptFiles } from "../command-files.ts";
+import type { AttemptFiles } from "./command-files.ts";
 
 const FIRST_UID = 200_000;
 

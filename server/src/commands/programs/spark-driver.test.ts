@@ -8,7 +8,7 @@ import { stubSparkHome } from "../../../test/support/stub-spark-home.ts";
 import { sparkCluster, type SparkClusterRules } from "../../clusters/spark-cluster.ts";
 import { mergeContributions, NOTHING_CONTRIBUTED } from "../../engines/spark-home/contribution.ts";
 import { findR } from "../../engines/spark-home/find-r.ts";
-import { commandFiles } from "../command-files.ts";
+import { commandFiles } from "../execution/command-files.ts";
 import { sparkDriver } from "./spark-driver.ts";
 
 const home = stubSparkHome();

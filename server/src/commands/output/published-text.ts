@@ -1,10 +1,28 @@
 import { LRUCache } from "lru-cache";
-import type { ObjectStore } from "../engines/object-store/object-store.ts";
-import { ObjectStoreError } from "../engines/object-store/object-store-error.ts";
-import { parseObjectUri } from "../engines/object-store/object-uri.ts";
-import { publishedPath, type PublishedCommand } from "./publishing/publication.ts";
-import type { AccountStorage } from "../accounts/contract.ts";
+import type { ObjectStore } from "../../engines/object-store/object-store.ts";
+import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
+import { parseObjectUri } from "../../engines/object-store/object-uri.ts";
+import type { AccountStorage } from "../../accounts/contract.ts";
 import type { TextPart } from "./text-part.ts";
+
+/** Whose storage, and where in it. */
+export interface PublishedCommand {
+  readonly id: number;
+  readonly accountId: number;
+  readonly createdAt: Date;
+}
+
+export const RESULT_NAME = "results";
+
+/** Each attempt has an object of its own: several nodes may have run them. */
+export function logName(attempt: number): string {
+  return attempt === 1 ? "logs" : `logs.${attempt}`;
+}
+
+/** Below the storage location it is the command's `path`. */
+export function publishedPath({ id, accountId, createdAt }: PublishedCommand, name: string): string {
+  return `/tmp/${createdAt.toISOString().slice(0, 10)}/${accountId}/${id}/${name}`;
+}
 
 /** What another node has put into the storage of the account. */
 export type PublishedText = (command: PublishedCommand, name: string) => Promise<TextPart | "missing" | "unreachable">;

@@ -1,4 +1,4 @@
-import { invalid } from "../lib/fault.ts";
+import { invalid } from "../../lib/fault.ts";
 
 /** `$name$` in the texts of a command. Pure: the values were found by the sandbox when the command was submitted. */
 export type MacroValues = ReadonlyMap<string, string>;

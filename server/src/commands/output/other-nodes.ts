@@ -1,12 +1,12 @@
 import { isIP } from "node:net";
 import { hostname } from "node:os";
-import type { Queryable } from "../db/database.ts";
-import type { RequestLife } from "../http/endpoint.ts";
-import type { ForwardedReply } from "../http/forwarded-reply.ts";
-import { Fault } from "../lib/fault.ts";
-import type { Log } from "../lib/log.ts";
-import { findAddress } from "./store/nodes.ts";
-import type { CommandOutcome } from "./store/outcome.ts";
+import type { Queryable } from "../../db/database.ts";
+import type { RequestLife } from "../../http/endpoint.ts";
+import type { ForwardedReply } from "../../http/forwarded-reply.ts";
+import { Fault } from "../../lib/fault.ts";
+import type { Log } from "../../lib/log.ts";
+import { findAddress } from "../store/nodes.ts";
+import type { CommandOutcome } from "../store/outcome.ts";
 
 /** The nodes that share our database: what a command leaves behind is on the one that ran it. */
 export interface OtherNodes {

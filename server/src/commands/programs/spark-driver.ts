@@ -8,9 +8,9 @@ import { runsHere } from "../../engines/spark-submit/executor-jars.ts";
 import { renderHandOver, standbyCommandLine, standbyReady } from "../../engines/spark-submit/standby-command-line.ts";
 import { runsNoUserCode } from "../../engines/spark-submit/standby-rules.ts";
 import { Fault } from "../../lib/fault.ts";
-import type { ContributionsOf } from "../warm/spark-place.ts";
+import type { ContributionsOf } from "../execution/spark-place.ts";
 import type { HandOver, ProgramDriver } from "./program-driver.ts";
-import { accountUserName } from "./attempt-folders.ts";
+import { accountUserName } from "../execution/attempt-folders.ts";
 import { heapOf, sparkProgram, statedHeap } from "./spark-program.ts";
 
 /** Spark's own default for `spark.driver.memory`. */

@@ -1,6 +1,6 @@
 import { appendFile, mkdir, stat } from "node:fs/promises";
-import type { AttemptFiles } from "../command-files.ts";
-import { lastWordsMissing } from "../last-words.ts";
+import type { AttemptFiles } from "./command-files.ts";
+import { lastWordsMissing } from "./last-words.ts";
 import { isDiskFullError } from "../../engines/runner/disk-full.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Settlement } from "../store/queue.ts";

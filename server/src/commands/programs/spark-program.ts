@@ -8,10 +8,10 @@ import {
 import { parseMemoryMiB } from "../../engines/spark-submit/memory-size.ts";
 import { Fault } from "../../lib/fault.ts";
 import { splitWords } from "../../lib/shell-words.ts";
-import { macroValues } from "../macros.ts";
+import { macroValues } from "../submission/macros.ts";
 import { languageOf } from "../submission/language.ts";
 import { commandLineField, wordsIn } from "../submission/spark-words.ts";
-import type { RunnableCommand } from "./executor.ts";
+import type { RunnableCommand } from "../store/command-row.ts";
 
 /** What a Spark command runs, and the file that its text goes into, by name. */
 export interface SparkProgram {

@@ -1,7 +1,7 @@
-import type { SparkJob } from "../engines/spark-submit/event-log/job-counts.ts";
-import type { AttemptFiles } from "./command-files.ts";
-import type { CommandFilesOf } from "./command-text.ts";
-import type { ResultOwner } from "./store/outcome.ts";
+import type { SparkJob } from "../../engines/spark-submit/event-log/job-counts.ts";
+import type { AttemptFiles } from "../execution/command-files.ts";
+import type { CommandFilesOf } from "../output/command-text.ts";
+import type { ResultOwner } from "../store/outcome.ts";
 
 /** A job of a program, or a statement of a query; Spark does not tell how many tasks of a statement have failed. */
 export type CommandJob = Omit<SparkJob, "failedTasks"> & { readonly failedTasks: number | null };

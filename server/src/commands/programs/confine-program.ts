@@ -3,7 +3,7 @@ import type { ResourceLimits } from "../../engines/runner/protocol.ts";
 import type { ProgramToRun } from "../../engines/runner/runner-client.ts";
 import type { Identity } from "../../engines/sandbox/confined-program.ts";
 import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
-import { programFolders, type ProgramFolders } from "./attempt-folders.ts";
+import { programFolders, type ProgramFolders } from "../execution/attempt-folders.ts";
 import type { DriverPlace, DriverProgram } from "./program-driver.ts";
 
 /**

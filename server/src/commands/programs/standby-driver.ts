@@ -9,8 +9,8 @@ import { ProcessFolders, type LeftProcess } from "../../engines/supervisor/proce
 import { Supervised } from "../../engines/supervisor/supervisor.ts";
 import type { Log } from "../../lib/log.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
-import type { SparkPlace } from "../warm/spark-place.ts";
-import { accountIdentity, accountRoster, makeStandby } from "./attempt-folders.ts";
+import type { SparkPlace } from "../execution/spark-place.ts";
+import { accountIdentity, accountRoster, makeStandby } from "../execution/attempt-folders.ts";
 import { confineProgram, placeInside } from "./confine-program.ts";
 import type { StandbyProgram } from "./program-driver.ts";
 

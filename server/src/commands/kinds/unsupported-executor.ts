@@ -1,5 +1,5 @@
 import { Fault } from "../../lib/fault.ts";
-import type { Executor } from "./executor.ts";
+import type { Executor } from "../execution/executor.ts";
 
 /** Runs kinds of commands that are accepted but not implemented: each command ends as `error` with that in its log. */
 export const unsupportedExecutor: Executor = {

@@ -1,5 +1,5 @@
-import { sealContext, type SealedColumn } from "../db/sealed-column.ts";
-import type { KeyRing } from "../lib/key-ring.ts";
+import { sealContext, type SealedColumn } from "../../db/sealed-column.ts";
+import type { KeyRing } from "../../lib/key-ring.ts";
 
 /** The texts of a command that contain credentials, by their names in `command`, with macros filled in. */
 export interface CommandSecrets {

@@ -1,7 +1,8 @@
 import { Fault } from "../../lib/fault.ts";
-import type { AttemptFiles } from "../command-files.ts";
-import type { SparkPlace } from "../warm/spark-place.ts";
-import type { Run, RunnableCommand } from "./executor.ts";
+import type { AttemptFiles } from "../execution/command-files.ts";
+import type { SparkPlace } from "../execution/spark-place.ts";
+import type { Run } from "../execution/executor.ts";
+import type { RunnableCommand } from "../store/command-row.ts";
 
 /**
  * What turns a program into the command line of a process: Spark's driver, or in tests a program that stands in for it.

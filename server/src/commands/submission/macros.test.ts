@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { useServer } from "../../test/support/given.ts";
+import { useServer } from "../../../test/support/given.ts";
 import { fillMacros } from "./macros.ts";
 
 const given = useServer();

@@ -1,4 +1,4 @@
-import { Fault } from "../lib/fault.ts";
+import { Fault } from "../../lib/fault.ts";
 
 /** Whether programs of different accounts are kept apart on this machine; `app` knows. */
 export interface ProgramIsolation {

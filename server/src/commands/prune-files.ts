@@ -1,13 +1,13 @@
-import type { Database } from "../../db/database.ts";
-import { findResult } from "../../engines/arrow-result/spool-result.ts";
-import type { Clock } from "../../lib/clock.ts";
-import { removeTree } from "../../lib/remove-tree.ts";
-import { treeSize } from "../../lib/tree-size.ts";
-import { commandFiles, type AttemptFiles } from "../command-files.ts";
-import { localCopies, logNames, RESULT_NAMES } from "../publishing/local-copies.ts";
-import { textSizeFile } from "../results/table-result.ts";
-import { statementsFile } from "../sql/statement-jobs.ts";
-import { listEndedBefore, type EndedCommand } from "../store/retention.ts";
+import type { Database } from "../db/database.ts";
+import { findResult } from "../engines/arrow-result/spool-result.ts";
+import type { Clock } from "../lib/clock.ts";
+import { removeTree } from "../lib/remove-tree.ts";
+import { treeSize } from "../lib/tree-size.ts";
+import { commandFiles, type AttemptFiles } from "./execution/command-files.ts";
+import { localCopies, logNames, RESULT_NAMES } from "./publishing/local-copies.ts";
+import { textSizeFile } from "./results/table-result.ts";
+import { statementsFile } from "./sql/statement-jobs.ts";
+import { listEndedBefore, type EndedCommand } from "./store/retention.ts";
 
 export interface FileRetention {
   readonly resultsDays: number;

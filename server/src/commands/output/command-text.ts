@@ -1,11 +1,10 @@
-import { invalid } from "../lib/fault.ts";
-import type { CommandFiles } from "./command-files.ts";
-import { lastWordsMissing } from "./last-words.ts";
+import { invalid } from "../../lib/fault.ts";
+import type { CommandFiles } from "../execution/command-files.ts";
+import { lastWordsMissing } from "../execution/last-words.ts";
 import { elsewhere, type OtherNodes } from "./other-nodes.ts";
-import type { PublishedText } from "./published-text.ts";
-import { logName, RESULT_NAME } from "./publishing/publication.ts";
-import { hasEnded } from "./store/command-row.ts";
-import type { CommandOutcome } from "./store/outcome.ts";
+import { type PublishedText, RESULT_NAME, logName } from "./published-text.ts";
+import { hasEnded } from "../store/command-row.ts";
+import type { CommandOutcome } from "../store/outcome.ts";
 import { filePart, joined, NO_PART, textPart, type CommandText, type TextPart } from "./text-part.ts";
 
 /** Where the files of a command are on this node. */

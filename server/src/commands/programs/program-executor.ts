@@ -14,12 +14,18 @@ import {
 import { writeInput } from "../../engines/sandbox/confined-folders.ts";
 import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
-import type { AttemptFiles } from "../command-files.ts";
-import { accountIdentity, accountRoster, makeAttempt, programFolders, tidyAttempt } from "./attempt-folders.ts";
+import type { AttemptFiles } from "../execution/command-files.ts";
+import {
+  accountIdentity,
+  accountRoster,
+  makeAttempt,
+  programFolders,
+  tidyAttempt,
+} from "../execution/attempt-folders.ts";
 import { confineProgram, placeInside } from "./confine-program.ts";
-import type { Executor, LiveRun, PreparedRun, Run, RunOutcome, RunState } from "./executor.ts";
+import type { Executor, LiveRun, PreparedRun, Run, RunOutcome, RunState } from "../execution/executor.ts";
 import type { ProgramDriver } from "./program-driver.ts";
-import { notStartedForDisk, sizeOf, writeNotes } from "./run-log.ts";
+import { notStartedForDisk, sizeOf, writeNotes } from "../execution/run-log.ts";
 import type { StandbyDrivers } from "./standby-drivers.ts";
 
 export interface ProgramExecutorOptions {

@@ -1,4 +1,4 @@
-import { readTail } from "../lib/plain-file.ts";
+import { readTail } from "../../lib/plain-file.ts";
 
 /** A cause is one line, and never this long. */
 const TAIL_BYTES = 4096;

@@ -1,4 +1,4 @@
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../../lib/log.ts";
 
 /**
  * What happens to commands, for whoever waits. Messages between nodes only make it quick: each wait also looks at the

@@ -1,4 +1,4 @@
-import { openPlainFile, readChunks } from "../lib/plain-file.ts";
+import { openPlainFile, readChunks } from "../../lib/plain-file.ts";
 
 /** Bytes that were measured and can be read, from wherever they are. */
 export interface TextPart {

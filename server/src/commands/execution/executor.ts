@@ -1,5 +1,6 @@
-import type { AttemptFiles } from "../command-files.ts";
-import type { ResultTable } from "../query-schema.ts";
+import type { AttemptFiles } from "./command-files.ts";
+import type { RunnableCommand } from "../store/command-row.ts";
+import type { ResultTable } from "./query-schema.ts";
 
 /**
  * How a kind of command runs. The queue decides what runs and when, and writes every state; an executor turns a claimed
@@ -69,30 +70,6 @@ export type RunOutcome =
   | { readonly state: "lost"; readonly cause: string }
   /** It is gone and certainly never began. */
   | { readonly state: "never-began" };
-
-/** What an executor may know of the command. */
-export interface RunnableCommand {
-  readonly id: number;
-  readonly accountId: number;
-  readonly clusterId: number;
-  /** Null: of no app. */
-  readonly appId: number | null;
-  /** Null: the cluster's default. */
-  readonly pool: string | null;
-  /** Null: an older version has stored it without its kind. */
-  readonly kind: string | null;
-  readonly commandType: string;
-  /** The `command` object of §2.2. */
-  readonly command: Readonly<Record<string, unknown>>;
-  /** What its submission has decided for the run besides; null: nothing. */
-  readonly options: Readonly<Record<string, unknown>> | null;
-  /** JSON: the values of its macros. */
-  readonly resolvedMacros: string | null;
-  /** What its own words ask of the node's memory, as its submission has found; 0 or absent: nothing. */
-  readonly statedMemoryMiB?: number;
-  /** The heap that its app or else its cluster gives to drivers, as it is written there; null or absent: neither does. */
-  readonly placeMemory?: string | null;
-}
 
 /** Where it runs. */
 export type RunnablePlace = Pick<RunnableCommand, "accountId" | "clusterId">;

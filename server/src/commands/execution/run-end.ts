@@ -25,3 +25,11 @@ export function timedOut(timeoutSeconds: number): Ended {
 export function failed(cause: string): Ended {
   return { ...ended("failed", cause), exitCode: 1 };
 }
+
+/**
+ * Seconds from the first start to the check that ends the command: check k falls at k × `checkSeconds`, and the first
+ * one at or after the timeout counts (§4.2: 80 s are over at 120 s).
+ */
+export function timeoutCheckAt(timeoutSeconds: number, checkSeconds: number): number {
+  return Math.ceil(timeoutSeconds / checkSeconds) * checkSeconds;
+}

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { useServer, type AccountClient } from "../../../test/support/given.ts";
-import { commandFiles } from "../command-files.ts";
-import { fileKeeper, type FileRetention } from "./keep-files.ts";
+import { useServer, type AccountClient } from "../../test/support/given.ts";
+import { commandFiles } from "./execution/command-files.ts";
+import { fileKeeper, type FileRetention } from "./prune-files.ts";
 
 const given = useServer();
 

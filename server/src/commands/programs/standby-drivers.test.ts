@@ -6,8 +6,8 @@ import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { stubStandby } from "../../../test/support/stub-standby.ts";
 import { listProcesses } from "../../lib/process-table.ts";
 import { findTestBubblewrap } from "../../../test/bubblewrap/find-test-bubblewrap.ts";
-import { accountIdentity } from "./attempt-folders.ts";
-import { commandFiles } from "../command-files.ts";
+import { accountIdentity } from "../execution/attempt-folders.ts";
+import { commandFiles } from "../execution/command-files.ts";
 
 let digest = "same";
 const given = useServer({
