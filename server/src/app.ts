@@ -69,11 +69,10 @@ export async function startApp(options: AppOptions): Promise<App> {
 async function compose(options: AppOptions, held: AsyncDisposableStack): Promise<App> {
   const { setsUpSpark = false } = options;
   const node = await composeNode(options, held);
-  const standbys = () => work.queue.standbys;
-  const sparks = await composeSparks({ ...options, ...node, db: node.background, setsUpSpark, standbys }, held);
+  const sparks = await composeSparks({ ...options, ...node, db: node.background, setsUpSpark }, held);
   const kinds = composeKinds(node, sparks, options.commandKinds, held);
   const work = composeQueue(node, sparks, kinds, options.clusterControl, held);
-  const services = composeServices(node, sparks, kinds.commandKinds, work, options.appControl, held);
+  const services = composeServices(node, sparks, kinds, work, options.appControl, held);
   const server = await composeServer(node, services, readinessParts(node, sparks.setUp, options.storeHealthy));
   await node.nodeWatch.look(); // a submission is judged by the budgets of all nodes
   const listening = await listen(server, { ...node.config, sockets: options.sockets });
@@ -101,7 +100,7 @@ interface StoppedParts {
 
 async function stopApp(parts: StoppedParts, hurry: AbortSignal | undefined, everything: boolean): Promise<void> {
   const { services, work, listening, sparks, release } = parts;
-  work.queue.endWaits();
+  work.events.endWaits();
   const published = services.publisher.stop();
   await listening.drain(hurry);
   await published;

@@ -1,16 +1,20 @@
 import { clusterServices, type ClusterServices } from "./clusters/cluster-services.ts";
 import type { ClusterControl } from "./clusters/control.ts";
 import { AccountDisk } from "./commands/account-disk/account-disk.ts";
+import type { CommandKinds } from "./commands/kinds/command-kinds.ts";
+import { openCommandEvents, type CommandEventSource } from "./commands/queue/command-events.ts";
 import { openQueue, type Queue } from "./commands/queue/open-queue.ts";
+import { findEnded } from "./commands/store/queue-depth.ts";
 import { AppServers } from "./commands/warm/app-servers.ts";
-import { clusterControl, type StopStandbys } from "./commands/warm/cluster-control.ts";
-import type { KindsOfNode } from "./compose-kinds.ts";
+import { clusterControl } from "./commands/warm/cluster-control.ts";
 import type { NodeParts } from "./compose-node.ts";
 import { leaseFile, type Sparks } from "./compose-sparks.ts";
+import { openNotifications, ownNotifications } from "./db/notifications.ts";
 import { shareOfDisk } from "./run-allowance.ts";
 
 /** The parts that run commands on this node, with the clusters and apps that commands run in. */
 export interface QueueParts {
+  readonly events: CommandEventSource;
   readonly queue: Queue;
   readonly clusters: ClusterServices;
   /** Measures how much of this node's disk accounts use. */
@@ -24,55 +28,61 @@ export interface QueueParts {
 export function composeQueue(
   node: NodeParts,
   sparks: Sparks,
-  { commandKinds, standbys }: KindsOfNode,
+  commandKinds: CommandKinds,
   control: ClusterControl | undefined,
   held: AsyncDisposableStack,
 ): QueueParts {
-  const { config, log, background, diskGuard } = node;
+  const { config, log, background: db, diskGuard } = node;
   const { servers } = sparks.sql;
-  const clusters = composeClusters(node, sparks, control, () => queue);
+  const events = held.adopt(composeEvents(node), (each) => each.close());
+  const clusters = composeClusters(node, sparks, control, events);
   held.defer(() => clusters.clusterLifecycle.stop());
   const quotaBytes = shareOfDisk(config.accountDisk, config.dataDir);
-  const accountDisk = held.adopt(
-    new AccountDisk({ dataDir: config.dataDir, quotaBytes, queue: () => queue, servers, log }),
-    (disk) => disk.stop(),
+  const accountDisk = held.adopt(new AccountDisk({ dataDir: config.dataDir, quotaBytes, servers, log }), (disk) =>
+    disk.stop(),
   );
-  const queue: Queue = openQueue({
+  const queue = openQueue({
     ...node,
     ...sparks,
-    db: background,
+    db,
+    events,
     settings: config,
-    isShared: config.databaseUrl !== null,
     leaseFile: leaseFile(config),
     kindOf: (command) => commandKinds.of(command),
-    standbys,
     useClusters: (ids) => clusters.clusterLifecycle.use(ids),
-    lookAtApps: () => void tendApps(),
     isDiskLow: () => diskGuard.refusal() !== undefined,
     diskExcess: (accountId) => accountDisk.excess(accountId),
   });
   held.defer(() => queue.stop());
-  const appServers = composeAppServers(node, sparks, queue);
+  const appServers = composeAppServers(node, sparks, events);
   const tendApps = (): Promise<void> =>
     appServers
       .look()
       .catch((error: unknown) => log.warn({ err: error }, "the warm servers of apps could not be checked"));
-  return { queue, clusters, accountDisk, appServers, tendApps };
+  events.onAppStopped(() => void tendApps());
+  return { events, queue, clusters, accountDisk, appServers, tendApps };
 }
 
-/** The queue is made after the clusters that it uses. */
+function composeEvents({ config, connection, background, log }: NodeParts): CommandEventSource {
+  return openCommandEvents({
+    findEnded: (ids) => findEnded(background.system, ids),
+    connect: (receive) =>
+      config.databaseUrl === null ? ownNotifications(receive) : openNotifications(connection, log, receive),
+    log,
+  });
+}
+
 function composeClusters(
   { config, background: db, keys, clock, log }: NodeParts,
-  { sql: { servers } }: Sparks,
+  { sql: { servers }, standbys }: Sparks,
   control: ClusterControl | undefined,
-  queue: () => Queue,
+  events: CommandEventSource,
 ): ClusterServices {
-  const wake = (): void => queue().events.wake();
-  const stopStandbys: StopStandbys = (matches) => queue().standbys.endUnused(matches);
+  const wake = (): void => events.wake();
   return clusterServices(config, {
     db,
     keys,
-    control: control ?? clusterControl({ db: db.system, servers, stopStandbys, log, wake }),
+    control: control ?? clusterControl({ db: db.system, servers, standbys, log, wake }),
     clock,
     log,
     onSettled: wake,
@@ -81,8 +91,8 @@ function composeClusters(
 
 function composeAppServers(
   { background, nodeId, nodeWatch }: NodeParts,
-  { sql: { servers } }: Sparks,
-  { events, standbys }: Queue,
+  { sql: { servers }, standbys }: Sparks,
+  events: CommandEventSource,
 ): AppServers {
   return new AppServers({
     db: background.system,

@@ -35,14 +35,14 @@ export function composeServices(
   node: NodeParts,
   { accountTables, isolation }: Sparks,
   commandKinds: CommandKinds,
-  { queue, clusters, accountDisk, appServers }: QueueParts,
+  { events, queue, clusters, accountDisk, appServers }: QueueParts,
   appControl: AppControl | undefined,
   held: AsyncDisposableStack,
 ): Services {
   const { config, db, background, keys, clock, log, nodeId, nodeWatch } = node;
   const { diskGuard, accountSettings, storage } = node;
   const { commandTimes, dataDir } = config;
-  const { events, waitingReason, memoryNeed } = queue;
+  const { waitingReason, memoryNeed } = queue;
   const services: Services = {
     macroSandbox: held.adopt(macroSandbox(), (sandbox) => sandbox.stop()),
     ...outcomeServices({ dataDir, db, background, nodeId, nodeWatch, log, commandKinds, storage, diskGuard }),

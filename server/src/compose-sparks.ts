@@ -19,9 +19,10 @@ import { sparkCluster } from "./clusters/spark-cluster.ts";
 import type { ProgramIsolation } from "./commands/execution/program-isolation.ts";
 import { accountIdentity, accountRoster } from "./commands/execution/attempt-folders.ts";
 import type { SharedMemory } from "./commands/queue/claimer.ts";
-import type { StandbyControl } from "./commands/queue/open-queue.ts";
 import { noDriver, type ProgramDriver } from "./commands/programs/program-driver.ts";
+import { GRACE_SECONDS } from "./commands/programs/program-executor.ts";
 import { sparkDriver } from "./commands/programs/spark-driver.ts";
+import { StandbyDrivers, type StandbyOptions } from "./commands/programs/standby-drivers.ts";
 import { runsForAccount } from "./commands/store/under-way.ts";
 import { endEndedPlaces } from "./commands/warm/end-ended-places.ts";
 import { openSql, type SqlService } from "./commands/sql/open-sql.ts";
@@ -40,10 +41,12 @@ import type { SetUpStep, ShowProgress } from "./engines/set-up/set-up-step.ts";
 import { mergeContributions } from "./engines/spark-home/contribution.ts";
 import { ensureSparkHome } from "./engines/spark-home/spark-home.ts";
 import { startSparkSetUp, type SparkSetUp } from "./engines/spark-home/spark-set-up.ts";
+import { monotonicMs } from "./engines/runner/monotonic.ts";
 import type { EventLogs } from "./engines/spark-submit/event-log/event-logs.ts";
 import type { KeyRing } from "./lib/key-ring.ts";
 import type { Log } from "./lib/log.ts";
 import { readBootId } from "./lib/process-table.ts";
+import { bytesPerMiB } from "./lib/size-text.ts";
 import { runAllowance } from "./run-allowance.ts";
 import type { TaskServices } from "./tasks.ts";
 
@@ -60,6 +63,8 @@ export interface Sparks {
   /** Undefined: nobody sets it up here. */
   readonly setUp: SparkSetUp | undefined;
   readonly driver: ProgramDriver;
+  readonly standbys: StandbyDrivers;
+  readonly runLimits: ReturnType<typeof composeRunLimits>;
   readonly sql: SqlService;
   readonly sharedMemory: SharedMemory;
   readonly orphan: OrphanTerms;
@@ -88,37 +93,44 @@ export interface SparksOptions {
   readonly signal?: AbortSignal;
   /** Replaces the setting HEADGATE_ORPHAN_MINUTES. */
   readonly orphanSeconds?: number;
-  /** The queue's: it is made behind this. */
-  readonly standbys: () => StandbyControl;
 }
 
 export async function composeSparks(options: SparksOptions, held: AsyncDisposableStack): Promise<Sparks> {
-  const { config, connection, db, keys, log, standbys } = options;
+  const { config, connection, db, keys, log } = options;
   const sandbox = await composeSandbox(options);
   const isolated = options.isIsolated ?? (sandbox.kind === "bubblewrap" || config.isolation === "none");
   const isolation = { isolated, firstAccountId: () => firstAccountId(db.system) };
   const setUp = options.setsUpSpark ? setUpSpark(config, log, options.showProgress) : undefined;
   held.defer(() => setUp?.stop());
   const storageOf = sparkStorage(db, keys, options.accountSettings);
+  const metastoreAccounts = new AccountsOfProcesses();
   const databases = new MetastoreDatabases({
     connection,
     isEmbedded: config.databaseUrl === null,
-    accountsInUse: () => metastores.accounts(),
+    accountsInUse: () => metastoreAccounts.list(),
   });
   const catalogs = new AccountCatalogs(db.system, keys);
+  const sparkAccounts = new AccountsOfProcesses();
   const isInUse = async (accountId: number): Promise<boolean> =>
-    [...sql.servers.accounts(), ...standbys().accounts()].includes(accountId) ||
-    runsForAccount(db.system, options.nodeId, accountId);
+    sparkAccounts.list().includes(accountId) || runsForAccount(db.system, options.nodeId, accountId);
   const orphan = await announcePresence(options, held);
   const allowance = runAllowance(config, composeControlGroups(config.runNice, log));
   const engine = { spark: setUp, sandbox, allowance, orphan, log };
   const metastores = composeMetastores(config, { ...engine, catalogs, databases, storageOf, isInUse });
   held.defer(() => metastores.close());
+  metastoreAccounts.add(metastores);
   const clusterOf = sparkCluster(db, keys, config);
   const contributionsOf = sparkContributions({ db, clusterOf, storageOf, metastores });
   const contributions = { contributionsOf, clusterOf };
   const sql = await openSql({ ...leaseOf(config), ...config, ...contributions, ...engine });
   held.defer(() => sql.servers.close());
+  const driver =
+    options.driver ?? (setUp === undefined ? noDriver : sparkDriver(setUp, contributionsOf, options.eventLogs));
+  const runLimits = composeRunLimits(config);
+  const standbys = composeStandbys({ ...engine, dataDir: config.dataDir, driver }, runLimits);
+  held.defer(() => standbys.close());
+  sparkAccounts.add(sql.servers);
+  sparkAccounts.add(standbys);
   await metastores.adopt();
   const readers = held.adopt(new MetastoreReaders({ databases, catalogs }), (pools) => pools.close());
   const externals = new ExternalMetastores(config.allowedNetworks);
@@ -133,7 +145,9 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
     allowance,
     isolation,
     setUp,
-    driver: options.driver ?? (setUp === undefined ? noDriver : sparkDriver(setUp, contributionsOf, options.eventLogs)),
+    driver,
+    standbys,
+    runLimits,
     sql,
     sharedMemory: {
       reservedMiB: () => sql.servers.reservedMiB() + metastores.reservedMiB(),
@@ -143,33 +157,58 @@ export async function composeSparks(options: SparksOptions, held: AsyncDisposabl
         metastores.evict();
       },
     },
-    tasks: {
-      async tendMetastores() {
-        metastores.reviveLost();
-        await endProcessesOfDeletedAccounts(db.system, processesOf(sql, standbys(), metastores));
-        await metastores.evictIdle();
-      },
-      async endSilent() {
-        metastores.replaceSilent();
-        sql.servers.endSilent();
-      },
-      dropCatalogs: () => dropCatalogs(databases),
-      fitCatalogConnections: () => databases.fitConnectionLimits(),
-      endEndedPlaces: () => endEndedPlaces(db.system, [sql.servers, standbys()]),
-    },
+    tasks: sparkTasks(db, { databases, metastores, sql, standbys }),
     async stop() {
+      await standbys.close();
       await sql.servers.stop();
       await metastores.stop();
     },
   };
 }
 
-function processesOf({ servers }: SqlService, standbys: StandbyControl, metastores: Metastores) {
+interface TaskParts {
+  readonly databases: MetastoreDatabases;
+  readonly metastores: Metastores;
+  readonly sql: SqlService;
+  readonly standbys: StandbyDrivers;
+}
+
+function sparkTasks(db: Database, { databases, metastores, sql, standbys }: TaskParts): SparkTasks {
+  return {
+    async tendMetastores() {
+      metastores.reviveLost();
+      await endProcessesOfDeletedAccounts(db.system, processesOf(sql, standbys, metastores));
+      await metastores.evictIdle();
+    },
+    async endSilent() {
+      metastores.replaceSilent();
+      sql.servers.endSilent();
+    },
+    dropCatalogs: () => dropCatalogs(databases),
+    fitCatalogConnections: () => databases.fitConnectionLimits(),
+    endEndedPlaces: () => endEndedPlaces(db.system, [sql.servers, standbys]),
+  };
+}
+
+function processesOf({ servers }: SqlService, standbys: StandbyDrivers, metastores: Metastores) {
   return [
     { accounts: () => servers.accounts(), stop: (id: number) => servers.stop((each) => each.accountId === id) },
     { accounts: () => standbys.accounts(), stop: (id: number) => standbys.endUnused((each) => each.accountId === id) },
     metastores,
   ];
+}
+
+/** The accounts that have processes of some kinds here. Each kind is added as it is created. */
+class AccountsOfProcesses {
+  readonly #kinds: { accounts(): number[] }[] = [];
+
+  add(kind: { accounts(): number[] }): void {
+    this.#kinds.push(kind);
+  }
+
+  list(): number[] {
+    return this.#kinds.flatMap((kind) => kind.accounts());
+  }
 }
 
 interface ContributionParts {
@@ -209,6 +248,26 @@ function composeMetastores(config: Config, parts: MetastoreParts): Metastores {
     rosterOf: (accountId) => accountRoster(config.dataDir, accountId),
     databaseRoster: config.databaseUrl === null ? postgresRoster(config.dataDir) : null,
   });
+}
+
+type StandbyParts = Pick<StandbyOptions, "dataDir" | "driver" | "sandbox" | "allowance" | "orphan" | "log">;
+
+function composeStandbys(parts: StandbyParts, limits: ReturnType<typeof composeRunLimits>): StandbyDrivers {
+  const standbys = new StandbyDrivers({
+    ...parts,
+    limits: { ...limits, graceSeconds: GRACE_SECONDS },
+    now: monotonicMs,
+  });
+  standbys
+    .clear()
+    .catch((error: unknown) => parts.log.warn({ err: error }, "leftover standby drivers could not be ended"));
+  return standbys;
+}
+
+/** The limits that runners enforce. */
+function composeRunLimits(config: Config) {
+  const { leaseSeconds, timeoutCheckSeconds: checkSeconds, logLimitMiB } = config;
+  return { ...leaseOf(config), leaseSeconds, checkSeconds, logLimitBytes: logLimitMiB * bytesPerMiB };
 }
 
 const CATALOGS_AT_ONCE = 16;

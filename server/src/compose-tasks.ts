@@ -13,7 +13,7 @@ import { periodicTasks } from "./tasks.ts";
 export function composeTasks(
   { config, clock, keys, log, diskGuard, nodeId, background: db }: NodeParts,
   sparks: Sparks,
-  { clusters, accountDisk, tendApps }: QueueParts,
+  { queue, clusters, accountDisk, tendApps }: QueueParts,
   { publisher }: Services,
   url: string,
 ): PeriodicTask[] {
@@ -27,7 +27,7 @@ export function composeTasks(
     clock,
     log,
     diskGuard,
-    accountDisk,
+    accountDisk: { look: () => accountDisk.look(queue) },
     clusterLifecycle: clusters.clusterLifecycle,
     tendApps,
     retention: { auditDays: config.retainAuditDays, idempotencyHours: config.retainIdempotencyHours },

@@ -9,21 +9,26 @@ import { readDisk, usageText } from "../../lib/disk-usage.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
 import { sizeText } from "../../lib/size-text.ts";
-import type { Queue } from "../queue/open-queue.ts";
 import type { AccountToMeasure } from "./measure-account.ts";
 
 export interface AccountDiskOptions {
   readonly dataDir: string;
   /** Null: no quota. */
   readonly quotaBytes: number | null;
-  readonly queue: () => Pick<Queue, "running" | "endRunsOf">;
   /** Of warm servers. */
   readonly servers: { accounts(): number[] };
   readonly log: Log;
 }
 
 export interface WithAccountDisk {
-  accountDisk: Pick<AccountDisk, "check" | "look">;
+  accountDisk: Pick<AccountDisk, "check">;
+}
+
+/** The commands that run on this node. */
+interface RunningCommands {
+  running(): { id: number; accountId: number }[];
+  /** Ends those of the account as `error`. */
+  endRunsOf(accountId: number, cause: string): void;
 }
 
 /** A measurement takes at most this part of the time; one that a shrinking disk calls for, more. */
@@ -65,21 +70,15 @@ export class AccountDisk {
     return `its files on this node ${usageText(used)}, and HEADGATE_ACCOUNT_DISK allows ${sizeText(quotaBytes)}`;
   }
 
-  /** Looks at the accounts that may write, and at those above their quota. */
-  async look(): Promise<void> {
-    const { quotaBytes, queue, servers } = this.#options;
+  /** Measures the accounts that may write, and those above their quota; ends what runs for the latter. */
+  async look(commands: RunningCommands): Promise<void> {
+    const { quotaBytes, servers } = this.#options;
     if (quotaBytes === null) return;
     const above = [...this.#measured.keys()].filter((id) => this.excess(id) !== undefined);
-    const all = new Set([
-      ...queue()
-        .running()
-        .map(({ accountId }) => accountId),
-      ...servers.accounts(),
-      ...above,
-    ]);
+    const all = new Set([...commands.running().map(({ accountId }) => accountId), ...servers.accounts(), ...above]);
     for (const accountId of all) {
       try {
-        await this.#lookAt(accountId, quotaBytes);
+        await this.#lookAt(accountId, quotaBytes, commands);
       } catch (error) {
         this.#options.log.warn({ err: error, accountId }, "the files of an account could not be measured");
       }
@@ -90,15 +89,15 @@ export class AccountDisk {
     await this.#worker?.terminate();
   }
 
-  async #lookAt(accountId: number, quotaBytes: number): Promise<void> {
-    const { dataDir, queue, log } = this.#options;
+  async #lookAt(accountId: number, quotaBytes: number, commands: RunningCommands): Promise<void> {
+    const { dataDir, log } = this.#options;
     const disk = readDisk(dataDir);
     const last = this.#measured.get(accountId);
     if (disk === undefined || !isDue(last, disk.freeBytes, quotaBytes)) return;
     const begin = performance.now();
     const used = await this.#measure({
       folder: join(dataDir, "accounts", String(accountId)),
-      running: queue()
+      running: commands
         .running()
         .filter((run) => run.accountId === accountId)
         .map(({ id }) => String(id)),
@@ -110,7 +109,7 @@ export class AccountDisk {
     if (over === undefined) return;
     if (last === undefined || last.used <= quotaBytes)
       log.warn({ accountId, used, quotaBytes }, "an account is above its quota");
-    queue().endRunsOf(accountId, `the account is above its quota: ${over}`);
+    commands.endRunsOf(accountId, `the account is above its quota: ${over}`);
   }
 
   /** One at a time: `look` waits for it. */

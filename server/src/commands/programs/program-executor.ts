@@ -32,8 +32,7 @@ export interface ProgramExecutorOptions {
   readonly dataDir: string;
   readonly driver: ProgramDriver;
   readonly sandbox: Sandbox;
-  /** Undefined: every program starts cold. */
-  readonly standbys: StandbyDrivers | undefined;
+  readonly standbys: StandbyDrivers;
   /** Null: this node shares its database with nobody. */
   readonly leaseFile: string | null;
   readonly leaseSeconds: number;
@@ -66,7 +65,7 @@ export function programExecutor(options: ProgramExecutorOptions): Executor {
       // A driver may still wait there, of a claim that was never begun and is not made again.
       if (existsSync(run.files.folder)) openRunnerClient(run.files.folder).abandon();
       await tidyAttempt(run.files);
-      standbys?.noteEnd(run.command);
+      standbys.noteEnd(run.command);
     },
     adopt: (run) => Promise.resolve(new RunnerRun(run, options, undefined)),
   };
@@ -88,11 +87,9 @@ async function prepareProgram(run: Run, options: ProgramExecutorOptions, signal:
   const memoryMiB = program.memoryMiB ?? driver.memoryMiB(run.command);
   const resources = limitsWithin(options.allowance, memoryMiB);
   const limits = limitsOf(run, options, resources);
-  const { handOver } = program;
-  if (
-    handOver !== undefined &&
-    (await standbys?.take(run.command, handOver.digest, folder, handOver.generation)) === true
-  ) {
+  // A running process can only be given to an attempt where a sandbox hides which folder that is.
+  const handOver = sandbox.kind === "bubblewrap" ? program.handOver : undefined;
+  if (handOver !== undefined && (await standbys.take(run.command, handOver.digest, folder, handOver.generation))) {
     await writeInput(programFolders(folder).input, program.files, identity);
     await writeNotes(run.files, program.notes);
     const { timeoutSeconds, checkSeconds, elapsedSeconds } = limits;

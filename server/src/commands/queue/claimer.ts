@@ -24,8 +24,7 @@ export interface ClaimerOptions {
   readonly unready: Unready;
   readonly sharedMemory: SharedMemory;
   readonly useClusters: UseClusters;
-  /** Undefined: no driver waits on this node. */
-  readonly standbys: Pick<StandbyDrivers, "keepWithin"> | undefined;
+  readonly standbys: Pick<StandbyDrivers, "keepWithin">;
   /** The most that one account may take here while others run or wait. */
   readonly accountMemoryMiB: number;
   readonly leaseSeconds: number;
@@ -109,7 +108,7 @@ export class Claimer {
     const { db, node, kindOf, unready, sharedMemory, standbys } = this.#options;
     const candidates = await listCandidates(db.system, { ...CANDIDATES, budgetMiB: node.memoryBudgetMiB });
     if (!takesCommands) {
-      standbys?.keepWithin({ freeMiB: 0, spareMiB: 0 });
+      standbys.keepWithin({ freeMiB: 0, spareMiB: 0 });
       this.#situation = { ...seen, candidates, clusterReasons: new Map(), plan: NOTHING_PLANNED };
       return;
     }
@@ -121,7 +120,7 @@ export class Claimer {
     const room = this.#roomBeside(runs);
     const plan = this.#plan(ready, room);
     this.#situation = { ...seen, candidates, clusterReasons, plan };
-    standbys?.keepWithin(roomForStandbys(plan, room.budgetMiB - room.usedMiB));
+    standbys.keepWithin(roomForStandbys(plan, room.budgetMiB - room.usedMiB));
     if (plan.missingMiB > 0) sharedMemory.evict(plan.missingMiB);
     await this.#claim(await this.#sharing.choose(plan.claims, seen.nodes), conduct);
     await this.#endTooLarge(ready, seen.nodes);

@@ -1,3 +1,4 @@
+import type { Notifications } from "../../db/notifications.ts";
 import type { Log } from "../../lib/log.ts";
 
 /**
@@ -24,25 +25,26 @@ export interface WithCommandEvents {
 }
 
 export interface CommandEventsOptions {
-  /** Of those ids the ones that have ended. */
+  /** Returns the given ids of commands that have ended. */
   findEnded: (commandIds: readonly number[]) => Promise<number[]>;
-  /** Wakes the queue of this node. */
-  poke: () => void;
-  /** Checks the servers of apps on this node. */
-  lookAtApps: () => void;
-  /** To all nodes, this one included. */
-  publish: (message: string) => void;
+  /** Connects to the messages between nodes. A message goes to all nodes, this one included. */
+  connect: (receive: (message: string) => void) => Notifications;
   log: Log;
 }
 
-/** The other side of the interface: what the queue and the messages between nodes say. */
+/** The side of the queue and of the servers of apps. */
 export interface CommandEventSource extends CommandEvents {
+  /** The listener is called when something may be claimed, or a run is to be cancelled. */
+  onWake(listener: () => void): void;
+  /** The listener is called when an app was stopped, on this node or another. */
+  onAppStopped(listener: () => void): void;
   /** The command has ended, on this node. */
   noteEnd(commandId: number): void;
   /** Something may be claimed by another node. */
   wakeNodes(): void;
-  receive(message: string): void;
-  close(): void;
+  /** Settles every `ended`, now and later, without waiting. */
+  endWaits(): void;
+  close(): Promise<void>;
 }
 
 const LOOK_EVERY_MS = 1000;
@@ -51,14 +53,10 @@ const WAKE = "wake";
 const APP_STOPPED = "app stopped";
 const ENDED = "ended ";
 
-export function openCommandEvents({
-  findEnded,
-  poke,
-  lookAtApps,
-  publish,
-  log,
-}: CommandEventsOptions): CommandEventSource {
+export function openCommandEvents({ findEnded, connect, log }: CommandEventsOptions): CommandEventSource {
   const waiters = new Map<number, Set<() => void>>();
+  const wakeListeners: (() => void)[] = [];
+  const appListeners: (() => void)[] = [];
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
 
@@ -79,17 +77,33 @@ export function openCommandEvents({
     if (!closed && waiters.size > 0) timer ??= setTimeout(() => void look(), milliseconds).unref();
   };
 
+  const tell = (listeners: readonly (() => void)[]): void => {
+    for (const listener of listeners) listener();
+  };
+  const notifications = connect((message) => {
+    if (message === WAKE) tell(wakeListeners);
+    if (message === APP_STOPPED) tell(appListeners);
+    if (message.startsWith(ENDED)) resolveAll(Number(message.slice(ENDED.length)));
+  });
+  const wake = (): void => {
+    tell(wakeListeners); // without waiting for the message
+    notifications.publish(WAKE);
+  };
+  const endWaits = (): void => {
+    closed = true;
+    clearTimeout(timer);
+    for (const commandId of waiters.keys()) resolveAll(commandId);
+  };
+
   return {
-    wake() {
-      poke();
-      publish(WAKE);
-    },
+    onWake: (listener) => void wakeListeners.push(listener),
+    onAppStopped: (listener) => void appListeners.push(listener),
+    wake,
     cancelled() {
-      poke();
-      publish(WAKE);
+      wake();
       lookIn(LOOK_AT_FIRST_MS); // one that waited has ended already
     },
-    appStopped: () => publish(APP_STOPPED),
+    appStopped: () => notifications.publish(APP_STOPPED),
     ended(commandId, timeoutMs, signal) {
       return new Promise((resolve) => {
         const set = waiters.get(commandId) ?? new Set();
@@ -110,18 +124,13 @@ export function openCommandEvents({
     },
     noteEnd(commandId) {
       resolveAll(commandId);
-      publish(`${ENDED}${commandId}`);
+      notifications.publish(`${ENDED}${commandId}`);
     },
-    wakeNodes: () => publish(WAKE),
-    receive(message) {
-      if (message === WAKE) poke();
-      if (message === APP_STOPPED) lookAtApps();
-      if (message.startsWith(ENDED)) resolveAll(Number(message.slice(ENDED.length)));
-    },
-    close() {
-      closed = true;
-      clearTimeout(timer);
-      for (const commandId of waiters.keys()) resolveAll(commandId);
+    wakeNodes: () => notifications.publish(WAKE),
+    endWaits,
+    async close() {
+      endWaits();
+      await notifications.close();
     },
   };
 }

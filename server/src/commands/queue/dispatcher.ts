@@ -40,7 +40,7 @@ export class Dispatcher {
   readonly #heartbeat: Heartbeat;
   readonly #claimer: Claimer;
   readonly #lostRuns: LostRuns;
-  readonly #looks: Repetition;
+  #looks: Repetition | undefined;
   #isEnding = false;
 
   constructor(options: DispatcherOptions) {
@@ -49,11 +49,14 @@ export class Dispatcher {
     this.#claimer = new Claimer({ ...options, stopping: this.#stopping.signal });
     this.#heartbeat = new Heartbeat({ ...options, db: options.db.system });
     this.#lostRuns = new LostRuns({ ...options, db: options.db.system });
-    this.#looks = repeat(() => this.#look(), LOOK_EVERY_MS, this.#stopping.signal, options.log);
+  }
+
+  start(): void {
+    this.#looks ??= repeat(() => this.#look(), LOOK_EVERY_MS, this.#stopping.signal, this.#options.log);
   }
 
   poke(): void {
-    this.#looks.poke();
+    this.#looks?.poke();
   }
 
   /** Undefined before the first look. */
@@ -73,6 +76,7 @@ export class Dispatcher {
 
   /** Claims nothing more. What runs is left alone, unless it shall end too. */
   async stop({ endsRuns = false } = {}): Promise<void> {
+    if (this.#looks === undefined) return;
     if (endsRuns) await this.#endRuns();
     this.#stopping.abort();
     await this.#looks.ended;

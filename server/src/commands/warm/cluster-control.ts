@@ -4,19 +4,18 @@ import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
 import { runsOnCluster, waitsForCluster } from "../store/under-way.ts";
 import type { SparkPlace } from "../execution/spark-place.ts";
+import type { PlaceProcesses } from "./end-ended-places.ts";
 import type { WarmServers } from "./warm-servers.ts";
 
 export interface ControlOptions {
   readonly db: Queryable;
   readonly servers: WarmServers;
-  readonly stopStandbys: StopStandbys;
+  /** The drivers that wait for programs. */
+  readonly standbys: Pick<PlaceProcesses, "endUnused">;
   readonly log: Log;
   /** The queue looks at what runs. */
   readonly wake: () => void;
 }
-
-/** Ends the drivers that wait for programs of places that match. */
-export type StopStandbys = (matches: (place: SparkPlace) => boolean) => Promise<void>;
 
 interface ControlledPlace {
   readonly id: number;
@@ -31,7 +30,7 @@ const LOOK_EVERY_MS = 100;
  * nobody waits for was started by a person, who wants the next query to be quick. Of somebody else's server it is asked
  * whether it answers. The end of a cluster ends its runs by the queue of each node, which sees its state.
  */
-export function clusterControl({ db, servers, stopStandbys, log, wake }: ControlOptions) {
+export function clusterControl({ db, servers, standbys, log, wake }: ControlOptions) {
   return {
     async start({ id: clusterId, accountId, engine }: ControlledPlace, signal: AbortSignal): Promise<void> {
       const place: SparkPlace = { accountId, clusterId, appId: null };
@@ -48,7 +47,7 @@ export function clusterControl({ db, servers, stopStandbys, log, wake }: Control
       wake();
       while (await runsOnCluster(db, id)) await delay(LOOK_EVERY_MS, undefined, { signal });
       const isHere = ({ clusterId }: SparkPlace): boolean => clusterId === id;
-      await Promise.all([servers.stop(isHere), stopStandbys(isHere)]);
+      await Promise.all([servers.stop(isHere), standbys.endUnused(isHere)]);
     },
   };
 }
