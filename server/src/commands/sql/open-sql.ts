@@ -4,7 +4,7 @@ import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { readBootId } from "../../lib/process-table.ts";
 import type { Executor, RunnablePlace } from "../execution/executor.ts";
 import { WarmServers, type WarmServersOptions } from "../warm/warm-servers.ts";
-import type { QueryLimits } from "./query-limits.ts";
+import type { QueryLimits } from "./sql-run.ts";
 import { sqlExecutor } from "./sql-executor.ts";
 
 export interface SqlOptions extends Omit<WarmServersOptions, "spark"> {

@@ -7,7 +7,6 @@ import type { LineLog } from "../execution/line-log.ts";
 import type { WarmServer } from "../warm/warm-server.ts";
 import { runStatement, type StatementObserver } from "./run-statement.ts";
 import type { ScriptState, ScriptStateFile } from "./script-state.ts";
-import { shortened } from "./sql-messages.ts";
 import type { StatementJournal, StatementRecord } from "./statement-jobs.ts";
 
 export interface ScriptParts {
@@ -31,6 +30,8 @@ export interface ScriptParts {
   /** Called with each result: the last one is the script's. */
   readonly noteResult: (result: SpooledResult) => void;
 }
+
+const LONGEST_STATEMENT = 200;
 
 /** An interrupt that is not answered is no reason to hold up a cancel: the server is asked to drop the session then. */
 const INTERRUPT_PATIENCE_MS = 5000;
@@ -135,4 +136,10 @@ interface StatementStep {
   readonly resumed: { readonly columns: readonly ResultColumn[] | null } | undefined;
   readonly observer: StatementObserver;
   readonly record: StatementRecord;
+}
+
+/** For the log: on one line. */
+function shortened(sql: string): string {
+  const line = sql.replaceAll(/\s+/g, " ");
+  return line.length > LONGEST_STATEMENT ? `${line.slice(0, LONGEST_STATEMENT)} …` : line;
 }

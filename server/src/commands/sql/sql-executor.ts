@@ -4,9 +4,8 @@ import { removeTree } from "../../lib/remove-tree.ts";
 import type { Executor, Run } from "../execution/executor.ts";
 import type { SparkPlace } from "../execution/spark-place.ts";
 import type { WarmServers } from "../warm/warm-servers.ts";
-import type { QueryLimits } from "./query-limits.ts";
 import type { SqlHandle } from "./script-state.ts";
-import type { SqlRun } from "./sql-run.ts";
+import type { QueryLimits, SqlRun } from "./sql-run.ts";
 import type { RunnableCommand } from "../store/command-row.ts";
 
 export interface SqlExecutorOptions {

@@ -1,31 +1,14 @@
 import type { ConnectError } from "../../engines/spark-connect/connect-error.ts";
 import type { RunOutcome } from "../execution/executor.ts";
-import { CANCELLED, ended, failed, timedOut, type Ended } from "../execution/run-end.ts";
+import { ended, failed, type Ended } from "../execution/run-end.ts";
 import type { ResultLoss } from "./run-statement.ts";
-import { summarised } from "./sql-messages.ts";
 
 /** How a script may end, as it is told to people. */
 export const DIED = "the Spark server that ran it has died";
 export const MACHINE_RESTARTED = "the machine was started again, and nothing tells how far it came";
 
-const SERVER_STOPPED = "its Spark server was stopped";
-const LEASE_OVER = "the node has lost touch with the others and ended it";
-
-/** Why we end it. */
-export type CallOff = "cancelled" | "timed-out" | "server stopped" | "lease over";
-
-export function calledOff(why: CallOff, timeoutSeconds: number): RunOutcome {
-  switch (why) {
-    case "cancelled":
-      return CANCELLED;
-    case "timed-out":
-      return timedOut(timeoutSeconds);
-    case "server stopped":
-      return failed(SERVER_STOPPED);
-    case "lease over":
-      return { state: "lost", cause: LEASE_OVER };
-  }
-}
+export const SERVER_STOPPED: RunOutcome = failed("its Spark server was stopped");
+export const LEASE_OVER: RunOutcome = { state: "lost", cause: "the node has lost touch with the others and ended it" };
 
 export function lostResult({ message, isDiskFull }: ResultLoss): Ended {
   return isDiskFull ? ended("disk-full", `the disk is full: ${message}`) : failed(message);
@@ -49,4 +32,23 @@ export function failedBy(error: ConnectError): Ended {
     case "taken over":
       return failed("the Spark server has lost its session");
   }
+}
+
+const LONGEST_CAUSE = 500;
+
+/** One line, for the row: the log has all of it. */
+function summarised(error: ConnectError): string {
+  const [first = ""] = described(error).split("\n", 1);
+  return withState(first.slice(0, LONGEST_CAUSE), error);
+}
+
+/** For the log. Spark's message contains the class and the state already, most of the time. */
+export function described(error: ConnectError): string {
+  const { message, errorClass } = error;
+  const isNamed = errorClass === undefined || message.includes(`[${errorClass}]`);
+  return withState(isNamed ? message : `[${errorClass}] ${message}`, error);
+}
+
+function withState(text: string, { sqlState }: ConnectError): string {
+  return sqlState === undefined || text.includes(sqlState) ? text : `${text} SQLSTATE: ${sqlState}`;
 }

@@ -4,26 +4,24 @@ import { findResult, type SpooledResult } from "../../engines/arrow-result/spool
 import { ConnectError } from "../../engines/spark-connect/connect-error.ts";
 import type { ConnectSession } from "../../engines/spark-connect/connect-session.ts";
 import { splitLongScript, type SqlStatement } from "../../engines/spark-connect/split-statements.ts";
-import { after } from "../../lib/after.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
-import { LineLog } from "../execution/line-log.ts";
-import { failed, SUCCEEDED, timeoutCheckAt } from "../execution/run-end.ts";
+import { InProcessRun, type InProcessLimits } from "../execution/in-process-run.ts";
+import { failed, SUCCEEDED } from "../execution/run-end.ts";
 import { explainFailure, sizeOf } from "../execution/run-log.ts";
-import type { LiveRun, Run, RunOutcome, RunState } from "../execution/executor.ts";
+import type { Run, RunOutcome } from "../execution/executor.ts";
 import type { WarmServer } from "../warm/warm-server.ts";
 import type { HeldServer } from "../warm/warm-servers.ts";
 import { ScriptRunner, type ScriptParts } from "./run-script.ts";
 import { ResultLoss } from "./run-statement.ts";
-import { whenLeaseIsOver, type QueryLimits } from "./query-limits.ts";
-import { described } from "./sql-messages.ts";
 import {
-  calledOff,
+  described,
   DIED,
   failedBy,
   isOfStatement,
+  LEASE_OVER,
   lostResult,
   MACHINE_RESTARTED,
-  type CallOff,
+  SERVER_STOPPED,
 } from "./sql-outcome.ts";
 import { ScriptStateFile, type ScriptState, type SqlHandle } from "./script-state.ts";
 import { StatementJournal } from "./statement-jobs.ts";
@@ -33,45 +31,42 @@ export interface SqlServers {
   reacquire(name: string): Promise<HeldServer | undefined>;
 }
 
-const LOOK_EVERY_MS = 1000;
+/** What a query may not exceed. */
+export interface QueryLimits extends InProcessLimits {
+  /** The size of the result of a statement. Null: no limit. */
+  readonly outputBytes: number | null;
+  /** Whether other nodes may count this one as dead and start its commands again: then its own must not go on. */
+  isLeaseOver(): boolean;
+}
+
 const STORE_RETRY_MS = 500;
+const CHECK_LEASE_MS = 1000;
 
 /**
- * A script on a warm server: one session, one statement after the other. It runs here, in this process, and its place is
- * kept in the attempt's folder, so that the next Headgate goes on in the middle of a statement.
+ * A script on a warm server: one session, one statement after the other. It runs in this process, and its position is
+ * kept in the attempt's folder, so that the next server goes on in the middle of a statement.
  */
-export class SqlRun implements LiveRun {
+export class SqlRun extends InProcessRun {
   readonly handle: SqlHandle;
-  readonly #run: Run;
   readonly #servers: SqlServers;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #limits: QueryLimits;
-  readonly #log: LineLog;
   readonly #stateFile: ScriptStateFile;
   readonly #journal: StatementJournal;
-  readonly #ending = new AbortController();
-  readonly #over = Promise.withResolvers<void>();
-  #endedBy: CallOff | undefined;
-  #begun = false;
-  #isLeft = false;
   #server: WarmServer | undefined;
-  #progress = 0;
-  #pid: number | null = null;
   #statements: readonly SqlStatement[] = [];
   #result: SpooledResult | undefined;
-  #outcome: RunOutcome | undefined;
 
   constructor(
     run: Run,
     servers: SqlServers,
     { headers, limits, bootId }: { headers: Readonly<Record<string, string>>; limits: QueryLimits; bootId: string },
   ) {
+    super(run, limits);
     this.handle = { kind: "sql", bootId };
-    this.#run = run;
     this.#servers = servers;
     this.#headers = headers;
     this.#limits = limits;
-    this.#log = new LineLog(run.files.log, limits.logBytes);
     this.#stateFile = new ScriptStateFile(run.files.folder);
     this.#journal = new StatementJournal(run.files.folder);
   }
@@ -81,79 +76,49 @@ export class SqlRun implements LiveRun {
     return Promise.resolve();
   }
 
-  /** Goes on where the last Headgate has left it. */
+  /** Goes on where the previous server has left it. */
   async adopt({ bootId }: Partial<SqlHandle>): Promise<void> {
     const state = await this.#stateFile.read();
     if (state !== undefined) this.#launch(state);
-    // What a server of ours was told last may not have come to the disk before the machine went down.
-    else if (bootId === this.handle.bootId) this.#end({ state: "never-began" });
-    else this.#end({ state: "lost", cause: MACHINE_RESTARTED });
-  }
-
-  look(): Promise<RunState> {
-    return Promise.resolve(this.#outcome ?? { state: "running", pid: this.#pid, progress: this.#progress });
-  }
-
-  async changed(signal: AbortSignal): Promise<void> {
-    const pause = delay(LOOK_EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
-    await Promise.race([this.#over.promise, pause]);
-  }
-
-  async stop(): Promise<void> {
-    this.#callOff("cancelled");
-    if (this.#begun) await this.#over.promise;
-    else this.#end({ state: "never-began" });
-  }
-
-  /** Its statement runs on, for the next Headgate to read. */
-  leave(): void {
-    this.#isLeft = true;
-    this.#ending.abort();
+    // After a restart of the machine, a missing file tells nothing: it may not have been written to the disk in time.
+    else if (bootId === this.handle.bootId) this.setOutcome({ state: "never-began" });
+    else this.setOutcome({ state: "lost", cause: MACHINE_RESTARTED });
   }
 
   #launch(state: ScriptState | undefined): void {
-    this.#begun = true;
-    const limit = timeoutCheckAt(this.#run.timeoutSeconds, this.#limits.checkSeconds) - this.#run.elapsedSeconds;
-    const endTimer = after(limit * 1000, () => this.#callOff("timed-out"));
-    void this.#conduct(state)
-      .catch((error: unknown) => this.#explain(error, state))
-      .then(async (outcome) => this.#end(await this.#measured(outcome)))
-      .catch((error: unknown) => this.#end(explainFailure(error)))
-      .finally(endTimer);
-  }
-
-  #end(outcome: RunOutcome): void {
-    this.#outcome ??= outcome;
-    this.#over.resolve();
+    this.launch(async () => {
+      const outcome = await this.#conduct(state).catch((error: unknown) => this.#explain(error, state));
+      return this.#measured(outcome);
+    });
   }
 
   async #conduct(state: ScriptState | undefined): Promise<RunOutcome> {
-    this.#statements = await splitLongScript(this.#run.programText ?? "");
+    this.#statements = await splitLongScript(this.run.programText ?? "");
     // Statements before the one that was under way may have left it.
-    if (state !== undefined) this.#result = await findResult(this.#run.files.folder);
+    if (state !== undefined) this.#result = await findResult(this.run.files.folder);
     if (state?.outcome !== undefined) return state.outcome;
     if (state !== undefined && state.statement >= this.#statements.length) return SUCCEEDED;
     const held = await this.#held(state);
     if (held === undefined) {
-      this.#ending.signal.throwIfAborted();
+      this.ending.throwIfAborted();
       return failed("the Spark server that ran it is gone");
     }
     try {
       await this.#unlessEnding(held.server.ready);
       this.#server = held.server;
-      this.#pid = await held.server.process.pid();
+      this.pid = await held.server.process.pid();
       const session = await this.#session(held.server, state);
       const endWatch = held.server.isRemote ? this.#watchRemote(held.server) : () => undefined;
       try {
         await this.#script(held.server, session, state).run();
         return SUCCEEDED;
       } catch (error) {
-        if (this.#isLeft) throw error;
+        if (this.isLeft) throw error;
         return await this.#saveOutcome(await this.#explain(error, state), held.server);
       } finally {
         endWatch();
         // Nobody waits for it, and the server drops it by itself should this fail.
-        if (!this.#isLeft) session.release().catch(() => undefined);
+        if (!this.isLeft) session.release().catch(() => undefined);
       }
     } finally {
       held.release();
@@ -173,7 +138,7 @@ export class SqlRun implements LiveRun {
 
   async #held(state: ScriptState | undefined): Promise<HeldServer | undefined> {
     if (state !== undefined) return this.#reacquire(state.server);
-    this.#ending.signal.throwIfAborted();
+    this.ending.throwIfAborted();
     return this.#unlessEnding(this.#servers.acquire(), (late) => late.release());
   }
 
@@ -182,8 +147,8 @@ export class SqlRun implements LiveRun {
    * its result. Gives up when the lease expires, because another node may already run the query again.
    */
   async #reacquire(server: string): Promise<HeldServer | undefined> {
-    const { signal } = this.#ending;
-    const endLeaseWatch = whenLeaseIsOver(this.#limits, () => this.#callOff("lease over"));
+    const signal = this.ending;
+    const endLeaseWatch = this.#watchLease();
     try {
       for (;;) {
         signal.throwIfAborted();
@@ -213,19 +178,23 @@ export class SqlRun implements LiveRun {
    * the query has to be ended from here.
    */
   #watchRemote({ stopped }: WarmServer): () => void {
-    const endWithServer = (): void => this.#callOff("server stopped");
+    const endWithServer = (): void => this.endBy(SERVER_STOPPED);
     stopped.addEventListener("abort", endWithServer, { once: true });
     if (stopped.aborted) endWithServer();
-    const endLeaseWatch = whenLeaseIsOver(this.#limits, () => this.#callOff("lease over"));
+    const endLeaseWatch = this.#watchLease();
     return () => {
       stopped.removeEventListener("abort", endWithServer);
       endLeaseWatch();
     };
   }
 
-  #callOff(why: CallOff): void {
-    this.#endedBy ??= why;
-    this.#ending.abort();
+  /** Returns what ends the watch. */
+  #watchLease(): () => void {
+    const timer = setInterval(() => {
+      if (this.#limits.isLeaseOver()) this.endBy(LEASE_OVER);
+    }, CHECK_LEASE_MS);
+    timer.unref();
+    return () => clearInterval(timer);
   }
 
   #script(server: WarmServer, session: ConnectSession, state: ScriptState | undefined): ScriptRunner {
@@ -233,38 +202,38 @@ export class SqlRun implements LiveRun {
       statements: this.#statements,
       server,
       session,
-      folder: this.#run.files.folder,
+      folder: this.run.files.folder,
       outputBytes: this.#limits.outputBytes,
       headers: this.#headers,
-      log: this.#log,
+      log: this.log,
       stateFile: this.#stateFile,
       journal: this.#journal,
-      signal: this.#ending.signal,
-      isLeft: () => this.#isLeft,
-      advance: (share) => (this.#progress = Math.max(this.#progress, Math.floor(share * 100))),
+      signal: this.ending,
+      isLeft: () => this.isLeft,
+      advance: (share) => this.advance(Math.floor(share * 100)),
       noteResult: (result) => (this.#result = result),
     };
     return new ScriptRunner(parts, state);
   }
 
   async #unlessEnding<T>(work: Promise<T>, undo?: (late: T) => void): Promise<T> {
-    return unlessAborted(this.#ending.signal, work, undo);
+    return unlessAborted(this.ending, work, undo);
   }
 
   async #explain(error: unknown, state: ScriptState | undefined): Promise<RunOutcome> {
-    if (this.#endedBy !== undefined) return calledOff(this.#endedBy, this.#run.timeoutSeconds);
+    if (this.endedBy !== undefined) return this.endedBy;
     // The store was needed to find the server. No statement has begun, so the command can wait for its turn again.
     if (state === undefined && this.#server === undefined && isStoreAwayFault(error)) return { state: "never-began" };
     if (error instanceof ResultLoss) return lostResult(error);
     if (!(error instanceof ConnectError)) return this.#server?.isUp === false ? failed(DIED) : explainFailure(error);
-    if (isOfStatement(error)) await this.#log.explain(described(error));
+    if (isOfStatement(error)) await this.log.explain(described(error));
     return failedBy(error);
   }
 
   async #measured(outcome: RunOutcome): Promise<RunOutcome> {
     if (outcome.state !== "ended") return outcome;
     await this.#journal.end();
-    const logBytes = await sizeOf(this.#run.files.log);
+    const logBytes = await sizeOf(this.run.files.log);
     if (this.#result === undefined) return { ...outcome, logBytes };
     const { bytes, columns, statement } = this.#result;
     const query = this.#statements[statement]?.text ?? "";
