@@ -13,7 +13,7 @@ export interface CommandKinds {
   plan(body: SubmissionInput, refreshEngine: () => Promise<RefreshEngine>): Promise<PlannedCommand>;
   /** The kind of a stored command. */
   of(command: StoredCommand): CommandKind;
-  /** Decides by what was submitted, whatever kind is stored. */
+  /** The kind that this version gives to the command, whatever kind is stored. */
   decide(command: SubmittedCommand): CommandKind;
 }
 
@@ -32,7 +32,7 @@ export function commandKinds(kinds: readonly CommandKind[]): CommandKinds {
   const byName = new Map(kinds.map((kind) => [kind.name, kind]));
   const decide: CommandKinds["decide"] = (command) => {
     const kind = kinds.find((each) => each.matches(command));
-    if (kind === undefined) throw new Error(`no kind matches a command of the type ${command.commandType}`);
+    if (kind === undefined) throw new Error(`no kind matches a command of type ${command.commandType}`);
     return kind;
   };
   return {
@@ -45,9 +45,9 @@ export function commandKinds(kinds: readonly CommandKind[]): CommandKinds {
       const account = { refreshEngine: () => (engine ??= refreshEngine()) };
       for (const kind of kinds) {
         const plan = await kind.plan({ ...body, command_type: commandType }, account);
-        if (plan !== undefined && kind.matches(plan)) return { kind, plan };
+        if (plan !== undefined) return { kind, plan };
       }
-      throw invalid("command_type", `${commandType} cannot run with these fields`);
+      throw invalid("command_type", `${commandType} is not supported by this server; use another command_type`);
     },
   };
 }

@@ -2,7 +2,7 @@ import type { EventLogs } from "../../engines/spark-submit/event-log/event-logs.
 import { programExecutor, type ProgramExecutorOptions } from "../programs/program-executor.ts";
 import { printedResults } from "../results/result-source.ts";
 import { languageOf } from "../submission/language.ts";
-import { planSpark } from "../submission/spark.ts";
+import { isSparkSql, planSpark } from "../submission/spark.ts";
 import { checkSparkWords, commandLineField } from "../submission/spark-words.ts";
 import type { CommandKind } from "./command-kind.ts";
 
@@ -15,7 +15,7 @@ export function programKind({ eventLogs, ...parts }: ProgramParts): CommandKind 
   const { driver } = parts;
   return {
     name: "program",
-    plan: (body) => (body.command_type === "SparkCommand" ? planSpark(body) : undefined),
+    plan: (body) => (body.command_type === "SparkCommand" && !isSparkSql(body) ? planSpark(body) : undefined),
     matches: ({ commandType, command }) => commandType === "SparkCommand" && languageOf(command) !== "sql",
     checkWords: ({ command }, values, text) => checkSparkWords(command, values, text),
     isCommandLine: ({ command }) => commandLineField(command) !== undefined,

@@ -10,14 +10,17 @@ export interface RefreshParts extends RefreshServices {
   readonly renderer: ResultRenderer;
 }
 
-/** For a batch, the pages of its listing and the names of the partitions in an external metastore together. */
+/** Enough for one batch of partitions, the pages of its listing, and the partition names of an external metastore. */
 const MEMORY_MIB = 64;
 
-/** Refreshes of tables by the catalog: in this process, without Spark. */
+/** Table refreshes by the catalog: they run in this process, without Spark. */
 export function refreshKind({ renderer, ...services }: RefreshParts): CommandKind {
   return {
     name: "refresh",
-    plan: async (body, account) => (isRefresh(body) ? planRefresh(body, await account.refreshEngine()) : undefined),
+    async plan(body, account) {
+      const isOurs = isRefresh(body) && (await account.refreshEngine()) === "native";
+      return isOurs ? planRefresh(body, "native") : undefined;
+    },
     matches: isNativeRefresh,
     runsUsersCode: false,
     needsCluster: false,

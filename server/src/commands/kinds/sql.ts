@@ -7,7 +7,7 @@ import type { SubmittedCommand } from "../store/command-row.ts";
 import { isNativeRefresh, isRefresh, planHive, planRefresh } from "../submission/hive.ts";
 import { languageOf } from "../submission/language.ts";
 import type { SubmissionPlan, SubmittingAccount, TypedSubmission } from "../submission/plan.ts";
-import { planSpark } from "../submission/spark.ts";
+import { isSparkSql, planSpark } from "../submission/spark.ts";
 import { checkSparkWords } from "../submission/spark-words.ts";
 import { placeKey } from "../execution/spark-place.ts";
 import type { CommandKind } from "./command-kind.ts";
@@ -17,7 +17,7 @@ export interface SqlParts {
   readonly renderer: ResultRenderer;
 }
 
-/** Scripts in SQL, also refreshes of tables by Spark's own statement: on the warm server of their place. */
+/** SQL scripts, and table refreshes by Spark's own statement: they run on the warm server of their place. */
 export function sqlKind({ sql: { servers, executor }, renderer }: SqlParts): CommandKind {
   return {
     name: "sql",
@@ -42,9 +42,10 @@ export function sqlKind({ sql: { servers, executor }, renderer }: SqlParts): Com
 async function planSql(body: TypedSubmission, account: SubmittingAccount): Promise<SubmissionPlan | undefined> {
   switch (body.command_type) {
     case "SparkCommand":
-      return planSpark(body);
+      return isSparkSql(body) ? planSpark(body) : undefined;
     case "HiveCommand":
-      return isRefresh(body) ? planRefresh(body, await account.refreshEngine()) : planHive(body);
+      if (!isRefresh(body)) return planHive(body);
+      return (await account.refreshEngine()) === "spark" ? planRefresh(body, "spark") : undefined;
     case "HadoopCommand":
       return undefined;
   }
@@ -57,7 +58,7 @@ function isSql(command: SubmittedCommand): boolean {
 
 function jobOfStatement({ statement, status, work, startedAt, endedAt }: StatementJob): CommandJob {
   const { tasks, stages } = work;
-  // Spark tells every two seconds, and nothing more once the last rows are there.
+  // Spark reports every two seconds, so the last report may come before the last tasks are done.
   const done = status === "succeeded" ? { completedTasks: tasks, completedStages: stages } : {};
   return { jobId: statement, status, ...work, ...done, failedTasks: null, submittedAt: startedAt, endedAt };
 }

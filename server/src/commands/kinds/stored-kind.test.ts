@@ -35,7 +35,7 @@ async function kindOf(id: number): Promise<string | null | undefined> {
   return row?.kind;
 }
 
-/** What a node of another version has stored, before this one looks at it. */
+/** Submits a command and changes its kind before the node claims it, as if another version had stored it. */
 async function submitAs(kind: string | null, body: object): Promise<number> {
   const operator = await given.operator();
   const { nodes } = await operator.get("/api/v2/nodes");
@@ -80,16 +80,19 @@ describe("the kind of a command", () => {
     expect(await kindOf(rerun.id)).toBe("program");
   });
 
-  test("is given to stored commands by the migration, as it would be decided now", async () => {
-    const rows = () => sql<{ id: number; kind: string | null }>("select id, kind from command order by id");
-    const submitted = await rows();
-    expect(new Set(submitted.map(({ kind }) => kind))).toEqual(
-      new Set(["program", "sql", "refresh", "s3distcp", "other"]),
-    );
-    await sql("update command set kind = null where kind <> 'other'");
+  test("is added by the migration where it is missing, as a submission decides it now, and is otherwise kept", async () => {
+    const submitted: [id: number, kind: string][] = [];
+    for (const [kind, body] of SUBMISSIONS) submitted.push([(await account.post("/commands", body)).id, kind]);
+    const bySpark = await given.account();
+    await bySpark.put("/api/v2/accounts", { account: { refresh_engine: "spark" } });
+    submitted.push([(await bySpark.post("/commands", refresh)).id, "sql"]);
+    await sql("update command set kind = null where id = any ($1)", [submitted.map(([id]) => id)]);
+    const { id: kept } = await account.post("/commands", { ...spark, cmdline: "x.py" });
+    await sql("update command set kind = 'other' where id = $1", [kept]);
+
     const migration = (await readMigrations()).find(({ name }) => name === "kind_of_stored_commands");
     await given.app.services.db.asSystem((tx) => tx.query(migration?.sql ?? ""));
-    expect(await rows()).toEqual(submitted);
+    for (const [id, kind] of [...submitted, [kept, "other"] as const]) expect(await kindOf(id)).toBe(kind);
   });
 });
 
@@ -109,7 +112,8 @@ describe("a command that another version has stored", () => {
       .poll(() => account.get(`/commands/${id}`), PATIENCE)
       .toMatchObject({
         status: "waiting",
-        waiting_reason: "it waits for a node of a newer version, which knows the kind later",
+        waiting_reason:
+          "it waits for a node with a newer version of Headgate: this version cannot run commands of kind later",
       });
   });
 });

@@ -3,7 +3,7 @@ import { unsupportedExecutor } from "./unsupported-executor.ts";
 import { printedResults } from "../results/result-source.ts";
 import type { CommandKind } from "./command-kind.ts";
 
-/** A kind that a newer version has stored: its commands wait for a node that knows it. */
+/** A kind that only newer versions know: its commands wait for a node that runs one. */
 export function unknownKind(name: string): CommandKind {
   return {
     name,
@@ -15,7 +15,8 @@ export function unknownKind(name: string): CommandKind {
     memory: { reservedMiB: () => 0 },
     executor: {
       ...unsupportedExecutor,
-      unready: () => `it waits for a node of a newer version, which knows the kind ${name}`,
+      unready: () =>
+        `it waits for a node with a newer version of Headgate: this version cannot run commands of kind ${name}`,
     },
     results: printedResults,
     jobs: noJobs,

@@ -8,14 +8,14 @@ import type { Language } from "./language.ts";
 /** What submission knows about a kind of command. */
 export interface SubmittableKind {
   /**
-   * What a submission comes to, before anything is read or evaluated; undefined: another kind plans it. Refuses what is
-   * wrong with it. A plan counts only if the command `matches` this kind.
+   * Turns a submission into a command that `matches` this kind, before scripts are read and macros evaluated. Throws if
+   * the submission is invalid. Undefined: the submission is of another kind.
    */
   plan(
     body: TypedSubmission,
     account: SubmittingAccount,
   ): Promise<SubmissionPlan | undefined> | SubmissionPlan | undefined;
-  /** Whether the command is of this kind: decides for plans, for reruns, and for rows that have no kind. */
+  /** Whether the command is of this kind: decides for reruns, and for rows that have no kind. */
   matches(command: SubmittedCommand): boolean;
   /** Refuses words that cannot run. `text`: what runs, with its macros filled in. Absent: nothing is refused. */
   checkWords?(command: SubmittedCommand, values: MacroValues, text: string | null): void;

@@ -8,6 +8,12 @@ const SOURCES = ["program", "cmdline", "sql", "script_location", "note_id"] as c
 /** Clients always send retry, retry_delay and pool, so those may stand beside `cmdline` (an override of §4.3). */
 const NOT_WITH_CMDLINE = ["arguments", "user_program_arguments", "app_id"] as const;
 
+/** Whether the submission of a Spark command is one in SQL. Invalid ones are not: their plan says what is wrong. */
+export function isSparkSql({ language, sql, script_location: uri }: SubmissionInput): boolean {
+  if (language) return language === "sql";
+  return Boolean(sql) || (uri ?? "").endsWith(".sql");
+}
+
 export function planSpark(body: SubmissionInput): SubmissionPlan {
   const source = sourceOf(body);
   if (body.cmdline) {
