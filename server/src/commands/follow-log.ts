@@ -4,6 +4,8 @@ import type { OtherNodes } from "./output/other-nodes.ts";
 import { hasEnded } from "./store/command-row.ts";
 import type { CommandOutcome } from "./store/outcome.ts";
 import { NO_TEXT, readText, type CommandText } from "./output/text-part.ts";
+import { Fault } from "../lib/fault.ts";
+import { sharedSlots } from "../lib/shared-slots.ts";
 
 export interface FollowOptions {
   from: Offsets;
@@ -87,4 +89,32 @@ function wholeLines(bytes: Buffer, isLast: boolean): number {
 function eventOf(kind: Kind, text: string, { err, tmp }: Offsets): string {
   const lines = text.replace(/\r?\n$/, "").split(/\r\n|\n|\r/);
   return `event: ${kind}\nid: ${err},${tmp}\n${lines.map((line) => `data: ${line}\n`).join("")}\n`;
+}
+
+/** Followed logs stay open as long as commands run, so only so many are followed at the same time. */
+export interface FollowerPlaces {
+  /** The place is free again when the signal is given. */
+  take(accountId: number, ending: AbortSignal): void;
+}
+
+const PER_ACCOUNT = 20;
+const PER_NODE = 200;
+const RETRY_AFTER_SECONDS = 30;
+
+export function followerPlaces(): FollowerPlaces {
+  const places = sharedSlots({
+    perOwner: PER_ACCOUNT,
+    inAll: PER_NODE,
+    refusal: () =>
+      new Fault("rate-limited", "Too many logs are followed at once; ask without follow, or later.", {
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+      }),
+  });
+  return {
+    take(accountId, ending) {
+      const free = places.take(accountId);
+      if (ending.aborted) free();
+      else ending.addEventListener("abort", free, { once: true });
+    },
+  };
 }

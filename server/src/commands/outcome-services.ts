@@ -3,7 +3,7 @@ import type { Log } from "../lib/log.ts";
 import { commandFiles } from "./execution/command-files.ts";
 import { commandJobs, type CommandJobs } from "./results/command-jobs.ts";
 import { commandTexts, type CommandFilesOf, type WithCommandTexts } from "./output/command-text.ts";
-import { followerPlaces, type FollowerPlaces } from "./follower-places.ts";
+import { followerPlaces, type FollowerPlaces } from "./follow-log.ts";
 import type { CommandKinds } from "./kinds/command-kinds.ts";
 import { otherNodes, type WithOtherNodes } from "./output/other-nodes.ts";
 import { publishedText } from "./output/published-text.ts";
@@ -13,7 +13,7 @@ import type { NodeWatch } from "./queue/node-watch.ts";
 import { Publisher } from "./publishing/publisher.ts";
 import { openUploads } from "./publishing/uploads.ts";
 import type { WithResults } from "./results/command-result.ts";
-import { commandResults, localResults, type ResultSourceOf } from "./results/find-results.ts";
+import { commandResults, localResults, type ResultSourceOf } from "./results/result-source.ts";
 
 /** What the operations need that tell what came of a command: logs, results, jobs. */
 export interface OutcomeServices extends WithCommandTexts, WithResults, WithOtherNodes {

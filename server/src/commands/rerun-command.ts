@@ -9,7 +9,7 @@ import { macroValues } from "./submission/macros.ts";
 import { laneOf } from "./queue/lane.ts";
 import type { WithMemoryNeed } from "./queue/memory-need.ts";
 import { findCommand, findProgramText, hasLabel, insertRerun } from "./store/submission.ts";
-import { checkPlace } from "./submission/check-place.ts";
+import { checkPlace } from "./submission/plan.ts";
 import { unknownApp } from "./submission/spark.ts";
 import { CommandParams } from "./view-command.ts";
 

@@ -1,7 +1,9 @@
-import type { GivenMacro, MacroValues, TextPiece } from "../submission/macros.ts";
+import { type GivenMacro, type MacroValues, type TextPiece, macroPieces } from "../submission/macros.ts";
 import { maskPieces } from "./mask-pieces.ts";
-import { maskedMacros, maskedValues, secretMacros } from "./secret-macros.ts";
 import type { Span } from "./span.ts";
+import { secretMask } from "../../lib/secret.ts";
+import type { CommandSecrets } from "./command-secrets.ts";
+import { secretSpans } from "./secret-spans.ts";
 
 /** A copy as it may be stored and shown. */
 export interface MaskedCopy {
@@ -38,4 +40,57 @@ export function maskCopy(
 
 export function filledText(pieces: readonly TextPiece[]): string {
   return pieces.map(({ filled }) => filled).join("");
+}
+
+/**
+ * The macros that must not be shown: those that are part of a credential, the earlier macros that these use, and all
+ * macros that use any of them. An expression counts as using every name that it mentions.
+ */
+export function secretMacros(macros: readonly GivenMacro[], inSecrets: ReadonlySet<string>): ReadonlySet<string> {
+  const secret = new Set(inSecrets);
+  const mentioned = new Map(macros.map(({ name, expression }) => [name, new Set(expression.match(/\w+/g))]));
+  for (const { name } of macros.toReversed()) {
+    if (!secret.has(name)) continue;
+    const own = mentioned.get(name);
+    for (const other of macros) if (own?.has(other.name) === true) secret.add(other.name);
+  }
+  for (const { name } of macros) {
+    if (mentioned.get(name)?.isDisjointFrom(secret) === false) secret.add(name);
+  }
+  return secret;
+}
+
+export function maskedMacros(macros: readonly GivenMacro[], secret: ReadonlySet<string>): GivenMacro[] {
+  return macros.map((macro) => (secret.has(macro.name) ? { ...macro, expression: secretMask } : macro));
+}
+
+export function maskedValues(values: MacroValues, secret: ReadonlySet<string>): MacroValues {
+  return new Map([...values].map(([name, value]) => [name, secret.has(name) ? secretMask : value]));
+}
+
+export interface MaskedSubmission extends Pick<MaskedCopy, "macros" | "values"> {
+  command: Readonly<Record<string, unknown>>;
+  secrets: CommandSecrets | null;
+}
+
+/**
+ * `field`: the text of the command that may contain credentials. Refuses a text in which a macro leaves a quote open.
+ */
+export function maskSubmission(
+  command: Readonly<Record<string, unknown>>,
+  field: "sub_command_args" | null,
+  macros: Macros,
+): MaskedSubmission {
+  const text = field === null ? undefined : command[field];
+  if (field === null || typeof text !== "string") {
+    return { command, secrets: null, macros: macros.given, values: macros.values };
+  }
+  const pieces = macroPieces(text, macros.values);
+  const masked = maskCopy(pieces, macros, secretSpans(filledText(pieces), field));
+  return {
+    command: { ...command, [field]: masked.shown },
+    secrets: masked.sealed === null ? null : { [field]: masked.sealed },
+    macros: masked.macros,
+    values: masked.values,
+  };
 }

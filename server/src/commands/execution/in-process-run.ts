@@ -1,9 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { after } from "../../lib/after.ts";
 import type { LiveRun, Run, RunOutcome, RunState } from "./executor.ts";
-import { LineLog } from "./line-log.ts";
+import { LineLog, explainFailure } from "./run-log.ts";
 import { CANCELLED, timedOut, timeoutCheckAt } from "./run-end.ts";
-import { explainFailure } from "./run-log.ts";
 
 export interface InProcessLimits {
   /** Timeouts are checked at multiples of this time. */

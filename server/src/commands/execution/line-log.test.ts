@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { LineLog } from "./line-log.ts";
+import { LineLog } from "./run-log.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "headgate-line-log-"));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,11 +1,11 @@
 import type { RefreshEngine } from "../../accounts/contract.ts";
 import { invalid } from "../../lib/fault.ts";
-import type { StoredCommand, SubmittedCommand } from "../store/command-row.ts";
+import { type StoredCommand, type SubmittedCommand, COMMAND_TYPES, type CommandType } from "../store/command-row.ts";
 import type { SubmissionInput } from "../submission/body.ts";
-import { commandTypeOf } from "../submission/command-type.ts";
 import type { SubmissionPlan } from "../submission/plan.ts";
 import type { CommandKind } from "./command-kind.ts";
 import { unknownKind } from "./unknown.ts";
+import { isRefresh, REFRESH_TEMPLATE } from "../submission/hive.ts";
 
 /** The kinds of commands of this node. */
 export interface CommandKinds {
@@ -50,4 +50,15 @@ export function commandKinds(kinds: readonly CommandKind[]): CommandKinds {
       throw invalid("command_type", `${commandType} is not supported by this server; use another command_type`);
     },
   };
+}
+
+/** §4.5: the template of a table refresh says its type, too. */
+export function commandTypeOf(body: SubmissionInput): CommandType {
+  const given = body.command_type ?? (isRefresh(body) ? "HiveCommand" : undefined);
+  const type = COMMAND_TYPES.find((each) => each === given);
+  if (type === undefined) throw invalid("command_type", `must be one of ${COMMAND_TYPES.join(", ")}`);
+  if (isRefresh(body) && type !== "HiveCommand") {
+    throw invalid("command_type", `must be HiveCommand with the template ${REFRESH_TEMPLATE}`);
+  }
+  return type;
 }

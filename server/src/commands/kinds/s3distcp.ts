@@ -1,5 +1,5 @@
 import { noJobs } from "../results/command-jobs.ts";
-import { unsupportedExecutor } from "./unsupported-executor.ts";
+import { unsupportedExecutor } from "./unknown.ts";
 import { printedResults } from "../results/result-source.ts";
 import { planHadoop } from "../submission/hadoop.ts";
 import type { CommandKind } from "./command-kind.ts";

@@ -1,7 +1,8 @@
 import { noJobs } from "../results/command-jobs.ts";
-import { unsupportedExecutor } from "./unsupported-executor.ts";
 import { printedResults } from "../results/result-source.ts";
 import type { CommandKind } from "./command-kind.ts";
+import { Fault } from "../../lib/fault.ts";
+import type { Executor } from "../execution/executor.ts";
 
 /** A kind that only newer versions know: its commands wait for a node that runs one. */
 export function unknownKind(name: string): CommandKind {
@@ -22,3 +23,12 @@ export function unknownKind(name: string): CommandKind {
     jobs: noJobs,
   };
 }
+
+/** Runs kinds of commands that are accepted but not implemented: each command ends as `error` with that in its log. */
+export const unsupportedExecutor: Executor = {
+  unready: () => null,
+  needsNoDisk: true,
+  prepare: () => Promise.reject(new Fault("invalid", "not supported by this version")),
+  tidy: () => Promise.resolve(),
+  adopt: () => Promise.reject(new Fault("invalid", "not supported by this version")),
+};

@@ -1,6 +1,6 @@
 import { invalid } from "../../lib/fault.ts";
 import type { CommandFiles } from "../execution/command-files.ts";
-import { lastWordsMissing } from "../execution/last-words.ts";
+import { lastWordsMissing } from "../execution/run-log.ts";
 import { elsewhere, type OtherNodes } from "./other-nodes.ts";
 import { type PublishedText, RESULT_NAME, logName } from "./published-text.ts";
 import { hasEnded } from "../store/command-row.ts";

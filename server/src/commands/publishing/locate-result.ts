@@ -1,6 +1,6 @@
 import { ObjectStoreError, transientKinds } from "../../engines/object-store/object-store-error.ts";
 import { Fault } from "../../lib/fault.ts";
-import type { Content } from "../results/content.ts";
+import type { Content } from "../results/command-result.ts";
 import { openPlace, type PlaceOptions } from "./place.ts";
 import type { Uploads } from "./uploads.ts";
 import { type PublishedCommand, RESULT_NAME } from "../output/published-text.ts";

@@ -2,7 +2,7 @@ import type { Queryable } from "../../db/database.ts";
 import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
 import type { Log } from "../../lib/log.ts";
 import type { CommandFilesOf } from "../output/command-text.ts";
-import type { LocalResults } from "../results/command-result.ts";
+import { type LocalResults, textContent, type Content } from "../results/command-result.ts";
 import {
   listUnpublished,
   notePublished,
@@ -11,8 +11,10 @@ import {
   type UnpublishedAttempt,
 } from "../store/publishing.ts";
 import { openPlace, type Place, type PlaceOptions } from "./place.ts";
-import { publicationsOf } from "./publication.ts";
 import { UPLOADS_OF_ACCOUNT, type Uploads } from "./uploads.ts";
+import type { CommandFiles } from "../execution/command-files.ts";
+import { filePart } from "../output/text-part.ts";
+import { logName, RESULT_NAME } from "../output/published-text.ts";
 
 export interface PublisherOptions {
   readonly db: Queryable;
@@ -178,4 +180,25 @@ function isOfStorage(error: unknown): boolean {
 function reasonOf(error: unknown): string {
   const why = error instanceof ObjectStoreError ? error.message : "the server failed; its log says more";
   return `cannot be put into the account's storage: ${why}`;
+}
+
+/** One object of the account's storage that comes of a command. */
+export interface Publication {
+  readonly name: string;
+  readonly content: Content;
+}
+
+/** What of an ended attempt belongs into the storage. What is empty, or not kept any more, does not. */
+export async function publicationsOf(
+  files: CommandFiles,
+  attempt: UnpublishedAttempt,
+  results: LocalResults,
+): Promise<Publication[]> {
+  const log = await filePart(files.attempt(attempt.attempt).log);
+  const result = attempt.hasResult ? await results.of(attempt) : undefined;
+  const named: [string, Content | undefined][] = [
+    [logName(attempt.attempt), log === undefined ? undefined : textContent(log)],
+    [RESULT_NAME, result?.content],
+  ];
+  return named.flatMap(([name, content]) => (content === undefined || content.isEmpty ? [] : [{ name, content }]));
 }

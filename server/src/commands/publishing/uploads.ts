@@ -3,7 +3,7 @@ import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import { ObjectStoreError } from "../../engines/object-store/object-store-error.ts";
 import { limitConcurrency, limitConcurrencyPerKey } from "../../lib/limit-concurrency.ts";
 import { openPlainFile } from "../../lib/plain-file.ts";
-import type { Content } from "../results/content.ts";
+import type { Content } from "../results/command-result.ts";
 
 /**
  * Puts objects into accounts' storage: a few at a time, so that the storage of one that takes nothing holds up nobody

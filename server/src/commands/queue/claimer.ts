@@ -10,7 +10,7 @@ import { laneOf } from "./lane.ts";
 import { LoadSharing } from "./load-sharing.ts";
 import { lostAfterMs } from "./lost-runs.ts";
 import type { NodeRoom } from "./memory-rules.ts";
-import { largestBudgetMiB, tooLargeCause } from "./node-budgets.ts";
+import { largestBudgetMiB, tooLargeCause } from "./memory-need.ts";
 import { writeToLog } from "../execution/run-log.ts";
 import type { WatchedNode } from "./node-watch.ts";
 import type { StandbyDrivers, StandbyRoom } from "../programs/standby-drivers.ts";

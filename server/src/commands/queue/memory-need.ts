@@ -1,6 +1,7 @@
 import { invalid } from "../../lib/fault.ts";
 import type { MemoryUse, RunnableKind } from "../execution/executor.ts";
 import type { RunnableCommand } from "../store/command-row.ts";
+import type { WatchedNode } from "./node-watch.ts";
 
 /** What submission has to know of the memory that a command will need. */
 export interface MemoryNeed {
@@ -31,4 +32,19 @@ function fieldOf(command: RunnableCommand, { stated }: MemoryUse): string {
   const isStated = (command.statedMemoryMiB ?? 0) > 0;
   if (stated !== undefined && (isStated || (command.placeMemory ?? null) === null)) return stated.field(command);
   return command.appId === null ? "label" : "app_id";
+}
+
+/**
+ * The largest memory budget that a command could get in this installation. A node counts unless an operator has drained
+ * it or its runs count as lost: a large node that is paused or starts again must not make commands fail. This node counts
+ * always, so there is an answer before any node is registered. Pure.
+ */
+export function largestBudgetMiB(nodes: readonly WatchedNode[], ownMiB: number, lostAfterMs: number): number {
+  const others = nodes.filter(({ state, silentMs }) => state !== "drained" && silentMs < lostAfterMs);
+  return Math.max(ownMiB, ...others.map(({ memoryBudgetMiB }) => memoryBudgetMiB));
+}
+
+/** For people. */
+export function tooLargeCause(neededMiB: number, largestMiB: number): string {
+  return `it needs ${neededMiB} MiB of memory, and the largest node has ${largestMiB} MiB for commands`;
 }

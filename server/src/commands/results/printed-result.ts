@@ -1,9 +1,7 @@
 import { StreamReply } from "../../http/stream-reply.ts";
 import { invalid, type Fault } from "../../lib/fault.ts";
-import { textContent } from "./content.ts";
-import { streamedJson } from "./streamed-json.ts";
+import { textContent, INLINE_LIMIT_BYTES, RESULTS_FIELD, type CommandResult } from "./command-result.ts";
 import type { TextPart } from "../output/text-part.ts";
-import { INLINE_LIMIT_BYTES, RESULTS_FIELD, type CommandResult } from "./command-result.ts";
 
 /** A program's result is its standard output, unchanged. It has no columns, so the options of columns mean nothing. */
 export function printedResult(output: TextPart, otherFormat: () => Fault = hasNoColumns): CommandResult {
@@ -24,4 +22,23 @@ export function printedResult(output: TextPart, otherFormat: () => Fault = hasNo
 
 function hasNoColumns(): Fault {
   return invalid("format", "must be raw or absent for a program: its output has no columns");
+}
+
+/**
+ * A JSON object whose last field is a long text, written while the text is read: twenty megabytes, decoded and escaped
+ * at once, would be several times that for every client. What is no UTF-8 becomes U+FFFD.
+ */
+export async function* streamedJson(
+  fields: Readonly<Record<string, unknown>>,
+  lastField: string,
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  yield `${JSON.stringify(fields).slice(0, -1)},${JSON.stringify(lastField)}:"`;
+  for await (const piece of bytes) yield escaped(decoder.decode(piece, { stream: true }));
+  yield `${escaped(decoder.decode())}"}`;
+}
+
+function escaped(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
 }

@@ -1,13 +1,13 @@
 import type { ResultRenderer } from "../../engines/arrow-result/result-renderer.ts";
 import { findResult } from "../../engines/arrow-result/spool-result.ts";
 import type { AttemptFiles } from "../execution/command-files.ts";
-import { elsewhere } from "../output/other-nodes.ts";
+import { elsewhere, type OtherNodes } from "../output/other-nodes.ts";
 import type { ResultOwner } from "../store/outcome.ts";
 import { filePart, type TextPart } from "../output/text-part.ts";
-import type { CommandResult } from "./command-result.ts";
-import { emptyResult } from "./empty-result.ts";
+import type { CommandResult, CommandResults, LocalResults } from "./command-result.ts";
+import { emptyResult, tableResult } from "./table-result.ts";
 import { printedResult } from "./printed-result.ts";
-import { tableResult } from "./table-result.ts";
+import type { CommandFilesOf, CommandTexts } from "../output/command-text.ts";
 
 /**
  * Where the results of a kind of command come from. The kind decides, not the files that are there: a program cannot put
@@ -38,5 +38,33 @@ export function tableResults(renderer: ResultRenderer): ResultSource {
       return resultBytes === 0 ? emptyResult : undefined;
     },
     published: (text, nodeId) => printedResult(text, () => elsewhere(nodeId)),
+  };
+}
+
+export type ResultSourceOf = (command: ResultOwner) => ResultSource;
+
+export function localResults(commandFilesOf: CommandFilesOf, sourceOf: ResultSourceOf): LocalResults {
+  return {
+    of(command) {
+      const files = commandFilesOf(command.accountId, command.id).attempt(command.attempt);
+      return sourceOf(command).local(command, files);
+    },
+  };
+}
+
+/** If another node ran the command and cannot be asked, its result is the text that it has published. */
+export function commandResults(
+  local: LocalResults,
+  sourceOf: ResultSourceOf,
+  texts: Pick<CommandTexts, "result">,
+  nodes: Pick<OtherNodes, "isHere">,
+): CommandResults {
+  return {
+    async of(command) {
+      const nodeId = command.nodes.at(-1);
+      if (nodes.isHere(nodeId)) return local.of(command);
+      const text = await texts.result(command);
+      return text === undefined ? undefined : sourceOf(command).published(text, nodeId);
+    },
   };
 }

@@ -5,8 +5,8 @@ import type { ResultRenderer } from "../../engines/arrow-result/result-renderer.
 import type { SpooledResult } from "../../engines/arrow-result/spool-result.ts";
 import { frameChunks } from "../../http/framed-chunks.ts";
 import { StreamReply, type StreamType } from "../../http/stream-reply.ts";
-import type { Content } from "./content.ts";
 import {
+  type Content,
   INLINE_LIMIT_BYTES,
   RESULTS_FIELD,
   type CommandResult,
@@ -64,4 +64,31 @@ function tableContent(spool: SpooledResult, renderer: ResultRenderer): Content {
 /** In the attempt's folder, beside the result. */
 export function textSizeFile(folder: string): string {
   return join(folder, "result-text-size");
+}
+
+/** Of a script whose statements all returned nothing: no rows, and no columns either. */
+export const emptyResult: CommandResult = {
+  inline: (fields) =>
+    Promise.resolve(
+      new StreamReply("application/json", whole(Buffer.from(JSON.stringify({ ...fields, [RESULTS_FIELD]: "" })))),
+    ),
+  stream: (format) => Promise.resolve(new StreamReply(STREAM_TYPES[format], whole(EMPTY[format]))),
+  content: { isEmpty: true, size: () => Promise.resolve(0), read: () => whole(Buffer.alloc(0)) },
+};
+
+/** A schema without fields, and the mark of the end. */
+const EMPTY_ARROW = Buffer.from(
+  "/////zgAAAAQAAAAAAAKABAADgAHAAgACgAAAAAAAAEQAAAAAAAEAAgACAAAAAQACAAAAAQAAAAAAAAAAAAAAP////8AAAAA",
+  "base64",
+);
+
+const EMPTY: Readonly<Record<ResultFormat, Buffer>> = {
+  raw: Buffer.alloc(0),
+  json: Buffer.from("[]\n"),
+  csv: Buffer.alloc(0),
+  arrow: EMPTY_ARROW,
+};
+
+async function* whole(bytes: Buffer): AsyncGenerator<Uint8Array> {
+  if (bytes.length > 0) yield bytes;
 }

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { ResultColumn, SpooledResult } from "../../engines/arrow-result/spool-result.ts";
 import type { ConnectSession } from "../../engines/spark-connect/connect-session.ts";
 import type { SqlStatement } from "../../engines/spark-connect/split-statements.ts";
-import type { LineLog } from "../execution/line-log.ts";
+import type { LineLog } from "../execution/run-log.ts";
 import type { WarmServer } from "../warm/warm-server.ts";
 import { runStatement, type StatementObserver } from "./run-statement.ts";
 import type { ScriptState, ScriptStateFile } from "./script-state.ts";

@@ -1,6 +1,5 @@
 import type { Queryable, Tx } from "../../db/database.ts";
-import type { RunnableCommand } from "./command-row.ts";
-import { PLACE_MEMORY } from "./place-memory.ts";
+import { type RunnableCommand, PLACE_MEMORY } from "./command-row.ts";
 import { ATTEMPT_GOES_ON, FREE, HELD } from "./queue.ts";
 
 /** Who runs what: the SQL that finds commands for a node, claims them, and lists those that nodes hold. */

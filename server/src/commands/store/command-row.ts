@@ -94,3 +94,7 @@ export const COMMAND_KIND = `
 export function hasEnded(status: CommandStatus): boolean {
   return status === "done" || status === "error" || status === "cancelled";
 }
+
+/** The heap that the configuration of an app or else of a cluster gives to drivers; null: neither does. */
+export const PLACE_MEMORY =
+  "coalesce(app.config ->> 'spark.driver.memory', cluster.spark_config ->> 'spark.driver.memory')";

@@ -1,6 +1,5 @@
 import type { Queryable, Tx } from "../../db/database.ts";
-import { PLACE_MEMORY } from "./place-memory.ts";
-import { COMMAND_COLUMNS, type CommandRow, type CommandType } from "./command-row.ts";
+import { PLACE_MEMORY, COMMAND_COLUMNS, type CommandRow, type CommandType } from "./command-row.ts";
 
 export interface NewCommand {
   userId: number;

@@ -4,6 +4,7 @@ import type { MacroValues } from "./macros.ts";
 import type { CommandType, SubmittedCommand } from "../store/command-row.ts";
 import type { SubmissionInput } from "./body.ts";
 import type { Language } from "./language.ts";
+import { invalid } from "../../lib/fault.ts";
 
 /** What submission knows about a kind of command. */
 export interface SubmittableKind {
@@ -58,3 +59,9 @@ export type Submitter = Pick<Caller, "accountId" | "features">;
 
 /** What most plans do not need. */
 export const NOTHING_ELSE = { source: null, macroTexts: {}, secretField: null, options: null, appId: null } as const;
+
+export function checkPlace(engineType: string, { runsOnConnect }: Pick<SubmittableKind, "runsOnConnect">): void {
+  if (engineType === "connect" && !runsOnConnect) {
+    throw invalid("label", "names a connect cluster, which runs SQL only");
+  }
+}
