@@ -23,7 +23,7 @@ import { noDriver, type ProgramDriver } from "./commands/programs/program-driver
 import { GRACE_SECONDS } from "./commands/programs/program-executor.ts";
 import { sparkDriver } from "./commands/programs/spark-driver.ts";
 import { StandbyDrivers, type StandbyOptions } from "./commands/programs/standby-drivers.ts";
-import { runsForAccount } from "./commands/store/under-way.ts";
+import { runsForAccount } from "./commands/store/in-use.ts";
 import { endEndedPlaces } from "./commands/warm/end-ended-places.ts";
 import { openSql, type SqlService } from "./commands/sql/open-sql.ts";
 import type { ContributionsOf } from "./commands/execution/spark-place.ts";

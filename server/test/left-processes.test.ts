@@ -90,7 +90,7 @@ async function adoptWarmServers(): Promise<WarmServers> {
     contributionsOf: () => Promise.resolve(CONTRIBUTION),
     clusterOf: () => Promise.resolve({}),
   });
-  await servers.adopt();
+  await servers.recover();
   return servers;
 }
 

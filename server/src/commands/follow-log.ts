@@ -92,7 +92,7 @@ function eventOf(kind: Kind, text: string, { err, tmp }: Offsets): string {
 }
 
 /** Followed logs stay open as long as commands run, so only so many are followed at the same time. */
-export interface FollowerPlaces {
+export interface FollowerSlots {
   /** The place is free again when the signal is given. */
   take(accountId: number, ending: AbortSignal): void;
 }
@@ -101,8 +101,8 @@ const PER_ACCOUNT = 20;
 const PER_NODE = 200;
 const RETRY_AFTER_SECONDS = 30;
 
-export function followerPlaces(): FollowerPlaces {
-  const places = sharedSlots({
+export function followerSlots(): FollowerSlots {
+  const slots = sharedSlots({
     perOwner: PER_ACCOUNT,
     inAll: PER_NODE,
     refusal: () =>
@@ -112,7 +112,7 @@ export function followerPlaces(): FollowerPlaces {
   });
   return {
     take(accountId, ending) {
-      const free = places.take(accountId);
+      const free = slots.take(accountId);
       if (ending.aborted) free();
       else ending.addEventListener("abort", free, { once: true });
     },

@@ -3,12 +3,12 @@ import type { Log } from "../lib/log.ts";
 import { commandFiles } from "./execution/command-files.ts";
 import { commandJobs, type CommandJobs } from "./results/command-jobs.ts";
 import { commandTexts, type CommandFilesOf, type WithCommandTexts } from "./output/command-text.ts";
-import { followerPlaces, type FollowerPlaces } from "./follow-log.ts";
+import { followerSlots, type FollowerSlots } from "./follow-log.ts";
 import type { CommandKinds } from "./kinds/command-kinds.ts";
 import { otherNodes, type WithOtherNodes } from "./output/other-nodes.ts";
 import { publishedText } from "./output/published-text.ts";
 import { resultLocator, type LocateResult } from "./publishing/locate-result.ts";
-import type { PlaceOptions } from "./publishing/place.ts";
+import type { PublishTargetOptions } from "./publishing/publish-target.ts";
 import type { NodeWatch } from "./queue/node-watch.ts";
 import { Publisher } from "./publishing/publisher.ts";
 import { openUploads } from "./publishing/uploads.ts";
@@ -18,12 +18,12 @@ import { commandResults, localResults, type ResultSourceOf } from "./results/res
 /** What the operations need that tell what came of a command: logs, results, jobs. */
 export interface OutcomeServices extends WithCommandTexts, WithResults, WithOtherNodes {
   commandJobs: CommandJobs;
-  followerPlaces: FollowerPlaces;
+  followerSlots: FollowerSlots;
   locateResult: LocateResult;
   publisher: Publisher;
 }
 
-export interface OutcomeOptions extends PlaceOptions {
+export interface OutcomeOptions extends PublishTargetOptions {
   readonly dataDir: string;
   readonly db: Database;
   /** For what no request waits for. */
@@ -35,12 +35,12 @@ export interface OutcomeOptions extends PlaceOptions {
 }
 
 export function outcomeServices(options: OutcomeOptions): OutcomeServices {
-  const { dataDir, db, background, nodeId, nodeWatch, log, commandKinds, ...places } = options;
+  const { dataDir, db, background, nodeId, nodeWatch, log, commandKinds, ...targets } = options;
   const commandFilesOf: CommandFilesOf = (accountId, commandId) => commandFiles(dataDir, accountId, commandId);
   const uploads = openUploads();
   const isSilent = (id: string): boolean => nodeWatch.isSilent(id);
   const nodes = otherNodes({ db: db.system, ownId: nodeId, isSilent, log });
-  const texts = commandTexts({ commandFilesOf, nodes, published: publishedText(places.storage) });
+  const texts = commandTexts({ commandFilesOf, nodes, published: publishedText(targets.storage) });
   const sourceOf: ResultSourceOf = (command) => commandKinds.of(command).results;
   const results = localResults(commandFilesOf, sourceOf);
   return {
@@ -48,8 +48,8 @@ export function outcomeServices(options: OutcomeOptions): OutcomeServices {
     commandTexts: texts,
     commandResults: commandResults(results, sourceOf, texts, nodes),
     commandJobs: commandJobs(commandFilesOf, (command) => commandKinds.of(command).jobs),
-    followerPlaces: followerPlaces(),
-    locateResult: resultLocator(places, uploads),
-    publisher: new Publisher({ db: background.system, nodeId, places, uploads, commandFilesOf, results, log }),
+    followerSlots: followerSlots(),
+    locateResult: resultLocator(targets, uploads),
+    publisher: new Publisher({ db: background.system, nodeId, targets, uploads, commandFilesOf, results, log }),
   };
 }

@@ -9,7 +9,7 @@ import { macroValues } from "./submission/macros.ts";
 import { laneOf } from "./queue/lane.ts";
 import type { WithMemoryNeed } from "./queue/memory-need.ts";
 import { findCommand, findProgramText, hasLabel, insertRerun } from "./store/submission.ts";
-import { checkPlace } from "./submission/plan.ts";
+import { checkEngine } from "./submission/plan.ts";
 import { unknownApp } from "./submission/spark.ts";
 import { CommandParams } from "./view-command.ts";
 
@@ -59,7 +59,7 @@ export const rerunCommand = operation({
           ? unknownApp()
           : invalid("label", `${label} names no cluster of the account any more`);
       }
-      checkPlace(row.engineType, kind);
+      checkEngine(row.engineType, kind);
       services.memoryNeed.check(kind, { ...row, statedMemoryMiB }, row.engineType);
       audit.object = `command/${row.id}`;
       return commandObject(row, services.commandView);

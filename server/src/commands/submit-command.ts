@@ -20,7 +20,7 @@ import type { WithMemoryNeed } from "./queue/memory-need.ts";
 import { readScript } from "./read-script.ts";
 import { hasLabel, insertCommand, type InsertedCommand, type NewCommand } from "./store/submission.ts";
 import { SubmissionBody, type SubmissionInput } from "./submission/body.ts";
-import { checkPlace, type Source, type Submitter } from "./submission/plan.ts";
+import { checkEngine, type Source, type Submitter } from "./submission/plan.ts";
 import { evaluateMacros, parseMacros } from "./submission/evaluate-macros.ts";
 import { checkName, checkTags } from "./submission/names.ts";
 import { unknownApp } from "./submission/spark.ts";
@@ -64,8 +64,8 @@ export const submitCommand = operation({
     const { kind, command } = await newCommand(body, { ...caller, requestId }, services);
     const reply = await change(async (tx, audit) => {
       const inserted = await insertCommand(tx, command);
-      if (inserted === undefined) throw await placeless(tx, command);
-      checkPlace(inserted.engineType, kind);
+      if (inserted === undefined) throw await missingTarget(tx, command);
+      checkEngine(inserted.engineType, kind);
       services.memoryNeed.check(kind, runnable(command, inserted, caller.accountId), inserted.engineType);
       audit.object = `command/${inserted.id}`;
       return submitted(command, inserted, caller.accountId, services);
@@ -76,7 +76,7 @@ export const submitCommand = operation({
 });
 
 /** Why a command could not be stored: its cluster, or else its app. */
-async function placeless(tx: Tx, { label, appId }: NewCommand): Promise<Fault> {
+async function missingTarget(tx: Tx, { label, appId }: NewCommand): Promise<Fault> {
   if (appId !== null && (await hasLabel(tx, label))) return unknownApp();
   return invalid("label", "names no cluster of the account");
 }
@@ -134,7 +134,7 @@ async function newCommand(
 
 function runnable(
   command: NewCommand,
-  inserted: Pick<InsertedCommand, "id" | "clusterId" | "placeMemory">,
+  inserted: Pick<InsertedCommand, "id" | "clusterId" | "configuredHeap">,
   accountId: number,
 ): RunnableCommand {
   return { ...command, ...inserted, accountId };

@@ -5,7 +5,7 @@ import { StreamReply } from "../http/stream-reply.ts";
 import type { WithCommandTexts } from "./output/command-text.ts";
 import type { WithCommandEvents } from "./queue/command-events.ts";
 import { findCommandOutcome, READ_COMMANDS } from "./find-outcome.ts";
-import { followLog, type FollowerPlaces } from "./follow-log.ts";
+import { followLog, type FollowerSlots } from "./follow-log.ts";
 import type { WithOtherNodes } from "./output/other-nodes.ts";
 import { hasEnded } from "./store/command-row.ts";
 import { findOutcome } from "./store/outcome.ts";
@@ -21,7 +21,7 @@ const Offsets = Type.String({
 });
 
 interface LogServices extends WithCommandTexts, WithCommandEvents, WithOtherNodes {
-  followerPlaces: FollowerPlaces;
+  followerSlots: FollowerSlots;
 }
 
 /** `err` is the log of all attempts, `tmp` what a command that has not ended yet has printed so far. */
@@ -74,7 +74,7 @@ export const viewLogs = operation({
     const tmp = hasEnded(found.status) ? NO_TEXT : await commandTexts.output(found);
     if (query.follow === true) {
       const ending = request.endingSignal();
-      services.followerPlaces.take(found.accountId, ending);
+      services.followerSlots.take(found.accountId, ending);
       const news = followLog({
         from: { err: errOffset, tmp: tmpOffset },
         texts: commandTexts,

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { commandFiles } from "../../src/commands/execution/command-files.ts";
 import { accountIdentity } from "../../src/commands/execution/attempt-folders.ts";
-import type { Executor, Run } from "../../src/commands/execution/executor.ts";
+import type { Executor, CommandRun } from "../../src/commands/execution/executor.ts";
 import { programExecutor } from "../../src/commands/programs/program-executor.ts";
 import { StandbyDrivers } from "../../src/commands/programs/standby-drivers.ts";
 import { monotonicMs } from "../../src/engines/runner/monotonic.ts";
@@ -16,7 +16,7 @@ import { stubStandby } from "./stub-standby.ts";
 export interface StandbyParts {
   readonly standbys: StandbyDrivers;
   readonly executor: Executor;
-  readonly run: Run;
+  readonly run: CommandRun;
 }
 
 export const place = { accountId: 7, clusterId: 1, appId: null };

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { noJobs } from "../../src/commands/results/command-jobs.ts";
 import type { CommandKind } from "../../src/commands/kinds/command-kind.ts";
-import type { LiveRun, Run } from "../../src/commands/execution/executor.ts";
+import type { LiveRun, CommandRun } from "../../src/commands/execution/executor.ts";
 import { SUCCEEDED } from "../../src/commands/execution/run-end.ts";
 import { printedResults } from "../../src/commands/results/result-source.ts";
 import { NOTHING_ELSE } from "../../src/commands/submission/plan.ts";
@@ -35,7 +35,7 @@ export const toyKind: CommandKind = {
   jobs: noJobs,
 };
 
-function helloRun({ command: { command }, files }: Run): LiveRun {
+function helloRun({ command: { command }, files }: CommandRun): LiveRun {
   const text = `hello ${String(command["sub_command_args"])}`;
   return {
     handle: {},

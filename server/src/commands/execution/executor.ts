@@ -15,17 +15,17 @@ import type { ResultTable } from "./query-schema.ts";
  */
 export interface Executor {
   /** Why such a command cannot start on this node now, for people; null: it can. */
-  unready(command: RunnablePlace): string | null;
+  unready(command: CommandCluster): string | null;
   /** It starts even when the disk of the node is nearly full or its account is above its quota. */
   readonly needsNoDisk?: boolean;
   /** Two runs of it are as good as one: what its node has lost is begun again, by whichever node. */
   readonly isRestartable?: boolean;
   /** With `signal` aborted it need not go on; it may reject then, and must have left nothing half done. */
-  prepare(run: Run, signal: AbortSignal): Promise<PreparedRun>;
+  prepare(run: CommandRun, signal: AbortSignal): Promise<PreparedRun>;
   /** By the handle stored for it, on the node that stored it. */
-  adopt(run: Run, handle: unknown): Promise<LiveRun>;
+  adopt(run: CommandRun, handle: unknown): Promise<LiveRun>;
   /** After its end is stored: takes away what nobody will ask for. */
-  tidy(run: Run): Promise<void>;
+  tidy(run: CommandRun): Promise<void>;
 }
 
 export interface PreparedRun {
@@ -72,7 +72,7 @@ export type RunOutcome =
   | { readonly state: "never-began" };
 
 /** Where it runs. */
-export type RunnablePlace = Pick<RunnableCommand, "accountId" | "clusterId">;
+export type CommandCluster = Pick<RunnableCommand, "accountId" | "clusterId">;
 
 /** What the queue knows about a kind of command. */
 export interface RunnableKind {
@@ -106,7 +106,7 @@ export interface StatedMemory {
 
 export type RunnableKindOf = (command: RunnableCommand) => RunnableKind;
 
-export interface Run {
+export interface CommandRun {
   readonly command: RunnableCommand;
   /** The program with its macros filled in; null for types without one. */
   readonly programText: string | null;

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { after } from "../../lib/after.ts";
-import type { LiveRun, Run, RunOutcome, RunState } from "./executor.ts";
-import { LineLog, explainFailure } from "./run-log.ts";
-import { CANCELLED, timedOut, timeoutCheckAt } from "./run-end.ts";
+import type { LiveRun, CommandRun, RunOutcome, RunState } from "./executor.ts";
+import { LineLog } from "./run-log.ts";
+import { CANCELLED, timedOut, timeoutCheckAt, explainFailure } from "./run-end.ts";
 
 export interface InProcessLimits {
   /** Timeouts are checked at multiples of this time. */
@@ -16,7 +16,7 @@ const LOOK_EVERY_MS = 1000;
 /** A run without a process of its own: the server itself does the work, until it is done, times out or is cancelled. */
 export abstract class InProcessRun implements LiveRun {
   abstract readonly handle: unknown;
-  protected readonly run: Run;
+  protected readonly run: CommandRun;
   protected readonly log: LineLog;
   /** The process that works for the run; null: the server alone does. */
   protected pid: number | null = null;
@@ -29,7 +29,7 @@ export abstract class InProcessRun implements LiveRun {
   #endedBy: RunOutcome | undefined;
   #outcome: RunOutcome | undefined;
 
-  constructor(run: Run, { checkSeconds, logBytes }: InProcessLimits) {
+  constructor(run: CommandRun, { checkSeconds, logBytes }: InProcessLimits) {
     this.run = run;
     this.log = new LineLog(run.files.log, logBytes);
     this.#checkSeconds = checkSeconds;

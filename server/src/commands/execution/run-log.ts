@@ -1,9 +1,6 @@
 import { appendFile, mkdir, stat } from "node:fs/promises";
 import type { AttemptFiles } from "./command-files.ts";
-import { isDiskFullError } from "../../engines/runner/disk-full.ts";
-import { Fault } from "../../lib/fault.ts";
 import type { Settlement } from "../store/queue.ts";
-import type { RunOutcome } from "./executor.ts";
 import { readTail } from "../../lib/plain-file.ts";
 
 /** Writes the first lines of the log; the runner appends the program's output. */
@@ -32,27 +29,6 @@ export async function sizeOf(path: string): Promise<number> {
     () => 0,
   );
 }
-
-/** What kept a run from starting, for the person who submitted it. */
-export function explainFailure(error: unknown): RunOutcome {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  const kind = error instanceof Fault && error.code === "invalid" ? "refused" : "failed";
-  const cause = CAUSES[code] ?? (error instanceof Fault ? error.publicMessage : "it could not be started");
-  return isDiskFullError(error) ? notStartedForDisk : { ...notStarted, kind, cause };
-}
-
-const notStarted = { state: "ended", exitCode: null, outputBytes: 0, logBytes: 0 } as const;
-
-export const notStartedForDisk: RunOutcome = {
-  ...notStarted,
-  kind: "disk-full",
-  cause: "the disk is full: it could not be started",
-};
-
-const CAUSES: Readonly<Record<string, string | undefined>> = {
-  ENOMEM: "the machine is out of memory",
-  EAGAIN: "the machine has no room for another process",
-};
 
 /** A cause is one line, and never this long. */
 const TAIL_BYTES = 4096;

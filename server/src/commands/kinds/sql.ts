@@ -30,7 +30,7 @@ export function sqlKind({ sql: { servers, executor }, renderer }: SqlParts): Com
     needsCluster: true,
     runsOnConnect: true,
     memory: {
-      reservedMiB: (command) => servers.costMiB(command, command.placeMemory ?? null),
+      reservedMiB: (command) => servers.costMiB(command, command.configuredHeap ?? null),
       sharedBy: (command) => placeKey(command),
     },
     executor,

@@ -4,28 +4,28 @@ import type { ProgramToRun } from "../../engines/runner/runner-client.ts";
 import type { Identity } from "../../engines/sandbox/confined-program.ts";
 import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
 import { programFolders, type ProgramFolders } from "../execution/attempt-folders.ts";
-import type { DriverPlace, DriverProgram } from "./program-driver.ts";
+import type { DriverFolders, DriverLaunch } from "./program-driver.ts";
 
 /**
  * Where a program finds its folders. In a sandbox these are the same for all, wherever the attempt's are: so a driver that
  * waited shows the same as one that was started for its program, and no program learns how our folders are laid out.
  */
-export function placeInside({ kind }: Sandbox, folder: string): Omit<DriverPlace, "applicationId"> {
+export function foldersInside({ kind }: Sandbox, folder: string): Omit<DriverFolders, "applicationId"> {
   const { work, input, events } = programFolders(kind === "bubblewrap" ? "/headgate" : folder);
   return { work, input, eventLogFolder: events };
 }
 
-export interface ConfinedPlace {
+export interface ConfinedFolders {
   readonly folders: ProgramFolders;
-  readonly inside: Omit<DriverPlace, "applicationId">;
+  readonly inside: Omit<DriverFolders, "applicationId">;
   readonly identity: Identity | undefined;
   readonly resources: ResourceLimits;
 }
 
 export function confineProgram(
   sandbox: Sandbox,
-  { argv, env, readOnly }: Pick<DriverProgram, "argv" | "env" | "readOnly">,
-  { folders, inside, identity, resources }: ConfinedPlace,
+  { argv, env, readOnly }: Pick<DriverLaunch, "argv" | "env" | "readOnly">,
+  { folders, inside, identity, resources }: ConfinedFolders,
 ): ProgramToRun {
   return sandbox.confine({
     argv,

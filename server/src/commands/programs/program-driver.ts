@@ -1,7 +1,7 @@
 import { Fault } from "../../lib/fault.ts";
 import type { AttemptFiles } from "../execution/command-files.ts";
 import type { SparkPlace } from "../execution/spark-place.ts";
-import type { Run } from "../execution/executor.ts";
+import type { CommandRun } from "../execution/executor.ts";
 import type { RunnableCommand } from "../store/command-row.ts";
 
 /**
@@ -13,24 +13,24 @@ export interface ProgramDriver {
   memoryMiB(command: RunnableCommand): number;
   /** What the command's own words ask for, with the text of its script; undefined: nothing. */
   statedMemoryMiB(command: RunnableCommand, text: string | null): number | undefined;
-  commandLine(run: Run, place: DriverPlace): Promise<DriverProgram>;
+  commandLine(run: CommandRun, folders: DriverFolders): Promise<DriverLaunch>;
   /** One that waits for a program of the place; undefined: there is none. */
-  standby?(place: SparkPlace, folders: Pick<DriverPlace, "work" | "input">): Promise<StandbyProgram | undefined>;
+  standby?(place: SparkPlace, folders: Pick<DriverFolders, "work" | "input">): Promise<StandbyLaunch | undefined>;
   /** Reads in percent, from what the driver leaves in its attempt's files. */
   followProgress(files: AttemptFiles, accountId: number): () => Promise<number>;
 }
 
 /** Folders of the attempt, as the program sees them. */
-export interface DriverPlace {
+export interface DriverFolders {
   /** The current folder, writable. */
   readonly work: string;
-  /** Where `DriverProgram.files` will be; read-only. */
+  /** Where `DriverLaunch.files` will be; read-only. */
   readonly input: string;
   readonly eventLogFolder: string;
   readonly applicationId: string;
 }
 
-export interface DriverProgram {
+export interface DriverLaunch {
   readonly argv: readonly string[];
   /** All of it. */
   readonly env: Readonly<Record<string, string>>;
@@ -55,7 +55,7 @@ export interface HandOver {
   readonly input: string;
 }
 
-export interface StandbyProgram extends Omit<DriverProgram, "handOver" | "notes"> {
+export interface StandbyLaunch extends Omit<DriverLaunch, "handOver" | "notes"> {
   readonly digest: string;
   /** The generation of the app; absent: 0. */
   readonly generation?: number | undefined;

@@ -22,11 +22,12 @@ import {
   programFolders,
   tidyAttempt,
 } from "../execution/attempt-folders.ts";
-import { confineProgram, placeInside } from "./confine-program.ts";
-import type { Executor, LiveRun, PreparedRun, Run, RunOutcome, RunState } from "../execution/executor.ts";
+import { confineProgram, foldersInside } from "./confine-program.ts";
+import type { Executor, LiveRun, PreparedRun, CommandRun, RunOutcome, RunState } from "../execution/executor.ts";
 import type { ProgramDriver } from "./program-driver.ts";
-import { notStartedForDisk, sizeOf, writeNotes } from "../execution/run-log.ts";
+import { sizeOf, writeNotes } from "../execution/run-log.ts";
 import type { StandbyDrivers } from "./standby-drivers.ts";
+import { notStartedForDisk } from "../execution/run-end.ts";
 
 export interface ProgramExecutorOptions {
   readonly dataDir: string;
@@ -76,11 +77,15 @@ type Prepared =
   | { readonly kind: "program"; readonly program: ProgramToRun; readonly limits: RunLimits }
   | { readonly kind: "order"; readonly order: Order };
 
-async function prepareProgram(run: Run, options: ProgramExecutorOptions, signal: AbortSignal): Promise<Prepared> {
+async function prepareProgram(
+  run: CommandRun,
+  options: ProgramExecutorOptions,
+  signal: AbortSignal,
+): Promise<Prepared> {
   const { driver, sandbox, standbys } = options;
   const { accountId } = run.command;
   const { folder, applicationId } = run.files;
-  const inside = placeInside(sandbox, folder);
+  const inside = foldersInside(sandbox, folder);
   // It may take a metastore's start, and leaves nothing in the attempt's folder.
   const program = await unlessAborted(signal, driver.commandLine(run, { ...inside, applicationId }));
   const identity = accountIdentity(accountId);
@@ -99,11 +104,11 @@ async function prepareProgram(run: Run, options: ProgramExecutorOptions, signal:
   const folders = await makeAttempt(folder, { accountId, identity, home: inside.work });
   await writeInput(folders.input, program.files, identity);
   await writeNotes(run.files, program.notes);
-  const place = { folders, inside, identity, resources };
-  return { kind: "program", program: confineProgram(sandbox, program, place), limits };
+  const confined = { folders, inside, identity, resources };
+  return { kind: "program", program: confineProgram(sandbox, program, confined), limits };
 }
 
-function limitsOf(run: Run, options: ProgramExecutorOptions, resources: ResourceLimits): RunLimits {
+function limitsOf(run: CommandRun, options: ProgramExecutorOptions, resources: ResourceLimits): RunLimits {
   return {
     outputFile: null,
     logFile: null,
@@ -131,7 +136,7 @@ class RunnerRun implements LiveRun {
   #seen: RunView["state"] | undefined;
 
   /** Without `prepared`: an adopted one. */
-  constructor({ files, command }: Run, { driver }: ProgramExecutorOptions, prepared: Prepared | undefined) {
+  constructor({ files, command }: CommandRun, { driver }: ProgramExecutorOptions, prepared: Prepared | undefined) {
     this.handle = { kind: "runner", folder: files.folder };
     this.#files = files;
     this.#readProgress = driver.followProgress(files, command.accountId);

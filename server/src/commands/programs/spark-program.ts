@@ -59,7 +59,7 @@ export async function sparkProgram(
  * reason when it is started. The text of a script is not read.
  */
 export function heapOf(command: RunnableCommand, defaultMiB: number): number {
-  return statedHeap(command, null) ?? placeHeap(command) ?? defaultMiB;
+  return statedHeap(command, null) ?? configuredHeapMiB(command) ?? defaultMiB;
 }
 
 /** What the words of the command say; undefined: nothing. `text`: that of the script of a command line, where it is known. */
@@ -77,9 +77,9 @@ export function statedHeap(command: RunnableCommand, text: string | null): numbe
   }
 }
 
-function placeHeap({ placeMemory = null }: RunnableCommand): number | undefined {
+function configuredHeapMiB({ configuredHeap = null }: RunnableCommand): number | undefined {
   try {
-    return placeMemory === null ? undefined : parseMemoryMiB(placeMemory, "spark.driver.memory");
+    return configuredHeap === null ? undefined : parseMemoryMiB(configuredHeap, "spark.driver.memory");
   } catch {
     return undefined;
   }

@@ -11,8 +11,8 @@ import type { Log } from "../../lib/log.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
 import type { SparkPlace } from "../execution/spark-place.ts";
 import { accountIdentity, accountRoster, makeStandby } from "../execution/attempt-folders.ts";
-import { confineProgram, placeInside } from "./confine-program.ts";
-import type { StandbyProgram } from "./program-driver.ts";
+import { confineProgram, foldersInside } from "./confine-program.ts";
+import type { StandbyLaunch } from "./program-driver.ts";
 
 export interface StandbyDriverOptions {
   readonly dataDir: string;
@@ -42,7 +42,7 @@ export class StandbyDriver extends Supervised<SparkPlace> {
   readonly #options: StandbyDriverOptions;
   readonly #startedAt: number;
 
-  constructor(place: SparkPlace, folder: string, program: StandbyProgram, options: StandbyDriverOptions) {
+  constructor(place: SparkPlace, folder: string, program: StandbyLaunch, options: StandbyDriverOptions) {
     super(place, program.digest, program.memoryMiB);
     this.generation = program.generation ?? 0;
     this.folder = folder;
@@ -51,11 +51,11 @@ export class StandbyDriver extends Supervised<SparkPlace> {
     this.ready = this.#start(program);
   }
 
-  async #start(program: StandbyProgram): Promise<void> {
+  async #start(program: StandbyLaunch): Promise<void> {
     const { dataDir, sandbox, limits, allowance, orphan } = this.#options;
     const { accountId } = this.key;
     const identity = accountIdentity(accountId);
-    const inside = placeInside(sandbox, this.folder);
+    const inside = foldersInside(sandbox, this.folder);
     const folders = await makeStandby(this.folder, { accountId, identity, home: inside.work });
     await writeInput(folders.input, program.files, identity);
     const resources = limitsWithin(allowance, program.memoryMiB);

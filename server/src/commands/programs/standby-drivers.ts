@@ -15,7 +15,7 @@ import { Supervisor } from "../../engines/supervisor/supervisor.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { placeKey, type PlacedProcess, type SparkPlace } from "../execution/spark-place.ts";
 import { moveStandby } from "../execution/attempt-folders.ts";
-import { placeInside } from "./confine-program.ts";
+import { foldersInside } from "./confine-program.ts";
 import type { ProgramDriver } from "./program-driver.ts";
 import { endStandby, StandbyDriver, standbyFolders, type StandbyDriverOptions } from "./standby-driver.ts";
 
@@ -163,7 +163,7 @@ export class StandbyDrivers {
   async #open(place: SparkPlace, spareMiB: number): Promise<StandbyDriver | undefined> {
     const { driver, sandbox, dataDir } = this.#options;
     const folder = standbyFolders(dataDir).pathOf(place.accountId, randomBytes(8).toString("hex"));
-    const asked = Promise.resolve(driver.standby?.(place, placeInside(sandbox, folder)));
+    const asked = Promise.resolve(driver.standby?.(place, foldersInside(sandbox, folder)));
     const program = await unlessAborted(this.#closed.signal, asked); // it may take a metastore's start
     const want = this.#wants.get(placeKey(place));
     if (program === undefined || want === undefined) {

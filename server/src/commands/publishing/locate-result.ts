@@ -1,7 +1,7 @@
 import { ObjectStoreError, transientKinds } from "../../engines/object-store/object-store-error.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Content } from "../results/command-result.ts";
-import { openPlace, type PlaceOptions } from "./place.ts";
+import { openPublishTarget, type PublishTargetOptions } from "./publish-target.ts";
 import type { Uploads } from "./uploads.ts";
 import { type PublishedCommand, RESULT_NAME } from "../output/published-text.ts";
 
@@ -13,16 +13,16 @@ const PATIENCE_MS = 30_000;
 const RETRY_AFTER_SECONDS = 10;
 
 /** It is put there by now when it is not: whoever asks for it waits for nobody else's. */
-export function resultLocator(places: PlaceOptions, uploads: Uploads): LocateResult {
+export function resultLocator(targets: PublishTargetOptions, uploads: Uploads): LocateResult {
   const publish: LocateResult = async (command, result) => {
     try {
-      const place = await openPlace(places, command.accountId);
+      const target = await openPublishTarget(targets, command.accountId);
       try {
-        const uri = place.uriOf(command, RESULT_NAME);
-        await uploads.put(command.accountId, place.store, uri, result);
+        const uri = target.uriOf(command, RESULT_NAME);
+        await uploads.put(command.accountId, target.store, uri, result);
         return uri;
       } finally {
-        await place.store.close();
+        await target.store.close();
       }
     } catch (error) {
       if (error instanceof Error && error.name === "AbortError") throw onItsWay();

@@ -10,7 +10,7 @@ import {
   noteUnpublishable,
   type UnpublishedAttempt,
 } from "../store/publishing.ts";
-import { openPlace, type Place, type PlaceOptions } from "./place.ts";
+import { openPublishTarget, type PublishTarget, type PublishTargetOptions } from "./publish-target.ts";
 import { UPLOADS_OF_ACCOUNT, type Uploads } from "./uploads.ts";
 import type { CommandFiles } from "../execution/command-files.ts";
 import { filePart } from "../output/text-part.ts";
@@ -19,7 +19,7 @@ import { logName, RESULT_NAME } from "../output/published-text.ts";
 export interface PublisherOptions {
   readonly db: Queryable;
   readonly nodeId: string;
-  readonly places: PlaceOptions;
+  readonly targets: PublishTargetOptions;
   readonly uploads: Uploads;
   readonly commandFilesOf: CommandFilesOf;
   readonly results: LocalResults;
@@ -100,36 +100,36 @@ export class Publisher {
 
   /** Up to the first failure of the storage: of the rest nothing is known. */
   async #publishAll(accountId: number, attempts: readonly UnpublishedAttempt[]): Promise<End[]> {
-    const { places } = this.#options;
+    const { targets } = this.#options;
     const ends: End[] = [];
     const left = attempts.values();
-    let place: Place;
+    let target: PublishTarget;
     try {
-      place = await openPlace(places, accountId);
+      target = await openPublishTarget(targets, accountId);
     } catch (error) {
       return attempts.slice(0, 1).map((attempt) => ({ attempt, error }));
     }
     const workThrough = async (): Promise<void> => {
       for (const attempt of left) {
-        ends.push({ attempt, error: await this.#publish(place, attempt) });
+        ends.push({ attempt, error: await this.#publish(target, attempt) });
         if (ends.some(({ error }) => isOfStorage(error))) return;
       }
     };
     try {
       await Promise.all(Array.from({ length: UPLOADS_OF_ACCOUNT }, workThrough));
     } finally {
-      await place.store.close();
+      await target.store.close();
     }
     return ends;
   }
 
   /** Undefined: all of it is there. */
-  async #publish(place: Place, attempt: UnpublishedAttempt): Promise<unknown> {
+  async #publish(target: PublishTarget, attempt: UnpublishedAttempt): Promise<unknown> {
     const { commandFilesOf, results, uploads } = this.#options;
     try {
       const files = commandFilesOf(attempt.accountId, attempt.id);
       for (const { name, content } of await publicationsOf(files, attempt, results)) {
-        await uploads.put(attempt.accountId, place.store, place.uriOf(attempt, name), content);
+        await uploads.put(attempt.accountId, target.store, target.uriOf(attempt, name), content);
       }
       return undefined;
     } catch (error) {

@@ -5,7 +5,7 @@ import { claim, listCandidates, type Candidate, type Caps, type ClaimedCommand }
 import type { NodeRegistration, NodeState } from "../store/nodes.ts";
 import { endUnclaimed } from "../store/queue.ts";
 import { planClaims, type ClaimPlan, type PlannedClaim, type SharedNeed } from "./claim-plan.ts";
-import type { RunnableKind, RunnableKindOf, RunnablePlace } from "../execution/executor.ts";
+import type { RunnableKind, RunnableKindOf, CommandCluster } from "../execution/executor.ts";
 import { laneOf } from "./lane.ts";
 import { LoadSharing } from "./load-sharing.ts";
 import { lostAfterMs } from "./lost-runs.ts";
@@ -40,7 +40,7 @@ export interface ClaimerOptions {
 }
 
 /** Why no command of the kind can start there on this node now, for people; null: it can. */
-export type Unready = (kind: RunnableKind, place: RunnablePlace) => string | null;
+export type Unready = (kind: RunnableKind, place: CommandCluster) => string | null;
 
 /** Starts clusters that commands wait for, where possible. Returns by cluster why nothing can run there yet. */
 export type UseClusters = (

@@ -6,12 +6,19 @@ import type { CommandFiles } from "../execution/command-files.ts";
 import { checkMayRunPrograms, type ProgramIsolation } from "../execution/program-isolation.ts";
 import type { ClaimedCommand } from "../store/claims.ts";
 import { markSpawned, noteProgress, release, settle, type Claim, type SettledCommand } from "../store/queue.ts";
-import type { LiveRun, PreparedRun, Run, RunnableKind, RunnableKindOf, RunOutcome } from "../execution/executor.ts";
+import type {
+  LiveRun,
+  PreparedRun,
+  CommandRun,
+  RunnableKind,
+  RunnableKindOf,
+  RunOutcome,
+} from "../execution/executor.ts";
 import type { QueueMetrics } from "./queue-metrics.ts";
-import { timedOut, timeoutCheckAt } from "../execution/run-end.ts";
+import { timedOut, timeoutCheckAt, explainFailure } from "../execution/run-end.ts";
 import { logEnd, logStart } from "./run-line.ts";
-import { explainFailure, writeToLog } from "../execution/run-log.ts";
-import { DEFAULT_TIMEOUT_SECONDS, settlementOf, type Ended } from "./settlement.ts";
+import { writeToLog } from "../execution/run-log.ts";
+import { DEFAULT_TIMEOUT_SECONDS, settlementOf, type BegunOutcome } from "./settlement.ts";
 import type { RunnableCommand } from "../store/command-row.ts";
 
 /**
@@ -57,7 +64,7 @@ export class ConductedRun {
   readonly finished: Promise<RunEnd>;
   readonly #command: ClaimedCommand;
   readonly #kind: RunnableKind;
-  readonly #run: Run;
+  readonly #run: CommandRun;
   readonly #services: ConductServices;
   /** How often it could not begin on this node already. */
   readonly #releases: number;
@@ -207,7 +214,7 @@ export class ConductedRun {
   }
 
   /** Undefined: it never began, and others may have it. */
-  #endOf(outcome: RunOutcome): Ended | undefined {
+  #endOf(outcome: RunOutcome): BegunOutcome | undefined {
     const { cause, isFinal } = (this.#order === "end" ? this.#end : undefined) ?? {};
     if (outcome.state === "ended" && outcome.kind === "succeeded") return outcome;
     // It ended by itself before we ended it.
@@ -226,7 +233,7 @@ export class ConductedRun {
     return status === undefined ? undefined : { status, seconds: null };
   }
 
-  async #settle(ended: Ended): Promise<Finish | undefined> {
+  async #settle(ended: BegunOutcome): Promise<Finish | undefined> {
     const { db, metrics } = this.#services;
     const settlement = settlementOf(this.#command, ended, this.#secondsLeft());
     await writeToLog(this.#run.files, settlement);
@@ -236,7 +243,7 @@ export class ConductedRun {
   }
 
   /** What never begins is no reason to try for ever. */
-  #outOfPatience(): Ended | undefined {
+  #outOfPatience(): BegunOutcome | undefined {
     const isWanted = this.#order === "run" && !this.#services.stopping.aborted;
     if (!isWanted || this.#releases < RELEASES_AT_MOST) return undefined;
     return { state: "lost", cause: "its runner could not be started; the log of the server says more" };
@@ -275,7 +282,7 @@ type Finish = Pick<SettledCommand, "status" | "seconds">;
 
 const NOTHING_DONE = { exitCode: null, outputBytes: 0, logBytes: 0 };
 
-function runOf(command: ClaimedCommand, { filesOf }: ConductServices): Run {
+function runOf(command: ClaimedCommand, { filesOf }: ConductServices): CommandRun {
   const claimedAt = performance.now();
   return {
     command,

@@ -30,7 +30,7 @@ export function memoryNeed(largestMiB: () => number): MemoryNeed {
 /** The field that decides how much the command needs. */
 function fieldOf(command: RunnableCommand, { stated }: MemoryUse): string {
   const isStated = (command.statedMemoryMiB ?? 0) > 0;
-  if (stated !== undefined && (isStated || (command.placeMemory ?? null) === null)) return stated.field(command);
+  if (stated !== undefined && (isStated || (command.configuredHeap ?? null) === null)) return stated.field(command);
   return command.appId === null ? "label" : "app_id";
 }
 

@@ -6,15 +6,15 @@ import type { RunOutcome } from "../execution/executor.ts";
 /** §4.2: what a command without a timeout gets. */
 export const DEFAULT_TIMEOUT_SECONDS = 129_600;
 
-/** How something ended that may have begun. */
-export type Ended = Exclude<RunOutcome, { state: "never-began" }>;
+/** The outcome of a run that may have begun. */
+export type BegunOutcome = Exclude<RunOutcome, { state: "never-began" }>;
 
 /**
  * How a run's end becomes the command's. `retry` runs a failed command again, also one that a full disk has failed, and a
  * lost one: it may have done its work, and whoever asks for a retry has said that it may be done twice. Not a cancelled,
  * timed-out or refused one, nor one that was ended with its cluster.
  */
-export function settlementOf(command: RetryRule, outcome: Ended, secondsLeft: number): Settlement {
+export function settlementOf(command: RetryRule, outcome: BegunOutcome, secondsLeft: number): Settlement {
   const next = nextStep(command, outcome, secondsLeft);
   if (outcome.state === "lost") {
     return { next, exitCode: null, cause: outcome.cause, outputBytes: null, logBytes: null, qlog: null };
@@ -26,7 +26,7 @@ export function settlementOf(command: RetryRule, outcome: Ended, secondsLeft: nu
 
 type RetryRule = Pick<ClaimedCommand, "attempt" | "retry" | "retryDelayMinutes">;
 
-function nextStep(command: RetryRule, outcome: Ended, secondsLeft: number): Settlement["next"] {
+function nextStep(command: RetryRule, outcome: BegunOutcome, secondsLeft: number): Settlement["next"] {
   if (outcome.state === "ended" && outcome.kind === "succeeded") return { status: "done" };
   const isFailure = outcome.state === "lost" || outcome.kind === "failed" || outcome.kind === "disk-full";
   if (!isFailure || command.attempt > command.retry) return { status: "error" };

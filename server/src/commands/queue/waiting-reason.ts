@@ -48,7 +48,7 @@ export function waitingReasons({ situation, caps, clock, kindOf, unready }: Wait
       }
     }
     if (seen.nodeState !== "active") return otherNodeReason(seen.nodeState);
-    return placeInQueue(row, seen, (each) => laneOf(kindOf(each), each));
+    return queueReason(row, seen, (each) => laneOf(kindOf(each), each));
   };
 }
 
@@ -58,7 +58,7 @@ const SHORTAGES: Record<Shortage, string> = {
   node: "it needs more memory than this node has, and waits for a larger one",
 };
 
-function placeInQueue(
+function queueReason(
   row: CommandRow,
   { candidates, plan }: QueueSituation,
   laneOf: (command: RunnableCommand) => string,

@@ -15,12 +15,12 @@ interface Note {
 }
 
 /** Which of a note's partitions were not added after all, by their places in it. */
-interface Settlement {
+interface SettledNote {
   readonly settled: string;
   readonly without: readonly number[];
 }
 
-type Line = Note | Settlement;
+type Line = Note | SettledNote;
 
 /**
  * What a refresh adds, in its attempt's folder, as lines of JSON. A note is on the disk before its partitions are added,

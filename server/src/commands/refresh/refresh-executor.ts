@@ -1,12 +1,12 @@
 import { mkdir, rm } from "node:fs/promises";
-import type { Executor, Run } from "../execution/executor.ts";
+import type { Executor, CommandRun } from "../execution/executor.ts";
 import { journalFile } from "./added-journal.ts";
 import type { RefreshRun, RefreshServices } from "./refresh-run.ts";
 
 /** Table refreshes by the catalog: they need no engine and no process of their own, but some memory of this one. */
 export function refreshExecutor(services: RefreshServices): Executor {
   // Loaded with the first one.
-  const runOf = async (run: Run): Promise<RefreshRun> => {
+  const runOf = async (run: CommandRun): Promise<RefreshRun> => {
     const { RefreshRun } = await import("./refresh-run.ts");
     // What it had added before its node was lost counts, too.
     await mkdir(run.files.folder, { recursive: true, mode: 0o711 });

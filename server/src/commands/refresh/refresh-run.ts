@@ -4,9 +4,9 @@ import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
 import { oneLine } from "../../lib/one-line.ts";
-import type { Run, RunOutcome } from "../execution/executor.ts";
+import type { CommandRun, RunOutcome } from "../execution/executor.ts";
 import { InProcessRun } from "../execution/in-process-run.ts";
-import { ended, failed, SUCCEEDED, type Ended } from "../execution/run-end.ts";
+import { ended, failed, SUCCEEDED, type EndedOutcome } from "../execution/run-end.ts";
 import { sizeOf } from "../execution/run-log.ts";
 import { AddedJournal } from "./added-journal.ts";
 import { spoolAdded } from "./added-result.ts";
@@ -28,7 +28,7 @@ export class RefreshRun extends InProcessRun {
   readonly handle = { kind: "refresh" };
   readonly #services: RefreshServices;
 
-  constructor(run: Run, services: RefreshServices) {
+  constructor(run: CommandRun, services: RefreshServices) {
     super(run, { checkSeconds: services.checkSeconds, logBytes: services.logLimitBytes });
     this.#services = services;
   }
@@ -69,7 +69,7 @@ export class RefreshRun extends InProcessRun {
     return outcome.state === "ended" ? { ...outcome, logBytes: await sizeOf(this.run.files.log) } : outcome;
   }
 
-  #failure(error: unknown): Ended {
+  #failure(error: unknown): EndedOutcome {
     if (isDiskFullError(error)) return ended("disk-full", "the disk is full");
     if (error instanceof Fault) return failed(oneLine(error.publicMessage));
     this.#services.log.error({ err: error, command: this.run.command.id }, "a table refresh has failed");
@@ -78,7 +78,7 @@ export class RefreshRun extends InProcessRun {
 }
 
 /** As its submission has checked them. */
-function requestOf({ command: { accountId, options } }: Run): RefreshRequest {
+function requestOf({ command: { accountId, options } }: CommandRun): RefreshRequest {
   const { database, table, stableMinutes } = options ?? {};
   return {
     accountId,

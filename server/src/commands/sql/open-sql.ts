@@ -2,7 +2,7 @@ import { UNLIMITED } from "../../engines/runner/allowance.ts";
 import { followLease } from "../../engines/runner/lease.ts";
 import type { SparkSetUp } from "../../engines/spark-home/spark-set-up.ts";
 import { readBootId } from "../../lib/process-table.ts";
-import type { Executor, RunnablePlace } from "../execution/executor.ts";
+import type { Executor, CommandCluster } from "../execution/executor.ts";
 import { WarmServers, type WarmServersOptions } from "../warm/warm-servers.ts";
 import type { QueryLimits } from "./sql-run.ts";
 import { sqlExecutor } from "./sql-executor.ts";
@@ -24,8 +24,8 @@ const NOT_SET_UP = { state: "failed", detail: "Spark is not set up on this node"
 /** The warm servers of this node, those of before included, and what runs queries on them. */
 export async function openSql({ spark, ...options }: SqlOptions): Promise<SqlService> {
   const servers = new WarmServers({ ...options, spark: spark ?? { current: () => NOT_SET_UP } });
-  await servers.adopt();
-  const unready = (place: RunnablePlace): string | null => {
+  await servers.recover();
+  const unready = (place: CommandCluster): string | null => {
     const { state, detail } = spark?.current() ?? NOT_SET_UP;
     // Somebody else's server needs no Spark here.
     if (state === "ready" || servers.isRemote(place)) return null;

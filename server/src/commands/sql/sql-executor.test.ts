@@ -12,7 +12,7 @@ import { openSandbox } from "../../engines/sandbox/sandbox.ts";
 import { NOTHING_CONTRIBUTED, type RemoteSpark } from "../../engines/spark-home/contribution.ts";
 import { readBootId } from "../../lib/process-table.ts";
 import { commandFiles, type AttemptFiles } from "../execution/command-files.ts";
-import type { Executor, LiveRun, Run, RunState } from "../execution/executor.ts";
+import type { Executor, LiveRun, CommandRun, RunState } from "../execution/executor.ts";
 import { openSql } from "./open-sql.ts";
 
 const PLACE = { accountId: 1, clusterId: 2 };
@@ -153,7 +153,7 @@ describe("a node without Spark", () => {
     return executor.adopt(run(), handle);
   }
 
-  function run(): Run {
+  function run(): CommandRun {
     const command = { ...PLACE, id: 3, appId: null, pool: null, kind: "sql", commandType: "SparkCommand", command: {} };
     return {
       command: { ...command, options: null, resolvedMacros: null },

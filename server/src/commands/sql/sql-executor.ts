@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { findResult, removeOtherResults } from "../../engines/arrow-result/spool-result.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
-import type { Executor, Run } from "../execution/executor.ts";
+import type { Executor, CommandRun } from "../execution/executor.ts";
 import type { SparkPlace } from "../execution/spark-place.ts";
 import type { WarmServers } from "../warm/warm-servers.ts";
 import type { SqlHandle } from "./script-state.ts";
@@ -24,7 +24,7 @@ const POOL_HEADER = "headgate-pool-bin";
 /** Queries, on the warm server of their account, cluster and app. They have no process of their own. */
 export function sqlExecutor({ servers, unready, limits, bootId }: SqlExecutorOptions): Executor {
   // Loaded with the first query: the client of Spark Connect is a tenth of an idle server's memory.
-  const runOf = async (run: Run): Promise<SqlRun> => {
+  const runOf = async (run: CommandRun): Promise<SqlRun> => {
     const { SqlRun } = await import("./sql-run.ts");
     const { pool } = run.command;
     const place = placeOf(run.command);

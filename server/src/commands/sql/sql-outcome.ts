@@ -1,6 +1,6 @@
 import type { ConnectError } from "../../engines/spark-connect/connect-error.ts";
 import type { RunOutcome } from "../execution/executor.ts";
-import { ended, failed, type Ended } from "../execution/run-end.ts";
+import { ended, failed, type EndedOutcome } from "../execution/run-end.ts";
 import type { ResultLoss } from "./run-statement.ts";
 
 /** How a script may end, as it is told to people. */
@@ -10,7 +10,7 @@ export const MACHINE_RESTARTED = "the machine was started again, and nothing tel
 export const SERVER_STOPPED: RunOutcome = failed("its Spark server was stopped");
 export const LEASE_OVER: RunOutcome = { state: "lost", cause: "the node has lost touch with the others and ended it" };
 
-export function lostResult({ message, isDiskFull }: ResultLoss): Ended {
+export function lostResult({ message, isDiskFull }: ResultLoss): EndedOutcome {
   return isDiskFull ? ended("disk-full", `the disk is full: ${message}`) : failed(message);
 }
 
@@ -19,7 +19,7 @@ export function isOfStatement({ kind }: ConnectError): boolean {
   return kind === "failed" || kind === "cancelled";
 }
 
-export function failedBy(error: ConnectError): Ended {
+export function failedBy(error: ConnectError): EndedOutcome {
   switch (error.kind) {
     case "failed":
     case "cancelled":

@@ -6,9 +6,9 @@ import type { ConnectSession } from "../../engines/spark-connect/connect-session
 import { splitLongScript, type SqlStatement } from "../../engines/spark-connect/split-statements.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { InProcessRun, type InProcessLimits } from "../execution/in-process-run.ts";
-import { failed, SUCCEEDED } from "../execution/run-end.ts";
-import { explainFailure, sizeOf } from "../execution/run-log.ts";
-import type { Run, RunOutcome } from "../execution/executor.ts";
+import { failed, SUCCEEDED, explainFailure } from "../execution/run-end.ts";
+import { sizeOf } from "../execution/run-log.ts";
+import type { CommandRun, RunOutcome } from "../execution/executor.ts";
 import type { WarmServer } from "../warm/warm-server.ts";
 import type { HeldServer } from "../warm/warm-servers.ts";
 import { ScriptRunner, type ScriptParts } from "./run-script.ts";
@@ -58,7 +58,7 @@ export class SqlRun extends InProcessRun {
   #result: SpooledResult | undefined;
 
   constructor(
-    run: Run,
+    run: CommandRun,
     servers: SqlServers,
     { headers, limits, bootId }: { headers: Readonly<Record<string, string>>; limits: QueryLimits; bootId: string },
   ) {

@@ -1,5 +1,5 @@
 import type { Queryable, Tx } from "../../db/database.ts";
-import { type RunnableCommand, PLACE_MEMORY } from "./command-row.ts";
+import { type RunnableCommand, CONFIGURED_HEAP } from "./command-row.ts";
 import { ATTEMPT_GOES_ON, FREE, HELD } from "./queue.ts";
 
 /** Who runs what: the SQL that finds commands for a node, claims them, and lists those that nodes hold. */
@@ -89,7 +89,7 @@ export function listCandidates(
      running_of_account as (select account_id, sum(commands)::bigint as commands from running group by account_id)
      select command.id, command.kind, command_type as "commandType", command.command, command.options, due_at as "dueAt",
             resolved_macros as "resolvedMacros", app_id as "appId", command.pool,
-            command.memory_mib as "statedMemoryMiB", ${PLACE_MEMORY} as "placeMemory",
+            command.memory_mib as "statedMemoryMiB", ${CONFIGURED_HEAP} as "configuredHeap",
             cluster.id as "clusterId", cluster.account_id as "accountId",
             cluster.max_concurrent_commands as "clusterCap", cluster.state = 'UP' as "isClusterUp",
             coalesce(running_of_account.commands, 0) as "accountRunning",

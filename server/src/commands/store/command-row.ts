@@ -32,7 +32,7 @@ export interface RunnableCommand extends StoredCommand {
   /** The memory that its own words ask for, found at submission; 0 or absent: they ask for none. */
   readonly statedMemoryMiB?: number;
   /** The driver heap that its app, or else its cluster, configures, as written there; null or absent: neither does. */
-  readonly placeMemory?: string | null;
+  readonly configuredHeap?: string | null;
 }
 
 /** A command as the interface shows it. */
@@ -96,5 +96,5 @@ export function hasEnded(status: CommandStatus): boolean {
 }
 
 /** The heap that the configuration of an app or else of a cluster gives to drivers; null: neither does. */
-export const PLACE_MEMORY =
+export const CONFIGURED_HEAP =
   "coalesce(app.config ->> 'spark.driver.memory', cluster.spark_config ->> 'spark.driver.memory')";

@@ -1,5 +1,5 @@
 import type { Queryable, Tx } from "../../db/database.ts";
-import { PLACE_MEMORY, COMMAND_COLUMNS, type CommandRow, type CommandType } from "./command-row.ts";
+import { CONFIGURED_HEAP, COMMAND_COLUMNS, type CommandRow, type CommandType } from "./command-row.ts";
 
 export interface NewCommand {
   userId: number;
@@ -35,7 +35,7 @@ export interface InsertedCommand {
   /** Of the cluster; a connect engine runs SQL only. */
   engineType: string;
   /** The heap that its app or else its cluster gives to drivers. */
-  placeMemory: string | null;
+  configuredHeap: string | null;
 }
 
 /** Held until the command can be seen: whoever deletes the cluster or the app waits, and finds it in use. */
@@ -64,7 +64,7 @@ export async function insertCommand(tx: Tx, given: NewCommand): Promise<Inserted
        insert into command_source_text (command_id, original, resolved)
        select made.id, $18, $19 from made where $19::text is not null)
      select made.id, made.cluster_id as "clusterId", created_at as "createdAt", engine_type as "engineType",
-            ${PLACE_MEMORY} as "placeMemory"
+            ${CONFIGURED_HEAP} as "configuredHeap"
        from made, target cluster left join used_app app on true`,
     [
       given.userId,
@@ -145,8 +145,8 @@ export async function insertRerun(
     lane: string;
     statedMemoryMiB: number;
   },
-): Promise<(CommandRow & Pick<InsertedCommand, "engineType" | "placeMemory">) | undefined> {
-  const [row] = await tx.query<CommandRow & Pick<InsertedCommand, "engineType" | "placeMemory">>(
+): Promise<(CommandRow & Pick<InsertedCommand, "engineType" | "configuredHeap">) | undefined> {
+  const [row] = await tx.query<CommandRow & Pick<InsertedCommand, "engineType" | "configuredHeap">>(
     `with target as (${TARGET}),
      earlier as (select * from command where id = $1),
      used_app as (select id, config from app where id = (select app_id from earlier) for key share),
@@ -165,7 +165,7 @@ export async function insertRerun(
      sourced as (
        insert into command_source_text (command_id, original, resolved)
        select c.id, s.original, s.resolved from c, command_source_text s where s.command_id = $1)
-     select ${COMMAND_COLUMNS}, engine_type as "engineType", ${PLACE_MEMORY} as "placeMemory"
+     select ${COMMAND_COLUMNS}, engine_type as "engineType", ${CONFIGURED_HEAP} as "configuredHeap"
        from c, target cluster left join used_app app on true`,
     [rerun.commandId, rerun.label, rerun.userId, rerun.requestId, rerun.lane, rerun.statedMemoryMiB, rerun.kind],
   );

@@ -60,7 +60,7 @@ export type Submitter = Pick<Caller, "accountId" | "features">;
 /** What most plans do not need. */
 export const NOTHING_ELSE = { source: null, macroTexts: {}, secretField: null, options: null, appId: null } as const;
 
-export function checkPlace(engineType: string, { runsOnConnect }: Pick<SubmittableKind, "runsOnConnect">): void {
+export function checkEngine(engineType: string, { runsOnConnect }: Pick<SubmittableKind, "runsOnConnect">): void {
   if (engineType === "connect" && !runsOnConnect) {
     throw invalid("label", "names a connect cluster, which runs SQL only");
   }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Queryable } from "../../db/database.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
-import { runsOnCluster, waitsForCluster } from "../store/under-way.ts";
+import { runsOnCluster, waitsForCluster } from "../store/in-use.ts";
 import type { SparkPlace } from "../execution/spark-place.ts";
 import type { PlaceProcesses } from "./end-ended-places.ts";
 import type { WarmServers } from "./warm-servers.ts";

@@ -1,5 +1,5 @@
 import type { Queryable } from "../../db/database.ts";
-import { listEndedPlaces } from "../store/under-way.ts";
+import { listEndedPlaces } from "../store/in-use.ts";
 import type { SparkPlace } from "../execution/spark-place.ts";
 
 /** Processes of this node that wait for commands of a place. */

@@ -43,9 +43,9 @@ export class ServerProcesses {
   }
 
   /** Finds the servers that were left running, and removes what is left of those that have ended. */
-  async recover(adopt: (found: OpenedServer) => void): Promise<void> {
-    const take = (found: Omit<OpenedServer, "started">): void => adopt({ ...found, started: Promise.resolve() });
-    await this.#folders.recover((path) => this.#process(path), take, this.#options.log);
+  async recover(take: (found: OpenedServer) => void): Promise<void> {
+    const takeStarted = (found: Omit<OpenedServer, "started">): void => take({ ...found, started: Promise.resolve() });
+    await this.#folders.recover((path) => this.#process(path), takeStarted, this.#options.log);
   }
 
   /** Starts a server for the place, or connects to the remote one that its cluster names. */

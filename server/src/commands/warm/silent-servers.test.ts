@@ -71,7 +71,7 @@ describe("a warm server that lives", () => {
       openProcess: () => process,
       probes: { goodForMs: 0, everyMs },
     });
-    await servers.adopt();
+    await servers.recover();
     return servers;
   }
 

@@ -47,7 +47,7 @@ export class WarmServers {
   }
 
   /** Takes over the servers that were left running, and removes what is left of those that have ended. */
-  async adopt(): Promise<void> {
+  async recover(): Promise<void> {
     await this.#processes.recover((found) => this.#add(found));
   }
 

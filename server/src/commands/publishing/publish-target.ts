@@ -7,18 +7,21 @@ import { accountIdentity } from "../execution/attempt-folders.ts";
 import type { AccountStorage } from "../../accounts/contract.ts";
 import { type PublishedCommand, publishedPath } from "../output/published-text.ts";
 
-/** Where what comes of an account's commands is put: its storage location, open. Whoever opens it closes it. */
-export interface Place {
+/** The storage location of an account, open for its results and logs. The caller of `openPublishTarget` closes it. */
+export interface PublishTarget {
   readonly store: ObjectStore;
   uriOf(command: PublishedCommand, name: string): string;
 }
 
-export interface PlaceOptions {
+export interface PublishTargetOptions {
   readonly storage: AccountStorage;
   readonly diskGuard: Pick<DiskGuard, "refusal">;
 }
 
-export async function openPlace({ storage, diskGuard }: PlaceOptions, accountId: number): Promise<Place> {
+export async function openPublishTarget(
+  { storage, diskGuard }: PublishTargetOptions,
+  accountId: number,
+): Promise<PublishTarget> {
   const { store, location, hasKeys, hdfsHttpAddress } = await storage.open(accountId);
   try {
     const { scheme, key: path } = parseObjectUri(location);

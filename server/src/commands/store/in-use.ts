@@ -29,13 +29,13 @@ export async function waitsForCluster(db: Queryable, clusterId: number): Promise
   return row?.there ?? false;
 }
 
-interface Place {
+interface ClusterAndApp {
   readonly clusterId: number;
   readonly appId: number | null;
 }
 
 /** Those where nothing may wait any more: their cluster is down or going down, or it or their app is deleted. */
-export function listEndedPlaces(system: Queryable, places: readonly Place[]): Promise<Place[]> {
+export function listEndedPlaces(system: Queryable, places: readonly ClusterAndApp[]): Promise<ClusterAndApp[]> {
   return system.query(
     `select cluster_id as "clusterId", app_id as "appId"
        from unnest($1::bigint[], $2::bigint[]) as place (cluster_id, app_id)
