@@ -8,12 +8,12 @@ import type { AttemptFiles } from "./command-files.ts";
 
 const FIRST_UID = 200_000;
 
-/** As root every account has a uid of its own; otherwise all is ours. */
+/** The uid of the account's processes. Undefined: the server does not run as root, so they have its own uid. */
 export function accountIdentity(accountId: number, ownUid = process.getuid?.() ?? 0): Identity | undefined {
   return ownUid === 0 ? { uid: FIRST_UID + accountId, gid: FIRST_UID + accountId } : undefined;
 }
 
-/** The name of the user that programs of the account see themselves as. */
+/** The name of the user that programs of the account run as. */
 export function accountUserName(accountId: number): string {
   return `account${accountId}`;
 }
@@ -23,19 +23,19 @@ export function accountRoster(dataDir: string, accountId: number): string {
   return join(dataDir, "accounts", String(accountId), "running");
 }
 
-/** What of an attempt the program sees. */
+/** The folders of an attempt that its program sees. */
 export interface ProgramFolders {
   readonly work: string;
   readonly events: string;
   readonly input: string;
   readonly tmp: string;
-  /** Who the program is, for itself. */
+  /** The passwd and group files that tell the program its user. */
   readonly user: string;
   /** The account's own storage. */
   readonly storage: string;
 }
 
-/** <data>/accounts/<account>/commands/<id>/attempts/<n>, and of one that waits <data>/accounts/<account>/standby/<name>. */
+/** <data>/accounts/<account>/commands/<id>/attempts/<n>; a standby driver: <data>/accounts/<account>/standby/<name>. */
 const ATTEMPT_DEPTH = 4;
 const STANDBY_DEPTH = 2;
 
@@ -63,8 +63,8 @@ export interface FolderOwner {
 }
 
 /**
- * Makes the attempt anew: what a claim that never began has left goes away. The folders on the way are closed for
- * reading and open for passing, because as root the program's user has to get through them.
+ * Makes the folders of an attempt, after removing what an earlier claim has left. If the server runs as root, the parent
+ * folders can be passed but not read by the program's user.
  */
 export async function makeAttempt(folder: string, owner: FolderOwner): Promise<ProgramFolders> {
   await removeTree(folder);
@@ -75,7 +75,7 @@ export async function makeStandby(folder: string, owner: FolderOwner): Promise<P
   return makeFolders(folder, STANDBY_DEPTH, owner);
 }
 
-/** Those of one that waits become the attempt's, in one step. Fails when they are gone. */
+/** Renames the folder of a standby driver to that of the attempt. Fails if it is gone. */
 export async function moveStandby(from: string, attempt: string): Promise<ProgramFolders> {
   await removeTree(attempt);
   await mkdir(dirname(attempt), { recursive: true, mode: 0o711 });
@@ -99,7 +99,7 @@ async function makeFolders(
   return folders;
 }
 
-/** Output, log and event log stay. */
+/** Keeps output, log and event log. */
 export async function tidyAttempt(files: AttemptFiles): Promise<void> {
   const { work, input, tmp, user } = programFolders(files.folder);
   for (const folder of [work, input, tmp, user]) await removeTree(folder);

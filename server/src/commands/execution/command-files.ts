@@ -1,27 +1,28 @@
 import { join } from "node:path";
 
 /**
- * Where the files of a command are. The command's folder and what the runner keeps (spec, status) belong to the server
- * and are closed to the program; of an attempt only `work` and `events` belong to the account's user.
+ * The paths of a command's files. The folder of the command and the files of the runner (spec, status) belong to the
+ * server, and the program cannot read them. In the folder of an attempt, only `work` and `events` belong to the account's
+ * user.
  */
 export interface CommandFiles {
   readonly folder: string;
   /** Counts from 1. */
   attempt(number: number): AttemptFiles;
-  /** What the last attempt printed; the attempt of a command that never ran is 0 and has no files. */
+  /** The output of the last attempt. A command that never ran has the attempt 0, without files. */
   output(lastAttempt: number): string;
-  /** Of the last attempt. */
+  /** The log of the last attempt. */
   log(lastAttempt: number): string;
 }
 
 export interface AttemptFiles {
   readonly folder: string;
-  /** What the runner is told, and what it tells. */
+  /** Written by the server for the runner. */
   readonly spec: string;
   readonly status: string;
   /** Standard output, unchanged. */
   readonly output: string;
-  /** Standard error, and what the runner and the queue have to say. */
+  /** Standard error, with the messages of the runner and the queue. */
   readonly log: string;
   /** The program's current folder. */
   readonly work: string;

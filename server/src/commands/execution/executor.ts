@@ -18,13 +18,13 @@ export interface Executor {
   unready(command: CommandCluster): string | null;
   /** It starts even when the disk of the node is nearly full or its account is above its quota. */
   readonly needsNoDisk?: boolean;
-  /** Two runs of it are as good as one: what its node has lost is begun again, by whichever node. */
+  /** It may safely run twice: when its node is lost, any node begins it again. */
   readonly isRestartable?: boolean;
-  /** With `signal` aborted it need not go on; it may reject then, and must have left nothing half done. */
+  /** When `signal` is aborted, it may stop and reject, but must not leave anything half done. */
   prepare(run: CommandRun, signal: AbortSignal): Promise<PreparedRun>;
-  /** By the handle stored for it, on the node that stored it. */
+  /** Finds the run again by its stored handle, on the node that stored it. */
   adopt(run: CommandRun, handle: unknown): Promise<LiveRun>;
-  /** After its end is stored: takes away what nobody will ask for. */
+  /** Called after its end is stored: removes the files that are not needed any more. */
   tidy(run: CommandRun): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export interface PreparedRun {
 export interface LiveRun {
   /** JSON: all that `adopt` needs besides the run. */
   readonly handle: unknown;
-  /** Lets it begin; what has begun already goes on. */
+  /** Lets it begin. Does nothing if it has begun already. */
   begin(): Promise<void>;
   /** Never fails because of what the program wrote. */
   look(): Promise<RunState>;
@@ -43,7 +43,7 @@ export interface LiveRun {
   changed(signal: AbortSignal): Promise<void>;
   /** Settles when nothing of it is left running; `look` then says how it ended. */
   stop(): Promise<void>;
-  /** We stop and it goes on: what of it is in this process lets go of it, for whoever adopts it. */
+  /** This server stops and the run goes on: releases what this process holds of it, so that the next server can adopt it. */
   leave?(): void;
 }
 
@@ -54,24 +54,24 @@ export type RunOutcome =
   | {
       readonly state: "ended";
       /**
-       * `disk-full`: it failed because of that; what it has taken is given back before anything else. `terminated`: with
-       * its cluster.
+       * `disk-full`: it failed because the disk is full; its files are removed before anything else happens.
+       * `terminated`: it was ended with its cluster.
        */
       readonly kind: "succeeded" | "failed" | "disk-full" | "timed-out" | "cancelled" | "refused" | "terminated";
       readonly exitCode: number | null;
-      /** For a person, one line; null when it succeeded. */
+      /** One line, for people; null when it succeeded. */
       readonly cause: string | null;
       readonly outputBytes: number;
       readonly logBytes: number;
-      /** What a result with columns is made of. */
+      /** The query and the columns of the result, where it has columns. */
       readonly resultTable?: ResultTable;
     }
-  /** It is gone and has left no word: it may have done all of its work or none. */
+  /** It is gone without a report: it may have done all of its work or none. */
   | { readonly state: "lost"; readonly cause: string }
   /** It is gone and certainly never began. */
   | { readonly state: "never-began" };
 
-/** Where it runs. */
+/** The cluster that a command runs on. */
 export type CommandCluster = Pick<RunnableCommand, "accountId" | "clusterId">;
 
 /** What the queue knows about a kind of command. */
@@ -86,26 +86,26 @@ export interface RunnableKind {
 }
 
 export interface MemoryUse {
-  /** What the node's budget must have left for the command, and is charged with while it runs. */
+  /** The memory that is reserved in the node's budget while the command runs. */
   reservedMiB(command: RunnableCommand): number;
-  /** What the command's own words ask for. Absent: they cannot ask for memory. */
+  /** The memory that the command's own options ask for. Absent: the kind has no such options. */
   readonly stated?: StatedMemory;
   /**
-   * Commands with the same key run in one process, whose memory the node counts once and by itself. Absent: each command
-   * is charged with its own.
+   * Commands with the same key run in one process, whose memory counts once. Absent: the memory of each command counts.
    */
   sharedBy?(command: RunnableCommand): string;
 }
 
 export interface StatedMemory {
-  /** `text`: the text of its script. Undefined: the words ask for nothing. */
+  /** `text`: the text of its script. Undefined: the command does not ask for memory. */
   miB(command: RunnableCommand, text: string | null): number | undefined;
-  /** The field of the submission that has the words. */
+  /** The field of the submission that asks for it. */
   field(command: RunnableCommand): string;
 }
 
 export type RunnableKindOf = (command: RunnableCommand) => RunnableKind;
 
+/** One attempt to run a command. */
 export interface CommandRun {
   readonly command: RunnableCommand;
   /** The program with its macros filled in; null for types without one. */
@@ -114,7 +114,7 @@ export interface CommandRun {
   readonly attempt: number;
   readonly fence: number;
   readonly timeoutSeconds: number;
-  /** Since the start of the first attempt, at the moment it is asked. */
+  /** Since the start of the first attempt; grows while the run lasts. */
   readonly elapsedSeconds: number;
   readonly files: AttemptFiles;
 }

@@ -1,6 +1,6 @@
 import { Fault } from "../../lib/fault.ts";
 
-/** Whether programs of different accounts are kept apart on this machine; `app` knows. */
+/** Whether this machine isolates the programs of different accounts from each other. */
 export interface ProgramIsolation {
   readonly isolated: boolean;
   /** The operators' account. */
@@ -11,7 +11,7 @@ export interface WithProgramIsolation {
   isolation: ProgramIsolation;
 }
 
-/** Where nothing isolates programs, one could read what belongs to another account: only the operators' may run any. */
+/** Without isolation a program could read the files of other accounts, so only the operators' account may run any. */
 export async function checkMayRunPrograms(
   isolation: ProgramIsolation,
   accountId: number,

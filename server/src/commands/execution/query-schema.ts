@@ -4,13 +4,13 @@ export interface ResultTable {
   readonly columns: readonly { readonly name: string; readonly type: string }[];
 }
 
-/** In characters. It is in every row of the history, so it stays small whatever was asked. */
+/** In characters. Every row of the history has the schema, so its size is limited. */
 const LONGEST_QUERY = 4096;
 const LONGEST_SCHEMA = 64 * 1024;
 
 /**
- * `qlog` of §2.2: the columns of the result, under the query they are of. A long query is cut; columns that do not fit
- * are left out together, because a part of them would be taken for all.
+ * `qlog` of §2.2: the columns of the result, by query. A long query is cut. If the columns do not fit, all of them are left
+ * out, because readers would take a part for the whole.
  */
 export function querySchema({ query, columns }: ResultTable): string | null {
   const key = query.length > LONGEST_QUERY ? `${query.slice(0, LONGEST_QUERY).toWellFormed()}…` : query;

@@ -4,7 +4,6 @@ import type { RunOutcome } from "./executor.ts";
 
 export type EndedOutcome = Extract<RunOutcome, { state: "ended" }>;
 
-/** How what runs in this process may end, as it is told to people. */
 export const SUCCEEDED: EndedOutcome = {
   state: "ended",
   kind: "succeeded",
@@ -36,7 +35,7 @@ export function timeoutCheckAt(timeoutSeconds: number, checkSeconds: number): nu
   return Math.ceil(timeoutSeconds / checkSeconds) * checkSeconds;
 }
 
-/** What kept a run from starting, for the person who submitted it. */
+/** The outcome of a run that could not start, with a cause for the user who submitted it. */
 export function explainFailure(error: unknown): RunOutcome {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const kind = error instanceof Fault && error.code === "invalid" ? "refused" : "failed";

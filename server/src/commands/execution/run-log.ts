@@ -8,7 +8,7 @@ export async function writeNotes({ log }: AttemptFiles, notes: readonly string[]
   if (notes.length > 0) await appendFile(log, notes.map((note) => `headgate: ${note}\n`).join(""), { mode: 0o600 });
 }
 
-/** The log of a command says why it did not succeed, also where nothing of it ran. Best effort: the row says it too. */
+/** Writes into the log why a command did not succeed, even if it never ran. Best effort: the row has the cause, too. */
 export async function writeToLog(
   files: AttemptFiles,
   { cause, next }: Pick<Settlement, "cause" | "next">,
@@ -19,7 +19,7 @@ export async function writeToLog(
     await mkdir(files.folder, { recursive: true, mode: 0o711 });
     await appendFile(files.log, await lastWordsMissing(files.log, cause, retry), { mode: 0o600 });
   } catch {
-    // A full disk is the most likely reason to be here: whoever reads the log gets it from the row.
+    // Most likely the disk is full. Readers of the log then get the cause from the row.
   }
 }
 
@@ -34,8 +34,9 @@ export async function sizeOf(path: string): Promise<number> {
 const TAIL_BYTES = 4096;
 
 /**
- * What a log lacks of the reason why its attempt failed: nothing where the runner has written it down already. `more` is
- * said behind it in any case. Where a full disk keeps it from the file it is read from the row, by the same rule.
+ * The text that has to be appended to a log so that it ends with the cause of the failure. Empty if the runner has written
+ * the cause already and there is nothing `more` to say. Also used when a log is read, because a full disk may have kept
+ * the cause out of the file.
  */
 export async function lastWordsMissing(logFile: string, cause: string, more = ""): Promise<string> {
   const tail = await readTail(logFile, TAIL_BYTES);
@@ -44,10 +45,10 @@ export async function lastWordsMissing(logFile: string, cause: string, more = ""
   return `${newLine}headgate: ${cause}${more}\n`;
 }
 
-/** What a reason may take of the log, however long Spark made it; beyond the limit, too. */
+/** The longest reason of a failure that is written, even beyond the limit of the log. */
 const REASON_BYTES = 64 * 1024;
 
-/** The log of what runs in this process: lines with their time, as many as its limit allows. */
+/** The log of a run in this process: lines with a timestamp, up to a limit. */
 export class LineLog {
   readonly #path: string;
   readonly #limitBytes: number;
@@ -73,14 +74,14 @@ export class LineLog {
     if (written.length > 0) await this.#write(written.join(""));
   }
 
-  /** Why it failed: this is never left out. */
+  /** Writes why the run failed, even beyond the limit. */
   async explain(text: string): Promise<void> {
     const bytes = Buffer.from(text);
     const reason = bytes.length <= REASON_BYTES ? text : `${bytes.subarray(0, REASON_BYTES).toString()} …`;
     await this.#write(`${timeNow()} ${reason}\n`);
   }
 
-  /** Best effort: a full disk is no reason to lose the run. */
+  /** Best effort: the run goes on although the disk is full. */
   async #write(text: string): Promise<void> {
     const bytes = Buffer.from(text);
     this.#bytes = (this.#bytes ?? 0) + bytes.length;

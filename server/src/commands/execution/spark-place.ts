@@ -1,10 +1,10 @@
 import type { Contribution } from "../../engines/spark-home/contribution.ts";
 
-/** Whose Spark a JVM is. Commands of the same place share a warm server. */
+/** The account, cluster and app that a Spark JVM belongs to. Commands of the same place share a warm server. */
 export interface SparkPlace {
   readonly accountId: number;
   readonly clusterId: number;
-  /** Null: of no app. */
+  /** Null: it belongs to no app. */
   readonly appId: number | null;
 }
 
@@ -14,7 +14,7 @@ export interface PlacedProcess {
   readonly generation: number;
 }
 
-/** What the place's JVMs are made of, as of now: of the account, its metastore, the cluster and the app. */
+/** What the account, its metastore, the cluster and the app currently add to the JVMs of the place. */
 export type ContributionsOf = (place: SparkPlace) => Promise<Contribution>;
 
 export function placeKey({ accountId, clusterId, appId }: SparkPlace): string {

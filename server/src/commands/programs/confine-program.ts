@@ -7,8 +7,8 @@ import { programFolders, type ProgramFolders } from "../execution/attempt-folder
 import type { DriverFolders, DriverLaunch } from "./program-driver.ts";
 
 /**
- * Where a program finds its folders. In a sandbox these are the same for all, wherever the attempt's are: so a driver that
- * waited shows the same as one that was started for its program, and no program learns how our folders are laid out.
+ * The paths at which a program sees its folders. In a sandbox they are the same for every program, so that a standby driver
+ * sees the same paths as a driver that was started for its program, and no program sees the paths of the server.
  */
 export function foldersInside({ kind }: Sandbox, folder: string): Omit<DriverFolders, "applicationId"> {
   const { work, input, events } = programFolders(kind === "bubblewrap" ? "/headgate" : folder);

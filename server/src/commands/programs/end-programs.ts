@@ -7,7 +7,7 @@ import { GRACE_SECONDS } from "./program-executor.ts";
 
 const PATIENCE_MS = (GRACE_SECONDS + 10) * 1000;
 const RUNNER = /\/runner\.mjs (.+)$/;
-/** Below `accounts`: the folders of runners, which no program can write. */
+/** Below `accounts`: the folders of runners. Programs cannot write to them. */
 const RUN_FOLDER = /^\d+\/(commands\/\d+\/attempts\/\d+|standby\/[^/]+|(spark|metastore)\/[^/]+\/run)$/;
 
 /**
@@ -23,8 +23,8 @@ export async function endProgramsBelow(dataDir: string): Promise<number> {
   const isRunFolder = (path: string): boolean =>
     roots.some((root) => path.startsWith(root) && RUN_FOLDER.test(path.slice(root.length)));
   const runners = (await listProcesses()).flatMap((facts) => {
-    const told = RUNNER.exec(facts.commandLine)?.[1] ?? "";
-    return isRunFolder(told) ? [currentFolder(facts, told)] : [];
+    const given = RUNNER.exec(facts.commandLine)?.[1] ?? "";
+    return isRunFolder(given) ? [currentFolder(facts, given)] : [];
   });
   const folders = new Set((await Promise.all(runners)).filter((folder) => isRunFolder(folder) && existsSync(folder)));
   await Promise.all([...folders].map(endRun));
@@ -32,8 +32,8 @@ export async function endProgramsBelow(dataDir: string): Promise<number> {
 }
 
 /** The folder of a standby driver was moved when the driver got its program, after its runner was started. */
-async function currentFolder({ pid }: ProcessFacts, told: string): Promise<string> {
-  return readlink(`/proc/${pid}/cwd`).catch(() => told);
+async function currentFolder({ pid }: ProcessFacts, given: string): Promise<string> {
+  return readlink(`/proc/${pid}/cwd`).catch(() => given);
 }
 
 async function endRun(folder: string): Promise<void> {

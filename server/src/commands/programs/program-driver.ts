@@ -4,23 +4,21 @@ import type { SparkPlace } from "../execution/spark-place.ts";
 import type { CommandRun } from "../execution/executor.ts";
 import type { RunnableCommand } from "../store/command-row.ts";
 
-/**
- * What turns a program into the command line of a process: Spark's driver, or in tests a program that stands in for it.
- */
+/** Turns a program into the command line of a process: Spark's driver, or a stub in tests. */
 export interface ProgramDriver {
-  /** Why no program can start on this node now; null: one can. */
+  /** Why no program can start on this node now; null: programs can start. */
   unready(): string | null;
   memoryMiB(command: RunnableCommand): number;
-  /** What the command's own words ask for, with the text of its script; undefined: nothing. */
+  /** The memory that the options of the command, or its script `text`, ask for; undefined: none. */
   statedMemoryMiB(command: RunnableCommand, text: string | null): number | undefined;
   commandLine(run: CommandRun, folders: DriverFolders): Promise<DriverLaunch>;
-  /** One that waits for a program of the place; undefined: there is none. */
+  /** A driver that waits for a program of the place. Undefined: the place can have none. */
   standby?(place: SparkPlace, folders: Pick<DriverFolders, "work" | "input">): Promise<StandbyLaunch | undefined>;
-  /** Reads in percent, from what the driver leaves in its attempt's files. */
+  /** Returns a function that reads the progress, in percent, from the files of the attempt. */
   followProgress(files: AttemptFiles, accountId: number): () => Promise<number>;
 }
 
-/** Folders of the attempt, as the program sees them. */
+/** The folders of the attempt, as the program sees them. */
 export interface DriverFolders {
   /** The current folder, writable. */
   readonly work: string;
@@ -32,26 +30,26 @@ export interface DriverFolders {
 
 export interface DriverLaunch {
   readonly argv: readonly string[];
-  /** All of it. */
+  /** The whole environment. */
   readonly env: Readonly<Record<string, string>>;
   /** By name: written into `input`, mode 0600, for the program's user alone. Secrets belong here. */
   readonly files: Readonly<Record<string, string>>;
-  /** What it must see besides its own folders and the system's programs. */
+  /** Paths that it must see besides its own folders and the system's programs. */
   readonly readOnly: readonly string[];
   /** Lines that the command's log shows before the output of the program. */
   readonly notes?: readonly string[];
-  /** What it takes of the node's memory, where that is known better now than before; absent: as `memoryMiB` says. */
+  /** The memory that it takes, where the launch knows it better than `memoryMiB` does; absent: as `memoryMiB` says. */
   readonly memoryMiB?: number;
-  /** How a driver that waits does exactly the same; undefined: none does. */
+  /** How a standby driver can run the same program; undefined: it cannot. */
   readonly handOver?: HandOver | undefined;
 }
 
 export interface HandOver {
-  /** Of what shaped the one that waits. */
+  /** Of the contributions that the standby driver was started with. */
   readonly digest: string;
   /** The generation of the app; absent: 0. */
   readonly generation?: number | undefined;
-  /** What it is told on its standard input. */
+  /** The order that it gets on its standard input. */
   readonly input: string;
 }
 
@@ -59,12 +57,12 @@ export interface StandbyLaunch extends Omit<DriverLaunch, "handOver" | "notes"> 
   readonly digest: string;
   /** The generation of the app; absent: 0. */
   readonly generation?: number | undefined;
-  /** What it writes first, when it waits. */
+  /** The line that it writes when it is ready to wait. */
   readonly greeting: string;
   readonly memoryMiB: number;
 }
 
-/** Where nothing is set up to run programs: they wait. */
+/** For a node without Spark: its programs wait. */
 export const noDriver: ProgramDriver = {
   unready: () => "Spark is not set up on this node",
   memoryMiB: () => 0,

@@ -34,7 +34,7 @@ export interface ProgramExecutorOptions {
   readonly driver: ProgramDriver;
   readonly sandbox: Sandbox;
   readonly standbys: StandbyDrivers;
-  /** Null: this node shares its database with nobody. */
+  /** Null: no other node shares the database. */
   readonly leaseFile: string | null;
   readonly leaseSeconds: number;
   readonly checkSeconds: number;
@@ -42,17 +42,17 @@ export interface ProgramExecutorOptions {
   readonly allowance: Allowance;
 }
 
-/** How often progress is read. A new status is noticed at once, the death of a runner at the next look. */
+/** How often progress is read and the runner is checked. A new status is noticed at once. */
 const LOOK_EVERY_MS = 1000;
 export const GRACE_SECONDS = 10;
-/** A runner that has not answered a cancel by then never will. */
+/** A runner that has not reacted to a cancel by then is killed. */
 const CANCEL_PATIENCE_MS = (GRACE_SECONDS + 10) * 1000;
 
 /**
- * Programs, by a detached runner. A program runs at most once per folder, whoever tries: so the stored handle is the
- * attempt's folder, stored before a runner is started for it, and the runner's own mark in the folder says who has it.
- * Where a driver waits that does the same, its folder becomes the attempt's, with the runner in it; then its one order is
- * what decides whether the program runs.
+ * Runs programs under detached runners. A program runs at most once in its folder: the stored handle is the folder of the
+ * attempt, stored before a runner is started, and a runner marks the folder as its own before it starts the program. If a
+ * standby driver can run the program, its folder becomes that of the attempt, with the runner in it; the runner accepts one
+ * order, and the program runs if the order was given.
  */
 export function programExecutor(options: ProgramExecutorOptions): Executor {
   const { standbys } = options;
@@ -63,7 +63,7 @@ export function programExecutor(options: ProgramExecutorOptions): Executor {
       return { spawn: () => Promise.resolve(new RunnerRun(run, options, prepared)) };
     },
     async tidy(run) {
-      // A driver may still wait there, of a claim that was never begun and is not made again.
+      // A standby driver may still wait there, if the claim was never begun.
       if (existsSync(run.files.folder)) openRunnerClient(run.files.folder).abandon();
       await tidyAttempt(run.files);
       standbys.noteEnd(run.command);
@@ -72,7 +72,7 @@ export function programExecutor(options: ProgramExecutorOptions): Executor {
   };
 }
 
-/** What is left to do to let it begin. */
+/** The last step that lets the program begin. */
 type Prepared =
   | { readonly kind: "program"; readonly program: ProgramToRun; readonly limits: RunLimits }
   | { readonly kind: "order"; readonly order: Order };
@@ -86,7 +86,7 @@ async function prepareProgram(
   const { accountId } = run.command;
   const { folder, applicationId } = run.files;
   const inside = foldersInside(sandbox, folder);
-  // It may take a metastore's start, and leaves nothing in the attempt's folder.
+  // This may start a metastore, and writes nothing into the attempt's folder.
   const program = await unlessAborted(signal, driver.commandLine(run, { ...inside, applicationId }));
   const identity = accountIdentity(accountId);
   const memoryMiB = program.memoryMiB ?? driver.memoryMiB(run.command);
@@ -131,11 +131,11 @@ class RunnerRun implements LiveRun {
   readonly #readProgress: () => Promise<number>;
   readonly #client: RunnerClient;
   readonly #prepared: Prepared | undefined;
-  /** Of the runner we started ourselves: it may be gone before it has left its mark. */
+  /** The runner that this process has started. It may end before it has marked the folder. */
   #runner: ProcessHandle | undefined;
   #seen: RunView["state"] | undefined;
 
-  /** Without `prepared`: an adopted one. */
+  /** Without `prepared`, the run is adopted. */
   constructor({ files, command }: CommandRun, { driver }: ProgramExecutorOptions, prepared: Prepared | undefined) {
     this.handle = { kind: "runner", folder: files.folder };
     this.#files = files;
@@ -158,7 +158,7 @@ class RunnerRun implements LiveRun {
         return this.#lookAtAbsent();
       case "abandoned":
         return { state: "never-began" };
-      case "waiting": // whoever prepared it has gone without giving the order
+      case "waiting": // the server that prepared it has ended without giving the order
         return this.#client.abandon() ? { state: "never-began" } : this.look();
       case "starting":
         return { state: "running", pid: null, progress: 0 };
@@ -173,7 +173,7 @@ class RunnerRun implements LiveRun {
     }
   }
 
-  /** Our own runner is on its way to the folder; any other that is, comes too late. */
+  /** A runner of this process may still mark the folder. Without one, the folder is marked as abandoned. */
   async #lookAtAbsent(): Promise<RunState> {
     if (this.#runner !== undefined && (await findProcess(this.#runner)) === "running") {
       return { state: "running", pid: null, progress: 0 };
@@ -181,7 +181,7 @@ class RunnerRun implements LiveRun {
     return this.#client.abandon() ? this.#neverBegan() : this.look();
   }
 
-  /** A runner that cannot write into its folder can tell nobody. */
+  /** On a full disk a runner cannot report why it ended. */
   #neverBegan(): RunOutcome {
     return this.#runner !== undefined && isFilesystemFull(this.#files.folder)
       ? notStartedForDisk
@@ -229,7 +229,7 @@ function endOf({ cause, exitCode, signal, message }: RunStatus): End {
   }
 }
 
-/** The message of one that ended by itself tells in which need it did. */
+/** A runner adds a message to a program that ended by itself only if the disk was full. */
 function failed(cause: string, message: string | null): End {
   return message === null ? { kind: "failed", cause } : { kind: "disk-full", cause: `${cause}: ${message}` };
 }

@@ -15,12 +15,12 @@ import { heapOf, sparkProgram, statedHeap } from "./spark-program.ts";
 
 /** Spark's own default for `spark.driver.memory`. */
 const DEFAULT_MEMORY_MIB = 1024;
-/** What a driver takes besides its heap: the JVM itself and the interpreter of the program. */
+/** The memory of a driver besides its heap: the JVM itself and the interpreter of the program. */
 const OVERHEAD_SHARE = 0.1;
 const LEAST_OVERHEAD_MIB = 384;
 const NAMED_AT_MOST = 100;
 
-/** Programs and command lines, on the Spark of this node. */
+/** Runs programs and command lines on the Spark of this node. */
 export function sparkDriver(
   setUp: Pick<SparkSetUp, "current">,
   contributionsOf: ContributionsOf,
@@ -140,12 +140,12 @@ function ownEnvironment(work: string, accountId: number): Record<string, string>
   return { PATH: "/usr/bin:/bin", HOME: work, USER: name, LOGNAME: name, LANG: "C.UTF-8" };
 }
 
-/** A driver that waits has its session thrown away on this machine: with clusters elsewhere that is not tried. */
+/** A standby driver opens a session on this machine and discards it; that is not done on clusters elsewhere. */
 function mayWait({ remote, properties }: Contribution): boolean {
   return remote === undefined && runsHere(properties) && runsNoUserCode(properties);
 }
 
-/** Submission has refused what runs SQL only; the cluster may have become such a one since. */
+/** The cluster may have become one that runs SQL only after the submission was accepted. */
 function checkRunsPrograms({ remote }: Contribution): void {
   if (remote !== undefined) throw new Fault("invalid", "its cluster runs SQL only");
 }

@@ -13,13 +13,13 @@ import { languageOf } from "../submission/language.ts";
 import { commandLineField, wordsIn } from "../submission/spark-words.ts";
 import type { RunnableCommand } from "../store/command-row.ts";
 
-/** What a Spark command runs, and the file that its text goes into, by name. */
+/** The program of a Spark command, and the files that hold its text, by name. */
 export interface SparkProgram {
   readonly program: DriverProgram;
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** `input`: where its file will be. Fails with what is missing on this node. */
+/** `input`: the folder of its file. Throws if the node lacks what the program needs. */
 export async function sparkProgram(
   command: RunnableCommand,
   text: string,
@@ -50,19 +50,19 @@ export async function sparkProgram(
       return inFile(found.kind === "sparkr" ? "R" : "R-by-python", "program.R");
     }
     case "sql":
-      throw new Fault("internal", "SQL is no program");
+      throw new Fault("internal", "SQL does not run as a program");
   }
 }
 
 /**
- * A command that an earlier version accepted may break a rule. Here it counts with the default memory; it fails with a
- * reason when it is started. The text of a script is not read.
+ * An earlier version may have accepted an invalid command. It counts with the default memory here, and fails with a reason
+ * when it is started. The text of a script is not read.
  */
 export function heapOf(command: RunnableCommand, defaultMiB: number): number {
   return statedHeap(command, null) ?? configuredHeapMiB(command) ?? defaultMiB;
 }
 
-/** What the words of the command say; undefined: nothing. `text`: that of the script of a command line, where it is known. */
+/** The heap that the options of the command ask for; undefined: none. `text`: the script of a command line, if known. */
 export function statedHeap(command: RunnableCommand, text: string | null): number | undefined {
   try {
     if (languageOf(command.command) !== "command_line") {

@@ -19,7 +19,7 @@ export interface StandbyDriverOptions {
   readonly sandbox: Sandbox;
   readonly limits: Pick<RunLimits, "leaseFile" | "leaseSeconds" | "logLimitBytes" | "graceSeconds" | "checkSeconds">;
   readonly allowance: Allowance;
-  /** Null: after its server has gone, a driver stays until its time is over. */
+  /** Null: a driver whose server has gone waits until its time is over. */
   readonly orphan: OrphanTerms | null;
   readonly log: Log;
   /** Monotonic milliseconds. */
@@ -29,12 +29,12 @@ export interface StandbyDriverOptions {
 const WAIT_SECONDS = 3600;
 const END_PATIENCE_MS = 5000;
 
-/** Its folder is laid out as an attempt is, with the runner's files in it; it has no record. */
+/** Each folder has the layout of an attempt, with the files of the runner, and no record. */
 export function standbyFolders(dataDir: string): ProcessFolders<never> {
   return new ProcessFolders(join(dataDir, "accounts"), "standby");
 }
 
-/** One driver that waits for a program. */
+/** A driver that waits for a program. */
 export class StandbyDriver extends Supervised<SparkPlace> {
   readonly generation: number;
   readonly folder: string;
@@ -69,7 +69,7 @@ export class StandbyDriver extends Supervised<SparkPlace> {
     );
   }
 
-  /** Whether a program that is handed over now begins at once. */
+  /** Whether it is ready to run a program at once. */
   async isWaiting(): Promise<boolean> {
     const view = await observe(this.folder);
     return view?.state === "waiting" && view.isReady;
@@ -79,13 +79,13 @@ export class StandbyDriver extends Supervised<SparkPlace> {
     return this.#options.now() - this.#startedAt >= WAIT_SECONDS * 1000;
   }
 
-  /** One whose state cannot be read counts as ended. */
+  /** Also settles when its state cannot be read. */
   async ended(signal: AbortSignal): Promise<void> {
     try {
       await openRunnerClient(this.folder).waitForEnd(signal);
     } catch (error) {
       const fields = { err: error, place: this.key };
-      if (!signal.aborted) this.#options.log.warn(fields, "a driver that waits could not be looked after");
+      if (!signal.aborted) this.#options.log.warn(fields, "a standby driver cannot be watched any more");
     }
   }
 

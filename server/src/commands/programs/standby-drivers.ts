@@ -1,14 +1,14 @@
 /**
- * Drivers that wait for a program: one for each account, cluster and app whose last program one would have fitted, until
- * the cluster ends. It is nothing but speed: whatever of it fails, a program starts cold. It lives in a folder that is laid
- * out as an attempt is and becomes the attempt by a rename, with its runner in it.
+ * Standby drivers wait for a program: one for each account, cluster and app whose last program could have used one, until
+ * the cluster ends. They only save time: if anything about them fails, a program starts cold. A standby driver lives in a
+ * folder with the layout of an attempt, and becomes the attempt's driver when the folder is renamed.
  *
  *   wanted ──▶ supervised ──take──▶ the attempt's own
- *     ▲            │ ended: memory, other contributions, end of the cluster, its time
+ *     ▲            │ ended: memory, other contributions, end of the cluster, end of its time
  *     └────────────┴──────────────── a program of the place has ended
  *
- * The next server cannot use them: only the process that started a driver can give it its order. After a crash, the
- * next start ends the remaining drivers; if no server comes back, their own runners end them.
+ * Only the server that has started a driver can give it an order. After a crash the next server therefore ends the
+ * remaining drivers; if no server comes back, their own runners end them.
  */
 import { randomBytes } from "node:crypto";
 import { Supervisor } from "../../engines/supervisor/supervisor.ts";
@@ -25,22 +25,22 @@ export interface StandbyOptions extends StandbyDriverOptions {
 
 /** A driver to be started. Its generation is the app's at its last program. */
 interface Want extends PlacedProcess {
-  /** Its warm-up would slow down the very program that took the last one. */
+  /** Until then, its start would slow down the program that took the last one. */
   readonly notBefore: number;
-  /** As the last try since its last program has found out; none yet: 0. */
+  /** Known since the last attempt to start it; 0: not tried since its last program. */
   readonly memoryMiB: number;
 }
 
-/** Memory of the node for drivers that wait. */
+/** The node's memory for standby drivers. */
 export interface StandbyRoom {
-  /** Beside all that runs. */
+  /** Not used by anything that runs. */
   readonly freeMiB: number;
-  /** Beside what is about to run, too. */
+  /** Not used by what is about to run, either. */
   readonly spareMiB: number;
 }
 
 const AFTER_USE_MS = 30_000;
-const NONE_WAITS = "no driver waits for the next program";
+const NONE_WAITS = "a standby driver could not be started";
 
 export class StandbyDrivers {
   readonly #options: StandbyOptions;
@@ -53,7 +53,7 @@ export class StandbyDrivers {
     this.#options = options;
     this.#supervisor = new Supervisor({
       keyText: placeKey,
-      name: "a driver that waited",
+      name: "a standby driver",
       startFailure: NONE_WAITS,
       describe: ({ key: place, folder }) => ({ place, folder }),
       log: options.log,
@@ -67,14 +67,14 @@ export class StandbyDrivers {
     for (const { path } of await standbyFolders(dataDir).list()) {
       if (this.#supervisor.list().some(({ folder }) => folder === path)) continue;
       await endStandby(path).catch((error: unknown) =>
-        log.warn({ err: error, folder: path }, "a driver that waited could not be ended"),
+        log.warn({ err: error, folder: path }, "a leftover standby driver could not be ended"),
       );
     }
   }
 
   /**
-   * Moves one to the attempt's folder, where it waits for its order. False: there is none; then nothing has changed.
-   * Either way the program is one for which one shall wait the next time.
+   * Moves the driver of the place to the attempt's folder, where it waits for its order. False: there is none, and nothing
+   * has changed. Either way, a driver will be started for the next program of the place.
    */
   async take(place: SparkPlace, digest: string, attempt: string, generation = 0): Promise<boolean> {
     const { accountId, clusterId, appId } = place; // a caller's place may have further fields
@@ -88,25 +88,25 @@ export class StandbyDrivers {
       await moveStandby(standby.folder, attempt);
       return true;
     } catch (error) {
-      this.#options.log.warn({ err: error, place }, "a driver that waited could not be used");
+      this.#options.log.warn({ err: error, place }, "a standby driver could not be used");
       void this.#supervisor.end(standby);
       return false;
     }
   }
 
-  /** A program of the place has ended: there is room for the next to be warmed up. */
+  /** A program of the place has ended, so a driver for the next one may start. */
   noteEnd(place: SparkPlace): void {
     const want = this.#wants.get(placeKey(place));
     if (want !== undefined) this.#wants.set(placeKey(place), { ...want, notBefore: this.#options.now() });
   }
 
-  /** They never keep a command from running: what does not fit any more ends. What is wanted and fits is started. */
+  /** Ends drivers that take memory from commands, and starts those that are wanted and fit. */
   keepWithin({ freeMiB, spareMiB }: StandbyRoom): void {
     this.#supervisor.evict(this.reservedMiB() - freeMiB);
     if (this.#starting !== undefined || this.#closed.signal.aborted) return;
     const leftMiB = spareMiB - this.reservedMiB();
     if (leftMiB <= 0) return;
-    // To ask what one is made of touches the account's metastore: what is known not to fit is not asked for.
+    // Preparing a driver may start the account's metastore, so one that is known not to fit is not prepared.
     const isDue = ({ place, notBefore, memoryMiB }: Want): boolean =>
       memoryMiB <= leftMiB && notBefore <= this.#options.now() && this.#supervisor.of(place).length === 0;
     const due = [...this.#wants.values()].find(isDue);
@@ -124,7 +124,7 @@ export class StandbyDrivers {
     return [...new Set(this.unusedPlaces().map(({ accountId }) => accountId))];
   }
 
-  /** All of them: one that is taken is a command's own. */
+  /** The places of all of them: a driver in use belongs to its command. */
   unusedPlaces(): SparkPlace[] {
     return this.#supervisor.list().map(({ key }) => key);
   }
@@ -135,7 +135,7 @@ export class StandbyDrivers {
     return [...waiting, ...this.#wants.values()].map(({ place, generation }) => ({ place, generation }));
   }
 
-  /** Ends those that match; none is started for them before their next program. */
+  /** Ends those that match. None is started for their places before the next program there. */
   async endUnused(matches: (place: SparkPlace, generation: number) => boolean): Promise<void> {
     for (const [key, want] of this.#wants) if (matches(want.place, want.generation)) this.#wants.delete(key);
     await this.#supervisor.stop(({ key, generation }) => matches(key, generation));
@@ -145,10 +145,10 @@ export class StandbyDrivers {
     this.#closed.abort();
     await this.endUnused(() => true);
     await this.#starting;
-    await this.endUnused(() => true); // what was being started
+    await this.endUnused(() => true); // the one that was being started
   }
 
-  /** One at a time. One that fails is not tried again before the next program of its place. */
+  /** Starts one at a time. After a failure, the place gets none before its next program. */
   async #start(place: SparkPlace, spareMiB: number): Promise<void> {
     try {
       const standby = await this.#open(place, spareMiB);
@@ -163,8 +163,8 @@ export class StandbyDrivers {
   async #open(place: SparkPlace, spareMiB: number): Promise<StandbyDriver | undefined> {
     const { driver, sandbox, dataDir } = this.#options;
     const folder = standbyFolders(dataDir).pathOf(place.accountId, randomBytes(8).toString("hex"));
-    const asked = Promise.resolve(driver.standby?.(place, foldersInside(sandbox, folder)));
-    const program = await unlessAborted(this.#closed.signal, asked); // it may take a metastore's start
+    const prepared = Promise.resolve(driver.standby?.(place, foldersInside(sandbox, folder)));
+    const program = await unlessAborted(this.#closed.signal, prepared); // it may start a metastore
     const want = this.#wants.get(placeKey(place));
     if (program === undefined || want === undefined) {
       this.#wants.delete(placeKey(place));
@@ -174,7 +174,7 @@ export class StandbyDrivers {
     return program.memoryMiB > spareMiB ? undefined : new StandbyDriver(place, folder, program, this.#options);
   }
 
-  /** One that has waited its time is replaced; one that ended by itself would do so the next time, too. */
+  /** Replaces a driver whose time was over. One that ended by itself is not replaced: the next would end, too. */
   async #noteDeath(standby: StandbyDriver): Promise<void> {
     if (!standby.hasWaitedFully) this.#wants.delete(placeKey(standby.key));
     await this.#supervisor.end(standby);
