@@ -1,19 +1,19 @@
 import type { Candidate, Caps } from "../store/claims.ts";
 import { MemoryRules, type NodeRoom, type Shortage } from "./memory-rules.ts";
 
-/** What a node could claim now, in the order in which it should try. Pure. */
+/** The commands that a node can claim now, in the order in which it should try. */
 export interface ClaimPlan {
   readonly claims: readonly PlannedClaim[];
-  /** Commands that only memory of this node keeps waiting, and why. */
+  /** Commands that wait only for memory of this node, and why. */
   readonly shortages: ReadonlyMap<number, Shortage>;
-  /** How much more the first of them needs of the node's memory. */
+  /** How much memory the first of them lacks. */
   readonly missingMiB: number;
 }
 
 export interface PlannedClaim {
   readonly candidate: Candidate;
   readonly memoryMiB: number;
-  /** Other commands share what it needs. */
+  /** Whether other commands share its memory. */
   readonly isShared: boolean;
 }
 

@@ -25,7 +25,7 @@ export interface ClaimerOptions {
   readonly sharedMemory: SharedMemory;
   readonly useClusters: UseClusters;
   readonly standbys: Pick<StandbyDrivers, "keepWithin">;
-  /** The most that one account may take here while others run or wait. */
+  /** The most memory that one account may take here while commands of others run or wait. */
   readonly accountMemoryMiB: number;
   readonly leaseSeconds: number;
   readonly filesOf: (command: RunnableCommand) => CommandFiles;
@@ -39,7 +39,7 @@ export interface ClaimerOptions {
   readonly stopping: AbortSignal;
 }
 
-/** Why no command of the kind can start there on this node now, for people; null: it can. */
+/** Says why no command of the kind can start on this node now, for people; null: it can. */
 export type Unready = (kind: RunnableKind, place: CommandCluster) => string | null;
 
 /** Starts clusters that commands wait for, where possible. Returns by cluster why nothing can run there yet. */
@@ -47,16 +47,16 @@ export type UseClusters = (
   clusterIds: readonly number[],
 ) => Promise<ReadonlyMap<number, { readonly waitingReason: string | null }>>;
 
-/** What the node's memory is taken by besides the runs: processes that commands share. */
+/** The memory of processes that commands share. */
 export interface SharedMemory {
   reservedMiB(): number;
-  /** What is taken by those that are in use, by account. */
+  /** The memory of the processes in use, by account. */
   inUseMiB(): ReadonlyMap<number, number>;
-  /** Asks for so much of it back; what is in use stays. */
+  /** Ends unused processes to free the given memory. */
   evict(neededMiB: number): void;
 }
 
-/** As of the last look. */
+/** The state of the queue at the last look. */
 export interface QueueSituation {
   readonly nodeState: NodeState;
   /** All nodes, this one included. */
@@ -67,12 +67,12 @@ export interface QueueSituation {
   readonly plan: ClaimPlan;
 }
 
-/** What the node knows of itself and the others when it looks. */
+/** What the node knows about itself and the others. */
 export interface NodeView extends Pick<QueueSituation, "nodeState" | "nodes"> {
   readonly takesCommands: boolean;
 }
 
-/** What the node runs already. */
+/** A run of this node. */
 export interface HeldRun {
   readonly accountId: number;
   readonly memoryMiB: number;
@@ -81,7 +81,7 @@ export interface HeldRun {
 const NOTHING_PLANNED: ClaimPlan = { claims: [], shortages: new Map(), missingMiB: 0 };
 const CANDIDATES = { perLane: 16, perAccount: 256 };
 
-/** Claims for this node what waits, as far as caps and memory go. */
+/** Claims waiting commands for this node, within the caps and the memory. */
 export class Claimer {
   readonly #options: ClaimerOptions;
   readonly #sharing: LoadSharing;
@@ -99,7 +99,7 @@ export class Claimer {
     return this.#situation;
   }
 
-  /** Each claimed command goes to `conduct` at once. */
+  /** Calls `conduct` with each claimed command at once. */
   async look(
     { takesCommands, ...seen }: NodeView,
     runs: readonly HeldRun[],
@@ -148,7 +148,7 @@ export class Claimer {
       memoryOf: (each) => needOf(kindOf(each), each),
       waitedMs: ({ id }) => at - (since.get(id) ?? at),
     });
-    // It goes on counting while a cap is what the command waits for.
+    // The time also counts while the command waits for a cap.
     const short = candidates.filter(({ id }) => plan.shortages.has(id) || since.has(id));
     this.#shortSince = new Map(short.map(({ id }) => [id, since.get(id) ?? at]));
     return plan;
@@ -164,7 +164,7 @@ export class Claimer {
     }
   }
 
-  /** Ends what no node could ever start; budgets may have become smaller since it was submitted. */
+  /** Ends commands that no node can start. Budgets may have become smaller since they were submitted. */
   async #endTooLarge(candidates: readonly Candidate[], nodes: readonly WatchedNode[]): Promise<void> {
     const { db, node, kindOf, leaseSeconds, filesOf, onEnd, log } = this.#options;
     const { shortages } = this.#situation?.plan ?? NOTHING_PLANNED;
@@ -192,8 +192,8 @@ export class Claimer {
 }
 
 /**
- * A command that is claimed now may get a driver that waits, and takes its memory over. Its memory counts at the next look,
- * when the driver has been taken or has to go.
+ * A command that is claimed now may take over a standby driver with its memory. So its memory counts only at the next look,
+ * when the driver was taken or has to end.
  */
 function roomForStandbys({ claims, shortages }: ClaimPlan, freeMiB: number): StandbyRoom {
   if (shortages.size > 0) return { freeMiB: 0, spareMiB: 0 };

@@ -2,8 +2,8 @@ import type { Notifications } from "../../db/notifications.ts";
 import type { Log } from "../../lib/log.ts";
 
 /**
- * What happens to commands, for whoever waits. Messages between nodes only make it quick: each wait also looks at the
- * rows, with one query for all waiters of a node.
+ * Events of commands, for requests that wait. Messages between nodes only make it fast: each wait also polls the rows, with
+ * one query for all waiters of a node.
  */
 export interface CommandEvents {
   /** After a submission has been committed: something may be claimed. */
@@ -13,7 +13,7 @@ export interface CommandEvents {
   /** Call it after the stop of an app has been committed: every node then checks its servers. */
   appStopped(): void;
   /**
-   * Settles when the command has ended, the time is over or the signal is given; never fails. Whoever calls reads the
+   * Settles when the command has ended, the time is over or the signal is aborted; never fails. The caller then reads the
    * row again.
    */
   ended(commandId: number, timeoutMs: number, signal?: AbortSignal): Promise<void>;
@@ -68,7 +68,7 @@ export function openCommandEvents({ findEnded, connect, log }: CommandEventsOpti
     try {
       if (ids.length > 0) (await findEnded(ids)).forEach(resolveAll);
     } catch (error) {
-      log.debug({ err: error }, "could not look for commands that have ended; the next look will");
+      log.debug({ err: error }, "could not look for ended commands; trying again");
     }
     timer = undefined;
     lookIn(LOOK_EVERY_MS);
@@ -101,7 +101,7 @@ export function openCommandEvents({ findEnded, connect, log }: CommandEventsOpti
     wake,
     cancelled() {
       wake();
-      lookIn(LOOK_AT_FIRST_MS); // one that waited has ended already
+      lookIn(LOOK_AT_FIRST_MS); // a waiting command has ended at once
     },
     appStopped: () => notifications.publish(APP_STOPPED),
     ended(commandId, timeoutMs, signal) {

@@ -22,12 +22,12 @@ import { DEFAULT_TIMEOUT_SECONDS, settlementOf, type BegunOutcome } from "./sett
 import type { RunnableCommand } from "../store/command-row.ts";
 
 /**
- * `released`: it never began. `left`: the row is still ours, because we stop or something failed; whoever looks at the
- * rows next adopts it.
+ * `released`: it never began. `left`: the row is still this node's, because the server stops or something failed; the next
+ * look at the rows adopts it.
  */
 export type RunEnd = "settled" | "released" | "left";
 
-/** What a run needs of the node. */
+/** The services of the node that a run uses. */
 export interface ConductServices {
   readonly db: Queryable;
   readonly log: Log;
@@ -37,20 +37,20 @@ export interface ConductServices {
   readonly isolation: ProgramIsolation;
   readonly filesOf: (command: RunnableCommand) => CommandFiles;
   readonly onEnd: (commandId: number) => void;
-  /** We stop: runs are left alone for whoever adopts them. */
+  /** Aborted when the server stops: runs go on, and the next server adopts them. */
   readonly stopping: AbortSignal;
 }
 
 const STORE_RETRY_MS = 1000;
-/** A run that could not begin is left to others for a while. */
+/** After this time the same node may claim a command again whose run could not begin. */
 const RELEASE_DELAY_SECONDS = 2;
 const RELEASES_AT_MOST = 5;
 
 /**
- * One claimed command from the claim to its end. It is the only writer of its row on this node; the dispatcher tells it
- * when it was cancelled and when the row is no longer ours.
+ * Conducts one claimed command from the claim to its end. It is the only writer of the row on this node. The dispatcher
+ * reports to it when the command was cancelled, and when the row belongs to another node.
  *
- * | step | when we die behind it |
+ * | step | if the server dies after it |
  * |---|---|
  * | prepare, spawn | no handle: released at the next start; what was spawned ends without having begun |
  * | handle stored | adopted: begun when it has not, or released |
@@ -66,7 +66,7 @@ export class ConductedRun {
   readonly #kind: RunnableKind;
   readonly #run: CommandRun;
   readonly #services: ConductServices;
-  /** How often it could not begin on this node already. */
+  /** How often it could not begin on this node. */
   readonly #releases: number;
   readonly #interrupted = new AbortController();
   #order: "run" | "end" | "cancel" | "abandon";
@@ -91,14 +91,14 @@ export class ConductedRun {
     this.#change("cancel");
   }
 
-  /** What it runs on is being ended: it counts as lost. Finally: it is not tried again, nor begun by another. */
+  /** Ends it as lost. `isFinal`: it is not tried again, and no other node begins it. */
   end(cause: string, { isFinal = false } = {}): void {
     if (this.#order !== "run") return;
     this.#end = { cause, isFinal };
     this.#change("end");
   }
 
-  /** The row is another's: what runs is ended, nothing is written. */
+  /** The row belongs to another node: what runs is ended, and nothing is written. */
   abandon(): void {
     this.#change("abandon");
   }
@@ -113,19 +113,22 @@ export class ConductedRun {
       const early = await this.#begin().catch((error: unknown) => this.#failedToStart(error));
       const outcome = early ?? (await this.#watch());
       if (outcome === undefined) return "left";
-      // The room that it has taken may be what the store lacks.
+      // The store may need the disk space that the run has taken.
       if (outcome.state === "ended" && outcome.kind === "disk-full") await this.#tidy();
       const end = this.#order === "abandon" ? this.#giveUp() : await this.#finish(outcome);
       await this.#tidy();
       return end;
     } catch (error) {
-      // What cannot be ended or looked at, and what could not be stored before we stopped.
-      this.#services.log.error({ err: error, command: this.claim.id }, "a run could not be conducted to its end");
+      // It cannot be ended or observed, or its end could not be stored before the server stopped.
+      this.#services.log.error(
+        { err: error, command: this.claim.id },
+        "a run failed in the server; the next look adopts it",
+      );
       return "left";
     }
   }
 
-  /** What is left over costs room and nothing else. */
+  /** Best effort: leftover files only take disk space. */
   async #tidy(): Promise<void> {
     await this.#kind.executor.tidy(this.#run).catch(() => undefined);
   }
@@ -148,7 +151,7 @@ export class ConductedRun {
     return undefined;
   }
 
-  /** Or how it ended before that: it may take a JVM's start, and is not waited for when nobody wants it any more. */
+  /** Returns an outcome if the run ends meanwhile: preparing may start a JVM, which a cancelled run does not wait for. */
   async #prepare(): Promise<PreparedRun | RunOutcome> {
     const { executor, runsUsersCode } = this.#kind;
     const { accountId, commandType } = this.#command;
@@ -166,7 +169,7 @@ export class ConductedRun {
     }
   }
 
-  /** Undefined: we stop, and it goes on. */
+  /** Undefined: the server stops, and the run goes on. */
   async #watch(): Promise<RunOutcome | undefined> {
     const live = this.#live;
     let last = { pid: null as number | null, progress: 0 };
@@ -186,7 +189,7 @@ export class ConductedRun {
     return { state: "never-began" };
   }
 
-  /** False: not stored, because the store is away. */
+  /** False: not stored, because the database is unreachable. */
   async #noteProgress(seen: { pid: number | null; progress: number }): Promise<boolean> {
     try {
       if (!(await noteProgress(this.#services.db, this.claim, seen))) this.abandon();
@@ -213,11 +216,11 @@ export class ConductedRun {
     return ended === undefined ? "released" : "settled";
   }
 
-  /** Undefined: it never began, and others may have it. */
+  /** Undefined: it never began, and any node may claim it. */
   #endOf(outcome: RunOutcome): BegunOutcome | undefined {
     const { cause, isFinal } = (this.#order === "end" ? this.#end : undefined) ?? {};
     if (outcome.state === "ended" && outcome.kind === "succeeded") return outcome;
-    // It ended by itself before we ended it.
+    // It ended by itself before it was ended.
     if (outcome.state === "ended" && outcome.kind !== "cancelled" && isFinal !== true) return outcome;
     if (cause !== undefined && isFinal === true) {
       const { exitCode, outputBytes, logBytes } = outcome.state === "ended" ? outcome : NOTHING_DONE;
@@ -242,7 +245,7 @@ export class ConductedRun {
     return settled;
   }
 
-  /** What never begins is no reason to try for ever. */
+  /** A run that could not begin several times is given up. */
   #outOfPatience(): BegunOutcome | undefined {
     const isWanted = this.#order === "run" && !this.#services.stopping.aborted;
     if (!isWanted || this.#releases < RELEASES_AT_MOST) return undefined;
@@ -257,13 +260,13 @@ export class ConductedRun {
     return outcome;
   }
 
-  /** Until the check at which it times out. */
+  /** The time until the check at which it times out. */
   #secondsLeft(): number {
     const { timeoutSeconds, elapsedSeconds } = this.#run;
     return timeoutCheckAt(timeoutSeconds, this.#services.timeoutCheckSeconds) - elapsedSeconds;
   }
 
-  /** The store may be away for a while; what happened is written down all the same. Fails only when we stop. */
+  /** Retries while the database is unreachable. Fails only when the server stops. */
   async #untilStored<T>(write: () => Promise<T>): Promise<T> {
     const { log, stopping } = this.#services;
     for (;;) {

@@ -21,20 +21,20 @@ export interface DispatcherOptions
 }
 
 const LOOK_EVERY_MS = 1000;
-/** How long a stop of everything waits for its runs to be settled. Killing a runner that does not answer takes less. */
+/** How long a stop of everything waits until its runs are settled. Killing an unresponsive runner takes less. */
 const STORE_PATIENCE_MS = 30_000;
 
 /**
- * The node's part of the queue. Every second, and at once when somebody pokes it, it looks at the rows: what it holds
- * and does not know is adopted, what it knows and does not hold is ended, what is to be cancelled is told so, and what
- * waits is claimed as far as caps and memory go. The rows are the truth; nothing here has to survive.
+ * The node's part of the queue. Every second, and at once when it is poked, it compares its runs with the rows: it adopts
+ * runs that only the rows know, ends runs that its rows do not have, cancels those that are to be cancelled, and claims
+ * waiting commands within the caps and the memory. The rows are the truth; nothing here has to survive a crash.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #services: ConductServices;
   readonly #stopping = new AbortController();
   readonly #runs = new Map<number, ConductedRun>();
-  /** Fences of runs settled here: a look that began before they were must not adopt them. */
+  /** Fences of runs settled here: a look that began before that must not adopt them. */
   readonly #settled = new Map<number, number>();
   readonly #releases = new Map<number, number>();
   readonly #heartbeat: Heartbeat;
@@ -64,17 +64,17 @@ export class Dispatcher {
     return this.#claimer.situation;
   }
 
-  /** What runs here now. */
+  /** The commands that run here now. */
   running(): { id: number; accountId: number }[] {
     return [...this.#runs.values()].map(({ claim: { id }, accountId }) => ({ id, accountId }));
   }
 
-  /** Ends what runs for the account, and what it waits to run again. */
+  /** Ends the runs of the account; they are not tried again. */
   endRunsOf(accountId: number, cause: string): void {
     for (const run of this.#runs.values()) if (run.accountId === accountId) run.end(cause, { isFinal: true });
   }
 
-  /** Claims nothing more. What runs is left alone, unless it shall end too. */
+  /** Claims nothing more. Runs go on, unless `endsRuns`. */
   async stop({ endsRuns = false } = {}): Promise<void> {
     if (this.#looks === undefined) return;
     if (endsRuns) await this.#endRuns();
@@ -85,11 +85,11 @@ export class Dispatcher {
 
   async #endRuns(): Promise<void> {
     this.#isEnding = true;
-    // What an earlier process has left here counts too, and the first look may be yet to come.
+    // Runs of the previous server count, too, and the first look may not have adopted them yet.
     await this.#reconcile().catch((error: unknown) =>
-      this.#options.log.warn({ err: error }, "what was left by an earlier process may go on running"),
+      this.#options.log.warn({ err: error }, "runs of the previous server could not be listed and may go on"),
     );
-    // The programs end in time, but without the database their rows cannot be settled.
+    // The programs end in time, but their rows cannot be settled while the database is unreachable.
     const late = delay(STORE_PATIENCE_MS, "late" as const, { ref: false });
     if ((await Promise.race([this.#endKnownRuns(), late])) === "late") this.#options.stopMark.leave();
   }
@@ -122,7 +122,7 @@ export class Dispatcher {
     await this.#reconcile();
     await this.#claimMore();
     await this.#lostRuns.settle();
-    // On a full node the next submission changes nothing; on an empty one it should start at once.
+    // A full node need not react to each submission; an empty one should start it at once.
     const { plan, candidates } = this.#claimer.situation ?? {};
     const isIdle = plan?.claims.length === 0 && candidates?.length !== 0;
     return isIdle ? "idle" : "busy";

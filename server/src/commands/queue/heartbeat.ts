@@ -25,29 +25,29 @@ export interface HeartbeatOptions {
 }
 
 const HEARTBEATS_PER_LEASE = 20;
-/** It also brings the state that an operator gave the node. */
+/** A heartbeat also reads the state that an operator gave the node. */
 const HEARTBEAT_AT_LEAST_MS = 5000;
-/** A smaller step back delays what is due by less than that, and is not worth a look at all that waits. */
+/** A smaller step back delays due commands by less than this, and does not justify a repair of all waiting rows. */
 const STEP_MS = 1000;
 
-/** Tells the others that this node lives, renews its lease, and looks whether the others live. */
+/** Reports that this node is alive, renews its lease, and checks whether the other nodes are alive. */
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
   #state: NodeState = "active";
   #beatAt = -Infinity;
-  /** The database's time, and this node's monotonic one when it came. */
+  /** The last time of the database, and the monotonic time at which it arrived. */
   #last: { readonly databaseMs: number; readonly answeredAt: number } | undefined;
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
   }
 
-  /** What an operator gave the node. */
+  /** The state that an operator gave the node. */
   get state(): NodeState {
     return this.#state;
   }
 
-  /** Does nothing when the last beat is a moment ago. */
+  /** Does nothing if the last beat is recent. */
   async beat(): Promise<void> {
     const { db, node, nodeWatch, leaseSeconds, metrics, now, renewLease } = this.#options;
     const askedAt = now();
@@ -68,7 +68,7 @@ export class Heartbeat {
     await nodeWatch.look();
   }
 
-  /** After a start the clock may have been set before. */
+  /** Repairs due times when the database's clock was set back; also after a start, because it may have been before. */
   async #noteTime(databaseMs: number, askedAt: number): Promise<void> {
     const { db, node, log, now } = this.#options;
     const last = this.#last;

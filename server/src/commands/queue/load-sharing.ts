@@ -15,18 +15,18 @@ export interface LoadSharingOptions {
   readonly wakeNodes: () => void;
 }
 
-/** About one look: a node that could take a command has taken it by then. */
+/** About the time between two looks: a node that can take a command has taken it by then. */
 const LEFT_FOR_MS = 900;
 /**
- * A node that did not is passed over for a while. It may be slow for a moment only; but if Spark is missing there or its
- * disk is full, it will not take the next one either, so the time doubles from one failure to the next.
+ * A node that did not take its command is passed over for a while. It may only be slow for a moment; but if it has no Spark
+ * or its disk is full, it will not take the next command either. So the time doubles with each failure.
  */
 const PASSED_OVER_MS = { first: 2_000, most: 60_000 };
 
 /** Leaves commands to less loaded nodes, and takes those that they do not take. */
 export class LoadSharing {
   readonly #options: LoadSharingOptions;
-  /** By command. */
+  /** Commands that were left to another node, by id. */
   readonly #left = new Map<number, { readonly nodeId: string; readonly at: number }>();
   readonly #passedOver = new Map<string, { readonly until: number; readonly forMs: number }>();
 
@@ -91,7 +91,7 @@ function loadsByNode(rows: readonly LoadRow[]): Map<string, LoadRow[]> {
   return Map.groupBy(rows, ({ nodeId }) => nodeId);
 }
 
-/** The rows of the commands only: idle servers give their memory up, and those of other nodes are not known here. */
+/** Counts commands only: idle servers give up their memory, and servers of other nodes are not known here. */
 function loadOf(
   { id, memoryBudgetMiB }: Pick<WatchedNode, "id" | "memoryBudgetMiB">,
   loads: ReadonlyMap<string, readonly LoadRow[]>,

@@ -20,7 +20,7 @@ export interface LostRunsOptions {
   readonly now: () => number;
 }
 
-/** Beyond the lease, for runners to end their programs; a short lease is doubled. */
+/** Time after the lease for runners to end their programs; at most the lease itself. */
 const LEASE_MARGIN_SECONDS = 60;
 const LOOK_EVERY_MS = 5000;
 
@@ -51,7 +51,7 @@ export class LostRuns {
     }
   }
 
-  /** Undefined: another node was quicker, or its own is back. */
+  /** Undefined: another node has settled it, or its own node is back. */
   async #settleRun(command: ClaimedCommand & { nodeId: string }): Promise<SettledCommand["status"] | undefined> {
     const { db, log, metrics, kindOf } = this.#options;
     const isWanted = command.status !== "cancelling";

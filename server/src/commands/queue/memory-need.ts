@@ -3,7 +3,7 @@ import type { MemoryUse, RunnableKind } from "../execution/executor.ts";
 import type { RunnableCommand } from "../store/command-row.ts";
 import type { WatchedNode } from "./node-watch.ts";
 
-/** What submission has to know of the memory that a command will need. */
+/** Checks at submission how much memory a command needs. */
 export interface MemoryNeed {
   /** Refuses a command that no node of the installation could ever start. */
   check(kind: RunnableKind, command: RunnableCommand, engineType: string): void;
@@ -17,7 +17,7 @@ export interface WithMemoryNeed {
 export function memoryNeed(largestMiB: () => number): MemoryNeed {
   return {
     check({ memory }, command, engineType) {
-      if (engineType === "connect") return; // it runs elsewhere
+      if (engineType === "connect") return; // it runs on a remote server
       const neededMiB = memory.reservedMiB(command);
       const largest = largestMiB();
       if (neededMiB <= largest) return;

@@ -25,15 +25,15 @@ export type Shortage = "memory" | "share" | "node";
 export interface NodeRoom {
   readonly budgetMiB: number;
   readonly shareMiB: number;
-  /** All that is taken. */
+  /** All memory that is taken. */
   readonly usedMiB: number;
   /** What is taken by commands that run, by account; an account that runs something is there with 0 at least. */
   readonly usedBy: ReadonlyMap<number, number>;
 }
 
-/** Small commands of the same account do not keep a large one waiting for longer. */
+/** After this time, a command holds back smaller ones of its own account. */
 const PATIENCE_MS = 60_000;
-/** Nor do other accounts that take more than the rest of the node. */
+/** After this time, memory is reserved for the command. */
 const TURN_MS = 600_000;
 
 export class MemoryRules {
@@ -55,7 +55,7 @@ export class MemoryRules {
     this.#usedMiB = room.usedMiB;
   }
 
-  /** How much more the first command needs that only lacks memory. */
+  /** How much memory the first command lacks that waits for memory only. */
   get missingMiB(): number {
     return this.#missingMiB;
   }
@@ -81,13 +81,13 @@ export class MemoryRules {
     this.#usedBy.set(accountId, this.#used(accountId) + memoryMiB);
   }
 
-  /** Nothing runs here and nothing was taken: the first command above its share is better than an idle node. */
+  /** If nothing runs here and nothing was taken, the first command above its share may start. */
   firstIfIdle(): Candidate | undefined {
     const first = this.#firstOverShare;
     if (first === undefined || this.#usedBy.size > 0) return undefined;
     const missingMiB = this.#usedMiB + first.memoryMiB - this.#room.budgetMiB;
     if (missingMiB > 0) {
-      this.#missingMiB ||= missingMiB; // servers that nobody uses take it
+      this.#missingMiB ||= missingMiB; // unused servers take it
       return undefined;
     }
     this.shortages.delete(first.candidate.id);
@@ -119,7 +119,7 @@ export class MemoryRules {
     return waitedMs < TURN_MS && (othersWait || waitedMs < PATIENCE_MS);
   }
 
-  /** The rest of the node, beside what is kept for the account that has waited longest. */
+  /** Whether the memory is reserved for the account that has waited longest. */
   #isReserved(accountId: number, memoryMiB: number): boolean {
     const reserved = this.#reservation;
     if (reserved === undefined || reserved.accountId === accountId) return false;

@@ -10,7 +10,7 @@ import type { NodeRegistration } from "../store/nodes.ts";
 const MACHINE_SHARE = 0.7;
 const MIB = 1024 * 1024;
 
-/** A node is its data directory: whoever holds that (by the lock of the start) is the node, on whatever address. */
+/** A node is its data directory: the server that holds the lock of the directory is the node, at whatever address. */
 export async function readNode(
   dataDir: string,
   version: string,
@@ -31,6 +31,6 @@ function readNodeId(path: string): string {
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)) return id;
   throw new Fault(
     "invalid",
-    `${path} does not hold a node id: restore it, or delete it when nothing of it runs any more`,
+    `${path} does not contain a node id: restore the file, or delete it if no command of this node runs any more`,
   );
 }

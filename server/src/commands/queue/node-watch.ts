@@ -22,8 +22,8 @@ const SILENT_AFTER_MS = 30_000;
 const LONGEST_GAP_MS = 15_000;
 
 /**
- * What this node knows of the others. A node is silent when this one has looked on for that long and saw no new beat;
- * no clock is compared with another. For 30 seconds after a start every registered node therefore counts as live.
+ * Watches the heartbeats of the other nodes. A node is silent when this node has seen no new beat of it for 30 seconds. No
+ * clocks of two machines are compared, so every registered node counts as live for 30 seconds after a start.
  */
 export class NodeWatch {
   readonly #options: NodeWatchOptions;

@@ -41,22 +41,22 @@ export interface QueueOptions {
   readonly standbys: ClaimerOptions["standbys"];
   readonly sharedMemory: SharedMemory;
   readonly useClusters: UseClusters;
-  /** Whether there is too little room for anything to begin. */
+  /** Whether the node's disk is too full for commands to begin. */
   readonly isDiskLow: () => boolean;
-  /** How the account is above its quota on this node's disk; undefined: it is not. */
+  /** Says how far the account is above its quota on this node's disk; undefined: it is not. */
   readonly diskExcess: (accountId: number) => string | undefined;
 }
 
 export interface Queue {
   readonly waitingReason: WaitingReason;
   readonly memoryNeed: MemoryNeed;
-  /** What runs here now. */
+  /** The commands that run here now. */
   running(): { id: number; accountId: number }[];
-  /** As error with that cause; they are not tried again. */
+  /** Ends the account's runs as `error` with that cause; they are not tried again. */
   endRunsOf(accountId: number, cause: string): void;
-  /** From now on commands run here. */
+  /** Begins to run commands here. */
   start(): void;
-  /** Leaves alone what runs, unless it shall end too. */
+  /** Claims nothing more. Runs go on, unless `endsRuns`. */
   stop(options?: { endsRuns?: boolean }): Promise<void>;
 }
 
@@ -85,7 +85,7 @@ export function openQueue(options: QueueOptions): Queue {
     waitingReason: waitingReasons({
       situation: () => dispatcher.situation(),
       caps,
-      clock: systemClock, // the rows' times are real ones
+      clock: systemClock, // the rows have real times
       kindOf,
       unready,
     }),

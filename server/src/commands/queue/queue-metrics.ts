@@ -4,9 +4,9 @@ import type { Log } from "../../lib/log.ts";
 import type { SettledCommand } from "../store/queue.ts";
 import { readQueueDepth, type QueueDepth } from "../store/queue-depth.ts";
 
-/** What the queue counts itself; depth and age are asked of the database when somebody looks. */
+/** The counters of the queue. Depth and age are read from the database when metrics are collected. */
 export interface QueueMetrics {
-  /** One that goes on with its next attempt has not ended. */
+  /** Does not count a command that goes on with its next attempt. */
   settled(commandType: string, settled: SettledCommand): void;
   lostHeartbeat(): void;
   fenceRejected(): void;
@@ -41,7 +41,7 @@ export function queueMetrics(registry: Registry, db: Queryable, log: Log): Queue
   };
 }
 
-/** All of one answer belongs together: whichever of them is asked first asks the database for all. */
+/** All gauges of one collection use the same query. */
 function depthGauges(registry: Registry, db: Queryable, log: Log): void {
   const registers = [registry];
   const read = readOnce(db, log);
@@ -74,14 +74,14 @@ function depthGauges(registry: Registry, db: Queryable, log: Log): void {
   });
 }
 
-/** Undefined: the database is away, and what was true before is not told again. */
+/** Undefined: the database is unreachable; old values are not reported again. */
 function readOnce(db: Queryable, log: Log): () => Promise<QueueDepth | undefined> {
   let reading: Promise<QueueDepth | undefined> | undefined;
   const read = async (): Promise<QueueDepth | undefined> => {
     try {
       return await readQueueDepth(db);
     } catch (error) {
-      log.debug({ err: error }, "the queue cannot be counted now");
+      log.debug({ err: error }, "the queue cannot be counted: the database is unreachable");
       return undefined;
     } finally {
       reading = undefined;

@@ -2,20 +2,20 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "../../lib/log.ts";
 
 export interface Repetition {
-  /** Again at once, or when the last one is a moment ago; during a run of it, right behind that. */
+  /** Runs the work again at once, or right after the current run. */
   poke(): void;
   readonly ended: Promise<void>;
 }
 
-/** Pokes come in crowds, one a submission: to look at each of them would cost as much as the submissions. */
+/** Each submission pokes. A run for each of them would cost as much as the submissions themselves. */
 const RESPITE_MS = 20;
 
-/** What comes of one run: `idle` when it was for nothing, as the next one would be a moment later. */
+/** The result of a run: `idle` if it found nothing to do, as another run right after it would. */
 export type Worked = "busy" | "idle";
 
 /**
- * Runs `work` now and then again so long after its end, never two at once; behind an idle run a poke has to wait a
- * moment. A failure is logged and the next run comes.
+ * Runs `work` now, and again `everyMs` after each end, never two at the same time. After an idle run, a poke has to wait a
+ * moment. A failure is logged, and the next run follows.
  */
 export function repeat(work: () => Promise<Worked>, everyMs: number, stopping: AbortSignal, log: Log): Repetition {
   let wake = Promise.withResolvers<void>();
@@ -27,7 +27,7 @@ export function repeat(work: () => Promise<Worked>, everyMs: number, stopping: A
       try {
         worked = await work();
       } catch (error) {
-        if (!stopping.aborted) log.warn({ err: error }, "the queue cannot be looked at; trying again");
+        if (!stopping.aborted) log.warn({ err: error }, "the queue cannot be read; trying again");
       }
       const timer = setTimeout(wake.resolve, everyMs);
       await (stopping.aborted ? undefined : wake.promise);

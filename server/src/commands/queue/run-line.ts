@@ -5,8 +5,8 @@ import type { ClaimedCommand } from "../store/claims.ts";
 import type { SettledCommand } from "../store/queue.ts";
 
 /**
- * What the log says about commands: who runs which command and how it ended. It leaves out the text and the cause of a
- * failure, which may contain users' data.
+ * Log lines about commands: the user, the command and how it ended. They leave out its text and the cause of a failure,
+ * which may contain users' data.
  */
 const STARTED = "command started";
 const ENDED = "command ended";

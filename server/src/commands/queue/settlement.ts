@@ -3,16 +3,16 @@ import type { ClaimedCommand } from "../store/claims.ts";
 import type { Settlement } from "../store/queue.ts";
 import type { RunOutcome } from "../execution/executor.ts";
 
-/** §4.2: what a command without a timeout gets. */
+/** §4.2: the timeout of a command that sets none. */
 export const DEFAULT_TIMEOUT_SECONDS = 129_600;
 
 /** The outcome of a run that may have begun. */
 export type BegunOutcome = Exclude<RunOutcome, { state: "never-began" }>;
 
 /**
- * How a run's end becomes the command's. `retry` runs a failed command again, also one that a full disk has failed, and a
- * lost one: it may have done its work, and whoever asks for a retry has said that it may be done twice. Not a cancelled,
- * timed-out or refused one, nor one that was ended with its cluster.
+ * Decides how the end of a run ends the command. `retry` runs a failed command again, even if the disk was full or the run
+ * was lost: a lost run may have done its work, and with `retry` the user accepts that it is done twice. A command that was
+ * cancelled, timed out, refused or ended with its cluster is not tried again.
  */
 export function settlementOf(command: RetryRule, outcome: BegunOutcome, secondsLeft: number): Settlement {
   const next = nextStep(command, outcome, secondsLeft);
@@ -30,6 +30,6 @@ function nextStep(command: RetryRule, outcome: BegunOutcome, secondsLeft: number
   if (outcome.state === "ended" && outcome.kind === "succeeded") return { status: "done" };
   const isFailure = outcome.state === "lost" || outcome.kind === "failed" || outcome.kind === "disk-full";
   if (!isFailure || command.attempt > command.retry) return { status: "error" };
-  // No later than the check at which it times out: that is when it is claimed again to end.
+  // No later than the check at which it times out, because the next claim ends it then.
   return { status: "retry", delaySeconds: Math.max(0, Math.min(command.retryDelayMinutes * 60, secondsLeft)) };
 }

@@ -5,8 +5,8 @@ import { writePrivateFile } from "../../lib/private-file.ts";
 export const STOPPED_WITH_ALL = "Headgate was stopped together with all that it ran";
 
 /**
- * A file that tells the next server of this node that the runs it still holds were ended together with Headgate. Before
- * it claims anything, the server settles them as a stop of everything does.
+ * A file that tells the next server of this node that the runs in its rows were ended together with Headgate. The server
+ * settles these runs before it claims anything.
  */
 export class StopMark {
   readonly #path: string;

@@ -12,7 +12,7 @@ import type { NodeState } from "../store/nodes.ts";
 export type WaitingReason = (row: CommandRow) => string;
 
 export interface WaitingFacts {
-  /** Undefined: this node has not looked at the queue yet. */
+  /** Undefined: this node has not read the queue yet. */
   readonly situation: () => QueueSituation | undefined;
   readonly caps: Caps;
   readonly clock: Clock;
