@@ -1,4 +1,4 @@
-import { fileKeeper } from "./commands/prune-files.ts";
+import { filePruner } from "./commands/prune-files.ts";
 import { announceAddress } from "./commands/store/nodes.ts";
 import type { NodeParts } from "./compose-node.ts";
 import type { QueueParts } from "./compose-queue.ts";
@@ -31,7 +31,7 @@ export function composeTasks(
     clusterLifecycle: clusters.clusterLifecycle,
     tendApps,
     retention: { auditDays: config.retainAuditDays, idempotencyHours: config.retainIdempotencyHours },
-    pruneFiles: fileKeeper(db, clock, config.dataDir, { resultsDays, logsDays, sizeBytes }),
+    pruneFiles: filePruner(db, clock, config.dataDir, { resultsDays, logsDays, sizeBytes }),
     publish: () => publisher.look(),
     announce: () => announceAddress(db.system, nodeId, address),
   });

@@ -56,7 +56,7 @@ const commandFields = {
 };
 
 export const Command = Type.Object(commandFields, { title: "Command" });
-/** For replies that say more than the object. */
+/** For replies with further fields. */
 export const CommandFields = commandFields;
 
 /** How `start_time` and `end_time` are written: HEADGATE_COMMAND_TIMES. */
@@ -68,7 +68,7 @@ export interface CommandView {
   waitingReason: WaitingReason;
 }
 
-/** What handlers that answer with commands need of `app`. */
+/** For handlers that reply with commands. */
 export interface WithCommandView {
   commandView: CommandView;
 }
@@ -114,13 +114,13 @@ function isWaiting({ status, nextAttemptAt = null }: CommandRow): boolean {
   return status === "waiting" || (status === "running" && nextAttemptAt !== null);
 }
 
-/** What `include_query_properties` adds. Nobody can comment on a command yet. */
+/** The fields that `include_query_properties` adds. There are no comments on commands yet. */
 export function queryProperties(row: CommandRow, tags: readonly string[]) {
   return { tags: [...tags], macros: submittedMacros(row.macros), comments: [] };
 }
 
 function submittedMacros(json: string | null): Record<string, unknown>[] {
-  // Written by our own submission, which takes nothing but an array of objects.
+  // Written by a submission, which accepts only an array of objects.
   return json === null ? [] : (JSON.parse(json) as Record<string, unknown>[]);
 }
 

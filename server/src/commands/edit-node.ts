@@ -6,7 +6,7 @@ import type { WithCommandEvents } from "./queue/command-events.ts";
 import { NodeObject, nodeObject } from "./node.ts";
 import { listNodes, ORDERED_STATES, setNodeState } from "./store/nodes.ts";
 
-/** Pauses a node, drains it or lets it run commands again; for operators. It holds over restarts. */
+/** Pauses, drains or resumes a node; for operators. The state survives restarts. */
 export const editNode = operation({
   id: "node_edit",
   summary: "Pause, drain or resume a node",

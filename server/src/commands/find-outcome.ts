@@ -2,7 +2,7 @@ import type { Queryable } from "../db/database.ts";
 import { notFound } from "../http/input.ts";
 import { findOutcome, type CommandOutcome } from "./store/outcome.ts";
 
-/** Whoever may read the history may see what came of any command of the account. */
+/** A user who may read the history may read the logs and results of every command of the account. */
 export const READ_COMMANDS = { groups: ["system-user", "system-admin"], role: "command:read" } as const;
 
 export async function findCommandOutcome({

@@ -12,7 +12,7 @@ export interface FollowOptions {
   texts: CommandTexts;
   isHere: OtherNodes["isHere"];
   find: () => Promise<CommandOutcome | undefined>;
-  /** Settles when the command has ended, at the latest after so long. */
+  /** Settles when the command has ended, or after the given time. */
   wait: (milliseconds: number) => Promise<void>;
   ending: AbortSignal;
 }
@@ -21,15 +21,15 @@ type Kind = "err" | "tmp";
 type Offsets = Record<Kind, number>;
 
 const LOOK_EVERY_MS = 1000;
-/** Proxies cut what is quiet for a minute. */
+/** Proxies close connections that are silent for a minute. */
 const QUIET_LIMIT_MS = 15_000;
-/** One event at most; lines are cut only when they are longer. */
+/** The size of an event. Only longer lines are cut. */
 const EVENT_BYTES = 64 * 1024;
 
 /**
- * Server-sent events: `err` and `tmp` with whole lines, whose id `<err>,<tmp>` holds the offsets to go on from, and
- * `end` with the status. It is read as the client takes it and ends early, without `end`, when the server stops or
- * another node has taken the next attempt: whoever asks again goes on there.
+ * Server-sent events: `err` and `tmp` with whole lines, whose id `<err>,<tmp>` has the offsets to continue from, and `end`
+ * with the status. The stream ends without `end` when the server stops or another node runs the next attempt; the client
+ * then continues with a new request.
  */
 export async function* followLog(options: FollowOptions): AsyncGenerator<string> {
   const { from, texts, isHere, find, wait, ending } = options;
@@ -71,7 +71,7 @@ async function* newsOf(texts: Record<Kind, CommandText>, at: Offsets, isOver: bo
   }
 }
 
-/** How much of it can be sent now; a line that is too long is cut, but between two characters. */
+/** The number of bytes that can be sent now. A line that is too long is cut between two characters. */
 function wholeLines(bytes: Buffer, isLast: boolean): number {
   if (isLast) return bytes.length;
   const lines = bytes.lastIndexOf("\n") + 1;
@@ -85,15 +85,15 @@ function wholeLines(bytes: Buffer, isLast: boolean): number {
   return end;
 }
 
-/** In this format each of the three line ends means a new line. */
+/** Server-sent events accept three line ends: CR LF, LF and CR. */
 function eventOf(kind: Kind, text: string, { err, tmp }: Offsets): string {
   const lines = text.replace(/\r?\n$/, "").split(/\r\n|\n|\r/);
   return `event: ${kind}\nid: ${err},${tmp}\n${lines.map((line) => `data: ${line}\n`).join("")}\n`;
 }
 
-/** Followed logs stay open as long as commands run, so only so many are followed at the same time. */
+/** Limits how many logs are followed at the same time, because each stays open as long as its command runs. */
 export interface FollowerSlots {
-  /** The place is free again when the signal is given. */
+  /** The slot is free again when the signal is aborted. */
   take(accountId: number, ending: AbortSignal): void;
 }
 
@@ -106,9 +106,13 @@ export function followerSlots(): FollowerSlots {
     perOwner: PER_ACCOUNT,
     inAll: PER_NODE,
     refusal: () =>
-      new Fault("rate-limited", "Too many logs are followed at once; ask without follow, or later.", {
-        retryAfterSeconds: RETRY_AFTER_SECONDS,
-      }),
+      new Fault(
+        "rate-limited",
+        "Too many logs are followed at once: send the request without follow, or try again later.",
+        {
+          retryAfterSeconds: RETRY_AFTER_SECONDS,
+        },
+      ),
   });
   return {
     take(accountId, ending) {

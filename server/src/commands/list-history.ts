@@ -34,7 +34,8 @@ export const listHistory = operation({
     after: Type.Optional(
       Type.Integer({
         ...Id,
-        description: "The id of the last command seen: the list goes on behind it. Pages count from there.",
+        description:
+          "The id of the last command of the previous list: this list continues after it. Pages count from there.",
       }),
     ),
     all_users: Type.Optional(Type.Integer({ minimum: 0, maximum: 1, default: 0, description: "1: of all users" })),
@@ -65,7 +66,7 @@ export const listHistory = operation({
       afterId,
       ...page,
     });
-    // Behind a command that never was there is nothing: rather say so than end the list.
+    // An unknown command is an error: an empty list would look like the end of the history.
     if (rows.length === 0 && afterId !== null && !(await hasCommand(reader, afterId))) {
       throw invalid("after", "must be the id of a command of the account");
     }

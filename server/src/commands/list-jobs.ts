@@ -9,7 +9,9 @@ import { hasEnded } from "./store/command-row.ts";
 import { CommandParams } from "./view-command.ts";
 
 const Job = Type.Object({
-  job_id: Type.Integer({ description: "Spark's own, of a query the place of the statement in its script; from 0" }),
+  job_id: Type.Integer({
+    description: "Spark's own id; for a query, the position of the statement in its script, from 0",
+  }),
   url: Nullable(Type.String()),
   job_stats: Type.Object({
     status: OneOf(["running", "succeeded", "failed", "killed"], {
@@ -17,7 +19,7 @@ const Job = Type.Object({
     }),
     num_tasks: Type.Integer(),
     num_completed_tasks: Type.Integer(),
-    num_failed_tasks: Nullable(Type.Integer({ description: "Null: of a query, Spark does not tell" })),
+    num_failed_tasks: Nullable(Type.Integer({ description: "Null for a query: Spark does not report it" })),
     num_stages: Type.Integer(),
     num_completed_stages: Type.Integer(),
     submitted_at: Timestamp,
@@ -25,7 +27,7 @@ const Job = Type.Object({
   }),
 });
 
-/** What the last attempt had Spark do. */
+/** The Spark jobs of the last attempt. */
 export const listJobs = operation({
   id: "command_jobs",
   summary: "List the Spark jobs of a command",
@@ -66,7 +68,7 @@ function jobObject(job: CommandJob, isOver: boolean) {
   };
 }
 
-/** The program can write what it likes into its event log, also times that no calendar has. */
+/** A program can write anything into its event log, even impossible times. */
 function timeOf(milliseconds: number): string {
   const isTime = milliseconds >= 0 && milliseconds < LAST_TIME_MS;
   return isoSeconds(new Date(isTime ? milliseconds : 0));

@@ -15,7 +15,7 @@ import { openUploads } from "./publishing/uploads.ts";
 import type { WithResults } from "./results/command-result.ts";
 import { commandResults, localResults, type ResultSourceOf } from "./results/result-source.ts";
 
-/** What the operations need that tell what came of a command: logs, results, jobs. */
+/** The services for logs, results and jobs of commands. */
 export interface OutcomeServices extends WithCommandTexts, WithResults, WithOtherNodes {
   commandJobs: CommandJobs;
   followerSlots: FollowerSlots;
@@ -26,7 +26,7 @@ export interface OutcomeServices extends WithCommandTexts, WithResults, WithOthe
 export interface OutcomeOptions extends PublishTargetOptions {
   readonly dataDir: string;
   readonly db: Database;
-  /** For what no request waits for. */
+  /** For work that no request waits for. */
   readonly background: Database;
   readonly nodeId: string;
   readonly nodeWatch: Pick<NodeWatch, "isSilent">;

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { commandFiles } from "./execution/command-files.ts";
-import { fileKeeper, type FileRetention } from "./prune-files.ts";
+import { filePruner, type FileRetention } from "./prune-files.ts";
 
 const given = useServer();
 
@@ -36,7 +36,7 @@ function kept(account: AccountClient, id: number): { result: boolean; log: boole
 }
 
 const keeper = (retention: FileRetention, now: () => Date = () => NOW) =>
-  fileKeeper(given.app.services.db, { now }, given.dataDir, retention);
+  filePruner(given.app.services.db, { now }, given.dataDir, retention);
 
 test("results, logs and event logs are kept for their days and not longer", async () => {
   const account = await given.account();
@@ -52,9 +52,13 @@ test("results, logs and event logs are kept for their days and not longer", asyn
   await keep();
   expect(kept(account, middle)).toEqual({ result: false, log: false, events: false });
   expect(kept(account, young)).toEqual({ result: false, log: true, events: true });
-  await account.get(`/commands/${young}/results`).refused(422, /^results of this command are not kept any more/);
-  await account.get(`/commands/${middle}/logs`).refused(422, /^logs of this command are not kept any more/);
-  await account.get(`/commands/${middle}/error_logs`).refused(422, /^logs of this command are not kept any more/);
+  await account
+    .get(`/commands/${young}/results`)
+    .refused(422, /^results of this command have been removed from the server/);
+  await account.get(`/commands/${middle}/logs`).refused(422, /^logs of this command have been removed from the server/);
+  await account
+    .get(`/commands/${middle}/error_logs`)
+    .refused(422, /^logs of this command have been removed from the server/);
   await given.app.services.db.system.query("delete from command");
 });
 

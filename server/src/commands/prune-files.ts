@@ -12,21 +12,21 @@ import { listEndedBefore, type EndedCommand } from "./store/retention.ts";
 export interface FileRetention {
   readonly resultsDays: number;
   readonly logsDays: number;
-  /** Of all ended commands on this node together. */
+  /** The size of the files of all ended commands on this node. */
   readonly sizeBytes: number;
 }
 
 const DAY_MS = 24 * 3_600_000;
-/** An end that is stored later than others after it must not be passed over. */
+/** Ends are not stored in their exact order, so the last minute is left for the next run. */
 const SETTLED_MS = 60_000;
 const BATCH = 200;
 
 /**
- * Takes away the files of commands that ended long ago, on the node that has them: by days, and the oldest when all
- * together are too large. It remembers how far it came and how much there is, so that no run looks at all of the
- * history again; after a restart the first one does, in small steps.
+ * Removes the files of commands that ended long ago from this node: by age, and the oldest ones when all files together are
+ * too large. Each run continues where the last one stopped; only the first run after a start walks through the whole
+ * history, in small steps.
  */
-export function fileKeeper(
+export function filePruner(
   db: Database,
   clock: Clock,
   dataDir: string,
@@ -80,13 +80,13 @@ export function fileKeeper(
   };
 }
 
-/** What a program printed, and the rows of a query. */
+/** The output of a program, or the rows of a query. */
 async function resultFiles({ folder, output }: AttemptFiles): Promise<string[]> {
   const rows = await findResult(folder);
   return rows === undefined ? [output] : [output, rows.dataFile, rows.indexFile, textSizeFile(folder)];
 }
 
-/** Through the commands in the order of their end, from where it last came to, for as long as it shall go on. */
+/** Visits commands in the order of their end, each call after the last command of the previous one, while `goesOn`. */
 function walk(
   db: Database,
   visit: (command: EndedCommand) => Promise<void>,

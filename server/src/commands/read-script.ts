@@ -11,7 +11,7 @@ import type { Submitter } from "./submission/plan.ts";
 const FIELD = "script_location";
 const READ_LIMIT_MS = 20_000;
 
-/** Reads a script once, when it is submitted: the command runs this text, whatever becomes of the object. */
+/** Reads a script once, at submission. The command runs this text even if the object changes later. */
 export async function readScript(
   storage: AccountStorage,
   submitter: Submitter,

@@ -27,7 +27,7 @@ import { unknownApp } from "./submission/spark.ts";
 import { ARGUMENTS_BYTES, checkLength, inlineLimit, scriptLimit } from "./submission/text-limits.ts";
 import type { RunnableCommand } from "./store/command-row.ts";
 
-/** JSON escapes make text grow up to six times; the text itself has its own limits. */
+/** JSON escapes can make a text six times larger; the text itself has its own limits. */
 export const SUBMISSION_BODY = {
   bytes: 2 * 1024 * 1024,
   feature: "large_inline_content",
@@ -75,7 +75,7 @@ export const submitCommand = operation({
   },
 });
 
-/** Why a command could not be stored: its cluster, or else its app. */
+/** Says why a command could not be stored: its cluster or its app is missing. */
 async function missingTarget(tx: Tx, { label, appId }: NewCommand): Promise<Fault> {
   if (appId !== null && (await hasLabel(tx, label))) return unknownApp();
   return invalid("label", "names no cluster of the account");
@@ -159,7 +159,7 @@ async function sourceText(
   return { original: resolved === text ? null : text, resolved };
 }
 
-/** Not read back from the store: a program may be megabytes, and all of it is known. */
+/** Not read back from the database: a program may have megabytes, and all fields are known. */
 function submitted(
   command: NewCommand,
   inserted: { id: number; clusterId: number; createdAt: Date },

@@ -9,12 +9,12 @@ import { findViewedCommand } from "./store/submission.ts";
 
 export const CommandParams = Type.Object({ command_id: Id });
 
-/** More is refused: connections are cut after a minute in many places. */
+/** At most a minute, because many proxies close connections then. */
 export const WaitSeconds = Type.Optional(
   Type.Integer({ minimum: 0, maximum: 60, description: "Holds the answer until the command has ended, but no longer" }),
 );
 
-/** Whoever may read the history may view any command of the account. */
+/** A user who may read the history may view every command of the account. */
 export const viewCommand = operation({
   id: "command_view",
   summary: "View a command",

@@ -7,7 +7,7 @@ import type { WithOtherNodes } from "./output/other-nodes.ts";
 import { readText, type CommandText } from "./output/text-part.ts";
 import { CommandParams } from "./view-command.ts";
 
-/** The end of the log is where the reason stands; all of it is in `logs`. */
+/** The end of the log has the reason of a failure; `logs` returns all of it. */
 const TAIL_BYTES = 1024 * 1024;
 
 export const viewErrorLog = operation({

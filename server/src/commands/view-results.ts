@@ -14,7 +14,7 @@ const Results = Type.Object({
   results: Type.Optional(
     Type.String({
       description:
-        "Of a query its rows: tabs between columns, CR LF behind each row. Of a program what it printed; what is no UTF-8 becomes U+FFFD",
+        "The rows of a query, with tabs between columns and CR LF after each row; or the output of a program, where invalid UTF-8 becomes U+FFFD",
     }),
   ),
   result_location: Type.Optional(
@@ -25,7 +25,7 @@ const Results = Type.Object({
 export const viewResults = operation({
   id: "command_results",
   summary: "Read the results of a command",
-  description: "Of a script with several statements they are those of the last one that returns rows.",
+  description: "The results of a script with several statements are those of the last one that returns rows.",
   tag: "Commands",
   method: "GET",
   paths: { "v1.2": "/commands/:command_id/results" },
@@ -35,7 +35,7 @@ export const viewResults = operation({
     format: Type.Optional(
       OneOf(RESULT_FORMATS, {
         description:
-          "A stream of any size. raw: the text itself, of a program its exact bytes. Of queries alone: json, an array of objects; csv; arrow",
+          "A stream of any size. raw: the text itself, for a program its exact bytes. For queries only: json (an array of objects), csv and arrow",
       }),
     ),
     include_headers: Type.Optional(
@@ -59,7 +59,7 @@ export const viewResults = operation({
     const answer = await services.otherNodes.ask(found, request);
     if (answer !== undefined) return answer;
     const result = await services.commandResults.of(found);
-    if (result === undefined) throw invalid("results", "of this command are not kept any more");
+    if (result === undefined) throw invalid("results", "of this command have been removed from the server");
     const options = { includeHeaders, raw };
     if (format !== undefined) return result.stream(format, options);
     const inline = await result.inline({ inline: true }, options);
@@ -68,9 +68,9 @@ export const viewResults = operation({
 });
 
 const WITHOUT_RESULTS: Record<Exclude<CommandStatus, "done">, string> = {
-  waiting: "are there when the command has ended; it waits",
-  running: "are there when the command has ended; it runs",
-  cancelling: "are not there: the command is being cancelled",
-  error: "are not there: the command has failed",
-  cancelled: "are not there: the command was cancelled",
+  waiting: "are available when the command has ended; it is waiting",
+  running: "are available when the command has ended; it is running",
+  cancelling: "are not available: the command is being cancelled",
+  error: "are not available: the command has failed",
+  cancelled: "are not available: the command was cancelled",
 };

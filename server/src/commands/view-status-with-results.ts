@@ -14,11 +14,15 @@ const StatusWithResults = Type.Object({
   status: OneOf(COMMAND_STATUSES),
   progress: Type.Integer(),
   error: Nullable(Type.String({ description: "Why it has failed" })),
-  inline: Nullable(Type.Boolean({ description: "Null: there are no results. False: ask for them by results" })),
+  inline: Nullable(
+    Type.Boolean({
+      description: "Null: there are no results. False: they are too large for this reply; read them by results",
+    }),
+  ),
   results: Nullable(Type.String()),
 });
 
-/** All that a client polls for in one reply. */
+/** Everything that a client polls for, in one reply. */
 export const viewStatusWithResults = operation({
   id: "command_status_with_results",
   summary: "View the status of a command with its results",
@@ -50,7 +54,7 @@ export const viewStatusWithResults = operation({
   },
 });
 
-/** An attempt that failed is no failure of the command as long as another follows. */
+/** A failed attempt is not an error of the command while another attempt follows. */
 function errorOf({ status, cause }: CommandOutcome): string | null {
   if (status === "error") return cause ?? "the command has failed";
   return status === "cancelled" ? "cancelled" : null;

@@ -1,7 +1,7 @@
 /**
  * The quota of an account on this node's disk. Everything below `<data>/accounts/<id>` counts: folders of running
  * commands, results, logs, spools, scratch files of warm servers, and the account's local storage. Above the quota the
- * account's running commands end as error, and nothing of it starts or is accepted until there is room again.
+ * account's running commands end as error, and its commands neither start nor are accepted until it is below the quota.
  */
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -31,7 +31,7 @@ interface RunningCommands {
   endRunsOf(accountId: number, cause: string): void;
 }
 
-/** A measurement takes at most this part of the time; one that a shrinking disk calls for, more. */
+/** Measuring takes at most this part of the time; more when the account may soon reach its quota. */
 const PART_OF_TIME = 1 / 20;
 const PART_IN_NEED = 1 / 2;
 
@@ -51,7 +51,7 @@ export class AccountDisk {
     this.#options = options;
   }
 
-  /** Throws what a submission of the account is refused with. */
+  /** Throws if the account is above its quota. */
   check(accountId: number): void {
     const over = this.excess(accountId);
     if (over === undefined) return;
@@ -62,7 +62,7 @@ export class AccountDisk {
     );
   }
 
-  /** How an account is above its quota; undefined: it is not. */
+  /** Says how far the account is above its quota; undefined: it is not. */
   excess(accountId: number): string | undefined {
     const { quotaBytes } = this.#options;
     const used = this.#measured.get(accountId)?.used ?? 0;
@@ -129,7 +129,9 @@ export class AccountDisk {
 
   #openWorker(): Worker {
     const worker = new Worker(new URL("./account-disk-worker.ts", import.meta.url));
-    worker.on("error", (error) => this.#options.log.warn({ err: error }, "accounts' folders could not be measured"));
+    worker.on("error", (error) =>
+      this.#options.log.warn({ err: error }, "the thread that measures accounts' folders has failed"),
+    );
     worker.once("exit", () => {
       if (this.#worker === worker) this.#worker = undefined;
     });

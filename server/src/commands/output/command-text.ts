@@ -11,16 +11,16 @@ import { filePart, joined, NO_PART, textPart, type CommandText, type TextPart } 
 export type CommandFilesOf = (accountId: number, commandId: number) => CommandFiles;
 
 /**
- * What commands have said and printed. Attempts that this node ran are read from its own files, those of others from
- * what their nodes have published; where that is not there yet, or nowhere that we reach, the fault names the node.
+ * The logs and outputs of commands. Attempts of this node are read from its files, those of other nodes from the account's
+ * storage. If an attempt is not published yet, or the storage is unreachable, the fault names the node that has it.
  */
 export interface CommandTexts {
   log(command: CommandOutcome): Promise<CommandText>;
-  /** Refuses where the log is kept no longer: an empty one would tell that nothing was said. */
+  /** Throws if the log was removed, because an empty log would mean that nothing was logged. */
   keptLog(command: CommandOutcome): Promise<CommandText>;
-  /** What an unfinished command has printed so far. */
+  /** The output of an unfinished command so far. */
   output(command: CommandOutcome): Promise<CommandText>;
-  /** What the last attempt alone has printed. Undefined: it is not kept any more. */
+  /** The output of the last attempt. Undefined: it was removed. */
   result(command: CommandOutcome): Promise<TextPart | undefined>;
 }
 
@@ -36,7 +36,7 @@ export interface CommandTextOptions {
 }
 
 export function commandTexts({ commandFilesOf, nodes, published }: CommandTextOptions): CommandTexts {
-  /** Undefined: there is none (any more). */
+  /** Undefined: there is none, or it was removed. */
   const partOf = async (
     command: CommandOutcome,
     attempt: number,
@@ -54,7 +54,7 @@ export function commandTexts({ commandFilesOf, nodes, published }: CommandTextOp
     partOf(command, attempt, "log", logName(attempt));
   const outputOf = (command: CommandOutcome, attempt: number): Promise<TextPart | undefined> =>
     partOf(command, attempt, "output", RESULT_NAME);
-  /** Why an attempt of this node failed, where a full disk has kept that from its log. */
+  /** The cause of a failed attempt of this node, if a full disk has kept it out of the log. */
   const lastWordsOf = async (command: CommandOutcome, attempt: number): Promise<TextPart | undefined> => {
     const cause = command.causes[attempt - 1] ?? null;
     if (cause === null || !nodes.isHere(command.nodes[attempt - 1])) return undefined;
@@ -70,10 +70,10 @@ export function commandTexts({ commandFilesOf, nodes, published }: CommandTextOp
     async keptLog(command) {
       const { status, attempt, logBytes, cause } = command;
       const isKept = !hasEnded(status) || attempt === 0 || (await logOf(command, attempt)) !== undefined;
-      // Nothing is published of a log that is empty; of one that was never begun the reason is in the row.
+      // An empty log is not published. The row has the cause of a command without a log.
       const wasNever = logBytes === 0 && (cause !== null) === nodes.isHere(command.nodes.at(-1));
       if (isKept || wasNever) return log(command);
-      throw invalid("logs", "of this command are not kept any more");
+      throw invalid("logs", "of this command have been removed from the server");
     },
     output: async (command) =>
       joined(await Promise.all(attemptsOf(command).map((attempt) => outputOf(command, attempt)))),

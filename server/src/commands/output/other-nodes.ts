@@ -8,10 +8,10 @@ import type { Log } from "../../lib/log.ts";
 import { findAddress } from "../store/nodes.ts";
 import type { CommandOutcome } from "../store/outcome.ts";
 
-/** The nodes that share our database: what a command leaves behind is on the one that ran it. */
+/** The nodes that share the database. The files of a command are on the node that ran it. */
 export interface OtherNodes {
   isHere(nodeId: string | null | undefined): boolean;
-  /** The answer of the node that ran the last attempt. Undefined: that is this one, or that one cannot be asked. */
+  /** Forwards the request to the node that ran the last attempt. Undefined: it is this node, or cannot be reached. */
   ask(command: CommandOutcome, request: RequestLife): Promise<ForwardedReply | undefined>;
 }
 
@@ -47,14 +47,14 @@ export function otherNodes({ db, ownId, isSilent, log }: OtherNodesOptions): Oth
   };
 }
 
-/** What only that node could tell; a node is known to operators by its id. */
+/** The fault for data that only another node has. Operators know nodes by their ids. */
 export function elsewhere(nodeId: string | null | undefined): Fault {
   return new Fault("unavailable", `This is on the node ${nodeId ?? "that ran it"}, which does not answer; try again.`, {
     retryAfterSeconds: 10,
   });
 }
 
-/** Loopback of another machine is not ours: nobody else may get the caller's token there. */
+/** A loopback address of another machine is not used: the caller's token would go to a process of this machine. */
 async function addressOf(db: Queryable, nodeId: string): Promise<string | undefined> {
   const found = await findAddress(db, nodeId);
   if (found === undefined) return undefined;

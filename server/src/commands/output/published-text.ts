@@ -5,7 +5,7 @@ import { parseObjectUri } from "../../engines/object-store/object-uri.ts";
 import type { AccountStorage } from "../../accounts/contract.ts";
 import type { TextPart } from "./text-part.ts";
 
-/** Whose storage, and where in it. */
+/** The command, whose account and date decide the path in the storage. */
 export interface PublishedCommand {
   readonly id: number;
   readonly accountId: number;
@@ -14,20 +14,20 @@ export interface PublishedCommand {
 
 export const RESULT_NAME = "results";
 
-/** Each attempt has an object of its own: several nodes may have run them. */
+/** Each attempt has its own object, because several nodes may have run them. */
 export function logName(attempt: number): string {
   return attempt === 1 ? "logs" : `logs.${attempt}`;
 }
 
-/** Below the storage location it is the command's `path`. */
+/** The path below the storage location; it begins with the command's `path`. */
 export function publishedPath({ id, accountId, createdAt }: PublishedCommand, name: string): string {
   return `/tmp/${createdAt.toISOString().slice(0, 10)}/${accountId}/${id}/${name}`;
 }
 
-/** What another node has put into the storage of the account. */
+/** Finds a text that another node has published to the account's storage. */
 export type PublishedText = (command: PublishedCommand, name: string) => Promise<TextPart | "missing" | "unreachable">;
 
-/** Who follows a log asks every second, and what is there does not change any more. */
+/** A followed log is read every second, and published objects do not change. */
 const REMEMBERED = { max: 200, ttl: 60_000 };
 
 export function publishedText(storage: AccountStorage): PublishedText {
@@ -47,7 +47,7 @@ async function find(
 ): Promise<TextPart | "missing" | "unreachable"> {
   const { store, uri } = await openAt(storage, accountId, path);
   try {
-    // A local folder is that of this node, not of the other.
+    // A local folder is on this node, so it cannot have objects of another.
     if (parseObjectUri(uri).scheme === "file") return "unreachable";
     const { size } = await store.stat(uri);
     return { size, read: (start, end) => readObject(storage, accountId, path, start, end) };

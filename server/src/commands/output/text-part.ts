@@ -1,17 +1,17 @@
 import { openPlainFile, readChunks } from "../../lib/plain-file.ts";
 
-/** Bytes that were measured and can be read, from wherever they are. */
+/** Text of a known size that can be read, from a file or from the account's storage. */
 export interface TextPart {
   readonly size: number;
-  /** Within what was measured. */
+  /** `start` and `end` are within `size`. */
   read(start: number, end: number): AsyncIterable<Buffer>;
-  /** Where it is all of a file of this node. */
+  /** The file of this node that has exactly this text; absent: there is none. */
   readonly path?: string;
 }
 
 /**
- * The log, or the output, of all attempts one behind the other: files only ever grow, so an offset that a client holds
- * keeps its meaning also when the command is run again.
+ * The log, or the output, of all attempts in their order. The files only grow, so an offset that a client has stays valid
+ * when another attempt follows.
  */
 export interface CommandText {
   readonly parts: readonly TextPart[];
@@ -21,7 +21,7 @@ export interface CommandText {
 export const NO_TEXT: CommandText = { parts: [], size: 0 };
 export const NO_PART: TextPart = { size: 0, read: () => readText(NO_TEXT) };
 
-/** What was measured, from an offset on. */
+/** Reads from an offset on, up to the measured size. */
 export async function* readText({ parts }: CommandText, offset = 0, limit = Infinity): AsyncGenerator<Buffer> {
   let [skip, left] = [offset, limit];
   for (const part of parts) {
@@ -33,7 +33,7 @@ export async function* readText({ parts }: CommandText, offset = 0, limit = Infi
   }
 }
 
-/** Undefined: there is no such file. It is opened when it is read: whoever never begins leaves none open. */
+/** Undefined: there is no such file. The file is opened only when it is read, so an unread part holds none open. */
 export async function filePart(path: string): Promise<TextPart | undefined> {
   const file = await openPlainFile(path);
   await file?.handle.close();
@@ -52,7 +52,7 @@ export function textPart(text: string): TextPart {
 
 async function* readFile(path: string, start: number, end: number): AsyncGenerator<Buffer> {
   const file = await openPlainFile(path);
-  if (file === undefined) throw new Error("a file of a command was taken away while it was read");
+  if (file === undefined) throw new Error("a file of a command was removed while it was read");
   try {
     yield* readChunks(file, start, end);
   } finally {
@@ -60,7 +60,7 @@ async function* readFile(path: string, start: number, end: number): AsyncGenerat
   }
 }
 
-/** Those that are there, one behind the other. */
+/** The parts that exist, in their order. */
 export function joined(found: readonly (TextPart | undefined)[]): CommandText {
   const parts = found.filter((part) => part !== undefined);
   return { parts, size: parts.reduce((sum, { size }) => sum + size, 0) };

@@ -5,14 +5,14 @@ import { ObjectStoreError } from "../../engines/object-store/object-store-error.
 import { type PublishedCommand, RESULT_NAME, logName, publishedPath } from "../output/published-text.ts";
 
 /**
- * What was published into the local folder of an account that has no storage of its own: it is kept as long as the
- * files it was made of. Storage that an account brings is its own, and nothing there is taken away. Programs of the
- * account can change that folder as they like, so no link in it is followed, and what they did to a copy is theirs.
+ * Published results and logs in the local folder of an account without external storage. They are removed together with the
+ * files that they were made of; nothing is removed from external storage. Programs of the account can change the folder, so
+ * no link in it is followed, and copies that they have changed are ignored.
  */
 export interface LocalCopies {
-  /** The bytes of them. */
+  /** Their size in bytes. */
   size(command: PublishedCommand, names: readonly string[]): Promise<number>;
-  /** Gives the bytes that it took away. */
+  /** Returns the bytes that were removed. */
   remove(command: PublishedCommand, names: readonly string[]): Promise<number>;
 }
 

@@ -5,14 +5,14 @@ import { openPublishTarget, type PublishTargetOptions } from "./publish-target.t
 import type { Uploads } from "./uploads.ts";
 import { type PublishedCommand, RESULT_NAME } from "../output/published-text.ts";
 
-/** The URI of a result that is too large for a reply, once all of it is there; 503 while it is on its way. */
+/** The URI of a result that is too large for a reply, once all of it is uploaded. Throws a 503 until then. */
 export type LocateResult = (command: PublishedCommand, result: Content) => Promise<string>;
 
-/** Clients wait about a minute; the next call goes on waiting. */
+/** Clients wait about a minute. The upload goes on, and the next call waits for it again. */
 const PATIENCE_MS = 30_000;
 const RETRY_AFTER_SECONDS = 10;
 
-/** It is put there by now when it is not: whoever asks for it waits for nobody else's. */
+/** Uploads the result now if it is not published yet, without waiting for the publisher. */
 export function resultLocator(targets: PublishTargetOptions, uploads: Uploads): LocateResult {
   const publish: LocateResult = async (command, result) => {
     try {
@@ -25,14 +25,14 @@ export function resultLocator(targets: PublishTargetOptions, uploads: Uploads): 
         await target.store.close();
       }
     } catch (error) {
-      if (error instanceof Error && error.name === "AbortError") throw onItsWay();
+      if (error instanceof Error && error.name === "AbortError") throw beingUploaded();
       if (!(error instanceof ObjectStoreError)) throw error;
-      throw transientKinds.has(error.kind) ? onItsWay(error) : unpublishable(error.message);
+      throw transientKinds.has(error.kind) ? beingUploaded(error) : unpublishable(error.message);
     }
   };
   return async (command, result) => {
     const patience = Promise.withResolvers<never>();
-    const timer = setTimeout(() => patience.reject(onItsWay()), PATIENCE_MS);
+    const timer = setTimeout(() => patience.reject(beingUploaded()), PATIENCE_MS);
     try {
       return await Promise.race([publish(command, result), patience.promise]);
     } finally {
@@ -48,9 +48,9 @@ function unpublishable(reason: string): Fault {
   );
 }
 
-function onItsWay(cause?: unknown): Fault {
+function beingUploaded(cause?: unknown): Fault {
   const why = cause instanceof ObjectStoreError ? ` (${cause.message})` : "";
-  return new Fault("unavailable", `The result is on its way to the account's storage${why}; try again.`, {
+  return new Fault("unavailable", `The result is being uploaded to the account's storage${why}; try again.`, {
     cause,
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });

@@ -34,7 +34,7 @@ export async function openPublishTarget(
         break;
       case "file":
         if (diskGuard.refusal() !== undefined) throw new ObjectStoreError("no-space", "the disk is nearly full");
-        // It is missing until the first program of the account. As root, what is put into it belongs to its owner.
+        // The folder may not exist before the first program of the account. As root, new files get the owner of the folder.
         await makeOwnedFolder(path, accountIdentity(accountId));
     }
   } catch (error) {

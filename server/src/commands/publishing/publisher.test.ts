@@ -12,7 +12,7 @@ import { getText } from "../../engines/object-store/get-text.ts";
 import type { ObjectStore } from "../../engines/object-store/object-store.ts";
 import { s3Store } from "../../engines/object-store/s3/s3-store.ts";
 import { commandFiles } from "../execution/command-files.ts";
-import { fileKeeper } from "../prune-files.ts";
+import { filePruner } from "../prune-files.ts";
 
 const given = useServer({ driver: stubDriver });
 const seaweedFs = useSeaweedFs();
@@ -124,7 +124,7 @@ describe("what comes of a command of an account without storage of its own", () 
     symlinkSync(join(given.dataDir, "elsewhere"), localPath(account, linked));
     const { db } = given.app.services;
     const days = { resultsDays: 10, logsDays: 20, sizeBytes: 1e9 };
-    const keepAfter = (now: number) => fileKeeper(db, { now: () => new Date(Date.now() + now) }, given.dataDir, days)();
+    const keepAfter = (now: number) => filePruner(db, { now: () => new Date(Date.now() + now) }, given.dataDir, days)();
     const DAY_MS = 24 * 3_600_000;
     await keepAfter(11 * DAY_MS);
     expect(existsSync(localPath(account, `${path}/results`))).toBe(false);
@@ -161,7 +161,7 @@ describe("what comes of a command of an account with storage on S3", () => {
     const { db } = given.app.services;
     const later = new Date(Date.now() + 1e10);
     const days = { resultsDays: 1, logsDays: 1, sizeBytes: 1e9 };
-    await fileKeeper(db, { now: () => later }, given.dataDir, days)();
+    await filePruner(db, { now: () => later }, given.dataDir, days)();
     expect(existsSync(commandFiles(given.dataDir, account.accountId, id).folder)).toBe(false);
     expect(await object(`${path}/results`)).toBe("out\n");
   });
@@ -189,7 +189,7 @@ describe("what comes of a command of an account with storage on S3", () => {
         publish_error: expect.stringMatching(/^cannot be put into the account's storage/),
       });
     const large = await run(account, "head -c 20000000 /dev/zero");
-    await account.get(`/commands/${large.id}/results`).refused(503, /on its way to the account's storage/);
+    await account.get(`/commands/${large.id}/results`).refused(503, /being uploaded to the account's storage/);
     await run(other, "echo beside");
     await allDone(other);
     await relay.comeBack();
@@ -206,7 +206,7 @@ describe("what comes of a command of an account with storage on S3", () => {
     const { port } = silent.address() as AddressInfo; // a TCP server that listens has one
     const stuck = await accountOnS3(seaweedFs.credentials, `http://127.0.0.1:${port}`);
     const large = await Promise.all(Array.from({ length: 6 }, () => run(stuck, "head -c 20000000 /dev/zero")));
-    const asked = large.map(({ id }) => stuck.get(`/commands/${id}/results`).refused(503, /on its way/));
+    const asked = large.map(({ id }) => stuck.get(`/commands/${id}/results`).refused(503, /being uploaded/));
     await vi.waitUntil(() => sockets.size >= 2, PATIENCE);
     const other = await accountOnS3();
     const { path } = await run(other, "echo beside");

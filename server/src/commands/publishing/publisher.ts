@@ -26,11 +26,11 @@ export interface PublisherOptions {
   readonly log: Log;
 }
 
-/** So many are taken of an account at a time: they share one look at its credentials and one note of the end. */
+/** Attempts of an account that are published together: they share one read of its credentials and one update. */
 const BATCH = 100;
 const ACCOUNTS_AT_ONCE = 4;
 const LONGEST_PAUSE_MS = 60_000;
-/** What lies in the one object; anything else is the storage's and meets every object there. */
+/** Errors of a single object. All others are errors of the storage and concern every object there. */
 const OF_THE_OBJECT = new Set(["too-large", "bad-request"]);
 
 interface Pause {
@@ -39,15 +39,15 @@ interface Pause {
 }
 
 /**
- * Puts what commands of this node have left into the storage of their accounts, long after their end if need be. What
- * is to do stands in rows that were written with that end, so nothing here has to survive. An account whose storage
- * fails is left alone for a while, then tried with one attempt alone; the others do not wait for it.
+ * Publishes results and logs of this node to the storage of their accounts, long after the end of the command if needed. The
+ * rows of attempts to publish are written with the end of the attempt, so nothing here has to survive a crash. An account
+ * whose storage fails is paused, and then tried with a single attempt; other accounts do not wait for it.
  */
 export class Publisher {
   readonly #options: PublisherOptions;
   readonly #underWay = new Map<number, Promise<void>>();
   readonly #pauses = new Map<number, Pause>();
-  /** Where the next look goes on, so that every account has its turn. */
+  /** The next look starts after this account, so that every account has its turn. */
   #afterAccount = 0;
   #stopped = false;
 
@@ -55,7 +55,7 @@ export class Publisher {
     this.#options = options;
   }
 
-  /** Begins what is due and has room; to be run again and again. */
+  /** Begins to publish what is due, up to the limit of accounts. Called periodically. */
   async look(): Promise<void> {
     const { db, nodeId } = this.#options;
     const room = ACCOUNTS_AT_ONCE - this.#underWay.size;
@@ -79,7 +79,7 @@ export class Publisher {
     }
   }
 
-  /** Breaks off what is under way: it is still to do. */
+  /** Aborts the uploads; the next server repeats them. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#options.uploads.stop();
@@ -93,12 +93,12 @@ export class Publisher {
     } catch (error) {
       this.#options.log.warn(
         { err: error, account: accountId },
-        "what was published could not be noted; it will be again",
+        "published attempts could not be stored as published; they will be uploaded again",
       );
     }
   }
 
-  /** Up to the first failure of the storage: of the rest nothing is known. */
+  /** Stops at the first failure of the storage; the remaining attempts are not in the result. */
   async #publishAll(accountId: number, attempts: readonly UnpublishedAttempt[]): Promise<End[]> {
     const { targets } = this.#options;
     const ends: End[] = [];
@@ -123,7 +123,7 @@ export class Publisher {
     return ends;
   }
 
-  /** Undefined: all of it is there. */
+  /** Undefined: all of it is uploaded. */
   async #publish(target: PublishTarget, attempt: UnpublishedAttempt): Promise<unknown> {
     const { commandFilesOf, results, uploads } = this.#options;
     try {
@@ -161,14 +161,17 @@ export class Publisher {
     const failures = (this.#pauses.get(accountId)?.failures ?? 0) + 1;
     const until = performance.now() + Math.min(LONGEST_PAUSE_MS, 500 * 2 ** failures);
     this.#pauses.set(accountId, { failures, until });
-    log[failures === 1 ? "warn" : "debug"]({ err: fault, account: accountId }, "the account's storage takes nothing");
+    log[failures === 1 ? "warn" : "debug"](
+      { err: fault, account: accountId },
+      "the account's storage does not accept objects",
+    );
     await noteStorageFault(db, nodeId, accountId, reasonOf(fault));
   }
 }
 
 interface End {
   readonly attempt: UnpublishedAttempt;
-  /** Undefined: all of it is there. */
+  /** Undefined: all of it is uploaded. */
   readonly error: unknown;
 }
 
@@ -176,7 +179,7 @@ function isOfStorage(error: unknown): boolean {
   return error instanceof ObjectStoreError && !OF_THE_OBJECT.has(error.kind);
 }
 
-/** What an account may read of it; the rest is in the log of the server. */
+/** The part of the error that users may see; the log of the server has the rest. */
 function reasonOf(error: unknown): string {
   const why = error instanceof ObjectStoreError ? error.message : "the server failed; its log says more";
   return `cannot be put into the account's storage: ${why}`;
@@ -188,7 +191,7 @@ export interface Publication {
   readonly content: Content;
 }
 
-/** What of an ended attempt belongs into the storage. What is empty, or not kept any more, does not. */
+/** The objects that an ended attempt publishes. Empty or removed ones are left out. */
 export async function publicationsOf(
   files: CommandFiles,
   attempt: UnpublishedAttempt,

@@ -6,11 +6,11 @@ import { openPlainFile } from "../../lib/plain-file.ts";
 import type { Content } from "../results/command-result.ts";
 
 /**
- * Puts objects into accounts' storage: a few at a time, so that the storage of one that takes nothing holds up nobody
- * else's, and each once however many want it there.
+ * Uploads objects to accounts' storage: a few at a time for each account, so that a slow storage does not block others, and
+ * each object once, even if several callers upload it at the same time.
  */
 export interface Uploads {
-  /** Settles when all of it is there. */
+  /** Settles when all of it is uploaded. */
   put(accountId: number, store: ObjectStore, uri: string, content: Content): Promise<void>;
   stop(): void;
 }
@@ -18,7 +18,7 @@ export interface Uploads {
 /** Each holds a few parts in memory. */
 const UPLOADS_AT_ONCE = 16;
 export const UPLOADS_OF_ACCOUNT = 2;
-/** From this size on it costs less to ask whether it is there than to send it again. */
+/** From this size on, asking whether the object exists costs less than uploading it again. */
 const ASK_FIRST_BYTES = 8 * 1024 * 1024;
 
 export function openUploads(): Uploads {
@@ -40,7 +40,7 @@ export function openUploads(): Uploads {
   };
 }
 
-/** By the object itself, not by a note about it: one of the right size has come there whole. */
+/** An object of the right size was uploaded completely, so it is not uploaded again. */
 async function upload(store: ObjectStore, uri: string, content: Content, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const size = await content.size();

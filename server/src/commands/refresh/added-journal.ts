@@ -4,7 +4,6 @@ import { dirname, join } from "node:path";
 import { flushFolder } from "../../lib/flush-folder.ts";
 import type { RefreshedPartition, NotedPartitions } from "../../catalog/contract.ts";
 
-/** In the attempt's folder. */
 export function journalFile(folder: string): string {
   return join(folder, "added.jsonl");
 }
@@ -14,7 +13,7 @@ interface Note {
   readonly partitions: readonly (readonly [name: string, location: string])[];
 }
 
-/** Which of a note's partitions were not added after all, by their places in it. */
+/** The partitions of a note that were not added, by their index in it. */
 interface SettledNote {
   readonly settled: string;
   readonly without: readonly number[];
@@ -23,9 +22,9 @@ interface SettledNote {
 type Line = Note | SettledNote;
 
 /**
- * What a refresh adds, in its attempt's folder, as lines of JSON. A note is on the disk before its partitions are added,
- * and a second line settles it afterwards. So whoever goes on behind a crash knows all that may have been added, and which
- * notes to ask the metastore about. Lines are only ever added: at no moment is less in it than was added.
+ * The journal of the partitions that a refresh adds: lines of JSON in the attempt's folder. A note is on the disk before its
+ * partitions are added, and a second line settles it afterwards. After a crash, the next server therefore knows all
+ * partitions that may have been added, and which notes it has to check with the metastore. Lines are only appended.
  */
 export class AddedJournal {
   readonly #handle: FileHandle;
@@ -47,7 +46,7 @@ export class AddedJournal {
         if ("note" in line) unsure.set(line.note, line);
         else unsure.delete(line.settled);
       }
-      await handle.truncate(wholeBytes); // a line that a crash has cut off
+      await handle.truncate(wholeBytes); // drops a line that a crash has cut off
       await flushFolder(dirname(path));
       return new AddedJournal(handle, [...unsure.values()]);
     } catch (error) {
@@ -63,14 +62,14 @@ export class AddedJournal {
     return this.#noted(note, partitions);
   }
 
-  /** All that was added, a note at a time; what nobody has settled counts. */
+  /** All added partitions, note by note; unsettled notes count as added. */
   async *batches(): AsyncGenerator<readonly RefreshedPartition[]> {
     const without = new Map<string, ReadonlySet<number>>();
     for await (const { line } of linesOf(this.#handle)) {
       if ("settled" in line) without.set(line.settled, new Set(line.without));
     }
     for await (const { line } of linesOf(this.#handle)) {
-      if ("note" in line) yield partitionsOf(line).filter((_, place) => without.get(line.note)?.has(place) !== true);
+      if ("note" in line) yield partitionsOf(line).filter((_, index) => without.get(line.note)?.has(index) !== true);
     }
   }
 
@@ -81,10 +80,10 @@ export class AddedJournal {
   #noted(note: string, partitions: readonly RefreshedPartition[]): NotedPartitions {
     return {
       partitions,
-      // Need not be on the disk: where it is lost, the metastore is asked.
+      // Not flushed to the disk: if the line is lost, the metastore is asked.
       settle: async (added) => {
         const names = new Set(added.map(({ name }) => name));
-        const without = partitions.flatMap(({ name }, place) => (names.has(name) ? [] : [place]));
+        const without = partitions.flatMap(({ name }, index) => (names.has(name) ? [] : [index]));
         await this.#append({ settled: note, without });
       },
     };

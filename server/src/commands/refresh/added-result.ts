@@ -9,12 +9,12 @@ const COLUMNS: readonly ResultColumn[] = [
 
 const ROWS_AT_ONCE = 1000;
 
-/** The result of a refresh: a table of what it has added. Kept and read as a query's. */
+/** The result of a refresh: a table of the added partitions, stored and read like the result of a query. */
 export async function spoolAdded(
   folder: string,
   batches: AsyncIterable<readonly RefreshedPartition[]>,
 ): Promise<SpooledResult | undefined> {
-  // Loaded with the first result: an idle server has no use for them.
+  // Loaded with the first result, to save memory of idle servers.
   const [{ Table, tableToIPC, Utf8, vectorFromArray }, { createSpool }] = await Promise.all([
     import("apache-arrow"),
     import("../../engines/arrow-result/spool-writer.ts"),
@@ -33,11 +33,11 @@ export async function spoolAdded(
     rows += batch.length;
   };
   try {
-    await append([]); // it has columns, also where nothing was added
+    await append([]); // so that it has columns even if nothing was added
     for await (const batch of batches) {
       for (let from = 0; from < batch.length; from += ROWS_AT_ONCE) {
         await append(batch.slice(from, from + ROWS_AT_ONCE));
-        await nextTurn(); // making Arrow of them keeps everybody else waiting
+        await nextTurn(); // encoding blocks the event loop
       }
     }
     const result = await spool.finish(COLUMNS);

@@ -3,12 +3,12 @@ import type { Executor, CommandRun } from "../execution/executor.ts";
 import { journalFile } from "./added-journal.ts";
 import type { RefreshRun, RefreshServices } from "./refresh-run.ts";
 
-/** Table refreshes by the catalog: they need no engine and no process of their own, but some memory of this one. */
+/** Runs table refreshes by the catalog, in this process. They need no engine, but some memory. */
 export function refreshExecutor(services: RefreshServices): Executor {
-  // Loaded with the first one.
+  // Loaded with the first refresh.
   const runOf = async (run: CommandRun): Promise<RefreshRun> => {
     const { RefreshRun } = await import("./refresh-run.ts");
-    // What it had added before its node was lost counts, too.
+    // Keeps the journal of a run whose node was lost.
     await mkdir(run.files.folder, { recursive: true, mode: 0o711 });
     return new RefreshRun(run, services);
   };

@@ -15,7 +15,7 @@ import type { RefreshRequest, RefreshTable } from "../../catalog/contract.ts";
 export interface RefreshServices {
   readonly refreshTable: RefreshTable;
   readonly log: Log;
-  /** Timeouts are looked at so often. */
+  /** Timeouts are checked at multiples of this time. */
   readonly checkSeconds: number;
   readonly logLimitBytes: number;
 }
@@ -77,7 +77,7 @@ export class RefreshRun extends InProcessRun {
   }
 }
 
-/** As its submission has checked them. */
+/** The submission has checked the options. */
 function requestOf({ command: { accountId, options } }: CommandRun): RefreshRequest {
   const { database, table, stableMinutes } = options ?? {};
   return {

@@ -3,7 +3,7 @@ import type { AttemptFiles } from "../execution/command-files.ts";
 import type { CommandFilesOf } from "../output/command-text.ts";
 import type { ResultOwner } from "../store/outcome.ts";
 
-/** A job of a program, or a statement of a query; Spark does not tell how many tasks of a statement have failed. */
+/** A job of a program, or a statement of a query. Spark does not report the failed tasks of a statement. */
 export type CommandJob = Omit<SparkJob, "failedTasks"> & { readonly failedTasks: number | null };
 
 /** Where the jobs of a kind of command come from. */

@@ -8,25 +8,25 @@ export const RESULT_FORMATS = ["raw", "json", "csv", "arrow"] as const;
 export type ResultFormat = (typeof RESULT_FORMATS)[number];
 
 export interface ResultOptions {
-  /** The columns' names first. */
+  /** Whether the names of the columns come first. */
   readonly includeHeaders: boolean;
-  /** Columns apart by ^A instead of a tab. */
+  /** Whether ^A separates columns instead of a tab. */
   readonly raw: boolean;
 }
 
-/** What has come of a command that is done: what a program printed, the rows of a query, or nothing. */
+/** The result of a command that is done: the output of a program, the rows of a query, or nothing. */
 export interface CommandResult {
-  /** A JSON object of the fields and, as its last, the text. Undefined: that is too large. */
+  /** A JSON object of the fields, with the text as the last field. Undefined: the text is too large. */
   inline(fields: Readonly<Record<string, unknown>>, options: ResultOptions): Promise<StreamReply | undefined>;
-  /** Of any size. Refuses a format that the result cannot have. */
+  /** Streams a result of any size. Throws if the result does not have the format. */
   stream(format: ResultFormat, options: ResultOptions): Promise<StreamReply>;
-  /** As it is put into the account's storage. */
+  /** The content that is published to the account's storage. */
   readonly content: Content;
 }
 
-/** Of commands that are done. */
+/** The results of commands that are done. */
 export interface CommandResults {
-  /** Undefined: it is not kept any more. */
+  /** Undefined: it was removed. */
   of(command: CommandOutcome): Promise<CommandResult | undefined>;
 }
 
@@ -35,23 +35,23 @@ export interface WithResults {
   commandResults: CommandResults;
 }
 
-/** Of those whose last attempt this node ran. */
+/** The results of commands whose last attempt this node ran. */
 export interface LocalResults {
   of(command: ResultOwner): Promise<CommandResult | undefined>;
 }
 
-/** What the replies have the text under. */
+/** The field of replies that has the text. */
 export const RESULTS_FIELD = "results";
 
-/** What is put into an account's storage, from its beginning to its end. */
+/** The content of an object in an account's storage. */
 export interface Content {
   readonly isEmpty: boolean;
-  /** Undefined: nobody has counted it yet. */
+  /** Undefined: not known yet. */
   size(): Promise<number | undefined>;
   read(): AsyncIterable<Uint8Array>;
-  /** Where it is all of a file of this node. */
+  /** The file of this node that has exactly this content; absent: there is none. */
   readonly path?: string;
-  /** All of it is there: so much it was. Told where the size was not known. */
+  /** Called with the size after all of it was uploaded, if the size was not known before. */
   counted?(size: number): Promise<void>;
 }
 

@@ -3,7 +3,7 @@ import { invalid, type Fault } from "../../lib/fault.ts";
 import { textContent, INLINE_LIMIT_BYTES, RESULTS_FIELD, type CommandResult } from "./command-result.ts";
 import type { TextPart } from "../output/text-part.ts";
 
-/** A program's result is its standard output, unchanged. It has no columns, so the options of columns mean nothing. */
+/** The result of a program is its standard output, unchanged. It has no columns, so the options for columns do nothing. */
 export function printedResult(output: TextPart, otherFormat: () => Fault = hasNoColumns): CommandResult {
   const all = (): AsyncIterable<Uint8Array> => output.read(0, output.size);
   return {
@@ -25,8 +25,8 @@ function hasNoColumns(): Fault {
 }
 
 /**
- * A JSON object whose last field is a long text, written while the text is read: twenty megabytes, decoded and escaped
- * at once, would be several times that for every client. What is no UTF-8 becomes U+FFFD.
+ * A JSON object whose last field is a long text, encoded while the text is read: encoding 20 MB at once would take a
+ * multiple of that in memory for each client. Invalid UTF-8 becomes U+FFFD.
  */
 export async function* streamedJson(
   fields: Readonly<Record<string, unknown>>,

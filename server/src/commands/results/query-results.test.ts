@@ -8,7 +8,7 @@ import { collectGarbage } from "../../../test/memory/live-memory.ts";
 import { NUMBERED_ROWS, numberedBatch } from "../../../test/support/numbered-batches.ts";
 import { givenQuery, publish, textRows } from "../../../test/support/queried-rows.ts";
 import { commandFiles } from "../execution/command-files.ts";
-import { fileKeeper } from "../prune-files.ts";
+import { filePruner } from "../prune-files.ts";
 
 const given = useServer();
 const PATIENCE = { timeout: 45_000 };
@@ -176,7 +176,7 @@ describe("rows that are not there any more", () => {
     writeFileSync(files.log, "log");
     const days = { resultsDays: 1, logsDays: 30, sizeBytes: 1000 * MIB };
     const later = new Date(Date.now() + 2 * 24 * 3_600_000);
-    await fileKeeper(given.app.services.db, { now: () => later }, given.dataDir, days)();
+    await filePruner(given.app.services.db, { now: () => later }, given.dataDir, days)();
     expect(readdirSync(files.folder)).toEqual(["log"]);
     expect(spool?.rows).toBe(2);
     for (const query of ["", "?format=raw", "?format=csv", "?format=json", "?format=arrow"]) {

@@ -10,13 +10,13 @@ import { printedResult } from "./printed-result.ts";
 import type { CommandFilesOf, CommandTexts } from "../output/command-text.ts";
 
 /**
- * Where the results of a kind of command come from. The kind decides, not the files that are there: a program cannot put
- * rows in the place of what it printed, and a result that was deleted is not taken for one that never was.
+ * Finds the results of a kind of command. The kind decides where they are, not the files that exist: so a program cannot
+ * pass off a file as rows, and a removed result is not taken for an empty one.
  */
 export interface ResultSource {
-  /** From the files of the last attempt. Undefined: they are deleted. */
+  /** Reads the files of the last attempt. Undefined: they were removed. */
   local(command: ResultOwner, files: AttemptFiles): Promise<CommandResult | undefined>;
-  /** From the text that another node has published. */
+  /** Reads the text that another node has published. */
   published(text: TextPart, nodeId: string | null | undefined): CommandResult;
 }
 

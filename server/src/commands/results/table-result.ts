@@ -21,7 +21,7 @@ export const STREAM_TYPES: Readonly<Record<ResultFormat, StreamType>> = {
   arrow: "application/vnd.apache.arrow.stream",
 };
 
-/** The rows of a query: kept as Arrow, made into whatever is asked for while it is read. */
+/** The rows of a query, stored as Arrow and converted to the requested format while they are read. */
 export function tableResult(spool: SpooledResult, renderer: ResultRenderer, accountId: number): CommandResult {
   const reading = { owner: accountId };
   return {
@@ -35,7 +35,7 @@ export function tableResult(spool: SpooledResult, renderer: ResultRenderer, acco
     async stream(format, options) {
       const asked = format === "raw" ? textOf(options) : { format, includeHeaders: options.includeHeaders };
       const pieces = renderer.render(spool, asked, reading)[Symbol.asyncIterator]();
-      // What keeps it from being read is told by a status, which stands before the first piece.
+      // A failure before the first piece can still be reported by the status of the reply.
       const first = await pieces.next();
       return new StreamReply(STREAM_TYPES[format], frameChunks(first.done === true ? [] : [first.value], pieces));
     },
@@ -47,7 +47,7 @@ function textOf({ includeHeaders, raw }: ResultOptions): RenderOptions {
   return { format: raw ? "raw" : "text", includeHeaders };
 }
 
-/** What `results` would show inline, without headers. How long that is only a rendering tells, so it is noted once. */
+/** The text that `results` shows inline, without headers. Its size is known only after a rendering, so it is stored then. */
 function tableContent(spool: SpooledResult, renderer: ResultRenderer): Content {
   const note = textSizeFile(dirname(spool.indexFile));
   return {
@@ -66,7 +66,7 @@ export function textSizeFile(folder: string): string {
   return join(folder, "result-text-size");
 }
 
-/** Of a script whose statements all returned nothing: no rows, and no columns either. */
+/** The result of a script without any statement that returns rows: no rows and no columns. */
 export const emptyResult: CommandResult = {
   inline: (fields) =>
     Promise.resolve(
@@ -76,7 +76,7 @@ export const emptyResult: CommandResult = {
   content: { isEmpty: true, size: () => Promise.resolve(0), read: () => whole(Buffer.alloc(0)) },
 };
 
-/** A schema without fields, and the mark of the end. */
+/** An Arrow stream with a schema without fields, and its end. */
 const EMPTY_ARROW = Buffer.from(
   "/////zgAAAAQAAAAAAAKABAADgAHAAgACgAAAAAAAAEQAAAAAAAEAAgACAAAAAQACAAAAAQAAAAAAAAAAAAAAP////8AAAAA",
   "base64",

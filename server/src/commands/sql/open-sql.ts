@@ -8,7 +8,7 @@ import type { QueryLimits } from "./sql-run.ts";
 import { sqlExecutor } from "./sql-executor.ts";
 
 export interface SqlOptions extends Omit<WarmServersOptions, "spark"> {
-  /** Undefined: queries wait for ever. */
+  /** Undefined: this node has no Spark, so queries wait, except for those of remote servers. */
   readonly spark: SparkSetUp | undefined;
   readonly timeoutCheckSeconds: number;
   readonly logLimitMiB: number;
@@ -21,13 +21,13 @@ export interface SqlService {
 
 const NOT_SET_UP = { state: "failed", detail: "Spark is not set up on this node" } as const;
 
-/** The warm servers of this node, those of before included, and what runs queries on them. */
+/** Opens the warm servers of this node, leftover ones included, and the executor that runs queries on them. */
 export async function openSql({ spark, ...options }: SqlOptions): Promise<SqlService> {
   const servers = new WarmServers({ ...options, spark: spark ?? { current: () => NOT_SET_UP } });
   await servers.recover();
   const unready = (place: CommandCluster): string | null => {
     const { state, detail } = spark?.current() ?? NOT_SET_UP;
-    // Somebody else's server needs no Spark here.
+    // A remote server needs no Spark on this node.
     if (state === "ready" || servers.isRemote(place)) return null;
     return state === "installing" ? `Spark is being set up: ${detail}` : `Spark cannot be set up: ${detail}`;
   };

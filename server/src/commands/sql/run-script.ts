@@ -13,7 +13,7 @@ export interface ScriptParts {
   readonly statements: readonly SqlStatement[];
   readonly server: Pick<WarmServer, "name" | "isRemote">;
   readonly session: ConnectSession;
-  /** Of the attempt. */
+  /** The folder of the attempt. */
   readonly folder: string;
   /** How large the result of a statement may be. Null: no limit. */
   readonly outputBytes: number | null;
@@ -23,7 +23,7 @@ export interface ScriptParts {
   readonly journal: StatementJournal;
   /** Ends the script. */
   readonly signal: AbortSignal;
-  /** Whether the statement runs on for the next Headgate when the script ends. */
+  /** Whether the statement goes on for the next server after the signal. */
   readonly isLeft: () => boolean;
   /** The share of the script that is done, from 0 to 1. */
   readonly advance: (share: number) => void;
@@ -33,16 +33,16 @@ export interface ScriptParts {
 
 const LONGEST_STATEMENT = 200;
 
-/** An interrupt that is not answered is no reason to hold up a cancel: the server is asked to drop the session then. */
+/** A cancel does not wait longer for an interrupt; the release of the session then ends the statement. */
 const INTERRUPT_PATIENCE_MS = 5000;
 
 /**
- * Runs the statements of a script in one session. Its place is kept in the attempt's folder, so that it can go on in the
- * middle of a statement.
+ * Runs the statements of a script in one session. Its position is kept in the attempt's folder, so that the next server can
+ * go on in the middle of a statement.
  */
 export class ScriptRunner {
   readonly #parts: ScriptParts;
-  /** The state that it was left in; undefined: it has not begun. */
+  /** The state that the previous server has left; undefined: the script has not begun. */
   readonly #found: ScriptState | undefined;
   #current: ScriptState;
 
@@ -56,8 +56,8 @@ export class ScriptRunner {
     const { statements, log, journal } = this.#parts;
     const found = this.#found;
     if (found === undefined) {
-      // An empty log would look as if it were not kept.
-      if (statements.length === 0) await log.say("there is no statement in it");
+      // An empty log would look like a log that was removed.
+      if (statements.length === 0) await log.say("the script has no statements");
       await this.#write(this.#current);
     }
     for (const [index, statement] of statements.entries()) {
@@ -138,7 +138,7 @@ interface StatementStep {
   readonly record: StatementRecord;
 }
 
-/** For the log: on one line. */
+/** One line, for the log. */
 function shortened(sql: string): string {
   const line = sql.replaceAll(/\s+/g, " ");
   return line.length > LONGEST_STATEMENT ? `${line.slice(0, LONGEST_STATEMENT)} …` : line;

@@ -15,10 +15,10 @@ import { typeText } from "../../engines/spark-connect/spark-type.ts";
 
 export interface StatementToRun {
   readonly sql: string;
-  /** Its place in the script, from 0. */
+  /** Its position in the script, from 0. */
   readonly index: number;
   readonly operationId: string;
-  /** Of the attempt. */
+  /** The folder of the attempt. */
   readonly folder: string;
   /** How large its result may be. Null: no limit. */
   readonly outputBytes: number | null;
@@ -31,11 +31,11 @@ export interface StatementToRun {
 export interface StatementObserver {
   columns(columns: readonly ResultColumn[]): Promise<void>;
   progress(percent: number, work: ConnectWork): void;
-  /** Its result is safe. What this does is done before the server forgets the statement. */
+  /** Called when the result is on the disk. The server keeps the statement until this settles. */
   finished(result: SpooledResult | undefined): Promise<void>;
 }
 
-/** What Spark sent could not be kept; the message says why. */
+/** The result could not be written to the disk; the message says why. */
 export class ResultLoss extends Error {
   override readonly name = "ResultLoss";
   readonly isDiskFull: boolean;
@@ -49,7 +49,7 @@ export class ResultLoss extends Error {
 
 function lossText(cause: unknown, isDiskFull: boolean): string {
   if (cause instanceof SpoolLimitError) return tooMuchOutput(cause.limitBytes);
-  return `its result cannot be kept${isDiskFull || !(cause instanceof Error) ? "" : `: ${cause.message}`}`;
+  return `its result cannot be stored${isDiskFull || !(cause instanceof Error) ? "" : `: ${cause.message}`}`;
 }
 
 async function kept<T>(work: Promise<T>): Promise<T> {
@@ -61,8 +61,8 @@ async function kept<T>(work: Promise<T>): Promise<T> {
 }
 
 /**
- * One statement, from its start or from where a restart has left it, its rows into the spool. Nothing held here grows
- * with the result: the stream waits while the disk does.
+ * Runs one statement, or goes on with it after a restart, and writes its rows into the spool. The memory in use does not
+ * grow with the result: the stream waits for the disk.
  */
 export async function runStatement(
   session: ConnectSession,
@@ -83,7 +83,7 @@ export async function runStatement(
 function execution(session: ConnectSession, statement: StatementToRun, spool: SpoolWriter): ConnectExecution {
   const { sql, operationId, headers, signal } = statement;
   const position = spool.lastSynced()?.position;
-  // What the server has begun under this id goes on; what it has never heard of begins.
+  // The server goes on with an operation that it knows by this id, and begins one that it does not know.
   if (position === undefined) return session.execute(sql, { operationId, headers, signal });
   return session.resume({ operationId, position, signal });
 }

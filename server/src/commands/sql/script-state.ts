@@ -4,17 +4,17 @@ import type { ResultColumn } from "../../engines/arrow-result/spool-result.ts";
 import { flushFolder } from "../../lib/flush-folder.ts";
 import type { RunOutcome } from "../execution/executor.ts";
 
-/** What the row of its command tells the next Headgate. */
+/** The handle in the row of the command, for the next server. */
 export interface SqlHandle {
   readonly kind: "sql";
-  /** Of the machine, when it began. */
+  /** The boot id of the machine when the script began. */
   readonly bootId: string;
 }
 
 /**
- * Where a script stands, for the next Headgate: written before each statement, so that one is never started twice. Where
- * the server is somebody else's it has to survive the machine, as the statement does. Ours end with the machine, and the
- * file may go with it: that it is missing tells nothing after another start of the machine.
+ * The position of a script, for the next server. It is written before each statement, so that no statement is started twice.
+ * On a remote server a statement survives a restart of this machine, so the file must survive it, too. A warm server of this
+ * machine does not, and the file may be lost with it.
  */
 export interface ScriptState {
   readonly version: 1;
@@ -24,7 +24,7 @@ export interface ScriptState {
   /** From 0. */
   readonly statement: number;
   readonly operationId: string;
-  /** Of the statement's result, once they are known. */
+  /** The columns of the statement's result, once they are known. */
   readonly columns: readonly ResultColumn[] | null;
   /** How the script failed or was cancelled, once it had a session. Written before that session is released. */
   readonly outcome?: RunOutcome;
@@ -37,12 +37,12 @@ export class ScriptStateFile {
     this.#path = join(folder, "script.json");
   }
 
-  /** Undefined: no statement was ever started, or the machine went down before the disk had it. */
+  /** Undefined: no statement was started, or the machine went down before the file was on the disk. */
   async read(): Promise<ScriptState | undefined> {
     try {
       const text = await readFile(this.#path, "utf8");
-      if (!text.endsWith("}")) return undefined; // its name came to the disk, its bytes did not
-      return JSON.parse(text) as ScriptState; // written below, appears whole
+      if (!text.endsWith("}")) return undefined; // a restart of the machine has lost its bytes
+      return JSON.parse(text) as ScriptState; // written below, by a rename
     } catch (error) {
       if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
       throw error;

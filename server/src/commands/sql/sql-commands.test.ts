@@ -89,7 +89,7 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
     const { id } = await runSql(spark.account, sql);
     expect([await resultsOf(id), await logOf(id)]).toEqual([
       "",
-      expect.stringMatching(/ there is no statement in it\n$/),
+      expect.stringMatching(/ the script has no statements\n$/),
     ]);
   });
 

@@ -12,7 +12,7 @@ export interface SqlExecutorOptions {
   readonly servers: WarmServers;
   readonly unready: Executor["unready"];
   readonly limits: QueryLimits;
-  /** Of the machine as it runs now. */
+  /** The boot id of the machine now. */
   readonly bootId: string;
 }
 
@@ -21,9 +21,9 @@ const NONE = -1;
 /** Read by the interceptor in the server (`jvm/connect/PoolInterceptor.scala`); as bytes, since a name may be any text. */
 const POOL_HEADER = "headgate-pool-bin";
 
-/** Queries, on the warm server of their account, cluster and app. They have no process of their own. */
+/** Runs queries on the warm server of their place. They have no process of their own. */
 export function sqlExecutor({ servers, unready, limits, bootId }: SqlExecutorOptions): Executor {
-  // Loaded with the first query: the client of Spark Connect is a tenth of an idle server's memory.
+  // Loaded with the first query, because the Spark Connect client takes a tenth of an idle server's memory.
   const runOf = async (run: CommandRun): Promise<SqlRun> => {
     const { SqlRun } = await import("./sql-run.ts");
     const { pool } = run.command;
@@ -43,11 +43,11 @@ export function sqlExecutor({ servers, unready, limits, bootId }: SqlExecutorOpt
     },
     async adopt(run, handle) {
       const live = await runOf(run);
-      await live.adopt(handle as Partial<SqlHandle>); // as it was stored, by an older Headgate perhaps
+      await live.adopt(handle as Partial<SqlHandle>); // an older version may have stored it
       return live;
     },
     async tidy({ files: { folder } }) {
-      // What statements left that did not come to their end.
+      // Removes the spools of statements that were not finished.
       await removeOtherResults(folder, (await findResult(folder))?.statement ?? NONE);
     },
   };

@@ -3,9 +3,8 @@ import type { RunOutcome } from "../execution/executor.ts";
 import { ended, failed, type EndedOutcome } from "../execution/run-end.ts";
 import type { ResultLoss } from "./run-statement.ts";
 
-/** How a script may end, as it is told to people. */
 export const DIED = "the Spark server that ran it has died";
-export const MACHINE_RESTARTED = "the machine was started again, and nothing tells how far it came";
+export const MACHINE_RESTARTED = "the machine was restarted, and how far the script came is unknown";
 
 export const SERVER_STOPPED: RunOutcome = failed("its Spark server was stopped");
 export const LEASE_OVER: RunOutcome = { state: "lost", cause: "the node has lost touch with the others and ended it" };
@@ -14,7 +13,7 @@ export function lostResult({ message, isDiskFull }: ResultLoss): EndedOutcome {
   return isDiskFull ? ended("disk-full", `the disk is full: ${message}`) : failed(message);
 }
 
-/** Whether it is the statement's own fault: then the log says more. */
+/** Whether the statement itself has failed: then the log has the whole message. */
 export function isOfStatement({ kind }: ConnectError): boolean {
   return kind === "failed" || kind === "cancelled";
 }

@@ -94,7 +94,7 @@ export class SqlRun extends InProcessRun {
 
   async #conduct(state: ScriptState | undefined): Promise<RunOutcome> {
     this.#statements = await splitLongScript(this.run.programText ?? "");
-    // Statements before the one that was under way may have left it.
+    // An earlier statement may have left a result.
     if (state !== undefined) this.#result = await findResult(this.run.files.folder);
     if (state?.outcome !== undefined) return state.outcome;
     if (state !== undefined && state.statement >= this.#statements.length) return SUCCEEDED;
@@ -117,7 +117,7 @@ export class SqlRun extends InProcessRun {
         return await this.#saveOutcome(await this.#explain(error, state), held.server);
       } finally {
         endWatch();
-        // Nobody waits for it, and the server drops it by itself should this fail.
+        // Not awaited: if this fails, the server drops the session by itself.
         if (!this.isLeft) session.release().catch(() => undefined);
       }
     } finally {
@@ -168,7 +168,7 @@ export class SqlRun extends InProcessRun {
     const giveBack = (late: ConnectSession): void => void late.release().catch(() => undefined);
     if (state !== undefined) return (await server.ready).session(state.session);
     const session = await this.#unlessEnding(server.takeSession(), giveBack);
-    // Somebody else's server may forget it while we are away: its own name for it tells a namesake apart.
+    // A remote server may lose the session during a restart of Headgate. The server's own id for it then reveals that.
     if (server.isRemote) await this.#unlessEnding(session.open(), () => giveBack(session));
     return session;
   }
@@ -188,7 +188,7 @@ export class SqlRun extends InProcessRun {
     };
   }
 
-  /** Returns what ends the watch. */
+  /** Returns a function that ends the watch. */
   #watchLease(): () => void {
     const timer = setInterval(() => {
       if (this.#limits.isLeaseOver()) this.endBy(LEASE_OVER);

@@ -6,11 +6,11 @@ import type { ConnectWork } from "../../engines/spark-connect/connect-event.ts";
 import { openPlainFile, readChunks } from "../../lib/plain-file.ts";
 
 /**
- * What became of each statement of a script, for `jobs`: Spark Connect tells of the tasks of a statement, not of the
- * jobs that it made of them. A line for each change, in the attempt's folder, so that a restart goes on with it.
+ * The progress of a statement, for `jobs`: Spark Connect reports the tasks of a statement, but not its jobs. Each change is
+ * a line in the attempt's folder, so that the list survives a restart.
  */
 export interface StatementJob {
-  /** Its place in the script, from 0. */
+  /** Its position in the script, from 0. */
   readonly statement: number;
   readonly status: "running" | "succeeded" | "failed";
   readonly work: ConnectWork;
@@ -19,7 +19,7 @@ export interface StatementJob {
   readonly endedAt: number | null;
 }
 
-/** The newest ones of very long scripts, as of the jobs of a program. */
+/** A very long script keeps the newest ones, as a program does. */
 const KEPT_JOBS = 1_000;
 const NO_WORK: ConnectWork = { stages: 0, completedStages: 0, tasks: 0, completedTasks: 0 };
 
@@ -27,7 +27,7 @@ export function statementsFile(folder: string): string {
   return join(folder, "statements.jsonl");
 }
 
-/** Nobody waits for a line of it but whoever ends it: a statement may be quicker than the disk. */
+/** Statements do not wait for their lines; only `end` waits until all are written. */
 export class StatementJournal {
   readonly #path: string;
   #written: Promise<void> = Promise.resolve();
@@ -36,7 +36,7 @@ export class StatementJournal {
     this.#path = statementsFile(folder);
   }
 
-  /** One that is taken up again was begun before: the earliest line tells when. */
+  /** A resumed statement has a first line already, with the time of its start. */
   begin(statement: number, isResumed: boolean): StatementRecord {
     const startedAt = Date.now();
     let work = NO_WORK;
@@ -52,14 +52,14 @@ export class StatementJournal {
     };
   }
 
-  /** Settles when all that was noted is there. */
+  /** Settles when all lines are written. */
   async end(): Promise<void> {
     await this.#written;
   }
 
   #note(job: StatementJob): void {
     const line = `${JSON.stringify(job)}\n`;
-    // What is told of a statement is no reason to fail it.
+    // A statement does not fail because its progress cannot be written.
     this.#written = this.#written.then(() => appendFile(this.#path, line, { mode: 0o600 }).catch(() => undefined));
   }
 }
@@ -69,7 +69,7 @@ export interface StatementRecord {
   end(status: "succeeded" | "failed"): void;
 }
 
-/** The lines of more statements than are kept; all of them in a script of very many would take minutes to read. */
+/** Enough for the jobs that are kept. Reading the whole file of a very long script would take minutes. */
 const READ_BYTES = 4 * 1024 * 1024;
 
 export async function readStatementJobs(folder: string): Promise<StatementJob[]> {
@@ -80,7 +80,7 @@ export async function readStatementJobs(folder: string): Promise<StatementJob[]>
     const start = Math.max(0, file.size - READ_BYTES);
     const lines = createInterface({ input: Readable.from(readChunks(file, start, file.size), { objectMode: false }) });
     for await (const line of lines) {
-      // The first line may be cut off, and is then none.
+      // The first line may be cut off, and is skipped then.
       const job = parsed(line);
       if (job === undefined) continue;
       jobs.set(job.statement, joined(jobs.get(job.statement), job));
@@ -95,7 +95,7 @@ export async function readStatementJobs(folder: string): Promise<StatementJob[]>
 
 function joined(before: StatementJob | undefined, job: StatementJob): StatementJob {
   if (before === undefined) return job;
-  // Of one that was taken up again nothing may have been told anew.
+  // After a restart, Spark may not have reported the work of a resumed statement again.
   const work = job.work.tasks >= before.work.tasks ? job.work : before.work;
   return { ...job, work, startedAt: before.startedAt };
 }

@@ -2,11 +2,11 @@ import type { Queryable, Tx } from "../../db/database.ts";
 import { type RunnableCommand, CONFIGURED_HEAP } from "./command-row.ts";
 import { ATTEMPT_GOES_ON, FREE, HELD } from "./queue.ts";
 
-/** Who runs what: the SQL that finds commands for a node, claims them, and lists those that nodes hold. */
+/** The SQL that finds commands for a node, claims them, and lists those that nodes hold. */
 
 export interface Candidate extends RunnableCommand {
   readonly dueAt: Date;
-  /** Of its account and of its cluster, on all nodes. */
+  /** The running commands of its account, and of its cluster, on all nodes. */
   readonly accountRunning: number;
   readonly clusterRunning: number;
   /** The cluster's own cap; null: the operator's. */

@@ -1,15 +1,15 @@
 import type { Queryable } from "../../db/database.ts";
 import { FREE } from "./queue.ts";
 
-/** Beyond the delay of a retry, for a run that a node gave back. */
+/** Added to the delay of a retry, for a run that a node has released. */
 const SLACK_SECONDS = 5;
-/** Publishing is tried again after a minute at the latest. */
+/** Publishing is retried after a minute at the latest. */
 const PUBLISHING_SECONDS = 61;
 
 /**
- * Sets back the times that lie further ahead than any delay could have put them, because the database's clock was set
- * back: a command that waits would stand still until the clock is there again. Those without a delay are due now, in the
- * order of their ids; a retry waits for at most its whole delay again. Repeating it changes nothing.
+ * Repairs due times after the database's clock was set back: a due time further ahead than the longest delay would keep its
+ * command waiting until the clock has caught up. Commands without a delay become due now, in the order of their ids; a retry
+ * waits for its whole delay again. Repeating it changes nothing.
  */
 export async function repairDueTimes(db: Queryable, nodeId: string): Promise<void> {
   await db.query(

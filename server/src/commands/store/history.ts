@@ -19,7 +19,7 @@ export interface HistoryQuery {
   /** Null: of all users. */
   ownerId: number | null;
   filter: HistoryFilter;
-  /** The last command seen: the list goes on behind it. */
+  /** The last command of the previous page: the list continues after it. */
   afterId: number | null;
   limit: number;
   offset: number;
@@ -80,8 +80,9 @@ function statementOf({ start, end, ownerId, filter, afterId, limit, offset }: Hi
 }
 
 /**
- * Of the end of the window and the cursor, the earlier one as the only bound: of two the index might begin at the later
- * one and read all that lies between. No command has the id 0, so with it a bound is that of the window.
+ * The upper bound of the list: the earlier one of the window's end and the cursor. With two separate conditions, the index
+ * scan might start at the later one and read everything in between. No command has the id 0, so a bound with the id 0 is
+ * that of the window.
  */
 function endOf(
   createdAt: string,

@@ -1,7 +1,7 @@
 import type { Queryable } from "../../db/database.ts";
 import { FREE, HELD } from "./queue.ts";
 
-/** What others want to know of the queue: whether something of theirs is needed still. */
+/** Whether a command of the account runs on the node. */
 export async function runsForAccount(db: Queryable, nodeId: string, accountId: number): Promise<boolean> {
   const [row] = await db.query<{ runs: boolean }>(
     `select exists (select from command where command.node_id = $1 and command.account_id = $2 and ${HELD}) as runs`,
@@ -10,7 +10,7 @@ export async function runsForAccount(db: Queryable, nodeId: string, accountId: n
   return row?.runs ?? false;
 }
 
-/** Whether something runs on the cluster that needs it, on whatever node. */
+/** Whether a command that needs the cluster runs on any node. */
 export async function runsOnCluster(db: Queryable, clusterId: number): Promise<boolean> {
   const [row] = await db.query<{ there: boolean }>(
     `select exists (select from command where command.cluster_id = $1 and ${HELD} and command.node_id is not null
@@ -34,7 +34,7 @@ interface ClusterAndApp {
   readonly appId: number | null;
 }
 
-/** Those where nothing may wait any more: their cluster is down or going down, or it or their app is deleted. */
+/** The places whose processes have to end: their cluster is not up, or it or their app is deleted. */
 export function listEndedPlaces(system: Queryable, places: readonly ClusterAndApp[]): Promise<ClusterAndApp[]> {
   return system.query(
     `select cluster_id as "clusterId", app_id as "appId"

@@ -57,7 +57,7 @@ export async function nodeHeartbeat(db: Queryable, nodeId: string): Promise<Hear
   return row;
 }
 
-/** Written again and again: the node's own registration knows nothing of it. */
+/** Called periodically, because the registration of a node does not contain the address. */
 export async function announceAddress(db: Queryable, nodeId: string, address: string | null): Promise<void> {
   await db.query("update node set address = $2 where id = $1 and address is distinct from $2", [nodeId, address]);
 }
@@ -74,7 +74,7 @@ export async function findAddress(
   return row;
 }
 
-/** What one look at the nodes tells. */
+/** A node and its last heartbeat. */
 export interface NodeBeat {
   readonly id: string;
   readonly state: NodeState;

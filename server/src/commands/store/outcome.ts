@@ -1,30 +1,30 @@
 import type { Queryable } from "../../db/database.ts";
 import { COMMAND_KIND, type CommandStatus, type StoredCommand } from "./command-row.ts";
 
-/** What has to be known of a command to find its result. */
+/** The fields of a command by which its result is found. */
 export interface ResultOwner extends StoredCommand {
   readonly id: number;
   readonly accountId: number;
   /** The last one; 0: it never ran. */
   readonly attempt: number;
-  /** Of the last attempt, as it was when that ended; null: unknown. */
+  /** The size of the last attempt's result when it ended; null: unknown. */
   readonly resultBytes: number | null;
 }
 
-/** What is asked of a command that runs or has ended, besides the command itself. */
+/** The state of a command that runs or has ended: status, attempts, and where its files are. */
 export interface CommandOutcome extends ResultOwner {
   status: CommandStatus;
   progress: number;
   createdAt: Date;
-  /** Of the last attempt; null: unknown. */
+  /** The size of the last attempt's log; null: unknown. */
   logBytes: number | null;
-  /** Attempts of which not all is in the account's storage yet. */
+  /** Attempts that are not completely published yet. */
   unpublished: readonly number[];
-  /** Of each attempt the node that ran it; null: before that was noted. */
+  /** The node of each attempt; null: an old version did not store it. */
   nodes: readonly (string | null)[];
-  /** Of each attempt why it failed; null while it runs and when it succeeded. */
+  /** Why each attempt failed; null: it runs or succeeded. */
   causes: readonly (string | null)[];
-  /** Of the last attempt. */
+  /** Why the last attempt failed. */
   cause: string | null;
 }
 

@@ -10,16 +10,16 @@ export interface UnpublishedAttempt extends ResultOwner {
 }
 
 export interface PublishingTurn {
-  /** Accounts that are not to be looked at. */
+  /** Accounts to skip. */
   readonly leaveAlone: readonly number[];
-  /** Those behind this one, in the order of their ids. */
+  /** Starts after this account, in the order of their ids. */
   readonly after: number;
   readonly accounts: number;
-  /** Attempts of each. */
+  /** The most attempts of each account. */
   readonly each: number;
 }
 
-/** Accounts are found by hopping over the index: however much one of them has to do, the others are as near. */
+/** Finds accounts by skipping through the index, so the number of attempts of one account does not matter to others. */
 export function listUnpublished(
   db: Queryable,
   nodeId: string,
@@ -64,7 +64,7 @@ export async function notePublished(db: Queryable, attempts: readonly AttemptKey
   );
 }
 
-/** The next try comes later and later. */
+/** The time to the next attempt grows with each failure. */
 export async function noteUnpublishable(db: Queryable, { id, attempt }: AttemptKey, reason: string): Promise<void> {
   await db.query(
     `update command_publishing
@@ -74,7 +74,7 @@ export async function noteUnpublishable(db: Queryable, { id, attempt }: AttemptK
   );
 }
 
-/** The storage is at fault: what waits for it, waits for the same reason. Each row is written once for one reason. */
+/** The storage has failed, so all waiting attempts get the same reason. A row is written only if its reason changes. */
 export async function noteStorageFault(
   db: Queryable,
   nodeId: string,

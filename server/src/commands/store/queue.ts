@@ -1,7 +1,7 @@
 import type { Queryable } from "../../db/database.ts";
 
 /**
- * The SQL of the queue. The command row is the job; what it holds says where the command stands:
+ * The SQL of the queue. The command row is the job, and its columns are the state of the command:
  *
  * | status | node_id | handle | it | leaves by |
  * |---|---|---|---|---|
@@ -12,19 +12,19 @@ import type { Queryable } from "../../db/database.ts";
  * | cancelling | node | any | is being ended by its node | settle, release (both: cancelled) |
  * | done, error, cancelled | – | – | has ended | never |
  *
- * A claim raises the fence, and every write of the claimer carries node and fence: zero rows mean that somebody else
- * has it now. `attempt` counts spawned runs: a claim begins the next one, and release takes that back; but an attempt that
- * was spawned and has not ended goes on, by whoever claims it. Every statement that looks for rows does so by one of the
+ * A claim raises the fence, and every write of the claimer has its node and fence: if it changes no row, another node has
+ * claimed the command. `attempt` counts spawned runs: a claim begins the next one, and release takes that back; but an
+ * attempt that was spawned and has not ended goes on with the next claim. Every statement that looks for rows does so by one of the
  * partial indexes, whose size is that of what waits or runs, not that of the history.
  */
 export const FREE = "(command.status = 'waiting' or (command.status = 'running' and command.node_id is null))";
 export const HELD = "command.status in ('running', 'cancelling')";
-/** It was spawned, and what it did is to be done by the next claim. */
+/** The attempt was spawned and has not ended, so the next claim goes on with it. */
 export const ATTEMPT_GOES_ON = `exists (select from command_attempt
   where command_id = command.id and number = command.attempt and ended_at is null)`;
 const MINE = `command.id = $1 and command.fence = $2 and command.node_id = $3 and ${HELD}`;
 
-/** Who writes: the run of a command that a node has claimed. */
+/** Identifies the writer: a node's claim of a command. */
 export interface Claim {
   readonly id: number;
   readonly fence: number;
@@ -180,7 +180,7 @@ export async function endUnclaimed(
   return row?.attempt;
 }
 
-/** Ends what nobody runs, asks the node that runs it to end it otherwise. Undefined: it has ended already. */
+/** Ends a waiting command, or marks a running one for its node to end. Undefined: it has ended already. */
 export async function cancel(db: Queryable, commandId: number): Promise<"cancelled" | "cancelling" | undefined> {
   const [row] = await db.query<{ status: "cancelled" | "cancelling" }>(
     `with asked as (

@@ -5,11 +5,11 @@ export interface EndedCommand {
   readonly accountId: number;
   readonly attempt: number;
   readonly createdAt: Date;
-  /** As text: a Date would lose the microseconds that order them. */
+  /** As text, because a Date would lose the microseconds that order them. */
   readonly endedAt: string;
 }
 
-/** In the order of their end, from behind `after` on. */
+/** In the order of their end, starting after `after`. */
 export function listEndedBefore(
   db: Queryable,
   before: Date,

@@ -14,7 +14,7 @@ export interface NewCommand {
   pool: string | null;
   appId: number | null;
   lane: string;
-  /** What its own words ask of a node's memory; 0: nothing. */
+  /** The memory that its own options ask for; 0: none. */
   statedMemoryMiB: number;
   timeoutSeconds: number | null;
   macros: string | null;
@@ -24,7 +24,7 @@ export interface NewCommand {
   retry: number;
   retryDelayMinutes: number;
   tags: readonly string[];
-  /** What runs, and what it was before macros were filled in, where that is something else. */
+  /** The text that runs, and the text before macros were filled in, if it differs. */
   source: { original: string | null; resolved: string } | null;
 }
 
@@ -32,13 +32,13 @@ export interface InsertedCommand {
   id: number;
   clusterId: number;
   createdAt: Date;
-  /** Of the cluster; a connect engine runs SQL only. */
+  /** The engine of the cluster; a connect engine runs SQL only. */
   engineType: string;
   /** The heap that its app or else its cluster gives to drivers. */
   configuredHeap: string | null;
 }
 
-/** Held until the command can be seen: whoever deletes the cluster or the app waits, and finds it in use. */
+/** Locked until the commit: a deletion of the cluster or the app waits for it and then finds the command. */
 const TARGET = `
   select l.cluster_id, cluster.engine ->> 'type' as engine_type, cluster.spark_config
     from cluster_label l join cluster on cluster.id = l.cluster_id
@@ -111,7 +111,7 @@ export async function findProgramText(reader: Queryable, id: number): Promise<st
 
 export interface ViewedCommand extends CommandRow {
   tags: string[];
-  /** Why its results or logs are not in the account's storage; null when they are, or it was not tried yet. */
+  /** Why its results or logs could not be published; null: they are published, or it was not tried yet. */
   publishFailure: string | null;
 }
 

@@ -1,11 +1,11 @@
 import { Type, type Static, type TSchema } from "typebox";
 
 /**
- * The body of a submission, of every type at once (§4.2–4.5): which fields count, the type decides. Bounds that depend on
- * the type, the language or the account's features are rules beside this file; the schema holds the outermost ones.
+ * The body of a submission of any type (§4.2–4.5); the type decides which fields count. The schema has the outermost limits.
+ * Limits that depend on the type, the language or the account's features are in the other files of this folder.
  */
 const MAX_INT = 2_147_483_647;
-/** Of a program, with the feature that allows the most. */
+/** The longest program, with the feature that allows the most. */
 export const LONGEST_TEXT_BYTES = 10 * 1024 * 1024;
 
 const text = (maxLength: number, description: string, options: Record<string, unknown> = {}) =>

@@ -3,10 +3,7 @@ import { Fault, invalid } from "../../lib/fault.ts";
 import { NO_MACROS, type GivenMacro, type MacroValues } from "./macros.ts";
 import { isRecord } from "../../http/lenient.ts";
 
-/**
- * `mayHoldSecrets`: the refusal does not say why a macro fails, because the interpreter's message quotes the
- * expression.
- */
+/** `mayHoldSecrets`: the error does not say why a macro fails, because the interpreter's message quotes the expression. */
 export async function evaluateMacros(
   sandbox: MacroSandbox,
   accountId: number,
@@ -16,7 +13,7 @@ export async function evaluateMacros(
   if (macros.length === 0) return NO_MACROS;
   const outcome = await sandbox.evaluate(macros, String(accountId));
   if (outcome === undefined) {
-    throw new Fault("unavailable", "Too many submissions with macros are being worked on. Try again shortly.", {
+    throw new Fault("unavailable", "Too many submissions with macros are being processed. Try again shortly.", {
       retryAfterSeconds: 1,
     });
   }

@@ -4,7 +4,7 @@ import type { SubmittedCommand } from "../store/command-row.ts";
 import type { SubmissionInput } from "./body.ts";
 import { NOTHING_ELSE, type Source, type SubmissionPlan } from "./plan.ts";
 
-/** §4.5: what tells a refresh from other Hive commands. */
+/** §4.5: the template of a table refresh. */
 export const REFRESH_TEMPLATE = "s3import";
 
 const HIVE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
@@ -27,8 +27,8 @@ export function isRefresh({ template }: SubmissionInput): boolean {
 }
 
 /**
- * The statement is built by the service; names are checked so that nothing else can be in it. The engine stays what the
- * account had set: a rerun runs as the command ran before.
+ * The server builds the statement; checked names make sure that it contains nothing else. The engine is stored, so that a
+ * rerun uses the same one.
  */
 export function planRefresh(body: SubmissionInput, engine: RefreshEngine): SubmissionPlan {
   const database = hiveName("db_name", body.db_name);
@@ -52,7 +52,7 @@ export function planRefresh(body: SubmissionInput, engine: RefreshEngine): Submi
   };
 }
 
-/** Only a refresh has options, and its engine is native in rows of versions that had no other. */
+/** Only a refresh has options. Old versions stored no engine and had only the native one. */
 export function isNativeRefresh({ commandType, options }: SubmittedCommand): boolean {
   return commandType === "HiveCommand" && options !== null && options["engine"] !== "spark";
 }

@@ -34,7 +34,7 @@ export function languageOfScript(uri: string): Language {
   throw invalid("language", `is required: script_location ends in none of .${[...EXTENSIONS.keys()].join(" .")}`);
 }
 
-/** Of a Spark command as it was accepted: by its `command` object. */
+/** The language of a Spark command, by its `command` object. */
 export function languageOf(command: Readonly<Record<string, unknown>>): Language {
   if (typeof command["language"] === "string") return parseLanguage(command["language"]);
   if (typeof command["script_location"] === "string") return languageOfScript(command["script_location"]);

@@ -1,6 +1,6 @@
 import { invalid } from "../../lib/fault.ts";
 
-/** `$name$` in the texts of a command. Pure: the values were found by the sandbox when the command was submitted. */
+/** The values of `$name$` in the texts of a command, evaluated when it was submitted. */
 export type MacroValues = ReadonlyMap<string, string>;
 
 export const NO_MACROS: MacroValues = new Map();
@@ -22,7 +22,7 @@ export function givenMacrosJson(macros: readonly GivenMacro[]): string | null {
   return macros.length === 0 ? null : JSON.stringify(macros.map(({ name, expression }) => ({ [name]: expression })));
 }
 
-/** As stored in `resolved_macros`: an array of one object a macro. */
+/** Parses the column `resolved_macros`: an array with one object for each macro. */
 export function macroValues(resolvedMacros: string | null): MacroValues {
   if (resolvedMacros === null) return NO_MACROS;
   const resolved = JSON.parse(resolvedMacros) as Record<string, string>[]; // written by `resolvedMacrosOf`
@@ -38,8 +38,8 @@ export function namesMacro(text: string, values: MacroValues): boolean {
 }
 
 /**
- * Unknown `$x$` stays as it is, and a value is not searched again. The length is counted before the text is built: a
- * few kilobytes of `$x$` could ask for gigabytes.
+ * Replaces each known `$x$` by its value; macros in values are not replaced. The length is counted before the text is built,
+ * because a few kilobytes of `$x$` could expand to gigabytes.
  */
 export function fillMacros(text: string, values: MacroValues, field: string, limitBytes: number): string {
   if (!namesMacro(text, values)) return text;
@@ -73,7 +73,7 @@ export function macroPieces(text: string, values: MacroValues): TextPiece[] {
   return [...pieces, ...ordinary(text.slice(at))];
 }
 
-/** Names are identifiers, so they stand in a pattern as they are. */
+/** Names are identifiers, so they need no escaping in a pattern. */
 function patternOf(values: MacroValues, flags = ""): RegExp {
   return new RegExp(`\\$(${[...values.keys()].join("|")})\\$`, flags);
 }

@@ -1,6 +1,6 @@
 import { invalid } from "../../lib/fault.ts";
 
-/** §4.2. Length and well-formedness are the schema's; HTML tags cannot be without the characters forbidden here. */
+/** §4.2. The schema checks length and well-formedness. HTML tags need characters that are forbidden here. */
 const FORBIDDEN = /[&<>"']/;
 const CONTROL = /\p{Cc}/u;
 
@@ -11,7 +11,7 @@ export function checkName(name: string | undefined): string | null {
   return name;
 }
 
-/** The same tag twice is one. */
+/** Removes duplicate tags. */
 export function checkTags(tags: readonly string[] = []): string[] {
   if (tags.some((tag) => CONTROL.test(tag))) throw invalid("tags", "must not contain control characters");
   return [...new Set(tags)];

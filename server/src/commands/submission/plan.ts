@@ -6,7 +6,7 @@ import type { SubmissionInput } from "./body.ts";
 import type { Language } from "./language.ts";
 import { invalid } from "../../lib/fault.ts";
 
-/** What submission knows about a kind of command. */
+/** The part of a kind of command that submission uses. */
 export interface SubmittableKind {
   /**
    * Turns a submission into a command that `matches` this kind, before scripts are read and macros evaluated. Throws if
@@ -18,11 +18,11 @@ export interface SubmittableKind {
   ): Promise<SubmissionPlan | undefined> | SubmissionPlan | undefined;
   /** Whether the command is of this kind: decides for reruns, and for rows that have no kind. */
   matches(command: SubmittedCommand): boolean;
-  /** Refuses words that cannot run. `text`: what runs, with its macros filled in. Absent: nothing is refused. */
+  /** Throws if its command-line words cannot run. `text`: the text that runs, with its macros filled in. */
   checkWords?(command: SubmittedCommand, values: MacroValues, text: string | null): void;
   /** Whether `checkWords` needs the text. Absent: it does not. */
   isCommandLine?(command: SubmittedCommand): boolean;
-  /** Whether it runs on a connect cluster, a remote server that takes nothing but statements. */
+  /** Whether it runs on a connect cluster, a remote server that accepts only SQL statements. */
   readonly runsOnConnect: boolean;
 }
 
@@ -38,13 +38,13 @@ export interface SubmissionPlan {
   template: string;
   /** The `command` object of §2.2, as submitted. */
   command: Record<string, unknown>;
-  /** What runs: a text that came with the request, a stored script, or nothing of the kind. */
+  /** The text that runs, from the request or from a stored script; null: there is none. */
   source: Source | null;
   /** Other texts that macros are filled into when the command runs. */
   macroTexts: Readonly<Record<string, string>>;
   /** The field of `command` that may contain credentials, which are masked before anything is stored. Null: none. */
   secretField: "sub_command_args" | null;
-  /** For the run, but not part of the interface's object. */
+  /** Options of the run that are not part of the `command` object. */
   options: Readonly<Record<string, unknown>> | null;
   appId: number | null;
   retry: number;
@@ -57,7 +57,7 @@ export type Source =
 
 export type Submitter = Pick<Caller, "accountId" | "features">;
 
-/** What most plans do not need. */
+/** The fields that most plans leave empty. */
 export const NOTHING_ELSE = { source: null, macroTexts: {}, secretField: null, options: null, appId: null } as const;
 
 export function checkEngine(engineType: string, { runsOnConnect }: Pick<SubmittableKind, "runsOnConnect">): void {

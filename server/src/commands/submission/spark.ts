@@ -5,7 +5,7 @@ import { NOTHING_ELSE, type Source, type SubmissionPlan } from "./plan.ts";
 
 /** §4.3. An empty text counts as not given. */
 const SOURCES = ["program", "cmdline", "sql", "script_location", "note_id"] as const;
-/** Clients always send retry, retry_delay and pool, so those may stand beside `cmdline` (an override of §4.3). */
+/** Clients always send retry, retry_delay and pool, so these are allowed with `cmdline` (an override of §4.3). */
 const NOT_WITH_CMDLINE = ["arguments", "user_program_arguments", "app_id"] as const;
 
 /** Whether the submission of a Spark command is one in SQL. Invalid ones are not: their plan says what is wrong. */
@@ -46,7 +46,7 @@ export function planSpark(body: SubmissionInput): SubmissionPlan {
   };
 }
 
-/** Whether the account has it is found out when the command is stored. */
+/** The insert of the command checks whether the account has the app. */
 function parseAppId(text: string): number {
   const id = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(id)) throw unknownApp();

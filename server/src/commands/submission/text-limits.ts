@@ -5,15 +5,15 @@ import { LONGEST_TEXT_BYTES } from "./body.ts";
 import type { Language } from "./language.ts";
 import type { Submitter } from "./plan.ts";
 
-/** How long a program may be: more with a feature, but never a command line. */
+/** The longest program. Features allow more, but not for command lines. */
 export const INLINE_BYTES = 256 * 1024;
 export const SCRIPT_BYTES = 1024 * 1024;
-/** How long arguments may be, with their macros filled in. */
+/** The longest arguments, with their macros filled in. */
 export const ARGUMENTS_BYTES = 256 * 1024;
 
 export interface TextLimit {
   bytes: number;
-  /** What would allow more. */
+  /** The feature that allows more. */
   feature: Feature | null;
 }
 

@@ -18,7 +18,7 @@ export interface AppServersOptions {
   readonly servers: Pick<WarmServers, "list" | "stop">;
   /** The standby drivers of this node. */
   readonly standbys: { list(): PlacedProcess[]; endUnused(matches: Matches): Promise<void> };
-  /** Nodes that count as dead: what they reported last is not true any more. */
+  /** Nodes that count as dead: their last reports do not count. */
   readonly silentNodes: () => readonly string[];
   /** Makes all nodes check their servers. */
   readonly wakeNodes: () => void;

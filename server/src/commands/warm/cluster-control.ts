@@ -13,7 +13,7 @@ export interface ControlOptions {
   /** The drivers that wait for programs. */
   readonly standbys: Pick<PlaceProcesses, "endUnused">;
   readonly log: Log;
-  /** The queue looks at what runs. */
+  /** Makes the queue check its runs. */
   readonly wake: () => void;
 }
 
@@ -26,9 +26,9 @@ interface ControlledPlace {
 const LOOK_EVERY_MS = 100;
 
 /**
- * What starting and ending a cluster does. Commands start their own JVMs, so a cluster of ours is up at once; one that
- * nobody waits for was started by a person, who wants the next query to be quick. Of somebody else's server it is asked
- * whether it answers. The end of a cluster ends its runs by the queue of each node, which sees its state.
+ * Starts and terminates clusters. Commands start their own JVMs, so a cluster is up at once. If no command waits for it, a
+ * user has started it, and a warm server is started ahead of the first query. A connect cluster is up when its remote server
+ * answers. When a cluster is terminated, the queue of each node sees its state and ends its runs.
  */
 export function clusterControl({ db, servers, standbys, log, wake }: ControlOptions) {
   return {
@@ -39,7 +39,9 @@ export function clusterControl({ db, servers, standbys, log, wake }: ControlOpti
       } else if (!(await waitsForCluster(db, clusterId)) && !signal.aborted) {
         servers
           .startAhead(place)
-          .catch((error: unknown) => log.warn({ err: error, place }, "no server was started ahead"));
+          .catch((error: unknown) =>
+            log.warn({ err: error, place }, "a warm server could not be started ahead of the first query"),
+          );
       }
     },
 

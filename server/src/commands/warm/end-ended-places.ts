@@ -4,13 +4,13 @@ import type { SparkPlace } from "../execution/spark-place.ts";
 
 /** Processes of this node that wait for commands of a place. */
 export interface PlaceProcesses {
-  /** Of those that nobody uses, in any order and number. */
+  /** The places of unused processes, in any order; a place may occur several times. */
   unusedPlaces(): SparkPlace[];
-  /** Settles when none is left there. */
+  /** Ends the unused processes of places that match. */
   endUnused(matches: (place: SparkPlace) => boolean): Promise<void>;
 }
 
-/** A cluster or an app is ended on one node: what waits for its commands on the others is ended here. */
+/** A cluster or an app is ended by one node. Each other node ends the processes that wait for its commands here. */
 export async function endEndedPlaces(system: Queryable, kinds: readonly PlaceProcesses[]): Promise<void> {
   const waiting = kinds.flatMap((kind) => kind.unusedPlaces());
   if (waiting.length === 0) return;

@@ -3,10 +3,10 @@ import type { SparkPlace } from "../execution/spark-place.ts";
 
 type Cluster = Pick<SparkPlace, "accountId" | "clusterId">;
 
-/** What the cluster alone adds to its Sparks: asking for it starts nothing. */
+/** The contribution of the cluster alone. Unlike all contributions, reading it starts no metastore. */
 export type ClusterOf = (accountId: number, clusterId: number) => Promise<Partial<Contribution>>;
 
-/** Which clusters are somebody else's servers, as far as it is known. */
+/** Remembers which clusters are remote servers. */
 export class RemoteClusters {
   readonly #clusterOf: ClusterOf;
   readonly #known = new Set<string>();
@@ -25,7 +25,7 @@ export class RemoteClusters {
     else this.#known.delete(clusterKey(cluster));
   }
 
-  /** For the next time that somebody asks `has`. */
+  /** Reads the cluster in the background, for the next call of `has`. */
   findOut(cluster: Cluster): void {
     const key = clusterKey(cluster);
     if (this.#asked.has(key)) return;

@@ -1,11 +1,11 @@
 import { heapMiB } from "../../engines/connect-server/connect-command-line.ts";
 import { NOTHING_CONTRIBUTED, type Contribution } from "../../engines/spark-home/contribution.ts";
 
-/** What a server takes besides its heap: the JVM itself and its runner. */
+/** The memory of a server besides its heap: the JVM itself and its runner. */
 const OVERHEAD_MIB = 448;
 const OVERHEAD_SHARE = 0.1;
 
-/** What a server that is shaped so takes of the node's memory. */
+/** The memory of a server with these contributions. */
 export function serverMemoryMiB(contribution: Contribution): number {
   const heap = heapMiB(contribution);
   return heap + Math.max(OVERHEAD_MIB, Math.ceil(heap * OVERHEAD_SHARE));
@@ -13,7 +13,7 @@ export function serverMemoryMiB(contribution: Contribution): number {
 
 const DEFAULT_MEMORY_MIB = serverMemoryMiB(NOTHING_CONTRIBUTED);
 
-/** The same before a server of the place has run; `heap`: as its configuration writes it, null without one. */
+/** The memory of the first server of a place. `heap`: as configured; null: not configured. */
 export function configuredMemoryMiB(heap: string | null): number {
   if (heap === null) return DEFAULT_MEMORY_MIB;
   try {

@@ -1,6 +1,6 @@
 /**
- * The processes of warm servers and their folders: each server of ours has one below its account's, with a record of what
- * it was started for, by which it is found again after a restart. A remote server has neither.
+ * The processes of warm servers and their folders. Each local server has a folder below that of its account, with a record
+ * by which it is found again after a restart. A remote server has neither a process nor a folder here.
  */
 import { ConnectServer, remoteServer, type RunningServer } from "../../engines/connect-server/connect-server.ts";
 import type { LastingTerms } from "../../engines/lasting-process/lasting-process.ts";
@@ -30,7 +30,7 @@ export interface OpenedServer {
   readonly started: Promise<void>;
 }
 
-/** <data>/accounts/<account>/spark/<name>: what the account's user has to pass. */
+/** <data>/accounts/<account>/spark/<name>: the folders that the account's user has to pass. */
 const LEVELS = 3;
 
 export class ServerProcesses {

@@ -4,7 +4,7 @@ import { ConnectServer } from "../../engines/connect-server/connect-server.ts";
 import { ProcessFolders } from "../../engines/supervisor/process-folders.ts";
 import type { SparkPlace } from "../execution/spark-place.ts";
 
-/** What is told of a server to the next Headgate, in its folder. */
+/** The record in the folder of a server, for the next Headgate. */
 export interface ServerRecord {
   readonly version: 1;
   readonly place: SparkPlace;

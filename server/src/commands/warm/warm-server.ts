@@ -22,10 +22,10 @@ export interface WarmServerOptions {
 
 const PROBE_TIMES: ProbeTimes = { goodForMs: 30_000 };
 
-/** Where the classes of a first statement are loaded, and the catalog is asked for the first time. */
+/** These load the classes of a first statement and connect to the catalog. */
 const WARM_UP = ["select 1", "select count(*) from range(1000) group by id % 7", "show schemas"];
 
-/** One Spark Connect server and what it is used for. */
+/** A Spark Connect server, local or remote, with its sessions. */
 export class WarmServer extends Supervised<SparkPlace> {
   readonly name: string;
   readonly record: ServerRecord;
@@ -66,7 +66,7 @@ export class WarmServer extends Supervised<SparkPlace> {
     return channel;
   }
 
-  /** One of before may run queries and be busy with itself: it is ended no sooner than one that was up. */
+  /** A leftover server may be busy with queries, so it gets as much time to answer as one that was up. */
   async #untilAnswered(channel: ConnectChannel): Promise<void> {
     if (this.isRemote) {
       await channel.ping();
@@ -78,7 +78,7 @@ export class WarmServer extends Supervised<SparkPlace> {
     this.removed.throwIfAborted();
   }
 
-  /** Of the app that it was started for. */
+  /** The generation of the app that it was started for. */
   get generation(): number {
     return this.record.generation ?? 0;
   }
@@ -87,14 +87,14 @@ export class WarmServer extends Supervised<SparkPlace> {
     return this.record.memoryMiB === 0;
   }
 
-  /** One that nobody has used. Whoever takes it releases it. */
+  /** A session that was not used before. The caller releases it. */
   async takeSession(): Promise<ConnectSession> {
     const ahead = this.#spare.shift();
     const isFresh = ahead !== undefined && performance.now() - ahead.madeAt < SPARE_LIFE_MS;
     return isFresh ? ahead.session : (await this.ready).session();
   }
 
-  /** Called when there is time for it. Somebody else's server is not filled with what may never be used. */
+  /** Opens spare sessions; called when the server is idle. A remote server gets none. */
   async makeSessions(): Promise<void> {
     const channel = await this.ready;
     if (this.isRemote) return;

@@ -1,7 +1,7 @@
 /**
- * The warm servers of this node: one for each account, cluster and app that has run SQL lately. Each is shaped by the
- * contributions to its place; when they change, the next command gets a new one and the old one ends after its last
- * command. They outlive us, and are found again (`server-processes.ts`).
+ * The warm servers of this node: one for each account, cluster and app that has run SQL recently. The contributions to its
+ * place configure a server. When they change, the next command gets a new server, and the old one ends after its last
+ * command. Warm servers outlive Headgate and are found again (`server-processes.ts`).
  */
 import { contributionDigest, type Contribution } from "../../engines/spark-home/contribution.ts";
 import { Supervisor } from "../../engines/supervisor/supervisor.ts";
@@ -28,7 +28,7 @@ export class WarmServers {
   readonly #options: WarmServersOptions;
   readonly #processes: ServerProcesses;
   readonly #supervisor: Supervisor<SparkPlace, WarmServer>;
-  /** What the place's last server took, by place: the next one takes as much. */
+  /** The memory of the last server, by place: the next one needs as much. */
   readonly #lastMemoryMiB = new Map<string, number>();
   readonly #remoteClusters: RemoteClusters;
 
@@ -51,7 +51,7 @@ export class WarmServers {
     await this.#processes.recover((found) => this.#add(found));
   }
 
-  /** The server of a place as its contributions are now, started when there is none. It is held for the caller. */
+  /** Returns a server with the current contributions to the place, starts it if needed, and holds it for the caller. */
   async acquire(place: SparkPlace): Promise<HeldServer> {
     const contribution = await this.#options.contributionsOf(place);
     const digest = contributionDigest(contribution);
@@ -65,13 +65,13 @@ export class WarmServers {
     }
   }
 
-  /** A server that was acquired by an earlier Headgate, by its name; undefined: it is gone. */
+  /** A server that the previous Headgate had acquired, by its name; undefined: it is gone. */
   async reacquire(name: string, place: SparkPlace): Promise<HeldServer | undefined> {
     const found = this.#named(name) ?? (await this.#findRemote(name, place));
     return found && this.#hold(found);
   }
 
-  /** A remote server outlives us without a folder here. */
+  /** A remote server has no folder here, but may still have the session. */
   async #findRemote(name: string, place: SparkPlace): Promise<WarmServer | undefined> {
     if (!isRemoteServerName(name)) return undefined;
     const contribution = await this.#options.contributionsOf(place);
@@ -91,19 +91,19 @@ export class WarmServers {
     return this.#supervisor.list().map(({ key: place, generation, isUp }) => ({ place, generation, isUp }));
   }
 
-  /** Whose servers run here, or are being started. */
+  /** The accounts of the local servers that run or start. */
   accounts(): number[] {
     const ours = this.#supervisor.list().filter(({ isRemote }) => !isRemote);
     return ours.map(({ key }) => key.accountId);
   }
 
-  /** The memory that a command of the place needs for a server of its own; none where one runs, or is remote. */
+  /** The memory that a command of the place needs for a server: 0 if one runs already or is remote. */
   costMiB(place: SparkPlace, heap: string | null = null): number {
     if (this.#supervisor.of(place).length > 0 || this.#remoteClusters.has(place)) return 0;
     return this.#lastMemoryMiB.get(placeKey(place)) ?? configuredMemoryMiB(heap);
   }
 
-  /** Whether queries of the cluster go to a remote server, as far as it is known: else it is found out. */
+  /** Whether the cluster is known to be a remote server. If not, it is read in the background. */
   isRemote(cluster: Pick<SparkPlace, "accountId" | "clusterId">): boolean {
     const isKnown = this.#remoteClusters.has(cluster);
     if (!isKnown) this.#remoteClusters.findOut(cluster);
@@ -127,7 +127,7 @@ export class WarmServers {
     this.#supervisor.evict(neededMiB);
   }
 
-  /** Leaves them to the next Headgate. */
+  /** Leaves the servers running, for the next Headgate. */
   close(): Promise<void> {
     return this.#supervisor.close();
   }
@@ -137,7 +137,7 @@ export class WarmServers {
     return this.#supervisor.stop(({ key, generation }) => matches(key, generation));
   }
 
-  /** Looks for servers that are used, live and do not answer, and ends them: their commands fail, later ones get another. */
+  /** Ends used servers that live but do not answer. Their commands fail, and later ones get a new server. */
   endSilent(): void {
     this.#supervisor.endSilent(({ isUp, isIdle, isRemote }) => isUp && !isIdle && !isRemote);
   }
