@@ -23,26 +23,26 @@ export interface App {
   socketUrls: readonly string[];
   services: Services;
   /**
-   * Drains requests, then closes the store. `hurry` ends the waiting for clients. Programs, warm servers and what else
-   * outlives us are left alone, unless everything shall end.
+   * Drains requests, then closes the store. `hurry` stops waiting for clients. Programs, warm servers and other lasting
+   * processes go on, unless `everything` is to end.
    */
   stop(hurry?: AbortSignal, options?: { everything?: boolean }): Promise<void>;
 }
 
 export interface AppOptions extends NodeOptions {
-  /** What runs programs instead of Spark. */
+  /** Runs programs in place of Spark's driver. */
   driver?: ProgramDriver;
   /** The kinds of commands that the server runs; by default all that this version knows. */
   commandKinds?: ListKinds;
-  /** What starts and ends clusters. */
+  /** Starts and ends clusters, in place of the product's own control. */
   clusterControl?: ClusterControl;
-  /** The warm servers of apps. */
+  /** Replaces the warm servers of apps. */
   appControl?: AppControl;
   /** Shows the progress of Spark's set-up on a terminal. Undefined: the steps are logged. */
   showProgress?: ShowProgress | undefined;
-  /** Whether Spark is found or installed, in the background; without it and without a driver programs wait. */
+  /** Whether Spark is found or installed, in the background. Without Spark and without a driver, programs wait. */
   setsUpSpark?: boolean;
-  /** Whether something keeps programs of different accounts apart. */
+  /** Whether programs of different accounts are isolated from each other. */
   isIsolated?: boolean;
   /** Replaces the setting HEADGATE_ORPHAN_MINUTES. */
   orphanSeconds?: number;
@@ -74,7 +74,7 @@ async function compose(options: AppOptions, held: AsyncDisposableStack): Promise
   const work = composeQueue(node, sparks, kinds, options.clusterControl, held);
   const services = composeServices(node, sparks, kinds, work, options.appControl, held);
   const server = await composeServer(node, services, readinessParts(node, sparks.setUp, options.storeHealthy));
-  await node.nodeWatch.look(); // a submission is judged by the budgets of all nodes
+  await node.nodeWatch.look(); // submissions are checked against the budgets of all nodes
   const listening = await listen(server, { ...node.config, sockets: options.sockets });
   work.queue.start();
   const tasks = runPeriodically(composeTasks(node, sparks, work, services, listening.url), node.log);
@@ -107,7 +107,7 @@ async function stopApp(parts: StoppedParts, hurry: AbortSignal | undefined, ever
   if (everything) {
     await work.queue.stop({ endsRuns: true });
     await sparks.stop();
-    await work.tendApps(); // tells the other nodes that no server is left here
+    await work.tendApps(); // reports to the other nodes that no server is left here
   }
   await release.disposeAsync();
 }

@@ -55,12 +55,12 @@ export type SparkTasks = Pick<
   "tendMetastores" | "endSilent" | "dropCatalogs" | "fitCatalogConnections" | "endEndedPlaces"
 >;
 
-/** All of Spark on this node: how programs are kept apart, what shapes an account's Sparks, and what outlives us. */
+/** Everything of Spark on this node: isolation, configuration, drivers, warm servers and metastores. */
 export interface Sparks {
   readonly sandbox: Sandbox;
   readonly allowance: Allowance;
   readonly isolation: ProgramIsolation;
-  /** Undefined: nobody sets it up here. */
+  /** Undefined: Spark is not set up on this node. */
   readonly setUp: SparkSetUp | undefined;
   readonly driver: ProgramDriver;
   readonly standbys: StandbyDrivers;
@@ -71,7 +71,7 @@ export interface Sparks {
   readonly accountTables: AccountTables;
   readonly openTablePartitions: OpenTablePartitions;
   readonly tasks: SparkTasks;
-  /** Ends what would outlive us. */
+  /** Ends the processes that outlive this server. */
   stop(): Promise<void>;
 }
 
@@ -84,7 +84,7 @@ export interface SparksOptions {
   readonly accountSettings: AccountServices["accountSettings"];
   readonly log: Log;
   readonly eventLogs: EventLogs;
-  /** What runs programs instead of Spark. */
+  /** Runs programs in place of Spark's driver. */
   readonly driver?: ProgramDriver;
   readonly setsUpSpark: boolean;
   readonly showProgress?: ShowProgress | undefined;
@@ -218,7 +218,7 @@ interface ContributionParts {
   metastores: Metastores;
 }
 
-/** All that shapes an account's Sparks; of the same property the later one counts. */
+/** Everything that configures an account's Sparks. If two contributions set a property, the later one wins. */
 function sparkContributions({ db, clusterOf, storageOf, metastores }: ContributionParts): ContributionsOf {
   const appOf = sparkApp(db);
   return async ({ accountId, clusterId, appId }) => {
@@ -227,7 +227,7 @@ function sparkContributions({ db, clusterOf, storageOf, metastores }: Contributi
       clusterOf(accountId, clusterId),
       appId === null ? {} : appOf(accountId, appId),
     ]);
-    // Somebody else's server has a catalog of its own.
+    // A remote server has its own catalog.
     const catalog = cluster.remote === undefined ? await metastores.contributionOf(accountId, storage) : {};
     return mergeContributions([storage, catalog, cluster, app]);
   };
@@ -289,14 +289,14 @@ function setUpSpark(
   });
 }
 
-/** Tells at the start what holds the limits of programs on this machine. */
+/** Logs at the start how the limits of programs are enforced on this machine. */
 function composeControlGroups(nice: number, log: Log): string | null {
   const found = findControlGroups(nice);
   if (found.kind === "usable") {
-    log.info({ folder: found.folder }, "the limits of programs are held by control groups and by their runners");
+    log.info({ folder: found.folder }, "the limits of programs are enforced by control groups and by their runners");
     return found.folder;
   }
-  log.info({ reason: found.reason }, "the limits of programs are held by their runners, without control groups");
+  log.info({ reason: found.reason }, "the limits of programs are enforced by their runners, without control groups");
   return null;
 }
 
@@ -318,7 +318,8 @@ async function composeSandbox({
   showProgress?.(undefined);
   const ours = [dataDir, keyFile, configFile].filter((path) => path !== null);
   const filterFile = writeSystemCallFilter([cacheDir, dataDir]);
-  if (filterFile === undefined) log.warn(`programs run without a filter of system calls: none for ${process.arch}`);
+  if (filterFile === undefined)
+    log.warn(`programs run without a system call filter: there is none for ${process.arch}`);
   const sandbox = openSandbox(isolation, found, process.getuid?.() ?? 0, ours, filterFile);
   if (sandbox.warning !== undefined) log.warn(sandbox.warning);
   return sandbox;
@@ -335,12 +336,12 @@ async function announcePresence(
   return { presenceFile, afterSeconds: orphanSeconds };
 }
 
-/** What the node keeps fresh while the database knows it, for runners to see. */
+/** The node renews this file while the database knows it; runners watch it. */
 export function leaseFile({ dataDir }: Config): string {
   return join(dataDir, "node-lease");
 }
 
-/** Where nobody else has the database, nothing has to end with the lease. */
+/** Null: no other node shares the database, so no run has to end with the lease. */
 export function leaseOf(config: Config): { leaseFile: string | null } {
   return { leaseFile: config.databaseUrl === null ? null : leaseFile(config) };
 }

@@ -37,10 +37,10 @@ export function composeTasks(
   });
 }
 
-/** To listen on, but not to be reached at. */
+/** Addresses to listen on at which no other node can reach this one. */
 const EVERY_ADDRESS = new Set(["0.0.0.0", "[::]"]);
 
-/** Where other nodes reach this one; null where there are none, or where only HEADGATE_NODE_ADDRESS could tell. */
+/** The address at which other nodes reach this one. Null: there are none, or only HEADGATE_NODE_ADDRESS could tell. */
 function addressForNodes({ databaseUrl, nodeAddress }: Config, url: string): string | null {
   if (databaseUrl === null) return null;
   return nodeAddress ?? (EVERY_ADDRESS.has(new URL(url).hostname) ? null : url);
