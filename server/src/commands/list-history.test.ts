@@ -5,7 +5,7 @@ import { rawRequest } from "../../test/support/raw-request.ts";
 const given = useServer();
 
 describe("GET commands", () => {
-  test("lists one's own newest first, by page, with both versions", async () => {
+  test("lists the caller's own commands, newest first, in pages, in both versions", async () => {
     const account = await given.account();
     const ids = await submitted(account, 5);
     const first = await account.get("/commands/?per_page=2");
@@ -17,7 +17,7 @@ describe("GET commands", () => {
     expect(idsOf(await account.get("/commands?page=4&per_page=2"))).toEqual([]);
   });
 
-  test("reads a JSON body, over which the query string wins", async () => {
+  test("reads a JSON body; the query string takes precedence", async () => {
     const account = await given.account();
     await submitted(account, 3);
     const { body } = await rawRequest(given.base, {
@@ -29,7 +29,7 @@ describe("GET commands", () => {
     expect(body.paging_info).toEqual({ previous_page: null, next_page: 2, per_page: 2 });
   });
 
-  test("the cursor goes on behind a command, also among those of one moment", async () => {
+  test("the list continues after the cursor, even among commands of the same time", async () => {
     const account = await given.account();
     const ids = await submitted(account, 6);
     await sql("update command set created_at = '2026-01-02T03:04:05.123456Z' where id = any ($1)", [ids]);
@@ -43,7 +43,7 @@ describe("GET commands", () => {
     await account.get("/commands?after=987654321").refused(422, /^after must be the id/);
   });
 
-  test("a cursor beyond the end of the window begins at that end", async () => {
+  test("a cursor after the end of the window starts at that end", async () => {
     const account = await given.account();
     const [first, second, atTheEnd, later] = await submitted(account, 4);
     await sql("update command set created_at = '2026-01-02T03:04:05Z' where id = any ($1)", [[first, second]]);

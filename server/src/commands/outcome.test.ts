@@ -10,7 +10,7 @@ import { commandFiles } from "./execution/command-files.ts";
 const given = useServer({ driver: stubDriver, settings: { HEADGATE_IDENTIFIER_PREFIX: "acme" } });
 const PATIENCE = { timeout: 45_000 };
 
-/** A command that stands before its end until `letGo`. */
+/** A command that does not end before `letGo`. */
 async function held(account: AccountClient, program: string): Promise<{ id: number; letGo: () => void }> {
   const id = await submitProgram(
     account,
@@ -38,7 +38,7 @@ describe("GET commands/<id>/results", () => {
     expect(await account.get(`/commands/${id}/results?include_headers=true&raw=1`)).toEqual(expected);
   });
 
-  test("has U+FFFD where the output is no UTF-8; format=raw gives the exact bytes", async () => {
+  test("has U+FFFD where the output is not UTF-8; format=raw returns the exact bytes", async () => {
     const account = await given.account();
     const id = await runProgram(account, String.raw`printf '\357\273\277\303\251\377\000x'`);
     expect((await account.get(`/commands/${id}/results`)).results).toBe("\ufeffé\ufffd\u0000x");
@@ -53,7 +53,7 @@ describe("GET commands/<id>/results", () => {
     await account.get(`/commands/${id}/results?format=${format}`).refused(422, /^format must be/);
   });
 
-  test("characters that lie across pieces of the file stay whole", async () => {
+  test("characters that span two pieces of the file stay whole", async () => {
     const account = await given.account();
     const id = await runProgram(account, String.raw`printf x; yes 'é😀' | head -n 60000`);
     expect((await account.get(`/commands/${id}/results`)).results).toBe(`x${"é😀\n".repeat(60_000)}`);
@@ -74,7 +74,7 @@ describe("GET commands/<id>/results", () => {
     expect(await account.get(`/commands/${id}/status_with_results`)).toMatchObject({ inline: false, results: null });
   });
 
-  test("are not there before the end, after a failure or a cancel", async () => {
+  test("are refused before the end, and after a failure or a cancel", async () => {
     const account = await given.account();
     const { id } = await held(account, "echo x");
     await account.get(`/commands/${id}/results`).refused(422, /ended/);
@@ -176,7 +176,7 @@ describe("GET commands/<id>/jobs", () => {
   });
 });
 
-describe("whoever may not read commands", () => {
+describe("a user who may not read commands", () => {
   test.each(["results", "logs", "logs?follow=true", "error_logs", "jobs", "attempts", "status_with_results"])(
     "does not get %s, and another account cannot tell that there are any",
     async (what) => {

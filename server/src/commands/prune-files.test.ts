@@ -11,7 +11,7 @@ const DAY_MS = 24 * 3_600_000;
 const NOW = new Date("2030-06-30T12:00:00Z");
 const RETENTION: FileRetention = { resultsDays: 10, logsDays: 20, sizeBytes: 1000 * MIB };
 
-/** A command that ended so many days before NOW, with a result, a log and an event log of 1 MiB each. */
+/** A command that ended the given days before NOW, with a result, a log and an event log of 1 MiB each. */
 async function ended(account: AccountClient, daysAgo: number): Promise<number> {
   const { id } = await account.post("/commands", {
     command_type: "SparkCommand",
@@ -38,7 +38,7 @@ function kept(account: AccountClient, id: number): { result: boolean; log: boole
 const keeper = (retention: FileRetention, now: () => Date = () => NOW) =>
   filePruner(given.app.services.db, { now }, given.dataDir, retention);
 
-test("results, logs and event logs are kept for their days and not longer", async () => {
+test("results, logs and event logs are removed after their retention days", async () => {
   const account = await given.account();
   const [old, middle, young] = [await ended(account, 21), await ended(account, 11), await ended(account, 9)];
   let now = NOW;
@@ -62,7 +62,7 @@ test("results, logs and event logs are kept for their days and not longer", asyn
   await given.app.services.db.system.query("delete from command");
 });
 
-test("when all together are too large the commands that ended first lose their files", async () => {
+test("above the size limit, the commands that ended first lose their files", async () => {
   const [one, other] = [await given.account(), await given.account()];
   const [second, first, third] = [await ended(one, 3), await ended(other, 4), await ended(one, 2)];
   const keep = keeper({ ...RETENTION, sizeBytes: 4 * MIB });

@@ -36,7 +36,7 @@ describe("POST commands with an S3DistCp copy", () => {
     );
   });
 
-  test("adds fields behind the arguments, but not the same option twice", async () => {
+  test("appends fields to the arguments, but refuses the same option twice", async () => {
     const account = await given.account();
     const body = { ...copy, sub_command_args: "--src s3://a/b" };
     const { command } = await account.post("/commands", { ...body, dest: "s3://c" });

@@ -16,7 +16,7 @@ async function stored(): Promise<number> {
 }
 
 describe("the label of a submission", () => {
-  test("is that of any cluster of the account", async () => {
+  test("may name any cluster of the account", async () => {
     const cluster = await account.post("/clusters", { labels: ["one", "two"], engine: { type: "local" } });
     for (const label of ["one", "two"]) {
       const { id } = await account.post("/commands", { ...sql, label });
@@ -25,7 +25,7 @@ describe("the label of a submission", () => {
     }
   });
 
-  test("of another account is unknown, as one that never was", async () => {
+  test("of another account is refused like an unknown one", async () => {
     const other = await given.account();
     await other.post("/clusters", { labels: ["theirs"], engine: { type: "local" } });
     const foreign = await account
@@ -64,7 +64,7 @@ describe("a connect cluster", () => {
     expect(await stored()).toBe(0);
   });
 
-  test("that has taken over a label refuses what ran there before, too", async () => {
+  test("that has taken over a label refuses reruns of programs that ran there before", async () => {
     const { id } = await account.post("/commands", { command_type: "SparkCommand", cmdline: "a.py" });
     const query = await account.post("/commands", sql);
     await account.put("/clusters/reassign-label", { destination_cluster: "remote", label: "default" });
@@ -75,7 +75,7 @@ describe("a connect cluster", () => {
 });
 
 describe("app_id", () => {
-  test("as number or text is echoed as text, and a rerun has it too", async () => {
+  test("is shown as text, whether submitted as number or text, and a rerun has it, too", async () => {
     const app = await account.post("/apps", { name: "reports" });
     for (const appId of [app.id, String(app.id)]) {
       const command = await account.post("/commands", { ...sql, app_id: appId });
@@ -89,19 +89,22 @@ describe("app_id", () => {
     expect((await account.post("/commands", sql)).command.app_id).toBeNull();
   });
 
-  test.each(["987654321", "unknown", "1.5", "-1", "99999999999999999999"])("that names none is 422: %s", async (id) => {
-    await account.post("/commands", { ...sql, app_id: id }).refused(422, /^app_id names no app of the account/);
-    expect(await stored()).toBe(0);
-  });
+  test.each(["987654321", "unknown", "1.5", "-1", "99999999999999999999"])(
+    "of an unknown app is refused with 422: %s",
+    async (id) => {
+      await account.post("/commands", { ...sql, app_id: id }).refused(422, /^app_id names no app of the account/);
+      expect(await stored()).toBe(0);
+    },
+  );
 
-  test("of another account is as one that never was", async () => {
+  test("of another account is refused like an unknown one", async () => {
     const other = await given.account();
     const { id } = await other.post("/apps", { name: "theirs" });
     const foreign = await account.post("/commands", { ...sql, app_id: id }).refused(422, /^app_id names no app/);
     expect((await account.post("/commands", { ...sql, app_id: "987654321" }).refused(422)).text).toBe(foreign.text);
   });
 
-  test("keeps its app from being deleted while the command waits, and stays in the history", async () => {
+  test("prevents the deletion of its app while the command waits, and stays in the history", async () => {
     const app = await account.post("/apps", { name: "reports" });
     const body = { command_type: "SparkCommand", language: "python", program: "1", app_id: app.id };
     const command = await account.post("/commands", body);
@@ -112,7 +115,7 @@ describe("app_id", () => {
     await account.post(`/commands/${command.id}/rerun`).refused(422, /^app_id names no app/);
   });
 
-  test("does not go with cmdline", async () => {
+  test("is refused with cmdline", async () => {
     const app = await account.post("/apps", { name: "reports" });
     const body = { command_type: "SparkCommand", cmdline: "a.py", app_id: app.id };
     await account.post("/commands", body).refused(422, /^app_id must not be used with cmdline/);
@@ -120,7 +123,7 @@ describe("app_id", () => {
 });
 
 describe("pool", () => {
-  test("may be one that the cluster does not name: it has Spark's defaults then", async () => {
+  test("may be unknown to the cluster: it then has Spark's defaults", async () => {
     await account.put("/clusters/default", { pools: { etl: { weight: 2 } } });
     for (const pool of ["etl", "another"]) {
       expect(await account.post("/commands", { ...sql, pool })).toMatchObject({ pool });

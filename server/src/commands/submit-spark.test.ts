@@ -71,7 +71,7 @@ describe("POST commands with a Spark command", () => {
     expect(Object.keys(viewed.command)).toEqual(Object.keys(reply.command));
   });
 
-  test("keeps the row, its tags, its text and who did it, together", async () => {
+  test("stores the row, its tags, its text and the audit event together", async () => {
     const account = await given.account();
     const { id } = await account.post("/commands", { ...python, tags: ["b", "a", "b"] });
     expect(await stored(id)).toEqual({ command_type: "SparkCommand", retry: 0, tags: ["a", "b"], text: "print(1)" });
@@ -152,7 +152,7 @@ describe("POST commands with a Spark command", () => {
     await account.post("/commands", { ...python, name: "😀".repeat(256) }).refused(422, /^name/);
   });
 
-  test("the program of a member who may submit is taken, of another it is refused", async () => {
+  test("a member who may submit commands can submit a program, another member cannot", async () => {
     const account = await given.account();
     const member = await given.member(account, { groups: ["system-user"] });
     const { user_id } = await member.post("/commands", python);
@@ -185,7 +185,7 @@ describe("the size of a program", () => {
     await large.post("/commands", body(10 * KIB * KIB + 1)).refused(422, new RegExp(`^${field} must have at most`));
   });
 
-  test("a command line stays small whatever is on", async () => {
+  test("a command line has the small limit with every feature", async () => {
     const large = await given.account({ features: ["large_inline_content"] });
     const body = (bytes: number) => ({ command_type: "SparkCommand", cmdline: "x".repeat(bytes) });
     await large.post("/commands", body(256 * KIB));
@@ -197,7 +197,7 @@ describe("the size of a program", () => {
     await account.post("/commands", { ...python, program: "é".repeat(128 * KIB + 1) }).refused(422, /^program/);
   });
 
-  test("a body of over 1 MB is taken, one of over 32 MB is not", async () => {
+  test("a body of more than 1 MB is accepted, one of more than 32 MB is not", async () => {
     const account = await given.account({ features: ["large_inline_content"] });
     // Every character of the program becomes six in JSON.
     const rawBody = JSON.stringify({ ...python, program: "@" }).replace("@", String.raw`\u0041`.repeat(4 * KIB * KIB));

@@ -5,7 +5,7 @@ const given = useServer();
 const hive = { command_type: "HiveCommand", query: "show tables", tags: ["t"] };
 
 describe("GET commands/<id>", () => {
-  test("whoever may read the history sees any command of the account, nobody else does", async () => {
+  test("users who may read the history see every command of the account, others see none", async () => {
     const [account, other] = [await given.account(), await given.account()];
     const { id, created_at } = await account.post("/commands", hive);
     const member = await given.member(account, { groups: ["system-user"] });

@@ -84,7 +84,7 @@ describe("GET commands/<id>/logs", () => {
     expect(await beyond(6, 8)).toEqual({ text: "again\n", err: "6", tmp: "0" });
   });
 
-  test("has the logs of all attempts one behind the other, so that offsets stay right", async () => {
+  test("has the logs of all attempts in their order, so that offsets stay valid", async () => {
     const account = await given.account();
     const id = await runProgram(account, 'echo "attempt $ATTEMPT" >&2; [ "$ATTEMPT" = 2 ]', {
       retry: 1,
@@ -163,7 +163,7 @@ describe("GET commands/<id>/logs?follow=true", () => {
     expect(seen.join("")).toBe("é".repeat(149_999));
   });
 
-  test("has room for so many of an account, and the room is free again when they go", async () => {
+  test("is limited for each account, and a slot is free again when a client disconnects", async () => {
     const account = await given.account();
     const { id, letGo } = await held(account, "echo one", "true");
     const followers = Array.from({ length: 20 }, () => follow(account, id));

@@ -65,7 +65,7 @@ describe("credentials in the arguments of a copy", () => {
   });
 
   test.each([
-    ["a quote that is none", String.raw`'--src it'\''s --encryptionKey k'`],
+    ["an escaped quote", String.raw`'--src it'\''s --encryptionKey k'`],
     ["blanks that are none", "--encryptionKey\u00a0k"],
     ["too many quotes", Array.from({ length: 10 }).reduce<string>(quoteWord, "--encryptionKey k")],
   ])("hide the whole word where it has %s", (_what, args) => {

@@ -47,7 +47,7 @@ async function submitAs(kind: string | null, body: object): Promise<number> {
 }
 
 describe("the kind of a command", () => {
-  test.each(SUBMISSIONS)("is stored as %s for %j, and a rerun has it too", async (kind, body) => {
+  test.each(SUBMISSIONS)("is stored as %s for %j, and a rerun has the same kind", async (kind, body) => {
     const { id } = await account.post("/commands", body);
     expect(await kindOf(id)).toBe(kind);
     const rerun = await account.post(`/commands/${id}/rerun`);
@@ -73,7 +73,7 @@ describe("the kind of a command", () => {
     expect(await kindOf(rerun.id)).toBe("sql");
   });
 
-  test("is decided anew for a rerun", async () => {
+  test("is decided again for a rerun", async () => {
     const { id } = await account.post("/commands", { ...spark, program: "true", language: "python" });
     await sql("update command set kind = 'other' where id = $1", [id]);
     const rerun = await account.post(`/commands/${id}/rerun`);
@@ -97,7 +97,7 @@ describe("the kind of a command", () => {
 });
 
 describe("a command that another version has stored", () => {
-  test("without a kind runs to its end, has its results and jobs, and is published", async () => {
+  test("without a kind runs to its end, has results and jobs, and is published", async () => {
     const id = await submitAs(null, { ...spark, program: "echo hello", language: "python" });
     expect(await account.get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "done" });
     expect(await account.get(`/commands/${id}/results`)).toEqual({ inline: true, results: "hello\n" });

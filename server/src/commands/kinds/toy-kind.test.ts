@@ -8,7 +8,7 @@ const given = useServer({
 });
 const toy = { command_type: "HadoopCommand", sub_command: "toy", sub_command_args: "world" };
 
-test("a kind that one file describes and one line lists runs commands and reruns to `done`", async () => {
+test("a new kind needs one file and one line in the list: its commands and reruns end as done", async () => {
   const account = await given.account();
   const submitted = await account.post("/commands", toy);
   const rerun = await account.post(`/commands/${submitted.id}/rerun`);
@@ -19,7 +19,7 @@ test("a kind that one file describes and one line lists runs commands and reruns
   }
 });
 
-test("the other kinds of the same command type stay what they are", async () => {
+test("other kinds of the same command type are not affected", async () => {
   const account = await given.account();
   const { id } = await account.post("/commands", { ...toy, sub_command: "s3distcp" });
   expect(await account.get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "error" });

@@ -93,7 +93,7 @@ describe("a command that takes more than its limit ends as error and names the l
     );
   });
 
-  test.skipIf(!isIsolated)("files in /dev/shm, which have no more room than that", because(lack), async () => {
+  test.skipIf(!isIsolated)("files in /dev/shm, which count as memory", because(lack), async () => {
     const fill = "head -c 500000000 /dev/zero > /dev/shm/file; sleep 300";
     expect(await failureOf(fill)).toMatch(/^too much memory: .* its limit is 130m \(HEADGATE_RUN_MEMORY\)$/);
   });
@@ -110,12 +110,12 @@ describe("a command that takes more than its limit ends as error and names the l
     );
   });
 
-  test("the disk, by a file that has lost its name", async () => {
+  test("the disk, by a deleted file that is still open", async () => {
     const hidden = "exec 8> file; rm file; head -c 60000000 /dev/zero >&8; sleep 300";
     expect(await failureOf(hidden)).toMatch(/^too much disk: /);
   });
 
-  test("the disk, in a folder that is closed and deep", async () => {
+  test("the disk, in a deep folder without read permission", async () => {
     const deep = "for i in $(seq 60); do mkdir long-name-of-a-folder-$i; cd long-name-of-a-folder-$i; done";
     const hidden = `${deep}; head -c 60000000 /dev/zero > file; chmod 0 .; sleep 300`;
     expect(await failureOf(hidden)).toMatch(/^too much disk: /);
@@ -132,7 +132,7 @@ test("a command within its limits has its whole result", async () => {
   expect((await account.get(`/commands/${id}/results`)).results).toHaveLength(2_000_000);
 });
 
-test("programs stand back from the server for the processor, and are the first to go when memory runs out", async () => {
+test("programs have a lower processor priority than the server and are killed first when memory runs out", async () => {
   const id = await submitProgram(account, "cut -d' ' -f19 /proc/self/stat; cat /proc/self/oom_score_adj");
   expect(await account.get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "done" });
   expect((await account.get(`/commands/${id}/results`)).results).toBe("10\n500\n");
@@ -140,7 +140,7 @@ test("programs stand back from the server for the processor, and are the first t
 
 // A plain user may change one session in 100 ms.
 test.skipIf(!isGrouped || process.getuid?.() !== 0)(
-  "the first session of a program stands back as far as it should, and further ones as far as they can",
+  "the first session of a program has the lower priority, and further ones as far as the kernel allows",
   because(isGrouped ? "a plain user cannot change sessions at any time" : NOT_GROUPED),
   async () => {
     const own = "cut -d' ' -f2- /proc/self/autogroup";

@@ -135,7 +135,7 @@ test("a program on YARN has the operator's configuration in its environment, on 
   expect(handOver).toBeUndefined();
 });
 
-test("what the operator says of a YARN cluster holds for its programs, where the cluster itself says nothing else", async () => {
+test("the operator's settings of a YARN cluster apply to its programs unless the cluster sets them", async () => {
   const lines = ["# of this cluster", "spark.driver.host 10.0.0.5", "spark.driver.bindAddress=10.0.0.5"];
   const others = ["spark.executor.instances: 9", "  spark.yarn.queue = etl", "spark.master local", "unknown 1"];
   writeDefaults([...lines, ...others]);
@@ -150,7 +150,7 @@ test("what the operator says of a YARN cluster holds for its programs, where the
   expect(env["SPARK_LOCAL_IP"]).toBe("10.0.0.5");
 });
 
-test("what the account or the server decides stays so, whatever the file of a YARN cluster says", async () => {
+test("the settings of the account and the server win over the file of a YARN cluster", async () => {
   const ofAccount = {
     "spark.hadoop.fs.s3a.access.key": "own",
     "spark.hadoop.hive.metastore.uris": "thrift://127.0.0.1:7",
@@ -184,7 +184,7 @@ test("what the account or the server decides stays so, whatever the file of a YA
   }
 });
 
-test("a Hadoop configuration that the operator has taken away again is named", async () => {
+test("an error names a Hadoop configuration that the operator has removed", async () => {
   await expect(
     lineOn({ type: "yarn", hadoop_conf: "prod" }, {}, { rules: { hadoopConfs: new Map() } }),
   ).rejects.toThrow("HEADGATE_HADOOP_CONFS does not contain prod any more");
@@ -194,7 +194,7 @@ test("a Hadoop configuration that the operator has taken away again is named", a
   );
 });
 
-test("a file of the operator's that cannot be read is named, with the configuration it belongs to", async () => {
+test("an error names an operator's file that cannot be read, and its configuration", async () => {
   const folder = join(hadoopConf, "unreadable");
   mkdirSync(join(folder, "spark-defaults.conf"), { recursive: true });
   const rules = { hadoopConfs: new Map([["prod", folder]]) };
@@ -225,7 +225,7 @@ test("on a standalone cluster without a secret an account runs nothing while oth
   });
 });
 
-test("a program goes to a driver that waits, unless its cluster's settings bring code that would run in it", async () => {
+test("a program uses a standby driver, unless its cluster's settings bring code that would run in it", async () => {
   expect((await lineOn({ type: "local" })).handOver).toBeDefined();
   expect((await lineOn({ type: "local" }, { "spark.extraListeners": "com.example.Miner" })).handOver).toBeUndefined();
 });

@@ -77,8 +77,8 @@ const waiters = async (): Promise<number> =>
       commandLine.includes(`runner.mjs ${given.dataDir}/accounts/`) && commandLine.includes("/standby/"),
   ).length;
 
-describe.skipIf(kind !== "usable")("a driver that waits", because(NO_ISOLATION), () => {
-  test("runs the next program, which notices nothing, and is replaced", async () => {
+describe.skipIf(kind !== "usable")("a standby driver", because(NO_ISOLATION), () => {
+  test("runs the next program as a new driver would, and is replaced", async () => {
     const account = await newAccount();
     const program =
       'echo $MANNER >&2; pwd; ls -a . ../input | grep -v standby; id -un; echo "$COMMAND" > made; echo $ATTEMPT; exit 3';
@@ -91,7 +91,7 @@ describe.skipIf(kind !== "usable")("a driver that waits", because(NO_ISOLATION),
     expect(await untilOneWaits(account)).not.toBe(first);
   });
 
-  test("is not used for a program that does not fit, and waits on", async () => {
+  test("is not used for a program that needs another driver, and keeps waiting", async () => {
     const account = await newAccount();
     await run(account, "true");
     const waiting = await untilOneWaits(account);
@@ -106,7 +106,7 @@ describe.skipIf(kind !== "usable")("a driver that waits", because(NO_ISOLATION),
     expect(await run(other, "echo $MANNER")).toMatchObject({ status: "done", output: "cold\n" });
   });
 
-  test("ends when what shaped it has changed, and the program starts cold", async () => {
+  test("ends when its configuration has changed, and the program starts cold", async () => {
     const account = await newAccount();
     await run(account, "true");
     const old = await untilOneWaits(account);
@@ -121,7 +121,7 @@ describe.skipIf(kind !== "usable")("a driver that waits", because(NO_ISOLATION),
     }
   });
 
-  test("that is dead costs nothing but its speed", async () => {
+  test("that has died only makes the program start cold", async () => {
     const account = await newAccount();
     await run(account, "true");
     const waiting = await untilOneWaits(account);
@@ -133,7 +133,7 @@ describe.skipIf(kind !== "usable")("a driver that waits", because(NO_ISOLATION),
     expect(readFileSync(journal, "utf8")).toBe("ran\n");
   });
 
-  test("whose status nobody can read is ended, and harms nobody", async () => {
+  test("whose status cannot be read is ended, and programs still run", async () => {
     const account = await newAccount();
     await run(account, "true");
     const waiting = await untilOneWaits(account);
@@ -143,7 +143,7 @@ describe.skipIf(kind !== "usable")("a driver that waits", because(NO_ISOLATION),
     await untilOneWaits(account);
   });
 
-  test("makes room for commands: memory that it takes keeps none waiting", async () => {
+  test("gives up its memory to commands", async () => {
     const account = await newAccount();
     await run(account, "true");
     await untilOneWaits(account);
@@ -161,7 +161,7 @@ describe.skipIf(kind !== "usable")("a driver that waits", because(NO_ISOLATION),
     await untilOneWaits(account);
   });
 
-  test("ends with its cluster, and none is started for it any more", async () => {
+  test("ends with its cluster and is not started again", async () => {
     const account = await newAccount();
     await run(account, "true");
     await untilOneWaits(account);
@@ -170,7 +170,7 @@ describe.skipIf(kind !== "usable")("a driver that waits", because(NO_ISOLATION),
     expect(standbyFolders(account)).toEqual([]);
   });
 
-  test("is cancelled as any other, and times out", async () => {
+  test("can be cancelled and times out like any driver", async () => {
     const account = await newAccount();
     await run(account, "true");
     await untilOneWaits(account);
@@ -185,7 +185,7 @@ describe.skipIf(kind !== "usable")("a driver that waits", because(NO_ISOLATION),
     expect(await account.get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "cancelled" });
   });
 
-  test("does not outlive the server that would give its order", async () => {
+  test("ends with its server", async () => {
     const account = await newAccount();
     await run(account, "true");
     await untilOneWaits(account);

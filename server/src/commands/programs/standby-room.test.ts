@@ -8,7 +8,7 @@ import { openSandbox } from "../../engines/sandbox/sandbox.ts";
 import type { ProgramDriver } from "./program-driver.ts";
 import { StandbyDrivers } from "./standby-drivers.ts";
 
-/** None is ever started: there is no room for any, or nobody tells what it is made of. */
+/** No driver is ever started: there is no memory for it, or its launch is never prepared. */
 function openStandbys(standby: NonNullable<ProgramDriver["standby"]>): StandbyDrivers {
   return new StandbyDrivers({
     dataDir: "/nowhere",
@@ -28,7 +28,7 @@ async function endProgram(standbys: StandbyDrivers, accountId: number): Promise<
   standbys.noteEnd(place);
 }
 
-test("a driver that does not fit is asked for once, and keeps none behind it waiting", async () => {
+test("a driver that does not fit is prepared once and does not delay the others", async () => {
   const asked: number[] = [];
   const standbys = openStandbys((place, folders) => {
     asked.push(place.accountId);
@@ -54,7 +54,7 @@ test("a driver that does not fit is asked for once, and keeps none behind it wai
   await standbys.close();
 });
 
-test("one that is being asked for keeps nobody from stopping", async () => {
+test("a driver that is being prepared does not delay the stop", async () => {
   let isAsked = false;
   const standbys = openStandbys(() => {
     isAsked = true;

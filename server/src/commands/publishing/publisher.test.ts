@@ -199,7 +199,7 @@ describe("what comes of a command of an account with storage on S3", () => {
     expect((await store.stat(`s3://${bucket}/deep${large.path}/results`)).size).toBe(20_000_000);
   });
 
-  test("waits in a storage that never answers, and keeps nobody else's back", async () => {
+  test("waits for a storage that never answers, and does not delay other accounts", async () => {
     const sockets = new Set<Socket>();
     const silent = createServer((socket) => void sockets.add(socket.on("error", () => undefined)));
     await once(silent.listen(0, "127.0.0.1"), "listening");

@@ -60,7 +60,7 @@ describe("no more commands run at once", () => {
         .poll(() => account.get(`/commands/${id}`), PATIENCE)
         .toMatchObject({ status: "waiting", waiting_reason: "the account runs as many commands as it may (3)" });
     }
-    // Its cap is nobody else's.
+    // Its cap does not limit other clusters.
     const [foreign = 0] = await submitMany(other, 1);
     await expect.poll(() => statuses([foreign, four, five]), PATIENCE).toEqual(["running", "waiting", "waiting"]);
     await letGo(account, one);
@@ -70,13 +70,13 @@ describe("no more commands run at once", () => {
   });
 });
 
-test("a place that becomes free goes to the account that runs less, and among equals to who waits longest", async () => {
+test("the next command is one of the account that runs less, and among equals the one that has waited longest", async () => {
   const [large, small] = [await given.account(), await given.account()];
   await addCluster(large, "second");
-  // Four places on the node, of which the large account takes what it may and somebody else the last one.
+  // The node runs four commands: the large account runs as many as it may, and another account runs the last one.
   const running = [...(await submitMany(large, 2)), ...(await submitMany(large, 1, "second"))];
-  const somebody = await given.account();
-  const [last = 0] = await submitMany(somebody, 1);
+  const neighbour = await given.account();
+  const [last = 0] = await submitMany(neighbour, 1);
   await expect.poll(() => statuses([...running, last]), PATIENCE).toEqual(times(4, "running"));
   const crowd = [...(await submitMany(large, 2, "second")), ...(await submitMany(large, 2))];
   const late = await submitMany(small, 2);
@@ -87,7 +87,7 @@ test("a place that becomes free goes to the account that runs less, and among eq
     .poll(() => statuses([...crowd, ...late]), PATIENCE)
     .toEqual([...times(4, "waiting"), "running", "waiting"]);
   // 2 against 1: again.
-  await letGo(somebody, last);
+  await letGo(neighbour, last);
   await expect
     .poll(() => statuses([...crowd, ...late]), PATIENCE)
     .toEqual([...times(4, "waiting"), "running", "running"]);

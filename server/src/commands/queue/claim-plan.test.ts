@@ -62,7 +62,7 @@ test("accounts take turns however many commands one of them has", () => {
   expect(accountsOf([...crowd, waiting(2), waiting(2)]).slice(0, 4)).toEqual([1, 2, 1, 2]);
 });
 
-test("who runs less comes first, whoever waits longer", () => {
+test("the account that runs less comes first, however long others wait", () => {
   expect(accountsOf([waiting(1, { accountRunning: 3 }), waiting(2)])).toEqual([2, 1]);
 });
 
@@ -96,7 +96,7 @@ test("a command that waits for memory holds up only its own kind on its cluster,
   expect([...planned.shortages.keys()]).toEqual([large.id, queue[4]?.id]);
 });
 
-test("what needs no memory runs on a node whose memory is taken, and more than that", () => {
+test("a command without memory runs even on a node whose memory is overcommitted", () => {
   const taken = room(1000, { usedMiB: 1200 });
   expect(accountsOf([waiting(1)], taken, 0)).toEqual([1]);
   expect(accountsOf([waiting(1)], taken, 1)).toEqual([]);
@@ -107,18 +107,18 @@ describe("a command that waits for memory", () => {
   const memoryOf = ({ id }: Candidate): number => (id === large.id ? 900 : 50);
   const full = room(1000, { usedMiB: 200 });
 
-  test("is passed by smaller ones at first", () => {
+  test("lets smaller ones pass at first", () => {
     const planned = plan([large, own, other], { room: full, memoryOf });
     expect(new Set(idsOf(planned))).toEqual(new Set([own.id, other.id]));
     expect(planned).toMatchObject({ shortages: new Map([[large.id, "memory"]]), missingMiB: 100 });
   });
 
-  test("after a minute is passed by commands of other accounts only", () => {
+  test("lets only commands of other accounts pass after a minute", () => {
     const planned = plan([large, own, other], { room: full, memoryOf, waited: { [large.id]: 61 } });
     expect(idsOf(planned)).toEqual([other.id]);
   });
 
-  test("is passed at any time by commands of its account that need no memory", () => {
+  test("always lets commands of its account pass that need no memory", () => {
     const free = waiting(1, query(null));
     const needs = (each: Candidate): number => (each.id === free.id ? 0 : memoryOf(each));
     const planned = plan([large, free], { room: full, memoryOf: needs, waited: { [large.id]: 61 } });
@@ -141,7 +141,7 @@ describe("a command that waits for memory", () => {
 describe("the share of an account", () => {
   const half = (more: Partial<NodeRoom> = {}): NodeRoom => room(1000, { shareMiB: 500, ...more });
 
-  test("binds while another account waits or runs, and not when it is alone", () => {
+  test("limits an account while another one waits or runs, and not when it is alone", () => {
     const crowd = Array.from({ length: 8 }, () => waiting(1));
     expect(accountsOf(crowd, half())).toHaveLength(8);
     expect(accountsOf(crowd, half({ usedMiB: 100, usedBy: new Map([[2, 100]]) }))).toHaveLength(5);
@@ -149,13 +149,13 @@ describe("the share of an account", () => {
     expect([both.filter((id) => id === 1), both.filter((id) => id === 2)].map(({ length }) => length)).toEqual([5, 1]);
   });
 
-  test("does not bind for an account that waits for its own caps only", () => {
+  test("does not count accounts that only wait for their own caps", () => {
     const crowd = Array.from({ length: 8 }, () => waiting(1));
     const capped = waiting(2, { accountRunning: 20 });
     expect(accountsOf([...crowd, capped], half())).toHaveLength(8);
   });
 
-  test("leaves the reason with those that wait for it", () => {
+  test("is the waiting reason of the commands that it holds back", () => {
     const crowd = Array.from({ length: 6 }, () => waiting(1));
     const { shortages } = plan([...crowd, waiting(2)], { room: half() });
     expect(shortages).toEqual(new Map([[crowd[5]?.id, "share"]]));
@@ -175,14 +175,14 @@ describe("the share of an account", () => {
     expect(idsOf(planned).includes(large.id)).toBe(starts);
   });
 
-  test("leaves no node idle: of commands that are all larger, the first starts", () => {
+  test("leaves no node idle: if all commands are larger, the first one starts", () => {
     const queue = [waiting(1), waiting(2)];
     expect(accountsOf(queue, half(), 600)).toEqual([1]);
     expect(accountsOf(queue, half({ usedMiB: 600, usedBy: new Map([[1, 600]]) }), 600)).toEqual([]);
   });
 });
 
-test("what is larger than the node is left to a larger one, and holds up nothing", () => {
+test("a command that is larger than the node is left to a larger node and delays no other", () => {
   const [huge, next] = [waiting(1), waiting(1)];
   const memoryOf = ({ id }: Candidate): number => (id === huge.id ? 64_000 : 100);
   const planned = plan([huge, next], { room: room(1000), memoryOf, waited: { [huge.id]: 6000 } });
@@ -190,7 +190,7 @@ test("what is larger than the node is left to a larger one, and holds up nothing
   expect(planned.shortages).toEqual(new Map([[huge.id, "node"]]));
 });
 
-test("what commands of one place share is needed once", () => {
+test("memory that commands of one place share is counted once", () => {
   const queries = [waiting(1), waiting(1), waiting(1), waiting(2)];
   const need = ({ clusterId }: Candidate) => ({ memoryMiB: 600, sharedBy: `cluster ${clusterId}` });
   const { claims, shortages } = plan(queries, { room: room(1000), memoryOf: need });

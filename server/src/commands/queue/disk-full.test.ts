@@ -9,7 +9,7 @@ import { commandFiles } from "../execution/command-files.ts";
 
 const PATIENCE = { timeout: 45_000 };
 const MIB = 1024 * 1024;
-/** Where nobody may mount, all of it is skipped. */
+/** Skipped where the test may not mount a disk. */
 const disk = mountSmallDisk(24);
 afterAll(() => disk.unmount());
 
@@ -53,7 +53,7 @@ describe.skipIf(!disk.isMounted)("a full disk", because("a small disk can only b
     expect(await attemptsOf(account, id)).toMatchObject([{ number: 1, cause }]);
     expect(await logOf(account, id)).toMatch(new RegExp(`^first\\n(.*\\n)*headgate: ${cause}\\n$`));
     await account.get(`/commands/${id}/results`).refused(422);
-    // What it had taken is free again: nobody has to make room before others can go on.
+    // Its space is free again: no one has to delete files before other commands can go on.
     expect(freeBytes()).toBeGreaterThan(20 * MIB);
     await letGo(account, quiet);
     expect(await ended(account, quiet)).toMatchObject({ status: "done" });
@@ -61,7 +61,7 @@ describe.skipIf(!disk.isMounted)("a full disk", because("a small disk can only b
     expect(await ended(account, next)).toMatchObject({ status: "done" });
   });
 
-  test("is told by the log although nothing more could be written to it, and harms nobody who writes nothing", async () => {
+  test("is reported by the log although nothing could be written to it, and does not affect commands that write nothing", async () => {
     const account = await given.account();
     const quiet = await started(account, gatedProgram());
     const loud = await started(account, gatedProgram("echo out; echo err >&2"));
@@ -91,7 +91,7 @@ describe.skipIf(!disk.isMounted)("a full disk", because("a small disk can only b
       "select extract(epoch from heartbeat_at)::float8 as at from node",
     );
 
-  test("is named when a program fails on it without a word, and what the program wrote goes first", async () => {
+  test("is named as the cause when a program fails without a message, and the files of the program are removed first", async () => {
     const account = await given.account();
     const id = await submit(account, "head -c 100000000 /dev/zero > big 2>/dev/null || exit 3");
     expect(await ended(account, id)).toMatchObject({ status: "error" });
@@ -100,7 +100,7 @@ describe.skipIf(!disk.isMounted)("a full disk", because("a small disk can only b
     expect(freeBytes()).toBeGreaterThan(20 * MIB);
   });
 
-  test("counts as a failure for retry, and the next attempt has the room of the last", async () => {
+  test("counts as a failure for retry, and the next attempt has the space of the last one", async () => {
     const account = await given.account();
     const id = await submit(account, '[ "$ATTEMPT" = 2 ] || head -c 100000000 /dev/zero; head -c 2000000 /dev/zero', {
       retry: 1,
@@ -113,7 +113,7 @@ describe.skipIf(!disk.isMounted)("a full disk", because("a small disk can only b
     ]);
   });
 
-  test("fails what cannot even be started, with that cause", async () => {
+  test("is the cause of a command that cannot be started", async () => {
     const account = await given.account();
     await submit(account, "true").then((id) => ended(account, id));
     fill();

@@ -48,7 +48,7 @@ function waitsBeside(accountId: number, otherId: number): Promise<Wait[]> {
 }
 
 /** Ranks, not seconds: how long a place is held depends on the machine, who gets the next one does not. */
-test("ten commands start with the next places that become free, though 10,000 of another account wait", async () => {
+test("ten commands start as soon as others end, although 10,000 commands of another account wait", async () => {
   const [crowd, few] = [await given.account(), await given.account()];
   const numbers = Array.from({ length: CROWD }, (_, number) => number);
   await inParallel(numbers, 32, async () => void (await submit(crowd, "sleep 1")));

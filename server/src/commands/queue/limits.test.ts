@@ -31,7 +31,7 @@ async function cancelAll(): Promise<void> {
 
 afterEach(cancelAll);
 
-test("no more run on a node than its memory allows, shared between the accounts", async () => {
+test("a node runs only as many commands as its memory allows, shared between the accounts", async () => {
   const [first, second] = [await given.account(), await given.account()];
   for (let each = 0; each < 2; each += 1) await submitProgram(first, "sleep 300");
   await expect.poll(() => statuses(first), PATIENCE).toEqual({ running: 2 });
@@ -59,7 +59,7 @@ describe("/api/v2/nodes", () => {
     await expect.poll(() => account.get(`/commands/${id}`), PATIENCE).toMatchObject({ status: "done" });
   });
 
-  test("a draining node takes nothing new, and is drained when what runs there has ended", async () => {
+  test("a draining node takes no new commands, and is drained when its last command has ended", async () => {
     const [operator, account] = [await given.operator(), await given.account()];
     const { nodes } = await operator.get("/api/v2/nodes");
     const path = `/api/v2/nodes/${nodes[0].id}`;
@@ -81,7 +81,7 @@ describe("/api/v2/nodes", () => {
     await expect.poll(() => account.get(`/commands/${waiting}`), PATIENCE).toMatchObject({ status: "done" });
   });
 
-  test("nobody but operators sees nodes, and unknown ones are unknown", async () => {
+  test("only operators see nodes, and an unknown node is 404", async () => {
     const account = await given.account();
     await account.get("/api/v2/nodes").refused(404);
     const operator = await given.operator();

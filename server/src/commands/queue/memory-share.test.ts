@@ -72,14 +72,14 @@ describe("a command larger than every node", () => {
     await account.post(`/commands/${small.id}/rerun`).refused(422, /^label needs 20480 MiB/);
   });
 
-  test("waits while a larger node is known, stops no other, and ends as error when that one is gone", async () => {
+  test("waits while a larger node is known, delays no other command, and ends as error when that node is gone", async () => {
     await addLargerNode();
     const account = await given.account();
     const large = await vi.waitFor(() => submitLarge(account, "20g"), PATIENCE);
     const small = await submit(account, "true");
     expect(await account.get(`/commands/${small}?wait_seconds=45`)).toMatchObject({ status: "done" });
     expect(await reason(account, large)).toBe("it needs more memory than this node has, and waits for a larger one");
-    silence.passes = true; // it was paused, and now nobody has heard of it for longer than the lease
+    silence.passes = true; // it was paused, and is now silent for longer than the lease
     const ended = await account.get(`/commands/${large}?wait_seconds=45`);
     silence.passes = false;
     expect(ended).toMatchObject({ status: "error", start_time: null });
@@ -88,7 +88,7 @@ describe("a command larger than every node", () => {
     expect((await account.get(`/commands/${large}/error_logs`)).error_log).toContain(cause);
   });
 
-  test("holds up no smaller one of its lane, however many of its kind wait there", async () => {
+  test("delays no smaller command of its lane, however many large ones wait there", async () => {
     await addLargerNode();
     const account = await given.account();
     await vi.waitFor(() => submitLarge(account, "20g"), PATIENCE);

@@ -48,7 +48,7 @@ async function clusterOf({ accountId }: AccountClient): Promise<number> {
   return row?.id ?? 0;
 }
 
-test("the depth is what waits, the age that of the command due longest, and both are of this moment", async () => {
+test("the depth counts waiting commands, the age is that of the oldest due one, and both are current", async () => {
   const [operator, account] = [await given.operator(), await given.account()];
   expect(await samples()).toMatchObject({ headgate_queue_depth: 0, headgate_queue_age_seconds: 0 });
   const retried = await submit(account, "exit 1", { retry: 1, retry_delay: 5 });
@@ -73,7 +73,7 @@ test("the depth is what waits, the age that of the command due longest, and both
   expect(await samples()).toMatchObject({ headgate_queue_depth: 0, headgate_queue_age_seconds: 0 });
 });
 
-test("what runs is counted by cluster", async () => {
+test("running commands are counted by cluster", async () => {
   const [one, other] = [await given.account(), await given.account()];
   const ids = [await submit(one, gatedProgram()), await submit(one, gatedProgram())];
   const foreign = await submit(other, gatedProgram());
@@ -84,7 +84,7 @@ test("what runs is counted by cluster", async () => {
   await expect.poll(runningByCluster, PATIENCE).toEqual({ [ofOne]: 1 });
 });
 
-test("durations are counted by type and outcome, once a command, from its first start", async () => {
+test("durations are counted by type and outcome, once for each command, from its first start", async () => {
   const account = await given.account();
   const counted = (type: string, outcome: string, what: string): string =>
     `headgate_command_seconds_${what}{type="${type}",outcome="${outcome}"}`;
@@ -135,7 +135,7 @@ test("a run that another node has taken over counts as a rejection, ends, and wr
   expect(await sample(errors)).toBe(before + 1);
 });
 
-test("a lost run with retry goes on, and whoever waits for its end is not told before", async () => {
+test("a lost run with retry goes on, and a request that waits for its end keeps waiting", async () => {
   const account = await given.account();
   const lost = await sample("headgate_queue_lost_heartbeats_total");
   const other = await addNode();

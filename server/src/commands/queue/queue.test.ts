@@ -40,7 +40,7 @@ async function processesNamed(marker: string): Promise<number> {
 }
 
 describe("a program", () => {
-  test("runs once, and its output, log and end are its own", async () => {
+  test("runs once, with its own output, log and end", async () => {
     const account = await given.account();
     const id = await submitProgram(account, "echo out; echo err >&2");
     const ended = await whenEnded(account, id);
@@ -70,7 +70,7 @@ describe("a program", () => {
     expect(await whenEnded(account, id)).toMatchObject({ status: "done", pid: null });
   });
 
-  test("is run again as often as retry says, each time as an attempt of its own", async () => {
+  test("is retried as often as retry says, each time as a new attempt", async () => {
     const account = await given.account();
     const id = await submitProgram(account, 'echo "attempt $ATTEMPT"; [ "$ATTEMPT" = 3 ]', {
       retry: 2,
@@ -89,7 +89,7 @@ describe("a program", () => {
     expect(await account.put(`/commands/${id}`)).toMatchObject({ status: "cancelled", kill_succeeded: true });
   });
 
-  test("past its timeout is ended at the next check as an error, whatever retry says", async () => {
+  test("ends as error at the first check after its timeout, even with retry", async () => {
     const account = await given.account();
     const id = await submitProgram(account, "sleep 60", { timeout: 1, retry: 3 });
     expect(await whenEnded(account, id)).toMatchObject({ status: "error" });
@@ -108,7 +108,7 @@ describe("a program", () => {
     expect(logOf(account, id)).toContain("not supported by this version");
   });
 
-  test("has nothing of the server's environment", async () => {
+  test("does not see the server's environment", async () => {
     const account = await given.account();
     const id = await submitProgram(account, "env");
     await whenEnded(account, id);
@@ -140,7 +140,7 @@ describe("PUT /api/v1.2/commands/<id>", () => {
     expect(outputOf(account, id)).toBe("");
   });
 
-  test("changes nothing about a finished one, and says so", async () => {
+  test("does not change a finished command, and says so", async () => {
     const account = await given.account();
     const id = await submitProgram(account, "true");
     const ended = await whenEnded(account, id);
@@ -148,13 +148,13 @@ describe("PUT /api/v1.2/commands/<id>", () => {
     expect(reply).toEqual({ ...ended, kill_succeeded: false, result: expect.stringContaining("done") });
   });
 
-  test("takes no other status", async () => {
+  test("refuses any other status", async () => {
     const account = await given.account();
     const id = await submitProgram(account, "true");
     await account.put(`/commands/${id}`, { status: "pause" }).refused(422, /^status must be/);
   });
 
-  test("another account's command is as unknown as one that never was", async () => {
+  test("a command of another account is 404 like an unknown one", async () => {
     const [mine, theirs] = [await given.account(), await given.account()];
     const id = await submitProgram(theirs, "true");
     const foreign = await mine.put(`/commands/${id}`).refused(404);

@@ -37,7 +37,7 @@ test("a program that is being prepared times out", async () => {
   expect(log).toContain("timed out: the timeout is 1 s");
 });
 
-test("what its preparation took is not given to a program once more", async () => {
+test("the time of the preparation counts towards the timeout", async () => {
   prepared = delay(6000);
   const { account, id } = await submitAndClaim({ timeout: 7, program: "sleep 60" });
   const { status, start_time: start, end_time: end } = await account.get(`/commands/${id}?wait_seconds=45`);
@@ -46,7 +46,7 @@ test("what its preparation took is not given to a program once more", async () =
   expect(Date.parse(end) - Date.parse(start)).toBeLessThan(13_000);
 });
 
-test("a program that is being prepared does not keep the server from stopping, and is left to the next", async () => {
+test("a program that is being prepared does not delay the stop of the server, and the next server runs it", async () => {
   const { id } = await submitAndClaim();
   await given.app.stop();
   const store = new Client(given.database.connection);

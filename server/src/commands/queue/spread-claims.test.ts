@@ -22,7 +22,7 @@ function spread(planned: PlannedClaim[], own: NodeLoad, ...others: NodeLoad[]): 
   return planned.map(({ candidate }) => left.get(candidate.id)?.nodeId ?? own.id);
 }
 
-test("a command that comes to idle nodes stays with whichever looks first", () => {
+test("with idle nodes, a command stays on the node that looks first", () => {
   expect(spread(claims(1), load("a"), load("b"), load("c"))).toEqual(["a"]);
 });
 
@@ -34,7 +34,7 @@ test("a node with more commands of the cluster leaves the next ones to the other
   expect(spread(claims(3), load("a", 2), load("b", 0), load("c", 1))).toEqual(["b", "b", "c"]);
 });
 
-test("nodes get as much as their budgets are", () => {
+test("nodes get commands in proportion to their budgets", () => {
   const all = spread(claims(5), load("a"), load("b", 0, { budgetMiB: 4000 }));
   expect(all.filter((id) => id === "b")).toHaveLength(4);
 });

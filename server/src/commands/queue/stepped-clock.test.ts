@@ -17,7 +17,7 @@ const sql = (text: string, values: unknown[] = []) => given.app.services.db.syst
 
 afterEach(async () => {
   await sql("update node set state = 'active'");
-  await sql("delete from command where node_id in (select id from node where host = 'other')"); // nobody would end it
+  await sql("delete from command where node_id in (select id from node where host = 'other')"); // no node would end it
   await cancelAll();
 });
 
@@ -78,7 +78,7 @@ test("a command of a live node goes on while the clock is set forward by 15 minu
   }
 });
 
-test("a command that waits and one that waits for its next attempt do not stand still after a step back", async () => {
+test("waiting commands and due retries still start after the clock was set back", async () => {
   const account = await given.account();
   await setClock("2 days");
   const retried = await submit(account, gatedProgram("exit 1"), { retry: 1, retry_delay: 5 });

@@ -10,7 +10,7 @@ const { submit, letGo, cancelAll } = queuedCommands(given);
 afterEach(cancelAll);
 
 describe("between two attempts", () => {
-  test("a command tells when the next one is due", async () => {
+  test("a command says when the next attempt is due", async () => {
     const account = await given.account();
     const id = await submit(account, "exit 1", { retry: 1, retry_delay: 5 });
     await expect
@@ -30,7 +30,7 @@ describe("between two attempts", () => {
     expect(await account.put(`/commands/${id}`)).not.toHaveProperty("waiting_reason");
   });
 
-  test("a command whose next one is due waits for the same reasons as others", async () => {
+  test("a command whose next attempt is due waits for the same reasons as others", async () => {
     const [operator, account] = [await given.operator(), await given.account()];
     const id = await submit(account, gatedProgram('[ "$ATTEMPT" = 2 ]'), { retry: 1, retry_delay: 0 });
     await expect.poll(() => account.get(`/commands/${id}`), PATIENCE).toMatchObject({ pid: expect.any(Number) });

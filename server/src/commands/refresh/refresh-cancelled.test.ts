@@ -22,7 +22,7 @@ const PROTOCOLS = [
 
 interface Silent {
   readonly port: number;
-  /** Somebody waits for its word. */
+  /** The refresh waits for it. */
   readonly isAsked: () => boolean;
   readonly open: () => number;
 }

@@ -20,7 +20,7 @@ describe.skipIf(sparkIsMissing)("a Hive command with SQL", () => {
   const resultsOf = async (id: number): Promise<string> =>
     (await spark.account.get(`/commands/${id}/results?include_headers=true`)).results;
 
-  test("runs its query on the warm server: rows, columns, log and jobs as of any query", async () => {
+  test("runs its query on the warm server, with rows, columns, log and jobs like any query", async () => {
     const { id, qlog, progress, pid } = await run({
       query: "select $n$ + 1 as more; select count(*) as c from range($n$)",
       macros: [{ n: "20 + 2" }],
@@ -59,7 +59,7 @@ describe.skipIf(sparkIsMissing)("a Hive command with SQL", () => {
     expect(await resultsOf(id)).toBe("n\r\n7\r\n");
   });
 
-  test("that fails is tried again as often as it says, and tells why", async () => {
+  test("that fails is retried as often as retry says, and says why", async () => {
     const { id, command } = await run({ query: "select * from nowhere", retry: 1, retry_delay: 0 }, "error");
     expect(command.retry).toBe(1);
     const { attempts } = await spark.account.get(`/commands/${id}/attempts`);

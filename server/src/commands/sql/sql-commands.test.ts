@@ -69,13 +69,13 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
     expect(stats.num_completed_tasks).toBe(stats.num_tasks);
   });
 
-  test("knows nothing of the session of another", async () => {
+  test("does not see the session of another query", async () => {
     await runSql(spark.account, "create temporary view mine as select 1");
     const { id } = await runSql(spark.account, "select * from mine", {}, "error");
     expect(await logOf(id)).toContain("TABLE_OR_VIEW_NOT_FOUND");
   });
 
-  test("that returns nothing has an empty result", async () => {
+  test("without rows has an empty result", async () => {
     const {
       id,
       qlog,
@@ -134,13 +134,13 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
     await spark.account.get(`/commands/${id}/results`).refused(422, /cancelled/);
   });
 
-  test("that takes too long is ended soon after its timeout", async () => {
+  test("is ended soon after its timeout", async () => {
     const { id, end_time: end, start_time: start } = await runSql(spark.account, LONG, { timeout: 2 }, "error");
     expect(await logOf(id)).toContain("timed out: the timeout is 2 s");
     expect((Date.parse(end) - Date.parse(start)) / 1000).toBeLessThan(15);
   });
 
-  test("that fails is tried again as often as it says", async () => {
+  test("that fails is retried as often as retry says", async () => {
     const { id } = await runSql(spark.account, "select raise_error('again')", { retry: 2, retry_delay: 0 }, "error");
     const { attempts } = await spark.account.get(`/commands/${id}/attempts`);
     const cause = expect.stringMatching(/^\[USER_RAISED_EXCEPTION\] again SQLSTATE: P0001/);
@@ -180,7 +180,7 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
     });
   });
 
-  test("of 25 MB is named by its place, where the same text is", async () => {
+  test("with a result of 25 MB names its location in the storage, which has the same text", async () => {
     const { id } = await runSql(spark.account, "select id, repeat('x', 1000) from range(25000)");
     const { inline, result_location: location } = await spark.account.get(`/commands/${id}/results`);
     expect(inline).toBe(false);

@@ -58,21 +58,21 @@ describe("a node without Spark", () => {
   });
   afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-  test("learns which clusters are somebody else's servers from them alone", async () => {
+  test("learns which clusters are remote servers from the clusters alone", async () => {
     expect(executor.unready(PLACE)).toContain("Spark cannot be set up");
     remote = REMOTE;
     await expect.poll(() => executor.unready(PLACE)).toBeNull();
     expect(new Set(asked)).toEqual(new Set(["the cluster"]));
   });
 
-  test("begins a query again that has left nothing, when the machine has run since", async () => {
+  test("runs a query again that has left no state, if the machine was not restarted", async () => {
     expect(await adopted({ kind: "sql", bootId: await readBootId() })).toEqual({ state: "never-began" });
   });
 
   test.each([
     ["nothing", undefined],
     ["a file without its bytes", "\0\0\0"],
-  ])("never begins a query again that has left %s, when the machine has not", async (_, left) => {
+  ])("never runs a query again that has left %s, if the machine was restarted", async (_, left) => {
     if (left !== undefined) writeFileSync(join(files.folder, "script.json"), left);
     expect(await adopted({ kind: "sql", bootId: "another" })).toMatchObject({ state: "lost" });
   });

@@ -9,7 +9,7 @@ const ROWS = 11_000_000;
 describe.skipIf(sparkIsMissing)("a result of more than 1 GiB", { timeout: 600_000 }, () => {
   const spark = useSpark();
 
-  test("comes in full, from a server whose heap is smaller, and is held by nobody", async () => {
+  test("is complete although the heap of the Spark server is smaller, and is never held in memory as a whole", async () => {
     const { id } = await submitSql(spark.account, `select id, repeat('x', 100) as x from range(${ROWS})`);
     const before = residentBytes(spark.pid);
     let highest = before;

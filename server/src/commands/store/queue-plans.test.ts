@@ -212,7 +212,7 @@ test("listCandidates counts the running commands once, however many candidates t
   }
 });
 
-test("listCandidates reads the text of so many commands of an account, however many lanes it has", async () => {
+test("listCandidates reads the texts of a limited number of commands of an account, however many lanes it has", async () => {
   const lanes = Array.from({ length: 300 }, (_, app) => `sql of app ${app}`);
   for (const lane of lanes) await insertCommands(2, "waiting", null, { lane });
   const query: Tx["query"] = async (text, values) => (await client.query(text, [...(values ?? [])])).rows;

@@ -11,7 +11,7 @@ async function newCluster(account: AccountClient, label: string, state: string):
   return id;
 }
 
-test("what waits for commands ends with its cluster and with its app, and nothing else does", async () => {
+test("processes that wait for commands end with their cluster or app, and others go on", async () => {
   const account = await given.account();
   const { accountId } = account;
   const [up, pending, terminating, down, deleted] = await Promise.all([

@@ -15,7 +15,7 @@ const PLACE = { accountId: 1, clusterId: 2, appId: null };
 const NAME = "one-of-before";
 const UP = { place: PLACE, generation: 0, isUp: true };
 
-/** Stands for the JVM: it lives until it is stopped, whoever answers on its port. */
+/** A stub of the JVM: it lives until it is stopped, whether or not its port answers. */
 class LivingProcess implements ServerProcess {
   readonly #address: ConnectAddress;
   readonly #ended = Promise.withResolvers<void>();
@@ -26,7 +26,7 @@ class LivingProcess implements ServerProcess {
     this.#address = { host: "127.0.0.1", port, tls: false, token: undefined };
   }
 
-  start = (): Promise<void> => Promise.reject(new Error("it is one of before"));
+  start = (): Promise<void> => Promise.reject(new Error("a leftover server is not started"));
   ready = (): Promise<ConnectAddress> => Promise.resolve(this.#address);
   isAlive = (): Promise<boolean> => Promise.resolve(!this.hasDied);
   ended = (): Promise<void> => this.#ended.promise;
@@ -75,7 +75,7 @@ describe("a warm server that lives", () => {
     return servers;
   }
 
-  test("and is used is ended when it does not answer", async () => {
+  test("is ended when it is in use and does not answer", async () => {
     const found = await adopted(0);
     const { server } = (await found.reacquire(NAME, PLACE)) ?? {};
     await server?.ready;
@@ -88,7 +88,7 @@ describe("a warm server that lives", () => {
     expect(await found.reacquire(NAME, PLACE)).toBeUndefined();
   });
 
-  test("and is not used is left alone", async () => {
+  test("is not ended while it is unused", async () => {
     const found = await adopted(0);
     await expect.poll(() => found.list()).toEqual([UP]);
     connect.stop();
@@ -99,7 +99,7 @@ describe("a warm server that lives", () => {
     expect(process.isStopped).toBe(false);
   });
 
-  test("is looked at until we let go of it, and then runs on", async () => {
+  test("is probed until this server leaves it, and then goes on", async () => {
     const found = await adopted(60_000);
     const { server } = (await found.reacquire(NAME, PLACE)) ?? {};
     await server?.ready;
@@ -111,7 +111,7 @@ describe("a warm server that lives", () => {
     expect(process.isStopped).toBe(false);
   });
 
-  test("is for the next command only while it does", async () => {
+  test("is used for the next command only while it answers", async () => {
     const found = await adopted(0);
     await expect.poll(() => found.list()).toEqual([UP]);
     process.hasDied = true;
@@ -119,7 +119,7 @@ describe("a warm server that lives", () => {
     await expect.poll(() => process.isStopped).toBe(true);
   });
 
-  test("and was there before us has as long to answer as one that was up", async () => {
+  test("and is left over from the previous server has as much time to answer as one that was up", async () => {
     connect.stop();
     const found = await adopted(20);
     const beganAt = performance.now();
