@@ -15,7 +15,7 @@ export interface AccountDiskOptions {
   readonly dataDir: string;
   /** Null: no quota. */
   readonly quotaBytes: number | null;
-  /** Of warm servers. */
+  /** The warm servers. */
   readonly servers: { accounts(): number[] };
   readonly log: Log;
 }
@@ -112,7 +112,7 @@ export class AccountDisk {
     commands.endRunsOf(accountId, `the account is above its quota: ${over}`);
   }
 
-  /** One at a time: `look` waits for it. */
+  /** Never called twice at the same time: `look` waits for it. */
   async #measure(account: AccountToMeasure): Promise<number> {
     this.#worker ??= this.#openWorker();
     const worker = this.#worker;

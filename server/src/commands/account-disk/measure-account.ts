@@ -7,7 +7,7 @@ export interface AccountToMeasure {
   readonly folder: string;
   /** Names of the folders of its running commands: these change. */
   readonly running: readonly string[];
-  /** What an inode counts for. */
+  /** The bytes that an inode counts for at least. */
   readonly leastBytes: number;
 }
 

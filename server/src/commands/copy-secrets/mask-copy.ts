@@ -46,7 +46,7 @@ export function filledText(pieces: readonly TextPiece[]): string {
  * The macros that must not be shown: those that are part of a credential, the earlier macros that these use, and all
  * macros that use any of them. An expression counts as using every name that it mentions.
  */
-export function secretMacros(macros: readonly GivenMacro[], inSecrets: ReadonlySet<string>): ReadonlySet<string> {
+function secretMacros(macros: readonly GivenMacro[], inSecrets: ReadonlySet<string>): ReadonlySet<string> {
   const secret = new Set(inSecrets);
   const mentioned = new Map(macros.map(({ name, expression }) => [name, new Set(expression.match(/\w+/g))]));
   for (const { name } of macros.toReversed()) {
@@ -60,11 +60,11 @@ export function secretMacros(macros: readonly GivenMacro[], inSecrets: ReadonlyS
   return secret;
 }
 
-export function maskedMacros(macros: readonly GivenMacro[], secret: ReadonlySet<string>): GivenMacro[] {
+function maskedMacros(macros: readonly GivenMacro[], secret: ReadonlySet<string>): GivenMacro[] {
   return macros.map((macro) => (secret.has(macro.name) ? { ...macro, expression: secretMask } : macro));
 }
 
-export function maskedValues(values: MacroValues, secret: ReadonlySet<string>): MacroValues {
+function maskedValues(values: MacroValues, secret: ReadonlySet<string>): MacroValues {
   return new Map([...values].map(([name, value]) => [name, secret.has(name) ? secretMask : value]));
 }
 

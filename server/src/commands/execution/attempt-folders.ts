@@ -58,7 +58,7 @@ function ancestor(folder: string, levels: number): string {
 export interface FolderOwner {
   readonly accountId: number;
   readonly identity: Identity | undefined;
-  /** As the program sees it. */
+  /** The home folder, as the program sees it. */
   readonly home: string;
 }
 

@@ -74,12 +74,12 @@ export type RunOutcome =
 /** The cluster that a command runs on. */
 export type CommandCluster = Pick<RunnableCommand, "accountId" | "clusterId">;
 
-/** What the queue knows about a kind of command. */
+/** The part of a kind of command that the queue uses. */
 export interface RunnableKind {
   readonly name: string;
   /** False: it runs whatever state its cluster is in, and starts no cluster. */
   readonly needsCluster: boolean;
-  /** Where nothing isolates accounts from each other, only the operators' account may run it. */
+  /** Whether only the operators' account may run it on a machine without isolation. */
   readonly runsUsersCode: boolean;
   readonly memory: MemoryUse;
   readonly executor: Executor;

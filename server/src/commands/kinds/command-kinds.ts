@@ -53,7 +53,7 @@ export function commandKinds(kinds: readonly CommandKind[]): CommandKinds {
 }
 
 /** §4.5: the template of a table refresh says its type, too. */
-export function commandTypeOf(body: SubmissionInput): CommandType {
+function commandTypeOf(body: SubmissionInput): CommandType {
   const given = body.command_type ?? (isRefresh(body) ? "HiveCommand" : undefined);
   const type = COMMAND_TYPES.find((each) => each === given);
   if (type === undefined) throw invalid("command_type", `must be one of ${COMMAND_TYPES.join(", ")}`);

@@ -7,7 +7,7 @@ import { hasEnded } from "../store/command-row.ts";
 import type { CommandOutcome } from "../store/outcome.ts";
 import { filePart, joined, NO_PART, textPart, type CommandText, type TextPart } from "./text-part.ts";
 
-/** Where the files of a command are on this node. */
+/** Returns the paths of a command's files on this node. */
 export type CommandFilesOf = (accountId: number, commandId: number) => CommandFiles;
 
 /**

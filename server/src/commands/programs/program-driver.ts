@@ -22,7 +22,7 @@ export interface ProgramDriver {
 export interface DriverFolders {
   /** The current folder, writable. */
   readonly work: string;
-  /** Where `DriverLaunch.files` will be; read-only. */
+  /** The folder of `DriverLaunch.files`; read-only. */
   readonly input: string;
   readonly eventLogFolder: string;
   readonly applicationId: string;
@@ -45,7 +45,7 @@ export interface DriverLaunch {
 }
 
 export interface HandOver {
-  /** Of the contributions that the standby driver was started with. */
+  /** The digest of the contributions that the standby driver was started with. */
   readonly digest: string;
   /** The generation of the app; absent: 0. */
   readonly generation?: number | undefined;

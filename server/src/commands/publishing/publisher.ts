@@ -185,14 +185,14 @@ function reasonOf(error: unknown): string {
   return `cannot be put into the account's storage: ${why}`;
 }
 
-/** One object of the account's storage that comes of a command. */
-export interface Publication {
+/** An object that a command publishes to the account's storage. */
+interface Publication {
   readonly name: string;
   readonly content: Content;
 }
 
 /** The objects that an ended attempt publishes. Empty or removed ones are left out. */
-export async function publicationsOf(
+async function publicationsOf(
   files: CommandFiles,
   attempt: UnpublishedAttempt,
   results: LocalResults,

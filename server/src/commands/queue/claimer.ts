@@ -67,7 +67,7 @@ export interface QueueSituation {
   readonly plan: ClaimPlan;
 }
 
-/** What the node knows about itself and the others. */
+/** The states of this node and the others. */
 export interface NodeView extends Pick<QueueSituation, "nodeState" | "nodes"> {
   readonly takesCommands: boolean;
 }

@@ -44,7 +44,6 @@ export function largestBudgetMiB(nodes: readonly WatchedNode[], ownMiB: number, 
   return Math.max(ownMiB, ...others.map(({ memoryBudgetMiB }) => memoryBudgetMiB));
 }
 
-/** For people. */
 export function tooLargeCause(neededMiB: number, largestMiB: number): string {
   return `it needs ${neededMiB} MiB of memory, and the largest node has ${largestMiB} MiB for commands`;
 }

@@ -17,8 +17,7 @@ import type { Candidate } from "../store/claims.ts";
  * | a minute | no other command of its own account takes memory before it |
  * | ten minutes | the other accounts together leave it what it needs, up to its share: at least the rest of the node stays theirs |
  *
- * So a command within its share starts sooner or later whatever others do, and no command keeps other accounts from
- * starting theirs. A larger one depends on the others: it starts when they leave enough room.
+ * So a command within its share starts sooner or later, and no command prevents other accounts from starting theirs. A larger one depends on the others: it starts when they leave enough room.
  */
 export type Shortage = "memory" | "share" | "node";
 
@@ -27,7 +26,7 @@ export interface NodeRoom {
   readonly shareMiB: number;
   /** All memory that is taken. */
   readonly usedMiB: number;
-  /** What is taken by commands that run, by account; an account that runs something is there with 0 at least. */
+  /** The memory of running commands, by account. An account that runs commands without memory is listed with 0. */
   readonly usedBy: ReadonlyMap<number, number>;
 }
 

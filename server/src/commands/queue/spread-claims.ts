@@ -1,6 +1,6 @@
 import type { PlannedClaim } from "./claim-plan.ts";
 
-/** What a node runs, for a comparison. */
+/** The load of a node. */
 export interface NodeLoad {
   readonly id: string;
   readonly budgetMiB: number;
@@ -11,9 +11,9 @@ export interface NodeLoad {
 }
 
 export interface SpreadClaims {
-  /** For this node to take now. */
+  /** The claims that this node takes now. */
   readonly own: readonly PlannedClaim[];
-  /** For less loaded nodes, by the id of the command. */
+  /** The claims that are left to less loaded nodes, by the id of the command. */
   readonly left: ReadonlyMap<number, { readonly nodeId: string; readonly clusterId: number }>;
 }
 

@@ -103,7 +103,7 @@ export function noNodeReason(groups: readonly NodeGroup[]): string | null {
 }
 
 /** Says why this node leaves a command to another node. */
-export function otherNodeReason(state: ClosedState): string {
+function otherNodeReason(state: ClosedState): string {
   return `it waits for another node: this one is ${SOME_NODES[state]}`;
 }
 

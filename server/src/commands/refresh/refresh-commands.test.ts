@@ -46,7 +46,7 @@ describe.skipIf(sparkIsMissing)("a table refresh", () => {
     expect(log).not.toContain(forged);
   });
 
-  test("finds what was written behind a managed Parquet table's back, and Spark reads it", async () => {
+  test("finds partitions that were written directly to the storage of a managed Parquet table, and Spark reads them", async () => {
     const name = newName();
     await runSql(
       spark.account,

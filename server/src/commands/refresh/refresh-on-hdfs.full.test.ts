@@ -42,7 +42,7 @@ describe.skipIf(sparkIsMissing)("a refresh of a table on HDFS", () => {
     return (await account.get(`/commands/${id}/results`)).results;
   }
 
-  test("needs the account's address of it, and then finds what was written behind its back", async () => {
+  test("needs the account's hdfs_http_address, and then finds partitions that were written directly to the storage", async () => {
     const at = `${hdfs.uri}/tables/logs`;
     await run(`create table logs (v string, day date, n int) using csv partitioned by (day, n) location '${at}'`);
     for (const path of ["day=2026-11-15/n=1", "DAY=2026-11-15/n=07", "day=2026-11-16/n=abc", "backup/n=1"]) {

@@ -55,7 +55,7 @@ describe.skipIf(sparkIsMissing)("a refresh of tables on S3", () => {
     }
   }
 
-  test("finds what was written behind a managed Parquet table's back, and Spark reads it", async () => {
+  test("finds partitions that were written directly to the storage of a managed Parquet table, and Spark reads them", async () => {
     await run(
       `create table sales (v int, day date, city string) using parquet partitioned by (day, city);
        insert into sales values (7, date'2026-11-15', 'here')`,

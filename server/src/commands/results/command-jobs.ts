@@ -6,7 +6,7 @@ import type { ResultOwner } from "../store/outcome.ts";
 /** A job of a program, or a statement of a query. Spark does not report the failed tasks of a statement. */
 export type CommandJob = Omit<SparkJob, "failedTasks"> & { readonly failedTasks: number | null };
 
-/** Where the jobs of a kind of command come from. */
+/** Finds the jobs of a kind of command. */
 export type JobSource = (files: AttemptFiles, accountId: number) => Promise<readonly CommandJob[]>;
 
 export const noJobs: JobSource = () => Promise.resolve([]);

@@ -28,7 +28,7 @@ function hasNoColumns(): Fault {
  * A JSON object whose last field is a long text, encoded while the text is read: encoding 20 MB at once would take a
  * multiple of that in memory for each client. Invalid UTF-8 becomes U+FFFD.
  */
-export async function* streamedJson(
+async function* streamedJson(
   fields: Readonly<Record<string, unknown>>,
   lastField: string,
   bytes: AsyncIterable<Uint8Array>,

@@ -14,7 +14,7 @@ import {
   type ResultOptions,
 } from "./command-result.ts";
 
-export const STREAM_TYPES: Readonly<Record<ResultFormat, StreamType>> = {
+const STREAM_TYPES: Readonly<Record<ResultFormat, StreamType>> = {
   raw: "application/octet-stream",
   json: "application/json",
   csv: "text/csv",

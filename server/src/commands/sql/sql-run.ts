@@ -31,7 +31,7 @@ export interface SqlServers {
   reacquire(name: string): Promise<HeldServer | undefined>;
 }
 
-/** What a query may not exceed. */
+/** The limits of a query. */
 export interface QueryLimits extends InProcessLimits {
   /** The size of the result of a statement. Null: no limit. */
   readonly outputBytes: number | null;

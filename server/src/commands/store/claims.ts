@@ -175,7 +175,7 @@ export async function claim(
   return row;
 }
 
-/** What nodes run, by cluster. Reads no more than what runs. */
+/** The load of each node by cluster. Reads only rows of running commands. */
 export function listLoads(
   db: Queryable,
 ): Promise<{ nodeId: string; clusterId: number; commands: number; memoryMiB: number }[]> {
@@ -185,7 +185,7 @@ export function listLoads(
   );
 }
 
-/** What the node has claimed and not settled, by its own rows. */
+/** The commands that the node has claimed and not settled. */
 export function listHeld(db: Queryable, nodeId: string): Promise<ClaimedCommand[]> {
   return db.query<ClaimedCommand>(`select ${CLAIMED} from command where command.node_id = $1 and ${HELD}`, [nodeId]);
 }

@@ -4,12 +4,12 @@ export type CommandStatus = (typeof COMMAND_STATUSES)[number];
 export const COMMAND_TYPES = ["SparkCommand", "HadoopCommand", "HiveCommand"] as const;
 export type CommandType = (typeof COMMAND_TYPES)[number];
 
-/** What a command runs, as it was submitted. */
+/** The submitted part of a command. */
 export interface SubmittedCommand {
   readonly commandType: string;
   /** The `command` object of §2.2. */
   readonly command: Readonly<Record<string, unknown>>;
-  /** What the submission has decided for the run besides; null: nothing. */
+  /** Options of the run that are not part of the `command` object; null: none. */
   readonly options: Readonly<Record<string, unknown>> | null;
 }
 
@@ -47,7 +47,7 @@ export interface CommandRow {
   commandType: CommandType;
   /** The `command` object of §2.2, secrets masked. */
   command: Readonly<Record<string, unknown>>;
-  /** For the run; not part of the interface. */
+  /** Options of the run; not part of the interface. */
   options: Readonly<Record<string, unknown>> | null;
   name: string | null;
   template: string;
@@ -67,7 +67,7 @@ export interface CommandRow {
   pid: number | null;
   qlog: string | null;
   numResultDir: number;
-  /** Of one that runs and that no node has: when it may be claimed again. Unset in one just submitted. */
+  /** When a command between two attempts may be claimed again. Absent in a command that was just submitted. */
   nextAttemptAt?: Date | null;
 }
 

@@ -45,7 +45,7 @@ function statementOf({ start, end, ownerId, filter, afterId, limit, offset }: Hi
   const values: unknown[] = [];
   const put = (value: unknown): string => `$${values.push(value)}`;
   const { tags } = filter;
-  // What the order goes by: the command itself, or its tag, which carries the same time.
+  // The table that gives the order: the command itself, or its tag, which has the same time.
   const [from, createdAt, id] =
     tags === undefined
       ? ["command c", "c.created_at", "c.id"]

@@ -31,7 +31,7 @@ export interface Claim {
   readonly nodeId: string;
 }
 
-/** Of what ended cancelled in `commands`, the attempt that went on until then. */
+/** Ends the running attempt of each cancelled command in `commands`. */
 const endCancelledAttempt = (commands: string): string =>
   `update command_attempt set ended_at = now(), cause = 'cancelled' from ${commands}
    where command_id = ${commands}.id and number = ${commands}.attempt and ${commands}.status = 'cancelled'
@@ -97,13 +97,13 @@ export async function release(
 }
 
 export interface Settlement {
-  /** `retry`: the next attempt, so many seconds from now. */
+  /** `retry`: the next attempt follows after `delaySeconds`. */
   readonly next: { readonly status: "done" | "error" } | { readonly status: "retry"; readonly delaySeconds: number };
   readonly exitCode: number | null;
   readonly cause: string | null;
   readonly outputBytes: number | null;
   readonly logBytes: number | null;
-  /** Of what is done now. */
+  /** Stored only if the command is done now. */
   readonly qlog: string | null;
 }
 
@@ -114,7 +114,7 @@ export interface SettledCommand {
   readonly seconds: number | null;
 }
 
-/** What was asked to be cancelled is cancelled, however it ended. Undefined: another's. */
+/** A command that is being cancelled ends as cancelled, whatever its outcome. Undefined: another node has it. */
 export async function settle(db: Queryable, run: Claim, settlement: Settlement): Promise<SettledCommand | undefined> {
   const { next, exitCode, cause, outputBytes, logBytes, qlog } = settlement;
   const [row] = await db.query<SettledCommand>(

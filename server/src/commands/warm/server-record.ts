@@ -8,7 +8,7 @@ import type { SparkPlace } from "../execution/spark-place.ts";
 export interface ServerRecord {
   readonly version: 1;
   readonly place: SparkPlace;
-  /** Of the contributions that shaped it. */
+  /** The digest of the contributions that it was started with. */
   readonly digest: string;
   readonly memoryMiB: number;
   /** The generation of the app; absent: 0. */
