@@ -13,7 +13,15 @@ import { sealSecrets } from "./copy-secrets/command-secrets.ts";
 import { maskSubmission } from "./copy-secrets/mask-copy.ts";
 import type { CommandKind } from "./kinds/command-kind.ts";
 import type { WithCommandKinds } from "./kinds/command-kinds.ts";
-import { fillMacros, givenMacrosJson, namesMacro, resolvedMacrosOf, type MacroValues } from "./submission/macros.ts";
+import {
+  fillMacros,
+  givenMacrosJson,
+  namesMacro,
+  resolvedMacrosOf,
+  type MacroValues,
+  evaluateMacros,
+  parseMacros,
+} from "./submission/macros.ts";
 import { checkMayRunPrograms, type WithProgramIsolation } from "./execution/program-isolation.ts";
 import { laneOf } from "./queue/lane.ts";
 import type { WithMemoryNeed } from "./queue/memory-need.ts";
@@ -21,7 +29,6 @@ import { readScript } from "./read-script.ts";
 import { hasLabel, insertCommand, type InsertedCommand, type NewCommand } from "./store/submission.ts";
 import { SubmissionBody, type SubmissionInput } from "./submission/body.ts";
 import { checkEngine, type Source, type Submitter } from "./submission/plan.ts";
-import { evaluateMacros, parseMacros } from "./submission/evaluate-macros.ts";
 import { checkName, checkTags } from "./submission/names.ts";
 import { unknownApp } from "./submission/spark.ts";
 import { ARGUMENTS_BYTES, checkLength, inlineLimit, scriptLimit } from "./submission/text-limits.ts";

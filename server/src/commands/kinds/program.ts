@@ -2,8 +2,7 @@ import type { EventLogs } from "../../engines/spark-submit/event-log/event-logs.
 import { programExecutor, type ProgramExecutorOptions } from "../programs/program-executor.ts";
 import { printedResults } from "../results/result-source.ts";
 import { languageOf } from "../submission/language.ts";
-import { isSparkSql, planSpark } from "../submission/spark.ts";
-import { checkSparkWords, commandLineField } from "../submission/spark-words.ts";
+import { isSparkSql, planSpark, checkSparkWords, commandLineField } from "../submission/spark.ts";
 import type { CommandKind } from "./command-kind.ts";
 
 export interface ProgramParts extends ProgramExecutorOptions {

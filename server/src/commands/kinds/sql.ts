@@ -7,8 +7,7 @@ import type { SubmittedCommand } from "../store/command-row.ts";
 import { isNativeRefresh, isRefresh, planHive, planRefresh } from "../submission/hive.ts";
 import { languageOf } from "../submission/language.ts";
 import type { SubmissionPlan, SubmittingAccount, TypedSubmission } from "../submission/plan.ts";
-import { isSparkSql, planSpark } from "../submission/spark.ts";
-import { checkSparkWords } from "../submission/spark-words.ts";
+import { isSparkSql, planSpark, checkSparkWords } from "../submission/spark.ts";
 import { placeKey } from "../execution/spark-place.ts";
 import type { CommandKind } from "./command-kind.ts";
 

@@ -10,7 +10,7 @@ import { Fault } from "../../lib/fault.ts";
 import { splitWords } from "../../lib/shell-words.ts";
 import { macroValues } from "../submission/macros.ts";
 import { languageOf } from "../submission/language.ts";
-import { commandLineField, wordsIn } from "../submission/spark-words.ts";
+import { commandLineField, wordsIn } from "../submission/spark.ts";
 import type { RunnableCommand } from "../store/command-row.ts";
 
 /** The program of a Spark command, and the files that hold its text, by name. */

@@ -1,7 +1,11 @@
 import { invalid, type Fault } from "../../lib/fault.ts";
 import type { SubmissionInput } from "./body.ts";
-import { languageOfScript, parseLanguage, type Language } from "./language.ts";
+import { languageOfScript, parseLanguage, type Language, languageOf } from "./language.ts";
 import { NOTHING_ELSE, type Source, type SubmissionPlan } from "./plan.ts";
+import { checkArguments, checkCommandLine } from "../../engines/spark-submit/submit-rules.ts";
+import { splitWords } from "../../lib/shell-words.ts";
+import { fillMacros, type MacroValues } from "./macros.ts";
+import { ARGUMENTS_BYTES } from "./text-limits.ts";
 
 /** §4.3. An empty text counts as not given. */
 const SOURCES = ["program", "cmdline", "sql", "script_location", "note_id"] as const;
@@ -84,4 +88,29 @@ function sourceOf(body: SubmissionInput): Source {
 function only(expected: Language, given: Language | undefined, field: string): Language {
   if (given !== undefined && given !== expected) throw invalid("language", `must be ${expected} with ${field}`);
   return expected;
+}
+
+/** The `command` object of a Spark command. Its command lines are split into words after macros are filled in. Pure. */
+type SparkCommand = Readonly<Record<string, unknown>>;
+
+export function wordsIn(command: SparkCommand, field: string, values: MacroValues): string[] {
+  const text = command[field];
+  return typeof text === "string" ? splitWords(fillMacros(text, values, field, ARGUMENTS_BYTES), field) : [];
+}
+
+/** The field that holds the whole command line; undefined: the command is not a command line. */
+export function commandLineField(command: SparkCommand): string | undefined {
+  if (languageOf(command) !== "command_line") return undefined;
+  return ["cmdline", "program", "script_location"].find((field) => command[field]);
+}
+
+/**
+ * Refuses words from which the driver's command line could not be built (`engines/spark-submit/submit-rules.ts`).
+ * `programText`: the text that runs, with its macros filled in.
+ */
+export function checkSparkWords(command: SparkCommand, values: MacroValues, programText: string | null): void {
+  checkArguments(wordsIn(command, "arguments", values), { field: "arguments" });
+  wordsIn(command, "user_program_arguments", values); // refuses unbalanced quotes
+  const field = commandLineField(command);
+  if (field !== undefined) checkCommandLine(splitWords(programText ?? "", field), { field });
 }
