@@ -352,7 +352,7 @@ describe("an export", () => {
 
   test("of a newer version is refused by its version numbers", async () => {
     await expect(verifyOpened(opening, 0)).rejects.toThrow(
-      /newer version: it was made by Headgate .* at migration \d+, this version knows 0/,
+      /newer version: it was made by Headgate .* at migration \d+, but this version knows 0/,
     );
   });
 });

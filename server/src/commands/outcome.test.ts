@@ -94,7 +94,7 @@ describe("GET commands/<id>/results", () => {
     if (kind === "link") symlinkSync("/etc/passwd", output);
     if (kind === "pipe") execFileSync("mkfifo", [output]);
     if (kind === "folder") mkdirSync(output);
-    await account.get(`/commands/${id}/results`).refused(422, /not kept/);
+    await account.get(`/commands/${id}/results`).refused(422, /removed/);
   });
 });
 

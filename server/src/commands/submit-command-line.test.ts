@@ -198,7 +198,7 @@ describe("what a command line may not contain", () => {
     ["spark-submit --name nightly job a.py", /^cmdline has "job" before "a\.py": only options are allowed there/],
     ["sudo -u spark spark-submit a.py", /^cmdline has "sudo" before "spark-submit"/],
     ["PYTHONPATH=/x /opt/spark/bin/spark-submit a.py", /^cmdline has "PYTHONPATH=\/x" before/],
-    ["spark-submit a.py 'x", /^cmdline has a single quote/],
+    ["spark-submit a.py 'x", /^cmdline has an unterminated single quote/],
   ])("is refused as cmdline: %s", async (cmdline, message) => {
     await refused({ cmdline }, message);
   });
@@ -224,7 +224,10 @@ describe("what a command line may not contain", () => {
 
   test("is also refused beside SQL, and unbalanced quotes are refused in the program's own arguments", async () => {
     await refused({ sql: "select 1", arguments: "--proxy-user root" }, /^arguments may not have --proxy-user/);
-    await refused({ ...python, user_program_arguments: 'one "two' }, /^user_program_arguments has a double quote/);
+    await refused(
+      { ...python, user_program_arguments: 'one "two' },
+      /^user_program_arguments has an unterminated double quote/,
+    );
   });
 });
 

@@ -180,7 +180,7 @@ describe("rows that are not there any more", () => {
     expect(readdirSync(files.folder)).toEqual(["log"]);
     expect(spool?.rows).toBe(2);
     for (const query of ["", "?format=raw", "?format=csv", "?format=json", "?format=arrow"]) {
-      await account.get(`/commands/${id}/results${query}`).refused(422, /^results of this command are not kept/);
+      await account.get(`/commands/${id}/results${query}`).refused(422, /^results of this command have been removed/);
     }
     expect(await account.get(`/commands/${id}/status_with_results`)).toMatchObject({ inline: null, results: null });
   });
@@ -189,7 +189,7 @@ describe("rows that are not there any more", () => {
     const account = await given.account();
     const { id } = await givenQuery(given, account, odd);
     await given.app.services.db.system.query("update command set kind = 'program' where id = $1", [id]);
-    await account.get(`/commands/${id}/results?format=json`).refused(422, /^results of this command are not kept/);
+    await account.get(`/commands/${id}/results?format=json`).refused(422, /^results of this command have been removed/);
     writeFileSync(commandFiles(given.dataDir, account.accountId, id).attempt(1).output, "printed");
     expect(await account.get(`/commands/${id}/results`)).toEqual({ inline: true, results: "printed" });
     await account.get(`/commands/${id}/results?format=json`).refused(422, /^format must be raw/);
