@@ -46,7 +46,7 @@ export const listTables = operation({
   },
 });
 
-/** Takes a place before it reads the names, so that waiting requests hold no names in memory. */
+/** Waits for a listing slot before it reads the names, so that waiting requests hold no names in memory. */
 async function findSchema(
   { params, caller, endingSignal }: { params: { schema: string }; caller: Caller; endingSignal: () => AbortSignal },
   { accountTables }: WithAccountTables,

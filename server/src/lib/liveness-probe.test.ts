@@ -5,18 +5,18 @@ import { LivenessProbe, type LivenessProbeOptions } from "./liveness-probe.ts";
 const never = new AbortController().signal;
 const log = pino({ level: "silent" });
 
-function probe(ask: LivenessProbeOptions["ask"], options: Partial<LivenessProbeOptions> = {}): LivenessProbe {
-  return new LivenessProbe({ ask, goodForMs: 60_000, everyMs: 0, signal: never, log, ...options });
+function probe(request: LivenessProbeOptions["request"], options: Partial<LivenessProbeOptions> = {}): LivenessProbe {
+  return new LivenessProbe({ request, goodForMs: 60_000, everyMs: 0, signal: never, log, ...options });
 }
 
 test("a server is silent only when all requests in a row were unanswered, however soon each failed", async () => {
   let asked = 0;
-  const ask = (): Promise<boolean> => {
+  const request = (): Promise<boolean> => {
     asked += 1;
     return Promise.resolve(false);
   };
   const beganAt = performance.now();
-  expect(await probe(ask, { everyMs: 10 }).isSilent()).toBe(true);
+  expect(await probe(request, { everyMs: 10 }).isSilent()).toBe(true);
   expect(asked).toBe(12);
   expect(performance.now() - beganAt).toBeGreaterThan(asked * 9);
 });

@@ -2,22 +2,22 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "./log.ts";
 
 export interface ProbeTimes {
-  /** For so long after an answer the server counts as alive without another request. */
+  /** After an answer the server counts as alive for this long, without another request. */
   readonly goodForMs: number;
-  /** The least time between two requests. */
+  /** Minimum time between two requests. */
   readonly everyMs?: number;
 }
 
 export interface LivenessProbeOptions extends ProbeTimes {
   /** False: no answer came. Rejects when the request could not be sent, which says nothing about the server. */
-  readonly ask: () => Promise<boolean>;
+  readonly request: () => Promise<boolean>;
   /** Aborted: the result is not needed any more. */
   readonly signal: AbortSignal;
   readonly log: Log;
 }
 
-/** A JVM can pause for long, and ending it loses the work it does: only so many unanswered requests in a row count. */
-const REQUESTS = 12;
+/** A JVM can pause for long, and ending it loses its work, so it counts as silent only after this many in a row. */
+const MAX_UNANSWERED = 12;
 const EVERY_MS = 5_000;
 
 /** Finds out whether a server that is running still answers. */
@@ -41,11 +41,11 @@ export class LivenessProbe {
 
   /** Counts requests rather than time, because this process may have been suspended meanwhile. */
   async #probe(): Promise<boolean> {
-    const { ask, signal, log, everyMs = EVERY_MS } = this.#options;
-    for (let request = 0; request < REQUESTS; request += 1) {
+    const { request, signal, log, everyMs = EVERY_MS } = this.#options;
+    for (let attempt = 0; attempt < MAX_UNANSWERED; attempt += 1) {
       const beganAt = performance.now();
       try {
-        if (await ask()) {
+        if (await request()) {
           this.#answeredAt = performance.now();
           return false;
         }

@@ -68,7 +68,7 @@ describe("a metastore that a previous server left running", () => {
     const next = given.reopen();
     await next.adopt();
     given.served = Promise.resolve();
-    failing.reject(new Error("did not come up in time"));
+    failing.reject(new Error("did not become ready in time"));
     await expect.poll(() => next.reservedMiB()).toBe(0);
     expect(stuck.isStopped).toBe(true);
     next.reviveLost();

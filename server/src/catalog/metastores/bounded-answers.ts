@@ -1,13 +1,13 @@
 import type { Client } from "pg";
 import { Fault } from "../../lib/fault.ts";
 
-/** More than the longest legitimate answer, the names of 200,000 tables. */
+/** More than the largest legitimate result, the names of 200,000 tables. */
 export const LONGEST_ANSWER_MIB = 64;
 
 /**
- * The driver holds the answer to a statement in memory until it is complete, and an account can replace the tables of
- * its metastore. An answer beyond the limit therefore closes the connection, and its statement fails. All bytes count,
- * before the driver parses them: rows, a single value, notices.
+ * Limits the size of a statement's result. The driver holds a result in memory until it is complete, and an account can
+ * replace the tables of its metastore with views of any size. A result beyond the limit closes the connection, and the
+ * statement fails. All received bytes count, including notices and single large values.
  */
 export function boundAnswers({ connection }: Pick<Client, "connection">): void {
   const { stream } = connection;
@@ -22,7 +22,7 @@ export function boundAnswers({ connection }: Pick<Client, "connection">): void {
 function tooLong(): Fault {
   return new Fault(
     "invalid",
-    `The database of the account's metastore answers with more than ${LONGEST_ANSWER_MIB} MB, the most that is read in one ` +
-      "answer.",
+    `A query on the database of the account's metastore returned more than ${LONGEST_ANSWER_MIB} MB, the maximum size of ` +
+      "a result.",
   );
 }

@@ -55,7 +55,7 @@ test("the server is trusted exactly as far as DATABASE_URL trusts it", () => {
 });
 
 test.each(["postgres:///a?host=/var/run/postgresql", "postgres://%2Fvar%2Frun%2Fpostgresql/a", "socket:/run/pg?db=a"])(
-  "one on a Unix socket alone is refused, because Java knows none (%s)",
+  "a PostgreSQL that is reached by a Unix socket is refused, because Java supports only TCP (%s)",
   (url) => {
     expect(() => urlFor(url)).toThrow(/DATABASE_URL names a Unix socket: write it as postgres:/);
   },

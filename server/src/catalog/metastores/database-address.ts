@@ -26,7 +26,7 @@ export function databaseAddress(connection: ClientConfig, isEmbedded: boolean): 
   return { host, port, ssl: options === true ? {} : options };
 }
 
-/** The metastore relies on it, whatever the defaults of the server, the database or the role are. */
+/** The metastore relies on this isolation level; the server, the database or the role may have another default. */
 const SESSION = String.raw`-c default_transaction_isolation=read\ committed`;
 
 /** Trusts the server exactly as the Node driver would. `caFile` contains `ssl.ca`. */
@@ -42,9 +42,9 @@ export function jdbcUrl({ host, port, ssl }: DatabaseAddress, database: string, 
 }
 
 /**
- * Without TLS any process can listen there. The driver refuses a server that has not authenticated itself by SCRAM,
- * including one that requires no password. Our class (`jvm/metastore`) withholds the password from all other methods,
- * also in drivers that do not support `requireAuth`.
+ * Without TLS, another process could impersonate the server. The driver refuses a server that has not authenticated
+ * itself by SCRAM, including one that requires no password. Our class (`jvm/metastore`) withholds the password from all
+ * other methods, also in drivers that do not support `requireAuth`.
  */
 const WITHOUT_TLS = {
   sslmode: "disable",

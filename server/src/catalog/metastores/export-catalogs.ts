@@ -8,7 +8,7 @@ import { openSecret } from "./metastore-secrets.ts";
 import { listMetastores, readPassword } from "./store/metastore.ts";
 import { isEmptyDatabase } from "./store/metastore-database.ts";
 
-/** A large table may take any time. */
+/** Copying a large table may take arbitrarily long. */
 const NO_LIMIT = { limitMs: null };
 
 /** The catalogs in an export, named by the account's id. `openKeys` returns the keys that the rows are sealed with. */

@@ -64,7 +64,7 @@ describe("a metastore", () => {
     const stuck = given.only();
     const serving = Promise.withResolvers<void>();
     given.served = serving.promise;
-    failing.reject(new Error("did not come up in time"));
+    failing.reject(new Error("did not become ready in time"));
     await expect.poll(() => given.running().filter((each) => each !== stuck).length).toBe(1);
     expect(stuck.isStopped).toBe(true);
     const ready = metastores.contributionOf(given.accountId).then(() => "ready");

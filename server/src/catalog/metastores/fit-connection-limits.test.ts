@@ -52,12 +52,12 @@ async function serveTwoNodes(): Promise<void> {
 const password = new Secret("password");
 
 test.each([
-  ["the embedded server reserves some", { max_connections: "110", reserved_connections: "60" }],
+  ["the embedded server reserves connections", { max_connections: "110", reserved_connections: "60" }],
   [
-    "limits of the roles keep some free on a server that reserves none",
+    "the limits of the roles leave enough free on a server that reserves none",
     { max_connections: "100", reserved_connections: "0" },
   ],
-])("metastores together cannot crowd out the product: %s", async (_, settings) => {
+])("metastores cannot use up the connections of the product: %s", async (_, settings) => {
   await startCluster(settings);
   const databases = new MetastoreDatabases({ connection, isEmbedded: true });
   const logins: MetastoreLogin[] = [];
@@ -91,7 +91,7 @@ test("on a server that reserves too few, metastores in use keep their connection
   await serveTwoNodes();
 });
 
-test("a metastore's role that no node has used for a while makes room, and gets it back when it is free", async () => {
+test("a metastore's role that no node has used for a while gives up its connections, and gets them back when there is room", async () => {
   await startCluster({ max_connections: "70", reserved_connections: "8" }); // room for one metastore
   let now = 0;
   const databases = new MetastoreDatabases({ connection, isEmbedded: true, now: () => now });

@@ -53,7 +53,7 @@ async function fitLocked(client: Client, { prefix, inUse, wanted, idleRoles }: R
 function noRoom(): Fault {
   return new Fault(
     "unavailable",
-    `PostgreSQL has too few connections for the catalog of tables of another account: each one in use needs ` +
+    `PostgreSQL has too few connections for the table catalog of another account: each catalog in use needs ` +
       `${ENOUGH_PER_ROLE}, and ${FOR_PRODUCT} are for Headgate itself. Raise max_connections of PostgreSQL by at least ` +
       `${ENOUGH_PER_ROLE} for each further account, or reserve connections for Headgate (docs/operations.md). Otherwise ` +
       `try again when other accounts have stopped using Spark for some 20 minutes.`,
@@ -61,7 +61,8 @@ function noRoom(): Fault {
 }
 
 /**
- * As long as an unused metastore keeps running: one on another node may have closed its sessions and need them again.
+ * The time that an unused metastore keeps running: until then, a metastore on another node that has closed its idle
+ * sessions may open them again.
  */
 export const ROLE_IDLE_MS = 10 * 60_000;
 

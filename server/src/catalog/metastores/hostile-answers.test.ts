@@ -51,7 +51,7 @@ const SCHEMA = `
   insert into "COLUMNS_V2" values (1, null, 'id', 'bigint', 0);`;
 
 const HIVES = { columns: [{ name: "id", type: "bigint" }] };
-const TOO_LONG = new RegExp(`answers with more than ${LONGEST_ANSWER_MIB} MB`);
+const TOO_LONG = new RegExp(`returned more than ${LONGEST_ANSWER_MIB} MB`);
 const ROWS = LONGEST_ANSWER_MIB + 2;
 const replaced = (table: string, rows: string): string => `drop table "${table}"; create view "${table}" as ${rows}`;
 /** A value of one MiB. */
@@ -62,7 +62,7 @@ const COLUMNS = `select 1::bigint as "CD_ID", ${LARGE} as "COMMENT", n::text as 
 const KEYS = `select 1::bigint as "TBL_ID", null::text as "PKEY_COMMENT", n::text as "PKEY_NAME", ${LARGE} as "PKEY_TYPE",
   n as "INTEGER_IDX" from generate_series(1, ${ROWS}) as n`;
 
-describe("an answer longer than any legitimate one is refused", () => {
+describe("a result larger than any legitimate one is refused", () => {
   test.each([
     ["Hive's columns in a listing", "COLUMNS_V2", COLUMNS, "/hive/default?describe=true"],
     ["the columns of a table, which are one value", "COLUMNS_V2", COLUMNS, "/hive/default/t"],
@@ -100,7 +100,7 @@ describe("an answer longer than any legitimate one is refused", () => {
     await exported.end();
   });
 
-  test("but several short answers on one connection are not", async () => {
+  test("but several small results on one connection are not", async () => {
     const half = LONGEST_ANSWER_MIB / 2;
     for (let time = 0; time < 3; time += 1) {
       expect((await attacker.query(`select ${LARGE} as large from generate_series(1, ${half})`)).rowCount).toBe(half);

@@ -73,7 +73,7 @@ describe("the database of an account's metastore", () => {
     for (const login of made) await run(asMetastore(login), "select 1");
   });
 
-  test("is completed if a crash has left it incomplete", async () => {
+  test("is completed by the next call if a crash has left it incomplete", async () => {
     const name = `${database.connection.database}_metastore_${accountId}`;
     await asOwner(`create role "${name}" login password 'another'`);
     const login = await databases.provide(accountId, password);
@@ -158,7 +158,7 @@ describe("an external PostgreSQL", () => {
     },
   );
 
-  test("is refused until roles of accounts cannot connect to the product's database", async () => {
+  test("is refused as long as the roles of accounts can connect to the product's database", async () => {
     const { login, connection } = await foreign("createdb createrole");
     const name = database.connection.database;
     await asOwner(`grant connect on database ${name} to public`);

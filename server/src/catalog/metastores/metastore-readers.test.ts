@@ -36,7 +36,7 @@ afterAll(async () => {
 const endConnections = (): string =>
   `select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = '${name}' and usename = '${name}'`;
 
-/** From another process, while this one is blocked and cannot notice it. */
+/** Ends them from another process while this one is blocked, so that the pool cannot notice it. */
 function endConnectionsUnnoticed(): number {
   const code = `
     import { Client } from "pg";
@@ -56,7 +56,7 @@ test("a read succeeds after PostgreSQL has closed all idle connections unnoticed
   expect(await Promise.all(both)).toEqual([[{ n: 1 }], [{ n: 2 }]]);
 });
 
-test("a read succeeds when PostgreSQL closes its connection meanwhile", async () => {
+test("a read succeeds even if PostgreSQL closes its connection during the read", async () => {
   const other = new Client({ ...product.connection, database: name });
   await other.connect();
   try {

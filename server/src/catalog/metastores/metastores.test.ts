@@ -23,7 +23,7 @@ describe("the metastore of an account", () => {
     expect(metastores.reservedMiB()).toBe(500);
   });
 
-  test("costs one round trip to the database while it runs", async () => {
+  test("needs only one database round trip per request while it runs", async () => {
     const metastores = given.open();
     await metastores.contributionOf(given.accountId, { properties: given.storage });
     const before = given.db.stats().roundTrips;
@@ -31,7 +31,7 @@ describe("the metastore of an account", () => {
     expect(given.db.stats().roundTrips - before).toBe(1);
   });
 
-  test("must be ready at its first start, and only listen at later ones", async () => {
+  test("is waited for until it is ready at its first start, and only until it listens at later ones", async () => {
     const metastores = given.open();
     const { promise, resolve } = Promise.withResolvers<void>();
     given.served = promise;

@@ -31,7 +31,7 @@ export interface MetastoresOptions {
   readonly probes?: ProbeTimes;
 }
 
-/** The metastore of an account. Starting it may take more than one process. */
+/** The metastore of an account. A start may need several processes, one after the other (`start-metastore.ts`). */
 class AccountMetastore extends Supervised<number> {
   readonly ready: Promise<Up>;
   /** Monotonic milliseconds. */
@@ -55,7 +55,7 @@ class AccountMetastore extends Supervised<number> {
 
 const IDLE_MS = 10 * 60_000;
 const PROBE_TIMES: ProbeTimes = { goodForMs: 15_000 };
-/** One that was requested so recently may be for a Spark that is not registered yet. */
+/** A metastore that was requested within this time may be for a Spark that is not registered yet. */
 const FRESH_MS = 3000;
 /** A longer uptime rules out a startup crash. */
 const STEADY_MS = 60_000;
@@ -96,7 +96,9 @@ export class Metastores {
     for (const accountId of ended) if (!this.#has(accountId)) this.#lost.add(accountId);
   }
 
-  /** A leftover process. If it does not become ready, running Sparks still need one, so the account counts as lost. */
+  /**
+   * Waits for a leftover process. If it does not become ready, it is replaced when `reviveLost` finds running Sparks.
+   */
   async #find(accountId: number, process: MetastoreProcess): Promise<Up> {
     const { closed } = this.#supervisor;
     try {
@@ -128,7 +130,7 @@ export class Metastores {
     return this.contributionOf(accountId, storage);
   }
 
-  /** Starts to probe for metastores that run but do not answer: Sparks would wait long for them. */
+  /** Starts probes, and replaces metastores that run but do not answer: their Sparks would wait for a long time. */
   replaceSilent(): void {
     this.#supervisor.endSilent();
   }
@@ -152,7 +154,9 @@ export class Metastores {
 
   /** Called when the node is short of memory. */
   evict(): void {
-    this.evictIdle(FRESH_MS).catch((error: unknown) => this.#options.log.warn({ err: error }, "no metastore evicted"));
+    this.evictIdle(FRESH_MS).catch((error: unknown) =>
+      this.#options.log.warn({ err: error }, "idle metastores could not be evicted"),
+    );
   }
 
   /** Stops the metastore of one account, or all, in use or not. Resolves when their processes have ended. */
@@ -221,7 +225,7 @@ export class Metastores {
       metastore.livenessProbe = this.#probeOf(accountId, up);
     } catch {
       if (closed.aborted || !(await up.process.isAlive())) return; // `#replaceDead` handles its death
-      if (!this.#supervisor.giveUp(metastore, "does not come to serve")) return;
+      if (!this.#supervisor.giveUp(metastore, "does not become ready")) return;
       this.#deaths.set(accountId, (this.#deaths.get(accountId) ?? 0) + 1);
       await this.#revive(accountId);
     }
@@ -230,7 +234,7 @@ export class Metastores {
   #probeOf(accountId: number, { process, secret }: Up): LivenessProbe {
     const { catalogs, probes = PROBE_TIMES, log } = this.#options;
     let known = secret;
-    const ask = async (): Promise<boolean> => {
+    const request = async (): Promise<boolean> => {
       if (known === undefined) {
         const catalog = await catalogs.find(accountId);
         if (catalog.kind === "external") return true; // no new Spark will use it
@@ -238,7 +242,7 @@ export class Metastores {
       }
       return process.isHealthy(known.reveal());
     };
-    return new LivenessProbe({ ...probes, ask, log, signal: this.#supervisor.closed });
+    return new LivenessProbe({ ...probes, request, log, signal: this.#supervisor.closed });
   }
 
   /** Restarts the metastore for running Sparks, which keep using its address without another request to us. */

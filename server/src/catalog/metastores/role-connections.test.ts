@@ -16,23 +16,27 @@ describe("the connection limits of metastores' roles", () => {
   const many = <const T>(count: number, value: T): T[] => Array<T>(count).fill(value);
 
   test.each([
-    ["PostgreSQL reserves all that the product needs", limitsOf(97, 56, many(100, "off")), many(100, 48)],
-    ["a single role gets all that is left", limitsOf(97, 0, ["off"]), [41]],
+    [
+      "roles get the maximum if PostgreSQL reserves all connections that the product needs",
+      limitsOf(97, 56, many(100, "off")),
+      many(100, 48),
+    ],
+    ["a single role gets all connections that the product does not need", limitsOf(97, 0, ["off"]), [41]],
     ["all roles get the same if there is enough for all", limitsOf(97, 0, ["used", "off", "idle", "off"]), many(4, 10)],
-    ["reserved connections count for the product", limitsOf(97, 20, many(4, "used")), many(4, 15)],
+    ["reserved connections count as the product's", limitsOf(97, 20, many(4, "used")), many(4, 15)],
     ["a role never gets more than 48", limitsOf(497, 0, many(4, "used")), many(4, 48)],
     ["a wanted role comes before idle ones", limitsOf(97, 0, [...many(4, "idle"), "wanted"]), [10, 10, 10, 0, 10]],
     [
-      "a wanted role takes nothing from used ones",
+      "a wanted role gets no connections if roles in use need them all",
       limitsOf(97, 0, [...many(4, "used"), "wanted"]),
       [...many(4, 10), 0],
     ],
     [
-      "a role in use gets all if very many are off",
+      "a role in use gets all connections if there is not enough room for every unused role",
       limitsOf(97, 0, ["used", ...many(49, "off")]),
       [41, ...many(49, 0)],
     ],
-    ["a small server lets one metastore work", limitsOf(20, 0, ["wanted", "off"]), [10, 0]],
+    ["even a small server has connections for one metastore", limitsOf(20, 0, ["wanted", "off"]), [10, 0]],
   ])("%s", (_, limits, expected) => {
     expect(limits).toEqual(expected);
   });

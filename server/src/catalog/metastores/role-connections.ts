@@ -30,7 +30,8 @@ export const FOR_PRODUCT = 56;
  * Plans the connection limit of each role. If PostgreSQL does not reserve all connections that the product needs, the
  * limits together leave the rest of them free. If that is too little for all roles, those that may be in use keep what
  * a metastore needs, even if the server has become too small for that. Wanted roles come next, then idle ones as long
- * as there is room. The others get 0. A server that is too small even for the product lets one metastore work.
+ * as there is room. The others get 0. Even on a server that is too small for the product, one metastore gets what it
+ * needs.
  */
 export function planConnectionLimits(
   { connections, reserved }: ServerRoom,

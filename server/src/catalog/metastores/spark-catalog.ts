@@ -2,8 +2,8 @@ import type { Contribution } from "../../engines/spark-home/contribution.ts";
 import type { Secret } from "../../lib/secret.ts";
 
 /**
- * How often a Spark tries to reach its metastore, once a second. A metastore that has died is restarted within a few
- * seconds, or longer on a busy machine.
+ * Attempts of a Spark to connect to its metastore, one per second. A metastore that has died is restarted within a few
+ * seconds, but it may take longer on a busy machine.
  */
 const CONNECT_TRIES = 60;
 

@@ -33,7 +33,7 @@ export interface Up {
 export interface MetastoreStart {
   readonly accountId: number;
   readonly storage: Partial<Contribution>;
-  /** It has become ready before, and has not crashed at its start since. */
+  /** This account's metastore has been ready before, and has not crashed during a start since. */
   readonly isProven: boolean;
   readonly dataDir: string;
   readonly catalogs: Pick<AccountCatalogs, "renewSecret">;

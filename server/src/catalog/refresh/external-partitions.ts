@@ -9,16 +9,16 @@ import { assertStorable, named, nameOf, type NamedPartition } from "./named-part
 import { retry } from "./retry.ts";
 import { tableIsGone, type FoundPartition, type TablePartitions } from "./table-partitions.ts";
 
-/** The most partitions of one call, which is one transaction of the metastore and takes a second or two. */
+/** Maximum number of partitions in one call. A call is one transaction of the metastore and takes a second or two. */
 const BATCH = 250;
-/** A call for fewer is not worth it. */
+/** Smaller batches would spend most of their time on the call itself. */
 const SMALLEST_BATCH = 50;
 /** The number of connections of the client. */
 const CALLS_AT_ONCE = 4;
 
 /** The limit for all partition names of a table: half a million names of thirty characters. */
 const NAMES_BYTES = 32 * 1024 * 1024;
-/** The overhead of a name, as the client counts it. */
+/** The memory that the client counts for each name besides its characters. */
 const NAME_BYTES = 36;
 
 /**

@@ -24,7 +24,7 @@ const NAMES_AT_ONCE = 10_000;
 const WRITERS = 2;
 /** For one transaction. */
 const LARGEST_BATCH = 5000;
-/** A transaction for fewer is not worth it. */
+/** Smaller batches would spend most of their time on the transaction itself. */
 const SMALLEST_BATCH = 250;
 
 /** The statement timed out: another transaction has locked the table, or one of the partitions, for minutes. */

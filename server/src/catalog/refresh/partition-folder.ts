@@ -17,8 +17,8 @@ const HIDDEN: FolderReading = { kind: "hidden" };
 
 /**
  * Parses the name of a folder as Spark's RECOVER PARTITIONS does: `column=value`, the column in any case, with `%` and
- * two digits for an escaped character. The value keeps its spelling, so `07` and `7` are two partitions. Unlike Spark,
- * it requires a valid value of the column's type. Pure.
+ * two hexadecimal digits for an escaped character. The value keeps its spelling, so `07` and `7` are two partitions.
+ * Unlike Spark, it requires a valid value of the column's type. Pure.
  */
 export function readFolderName(name: string, column: PartitionColumn): FolderReading {
   const at = name.indexOf("=");

@@ -30,7 +30,7 @@ test("a refresh waits for a store that is unavailable when it starts", async () 
 
 test.each([
   new Error("no such keys"),
-  new Fault("unavailable", "the account's own metastore is away", {
+  new Fault("unavailable", "the account's own metastore is unavailable", {
     cause: Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }),
   }),
 ])("a refresh fails at once for any other reason: $message", async (reason) => {

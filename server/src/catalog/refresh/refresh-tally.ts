@@ -1,6 +1,6 @@
 type Phase = "listing" | "comparing" | "checking for changes" | "adding";
 
-/** The most skipped folders that are listed in the log; further ones are only counted. */
+/** Maximum number of skipped folders that are listed in the log; further ones are only counted. */
 const SKIPPED_LINES = 1000;
 
 /** Collects the numbers and skipped folders of a refresh for its log. */

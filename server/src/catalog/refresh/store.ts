@@ -100,7 +100,7 @@ export async function insertPartitions(
   return new Set(rows.map(({ place }) => place));
 }
 
-/** The partitions that an earlier attempt with these ids has committed without learning of it. */
+/** The partitions of an earlier attempt with these ids whose commit succeeded but was not acknowledged. */
 export async function placesOfIds(
   tx: Queryable,
   { tableId }: TableRows,

@@ -41,7 +41,7 @@ const LIMITS: WaitingLimits = { perAccount: 1000, perNode: 4000, lookups: 10_000
 const RETRY_AFTER_SECONDS = 30;
 /** Requests that arrive together are checked together. */
 const FIRST_CHECK_MS = 5;
-/** The least time between checks of different accounts: the more accounts wait, the less often each is checked. */
+/** Minimum time between checks of different accounts: the more accounts wait, the less often each is checked. */
 const APART_MS = 50;
 
 type Outcome = { readonly answer: boolean } | { readonly error: Error };
@@ -65,7 +65,7 @@ interface Waiter {
 
 interface AccountWaits<Question> {
   readonly questions: Map<string, Waiting<Question>>;
-  /** To be checked right away. */
+  /** Questions to check right away instead of at the next periodic check. */
   fresh: Set<Waiting<Question>>;
   waiters: number;
   firstCheck: NodeJS.Timeout | undefined;

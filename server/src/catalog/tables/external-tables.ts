@@ -20,7 +20,7 @@ import {
   type TableCatalog,
 } from "./table-catalog.ts";
 
-/** For one call. Long answers need several. */
+/** For one call. A long listing needs several calls. */
 const CALL_TIMEOUT_MS = 60_000;
 const QUESTIONS_AT_ONCE = 4;
 

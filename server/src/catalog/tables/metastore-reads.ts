@@ -3,7 +3,7 @@ import { Fault } from "../../lib/fault.ts";
 
 export interface ReadLimits {
   readonly calls: number;
-  /** For answers, as the client counts them: about two thirds of their size in V8. */
+  /** For replies, as the client counts them: about two thirds of the memory that they take in V8. */
   readonly bytes: number;
   /** How long a call waits for its turn. */
   readonly waitMs: number;
@@ -26,8 +26,8 @@ interface Waiting {
 
 /**
  * Limits the concurrent calls of this node to external metastores and the memory for their answers. An account may
- * never use more than what is still free. So one account gets at most half, many accounts get equal shares, and some is
- * always left for the next account.
+ * never use more than what is still free. One account therefore gets at most half, several accounts get equal shares,
+ * and a part is always left for the next account.
  */
 export class MetastoreReads {
   readonly #limits: ReadLimits;
@@ -111,7 +111,7 @@ export class MetastoreReads {
     return ownCalls + calls <= mostCalls - this.#total.calls && ownBytes + bytes <= mostBytes - this.#total.bytes;
   }
 
-  /** An account that would exceed half is refused for its own use, any other because of the use of all accounts. */
+  /** Blames the account itself if it would use more than half, and otherwise the use of all accounts together. */
   #refusal(accountId: number, calls: number, bytes: number): Fault {
     const own = this.#useOf(accountId);
     const { calls: mostCalls, bytes: mostBytes } = this.#limits;

@@ -36,7 +36,7 @@ export interface OwnTablesOptions {
   /** The same metastore, for statements that are sent often: they are prepared. */
   readonly lookups?: Queryable;
   readonly knownKeys?: KnownKeys;
-  /** The most schemas, or tables of one schema, that can be listed. */
+  /** The maximum number of schemas, or of tables in one schema, that can be listed. */
   readonly mostNames?: number;
 }
 
@@ -131,7 +131,7 @@ export class OwnTables implements TableCatalog {
 
   /**
    * Hive's columns are read only for tables without columns stored by Spark. Undefined: these tables have more
-   * parameters or columns than one batch may hold. A single table is limited only as all answers are.
+   * parameters or columns than one batch may hold. A single table is limited only by the maximum size of a result.
    */
   async #describe(schema: string, names: readonly string[]): Promise<DescribedTable[] | undefined> {
     const rows = await readSchemaParameters(this.#metastore, schema, names, PARAMETERS_AT_ONCE + 1);
@@ -176,5 +176,5 @@ function parametersOf(rows: readonly SchemaParameter[]): Map<string, string> {
 
 function checkCount(names: readonly string[], most: number): void {
   if (names.length > most)
-    throw new Fault("invalid", `There are more than ${most} names, the most that can be listed.`);
+    throw new Fault("invalid", `There are more than ${most} names, which is the maximum that can be listed.`);
 }

@@ -73,7 +73,12 @@ export class WarmServer extends Supervised<SparkPlace> {
       return;
     }
     const { probes = PROBE_TIMES, log } = this.#options;
-    this.livenessProbe = new LivenessProbe({ ...probes, ask: () => channel.isResponding(), signal: this.removed, log });
+    this.livenessProbe = new LivenessProbe({
+      ...probes,
+      request: () => channel.isResponding(),
+      signal: this.removed,
+      log,
+    });
     if (await this.isSilent()) throw new Fault("unavailable", "the Spark server does not answer");
     this.removed.throwIfAborted();
   }

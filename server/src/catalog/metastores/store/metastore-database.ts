@@ -27,7 +27,7 @@ export async function readRights(client: Client): Promise<Rights> {
   return rights;
 }
 
-/** The role has no rights yet: the one to connect to its database is granted last. A new role has no connections. */
+/** Grants nothing: `grantConnect` does that last. A new role has the connection limit 0. */
 export async function createOrAlterRole(client: Client, name: string, verifier: string): Promise<void> {
   const role = client.escapeIdentifier(name);
   const options = `login password ${client.escapeLiteral(verifier)}`;

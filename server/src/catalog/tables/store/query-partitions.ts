@@ -29,8 +29,9 @@ const MANY = 1000;
  * Subqueries with a limit, in place of joins, force index lookups and rule out a scan of all partitions. A full name is
  * looked up in the unique index of PARTITIONS (`"TBL_ID" + 0` keeps the planner from the index on TBL_ID, which would
  * read all partitions of the table). Values for some of the keys are looked up in the index that `jvm/metastore` adds
- * to PARTITION_KEY_VALS, which covers all tables. Of several keys the most selective one is looked up first and the
- * others are checked on its hits: all partitions may share a `country`, but none has a `day` that is still to come.
+ * to PARTITION_KEY_VALS, which covers all tables. With values for several keys, the most selective key is looked up
+ * first and the others are checked on its hits: all partitions may share a `country`, but none has a `day` that is
+ * still to come.
  */
 const QUERY = `
   select (select coalesce(json_agg(json_build_array(k."PKEY_NAME"::text, k."PKEY_TYPE"::text) order by k."INTEGER_IDX"), '[]')
