@@ -96,8 +96,8 @@ class PooledDatabase implements Database {
       ...connection,
     });
     this.#connections = new FreshConnections(this.#pool, this.#watch);
-    // If a connection breaks (PostgreSQL restarted), its statements fail and it is dropped. Without these listeners,
-    // the error event would end the process.
+    // If a connection breaks (PostgreSQL restarted), its statements fail and it is dropped. Without these listeners the
+    // error event would end the process.
     this.#pool.on("error", () => undefined);
     this.#pool.on("connect", (client) => client.on("error", () => undefined));
   }

@@ -14,7 +14,7 @@ const CURES: Readonly<Record<string, string | undefined>> = {
   EAI_AGAIN: "the host name cannot be resolved now: check the network and the DNS server",
   ECONNRESET: STRANGER,
   "28P01": "the password is wrong",
-  "28000": "its pg_hba.conf does not let this user in from here",
+  "28000": "its pg_hba.conf does not allow this user to connect from this machine",
   "3D000": "there is no such database: create it, owned by this user",
   "53300": "all its connections are in use: raise max_connections there",
   "57P03": "it is starting or stopping: try again in a moment",

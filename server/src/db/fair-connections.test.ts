@@ -43,7 +43,7 @@ test("accounts that need far more connections than there are do not keep other a
   expect(db.stats().waiting).toBe(0);
 });
 
-test("an account gets few connections while others are active, most of them alone, and the system all", async () => {
+test("an account gets a few connections while others are active, most of them if it is the only one, and the system may use all", async () => {
   await db.accountReader(OTHER).query("select 1");
   await db.accountReader(BUSY).query("select 1");
   await expectToWait(CONNECTIONS - FEW, db.accountReader(BUSY));
@@ -69,7 +69,7 @@ async function expectToWait(count: number, asked: Queryable, of = db): Promise<v
   }
 }
 
-test("an account alone loses no connection, however its statements end", async () => {
+test("the only active account loses no connection, however its statements end", async () => {
   const asked = Array.from({ length: 50 }, async (_, n) =>
     db.accountReader(BUSY).query(n % 5 === 0 ? "select 1 / 0" : "select 1"),
   );

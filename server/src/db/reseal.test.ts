@@ -59,7 +59,7 @@ function beforeReplacing(work: () => Promise<unknown>): Queryable {
 }
 
 describe("reseal", () => {
-  test("seals every value under the newest key in small batches, so that the old key can go", async () => {
+  test("seals every value with the newest key in small batches, so that the old key can be removed", async () => {
     await insert(oldRing, 1, 2, 3, 4, 5);
     await insert(newRing, 6);
     await db.system.query("insert into thing values (7, 7, null)");
@@ -78,7 +78,7 @@ describe("reseal", () => {
     expect(await secrets(ringOf(second))).toEqual(["secret of 1"]);
   });
 
-  test("does not wait for a row that another transaction holds, and takes it the next time", async () => {
+  test("does not wait for a row that another transaction has locked, and seals it the next time", async () => {
     await insert(oldRing, 1, 2, 3);
     await db.asSystem(async (tx) => {
       await tx.query("select from thing where id = 2 for update");
@@ -106,14 +106,14 @@ describe("reseal", () => {
     expect(await secrets(ringOf(second))).toEqual(["secret of 1", "secret of 2", "secret of 3"]);
   });
 
-  test("reports a value that does not open after it has sealed the others", async () => {
+  test("reports a value that cannot be decrypted after it has sealed the others", async () => {
     await insert(oldRing, 1, 2, 3);
     await db.system.query("update thing set secret = $1 where id = 1", [Buffer.alloc(48)]); // under a key 0
     await expect(reseal({ system: db.system, keys: newRing, columns, batch: 2 })).rejects.toThrow("no key 0");
     expect(await countSealedBefore(db.system, columns, second.id)).toBe(1);
   });
 
-  test("passes over more values that do not open, or are locked, than fit into a batch", async () => {
+  test("skips values that cannot be decrypted or are locked, even if there are more than fit into a batch", async () => {
     await insert(oldRing, 1, 2, 3, 4, 5, 6, 7);
     await db.system.query("update thing set secret = $1 where id <= 3", [Buffer.alloc(48)]); // under a key 0
     await db.asSystem(async (tx) => {
@@ -127,7 +127,7 @@ describe("reseal", () => {
     expect(await secrets(ringOf(second))).toEqual([4, 5, 6, 7].map((id) => `secret of ${id}`));
   });
 
-  test("ends between two batches when it is stopped, and goes on from there", async () => {
+  test("ends between two batches when it is stopped, and the next run continues from there", async () => {
     await insert(oldRing, 1, 2, 3, 4, 5);
     const stop = new AbortController();
     const system = beforeReplacing(async () => stop.abort());
@@ -135,7 +135,7 @@ describe("reseal", () => {
     expect(await reseal({ system: db.system, keys: newRing, columns, batch: 2 })).toEqual({ resealed: 3, left: 0 });
   });
 
-  test("reads the index only, however many values are up to date", async () => {
+  test("reads only the index, however many values are up to date", async () => {
     await insert(newRing, ...Array.from({ length: 2000 }, (_, id) => id));
     await insert(oldRing, 2000);
     const plans: string[] = [];

@@ -16,20 +16,24 @@ export interface Resealed {
 }
 
 interface SealedValue {
+  /** The position of its row in the table (ctid). */
   readonly place: string;
   readonly accountId: number;
   readonly sealed: Buffer;
 }
 
 const BATCH = 100;
-/** For each column and call. They are excluded from the next batches by a list of their places, which must stay short. */
+/**
+ * For each column and call. The next batches exclude these values by a list of their row positions, which must stay
+ * short.
+ */
 const MOST_PASSED_OVER = 1000;
 
 /**
- * After a key rotation: seals the values of old keys again, under the newest key. It may run on several nodes at once,
- * beside any other writer, and be interrupted after any statement. It never waits for a row lock and never replaces a
- * value that has changed since it was read. A value that does not open is passed over, and reported after all others
- * have been tried.
+ * After a key rotation, re-encrypts the values of old keys with the newest key. It may run on several nodes and next to
+ * other writers, and can be interrupted after any statement. It never waits for a row lock and never replaces a value
+ * that has changed since it was read. A value that cannot be decrypted is skipped, and reported after all others have
+ * been tried.
  */
 export async function reseal(
   { system, keys, columns, batch = BATCH }: ResealOptions,
@@ -86,7 +90,7 @@ export async function countSealedBefore(
   return row?.count ?? 0;
 }
 
-/** As the indexes spell it. Keys are numbered upwards and the id is big-endian, so older keys sort first. */
+/** Must be the same expression as in the indexes. Key ids increase and are big-endian, so older keys sort first. */
 function keyPrefixOf(column: string): string {
   return `substring(${column} from 1 for 4)`;
 }
@@ -106,7 +110,7 @@ function listSealedBefore(
   );
 }
 
-/** The places of the values that it replaced. */
+/** Returns the row positions of the values that it replaced. */
 async function replaceUnchanged(
   system: Queryable,
   { table, column }: SealedColumn,

@@ -7,7 +7,9 @@ export interface BodyLimits {
 
 /** Smaller bodies are not counted: HEADGATE_CONNECTIONS bounds their number. */
 const UNCOUNTED_BYTES = 16 * 1024;
-/** An ordinary submission fits, so that it never waits for the large bodies of other accounts. */
+/**
+ * Reserved for each account, so that large bodies of other accounts never cause an ordinary submission to be refused.
+ */
 const OWN_BYTES = 2 * 1024 * 1024;
 const RETRY_AFTER_SECONDS = 1;
 
@@ -65,7 +67,7 @@ export class BodyBudget {
     if (after > this.#limits.accountBytes) {
       throw new Fault(
         "rate-limited",
-        "This account is sending too many large bodies at once. Wait until the others are sent.",
+        "This account is sending too many large bodies at once. Wait until the other requests are answered.",
         {
           retryAfterSeconds: RETRY_AFTER_SECONDS,
         },

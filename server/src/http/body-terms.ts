@@ -1,7 +1,7 @@
 /** The limits of a request's body. The gate sets them before any of it is read. */
 export interface BodyTerms {
   readonly limitBytes: number;
-  /** Shown in the refusal: how to be allowed a larger body. */
+  /** Appended to the error message: how to be allowed a larger body. */
   readonly hint?: string;
   /** The account whose memory for bodies it uses. */
   readonly owner: string;

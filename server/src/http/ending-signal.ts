@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 
 /**
  * Creates signals that abort when the client disconnects or the server starts to stop, so that long polls and followed
- * logs do not delay a stop. Created only for handlers that ask for one.
+ * logs do not delay a stop. A signal is created only for handlers that request one.
  */
 export function endingSignals(server: FastifyInstance): (reply: FastifyReply) => AbortSignal {
   const open = new Set<AbortController>();

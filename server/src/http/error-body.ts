@@ -2,8 +2,7 @@ import { Type } from "typebox";
 import { Fault, type FaultCode } from "../lib/fault.ts";
 
 /**
- * §7 and decisions: all errors have one format, including those of the router and the parser. Only this file knows HTTP
- * statuses.
+ * §7: all errors have one format, including those of the router and the parser. Only this file knows HTTP statuses.
  */
 const STATUS: Record<FaultCode, number> = {
   malformed: 400,

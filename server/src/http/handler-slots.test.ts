@@ -60,7 +60,7 @@ function countHandled(): { readonly most: number } {
   return count;
 }
 
-test("requests that wait for something to happen take no slots from others of their account", async () => {
+test("requests that wait for an event take no slots from other requests of their account", async () => {
   const account = await given.account();
   const files = [`file:${join(given.dataDir, "accounts", String(account.accountId), "storage", "missing")}`];
   let answered = 0;

@@ -4,20 +4,21 @@ import { SoleUse } from "../lib/sole-use.ts";
 
 /** Enough to keep the cores of this machine busy. */
 const SLOTS_PER_OWNER = Math.min(8, Math.max(2, availableParallelism()));
-/** For a user alone. Handling more requests at the same time takes less CPU time for each of them. */
+/** While only one user is active. Handling more requests at the same time takes less CPU time for each of them. */
 const SLOTS_OF_SOLE_USER = 8;
-/** A request that is not answered by then seems to wait for something else, such as a metastore. */
+/** A request that takes longer probably waits for something else, such as a metastore. */
 const SHORT_MS = 100;
 /**
- * Limits how many long requests release their slot: on an overloaded machine every request takes long. Those of one
- * user, the slots included, must never hold all connections to the database.
+ * At most this many long requests release their slots, because on an overloaded machine every request takes long. One
+ * user's requests, with and without a slot, must never hold all connections to the database.
  */
 const MAX_LONG_PER_OWNER = 6;
 
 /**
  * Limits how many requests of one user, and of one account, are handled at a time. The others wait after their body has
  * been read; otherwise a client that sends many requests at once would slow down all other clients. A request that
- * takes long, or waits for an event, releases its slot to the next one. A user alone has more slots.
+ * takes long, or waits for an event, releases its slot to the next one. While only one user is active, that user has
+ * more slots.
  */
 export class HandlerSlots {
   readonly #slots: KeyedSemaphore<string>;

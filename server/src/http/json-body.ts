@@ -24,7 +24,7 @@ export function jsonBody(bytes: Buffer): unknown {
   return value;
 }
 
-/** The next passes are recursive; this bounds their stack. */
+/** Limits the nesting, because the later passes over the value are recursive. */
 function isDeeperThan(value: unknown, depth: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (depth === 0) return true;

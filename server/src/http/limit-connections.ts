@@ -16,8 +16,8 @@ export function markAuthenticated(socket: Socket): void {
 
 /**
  * Limits the number of connections, so that idle ones cannot use up the file descriptors. At the limit, a new
- * connection replaces the one that has been idle longest. Connections that never sent a valid token go first, even in
- * the middle of a request or body. If all are busy, the new one is refused.
+ * connection replaces the one that has been idle longest. Connections that never sent a valid token are closed first,
+ * even in the middle of a request or body. If all are busy, the new one is refused.
  */
 export function limitConnections(server: Server, { most, trustedProxies }: ConnectionLimits): void {
   const isTrusted = addressMatcher(trustedProxies);
@@ -28,14 +28,14 @@ export function limitConnections(server: Server, { most, trustedProxies }: Conne
     idle.anonymous.delete(socket);
     idle.authenticated.delete(socket);
   };
-  const rest = (socket: Socket): void => {
+  const markIdle = (socket: Socket): void => {
     if (!socket.destroyed) (authenticated.has(socket) ? idle.authenticated : idle.anonymous).add(socket);
   };
   const counted = new WeakSet<Socket>();
-  const atWork = new WeakMap<Socket, IncomingMessage>();
+  const inProgress = new WeakMap<Socket, IncomingMessage>();
   // A request without a token that never sends its body would otherwise occupy a connection forever.
   const isEvictable = (socket: Socket): boolean => {
-    const request = atWork.get(socket);
+    const request = inProgress.get(socket);
     return request === undefined || !(request.complete || authenticated.has(socket));
   };
 
@@ -53,18 +53,18 @@ export function limitConnections(server: Server, { most, trustedProxies }: Conne
       open -= 1;
       forget(socket);
     });
-    rest(socket);
+    markIdle(socket);
   });
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
     if (!counted.has(socket)) return;
-    atWork.set(socket, request);
+    inProgress.set(socket, request);
     idle.authenticated.delete(socket);
     response.once("close", () => {
-      if (atWork.get(socket) !== request) return; // a pipelined request follows
-      atWork.delete(socket);
+      if (inProgress.get(socket) !== request) return; // a pipelined request follows
+      inProgress.delete(socket);
       forget(socket);
-      rest(socket);
+      markIdle(socket);
     });
   });
 }

@@ -21,7 +21,7 @@ describe("limits of 0", () => {
 });
 
 describe("a disk that is nearly full", () => {
-  test("turns writes into 503 with Retry-After, leaves reads alone, and shows in /readyz", async () => {
+  test("makes writes fail with 503 and Retry-After, does not affect reads, and shows in /readyz", async () => {
     const account = await given.account();
     const refused = await account.post("/whitelist_ip", { ip_cidr: "10.0.0.1" }).refused(503, /disk/);
     expect(refused.headers.get("retry-after")).toBe("60");

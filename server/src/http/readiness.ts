@@ -14,19 +14,19 @@ export async function checkParts(
   answerWithinMs = ANSWER_WITHIN_MS,
 ): Promise<Record<string, PartHealth>> {
   const answers = await Promise.all(
-    Object.entries(parts).map(async ([name, ask]): Promise<[string, PartHealth]> => [
+    Object.entries(parts).map(async ([name, check]): Promise<[string, PartHealth]> => [
       name,
-      await withinTime(ask, answerWithinMs),
+      await withinTime(check, answerWithinMs),
     ]),
   );
   return Object.fromEntries(answers);
 }
 
-async function withinTime(ask: () => Promise<PartHealth>, answerWithinMs: number): Promise<PartHealth> {
+async function withinTime(check: () => Promise<PartHealth>, answerWithinMs: number): Promise<PartHealth> {
   const { promise: late, resolve } = Promise.withResolvers<PartHealth>();
   const timer = setTimeout(() => resolve({ ok: false, detail: `no answer in ${answerWithinMs} ms` }), answerWithinMs);
   // The error may name hosts or users; it is in the log of the part itself.
-  const answer = ask().catch((): PartHealth => ({ ok: false, detail: "not reachable" }));
+  const answer = check().catch((): PartHealth => ({ ok: false, detail: "not reachable" }));
   try {
     return await Promise.race([answer, late]);
   } finally {

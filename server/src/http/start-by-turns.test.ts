@@ -71,7 +71,7 @@ test.each([
   expect(begun.indexOf("good one")).toBeLessThan(MANY / 10);
 });
 
-test("a user alone can start more requests in one turn of the event loop than while another user is active", async () => {
+test("more requests start in one turn of the event loop while only one user is active", async () => {
   const { port, begun } = await serve();
   const most = async (): Promise<number> => {
     const socket = await open(port);

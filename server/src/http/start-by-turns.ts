@@ -5,9 +5,9 @@ import { FairQueue } from "../lib/fair-queue.ts";
 import { Fault } from "../lib/fault.ts";
 import { SoleUse } from "../lib/sole-use.ts";
 
-/** How many requests start in one turn of the event loop: more would make the turns long for others. */
+/** How many requests start in one turn of the event loop: more would delay the requests of others. */
 const STARTS_A_TURN = 2;
-/** For a user alone. Starting more requests in one turn takes less CPU time for each of them. */
+/** While only one user is active. Starting more requests in one turn takes less CPU time for each of them. */
 const STARTS_OF_SOLE_USER = 8;
 /** Per user or address; further requests are refused at once. */
 const MAX_WAITING = 1000;

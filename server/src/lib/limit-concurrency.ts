@@ -1,4 +1,4 @@
-/** Runs at most `limit` of the given tasks at a time; the others wait in order. */
+/** Returns a function that runs the tasks passed to it, at most `limit` at a time; the others wait in order. */
 export function limitConcurrency(limit: number): <T>(work: () => Promise<T>) => Promise<T> {
   let running = 0;
   const waiting: (() => void)[] = [];

@@ -1,7 +1,7 @@
 /**
  * Measures how long each of several processes has shown no new sign of life, by the observer's monotonic clock. Only
  * the time between two observations of the same sign counts: an observer that has just started, was suspended or could
- * not read the signs knows nothing of the time before. Wall clocks play no part.
+ * not read the signs knows nothing of the time before. Wall clocks are not used.
  */
 export class ObservedSilence<Key> {
   readonly #maxGapMs: number;

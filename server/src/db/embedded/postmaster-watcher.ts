@@ -39,7 +39,7 @@ export async function startPostmasterWatcher(cluster: Cluster): Promise<Postmast
   const { pid, stdin } = child;
   if (pid === undefined) throw new Fault("internal", "the PostgreSQL watcher process cannot be started");
   const startTime = startTimeOfChild(pid); // before any await: until then even an exited child is in the process table
-  stdin.on("error", () => undefined); // the watcher was killed: then nothing stops the server after Headgate
+  stdin.on("error", () => undefined); // the watcher was killed: if Headgate dies too, nothing stops the server
   child.unref();
   (stdin as Socket).unref(); // Node's pipes are sockets
   const self: WatcherFile = { bootId: await readBootId(), pid, startTime: (await startTime) ?? "" };

@@ -62,7 +62,7 @@ async function spawnInto({ cluster, binaries, settings }: StartPlan, log: FileHa
   }
 }
 
-/** While it lives it is recovering. The time for that depends on the log written since the last checkpoint. */
+/** No time limit: a server that runs but is not ready is recovering, which takes longer the more WAL was written. */
 async function waitUntilReady(
   plan: StartPlan,
   postmaster: Postmaster,

@@ -14,7 +14,7 @@ export interface Supervision {
 
 const firstWaitMs = 100;
 const longestWaitMs = 30_000;
-/** A server that ran this long died of a new cause, so the waits start over. */
+/** A server that has run this long did not die of the previous cause, so the waits are short again. */
 const stableAfterMs = 60_000;
 const boundLogEveryMs = 600_000;
 

@@ -103,12 +103,12 @@ async function assertSameTables(client: Client, manifest: Manifest): Promise<voi
       .map(({ name, columns }) => `${name}(${columns.toSorted().join(",")})`)
       .toSorted()
       .join("; ");
-  const [there, told] = [shape(await listTables(client)), shape(manifest.tables)];
-  if (there === told) return;
+  const [actual, expected] = [shape(await listTables(client)), shape(manifest.tables)];
+  if (actual === expected) return;
   throw new Fault(
     "invalid",
     `The tables of the export are not those of migration ${manifest.migration}: the export or the database was changed by hand.`,
-    { cause: new Error(`database: ${there}\nexport: ${told}`) },
+    { cause: new Error(`database: ${actual}\nexport: ${expected}`) },
   );
 }
 

@@ -1,7 +1,7 @@
 const largestTailBytes = 64 * 1024;
 
 export interface CappedLog {
-  /** Never fails for lack of room: bytes that do not fit are counted and left out. */
+  /** Bytes beyond the limit are counted and left out. */
   add(chunk: Buffer): void;
   /** Writes the kept tail and then the lines. */
   end(lines: readonly string[]): void;

@@ -79,7 +79,7 @@ export function openControlGroup(parent: string, name: string, limits: ResourceL
       if (count("memory.events", "oom_kill") === 0) return undefined;
       // `oom` counts events at the group's own limit, `oom_kill` also kills because the machine ran out of memory.
       return memoryBytes !== null && count("memory.events", "oom") > 0
-        ? memoryLimitMessage("the kernel refused it more", memoryBytes)
+        ? memoryLimitMessage("the kernel refused to give it more", memoryBytes)
         : "the machine ran out of memory, and the kernel ended the program";
     },
     remove() {

@@ -96,7 +96,7 @@ function startLifeline(mark: string): Writable {
     detached: true,
   }).on("error", () => undefined);
   if (pid === undefined) throw new Error("cannot start a process");
-  stdin.on("error", () => undefined); // the lifeline was killed: the program then ends only with an orderly runner
+  stdin.on("error", () => undefined); // the lifeline was killed: the program then survives a SIGKILL of the runner
   return stdin;
 }
 

@@ -56,7 +56,7 @@ async function runsFor(run: StubRun, milliseconds: number): Promise<void> {
   expect(await stateOf(run)).toBe("running");
 }
 
-describe("an idle program whose server has gone", () => {
+describe("an idle program whose server is gone", () => {
   test("ends by itself after the limit, but not while the server is there", async () => {
     startServer();
     const run = await startIdle(rule());

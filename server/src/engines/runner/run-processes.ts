@@ -1,7 +1,7 @@
 import { opendirSync, readdirSync, readFileSync, statfsSync, statSync } from "node:fs";
 import { parseStatusFile, type ProcessUsage } from "./process-usage.ts";
 
-/** Inspects the processes of one run. The cost depends on their number, not on that of the machine's processes. */
+/** Inspects the processes of one run. The cost depends on their number, not on how many the machine runs. */
 export interface RunProcesses {
   list(): RunProcess[];
   /** Size of the files in its /dev/shm; 0 if it shares that of the machine. */

@@ -18,7 +18,7 @@ export type RunView =
   /** No runner will ever run the folder. */
   | { readonly state: "abandoned" }
   | { readonly state: "starting"; readonly runner: ProcessHandle }
-  /** A standby without an order. `isReady`: it would start an order at once. */
+  /** A standby without an order. `isReady`: it could start working on an order at once. */
   | { readonly state: "waiting"; readonly runner: ProcessHandle; readonly isReady: boolean }
   | {
       readonly state: "running";
@@ -42,7 +42,7 @@ export interface ProgramToRun {
 
 export type RunLimits = Omit<RunSpec, "argv" | "cwd" | "environmentFile" | "descriptor3File" | "identity" | "standby">;
 
-/** The server's side of one run. It has no state: another client, also in another process, may continue at any time. */
+/** The server's side of one run. It is stateless: another client, even in another process, may continue at any time. */
 export interface RunnerClient {
   /** Call this once per folder. Returns the handle of the runner. */
   start(program: ProgramToRun, limits: RunLimits, standby?: Standby): Promise<ProcessHandle>;

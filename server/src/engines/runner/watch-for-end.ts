@@ -15,7 +15,7 @@ export interface EndReason {
   readonly dropsOutput?: true;
 }
 
-/** The timeout counts from this call. The returned check says why the program must end now, if it must. */
+/** The timeout counts from this call. The returned check gives the reason if the program must end now. */
 export function watchForEnd(folder: string, spec: RunSpec, bootId: string): () => EndReason | undefined {
   const begin = monotonicMs();
   const limitMs = timeoutAfterMs(spec);

@@ -19,8 +19,8 @@ export interface LeftProcess {
 }
 
 /**
- * The folders of the processes of one kind: `<root>/<owner>/<kind>/<name>`. A record in each tells the next server what
- * the process is.
+ * The folders of the processes of one kind: `<root>/<owner>/<kind>/<name>`. A record in each folder describes the
+ * process to the next server.
  */
 export class ProcessFolders<Content> {
   readonly #root: string;
@@ -71,8 +71,8 @@ export class ProcessFolders<Content> {
     for (const folder of await this.list()) {
       const process = open(folder.path);
       const record = await this.#readRecord(folder.path);
-      const isWhole = record !== undefined && (await process.isAlive());
-      if (isWhole && adopt({ ...folder, record, process }) !== false) continue;
+      const isAdoptable = record !== undefined && (await process.isAlive());
+      if (isAdoptable && adopt({ ...folder, record, process }) !== false) continue;
       ended.add(folder.owner);
       await process
         .stop()
@@ -83,7 +83,9 @@ export class ProcessFolders<Content> {
     return ended;
   }
 
-  /** Ends all processes, or those of one owner. A running server notices that they end. Returns how many were running. */
+  /**
+   * Ends all processes, or those of one owner. A running server notices that they end. Returns how many were running.
+   */
   async end(open: (path: string) => LeftProcess, owner?: number): Promise<number> {
     const ended = (await this.list(owner)).map(async ({ path }) => {
       const process = open(path);

@@ -77,7 +77,7 @@ describe("a supervised process", () => {
     await expect.poll(() => supervisor.list()).toEqual([]);
   });
 
-  test("that dies is left to its owner where the owner handles deaths", async () => {
+  test("that dies is left to its owner if the owner handles deaths", async () => {
     const dead: ToyProcess[] = [];
     const { supervisor, addUp } = openSupervisor({ onDeath: (each) => Promise.resolve(void dead.push(each)) });
     const process = addUp();
@@ -86,7 +86,7 @@ describe("a supervised process", () => {
     expect(supervisor.list()).toEqual([process]);
   });
 
-  test("that cannot be watched for a moment stays, and its death is noticed later", async () => {
+  test("stays if it cannot be watched for a moment, and its death is noticed later", async () => {
     const { supervisor, addUp, lines } = openSupervisor({ watchAgainMs: 1 });
     const process = addUp();
     const { ended } = process;
@@ -99,7 +99,7 @@ describe("a supervised process", () => {
     await expect.poll(() => supervisor.list()).toEqual([]);
   });
 
-  test("is watched although its preparation failed, and both failures of its owner are in the log", async () => {
+  test("is watched even if `onReady` fails, and failures of `onReady` and `onDeath` are in the log", async () => {
     const failed = (what: string) => () => Promise.reject(new Error(what));
     const { addUp, lines } = openSupervisor({ onReady: failed("no session"), onDeath: failed("no successor") });
     addUp().die();
@@ -118,7 +118,7 @@ describe("a supervised process", () => {
     skipped.isQuiet = true;
     supervisor.endSilent((each) => each !== skipped);
     await expect.poll(() => supervisor.list()).toEqual([skipped, healthy]);
-    expect(lines).toEqual([{ msg: "a toy does not answer; it ends", key: "key" }]);
+    expect(lines).toEqual([{ msg: "a toy does not answer; ending it", key: "key" }]);
   });
 
   test("is evicted for memory, the longest unused first, unless it is held", () => {
@@ -134,7 +134,7 @@ describe("a supervised process", () => {
     expect(supervisor.list()).toEqual([held, remote]);
   });
 
-  test("is waited for by all who stop it, and its failure to end is in the log", async () => {
+  test("is ended once for all callers that stop it, and a failure to end it is in the log", async () => {
     const { supervisor, addUp, lines } = openSupervisor();
     const stopped = Promise.withResolvers<void>();
     const process = addUp();
@@ -170,7 +170,7 @@ describe("a supervised process", () => {
     expect(lines).toEqual([]);
   });
 
-  test("tells its owner when it is ready, and when its last user has left", async () => {
+  test("notifies its owner when it is ready, and when its last user has left", async () => {
     const told: string[] = [];
     const { supervisor, addUp } = openSupervisor({
       onReady: ({ digest }) => Promise.resolve(void told.push(`${digest} is ready`)),

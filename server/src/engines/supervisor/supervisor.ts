@@ -10,8 +10,8 @@
  * | ending      | cannot be found any more; `stop` is under way          | ended when `stop` settles               |
  * | handed over | its owner, or the next server, is responsible for it   | none: the supervisor has forgotten it   |
  *
- * A process that starts or is up also changes to draining when another digest is wanted, and to ending when it is evicted
- * or stopped. The owner of the supervisor decides when a process is started, and what follows its death.
+ * A process that starts or is up also changes to draining when another digest is wanted, and to ending when it is
+ * evicted or stopped. The owner of the supervisor decides when a process is started, and what follows its death.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { LivenessProbe } from "../../lib/liveness-probe.ts";
@@ -186,7 +186,7 @@ export class Supervisor<Key, Process extends Supervised<Key>> {
   /** Ends a process that is alive but useless. False: it was removed before. */
   giveUp(process: Process, reason = "does not answer"): boolean {
     if (process.removed.aborted) return false;
-    this.#warn(process, {}, `${this.#options.name} ${reason}; it ends`);
+    this.#warn(process, {}, `${this.#options.name} ${reason}; ending it`);
     void this.end(process);
     return true;
   }

@@ -27,9 +27,9 @@ describe("a line of the log for people", () => {
 
   test("shows the causes in order, without repetition", () => {
     const cause = new Error("connect ECONNREFUSED 127.0.0.1:1");
-    const err = new Error("the store is away", { cause: new Error("", { cause }) });
+    const err = new Error("the database is down", { cause: new Error("", { cause }) });
     expect(written((log) => log.warn({ err, cluster: 3 }, "a cluster's state change was abandoned"))).toBe(
-      "WARNING  a cluster's state change was abandoned (cluster 3): the store is away: Error: connect ECONNREFUSED 127.0.0.1:1\n",
+      "WARNING  a cluster's state change was abandoned (cluster 3): the database is down: Error: connect ECONNREFUSED 127.0.0.1:1\n",
     );
     const twice = new Error("no Java: not found", { cause: new Error("not found") });
     expect(written((log) => log.warn({ err: twice }, "no Spark"))).toBe("WARNING  no Spark: no Java: not found\n");
