@@ -6,7 +6,7 @@ import { firstAccountId } from "./accounts/store/operator.ts";
 import type { AccountServices } from "./accounts/account-services.ts";
 import { sparkApp } from "./apps/spark-app.ts";
 import { AccountCatalogs } from "./catalog/metastores/account-catalogs.ts";
-import { endProcessesOfDeletedAccounts } from "./catalog/metastores/end-deleted-accounts.ts";
+import { endProcessesOfDeletedAccounts } from "./catalog/metastores/end-processes-of-deleted-accounts.ts";
 import { MetastoreDatabases } from "./catalog/metastores/metastore-databases.ts";
 import { MetastoreReaders } from "./catalog/metastores/metastore-readers.ts";
 import type { Metastores } from "./catalog/metastores/metastores.ts";

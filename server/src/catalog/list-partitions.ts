@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { Nullable } from "../http/schema.ts";
-import { findTableInPath, READ_TABLES, TableParams } from "./read-tables.ts";
+import { findTableInPath, READ_TABLES, TableParams } from "./table-params.ts";
 import { streamedArray } from "./streamed-array.ts";
 import type { WithAccountTables } from "./tables/account-tables.ts";
 import type { CatalogPartition } from "./tables/table-catalog.ts";

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { pageOf, PageQuery, PagingInfo, pagingInfo, shownRows } from "../http/paging.ts";
 import { Nullable } from "../http/schema.ts";
-import { READ_TABLES } from "./read-tables.ts";
+import { READ_TABLES } from "./table-params.ts";
 import { streamedArray } from "./streamed-array.ts";
 import type { WithAccountTables } from "./tables/account-tables.ts";
 

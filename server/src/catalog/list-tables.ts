@@ -3,7 +3,7 @@ import type { Caller } from "../access/caller.ts";
 import { operation } from "../access/operation.ts";
 import { notFound } from "../lib/fault.ts";
 import { filterNames } from "./name-filter.ts";
-import { READ_TABLES, SchemaParams } from "./read-tables.ts";
+import { READ_TABLES, SchemaParams } from "./table-params.ts";
 import { streamedArray } from "./streamed-array.ts";
 import type { WithAccountTables } from "./tables/account-tables.ts";
 import type { DescribedTable, TableCatalog } from "./tables/table-catalog.ts";

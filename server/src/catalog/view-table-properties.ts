@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { Nullable, Timestamp } from "../http/schema.ts";
 import { isoSeconds } from "../lib/clock.ts";
-import { findTableInPath, READ_TABLES, TableParams } from "./read-tables.ts";
+import { findTableInPath, READ_TABLES, TableParams } from "./table-params.ts";
 
 export const viewTableProperties = operation({
   id: "hive_table_properties",

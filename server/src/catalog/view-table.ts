@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { operation } from "../access/operation.ts";
 import { Nullable } from "../http/schema.ts";
-import { findTableInPath, READ_TABLES, TableParams } from "./read-tables.ts";
+import { findTableInPath, READ_TABLES, TableParams } from "./table-params.ts";
 import { streamedArray } from "./streamed-array.ts";
 
 export const viewTable = operation({

@@ -1,6 +1,6 @@
 import type { Client } from "pg";
 import { Fault } from "../../lib/fault.ts";
-import { ENOUGH_PER_ROLE, FOR_PRODUCT, planConnectionLimits } from "./role-connections.ts";
+import { MIN_PER_ROLE, FOR_PRODUCT, planConnectionLimits } from "./plan-connection-limits.ts";
 import {
   endIdleSessionsAboveLimit,
   listRoles,
@@ -54,8 +54,8 @@ function noRoom(): Fault {
   return new Fault(
     "unavailable",
     `PostgreSQL has too few connections for the table catalog of another account: each catalog in use needs ` +
-      `${ENOUGH_PER_ROLE}, and ${FOR_PRODUCT} are for Headgate itself. Raise max_connections of PostgreSQL by at least ` +
-      `${ENOUGH_PER_ROLE} for each further account, or reserve connections for Headgate (docs/operations.md). Otherwise ` +
+      `${MIN_PER_ROLE}, and ${FOR_PRODUCT} are for Headgate itself. Raise max_connections of PostgreSQL by at least ` +
+      `${MIN_PER_ROLE} for each further account, or reserve connections for Headgate (docs/operations.md). Otherwise ` +
       `try again when other accounts have stopped using Spark for some 20 minutes.`,
   );
 }

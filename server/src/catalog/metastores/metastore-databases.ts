@@ -15,7 +15,7 @@ import { isStoreAway, storeFault } from "../../db/store-fault.ts";
 import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Secret } from "../../lib/secret.ts";
-import { boundAnswers } from "./bounded-answers.ts";
+import { limitResultSize } from "./limit-result-size.ts";
 import { databaseAddress, type DatabaseAddress } from "./database-address.ts";
 import { fitConnectionLimits, IdleRoles } from "./fit-connection-limits.ts";
 import { metastoreName, metastorePrefix } from "./metastore-names.ts";
@@ -28,7 +28,7 @@ import {
   STATEMENT_LIMIT_MS,
   timeouts,
 } from "./open-connection.ts";
-import { ENOUGH_PER_ROLE, MOST_PER_ROLE } from "./role-connections.ts";
+import { MIN_PER_ROLE, MAX_PER_ROLE } from "./plan-connection-limits.ts";
 import {
   createDatabase,
   createOrAlterRole,
@@ -141,7 +141,7 @@ export class MetastoreDatabases {
       else if (!isLoginRefused(error) || !(await this.repair(accountId, password))) throw error;
       return openClient(config);
     });
-    if (limitMs !== null) boundAnswers(client);
+    if (limitMs !== null) limitResultSize(client);
     return client;
   }
 
@@ -177,7 +177,7 @@ export class MetastoreDatabases {
       return await this.#connectedAs(login, async (client) => {
         if (await mayConnect(client, login.user, product)) return false;
         const limit = await readConnectionLimit(client, login.user);
-        return limit >= ENOUGH_PER_ROLE && limit <= MOST_PER_ROLE;
+        return limit >= MIN_PER_ROLE && limit <= MAX_PER_ROLE;
       });
     } catch (error) {
       if (isLoginRefused(error) || isOutOfConnections(error) || errorCode(error) === NO_DATABASE) return false;

@@ -6,7 +6,7 @@ import { StatementNames } from "../../db/statement-names.ts";
 import { isConnectionLost, isStoreAway, storeFault } from "../../db/store-fault.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { AccountCatalogs } from "./account-catalogs.ts";
-import { boundAnswers } from "./bounded-answers.ts";
+import { limitResultSize } from "./limit-result-size.ts";
 import { DrainingPool } from "./draining-pool.ts";
 import type { MetastoreDatabases } from "./metastore-databases.ts";
 import { isLoginRefused, isOutOfConnections } from "./open-connection.ts";
@@ -119,7 +119,7 @@ export class MetastoreReaders {
     // Read again for each connection, as it may have changed.
     const current = async (): Promise<string> => ((await catalogs.findPassword(accountId)) ?? password).reveal();
     const config = { ...databases.readerOf(accountId, password), ...LIMITS, password: current };
-    const pool = new DrainingPool(config, (client) => boundAnswers(client));
+    const pool = new DrainingPool(config, (client) => limitResultSize(client));
     this.#pools.set(accountId, pool);
     return pool;
   }

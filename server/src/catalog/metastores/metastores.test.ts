@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import { useStubMetastores, type StubMetastores } from "../../../test/support/stub-metastores.ts";
-import { endProcessesOfDeletedAccounts } from "./end-deleted-accounts.ts";
+import { endProcessesOfDeletedAccounts } from "./end-processes-of-deleted-accounts.ts";
 
 let given: StubMetastores;
 useStubMetastores((own) => {

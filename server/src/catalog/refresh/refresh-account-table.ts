@@ -4,7 +4,7 @@ import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { RefreshRequest, RefreshTable } from "../contract.ts";
 import type { AccountTables } from "../tables/account-tables.ts";
 import { metastoreFailure } from "../tables/metastore-failure.ts";
-import { checkRefreshable } from "./refreshed-table.ts";
+import { checkRefreshable } from "./refreshable-table.ts";
 import { refreshTable, type TableRefreshOptions } from "./refresh-table.ts";
 import { retry } from "./retry.ts";
 import type { OpenTablePartitions } from "./table-partitions.ts";

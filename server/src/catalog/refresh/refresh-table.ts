@@ -6,8 +6,8 @@ import {
   partitionColumns,
   whyNotReadable,
   withoutKeys,
-  type RefreshedTable,
-} from "./refreshed-table.ts";
+  type RefreshableTable,
+} from "./refreshable-table.ts";
 import type { RefreshContext, RefreshedPartition, RefreshRequest } from "../contract.ts";
 import { RefreshTally } from "./refresh-tally.ts";
 import { settledFolders } from "./settled-folders.ts";
@@ -15,7 +15,7 @@ import type { TablePartitions } from "./table-partitions.ts";
 import { walkPartitions, type PartitionFolder } from "./walk-partitions.ts";
 
 export interface TableRefreshOptions extends RefreshContext, Pick<RefreshRequest, "stableMinutes"> {
-  readonly table: RefreshedTable;
+  readonly table: RefreshableTable;
   readonly store: ObjectStore;
   readonly partitions: TablePartitions;
 }
@@ -204,7 +204,7 @@ async function logPartlyAdded(
   await logAdded(await findExisting(all, options, AbortSignal.timeout(LAST_CHECK_MS)), options, tally);
 }
 
-async function translateErrors<T>(work: Promise<T>, { location }: RefreshedTable): Promise<T> {
+async function translateErrors<T>(work: Promise<T>, { location }: RefreshableTable): Promise<T> {
   try {
     return await work;
   } catch (error) {

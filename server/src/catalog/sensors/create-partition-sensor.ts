@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { operation } from "../../access/operation.ts";
-import { Name } from "../read-tables.ts";
+import { Name } from "../table-params.ts";
 import type { WithAccountTables } from "../tables/account-tables.ts";
 import { partitionSensorQuestion } from "./partition-sensor-question.ts";
 import { checkPartitions, type WithSensors } from "./open-sensors.ts";

@@ -3,7 +3,7 @@ import { parseObjectUri, type ObjectUri } from "../../engines/object-store/objec
 import { Fault, invalid } from "../../lib/fault.ts";
 import type { WaitedQuestion } from "./sensor-waits.ts";
 
-const MOST_FILES = 1000;
+const MAX_FILES = 1000;
 const LONGEST_URI = 8192;
 
 export interface SensorFile {
@@ -23,7 +23,7 @@ export function fileQuestion(given: unknown): FileQuestion {
   if (!Array.isArray(given) || given.length === 0) {
     throw new Fault("invalid", "File list is missing or not in array format");
   }
-  if (given.length > MOST_FILES) throw invalid("files", `must have at most ${MOST_FILES} entries`);
+  if (given.length > MAX_FILES) throw invalid("files", `must have at most ${MAX_FILES} entries`);
   const files = given.map((text: unknown, at) => sensorFile(`files[${at}]`, text));
   const texts = [...new Set(files.map(({ text }) => text))].toSorted();
   return { key: JSON.stringify(texts), size: texts.length, files, startAt: 0 };

@@ -21,7 +21,7 @@ const PARTITIONS_EVERY_MS = 1000;
 /** Stores charge for calls. */
 const FILES_EVERY_MS = 5000;
 /** For one check of the files of one account. */
-const MOST_FILES = 2000;
+const MAX_FILES = 2000;
 
 export function openSensors(accountTables: AccountTables, storage: AccountStorage): Sensors {
   return {
@@ -32,7 +32,7 @@ export function openSensors(accountTables: AccountTables, storage: AccountStorag
     files: new SensorWaits({
       check: (accountId, questions) => checkFiles(storage, accountId, questions),
       everyMs: FILES_EVERY_MS,
-      limits: { lookups: MOST_FILES },
+      limits: { lookups: MAX_FILES },
     }),
   };
 }

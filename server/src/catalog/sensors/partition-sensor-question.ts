@@ -22,7 +22,7 @@ interface SensorValue {
   readonly at: number;
 }
 
-const MOST_COMBINATIONS = 1000;
+const MAX_COMBINATIONS = 1000;
 
 /** The key ignores order and case. The size is the number of combinations. */
 export interface PartitionSensorQuestion extends PartitionQuestion, WaitedQuestion {}
@@ -44,8 +44,7 @@ export function partitionSensorQuestion(
   const duplicate = columns.find(({ name }, at) => columns.findIndex((other) => other.name === name) < at);
   if (duplicate !== undefined) throw invalid(`${duplicate.field}.column`, `${duplicate.name} is named twice`);
   const size = columns.reduce((product, { values }) => product * values.length, 1);
-  if (size > MOST_COMBINATIONS)
-    throw invalid("columns", `must have at most ${MOST_COMBINATIONS} combinations of values`);
+  if (size > MAX_COMBINATIONS) throw invalid("columns", `must have at most ${MAX_COMBINATIONS} combinations of values`);
   const inOrder = columns.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   const normalized = inOrder.map(({ name, values }) => [name, values.map(({ value }) => textOf(value)).toSorted()]);
   return {

@@ -6,7 +6,7 @@ import type { MetastoreReaders } from "../metastores/metastore-readers.ts";
 import { findCatalog } from "../metastores/store/metastore.ts";
 import type { KnownKeys } from "./query-own-partitions.ts";
 import type { ExternalMetastores } from "./external-metastores.ts";
-import { ListingPlaces } from "./listing-places.ts";
+import { ListingSlots } from "./listing-slots.ts";
 import { NO_TABLES, OwnTables } from "./own-tables.ts";
 import type { PartitionAnswer, PartitionQuestion } from "./partition-question.ts";
 import type { TableCatalog } from "./table-catalog.ts";
@@ -28,7 +28,7 @@ const ACCOUNTS_REMEMBERED = 2000;
 
 /** Opens the catalog of an account: our metastore's database or an external metastore. Starts no JVM. */
 export class AccountTables {
-  readonly listings = new ListingPlaces();
+  readonly listings = new ListingSlots();
   readonly #options: AccountTablesOptions;
   /** The partition keys of tables, by account and name. */
   readonly #keys = new LRUCache<string, readonly TableColumn[]>({

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { HiveClient } from "../../engines/hive-thrift/hive-client.ts";
 import { addressRefusal } from "../../lib/network-policy.ts";
-import { MetastoreReads } from "./metastore-reads.ts";
+import { MetastoreCallLimits } from "./metastore-call-limits.ts";
 
 const CLIENTS_AT_ONCE = 16;
 /** The limit of one answer, as the client counts it. */
@@ -12,7 +12,7 @@ const DEFAULT_PORT = 80;
 /** The clients of the accounts' external metastores. */
 export class ExternalMetastores {
   readonly #allowedNetworks: readonly string[];
-  readonly #reads = new MetastoreReads();
+  readonly #limits = new MetastoreCallLimits();
   /** By account and address: accounts never share a connection. */
   readonly #clients = new LRUCache<string, HiveClient>({ max: CLIENTS_AT_ONCE, dispose: (client) => client.close() });
 
@@ -32,7 +32,7 @@ export class ExternalMetastores {
         host,
         port,
         user: `account${accountId}`,
-        gate: this.#reads.of(accountId),
+        gate: this.#limits.of(accountId),
         budgetBytes: ANSWER_BYTES,
         checkAddress: (address) => addressRefusal(address, this.#allowedNetworks) ?? null,
       });

@@ -8,7 +8,7 @@ import { partitionName } from "../../engines/hive-thrift/partition-name.ts";
 import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { Fault } from "../../lib/fault.ts";
 import { queryExternalPartitions } from "./query-external-partitions.ts";
-import { serverStopping } from "./listing-places.ts";
+import { serverStopping } from "./listing-slots.ts";
 import { metastoreFailure } from "./metastore-failure.ts";
 import type { PartitionAnswer, PartitionQuestion } from "./partition-question.ts";
 import {

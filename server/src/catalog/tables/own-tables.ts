@@ -37,10 +37,10 @@ export interface OwnTablesOptions {
   readonly lookups?: Queryable;
   readonly knownKeys?: KnownKeys;
   /** The maximum number of schemas, or of tables in one schema, that can be listed. */
-  readonly mostNames?: number;
+  readonly maxNames?: number;
 }
 
-const MOST_NAMES = 200_000;
+const MAX_NAMES = 200_000;
 
 const DEFAULT_SCHEMA = "default";
 const SCHEMA: CatalogSchema = { name: DEFAULT_SCHEMA, description: "Default Hive database", location: null };
@@ -63,19 +63,19 @@ export class OwnTables implements TableCatalog {
   readonly #metastore: Queryable;
   readonly #lookups: Queryable;
   readonly #knownKeys: KnownKeys;
-  readonly #mostNames: number;
+  readonly #maxNames: number;
 
   constructor(metastore: Queryable, options: OwnTablesOptions = {}) {
     this.#metastore = metastore;
     this.#lookups = options.lookups ?? metastore;
     this.#knownKeys = options.knownKeys ?? new Map();
-    this.#mostNames = options.mostNames ?? MOST_NAMES;
+    this.#maxNames = options.maxNames ?? MAX_NAMES;
   }
 
   /** Falls back to the default schema while the metastore has never been started. */
   async schemaNames(): Promise<string[]> {
-    const names = await listSchemaNames(this.#metastore, this.#mostNames + 1);
-    checkCount(names, this.#mostNames);
+    const names = await listSchemaNames(this.#metastore, this.#maxNames + 1);
+    checkCount(names, this.#maxNames);
     return names.length > 0 ? names : NO_TABLES.schemaNames();
   }
 
@@ -85,8 +85,8 @@ export class OwnTables implements TableCatalog {
   }
 
   async tableNames(schema: string): Promise<string[] | undefined> {
-    const names = await listTableNames(this.#metastore, schema.toLowerCase(), this.#mostNames + 1);
-    if (names !== undefined) checkCount(names, this.#mostNames);
+    const names = await listTableNames(this.#metastore, schema.toLowerCase(), this.#maxNames + 1);
+    if (names !== undefined) checkCount(names, this.#maxNames);
     return names ?? NO_TABLES.tableNames(schema);
   }
 

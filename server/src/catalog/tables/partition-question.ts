@@ -32,11 +32,11 @@ export function fullNames(
 }
 
 /** Each choice costs a lookup. */
-const MOST_CHOICES = 8;
+const MAX_CHOICES = 8;
 
 /** The Cartesian product; where it is too large, only the first values and the last values of all keys. */
 export function eachChoice(accepted: readonly (readonly string[])[]): string[][] {
-  if (accepted.reduce((product, { length }) => product * length, 1) > MOST_CHOICES) {
+  if (accepted.reduce((product, { length }) => product * length, 1) > MAX_CHOICES) {
     return [accepted.map((values) => values[0] ?? ""), accepted.map((values) => values.at(-1) ?? "")];
   }
   return accepted.reduce<string[][]>(

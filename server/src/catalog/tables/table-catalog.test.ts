@@ -253,11 +253,11 @@ describe.skipIf(sparkIsMissing)("a catalog of tables", () => {
 
   it("by SQL refuses to list more names than the limit", async () => {
     const refused = { code: "invalid", publicMessage: expect.stringMatching(/^There are more than 2 names/) };
-    const few = new OwnTables(metastore.reader, { mostNames: 2 });
+    const few = new OwnTables(metastore.reader, { maxNames: 2 });
     await expect(few.schemaNames()).rejects.toMatchObject(refused);
     await expect(few.tableNames("sales")).rejects.toMatchObject(refused);
     expect(await few.tableNames("empty")).toEqual([]);
-    const enough = new OwnTables(metastore.reader, { mostNames: 3 });
+    const enough = new OwnTables(metastore.reader, { maxNames: 3 });
     expect(await enough.schemaNames()).toHaveLength(3);
   });
 

@@ -1,6 +1,6 @@
 import type { Client } from "pg";
 import { errorCode } from "../../../db/error-code.ts";
-import type { ServerRoom } from "../role-connections.ts";
+import type { ServerRoom } from "../plan-connection-limits.ts";
 
 /** Only one node at a time changes the limits, as they must fit together. */
 export async function withLimitsLocked(client: Client, prefix: string, work: () => Promise<void>): Promise<void> {

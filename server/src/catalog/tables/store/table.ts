@@ -5,7 +5,7 @@ import type { CatalogPartition, CatalogSchema } from "../table-catalog.ts";
 /**
  * The lengths of Hive's columns. An account can replace the tables of its metastore, so the statements enforce lengths
  * and cast to text: the driver would return other types than expected. Values without a limit here are bounded by the
- * size of the whole answer (`bounded-answers.ts`).
+ * size of the whole answer (`limit-result-size.ts`).
  */
 const LONGEST_NAME = 256;
 const LONGEST_TEXT = 4000;

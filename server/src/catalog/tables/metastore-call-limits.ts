@@ -1,7 +1,7 @@
 import type { AdmittedCall, CallGate } from "../../engines/hive-thrift/call-gate.ts";
 import { Fault } from "../../lib/fault.ts";
 
-export interface ReadLimits {
+export interface CallLimits {
   readonly calls: number;
   /** For replies, as the client counts them: about two thirds of the memory that they take in V8. */
   readonly bytes: number;
@@ -9,7 +9,7 @@ export interface ReadLimits {
   readonly waitMs: number;
 }
 
-const LIMITS: ReadLimits = { calls: 64, bytes: 256 * 1024 * 1024, waitMs: 10_000 };
+const LIMITS: CallLimits = { calls: 64, bytes: 256 * 1024 * 1024, waitMs: 10_000 };
 /** Memory is reserved in steps, the first when the call is admitted. */
 const STEP_BYTES = 1024 * 1024;
 const RETRY_AFTER_SECONDS = 5;
@@ -29,14 +29,14 @@ interface Waiting {
  * never use more than what is still free. One account therefore gets at most half, several accounts get equal shares,
  * and a part is always left for the next account.
  */
-export class MetastoreReads {
-  readonly #limits: ReadLimits;
+export class MetastoreCallLimits {
+  readonly #limits: CallLimits;
   readonly #total: Use = { calls: 0, bytes: 0 };
   readonly #accounts = new Map<number, Use>();
   /** In order of arrival. Calls of accounts that use too much already are skipped. */
   readonly #waiting = new Set<Waiting>();
 
-  constructor(limits: Partial<ReadLimits> = {}) {
+  constructor(limits: Partial<CallLimits> = {}) {
     this.#limits = { ...LIMITS, ...limits };
   }
 

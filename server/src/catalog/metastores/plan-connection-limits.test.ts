@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { planConnectionLimits } from "./role-connections.ts";
+import { planConnectionLimits } from "./plan-connection-limits.ts";
 
 type Use = "used" | "wanted" | "idle" | "off";
 

@@ -5,7 +5,7 @@ import { useServer, type AccountClient } from "../../../test/support/given.ts";
 import { openKeyRing } from "../../lib/key-file.ts";
 import type { Secret } from "../../lib/secret.ts";
 import { AccountCatalogs } from "./account-catalogs.ts";
-import { LONGEST_ANSWER_MIB } from "./bounded-answers.ts";
+import { MAX_RESULT_MIB } from "./limit-result-size.ts";
 import { MetastoreDatabases } from "./metastore-databases.ts";
 
 /** An account that has replaced the tables of its metastore by views with values of any size and type. */
@@ -51,8 +51,8 @@ const SCHEMA = `
   insert into "COLUMNS_V2" values (1, null, 'id', 'bigint', 0);`;
 
 const HIVES = { columns: [{ name: "id", type: "bigint" }] };
-const TOO_LONG = new RegExp(`returned more than ${LONGEST_ANSWER_MIB} MB`);
-const ROWS = LONGEST_ANSWER_MIB + 2;
+const TOO_LONG = new RegExp(`returned more than ${MAX_RESULT_MIB} MB`);
+const ROWS = MAX_RESULT_MIB + 2;
 const replaced = (table: string, rows: string): string => `drop table "${table}"; create view "${table}" as ${rows}`;
 /** A value of one MiB. */
 const LARGE = `repeat('x', 1024 * 1024)::varchar`;
@@ -101,7 +101,7 @@ describe("a result larger than any legitimate one is refused", () => {
   });
 
   test("but several small results on one connection are not", async () => {
-    const half = LONGEST_ANSWER_MIB / 2;
+    const half = MAX_RESULT_MIB / 2;
     for (let time = 0; time < 3; time += 1) {
       expect((await attacker.query(`select ${LARGE} as large from generate_series(1, ${half})`)).rowCount).toBe(half);
     }

@@ -14,8 +14,8 @@ interface AccountListings {
   readonly waiting: Set<() => void>;
 }
 
-/** Limits concurrent listings: each has a place until its request ends, and others of the account wait in line. */
-export class ListingPlaces {
+/** Limits concurrent listings: each holds a slot until its request ends, and others of the account wait in line. */
+export class ListingSlots {
   readonly #limits: ListingLimits;
   readonly #accounts = new Map<number, AccountListings>();
 
@@ -23,7 +23,7 @@ export class ListingPlaces {
     this.#limits = limits;
   }
 
-  /** The signal frees the place, so it must be aborted when the request ends, however it ends. */
+  /** The signal releases the slot, so it must be aborted when the request ends, however it ends. */
   async take(accountId: number, ended: AbortSignal): Promise<void> {
     if (ended.aborted) throw serverStopping();
     const account = this.#accounts.get(accountId) ?? { running: 0, waiting: new Set() };
@@ -53,7 +53,7 @@ export class ListingPlaces {
     });
   }
 
-  /** Gives the place to the next waiting listing, if any. */
+  /** Passes the slot to the next waiting listing, if any. */
   #free(accountId: number, account: AccountListings): void {
     const [next] = account.waiting;
     if (next === undefined) {

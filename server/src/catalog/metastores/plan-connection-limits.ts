@@ -20,9 +20,9 @@ export interface MetastoreRole {
  * The limit of one role on all nodes together. On each node its metastore uses at most eight and our readers two; a
  * refresh uses two, and an account runs twenty commands at a time. The limit stops a runaway metastore.
  */
-export const MOST_PER_ROLE = 48;
+export const MAX_PER_ROLE = 48;
 /** A metastore and its readers on one node. */
-export const ENOUGH_PER_ROLE = 10;
+export const MIN_PER_ROLE = 10;
 /** For two nodes: each has 22 for its work, and a few for messages, probes and the operator. */
 export const FOR_PRODUCT = 56;
 
@@ -39,13 +39,13 @@ export function planConnectionLimits(
 ): Map<string, number> {
   const limits = (served: readonly MetastoreRole[], each: number): Map<string, number> => {
     const names = new Set(served.map(({ name }) => name));
-    const limit = Math.min(MOST_PER_ROLE, Math.max(ENOUGH_PER_ROLE, each));
+    const limit = Math.min(MAX_PER_ROLE, Math.max(MIN_PER_ROLE, each));
     return new Map(roles.map(({ name }) => [name, names.has(name) ? limit : 0]));
   };
   const lacking = FOR_PRODUCT - reserved;
-  if (lacking <= 0) return limits(roles, MOST_PER_ROLE);
-  const room = Math.max(ENOUGH_PER_ROLE, connections - lacking);
-  const places = Math.floor(room / ENOUGH_PER_ROLE);
+  if (lacking <= 0) return limits(roles, MAX_PER_ROLE);
+  const room = Math.max(MIN_PER_ROLE, connections - lacking);
+  const places = Math.floor(room / MIN_PER_ROLE);
   if (roles.length <= places) return limits(roles, Math.floor(room / Math.max(1, roles.length)));
   const holders = roles.filter(({ limit, isIdle }) => limit !== 0 && !isIdle);
   const wanted = roles.filter(({ limit, isWanted }) => limit === 0 && isWanted);

@@ -8,7 +8,7 @@ import type { PartitionColumn } from "./partition-folder.ts";
 import type { FoundPartition } from "./table-partitions.ts";
 
 /** A table that can be refreshed: it is partitioned and has a location. */
-export interface RefreshedTable extends CatalogTable {
+export interface RefreshableTable extends CatalogTable {
   readonly location: string;
 }
 
@@ -24,7 +24,7 @@ export function checkRefreshable(
   table: CatalogTable | undefined,
   requested: RequestedTable,
   storage: Storage,
-): RefreshedTable {
+): RefreshableTable {
   const name = `${requested.schema}.${requested.table}`;
   if (table === undefined) throw refused(`the table ${name} is not in the metastore: create it first`);
   if (table.kind === "VIRTUAL_VIEW" || table.kind === "MATERIALIZED_VIEW") {
@@ -101,7 +101,7 @@ const SPARK_READS = /parquet|\borc/i;
  * scheme and fails; Spark's own readers do not use that code.
  */
 export function whyNotReadable(
-  table: RefreshedTable,
+  table: RefreshableTable,
   { location }: Pick<FoundPartition, "location">,
 ): string | undefined {
   const isReadBySpark = table.parameters.has("spark.sql.sources.provider") || SPARK_READS.test(table.inputFormat ?? "");

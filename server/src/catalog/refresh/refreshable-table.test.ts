@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { ObjectStoreError, type ObjectStoreErrorKind } from "../../engines/object-store/object-store-error.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
-import { listingFailure, checkRefreshable, partitionColumns, whyNotReadable, withoutKeys } from "./refreshed-table.ts";
+import {
+  listingFailure,
+  checkRefreshable,
+  partitionColumns,
+  whyNotReadable,
+  withoutKeys,
+} from "./refreshable-table.ts";
 
 const asked = { schema: "sales", table: "daily" };
 const everything = { hasKeys: true, hdfsHttpAddress: "http://h:9870" };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { MetastoreReads } from "./metastore-reads.ts";
+import { MetastoreCallLimits } from "./metastore-call-limits.ts";
 
 const MIB = 1024 * 1024;
 const later = (): AbortSignal => AbortSignal.timeout(30_000);
@@ -7,8 +7,8 @@ const nodeIsBusy = { code: "unavailable", retryAfterSeconds: 5 };
 const accountIsBusy = { code: "rate-limited", retryAfterSeconds: 5 };
 
 test("one account gets at most half of the calls, and others get the rest until none is left", async () => {
-  const reads = new MetastoreReads({ calls: 4, waitMs: 20 });
-  const enter = (accountId: number) => reads.of(accountId).enter(later());
+  const limits = new MetastoreCallLimits({ calls: 4, waitMs: 20 });
+  const enter = (accountId: number) => limits.of(accountId).enter(later());
   await enter(1);
   await enter(1);
   await expect(enter(1)).rejects.toMatchObject(accountIsBusy);
@@ -18,22 +18,22 @@ test("one account gets at most half of the calls, and others get the rest until 
 });
 
 test("a waiting call starts when another one ends, unless its client disconnects first", async () => {
-  const reads = new MetastoreReads({ calls: 2 });
+  const limits = new MetastoreCallLimits({ calls: 2 });
   const gone = new AbortController();
-  const [one] = [await reads.of(1).enter(later()), await reads.of(2).enter(later())];
-  const left = reads.of(3).enter(gone.signal);
-  const waiting = reads.of(4).enter(later());
+  const [one] = [await limits.of(1).enter(later()), await limits.of(2).enter(later())];
+  const left = limits.of(3).enter(gone.signal);
+  const waiting = limits.of(4).enter(later());
   gone.abort(new Error("gone"));
   await expect(left).rejects.toThrow("gone");
   one.end();
   (await waiting).release();
   one.release();
-  await reads.of(1).enter(later());
+  await limits.of(1).enter(later());
 });
 
 test("the memory of an answer counts until it is released", async () => {
-  const reads = new MetastoreReads({ bytes: 8 * MIB, waitMs: 20 });
-  const enter = (accountId: number) => reads.of(accountId).enter(later());
+  const limits = new MetastoreCallLimits({ bytes: 8 * MIB, waitMs: 20 });
+  const enter = (accountId: number) => limits.of(accountId).enter(later());
   const large = await enter(1);
   large.pay(4 * MIB);
   expect(() => large.pay(1)).toThrow(expect.objectContaining(accountIsBusy));
