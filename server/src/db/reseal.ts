@@ -27,7 +27,7 @@ const BATCH = 100;
  * For each column and call. The next batches exclude these values by a list of their row positions, which must stay
  * short.
  */
-const MOST_PASSED_OVER = 1000;
+const MAX_SKIPPED = 1000;
 
 /**
  * After a key rotation, re-encrypts the values of old keys with the newest key. It may run on several nodes and next to
@@ -43,17 +43,17 @@ export async function reseal(
   let resealed = 0;
   let left = 0;
   for (const column of columns) {
-    const passedOver: string[] = [];
+    const skipped: string[] = [];
     let found: number;
     do {
       if (stopped?.aborted === true) break;
-      const values = await listSealedBefore(system, column, keys.newestId, batch, passedOver);
+      const values = await listSealedBefore(system, column, keys.newestId, batch, skipped);
       const replaced = await replaceUnchanged(system, column, sealAgain(values, column, keys, failures));
-      passedOver.push(...values.flatMap(({ place }) => (replaced.has(place) ? [] : [place])));
+      skipped.push(...values.flatMap(({ place }) => (replaced.has(place) ? [] : [place])));
       resealed += replaced.size;
       found = values.length;
-    } while (found === batch && passedOver.length < MOST_PASSED_OVER);
-    left += passedOver.length;
+    } while (found === batch && skipped.length < MAX_SKIPPED);
+    left += skipped.length;
   }
   if (failures.length > 0) throw failures[0];
   return { resealed, left };

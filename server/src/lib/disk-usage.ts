@@ -147,8 +147,8 @@ export interface Disk {
   readonly bytesPerInode: number;
 }
 
-const LEAST_FILE_BYTES = 4096;
-const MOST_FILE_BYTES = 65_536;
+const MIN_FILE_BYTES = 4096;
+const MAX_FILE_BYTES = 65_536;
 
 /** Undefined if the path does not exist. */
 export function readDisk(path: string): Disk | undefined {
@@ -158,7 +158,7 @@ export function readDisk(path: string): Disk | undefined {
     return {
       sizeBytes: blocks * bsize,
       freeBytes: bavail * bsize,
-      bytesPerInode: Math.min(MOST_FILE_BYTES, Math.max(LEAST_FILE_BYTES, Math.round(perInode))),
+      bytesPerInode: Math.min(MAX_FILE_BYTES, Math.max(MIN_FILE_BYTES, Math.round(perInode))),
     };
   } catch {
     return undefined;
