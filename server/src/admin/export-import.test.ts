@@ -18,8 +18,8 @@ import { loadExport } from "../db/export/load-export.ts";
 import { migrate, readMigrations } from "../db/migrate.ts";
 import { withOperatorLock } from "../db/operator-lock.ts";
 import { newKey, writeKeys } from "../lib/key-file.ts";
-import { openSealedFile, type Opening } from "../db/export/sealed-file.ts";
-import { verifyOpened } from "../db/export/read-export.ts";
+import { unlockSealedFile, type UnlockedFile } from "../db/export/sealed-file.ts";
+import { verifyUnlocked } from "../db/export/verify-export.ts";
 import { Secret } from "../lib/secret.ts";
 
 const PASSPHRASE = "correct horse battery staple";
@@ -216,8 +216,8 @@ test("moves a whole installation to the embedded PostgreSQL and on to another on
 
 test("a failed import leaves no attached databases", async () => {
   const target = await emptyDatabase();
-  const verified = await verifyOpened(
-    await openSealedFile(file, new Secret(PASSPHRASE)),
+  const verified = await verifyUnlocked(
+    await unlockSealedFile(file, new Secret(PASSPHRASE)),
     (await readMigrations()).length,
   );
   const { keys } = given.app.services;
@@ -280,21 +280,21 @@ describe("an import is refused, and changes nothing,", () => {
 });
 
 describe("an export", () => {
-  let opening: Opening;
+  let unlocked: UnlockedFile;
   let known: number;
   beforeAll(async () => {
     known = (await readMigrations()).length;
-    opening = await openSealedFile(file, new Secret(PASSPHRASE));
+    unlocked = await unlockSealedFile(file, new Secret(PASSPHRASE));
   });
 
   const broken = (bytes: Buffer): Promise<unknown> => {
     const path = join(folder, "broken");
     writeFileSync(path, bytes);
-    return verifyOpened({ ...opening, file: path }, known);
+    return verifyUnlocked({ ...unlocked, file: path }, known);
   };
 
   test("into an installation with rows, or with other keys, is refused and changes nothing", async () => {
-    const verified = await verifyOpened(opening, known);
+    const verified = await verifyUnlocked(unlocked, known);
     const filled = await cloneDatabase();
     databases.push(filled);
     await asClient(filled, (client) => client.query("insert into app_user (email) values ('x@example.test')"));
@@ -312,7 +312,7 @@ describe("an export", () => {
   test("into a database that is in use is refused", async () => {
     const target = await emptyDatabase();
     const options = { connection: target.connection, keyFile: join(folder, "unused"), ...NOTHING_ELSE };
-    const verified = await verifyOpened(opening, known);
+    const verified = await verifyUnlocked(unlocked, known);
     await asClient(target, () =>
       expect(loadExport(verified, options)).rejects.toThrow(/database is in use: stop the server/),
     );
@@ -326,7 +326,7 @@ describe("an export", () => {
     );
     const keyFile = join(folder, "undone-keys");
     const options = { connection: target.connection, keyFile, ...NOTHING_ELSE };
-    await expect(loadExport(await verifyOpened(opening, known), options)).rejects.toThrow(/check constraint/);
+    await expect(loadExport(await verifyUnlocked(unlocked, known), options)).rejects.toThrow(/check constraint/);
     expect(Object.values(await contentOf(target)).flat()).toEqual([]);
     expect(existsSync(keyFile)).toBe(false);
   });
@@ -351,7 +351,7 @@ describe("an export", () => {
   });
 
   test("of a newer version is refused by its version numbers", async () => {
-    await expect(verifyOpened(opening, 0)).rejects.toThrow(
+    await expect(verifyUnlocked(unlocked, 0)).rejects.toThrow(
       /newer version: it was made by Headgate .* at migration \d+, but this version knows 0/,
     );
   });

@@ -7,7 +7,7 @@ import { openDatabase } from "../db/database.ts";
 import { operatorWork } from "../db/work-limits.ts";
 import { findDataDirHolder, lockDataDir } from "../db/embedded/data-dir-lock.ts";
 import { loadExport } from "../db/export/load-export.ts";
-import { verifyExport } from "../db/export/read-export.ts";
+import { verifyExport } from "../db/export/verify-export.ts";
 import { readMigrations } from "../db/migrate.ts";
 import { openStore, type Store } from "../db/open-store.ts";
 import { Fault } from "../lib/fault.ts";

@@ -1,10 +1,10 @@
 import { Pool, types, type CustomTypesConfig, type PoolClient, type PoolConfig } from "pg";
 import { inOneWrite } from "./one-write.ts";
-import { NoAnswerInTime, OutageWatch } from "./outage-watch.ts";
-import { FreshConnections, PooledUnit, type Owner } from "./pooled-unit.ts";
+import { DatabaseTimeout, OutageWatch } from "./outage-watch.ts";
+import { FairConnections, PooledUnit, type Owner } from "./fair-connections.ts";
 import { SharedConnection } from "./shared-connection.ts";
 import { StatementNames } from "./statement-names.ts";
-import { isConnectionLost, isStoreAway, storeFault, unknownOutcomeFault } from "./store-fault.ts";
+import { isConnectionLost, isStoreUnavailable, storeFault, unknownOutcomeFault } from "./store-fault.ts";
 import { backgroundWork, KEEP_ALIVE, type WorkLimits } from "./work-limits.ts";
 
 /**
@@ -67,7 +67,7 @@ class PooledDatabase implements Database {
   readonly #pool: Pool;
   readonly #limits: WorkLimits;
   readonly #watch: OutageWatch;
-  readonly #connections: FreshConnections;
+  readonly #connections: FairConnections;
   readonly #statements = new StatementNames();
   #roundTrips = 0;
 
@@ -95,7 +95,7 @@ class PooledDatabase implements Database {
       ...KEEP_ALIVE,
       ...connection,
     });
-    this.#connections = new FreshConnections(this.#pool, this.#watch);
+    this.#connections = new FairConnections(this.#pool, this.#watch);
     // If a connection breaks (PostgreSQL restarted), its statements fail and it is dropped. Without these listeners the
     // error event would end the process.
     this.#pool.on("error", () => undefined);
@@ -111,15 +111,15 @@ class PooledDatabase implements Database {
   }
 
   accountReader(accountId: number): Queryable {
-    const opening = { owner: accountId, begin: beginAsAccount(accountId), limitMs: this.#limits.unitMs };
-    return { query: (text, values = []) => this.#readAsAccount(opening, text, values) };
+    const read = { owner: accountId, begin: beginAsAccount(accountId), limitMs: this.#limits.unitMs };
+    return { query: (text, values = []) => this.#readAsAccount(read, text, values) };
   }
 
   patientReader(accountId: number): Queryable {
     const { patientStatementMs, patientUnitMs } = this.#limits;
     const begin = `${beginAsAccount(accountId)}; set local statement_timeout = ${patientStatementMs}`;
-    const opening = { owner: accountId, begin, limitMs: patientUnitMs };
-    return { query: (text, values = []) => this.#readAsAccount(opening, text, values) };
+    const read = { owner: accountId, begin, limitMs: patientUnitMs };
+    return { query: (text, values = []) => this.#readAsAccount(read, text, values) };
   }
 
   stats(): DatabaseStats {
@@ -172,8 +172,8 @@ class PooledDatabase implements Database {
       return result;
     } catch (error) {
       // A broken connection never replies, so there is nothing to roll back on it.
-      isBroken = isStoreAway(error) || !(await canRollBack(client));
-      const isUnanswered = isConnectionLost(error) || error instanceof NoAnswerInTime;
+      isBroken = isStoreUnavailable(error) || !(await canRollBack(client));
+      const isUnanswered = isConnectionLost(error) || error instanceof DatabaseTimeout;
       throw isCommitSent && isUnanswered ? unknownOutcomeFault(error) : error;
     } finally {
       client.release(isBroken);
@@ -181,7 +181,7 @@ class PooledDatabase implements Database {
   }
 
   #readAsAccount<Row extends object>(
-    { owner, begin, limitMs }: Opening,
+    { owner, begin, limitMs }: AccountRead,
     text: string,
     values: readonly unknown[],
   ): Promise<Row[]> {
@@ -210,7 +210,7 @@ class PooledDatabase implements Database {
       try {
         return await this.#run<Row>(client, text, values);
       } catch (error) {
-        isBroken = isStoreAway(error);
+        isBroken = isStoreUnavailable(error);
         throw error;
       } finally {
         client.release(isBroken);
@@ -242,7 +242,7 @@ class PooledDatabase implements Database {
   }
 }
 
-interface Opening {
+interface AccountRead {
   readonly owner: Owner;
   readonly begin: string;
   readonly limitMs: number;

@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { Client, type ClientConfig } from "pg";
 import { Fault } from "../lib/fault.ts";
 import type { Queryable } from "./database.ts";
-import { ensureAccountRole } from "./rights.ts";
+import { ensureAccountRole } from "./ensure-account-role.ts";
 import { KEEP_ALIVE } from "./work-limits.ts";
 
 const MIGRATIONS = new URL("migrations/", import.meta.url);

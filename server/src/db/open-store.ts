@@ -3,7 +3,7 @@ import type { Log } from "../lib/log.ts";
 import type { Secret } from "../lib/secret.ts";
 import { attachEmbeddedPostgres } from "./embedded/attach-embedded-postgres.ts";
 import type { DataDirLock } from "./embedded/data-dir-lock.ts";
-import { connectionOf } from "./external-store.ts";
+import { checkDatabaseUrl } from "./check-database-url.ts";
 import { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded/embedded-postgres.ts";
 
 /** The database: the embedded PostgreSQL, or the one of DATABASE_URL. */
@@ -40,7 +40,7 @@ export async function attachStore(options: StoreOptions & { dataDir: string }): 
 async function externalStore(databaseUrl: Secret): Promise<Store> {
   return {
     kind: "external",
-    connection: await connectionOf(databaseUrl),
+    connection: await checkDatabaseUrl(databaseUrl),
     healthy: () => true,
     stop: () => Promise.resolve(),
   };

@@ -14,10 +14,10 @@ const PROBE_PAUSE_TICKS = 8;
 /** Work in PostgreSQL with a deadline. */
 export interface Unit {
   /** Called at most once: at the deadline, or when the database is found to be unresponsive. */
-  giveUp(error: NoAnswerInTime): void;
+  giveUp(error: DatabaseTimeout): void;
 }
 
-export class NoAnswerInTime extends Error {
+export class DatabaseTimeout extends Error {
   readonly code = "ETIMEDOUT";
 }
 
@@ -52,7 +52,7 @@ export class OutageWatch {
   }
 
   begin(unit: Unit, limitMs: number): void {
-    if (this.#isSilent) throw new NoAnswerInTime("the database does not respond");
+    if (this.#isSilent) throw new DatabaseTimeout("the database does not respond");
     this.#units.set(unit, { age: 0, limit: Math.ceil(limitMs / TICK_MS) + 1 });
     this.#timer ??= setInterval(() => this.#tick(), TICK_MS).unref();
   }
@@ -84,7 +84,7 @@ export class OutageWatch {
       if (isLate && this.#ticksToNextProbe <= 0) this.#startProbe();
     } else {
       this.#probe.ticksLeft -= 1;
-      if (this.#probe.ticksLeft <= 0) this.#probe.stream.destroy(new NoAnswerInTime("the probe was not answered"));
+      if (this.#probe.ticksLeft <= 0) this.#probe.stream.destroy(new DatabaseTimeout("the probe was not answered"));
     }
   }
 
@@ -109,7 +109,7 @@ export class OutageWatch {
   #abandon(unit: Unit, why: string): void {
     this.#units.delete(unit);
     this.#generation += 1;
-    unit.giveUp(new NoAnswerInTime(why));
+    unit.giveUp(new DatabaseTimeout(why));
   }
 }
 

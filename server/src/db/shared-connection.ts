@@ -1,7 +1,7 @@
 import type { PoolClient } from "pg";
 import { connectionStream } from "./one-write.ts";
-import type { PooledUnit } from "./pooled-unit.ts";
-import { isStoreAway } from "./store-fault.ts";
+import type { PooledUnit } from "./fair-connections.ts";
+import { isStoreUnavailable } from "./store-fault.ts";
 
 /**
  * One connection for the short statements of many requests. Statements are sent in order, and those of one turn of the
@@ -26,7 +26,7 @@ export class SharedConnection {
       gather(borrowed, client);
       return await statement(client);
     } catch (error) {
-      if (isStoreAway(error)) this.#forget(borrowed);
+      if (isStoreUnavailable(error)) this.#forget(borrowed);
       throw error;
     } finally {
       borrowed.users -= 1;

@@ -35,8 +35,8 @@ export function storeFault(error: unknown): unknown {
       retryAfterSeconds: 1,
     });
   }
-  return isStoreAway(error)
-    ? new StoreAwayFault("unavailable", "The database is not responding. Try again shortly.", {
+  return isStoreUnavailable(error)
+    ? new StoreUnavailableFault("unavailable", "The database is not responding. Try again shortly.", {
         cause: error,
         retryAfterSeconds: 2,
       })
@@ -45,7 +45,7 @@ export function storeFault(error: unknown): unknown {
 
 /** The connection ended between `commit` and its reply: it is unknown whether PostgreSQL stored the change. */
 export function unknownOutcomeFault(error: unknown): Fault {
-  return new StoreAwayFault(
+  return new StoreUnavailableFault(
     "unavailable",
     "The database did not confirm the change: it may or may not be stored. Check before you send it again, or repeat it " +
       "with the same Idempotency-Key.",
@@ -58,7 +58,7 @@ export function isConflict(error: unknown): boolean {
   return CONFLICTS.has(errorCode(error));
 }
 
-export function isStoreAway(error: unknown): boolean {
+export function isStoreUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = errorCode(error);
   if (UNAVAILABLE_ERRNO.has(code)) return true;
@@ -67,11 +67,11 @@ export function isStoreAway(error: unknown): boolean {
 }
 
 /** A fault of an account's external metastore can have the same code and cause: only the class tells them apart. */
-class StoreAwayFault extends Fault {}
+class StoreUnavailableFault extends Fault {}
 
 /** Whether `storeFault` created this fault because the database is unavailable. */
-export function isStoreAwayFault(error: unknown): boolean {
-  return error instanceof StoreAwayFault;
+export function isStoreUnavailableFault(error: unknown): boolean {
+  return error instanceof StoreUnavailableFault;
 }
 
 /** Whether the connection ended before or during the statement, which may or may not have taken effect. */

@@ -9,9 +9,9 @@
  */
 import { Client, type ClientConfig } from "pg";
 import { errorCode } from "../../db/error-code.ts";
-import { cureOf } from "../../db/external-store.ts";
+import { adviceFor } from "../../db/check-database-url.ts";
 import { scramVerifier } from "../../db/scram-verifier.ts";
-import { isStoreAway, storeFault } from "../../db/store-fault.ts";
+import { isStoreUnavailable, storeFault } from "../../db/store-fault.ts";
 import { limitConcurrency } from "../../lib/limit-concurrency.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Secret } from "../../lib/secret.ts";
@@ -210,7 +210,7 @@ export class MetastoreDatabases {
         await grantConnect(client, name);
       });
     } catch (error) {
-      if (error instanceof Fault || isStoreAway(error)) throw storeFault(error);
+      if (error instanceof Fault || isStoreUnavailable(error)) throw storeFault(error);
       const why = error instanceof Error ? error.message : String(error);
       throw new Fault("unavailable", `The catalog of tables cannot be created on this PostgreSQL: ${why}.`, {
         cause: error,
@@ -273,7 +273,7 @@ async function assertRights(client: Client): Promise<void> {
 function unreachable({ address: { host, port }, database, user }: MetastoreLogin, cause: unknown): Fault {
   return new Fault(
     "unavailable",
-    `The catalog of tables cannot be reached: user ${user}, database ${database} at ${host}:${port}: ${cureOf(cause)}.`,
+    `The catalog of tables cannot be reached: user ${user}, database ${database} at ${host}:${port}: ${adviceFor(cause)}.`,
     { cause },
   );
 }

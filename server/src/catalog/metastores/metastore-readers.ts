@@ -3,7 +3,7 @@ import type { PoolConfig, QueryConfig } from "pg";
 import type { Queryable } from "../../db/database.ts";
 import { errorCode } from "../../db/error-code.ts";
 import { StatementNames } from "../../db/statement-names.ts";
-import { isConnectionLost, isStoreAway, storeFault } from "../../db/store-fault.ts";
+import { isConnectionLost, isStoreUnavailable, storeFault } from "../../db/store-fault.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { AccountCatalogs } from "./account-catalogs.ts";
 import { limitResultSize } from "./limit-result-size.ts";
@@ -81,7 +81,7 @@ export class MetastoreReaders {
       });
     } catch (error) {
       if (NOT_CREATED.has(errorCode(error))) return [];
-      throw isStoreAway(error) ? storeFault(error) : error;
+      throw isStoreUnavailable(error) ? storeFault(error) : error;
     }
   }
 

@@ -1,7 +1,7 @@
 import type { Client } from "pg";
 import type { Queryable } from "../../db/database.ts";
 import { errorCode } from "../../db/error-code.ts";
-import { isConflict, isStoreAway, storeFault } from "../../db/store-fault.ts";
+import { isConflict, isStoreUnavailable, storeFault } from "../../db/store-fault.ts";
 import { Fault } from "../../lib/fault.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { CatalogTable } from "../tables/table-catalog.ts";
@@ -111,5 +111,5 @@ function inBatches(all: readonly NamedPartition[]): NamedPartition[][] {
 
 function isTransient(error: unknown): boolean {
   if (error instanceof Fault) return error.code === "unavailable";
-  return errorCode(error) !== QUERY_CANCELED && (isConflict(error) || isStoreAway(error));
+  return errorCode(error) !== QUERY_CANCELED && (isConflict(error) || isStoreUnavailable(error));
 }

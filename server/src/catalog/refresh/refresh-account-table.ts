@@ -1,5 +1,5 @@
 import type { AccountStorage } from "../../accounts/contract.ts";
-import { isStoreAwayFault } from "../../db/store-fault.ts";
+import { isStoreUnavailableFault } from "../../db/store-fault.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { RefreshRequest, RefreshTable } from "../contract.ts";
 import type { AccountTables } from "../tables/account-tables.ts";
@@ -20,7 +20,7 @@ export function accountRefresh(options: AccountRefreshOptions): RefreshTable {
   return async (request, { journal, report, signal }) => {
     try {
       // Retries during an outage of the store, as the comparing and adding of partitions does.
-      const opened = await retry(() => openTable(options, request, signal), isStoreAwayFault, signal);
+      const opened = await retry(() => openTable(options, request, signal), isStoreUnavailableFault, signal);
       try {
         await refreshTable({ ...opened, journal, report, stableMinutes: request.stableMinutes, signal });
       } finally {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { isStoreAwayFault } from "../../db/store-fault.ts";
+import { isStoreUnavailableFault } from "../../db/store-fault.ts";
 import { findResult, type SpooledResult } from "../../engines/arrow-result/spool-result.ts";
 import { ConnectError } from "../../engines/spark-connect/connect-error.ts";
 import type { ConnectSession } from "../../engines/spark-connect/connect-session.ts";
@@ -155,7 +155,7 @@ export class SqlRun extends InProcessRun {
         try {
           return await this.#unlessEnding(this.#servers.reacquire(server), (late) => late?.release());
         } catch (error) {
-          if (!isStoreAwayFault(error)) throw error;
+          if (!isStoreUnavailableFault(error)) throw error;
         }
         await delay(STORE_RETRY_MS, undefined, { signal });
       }
@@ -223,7 +223,8 @@ export class SqlRun extends InProcessRun {
   async #explain(error: unknown, state: ScriptState | undefined): Promise<RunOutcome> {
     if (this.endedBy !== undefined) return this.endedBy;
     // The store was needed to find the server. No statement has begun, so the command can wait for its turn again.
-    if (state === undefined && this.#server === undefined && isStoreAwayFault(error)) return { state: "never-began" };
+    if (state === undefined && this.#server === undefined && isStoreUnavailableFault(error))
+      return { state: "never-began" };
     if (error instanceof ResultLoss) return lostResult(error);
     if (!(error instanceof ConnectError)) return this.#server?.isUp === false ? failed(DIED) : explainFailure(error);
     if (isOfStatement(error)) await this.log.explain(described(error));

@@ -4,13 +4,13 @@ const maxBytes = 8 * 1024 * 1024;
 
 /** Passed to the server as an open descriptor, so that its user needs no permission on the file. */
 export async function openServerLog(path: string): Promise<{ file: FileHandle; sizeBytes: number }> {
-  await boundServerLog(path);
+  await rotateServerLog(path);
   const file = await open(path, "a", 0o600);
   return { file, sizeBytes: (await file.stat()).size };
 }
 
-/** A running server keeps appending to its descriptor, so the content is moved and not the file. */
-export async function boundServerLog(path: string): Promise<void> {
+/** A running server keeps appending to its descriptor, so the content is copied and the file truncated. */
+export async function rotateServerLog(path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined || found.size <= maxBytes) return;
   await copyFile(path, `${path}.1`);

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "../../lib/log.ts";
 import { settleLeftover } from "./leftover.ts";
 import { shutDown, type Postmaster } from "./postmaster.ts";
-import { boundServerLog } from "./server-log.ts";
+import { rotateServerLog } from "./server-log.ts";
 import { startPostmaster, type StartPlan } from "./start-postmaster.ts";
 
 export interface Supervision {
@@ -16,14 +16,17 @@ const firstWaitMs = 100;
 const longestWaitMs = 30_000;
 /** A server that has run this long did not die of the previous cause, so the waits are short again. */
 const stableAfterMs = 60_000;
-const boundLogEveryMs = 600_000;
+const rotateLogEveryMs = 600_000;
 
 /** Restarts the server until it is stopped. The endpoint never changes, because other processes are connected to it. */
 export function supervise(plan: StartPlan, first: Postmaster, log: Log): Supervision {
   const stopping = new AbortController();
   let current: Postmaster | undefined = first;
   let waitMs = firstWaitMs;
-  const logTimer = setInterval(() => void boundServerLog(plan.cluster.logFile).catch(() => undefined), boundLogEveryMs);
+  const logTimer = setInterval(
+    () => void rotateServerLog(plan.cluster.logFile).catch(() => undefined),
+    rotateLogEveryMs,
+  );
   logTimer.unref();
 
   const watch = async (): Promise<void> => {

@@ -3,7 +3,7 @@ import { pipeline } from "node:stream/promises";
 import { extract as extractTar } from "tar-stream";
 import { Fault } from "../../lib/fault.ts";
 import { chunkName } from "./manifest.ts";
-import { damaged, readSealedFile, type Opening } from "./sealed-file.ts";
+import { damaged, readSealedFile, type UnlockedFile } from "./sealed-file.ts";
 
 interface Entry {
   name: string;
@@ -12,21 +12,21 @@ interface Entry {
 
 /** Reads the entries of an export in order. Callers must ask for them in the order of the manifest. */
 export class ArchiveReader {
-  readonly #opening: Opening;
+  readonly #unlocked: UnlockedFile;
   readonly #entries: AsyncGenerator<Entry, void, void>;
   /** Read ahead, and not yet requested. */
   #next: Entry | undefined;
 
-  constructor(opening: Opening) {
-    this.#opening = opening;
-    this.#entries = readEntries(opening);
+  constructor(unlocked: UnlockedFile) {
+    this.#unlocked = unlocked;
+    this.#entries = readEntries(unlocked);
   }
 
   /** The next entry, which must have this name. */
   async text(name: string): Promise<string> {
     const entry = await this.#take((found) => found === name);
     if (entry !== undefined) return text(entry.body);
-    const { file } = this.#opening;
+    const { file } = this.#unlocked;
     throw new Fault(
       "invalid",
       `${file} can be decrypted, but is not an export of Headgate: the entry ${name} is missing or out of order.`,
@@ -44,7 +44,7 @@ export class ArchiveReader {
 
   async assertEnd(): Promise<void> {
     const entry = await this.#take(() => true);
-    if (entry !== undefined) throw damaged(this.#opening.file, new Error(`unexpected entry ${entry.name}`));
+    if (entry !== undefined) throw damaged(this.#unlocked.file, new Error(`unexpected entry ${entry.name}`));
   }
 
   /** Undefined if the next entry is another one, which stays the next. */
@@ -60,10 +60,10 @@ export class ArchiveReader {
 }
 
 /** Each body must be read before the next entry is requested. */
-async function* readEntries(opening: Opening): AsyncGenerator<Entry, void, void> {
-  const { file } = opening;
+async function* readEntries(unlocked: UnlockedFile): AsyncGenerator<Entry, void, void> {
+  const { file } = unlocked;
   const tar = extractTar();
-  const fed = pipeline(await readSealedFile(opening), tar);
+  const fed = pipeline(await readSealedFile(unlocked), tar);
   fed.catch(() => undefined); // the loop below fails with the same error
   try {
     for await (const entry of tar) {

@@ -11,8 +11,8 @@ import { withOperatorLock } from "../operator-lock.ts";
 import { ArchiveReader } from "./archive-reader.ts";
 import type { AttachDatabase, NewDatabase } from "./attached-database.ts";
 import { parseContent, sectionOf, type Content, type Manifest } from "./manifest.ts";
-import type { VerifiedExport } from "./read-export.ts";
-import { isEmptyTable, listTables, PORTABLE_TEXT, setSequence } from "./table-catalog.ts";
+import type { VerifiedExport } from "./verify-export.ts";
+import { isEmptyTable, listTables, PORTABLE_TEXT, setSequence } from "./tables-and-sequences.ts";
 
 export interface LoadOptions {
   connection: ClientConfig;
@@ -115,11 +115,11 @@ async function assertSameTables(client: Client, manifest: Manifest): Promise<voi
 /** `made` collects the databases to delete if anything fails. */
 async function loadAll(
   client: Client,
-  { opening, manifest }: VerifiedExport,
+  { unlocked, manifest }: VerifiedExport,
   { attach, progress }: LoadOptions,
   made: NewDatabase[],
 ): Promise<void> {
-  const reader = new ArchiveReader(opening);
+  const reader = new ArchiveReader(unlocked);
   for (const head of ["manifest.json", "keys"]) await reader.text(head);
   await loadContent(client, reader, sectionOf(), manifest, progress);
   for (const name of manifest.attached ?? []) {

@@ -31,8 +31,10 @@ export async function writeSealedFile(file: string, passphrase: Secret, plain: A
   }
 }
 
-/** The key derived from the passphrase. Deriving takes a second, so it happens once for several readings. */
-export interface Opening {
+/**
+ * A sealed file with the key that was derived from the passphrase. Deriving takes a second, so it is done only once.
+ */
+export interface UnlockedFile {
   file: string;
   fileKey: Uint8Array;
 }
@@ -40,7 +42,7 @@ export interface Opening {
 /** Larger than any header of a file with one passphrase. */
 const HEADER_BYTES = 4096;
 
-export async function openSealedFile(file: string, passphrase: Secret): Promise<Opening> {
+export async function unlockSealedFile(file: string, passphrase: Secret): Promise<UnlockedFile> {
   const start = await readStart(file);
   if (!start.subarray(0, 22).equals(Buffer.from("age-encryption.org/v1\n"))) {
     throw new Fault("invalid", `${file} is not an export of Headgate.`);
@@ -56,7 +58,7 @@ export async function openSealedFile(file: string, passphrase: Secret): Promise<
   }
 }
 
-export async function readSealedFile({ file, fileKey }: Opening): Promise<Readable> {
+export async function readSealedFile({ file, fileKey }: UnlockedFile): Promise<Readable> {
   const decrypter = new Decrypter();
   decrypter.addIdentity({ unwrapFileKey: () => fileKey });
   try {

@@ -9,7 +9,7 @@ import { dumpSchema } from "../schema-dump.ts";
 import type { AttachedDatabase } from "./attached-database.ts";
 import { chunkName, FORMAT, sectionOf, type Content, type Manifest } from "./manifest.ts";
 import { writeSealedFile } from "./sealed-file.ts";
-import { countRows, listSequences, listTables, PORTABLE_TEXT, type Table } from "./table-catalog.ts";
+import { countRows, listSequences, listTables, PORTABLE_TEXT, type Table } from "./tables-and-sequences.ts";
 
 export interface ExportOptions {
   connection: ClientConfig;

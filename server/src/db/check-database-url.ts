@@ -5,14 +5,14 @@ import type { Secret } from "../lib/secret.ts";
 const CONNECT_LIMIT_MS = 10_000;
 
 const NO_ANSWER = "no PostgreSQL responds there: check the address and the firewalls in between";
-const STRANGER = "the connection was closed: correct the address, or allow this machine to connect";
+const CLOSED = "the connection was closed: correct the address, or allow this machine to connect";
 
 /** Advice for the operator if the server refuses the connection, by SQLSTATE or error code. */
-const CURES: Readonly<Record<string, string | undefined>> = {
+const ADVICE: Readonly<Record<string, string | undefined>> = {
   ECONNREFUSED: "nothing listens there: start PostgreSQL, or correct the address",
   ENOTFOUND: "the host name does not exist: correct the address",
   EAI_AGAIN: "the host name cannot be resolved now: check the network and the DNS server",
-  ECONNRESET: STRANGER,
+  ECONNRESET: CLOSED,
   "28P01": "the password is wrong",
   "28000": "its pg_hba.conf does not allow this user to connect from this machine",
   "3D000": "there is no such database: create it, owned by this user",
@@ -24,7 +24,7 @@ const CURES: Readonly<Record<string, string | undefined>> = {
  * Checks that DATABASE_URL leads to a PostgreSQL that accepts us. Otherwise throws with the address and what to do,
  * without secrets.
  */
-export async function connectionOf(databaseUrl: Secret): Promise<ClientConfig> {
+export async function checkDatabaseUrl(databaseUrl: Secret): Promise<ClientConfig> {
   const connection: ClientConfig = { connectionString: databaseUrl.reveal() };
   const client = clientOf(connection);
   client.on("error", () => undefined); // a lost connection fails the next statement
@@ -35,7 +35,7 @@ export async function connectionOf(databaseUrl: Secret): Promise<ClientConfig> {
     const { host, port, user = "", database = "" } = client;
     throw new Fault(
       "unavailable",
-      `DATABASE_URL: user ${user}, database ${database} at ${host}:${port}: ${cureOf(cause)}.`,
+      `DATABASE_URL: user ${user}, database ${database} at ${host}:${port}: ${adviceFor(cause)}.`,
       { cause },
     );
   } finally {
@@ -57,10 +57,10 @@ function clientOf(connection: ClientConfig): Client {
 }
 
 /** One line, without secrets. */
-export function cureOf(cause: unknown): string {
+export function adviceFor(cause: unknown): string {
   if (!(cause instanceof Error)) return NO_ANSWER;
-  const known = "code" in cause ? CURES[String(cause.code)] : undefined;
+  const known = "code" in cause ? ADVICE[String(cause.code)] : undefined;
   if (known !== undefined) return known;
-  if (/terminated unexpectedly/.test(cause.message)) return STRANGER;
+  if (/terminated unexpectedly/.test(cause.message)) return CLOSED;
   return /timeout/i.test(cause.message) ? NO_ANSWER : cause.message;
 }

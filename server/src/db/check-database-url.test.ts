@@ -3,12 +3,12 @@ import { createServer, type AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { cloneDatabase } from "../../test/support/test-database.ts";
 import { Secret } from "../lib/secret.ts";
-import { connectionOf } from "./external-store.ts";
+import { checkDatabaseUrl } from "./check-database-url.ts";
 
 const PASSWORD = "hush";
 
 async function refusal(url: string): Promise<string> {
-  const error = await connectionOf(new Secret(url)).catch((caught: unknown) => caught);
+  const error = await checkDatabaseUrl(new Secret(url)).catch((caught: unknown) => caught);
   expect(error).toMatchObject({ name: "Fault" });
   const { message } = error as Error;
   expect(message).toMatch(/^DATABASE_URL/);
@@ -44,7 +44,7 @@ test("a wrong password and a missing database are reported differently", async (
   try {
     expect(await refusal(url(PASSWORD, connection.database))).toMatch(/the password is wrong/);
     expect(await refusal(url(connection.password, "nothing_here"))).toMatch(/there is no such database/);
-    await expect(connectionOf(new Secret(url(connection.password, connection.database)))).resolves.toBeDefined();
+    await expect(checkDatabaseUrl(new Secret(url(connection.password, connection.database)))).resolves.toBeDefined();
   } finally {
     await database.drop();
   }

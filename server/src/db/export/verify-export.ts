@@ -3,10 +3,10 @@ import type { Key } from "../../lib/key-ring.ts";
 import type { Secret } from "../../lib/secret.ts";
 import { ArchiveReader } from "./archive-reader.ts";
 import { parseContent, parseManifest, sectionOf, type Content, type Manifest } from "./manifest.ts";
-import { damaged, openSealedFile, type Opening } from "./sealed-file.ts";
+import { damaged, unlockSealedFile, type UnlockedFile } from "./sealed-file.ts";
 
 export interface VerifiedExport {
-  opening: Opening;
+  unlocked: UnlockedFile;
   manifest: Manifest;
   keys: Key[];
 }
@@ -16,12 +16,12 @@ export interface VerifiedExport {
  * rows of each table. Afterwards a load can fail only because of the target.
  */
 export async function verifyExport(file: string, passphrase: Secret, knownMigration: number): Promise<VerifiedExport> {
-  return verifyOpened(await openSealedFile(file, passphrase), knownMigration);
+  return verifyUnlocked(await unlockSealedFile(file, passphrase), knownMigration);
 }
 
-export async function verifyOpened(opening: Opening, knownMigration: number): Promise<VerifiedExport> {
-  const { file } = opening;
-  const reader = new ArchiveReader(opening);
+export async function verifyUnlocked(unlocked: UnlockedFile, knownMigration: number): Promise<VerifiedExport> {
+  const { file } = unlocked;
+  const reader = new ArchiveReader(unlocked);
   const manifest = parseManifest(await reader.text("manifest.json"), knownMigration);
   const keys = parseKeys(await reader.text("keys"), `the key file in ${file}`);
   await verifyTables(reader, sectionOf(), manifest, file);
@@ -32,7 +32,7 @@ export async function verifyOpened(opening: Opening, knownMigration: number): Pr
     await verifyTables(reader, section, content, file);
   }
   await reader.assertEnd();
-  return { opening, manifest, keys };
+  return { unlocked, manifest, keys };
 }
 
 async function verifyTables(reader: ArchiveReader, section: string, { tables }: Content, file: string): Promise<void> {

@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from "pg";
 import { FairSemaphore } from "../lib/fair-semaphore.ts";
 import { SoleUse } from "../lib/sole-use.ts";
 import { connectionStream } from "./one-write.ts";
-import type { NoAnswerInTime, OutageWatch, Unit } from "./outage-watch.ts";
+import type { DatabaseTimeout, OutageWatch, Unit } from "./outage-watch.ts";
 
 /** The share of the pool that one account may hold, so that other accounts do not wait for its long statements. */
 const SHARE_OF_SOLE_ACCOUNT = 0.75;
@@ -13,8 +13,8 @@ const SHARE_OF_ACCOUNT = 0.2;
 export class PooledUnit implements Unit {
   readonly #watch: OutageWatch;
   #client: PoolClient | undefined;
-  #error: NoAnswerInTime | undefined;
-  #refuse: ((error: NoAnswerInTime) => void) | undefined;
+  #error: DatabaseTimeout | undefined;
+  #refuse: ((error: DatabaseTimeout) => void) | undefined;
 
   constructor(watch: OutageWatch, limitMs: number) {
     this.#watch = watch;
@@ -41,7 +41,7 @@ export class PooledUnit implements Unit {
   }
 
   /** All statements on the connection fail, and it cannot be used again. */
-  giveUp(error: NoAnswerInTime): void {
+  giveUp(error: DatabaseTimeout): void {
     this.#error = error;
     if (this.#client === undefined) this.#refuse?.(error);
     else connectionStream(this.#client).destroy(error);
@@ -59,7 +59,7 @@ export type Owner = number | "system" | "shared";
  * The pool's connections, without those that may have died unnoticed. Accounts take turns and none can hold all
  * connections, so that an account with many requests does not keep others waiting.
  */
-export class FreshConnections {
+export class FairConnections {
   readonly #pool: Pool;
   readonly #watch: OutageWatch;
   readonly #slots: FairSemaphore<Owner>;
