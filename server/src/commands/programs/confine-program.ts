@@ -1,4 +1,4 @@
-import { confinedBy } from "../../engines/runner/allowance.ts";
+import { sandboxLimits } from "../../engines/runner/allowance.ts";
 import type { ResourceLimits } from "../../engines/runner/protocol.ts";
 import type { ProgramToRun } from "../../engines/runner/runner-client.ts";
 import type { Identity } from "../../engines/sandbox/confined-program.ts";
@@ -40,6 +40,6 @@ export function confineProgram(
     tmpFolder: folders.tmp,
     userFolder: folders.user,
     identity,
-    ...confinedBy(resources),
+    ...sandboxLimits(resources),
   });
 }

@@ -5,7 +5,7 @@ import type { OrphanTerms } from "../../engines/runner/protocol.ts";
 import { openRunnerClient, type RunLimits, type RunView } from "../../engines/runner/runner-client.ts";
 import { writeInput } from "../../engines/sandbox/confined-folders.ts";
 import type { Sandbox } from "../../engines/sandbox/sandbox.ts";
-import { ProcessFolders, type LeftProcess } from "../../engines/supervisor/process-folders.ts";
+import { ProcessFolders, type LeftoverProcess } from "../../engines/supervisor/process-folders.ts";
 import { Supervised } from "../../engines/supervisor/supervisor.ts";
 import type { Log } from "../../lib/log.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
@@ -106,7 +106,7 @@ export async function endStandby(folder: string): Promise<void> {
 
 /** Ends the standby drivers of an account or of all. Returns how many were starting or waiting. */
 export async function endStandbys(dataDir: string, accountId?: number): Promise<number> {
-  const open = (path: string): LeftProcess => ({
+  const open = (path: string): LeftoverProcess => ({
     isAlive: async () => ["starting", "waiting"].includes((await observe(path))?.state ?? ""),
     stop: () => endStandby(path),
   });

@@ -13,7 +13,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Fault } from "../../lib/fault.ts";
 import { removeTree } from "../../lib/remove-tree.ts";
 import { findProcess } from "../detached-process/process-handle.ts";
-import { confinedBy, limitsWithin, type Allowance } from "../runner/allowance.ts";
+import { sandboxLimits, limitsWithin, type Allowance } from "../runner/allowance.ts";
 import type { OrphanTerms, ResourceLimits } from "../runner/protocol.ts";
 import { openRunnerClient, type RunnerClient } from "../runner/runner-client.ts";
 import { makeConfinedFolders, makeOwnedFolder, writeInput, type ConfinedFolders } from "../sandbox/confined-folders.ts";
@@ -107,7 +107,7 @@ export class LastingProcess {
       tmpFolder: folders.tmp,
       userFolder: folders.user,
       identity,
-      ...(resources === null ? {} : confinedBy(resources)),
+      ...(resources === null ? {} : sandboxLimits(resources)),
     });
     const forever = { timeoutSeconds: null, checkSeconds: 60, elapsedSeconds: 0 };
     const orphan = plan.orphan === null ? null : { ...plan.orphan, busyFile, usersFolder };

@@ -35,7 +35,7 @@ export function limitsWithin(allowance: Allowance, memoryMiB: number, folder = "
 }
 
 /** The limits that a sandbox enforces. */
-export function confinedBy({ tasks, memoryBytes }: ResourceLimits): {
+export function sandboxLimits({ tasks, memoryBytes }: ResourceLimits): {
   tasks: number | null;
   sharedMemoryBytes: number | null;
 } {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseProcessHandle, type ProcessHandle } from "../detached-process/process-handle.ts";
-import { readFields } from "./fields.ts";
+import { readFields } from "./json-fields.ts";
 import { createOnce } from "./create-once.ts";
 import { fileNames, render } from "./protocol.ts";
 

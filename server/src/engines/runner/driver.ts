@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { Writable } from "node:stream";
 import { readBootId, startTimeOfChild } from "../../lib/process-table.ts";
 import type { ProcessHandle } from "../detached-process/process-handle.ts";
-import { readFields } from "./fields.ts";
+import { readFields } from "./json-fields.ts";
 import { markName, markOf } from "./mark.ts";
 import { openControlGroup, type ControlGroup } from "./control-group.ts";
 import type { ResourceLimits, RunSpec } from "./protocol.ts";

@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync, readFileSync, writeSync } from "node:fs";
-import { readFields } from "./fields.ts";
+import { readFields } from "./json-fields.ts";
 import { monotonicMs } from "./monotonic.ts";
 import { protocolVersion } from "./protocol.ts";
 

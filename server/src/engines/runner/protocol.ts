@@ -37,7 +37,7 @@
  * program, over any number of upgrades. `fixtures/` holds each version as it was first written.
  */
 import { parseProcessHandle, type ProcessHandle } from "../detached-process/process-handle.ts";
-import { readFields, type Fields } from "./fields.ts";
+import { readFields, type Fields } from "./json-fields.ts";
 
 export const protocolVersion = 4;
 

@@ -8,7 +8,7 @@ import { findProcess, type ProcessHandle } from "../detached-process/process-han
 import { startFromSpawner } from "../detached-process/spawner.ts";
 import { stopSession } from "../detached-process/stop-session.ts";
 import { markOf } from "./mark.ts";
-import { writeOrder, isStandby, readOrder } from "./order.ts";
+import { writeOrder, isStandby, readOrder } from "./standby-order.ts";
 import { fileNames, parseStatus, render, type Order, type RunSpec, type RunStatus, type Standby } from "./protocol.ts";
 import { claimFolder, readOwner } from "./claim-folder.ts";
 

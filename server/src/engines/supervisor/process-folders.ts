@@ -12,7 +12,7 @@ export interface ProcessFolder {
 }
 
 /** A process that is known by its folder, whether it runs or not. */
-export interface LeftProcess {
+export interface LeftoverProcess {
   isAlive(): Promise<boolean>;
   /** Settles when neither the process nor its folder is left. */
   stop(): Promise<void>;
@@ -62,7 +62,7 @@ export class ProcessFolders<Content> {
    * Calls `adopt` for each process that a previous server left running. The other processes, and those that `adopt`
    * refuses by returning false, are ended and their folders removed. Returns the owners of these.
    */
-  async recover<Process extends LeftProcess>(
+  async recover<Process extends LeftoverProcess>(
     open: (path: string) => Process,
     adopt: (found: ProcessFolder & { record: Content; process: Process }) => unknown,
     log: Log,
@@ -86,7 +86,7 @@ export class ProcessFolders<Content> {
   /**
    * Ends all processes, or those of one owner. A running server notices that they end. Returns how many were running.
    */
-  async end(open: (path: string) => LeftProcess, owner?: number): Promise<number> {
+  async end(open: (path: string) => LeftoverProcess, owner?: number): Promise<number> {
     const ended = (await this.list(owner)).map(async ({ path }) => {
       const process = open(path);
       const wasAlive = await process.isAlive();

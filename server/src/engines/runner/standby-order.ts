@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { readFields } from "./fields.ts";
+import { readFields } from "./json-fields.ts";
 import { createOnce } from "./create-once.ts";
 import { fileNames, parseOrder, render, type Order } from "./protocol.ts";
 
