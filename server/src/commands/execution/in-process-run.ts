@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { after } from "../../lib/after.ts";
+import { longTimeout } from "../../lib/long-timeout.ts";
 import type { LiveRun, CommandRun, RunOutcome, RunState } from "./executor.ts";
 import { LineLog } from "./run-log.ts";
 import { CANCELLED, timedOut, timeoutCheckAt, explainFailure } from "./run-end.ts";
@@ -86,7 +86,7 @@ export abstract class InProcessRun implements LiveRun {
     this.#hasBegun = true;
     const { timeoutSeconds, elapsedSeconds } = this.run;
     const limitSeconds = timeoutCheckAt(timeoutSeconds, this.#checkSeconds) - elapsedSeconds;
-    const cancelTimeout = after(limitSeconds * 1000, () => this.endBy(timedOut(timeoutSeconds)));
+    const cancelTimeout = longTimeout(limitSeconds * 1000, () => this.endBy(timedOut(timeoutSeconds)));
     void work()
       .catch(explainFailure)
       .then((outcome) => this.setOutcome(outcome))

