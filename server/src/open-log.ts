@@ -1,6 +1,6 @@
 import { runLine } from "./commands/queue/run-line.ts";
 import type { Config } from "./config.ts";
-import { requestLine } from "./http/request-line.ts";
+import { requestLogLine } from "./http/request-log-line.ts";
 import { createJsonLog, createTextLog, type Log } from "./lib/log.ts";
 import { Terminal, type TerminalStream } from "./lib/terminal/terminal.ts";
 import type { ProgressStep } from "./lib/terminal/step-line.ts";
@@ -25,7 +25,7 @@ export function openLog(
   if (!isText) return { log: createJsonLog(logLevel), say: sayPlainly, showProgress: undefined };
   const terminal = new Terminal(stderr);
   return {
-    log: createTextLog(logLevel, terminal, [requestLine, runLine]),
+    log: createTextLog(logLevel, terminal, [requestLogLine, runLine]),
     say: (line) => terminal.aside(() => sayPlainly(line)),
     showProgress: terminal.isInteractive ? (step) => terminal.showProgress(step) : undefined,
   };

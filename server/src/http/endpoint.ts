@@ -25,7 +25,7 @@ export interface RequestInput<
 }
 
 /** Passed to every handler besides its input. */
-export interface RequestLife {
+export interface RequestContext {
   /** Aborts when the client disconnects or the server stops. Handlers that wait must end then. */
   endingSignal: () => AbortSignal;
   /**
@@ -84,11 +84,11 @@ export interface Endpoint<Access, Admitted, Services> {
   replyHeaders?: Readonly<Record<string, string>>;
   /** Finds the object of the path before the body is validated: an unknown id is 404 whatever the body contains. */
   find?: (
-    request: Pick<RequestInput<TObject, TObject, TObject>, "params"> & Admitted & Pick<RequestLife, "endingSignal">,
+    request: Pick<RequestInput<TObject, TObject, TObject>, "params"> & Admitted & Pick<RequestContext, "endingSignal">,
     services: Services,
   ) => Promise<unknown>;
   handle: (
-    request: RequestInput<TObject, TObject, TObject> & Admitted & RequestLife & { found: unknown },
+    request: RequestInput<TObject, TObject, TObject> & Admitted & RequestContext & { found: unknown },
     services: Services,
   ) => Promise<unknown>;
 }
@@ -108,11 +108,11 @@ type EndpointDefinition<
   body?: B;
   reply?: R;
   find?: (
-    request: Pick<RequestInput<P, Q, B>, "params"> & Admitted & Pick<RequestLife, "endingSignal">,
+    request: Pick<RequestInput<P, Q, B>, "params"> & Admitted & Pick<RequestContext, "endingSignal">,
     services: Services,
   ) => Promise<Found>;
   handle: (
-    request: RequestInput<P, Q, B> & Admitted & RequestLife & { found: Found },
+    request: RequestInput<P, Q, B> & Admitted & RequestContext & { found: Found },
     services: Services,
   ) => Promise<Static<R> | StreamReply | ForwardedReply>;
 };

@@ -1,4 +1,4 @@
-import { isRecord } from "./lenient.ts";
+import { isRecord } from "../lib/is-record.ts";
 
 /**
  * The vendor abbreviation of §1 is a deployment setting; definitions always use `svc`. This rewrites keys, and the same

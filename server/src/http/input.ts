@@ -2,7 +2,8 @@ import type { TLocalizedValidationError } from "typebox/error";
 import { Compile } from "typebox/compile";
 import type { TObject } from "typebox";
 import { Fault, notFound } from "../lib/fault.ts";
-import { isRecord, lenient } from "./lenient.ts";
+import { isRecord } from "../lib/is-record.ts";
+import { coerceInput } from "./coerce-input.ts";
 
 export { notFound } from "../lib/fault.ts";
 
@@ -19,7 +20,7 @@ export function inputReader(schema: TObject | undefined): InputReader {
   const validator = Compile(schema);
   return (raw) => {
     mustBeObject(raw);
-    const value = lenient(schema, raw);
+    const value = coerceInput(schema, raw);
     if (validator.Check(value)) return value;
     throw new Fault("invalid", describe(validator.Errors(value)));
   };

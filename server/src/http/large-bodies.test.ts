@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { useServer, type AccountClient } from "../../test/support/given.ts";
 import { rawRequest } from "../../test/support/raw-request.ts";
 import { beginBody, refusalOf } from "../../test/support/unfinished-body.ts";
-import { BodyParser } from "./parsed-body.ts";
+import { BodyParser } from "./body-parser.ts";
 
 const given = useServer({ settings: { HEADGATE_ACCOUNT_BODIES: "12m", HEADGATE_NODE_BODIES: "20m" } });
 

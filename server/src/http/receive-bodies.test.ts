@@ -20,7 +20,7 @@ test("a client that disconnects during admission reserves no memory for bodies",
   server.post("/", {
     async onRequest(request, reply) {
       request.bodyTerms = { limitBytes: 2 * MIB, owner: "one" };
-      request.answerTo = reply.raw;
+      request.rawReply = reply.raw;
       reply.raw.once("close", () => (left += 1));
       arrived += 1;
       await admitted.promise;

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { BodyBudget } from "./body-budget.ts";
 import { ANONYMOUS_TERMS } from "./body-terms.ts";
-import { BodyParser, type ParsedBody } from "./parsed-body.ts";
+import { BodyParser, type ParsedBody } from "./body-parser.ts";
 import { incompleteRequest } from "./error-body.ts";
 import { readBody } from "./read-body.ts";
 
@@ -14,7 +14,7 @@ export function receiveBodies(
 ): void {
   const parser = new BodyParser();
   server.decorateRequest("bodyTerms");
-  server.decorateRequest("answerTo");
+  server.decorateRequest("rawReply");
   server.decorateRequest("bodySha256");
   server.decorateRequest("rawBody");
   server.addHook("onClose", async () => parser.stop());
@@ -25,11 +25,11 @@ export function receiveBodies(
   };
   server.addContentTypeParser("application/json", async (request: FastifyRequest, stream: IncomingMessage) => {
     const length = request.headers["content-length"];
-    const { bodyTerms: terms = ANONYMOUS_TERMS, answerTo } = request;
+    const { bodyTerms: terms = ANONYMOUS_TERMS, rawReply } = request;
     const declaredBytes = length === undefined ? undefined : Number(length);
     // If the client left during admission, no further event would release the claim.
-    if (stream.destroyed || answerTo?.closed === true) throw incompleteRequest(undefined);
-    const claim = budget.open(terms.owner, () => onceOver(stream, answerTo, () => claim.release()));
+    if (stream.destroyed || rawReply?.closed === true) throw incompleteRequest(undefined);
+    const claim = budget.open(terms.owner, () => onceOver(stream, rawReply, () => claim.release()));
     const bytes = await readBody({ stream, declaredBytes, terms, claim }).catch((error: unknown) => {
       // Released at once: when several bodies do not fit together, one is refused and the others continue.
       claim.release();
@@ -43,17 +43,17 @@ export function receiveBodies(
 }
 
 /** Calls back when the request is answered or its client has disconnected, at once if that has already happened. */
-function onceOver({ socket }: IncomingMessage, answerTo: ServerResponse | undefined, release: () => void): void {
+function onceOver({ socket }: IncomingMessage, rawReply: ServerResponse | undefined, release: () => void): void {
   const over = (): void => {
     socket.off("close", over);
-    answerTo?.off("close", over);
+    rawReply?.off("close", over);
     release();
   };
-  if (socket.destroyed || answerTo?.closed === true) {
+  if (socket.destroyed || rawReply?.closed === true) {
     release();
     return;
   }
   // The response to a pipelined request does not close with the socket while an earlier response is pending.
   socket.on("close", over);
-  answerTo?.on("close", over);
+  rawReply?.on("close", over);
 }

@@ -4,12 +4,12 @@ import { Fault } from "../lib/fault.ts";
 import { deprecationHeaders } from "./deprecation.ts";
 import { endingSignals } from "./ending-signal.ts";
 import { codecOf } from "./endpoint-codec.ts";
-import type { Endpoint, RequestInput, RequestLife } from "./endpoint.ts";
+import type { Endpoint, RequestInput, RequestContext } from "./endpoint.ts";
 import { incompleteRequest } from "./error-body.ts";
 import { ForwardedReply, forwardRequest, isForwarded, sendForwarded } from "./forwarded-reply.ts";
 import type { Arrival } from "./gate.ts";
 import { HandlerSlots } from "./handler-slots.ts";
-import { isRecord } from "./lenient.ts";
+import { isRecord } from "../lib/is-record.ts";
 import { markAuthenticated } from "./limit-connections.ts";
 import { routeTable, type Route } from "./route-table.ts";
 import type { Turns } from "./start-by-turns.ts";
@@ -53,7 +53,7 @@ function routeOptions<Access, Admission, Admitted, Services>(
       const [user] = gate.owners(admissionOf(request));
       if (user !== undefined) turns.learn(request, user);
       if (request.admission !== null) markAuthenticated(request.raw.socket);
-      request.answerTo = reply.raw;
+      request.rawReply = reply.raw;
       request.bodyTerms = gate.bodyTerms(endpoint, admissionOf(request));
       const refusal = isGet ? undefined : writesRefused();
       if (refusal !== undefined) throw refusal;
@@ -81,11 +81,11 @@ function routeOptions<Access, Admission, Admitted, Services>(
       releaseSlot();
       return endingSignal(reply);
     };
-    const life: RequestLife = {
+    const context: RequestContext = {
       endingSignal: endingOf,
       forward: isForwarded(request) ? undefined : (base) => forwardRequest(request, base, endingOf()),
     };
-    const found = await endpoint.find?.({ params, ...admitted, endingSignal: life.endingSignal }, services);
+    const found = await endpoint.find?.({ params, ...admitted, endingSignal: context.endingSignal }, services);
     const input: RequestInput<TObject, TObject, TObject> = {
       params,
       query: readQuery(isGet ? { ...objectBody(request.body), ...queryOf(request) } : queryOf(request)),
@@ -98,7 +98,7 @@ function routeOptions<Access, Admission, Admitted, Services>(
         return kept;
       }
     }
-    const answer = await endpoint.handle({ ...input, ...admitted, ...life, found }, services);
+    const answer = await endpoint.handle({ ...input, ...admitted, ...context, found }, services);
     if (answer instanceof ForwardedReply) return sendForwarded(answer, reply);
     return answer instanceof StreamReply ? streamOf(answer, reply) : answer;
   }

@@ -131,7 +131,7 @@ declare module "fastify" {
     /** The gate's result for the caller; null on routes without a gate. */
     admission: unknown;
     bodyTerms: BodyTerms | undefined;
-    answerTo: ServerResponse | undefined;
+    rawReply: ServerResponse | undefined;
     bodySha256: (() => Buffer) | undefined;
     /** The raw body, for small bodies only. */
     rawBody: Buffer | undefined;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Agent } from "node:http";
-import { isRecord } from "../../src/http/lenient.ts";
+import { isRecord } from "../../src/lib/is-record.ts";
 import { Client, type Reply } from "../support/client.ts";
 import type { Given } from "../support/given.ts";
 import type { TableEntry } from "../support/permission-table.ts";

@@ -1,5 +1,5 @@
 import { Compile } from "typebox/schema";
-import { isRecord } from "../../src/http/lenient.ts";
+import { isRecord } from "../../src/lib/is-record.ts";
 import { isReference, type JsonSchema, type OpenApiDocument } from "../../src/http/openapi/document.ts";
 import type { Reply } from "../support/client.ts";
 

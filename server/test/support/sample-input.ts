@@ -1,5 +1,5 @@
 import type { TObject } from "typebox";
-import { isRecord } from "../../src/http/lenient.ts";
+import { isRecord } from "../../src/lib/is-record.ts";
 
 /** The minimal input of a schema: required fields only, with the schema's examples where there are some. */
 export function sampleObject(schema: TObject | undefined): Record<string, unknown> {

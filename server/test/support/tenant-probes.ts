@@ -1,4 +1,4 @@
-import { isRecord } from "../../src/http/lenient.ts";
+import { isRecord } from "../../src/lib/is-record.ts";
 import type { endpoints } from "../../src/routes.ts";
 import { pathParameters } from "./sample-input.ts";
 import type { Tenant } from "./tenants.ts";

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { hostname } from "node:os";
 import type { Queryable } from "../../db/database.ts";
-import type { RequestLife } from "../../http/endpoint.ts";
+import type { RequestContext } from "../../http/endpoint.ts";
 import type { ForwardedReply } from "../../http/forwarded-reply.ts";
 import { Fault } from "../../lib/fault.ts";
 import type { Log } from "../../lib/log.ts";
@@ -12,7 +12,7 @@ import type { CommandOutcome } from "../store/outcome.ts";
 export interface OtherNodes {
   isHere(nodeId: string | null | undefined): boolean;
   /** Forwards the request to the node that ran the last attempt. Undefined: it is this node, or cannot be reached. */
-  ask(command: CommandOutcome, request: RequestLife): Promise<ForwardedReply | undefined>;
+  ask(command: CommandOutcome, request: RequestContext): Promise<ForwardedReply | undefined>;
 }
 
 /** For handlers: their services have it under this name. */

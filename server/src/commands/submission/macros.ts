@@ -1,6 +1,6 @@
 import { invalid, Fault } from "../../lib/fault.ts";
 import type { MacroSandbox } from "../../engines/macro-sandbox/macro-sandbox.ts";
-import { isRecord } from "../../http/lenient.ts";
+import { isRecord } from "../../lib/is-record.ts";
 
 /** The values of `$name$` in the texts of a command, evaluated when it was submitted. */
 export type MacroValues = ReadonlyMap<string, string>;

@@ -1,7 +1,7 @@
 import type { TObject } from "typebox";
 import type { Endpoint, EndpointExample } from "../endpoint.ts";
 import { deprecationHeaders } from "../deprecation.ts";
-import { isRecord } from "../lenient.ts";
+import { isRecord } from "../../lib/is-record.ts";
 import type { Content, Header, JsonSchema, Operation, Parameter, Reference } from "./document.ts";
 import type { DocumentedPath } from "./documented-paths.ts";
 import type { NamedSchemas } from "./named-schemas.ts";

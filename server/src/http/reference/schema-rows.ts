@@ -1,4 +1,4 @@
-import { isRecord } from "../lenient.ts";
+import { isRecord } from "../../lib/is-record.ts";
 import type { JsonSchema } from "../openapi/document.ts";
 
 /** A schema as table rows: one per field, nested fields by their path. */

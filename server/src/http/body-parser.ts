@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { Worker } from "node:worker_threads";
 import { Fault } from "../lib/fault.ts";
 import { jsonBody } from "./json-body.ts";
-import type { ParseReply, ParseRequest } from "./parse-body-worker.ts";
+import type { ParseReply, ParseRequest } from "./body-parser-worker.ts";
 
 /** Bodies of at least this size are parsed in a thread: JSON of this length takes about a millisecond. */
 const THREAD_FROM_BYTES = 128 * 1024;
@@ -52,7 +52,7 @@ export class BodyParser {
   #start(): Worker {
     clearTimeout(this.#idle);
     if (this.#worker !== undefined) return this.#worker;
-    const worker = new Worker(new URL("./parse-body-worker.ts", import.meta.url), {
+    const worker = new Worker(new URL("./body-parser-worker.ts", import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: 512 },
     });
     worker.unref();

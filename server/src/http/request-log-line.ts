@@ -4,7 +4,7 @@ import { shortened } from "../lib/terminal/printable.ts";
 const MAX_PATH_LENGTH = 100;
 
 /** The record of a request as a line of text: `POST  /api/v1.2/commands  200  12 ms`. */
-export const requestLine: LineForm = ({ method, path, status, milliseconds }) => {
+export const requestLogLine: LineForm = ({ method, path, status, milliseconds }) => {
   if (typeof method !== "string" || typeof path !== "string" || typeof status !== "number") return undefined;
   return [
     { text: method.padEnd(6) },

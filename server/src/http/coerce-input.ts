@@ -1,37 +1,38 @@
 import type { TSchema } from "typebox";
 import { invalid } from "../lib/fault.ts";
+import { isRecord } from "../lib/is-record.ts";
 
 /**
  * Clients of the original API send `null` for unset fields, numbers and booleans as strings, and numbers where text is
  * expected. This pass converts values to the types of the schema and drops unknown fields. Values that it cannot
  * convert are left for the validator to refuse. (Validators' own coercion turns null into 0.)
  */
-export function lenient(schema: TSchema, value: unknown, field = ""): unknown {
+export function coerceInput(schema: TSchema, value: unknown, field = ""): unknown {
   switch (typeOf(schema)) {
     case "object":
-      return isRecord(value) ? lenientObject(schema, value, field) : value;
+      return isRecord(value) ? coerceObject(schema, value, field) : value;
     case "array":
       return Array.isArray(value)
-        ? value.map((item, index) => lenient(itemsOf(schema), item, `${field}[${index}]`))
+        ? value.map((item, index) => coerceInput(itemsOf(schema), item, `${field}[${index}]`))
         : value;
     case "integer":
     case "number":
-      return lenientNumber(value, field);
+      return coerceNumber(value, field);
     case "boolean":
-      return lenientBoolean(value);
+      return coerceBoolean(value);
     case "string":
-      return lenientString(value, field);
+      return coerceString(value, field);
     default:
       return value;
   }
 }
 
-function lenientObject(schema: TSchema, value: Record<string, unknown>, field: string): Record<string, unknown> {
+function coerceObject(schema: TSchema, value: Record<string, unknown>, field: string): Record<string, unknown> {
   const result: Record<string, unknown> = {};
   for (const [key, property] of Object.entries(propertiesOf(schema))) {
     const given = Object.hasOwn(value, key) ? value[key] : undefined;
     if (given === undefined || given === null) continue;
-    result[key] = lenient(property, given, fieldOf(field, key));
+    result[key] = coerceInput(property, given, fieldOf(field, key));
   }
   const rest = restOf(schema);
   if (rest === undefined) return result;
@@ -39,7 +40,7 @@ function lenientObject(schema: TSchema, value: Record<string, unknown>, field: s
     if (given === null || Object.hasOwn(result, key)) continue;
     // Assignment would treat the key `__proto__` specially.
     Object.defineProperty(result, key, {
-      value: lenient(rest, given, fieldOf(field, key)),
+      value: coerceInput(rest, given, fieldOf(field, key)),
       enumerable: true,
       writable: true,
       configurable: true,
@@ -52,7 +53,7 @@ function fieldOf(parent: string, key: string): string {
   return parent === "" ? key : `${parent}.${key}`;
 }
 
-function lenientNumber(value: unknown, field: string): unknown {
+function coerceNumber(value: unknown, field: string): unknown {
   const number = typeof value === "string" && /^\s*[+-]?\d{1,20}\s*$/.test(value) ? Number(value) : value;
   if (typeof number === "number" && Math.abs(number) > Number.MAX_SAFE_INTEGER) {
     throw invalid(field, "is too large");
@@ -60,7 +61,7 @@ function lenientNumber(value: unknown, field: string): unknown {
   return number;
 }
 
-function lenientBoolean(value: unknown): unknown {
+function coerceBoolean(value: unknown): unknown {
   if (value === 1 || value === 0) return value === 1;
   if (typeof value !== "string") return value;
   switch (value.trim().toLowerCase()) {
@@ -75,7 +76,7 @@ function lenientBoolean(value: unknown): unknown {
   }
 }
 
-function lenientString(value: unknown, field: string): unknown {
+function coerceString(value: unknown, field: string): unknown {
   if (typeof value === "number") {
     // JSON numbers are parsed as doubles: a larger integer would be stored as another number.
     if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
@@ -108,8 +109,4 @@ function restOf(schema: TSchema): TSchema | undefined {
   return "additionalProperties" in schema && isRecord(schema.additionalProperties)
     ? schema.additionalProperties
     : undefined;
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

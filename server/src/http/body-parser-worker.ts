@@ -3,7 +3,7 @@ import { parentPort } from "node:worker_threads";
 import { Fault } from "../lib/fault.ts";
 import { jsonBody } from "./json-body.ts";
 
-/** The worker thread of `parsed-body.ts`. */
+/** The worker thread of `body-parser.ts`. */
 export interface ParseRequest {
   readonly bytes: Uint8Array;
 }
