@@ -11,7 +11,7 @@ export interface ResealOptions {
 
 export interface Resealed {
   readonly resealed: number;
-  /** Values that others changed or locked meanwhile. The next call seals those that are still under an old key. */
+  /** Values that others changed or locked during the call. The next call seals those that still have an old key. */
   readonly left: number;
 }
 

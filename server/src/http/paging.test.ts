@@ -12,7 +12,7 @@ test.each([
   ["one in the middle", 2, 3, { previous_page: 1, next_page: 3, per_page: 2 }],
   ["the last", 3, 1, { previous_page: 2, next_page: null, per_page: 2 }],
   ["one past the end", 9, 0, { previous_page: 8, next_page: null, per_page: 2 }],
-])("%s links to its neighbours", (_name, number, fetched, info) => {
+])("%s links to the previous and the next page, if they exist", (_name, number, fetched, info) => {
   const page = pageOf({ page: number, per_page: 2 });
   const rows = Array.from({ length: fetched }, (_, index) => index);
   expect(pagingInfo(page, rows)).toEqual(info);

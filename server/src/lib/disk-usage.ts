@@ -49,7 +49,7 @@ function* measureFolder(
     descriptor = openFolder(path);
     return yield* measureEntries(descriptor, path, leastBytes, depth, progress);
   } catch (error) {
-    return isClosed(error) ? Infinity : 0; // 0: it has been deleted or replaced
+    return isDenied(error) ? Infinity : 0; // 0: it has been deleted or replaced
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
@@ -102,7 +102,7 @@ function statEntry(path: string, folder: number): Stats | undefined {
   try {
     return lstatSync(bytes, { throwIfNoEntry: false });
   } catch (error) {
-    if (!isClosed(error)) return undefined;
+    if (!isDenied(error)) return undefined;
     fchmodSync(folder, openedMode(folder));
     return lstatSync(bytes, { throwIfNoEntry: false });
   }
@@ -114,7 +114,7 @@ function openFolder(path: string): number {
   try {
     return open(constants.O_RDONLY);
   } catch (error) {
-    if (!isClosed(error) || !isLinux) throw error;
+    if (!isDenied(error) || !isLinux) throw error;
   }
   // A program with our own user id has changed the mode. Changing it back by path would be unsafe: the program could
   // replace the folder with a link meanwhile.
@@ -131,7 +131,7 @@ function openedMode(descriptor: number): number {
   return (fstatSync(descriptor).mode & 0o7777) | 0o700;
 }
 
-function isClosed(error: unknown): boolean {
+function isDenied(error: unknown): boolean {
   return error instanceof Error && "code" in error && (error.code === "EACCES" || error.code === "EPERM");
 }
 

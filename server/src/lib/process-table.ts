@@ -37,7 +37,9 @@ export async function listProcesses(): Promise<ProcessFacts[]> {
   return found.filter((facts) => facts !== undefined);
 }
 
-/** Without zombies. Does not read command lines and scans /proc in one pass, so that little changes meanwhile. */
+/**
+ * Without zombies. Reads no command lines and scans /proc in one pass, so that few processes change during the scan.
+ */
 export async function listProcessLinks(): Promise<ProcessLinks[]> {
   if (process.platform !== "linux") return (await runPs(["-ax"], linkColumns)).flatMap((line) => parseLink(line) ?? []);
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));

@@ -17,7 +17,7 @@ import { newKey, writeKeys } from "../../lib/key-file.ts";
 
 const PATIENCE = { timeout: 240_000, interval: 50 };
 
-describe.skipIf(sparkIsMissing)("a foreign process that takes the port of a dead one", () => {
+describe.skipIf(sparkIsMissing)("a foreign process that takes the port of a dead metastore or warm server", () => {
   const dataDir = mkdtempSync(join(tmpdir(), "headgate-foreigns-"));
   let database: TestDatabase;
   let node: NodeProcess;

@@ -12,7 +12,7 @@ import { foundSparkAccount } from "../../../test/support/spark-server.ts";
 import { cloneDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
 import { newKey, writeKeys } from "../../lib/key-file.ts";
 
-describe.skipIf(sparkIsMissing)("on a PostgreSQL whose user may not create databases", () => {
+describe.skipIf(sparkIsMissing)("on a PostgreSQL where Headgate's user may not create databases", () => {
   const dataDir = mkdtempSync(join(tmpdir(), "headgate-rights-"));
   const login = `guest_${randomBytes(4).toString("hex")}`;
   const email = "rights@example.test";

@@ -46,8 +46,8 @@ export class ExternalPartitions implements TablePartitions {
   }
 
   /**
-   * The first call that fails cancels the others. Thrift does not tell which partitions others added meanwhile, so all
-   * count as added.
+   * The first call that fails cancels the others. The reply does not say which partitions others added at the same
+   * time, so all count as added.
    */
   async add(partitions: readonly FoundPartition[], signal: AbortSignal): Promise<FoundPartition[]> {
     assertStorable(this.#table, partitions);

@@ -85,7 +85,7 @@ describe.skipIf(sparkIsMissing)("partitions that are being added", () => {
     expect(await metastoreFlaws(pool)).toEqual(NO_FLAWS);
   });
 
-  it.each(ROUNDS)("by SQL are all added even if PostgreSQL is killed meanwhile (%i)", async (round) => {
+  it.each(ROUNDS)("by SQL are all added even if PostgreSQL is killed while they are written (%i)", async (round) => {
     const { table, all } = await given(`crashed_${round}`, 25_000, false);
     const partitions = new OwnPartitions(metastore, table);
     const adding = partitions.add(all, never);

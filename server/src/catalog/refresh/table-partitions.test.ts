@@ -170,25 +170,28 @@ describe.skipIf(sparkIsMissing)("the partitions of a table", () => {
     ["of text", text],
     ["sorted into buckets", bucketed],
     ["of Spark's own kind, elsewhere", (name: string) => placed(name, metastore.warehouse)],
-  ])("have the same rows both ways, and as Hive adds a single one, for a table %s", async (_, make) => {
-    const byHive = (table: CatalogTable) => ({ add: (all: FoundPartition[]) => addOneByOne(table, all) });
-    const rows: string[][] = [];
-    for (const [name, open] of [
-      ["one_way", bySql],
-      ["other_way", byThrift],
-      ["hives_way", byHive],
-    ] as const) {
-      const table = await create(make(name));
-      const before = await metastoreRows(pool);
-      await open(table).add(found(table, ODD), never);
-      rows.push(addedRows(before, await metastoreRows(pool), name));
-      await writer.dropTable("default", name);
-    }
-    const [sql = [], thrift, hive] = rows;
-    expect(sql.length).toBeGreaterThan(ODD.length * 6);
-    expect(sql).toEqual(hive);
-    expect(thrift).toEqual(hive);
-  });
+  ])(
+    "have the same rows whether they are added by SQL, by Thrift in batches or by Hive one at a time, for a table %s",
+    async (_, make) => {
+      const byHive = (table: CatalogTable) => ({ add: (all: FoundPartition[]) => addOneByOne(table, all) });
+      const rows: string[][] = [];
+      for (const [name, open] of [
+        ["one_way", bySql],
+        ["other_way", byThrift],
+        ["hives_way", byHive],
+      ] as const) {
+        const table = await create(make(name));
+        const before = await metastoreRows(pool);
+        await open(table).add(found(table, ODD), never);
+        rows.push(addedRows(before, await metastoreRows(pool), name));
+        await writer.dropTable("default", name);
+      }
+      const [sql = [], thrift, hive] = rows;
+      expect(sql.length).toBeGreaterThan(ODD.length * 6);
+      expect(sql).toEqual(hive);
+      expect(thrift).toEqual(hive);
+    },
+  );
 
   async function addOneByOne(table: CatalogTable, all: readonly FoundPartition[]): Promise<void> {
     const { sd } = await client.table("default", table.name, never);

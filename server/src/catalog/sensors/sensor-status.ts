@@ -7,7 +7,7 @@ export const CREATE_SENSOR = { groups: ["system-user", "system-admin"], role: "s
 /** §4.9: a string, not a boolean. */
 export const SensorStatus = Type.Object({ status: OneOf(["true", "false"]) });
 
-/** Nothing is sent on the connection meanwhile, so a proxy may close it earlier. */
+/** Nothing is sent on the connection during the wait, so a proxy may close it earlier. */
 export const WaitSeconds = Type.Optional(
   Type.Integer({ minimum: 0, maximum: 300, description: "How long to wait for the status to become true" }),
 );

@@ -124,7 +124,7 @@ describe.skipIf(sparkIsMissing)("a request that waits for a partition", () => {
     expect(performance.now() - began).toBeGreaterThanOrEqual(990);
   });
 
-  test("is refused when the table is dropped meanwhile", async () => {
+  test("is refused when the table is dropped during the wait", async () => {
     await runSql(spark.account, `create table ${schema}.gone (id int, dt date) using parquet partitioned by (dt)`);
     const waiting = spark.account
       .post("/partition_sensor", {

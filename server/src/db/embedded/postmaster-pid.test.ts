@@ -39,6 +39,6 @@ test.each(["starting", "stopping", "standby"])("the status %s is parsed", (statu
   expect(parsePostmasterPid(whole.replace("ready   ", status))?.status).toBe(status);
 });
 
-test.each(["", "\n", "0\n", "postgres\n", "12.5\n"])("%j is no pid file", (text) => {
+test.each(["", "\n", "0\n", "postgres\n", "12.5\n"])("%j is not a valid pid file", (text) => {
   expect(parsePostmasterPid(text)).toBeUndefined();
 });

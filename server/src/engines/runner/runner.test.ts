@@ -163,7 +163,7 @@ describe.skipIf(!isRoot)("on a full disk", because(NO_ROOT), () => {
     ["output", 1, "headgate: output cannot be written: no space left on the disk\n"],
     ["log", 2, ""], // the log itself fills the disk
   ])(
-    "a run whose %s does not fit ends with that cause, which is stored on the same disk",
+    "a run whose %s does not fit ends as disk-full, and that status is stored on the same disk",
     async (name, descriptor, lastWords) => {
       const run = runs.make(disk);
       await run.start(`trap '' PIPE; head -c 1000000 /dev/zero >&${descriptor}; exec sleep 600`);

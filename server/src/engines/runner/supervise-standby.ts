@@ -9,7 +9,7 @@ import { watchForEnd } from "./watch-for-end.ts";
 /**
  * Supervises a program that waits for its order. The order is passed on only after `running` is on the disk: if the
  * program ends before that for any reason, the folder was never run. Until the order only the waiting time is limited,
- * so a standby must not run users' code meanwhile.
+ * so a standby must not run users' code before it.
  */
 export async function superviseStandby(
   folder: string,

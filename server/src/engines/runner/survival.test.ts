@@ -166,7 +166,7 @@ describe("a lease", () => {
     expect([cause, name, message]).toEqual(["lease-lost", "SIGKILL", expect.stringContaining("not renewed for 5 s")]);
   });
 
-  test("that expires while the runner is suspended has expired, even if it was renewed meanwhile", async () => {
+  test("that expires while the runner is suspended ends the program, even if it was renewed during the suspension", async () => {
     const run = runs.make();
     const leaseFile = join(runs.base, "lease");
     const leaseSeconds = 60;

@@ -74,7 +74,7 @@ export abstract class Supervised<Key> {
 
 export interface SupervisorOptions<Key, Process> {
   readonly keyText: (key: Key) => string;
-  /** What log lines call a process, as in "a warm server". */
+  /** The name of a process in log lines, such as "a warm server". */
   readonly name: string;
   /** The log line for a process that does not become ready. Absent: a line that says so. */
   readonly startFailure?: string;

@@ -80,16 +80,16 @@ function reasonOf(error: unknown): string[] {
   for (let at = error; isRecord(at); at = at.cause) chain.push(at);
   const messages = chain.map(({ message, code, type }) => String(message || code || type));
   const isNew = (message: string, index: number): boolean =>
-    !messages.slice(0, index).some((said) => said.includes(message));
+    !messages.slice(0, index).some((earlier) => earlier.includes(message));
   const lines = messages
     .filter(isNew)
     .join(": ")
     .split("\n")
     .map((line) => line.trimEnd());
-  const told = lines.filter((line) => line !== "").slice(0, REASON_LINES);
+  const shown = lines.filter((line) => line !== "").slice(0, REASON_LINES);
   const { type, stack } = chain.at(-1) ?? {};
-  if (!DEFECTS.has(String(type)) || typeof stack !== "string") return told;
-  return [...told, ...stack.split("\n").slice(0, FRAMES)];
+  if (!DEFECTS.has(String(type)) || typeof stack !== "string") return shown;
+  return [...shown, ...stack.split("\n").slice(0, FRAMES)];
 }
 
 function isRecord(value: unknown): value is LogRecord {
