@@ -88,6 +88,7 @@ describe.skipIf(sparkIsMissing)("a program", () => {
       const { status, progress, output, log, jobs } = await run({
         language: "scala",
         program: statements,
+        arguments: "--driver-memory 1g", // no driver is kept waiting for the next program of this kind
         user_program_arguments: "one 'two words'",
       });
       expect({ status, progress }, log).toEqual({ status: "done", progress: 100 });

@@ -40,6 +40,7 @@ export async function startNode(
       HEADGATE_DATA_DIR: dataDir,
       HEADGATE_LOW_DISK: "0",
       HEADGATE_RATE_LIMIT: "0",
+      HEADGATE_RUN_NICE: "0", // on a busy machine a test would wait minutes for a Spark that yields to all others
       ...(process.env.TEST_LOG === undefined ? {} : { TEST_LOG: process.env.TEST_LOG }),
       ...settings,
     },

@@ -115,6 +115,7 @@ async function runProgram(
     command_type: "SparkCommand",
     language: "python",
     program,
+    arguments: "--driver-memory 1g", // no driver is kept waiting for the next program of this kind
     ...more,
   });
   const command = await waitForCommandEnd(account, id);

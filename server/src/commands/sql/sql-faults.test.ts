@@ -54,7 +54,7 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
     async () => {
       const { id } = await submitSql(account, "select 1");
       // Nothing waits for Spark to be set up any more, and the server is not up yet.
-      await seen(id, { status: "running", pid: null }, { timeout: SET_UP_MS, interval: 5 });
+      await seen(id, { status: "running", pid: null }, { timeout: SET_UP_MS, interval: 50 });
       const asked = performance.now();
       await account.put(`/commands/${id}`, { status: "kill" });
       expect((await account.get(`/commands/${id}?wait_seconds=60`)).status).toBe("cancelled");
