@@ -9,7 +9,12 @@ import type { SparkHome } from "../src/engines/spark-home/spark-home.ts";
 interface Case {
   readonly name: string;
   readonly program: ProgramToTry;
-  readonly end: { readonly exitCode: number; readonly output: string; readonly log?: RegExp };
+  readonly end: {
+    readonly exitCode: number;
+    readonly output: string;
+    readonly log?: RegExp;
+    readonly jobs?: readonly object[];
+  };
 }
 
 const python = (text: string, more: Partial<ProgramToTry> = {}): ProgramToTry => ({ kind: "python", text, ...more });
@@ -17,6 +22,21 @@ const scala = (text: string, more: Partial<ProgramToTry> = {}): ProgramToTry => 
 const session = "from pyspark.sql import SparkSession\nspark = SparkSession.builder.getOrCreate()\n";
 
 const cases: readonly Case[] = [
+  {
+    name: "Python with arguments of its own, whose jobs are in its event log",
+    program: python(
+      `import sys\n${session}print(sys.argv[1:], spark.conf.get("spark.headgate.command"), spark.sparkContext.appName)\n` +
+        "print(spark.sparkContext.parallelize(range(4), 4).map(lambda n: n * n).sum())\n" +
+        'print("a word for the log", file=sys.stderr)\nsys.exit(3)',
+      { programArguments: ["one", "two words", "$HOME *"] },
+    ),
+    end: {
+      exitCode: 3,
+      output: "['one', 'two words', '$HOME *'] 7 program.py\n14\n",
+      log: /\na word for the log\n/,
+      jobs: [{ jobId: 0, status: "succeeded", tasks: 4, completedTasks: 4 }],
+    },
+  },
   {
     name: "Python that succeeds",
     program: python(`${session}spark.range(3).write.saveAsTable("t")\nprint(spark.table("t").count())`),
@@ -149,9 +169,10 @@ describe.skipIf(sparkIsMissing)("a program", () => {
       (["cold", "standby"] as const).map((manner) => [each.name, manner, each] as [string, Manner, Case]),
     );
 
-  const check = ({ exitCode, output, log }: DriverEnd, { end }: Case): void => {
+  const check = ({ exitCode, output, log, events }: DriverEnd, { end }: Case): void => {
     expect({ exitCode, output }, log).toEqual({ exitCode: end.exitCode, output: end.output });
     if (end.log !== undefined) expect(log).toMatch(end.log);
+    if (end.jobs !== undefined) expect(events).toMatchObject({ progress: 99, jobs: end.jobs });
   };
 
   it.each(both(cases))("%s, %s", async (_name, manner, each) => {

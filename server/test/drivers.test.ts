@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { SET_UP_MS } from "./support/connect-server.ts";
 import { sparkIsMissing } from "./support/spark-missing.ts";
-import { runDriver, type Manner } from "./support/driver-run.ts";
+import { runDriver } from "./support/driver-run.ts";
 import { ensureSparkHome, type SparkHome } from "../src/engines/spark-home/spark-home.ts";
 
 const RUN_MS = 240_000;
@@ -33,9 +33,10 @@ describe.skipIf(sparkIsMissing)("a program on real Spark", () => {
     home = await setUp([]);
   }, SET_UP_MS);
 
-  it.each<Manner>(["cold", "standby"])(
-    "has its own arguments, output, error and exit code, and leaves its jobs in the event log: %s",
-    async (manner) => {
+  /** `driver-languages.full.test.ts` has the same for a driver of the program's own. */
+  it(
+    "has its own arguments, output, error and exit code in a driver that waited, and leaves its jobs in the event log",
+    async () => {
       const ended = await runDriver(
         home,
         {
@@ -44,7 +45,7 @@ describe.skipIf(sparkIsMissing)("a program on real Spark", () => {
           arguments: ["--conf", "spark.sql.shuffle.partitions=2"],
           programArguments: ["one", "two words", "$HOME *"],
         },
-        manner,
+        "standby",
       );
       expect(ended.output).toBe("a=1\n['one', 'two words', '$HOME *'] 7 program.py\n14\n");
       expect(ended.log).toContain("\na word for the log\n");
