@@ -179,16 +179,6 @@ describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
       results: "2\r\n",
     });
   });
-
-  test("with a result of 25 MB names its location in the storage, which has the same text", async () => {
-    const { id } = await runSql(spark.account, "select id, repeat('x', 1000) from range(25000)");
-    const { inline, result_location: location } = await spark.account.get(`/commands/${id}/results`);
-    expect(inline).toBe(false);
-    const text = readFileSync(new URL(location[0]), "utf8");
-    const rows = Array.from({ length: 25_000 }, (_, n) => `${n}\t${"x".repeat(1000)}\r\n`);
-    expect(text === rows.join("")).toBe(true);
-    expect(await spark.account.get(`/commands/${id}/status_with_results`)).toMatchObject({ inline: false });
-  });
 });
 
 /** How many cores the process keeps busy in that time, or in the longer one that a busy machine makes of it. */

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { sparkIsMissing } from "../../../test/support/spark-missing.ts";
-import { submitSql, useSpark } from "../../../test/support/spark.ts";
+import { runSql, submitSql, useSpark } from "../../../test/support/spark.ts";
 
 const MIB = 1024 * 1024;
 const ROWS = 11_000_000;
@@ -41,6 +41,21 @@ describe.skipIf(sparkIsMissing)("a result of more than 1 GiB", { timeout: 600_00
     const [, line = ""] = /\n([^\n]*\n)$/.exec(last) ?? [];
     return { bytes, lines, tail: line };
   }
+});
+
+// `query-results.test.ts` has the limit of 20 MB for rows that no Spark has made.
+describe.skipIf(sparkIsMissing)("a query on a warm server", () => {
+  const spark = useSpark();
+
+  test("with a result of 25 MB names its location in the storage, which has the same text", async () => {
+    const { id } = await runSql(spark.account, "select id, repeat('x', 1000) from range(25000)");
+    const { inline, result_location: location } = await spark.account.get(`/commands/${id}/results`);
+    expect(inline).toBe(false);
+    const text = readFileSync(new URL(location[0]), "utf8");
+    const rows = Array.from({ length: 25_000 }, (_, n) => `${n}\t${"x".repeat(1000)}\r\n`);
+    expect(text === rows.join("")).toBe(true);
+    expect(await spark.account.get(`/commands/${id}/status_with_results`)).toMatchObject({ inline: false });
+  });
 });
 
 function residentBytes(pid: number): number {
