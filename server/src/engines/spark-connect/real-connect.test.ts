@@ -143,7 +143,7 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
   });
 
   it("reports the progress of a statement's tasks", async () => {
-    const { events } = await run("SELECT count(*) FROM range(0, 300000000, 1, 50) WHERE id * 3 % 7 = 2");
+    const { events } = await run(sleeping({ tasks: 50, eachMs: 40 }));
     const percents = events.flatMap((event) => (event.kind === "progress" ? [event.percent] : []));
     expect(percents).toEqual([...new Set(percents)].toSorted((one, other) => one - other));
     expect(percents.filter((percent) => percent > 0 && percent < 99).length).toBeGreaterThan(2);
@@ -355,8 +355,12 @@ describe.skipIf(sparkIsMissing)("a real Spark Connect server", () => {
   }
 });
 
-/** Takes a minute of one core if it is not interrupted. */
-const LONG = "SELECT count(*) FROM range(0, 20000000000, 1, 400) WHERE id * 3 % 7 = 2";
+/** The tasks take time, but no processor time. */
+function sleeping({ tasks, eachMs }: { tasks: number; eachMs: number }): string {
+  return `SELECT count(java_method('java.lang.Thread', 'sleep', ${eachMs}L)) FROM range(0, ${tasks}, 1, ${tasks})`;
+}
+/** Takes more than a minute and a half if it is not interrupted. */
+const LONG = sleeping({ tasks: 400, eachMs: 500 });
 const MANY = 400_000;
 const MANY_ROWS = `SELECT id, repeat('x', 100) AS s FROM range(0, ${MANY}, 1, 8)`;
 
