@@ -3,7 +3,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer, connect, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import {
   operatorClient,
   spawnHeadgate,
@@ -13,15 +13,20 @@ import {
 } from "../test/support/headgate-process.ts";
 import { listProcesses } from "./lib/process-table.ts";
 
+/** A test that is not about a first start goes on with the installation of the one before it. */
 let dataDir = temporaryDataDir();
 let headgate: HeadgateProcess | undefined;
 
 afterEach(async () => {
   await headgate?.stop();
   headgate = undefined;
+});
+afterAll(() => dataDir.remove());
+
+function renewDataDir(): void {
   dataDir.remove();
   dataDir = temporaryDataDir();
-});
+}
 
 async function isDatabaseRunning(): Promise<boolean> {
   return (await listProcesses()).some(({ commandLine }) => commandLine.includes(`-D ${dataDir.path}/postgres/data `));
@@ -31,12 +36,11 @@ describe("a stop", () => {
   test("before the server is ready stops everything that was started, and the next start is a first one", async () => {
     for (let said = "First run"; said.includes("First run");) {
       // Try again if the signal came too late: a first run that has printed its token is complete.
-      dataDir.remove();
-      dataDir = temporaryDataDir();
+      renewDataDir();
       const child = spawnHeadgate(["start"], { HEADGATE_DATA_DIR: dataDir.path, HEADGATE_PORT: "0" });
       if (child.stdout === null) throw new Error("Headgate has no output");
       const [exited, printed] = [once(child, "exit"), text(child.stdout)];
-      await vi.waitFor(async () => expect(await isDatabaseRunning()).toBe(true), { timeout: 45_000, interval: 5 });
+      await vi.waitFor(async () => expect(await isDatabaseRunning()).toBe(true), { timeout: 45_000, interval: 20 });
       child.kill("SIGTERM");
       expect(await exited).toEqual([0, null]);
       expect(await isDatabaseRunning()).toBe(false);
@@ -72,6 +76,7 @@ describe("a stop", () => {
 
 describe("a first start that cannot listen", () => {
   test("still prints the token, stores it in a private file, says what to do and leaves nothing running", async () => {
+    renewDataDir();
     const other = createServer();
     await once(other.listen(0, "127.0.0.1"), "listening");
     const { port } = other.address() as AddressInfo; // it listens on TCP

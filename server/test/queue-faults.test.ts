@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { createAccountWithAdmin } from "../src/accounts/create-account-with-admin.ts";
 import { addDefaultCluster } from "../src/clusters/default-cluster.ts";
 import { commandFiles } from "../src/commands/execution/command-files.ts";
@@ -19,9 +19,11 @@ let base: string;
 let database: TestDatabase;
 let db: Database;
 let account: { accountId: number; token: string };
-let nodes: NodeProcess[] = [];
+const nodes: NodeProcess[] = [];
+/** The last of the node `node`, while it runs: the tests share it, as a start takes longer than most of them. */
+let running: NodeProcess | undefined;
 
-beforeEach(async () => {
+beforeAll(async () => {
   base = mkdtempSync(join(tmpdir(), "headgate-faults-"));
   chmodSync(base, 0o711);
   database = await cloneDatabase();
@@ -29,16 +31,17 @@ beforeEach(async () => {
   account = await newAccount();
 });
 
-afterEach(async () => {
+afterEach(endRunners);
+
+afterAll(async () => {
   for (const node of nodes) await node.crash();
-  nodes = [];
   await endRunners();
   await db.close();
   await database.drop();
   rmSync(base, { recursive: true, force: true, maxRetries: 20 });
 });
 
-/** Finds the runners of this test by the folder in their command line. */
+/** Finds the runners of this file by the folder in their command line. */
 async function endRunners(): Promise<void> {
   for (const { pid } of await runners()) process.kill(pid, "SIGKILL");
   await expect.poll(runners, PATIENCE).toEqual([]);
@@ -68,7 +71,7 @@ function newAccount(): Promise<{ accountId: number; token: string }> {
   );
 }
 
-async function node(name = "node", settings: Record<string, string> = {}): Promise<NodeProcess> {
+async function start(name: string, settings: Record<string, string> = {}): Promise<NodeProcess> {
   const dataDir = join(base, name);
   mkdirSync(dataDir, { recursive: true, mode: 0o711 });
   const started = await startNode(dataDir, database.connection, {
@@ -77,6 +80,16 @@ async function node(name = "node", settings: Record<string, string> = {}): Promi
   });
   nodes.push(started);
   return started;
+}
+
+async function server(): Promise<NodeProcess> {
+  running ??= await start("node");
+  return running;
+}
+
+async function end(how: "crash" | "stop"): Promise<void> {
+  await running?.[how]();
+  running = undefined;
 }
 
 function keyFile(): string {
@@ -105,49 +118,49 @@ async function stored(id: number): Promise<StoredCommand | undefined> {
 const files = (id: number, attempt = 1) => commandFiles(join(base, "node"), account.accountId, id).attempt(attempt);
 
 test("a run continues when the server is killed, and the next server finds its result", async () => {
-  const first = await node();
+  const first = await server();
   const gate = join(base, "node/accounts", String(account.accountId), "storage/gate");
   const id = await submitProgram(client(first), `echo begin; while [ ! -e ${gate} ]; do sleep 0.1; done; echo end`);
   await expect.poll(() => stored(id), PATIENCE).toMatchObject({ status: "running", pid: expect.any(Number) });
-  await first.crash();
+  await end("crash");
   writeFileSync(gate, "");
   await expect.poll(runners, PATIENCE).toEqual([]);
-  const second = await node();
+  const second = await server();
   const ended = await client(second).get(`/commands/${id}?wait_seconds=45`);
   expect(ended).toMatchObject({ status: "done", progress: 100 });
   expect(readFileSync(files(id).output, "utf8")).toBe("begin\nend\n");
 });
 
 test("a run that outlives its server is adopted while it runs, and runs once", async () => {
-  const first = await node();
+  const first = await server();
   const storage = join(base, "node/accounts", String(account.accountId), "storage");
   const id = await submitProgram(
     client(first),
-    `echo start >> $JOURNAL; while [ ! -e ${storage}/gate ]; do sleep 0.1; done; echo x`,
+    `echo start >> $JOURNAL; while [ ! -e ${storage}/second-gate ]; do sleep 0.1; done; echo x`,
   );
   await expect.poll(() => stored(id), PATIENCE).toMatchObject({ pid: expect.any(Number) });
-  await first.crash();
-  const second = await node();
+  await end("crash");
+  const second = await server();
   expect(await client(second).get(`/commands/${id}`)).toMatchObject({ status: "running" });
-  writeFileSync(join(storage, "gate"), "");
+  writeFileSync(join(storage, "second-gate"), "");
   expect(await client(second).get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "done" });
   expect(readFileSync(join(storage, "journal"), "utf8")).toBe("start\n");
 });
 
 test("SIGTERM leaves runs alone, and the next server may cancel them", async () => {
-  const first = await node();
+  const first = await server();
   const id = await submitProgram(client(first), "sleep 300");
   await expect.poll(() => stored(id), PATIENCE).toMatchObject({ pid: expect.any(Number) });
-  await first.stop();
+  await end("stop");
   expect(await runners()).toHaveLength(1);
-  const second = await node();
+  const second = await server();
   await client(second).put(`/commands/${id}`);
   expect(await client(second).get(`/commands/${id}?wait_seconds=45`)).toMatchObject({ status: "cancelled" });
   await expect.poll(runners, PATIENCE).toEqual([]); // it ends after its final status
 });
 
 test("a run whose runner is killed ends as an error, and its driver is gone too", async () => {
-  const only = await node();
+  const only = await server();
   const id = await submitProgram(client(only), "sleep 301.5");
   await expect.poll(() => stored(id), PATIENCE).toMatchObject({ pid: expect.any(Number) });
   const drivers = async () => (await listProcesses()).filter(({ commandLine }) => commandLine === "sleep 301.5");
@@ -159,7 +172,7 @@ test("a run whose runner is killed ends as an error, and its driver is gone too"
 });
 
 test("with retry a lost run is followed by another attempt", async () => {
-  const only = await node();
+  const only = await server();
   const id = await submitProgram(client(only), '[ "$ATTEMPT" = 2 ] || sleep 300', { retry: 1 });
   await expect.poll(() => stored(id), PATIENCE).toMatchObject({ pid: expect.any(Number) });
   process.kill(await onlyRunner(), "SIGKILL");
@@ -169,13 +182,15 @@ test("with retry a lost run is followed by another attempt", async () => {
 
 test("two nodes on one database run each command once", async () => {
   const shared = { DATABASE_URL: "postgres://shared", HEADGATE_COMMANDS_PER_CLUSTER: "6" };
-  const pair = await Promise.all([node("one", shared), node("two", shared)]);
+  await end("crash");
+  const pair = await Promise.all([start("one", shared), start("two", shared)]);
   const program = "echo $COMMAND >> $JOURNAL; sleep 0.1";
   const through = (index: number): NodeProcess => pair[index % 2] ?? fail();
   const ids = await Promise.all(
     Array.from({ length: 24 }, (_, index) => submitProgram(client(through(index)), program)),
   );
-  await expect.poll(() => db.system.query("select id from command where status <> 'done'"), PATIENCE).toEqual([]);
+  const undone = () => db.system.query("select id from command where id = any ($1) and status <> 'done'", [ids]);
+  await expect.poll(undone, PATIENCE).toEqual([]);
   const journal = ["one", "two"].flatMap((name) => readJournal(name));
   expect(journal.map(Number).toSorted((one, other) => one - other)).toEqual(ids.toSorted((one, other) => one - other));
 });
