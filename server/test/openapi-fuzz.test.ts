@@ -20,7 +20,7 @@ import { repositoryDir } from "./support/repository-dir.ts";
  * a new seed. A failure is shrunk to the fewest defects and names the seed that repeats it.
  */
 const SEED = Number(process.env.FUZZ_SEED ?? Math.trunc(Math.random() * 2 ** 31));
-const RUNS = Number(process.env.FUZZ_RUNS ?? 24);
+const RUNS = Number(process.env.FUZZ_RUNS ?? 12);
 
 const given = useServer({
   settings: { HEADGATE_RATE_LIMIT: "0", HEADGATE_BAD_TOKEN_LIMIT: "0", HEADGATE_LEASE_SECONDS: "5" },
