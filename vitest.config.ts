@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type TestUserConfig } from "vitest/config";
 import { SkipReasons } from "./server/test/skip-reasons/skip-reasons.ts";
@@ -29,7 +30,8 @@ export default defineConfig({
           name: "fast",
           include: ["server/**/*.test.ts"],
           exclude: ["**/node_modules/**", "**/*.full.test.ts"],
-          maxWorkers: 3, // one more than the cores of the smallest machine, because many tests wait for processes
+          // Two more than the machine has cores, because many tests wait for processes; PostgreSQL serves six at most.
+          maxWorkers: Math.min(availableParallelism() + 2, 6),
           sequence: { groupOrder: 0 },
         },
       },

@@ -2,15 +2,18 @@ import { readFileSync } from "node:fs";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
- * The files that need Spark run after half of the others, so that Spark is set up meanwhile in a first run. The
- * smallest files run last, so that no worker is left alone with a long one.
+ * The files that need Spark run after half of the others, so that Spark is set up meanwhile in a first run. Files that
+ * start servers as processes run first and the smallest of the others last, so that no worker is left alone with a long
+ * one.
  */
 export class SparkInTheMiddle extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const byProject = Map.groupBy(await super.sort(files), ({ project }) => project);
     return [...byProject.values()].flatMap((sorted) => {
       const needing = sorted.filter(({ moduleId }) => needsSpark(moduleId));
-      const others = sorted.filter((file) => !needing.includes(file));
+      const rest = sorted.filter((file) => !needing.includes(file));
+      const starting = rest.filter(({ moduleId }) => startsServers(moduleId));
+      const others = [...starting, ...rest.filter((file) => !starting.includes(file))];
       const half = Math.ceil(others.length / 2);
       return [...others.slice(0, half), ...needing, ...others.slice(half)];
     });
@@ -20,4 +23,11 @@ export class SparkInTheMiddle extends BaseSequencer {
 /** Each file that needs Spark has a condition for machines without it. */
 export function needsSpark(path: string): boolean {
   return readFileSync(path, "utf8").includes("sparkIsMissing");
+}
+
+/** Without a stored duration the order goes by size, but such a file takes long even if it is short. */
+function startsServers(path: string): boolean {
+  return /(node-process|headgate-process|stub-installation|scratch-cluster|run-chaos)\.ts"/.test(
+    readFileSync(path, "utf8"),
+  );
 }
