@@ -1,5 +1,5 @@
 import type { Tx } from "../db/database.ts";
-import { Fault } from "../lib/fault.ts";
+import { invalid } from "../lib/fault.ts";
 import { labelTaken } from "./labels.ts";
 import { countClusters, findCluster, type ClusterRow } from "./store/cluster.ts";
 import { replaceLabels } from "./store/labels.ts";
@@ -10,7 +10,7 @@ const CLUSTERS_AT_MOST = 500;
 /** Call it after an insert, in the same transaction. */
 export async function checkClusterCount(tx: Tx): Promise<void> {
   if ((await countClusters(tx)) > CLUSTERS_AT_MOST) {
-    throw new Fault("invalid", `An account can have at most ${CLUSTERS_AT_MOST} clusters. Delete one first.`);
+    throw invalid("labels", `cannot be added: an account can have at most ${CLUSTERS_AT_MOST} clusters`);
   }
 }
 

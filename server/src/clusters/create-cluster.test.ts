@@ -159,10 +159,10 @@ describe("POST /api/v1.2/clusters", () => {
     await full.post("/clusters", { labels: ["last"], engine: local });
     await full
       .post("/clusters", { labels: ["more"], engine: local })
-      .refused(422, /^An account can have at most 500 clusters/);
+      .refused(422, /^labels cannot be added: an account can have at most 500 clusters/);
     await full
       .post("/clusters/last/clone", { labels: ["more"] })
-      .refused(422, /^An account can have at most 500 clusters/);
+      .refused(422, /^labels cannot be added: an account can have at most 500 clusters/);
     await full.delete("/clusters/last");
     await full.post("/clusters", { labels: ["more"], engine: local });
   });

@@ -46,7 +46,7 @@ export async function reseal(
     const skipped: string[] = [];
     let found: number;
     do {
-      if (stopped?.aborted === true) break;
+      if (stopped?.aborted === true) return { resealed, left: left + skipped.length };
       const values = await listSealedBefore(system, column, keys.newestId, batch, skipped);
       const replaced = await replaceUnchanged(system, column, sealAgain(values, column, keys, failures));
       skipped.push(...values.flatMap(({ place }) => (replaced.has(place) ? [] : [place])));

@@ -138,7 +138,8 @@ declare module "fastify" {
   }
   interface FastifyContextConfig {
     operation?: string;
-    isSystemRoute?: boolean;
+    /** A health probe: answered without waiting for other requests. */
+    isProbe?: boolean;
     caller?: (admission: unknown) => Record<string, number | string>;
   }
 }

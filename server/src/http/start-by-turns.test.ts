@@ -108,15 +108,18 @@ test("requests of a disconnected client are not started", async () => {
   expect(begun.length).toBeLessThan(5 * MANY);
 });
 
-test("beyond a thousand waiting requests further ones are 429, and health probes from the same address are answered at once", async () => {
+test("beyond a thousand waiting requests further ones are 429, and of the same address only health probes are answered at once", async () => {
   const { port, begun } = await serve();
-  const [many, probe] = [await open(port), await open(port)];
+  const [many, probe, reader] = [await open(port), await open(port), await open(port)];
   let answers = "";
   many.setEncoding("latin1").on("data", (text: string) => (answers += text));
+  const page = once(reader, "data");
   many.write(request("many").repeat(1200));
   probe.write("GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n");
+  reader.write("GET /docs HTTP/1.1\r\nHost: x\r\n\r\n");
   await expect.poll(() => begun).toContain("probe");
   expect(begun.indexOf("probe")).toBeLessThan(MANY / 10);
+  expect(String(await page)).toMatch(/^HTTP\/1\.1 429/);
   const statuses = (): string[] => [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status ?? "");
   await expect.poll(() => statuses().length).toBe(1200);
   expect(new Set(statuses())).toEqual(new Set(["200", "429"]));

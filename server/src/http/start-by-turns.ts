@@ -53,8 +53,8 @@ export function startByTurns(server: FastifyInstance): Turns {
     planTurn();
   };
   server.addHook("onRequest", (request, _reply, done) => {
-    // Health probes and static pages are not queued.
-    if (request.routeOptions.config.isSystemRoute === true) {
+    // Health probes are not queued.
+    if (request.routeOptions.config.isProbe === true) {
       done();
       return;
     }

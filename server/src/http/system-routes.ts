@@ -23,6 +23,9 @@ export interface SystemOptions {
   readingOrder: readonly string[];
 }
 
+/** These are answered without waiting for other requests of the same address. */
+const PROBES = new Set(["/healthz", "/readyz"]);
+
 type Answer = (reply: FastifyReply, request: FastifyRequest) => Promise<unknown> | FastifyReply;
 
 export function registerSystemRoutes(
@@ -52,7 +55,7 @@ export function registerSystemRoutes(
     server.route({
       method: "GET",
       url,
-      config: { operation: url.slice(1) || "welcome", isSystemRoute: true },
+      config: { operation: url.slice(1) || "welcome", isProbe: PROBES.has(url) },
       handler: async (request, reply) => answer(reply, request),
     });
   }

@@ -12,7 +12,7 @@ const AuditEvent = Type.Object({
   email: Nullable(Type.String()),
   address: Nullable(Type.String()),
   operation: Type.String(),
-  object: Nullable(Type.String({ description: "The object that was changed, as <kind>/<id>" })),
+  object: Nullable(Type.String({ description: "The object of the operation, as <kind>/<id>" })),
   outcome: OneOf(["done", "denied"]),
   request_id: Nullable(Type.String({ description: "The X-Request-Id; for several denials, that of the first" })),
   count: Type.Integer({ description: "Number of denials; those of one token, operation and minute are one event" }),

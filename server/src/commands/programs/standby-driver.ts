@@ -79,7 +79,7 @@ export class StandbyDriver extends Supervised<SparkPlace> {
     return this.#options.now() - this.#startedAt >= WAIT_SECONDS * 1000;
   }
 
-  /** Also settles when its state cannot be read. */
+  /** Also settles when its state cannot be read: it is then ended, which costs no more than another start. */
   async ended(signal: AbortSignal): Promise<void> {
     try {
       await openRunnerClient(this.folder).waitForEnd(signal);
