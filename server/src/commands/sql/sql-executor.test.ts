@@ -139,6 +139,19 @@ describe("a node without Spark", () => {
         await expect.poll(() => adopted.look()).toEqual(await live.look());
       },
     );
+
+    test("ends the query when its lease expires, because another node may run it again", async () => {
+      await renewLease();
+      const programText = renderQuery({ ...query, ticks: 600 });
+      const prepared = await executor.prepare({ ...run(), programText }, new AbortController().signal);
+      const live = await prepared.spawn();
+      await live.begin();
+      await expect.poll(() => readFileSync(join(dataDir, "queries"), "utf8")).toContain("start");
+      await renewLease(monotonicMs() - 61_000);
+      await expect
+        .poll(() => live.look())
+        .toMatchObject({ cause: "the node has lost touch with the others and ended it" });
+    });
   });
 
   async function renewLease(renewedAtMs = monotonicMs()): Promise<void> {
