@@ -13,9 +13,8 @@ import { listen, type Listening, type ListeningSocket } from "./http/listen.ts";
 import { runPeriodically } from "./lib/periodic.ts";
 
 /**
- * The composition root: this file and the `compose-*.ts` beside it are the only places that construct things. It takes
- * a store that is already migrated and gives a server that listens; `start.ts` decides where the store comes from, tests
- * hand in one of their own.
+ * The composition root: only this file and the `compose-*.ts` beside it construct things. `startApp` needs a migrated
+ * database and returns a listening server. `start.ts` decides which database that is; tests pass in their own.
  */
 export interface App {
   url: string;
@@ -23,8 +22,8 @@ export interface App {
   socketUrls: readonly string[];
   services: Services;
   /**
-   * Drains requests, then closes the store. `hurry` stops waiting for clients. Programs, warm servers and other lasting
-   * processes go on, unless `everything` is to end.
+   * Drains requests, then closes the database. When `hurry` is aborted, it no longer waits for clients. Programs, warm
+   * servers and metastores keep running, unless `everything` is set.
    */
   stop(hurry?: AbortSignal, options?: { everything?: boolean }): Promise<void>;
 }
@@ -40,7 +39,7 @@ export interface AppOptions extends NodeOptions {
   appControl?: AppControl;
   /** Shows the progress of Spark's set-up on a terminal. Undefined: the steps are logged. */
   showProgress?: ShowProgress | undefined;
-  /** Whether Spark is found or installed, in the background. Without Spark and without a driver, programs wait. */
+  /** Whether Spark is located or installed in the background. Without Spark and without a driver, programs wait. */
   setsUpSpark?: boolean;
   /** Whether programs of different accounts are isolated from each other. */
   isIsolated?: boolean;
@@ -48,7 +47,7 @@ export interface AppOptions extends NodeOptions {
   orphanSeconds?: number;
   /** Whether the embedded PostgreSQL is up, where there is one. */
   storeHealthy?: () => boolean;
-  /** To listen on, in place of the host and port of the settings. */
+  /** The sockets to listen on, instead of the configured host and port. */
   sockets?: readonly ListeningSocket[] | undefined;
   /** Aborts the start. */
   signal?: AbortSignal;
@@ -59,7 +58,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   try {
     return await compose(options, held);
   } catch (error) {
-    // A start that fails leaves nothing open.
+    // A failed start leaves nothing open.
     await held.disposeAsync();
     throw error;
   }

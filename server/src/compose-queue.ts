@@ -24,7 +24,7 @@ export interface QueueParts {
   readonly tendApps: () => Promise<void>;
 }
 
-/** `control` replaces what starts and ends clusters. The queue does not run before its `start`. */
+/** `control` replaces the product's own control of clusters. The queue does not run before its `start`. */
 export function composeQueue(
   node: NodeParts,
   sparks: Sparks,

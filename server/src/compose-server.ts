@@ -34,7 +34,7 @@ export function composeServer(
   });
 }
 
-/** `storeHealthy` tells whether the embedded PostgreSQL is up, where there is one. */
+/** `storeHealthy` returns whether the embedded PostgreSQL is up, where there is one. */
 export function readinessParts(
   { db, diskGuard }: NodeParts,
   spark: SparkSetUp | undefined,

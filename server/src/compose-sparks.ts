@@ -55,7 +55,7 @@ export type SparkTasks = Pick<
   "tendMetastores" | "endSilent" | "dropCatalogs" | "fitCatalogConnections" | "endEndedPlaces"
 >;
 
-/** Everything of Spark on this node: isolation, configuration, drivers, warm servers and metastores. */
+/** The Spark parts of this node: isolation, configuration, drivers, warm servers and metastores. */
 export interface Sparks {
   readonly sandbox: Sandbox;
   readonly allowance: Allowance;
@@ -71,7 +71,7 @@ export interface Sparks {
   readonly accountTables: AccountTables;
   readonly openTablePartitions: OpenTablePartitions;
   readonly tasks: SparkTasks;
-  /** Ends the processes that outlive this server. */
+  /** Ends the processes that would outlive this server. */
   stop(): Promise<void>;
 }
 
@@ -198,7 +198,7 @@ function processesOf({ servers }: SqlService, standbys: StandbyDrivers, metastor
   ];
 }
 
-/** The accounts that have processes of some kinds here. Each kind is added as it is created. */
+/** The accounts that have processes of the added kinds on this node. */
 class AccountsOfProcesses {
   readonly #kinds: { accounts(): number[] }[] = [];
 
@@ -336,7 +336,7 @@ async function announcePresence(
   return { presenceFile, afterSeconds: orphanSeconds };
 }
 
-/** The node renews this file while the database knows it; runners watch it. */
+/** The node renews this file while it can reach the database; runners watch it. */
 export function leaseFile({ dataDir }: Config): string {
   return join(dataDir, "node-lease");
 }

@@ -37,10 +37,10 @@ export function composeTasks(
   });
 }
 
-/** Addresses to listen on at which no other node can reach this one. */
+/** Wildcard addresses: a server can listen on them, but other nodes cannot connect to them. */
 const EVERY_ADDRESS = new Set(["0.0.0.0", "[::]"]);
 
-/** The address at which other nodes reach this one. Null: there are none, or only HEADGATE_NODE_ADDRESS could tell. */
+/** The address at which other nodes reach this one. Null: there are no other nodes, or the address is unknown. */
 function addressForNodes({ databaseUrl, nodeAddress }: Config, url: string): string | null {
   if (databaseUrl === null) return null;
   return nodeAddress ?? (EVERY_ADDRESS.has(new URL(url).hostname) ? null : url);

@@ -11,7 +11,7 @@ import { findCommand } from "./store/submission.ts";
 const CancelledCommand = Type.Object({
   ...CommandFields,
   kill_succeeded: Type.Boolean({ description: "Whether the cancel was accepted" }),
-  result: Type.String({ description: "What came of it, for people" }),
+  result: Type.String({ description: "The outcome of the request, in words" }),
 });
 
 /** Cancels a command: one that waits ends at once, one that runs is ended by its node. A finished one stays as it is. */

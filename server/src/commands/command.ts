@@ -10,20 +10,26 @@ import { COMMAND_STATUSES, COMMAND_TYPES, type CommandRow } from "./store/comman
  * | status | becomes |
  * |---|---|
  * | `waiting` | `running`, `cancelling`, or `error` when it cannot run |
- * | `running` | `done`, `error`, `cancelling`; between two attempts it stays, without a pid |
+ * | `running` | `done`, `error`, `cancelling`; between two attempts it stays `running`, without a pid |
  * | `cancelling` | `cancelled` |
- * | `done`, `error`, `cancelled` | nothing: these are the ends |
+ * | `done`, `error`, `cancelled` | nothing: these are final |
  */
 const commandFields = {
   id: Id,
-  uid: Type.Integer({ description: "As user_id" }),
+  uid: Type.Integer({ description: "The same as user_id" }),
   account_id: Type.Integer(),
-  user_id: Type.Integer({ description: "Who submitted it" }),
+  user_id: Type.Integer({ description: "The user who submitted it" }),
   status: OneOf(COMMAND_STATUSES),
   progress: Type.Integer({ description: "Percent; it never falls, and is 100 when done" }),
   command_type: OneOf(COMMAND_TYPES),
   command: Type.Unsafe<Readonly<Record<string, unknown>>>(
-    Type.Object({}, { additionalProperties: true, description: "What was submitted, by type; unset fields are null" }),
+    Type.Object(
+      {},
+      {
+        additionalProperties: true,
+        description: "The submitted fields, which depend on command_type; unset fields are null",
+      },
+    ),
   ),
   created_at: Timestamp,
   submit_time: Type.Integer({ description: "Seconds since 1970" }),
@@ -33,8 +39,8 @@ const commandFields = {
   meta_data: Type.Object({ logs_resource: Type.String(), results_resource: Type.String() }),
   svc_session_id: Nullable(Type.Integer()),
   qlog: Nullable(Type.String({ description: "JSON: the columns of the result" })),
-  resolved_macros: Nullable(Type.String({ description: "JSON: the values of the macros, in their order" })),
-  label: Type.String({ description: "Of the cluster" }),
+  resolved_macros: Nullable(Type.String({ description: "JSON: the values of the macros, in the order of submission" })),
+  label: Type.String({ description: "Label of the cluster" }),
   name: Nullable(Type.String()),
   pool: Nullable(Type.String()),
   timeout: Nullable(Type.Integer({ description: "Seconds, as submitted; null: 129600" })),
@@ -42,12 +48,16 @@ const commandFields = {
   command_source: Type.String({ examples: ["API"] }),
   can_notify: Type.Boolean(),
   num_result_dir: Type.Integer({ description: "0 until there are results" }),
-  pid: Nullable(Type.Integer({ description: "Of the driver while it runs" })),
+  pid: Nullable(Type.Integer({ description: "Process id of the driver while it runs" })),
   saved_query_mutable_id: Nullable(Type.Integer()),
   publish_error: Type.Optional(
-    Type.String({ description: "Why its results and logs are not in the account's storage yet; viewed singly only" }),
+    Type.String({
+      description: "Why its results and logs are not in the account's storage yet; only when one command is viewed",
+    }),
   ),
-  waiting_reason: Type.Optional(Type.String({ description: "Only while it waits, between two attempts too" })),
+  waiting_reason: Type.Optional(
+    Type.String({ description: "Why it waits; only while it waits, also between two attempts" }),
+  ),
   tags: Type.Optional(Type.Array(Type.String(), { description: "With include_query_properties" })),
   macros: Type.Optional(
     Type.Array(Type.Object({}, { additionalProperties: true }), { description: "With include_query_properties" }),
@@ -56,10 +66,10 @@ const commandFields = {
 };
 
 export const Command = Type.Object(commandFields, { title: "Command" });
-/** For replies with further fields. */
+/** For replies that add fields to a command. */
 export const CommandFields = commandFields;
 
-/** How `start_time` and `end_time` are written: HEADGATE_COMMAND_TIMES. */
+/** The formats of `start_time` and `end_time`, chosen by HEADGATE_COMMAND_TIMES. */
 const COMMAND_TIMES = ["iso", "epoch"] as const;
 export type CommandTimes = (typeof COMMAND_TIMES)[number];
 

@@ -38,7 +38,7 @@ export async function* followLog(options: FollowOptions): AsyncGenerator<string>
   let spokeAt = performance.now();
   yield ": following\n\n";
   for (;;) {
-    // The row first: when it says that the command has ended, the files are complete.
+    // The row is read before the files: when it says that the command has ended, the files are complete.
     const command = await find();
     if (command === undefined) return;
     const isOver = hasEnded(command.status);

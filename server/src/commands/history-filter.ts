@@ -2,7 +2,7 @@ import { invalid } from "../lib/fault.ts";
 import { COMMAND_STATUSES, type CommandStatus } from "./store/command-row.ts";
 import type { HistoryFilter } from "./store/history.ts";
 
-/** The filters of a request, comma lists each. */
+/** The filters of a request. Each is a comma-separated list. */
 export interface FilterInput {
   command_type?: string;
   status?: string;
@@ -15,7 +15,7 @@ export interface FilterInput {
   command_source?: string;
 }
 
-/** Words of clients of the original interface. */
+/** The statuses, and the words for them that clients of the original interface use. */
 const STATUS_WORDS: Readonly<Record<string, readonly CommandStatus[] | undefined>> = {
   ...Object.fromEntries(COMMAND_STATUSES.map((status) => [status, [status]])),
   success: ["done"],
@@ -49,12 +49,12 @@ function list(text: string | undefined): string[] | undefined {
 
 function statusesOf(word: string): readonly CommandStatus[] {
   const statuses = Object.hasOwn(STATUS_WORDS, word) ? STATUS_WORDS[word] : undefined;
-  if (statuses === undefined) throw invalid("status", `must be of ${Object.keys(STATUS_WORDS).join(", ")}`);
+  if (statuses === undefined) throw invalid("status", `must be one of ${Object.keys(STATUS_WORDS).join(", ")}`);
   return statuses;
 }
 
 function idOf(field: string, text: string): number {
   const id = /^\d+$/.test(text) ? Number(text) : NaN;
-  if (!Number.isSafeInteger(id)) throw invalid(field, "must be an id or a comma list of ids");
+  if (!Number.isSafeInteger(id)) throw invalid(field, "must be an id or a comma-separated list of ids");
   return id;
 }

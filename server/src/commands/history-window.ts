@@ -29,7 +29,7 @@ export function historyWindow(startDate: string | undefined, endDate: string | u
 function moment(field: string, text: string): Moment {
   const isDate = DATE.test(text);
   const from = isDate || TIMESTAMP.test(text) ? Date.parse(text) : NaN;
-  // Not every pattern is a day: the 30th of February is read as one of March.
+  // A date that does not exist matches the pattern, too: Date.parse reads February 30 as a day in March.
   if (Number.isNaN(from) || !new Date(from).toISOString().startsWith(text.slice(0, 10))) {
     throw invalid(field, "must be a date, YYYY-MM-DD, or a UTC timestamp, YYYY-MM-DDTHH:MM:SSZ");
   }

@@ -10,7 +10,9 @@ import { historyWindow } from "./history-window.ts";
 import { hasCommand, listHistory as selectHistory } from "./store/history.ts";
 
 const commaList = (description: string) =>
-  Type.Optional(Type.String({ maxLength: 4096, description: `${description}; a comma list means any of them` }));
+  Type.Optional(
+    Type.String({ maxLength: 4096, description: `${description}; a comma-separated list matches any of its entries` }),
+  );
 const moment = (description: string, example: string) =>
   Type.Optional(
     Type.String({
@@ -24,7 +26,7 @@ const moment = (description: string, example: string) =>
 export const listHistory = operation({
   id: "command_list",
   summary: "View the command history",
-  description: "Newest first. Own commands of the last 30 days, unless asked for others.",
+  description: "Newest first. By default the caller's own commands of the last 30 days.",
   tag: "Commands",
   method: "GET",
   paths: { v1: "/commands", "v1.2": "/commands" },
@@ -38,7 +40,9 @@ export const listHistory = operation({
           "The id of the last command of the previous list: this list continues after it. Pages count from there.",
       }),
     ),
-    all_users: Type.Optional(Type.Integer({ minimum: 0, maximum: 1, default: 0, description: "1: of all users" })),
+    all_users: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 1, default: 0, description: "1: commands of all users" }),
+    ),
     include_query_properties: Type.Optional(
       Type.Boolean({ default: false, description: "Adds tags, macros and comments" }),
     ),
@@ -48,9 +52,9 @@ export const listHistory = operation({
     status: commaList("A status; also success and failed"),
     name: commaList("The whole name"),
     label: commaList("Label of the cluster"),
-    cluster_label: commaList("As label"),
+    cluster_label: commaList("The same as label"),
     tags: commaList("A tag"),
-    user_id: commaList("Who submitted it"),
+    user_id: commaList("Id of the user who submitted it"),
     command_id: commaList("Id of the command"),
     command_source: commaList("Origin, such as API"),
   }),

@@ -15,7 +15,7 @@ const Job = Type.Object({
   url: Nullable(Type.String()),
   job_stats: Type.Object({
     status: OneOf(["running", "succeeded", "failed", "killed"], {
-      description: "killed: it was under way when the command ended",
+      description: "killed: it was running when the command ended",
     }),
     num_tasks: Type.Integer(),
     num_completed_tasks: Type.Integer(),
@@ -32,7 +32,7 @@ export const listJobs = operation({
   id: "command_jobs",
   summary: "List the Spark jobs of a command",
   description:
-    "The jobs of the last attempt, in the order of their ids; of very many the newest thousand. For a program they come from the event log that Spark writes: while a long one is being read, and beyond its first GiB or a minute of reading, they are those read so far. For a query there is one for each statement, with the tasks that Spark told of while it ran.",
+    "The jobs of the last attempt, ordered by id, at most the newest thousand. For a program they come from Spark's event log. At most the first GiB of it is read, for at most a minute; the list has the jobs read so far. For a query there is one entry for each statement, with the tasks that Spark reported while it ran.",
   tag: "Commands",
   method: "GET",
   paths: { "v1.2": "/commands/:command_id/jobs" },

@@ -3,7 +3,7 @@ import { operation, type WithDatabase } from "../access/operation.ts";
 import { NodeObject, nodeObject } from "./node.ts";
 import { listNodes as readNodes } from "./store/nodes.ts";
 
-/** The nodes of the installation and their load; for operators. Not paged, because there are as few as machines. */
+/** The nodes of the installation and their load; for operators. Not paged, because there are few of them. */
 export const listNodes = operation({
   id: "node_list",
   summary: "List the nodes of the installation",

@@ -9,7 +9,7 @@ export const NodeObject = Type.Object(
     id: Type.String({ description: "From the node's data directory" }),
     host: Type.String(),
     state: OneOf(NODE_STATES, {
-      description: "Only active ones start commands; draining becomes drained when nothing runs there any more",
+      description: "Only active nodes start commands. A draining node becomes drained when its last command has ended",
     }),
     version: Type.String(),
     running_commands: Type.Integer(),

@@ -88,11 +88,11 @@ async function missingTarget(tx: Tx, { label, appId }: NewCommand): Promise<Faul
   return invalid("label", "names no cluster of the account");
 }
 
-type Who = Submitter & Pick<Admitted["caller"], "userId" | "requestId">;
+type SubmittingCaller = Submitter & Pick<Admitted["caller"], "userId" | "requestId">;
 
 async function newCommand(
   body: SubmissionInput,
-  caller: Who,
+  caller: SubmittingCaller,
   services: SubmissionServices,
 ): Promise<{ kind: CommandKind; command: NewCommand }> {
   services.accountDisk.check(caller.accountId);

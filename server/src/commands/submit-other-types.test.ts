@@ -41,7 +41,9 @@ describe("POST commands with an S3DistCp copy", () => {
     const body = { ...copy, sub_command_args: "--src s3://a/b" };
     const { command } = await account.post("/commands", { ...body, dest: "s3://c" });
     expect(command.sub_command_args).toBe("--src s3://a/b '--dest' 's3://c'");
-    await account.post("/commands", { ...body, src: "s3://x" }).refused(422, /^src is in sub_command_args already/);
+    await account
+      .post("/commands", { ...body, src: "s3://x" })
+      .refused(422, /^src must not be given twice: it is also in sub_command_args/);
     await account
       .post("/commands", { ...copy, sub_command_args: "--src=s3://a", src: "s3://x" })
       .refused(422, /^src is in/);

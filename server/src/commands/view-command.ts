@@ -11,7 +11,11 @@ export const CommandParams = Type.Object({ command_id: Id });
 
 /** At most a minute, because many proxies close connections then. */
 export const WaitSeconds = Type.Optional(
-  Type.Integer({ minimum: 0, maximum: 60, description: "Holds the answer until the command has ended, but no longer" }),
+  Type.Integer({
+    minimum: 0,
+    maximum: 60,
+    description: "Waits for the command to end, for at most this many seconds, before it answers",
+  }),
 );
 
 /** A user who may read the history may view every command of the account. */

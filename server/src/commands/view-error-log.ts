@@ -7,13 +7,13 @@ import type { WithOtherNodes } from "./output/other-nodes.ts";
 import { readText, type CommandText } from "./output/text-part.ts";
 import { CommandParams } from "./view-command.ts";
 
-/** The end of the log has the reason of a failure; `logs` returns all of it. */
+/** The end of the log has the reason for a failure; `logs` returns the whole log. */
 const TAIL_BYTES = 1024 * 1024;
 
 export const viewErrorLog = operation({
   id: "command_error_log",
   summary: "View the end of a command's log",
-  description: "At most the last MiB, from the beginning of a line on.",
+  description: "At most the last MiB, beginning with a whole line.",
   tag: "Commands",
   method: "GET",
   paths: { "v1.2": "/commands/:command_id/error_logs" },

@@ -13,11 +13,11 @@ import { NO_TEXT, readText } from "./output/text-part.ts";
 import { CommandParams } from "./view-command.ts";
 
 const Offset = (text: string) =>
-  Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_INTEGER, description: `Bytes of ${text} to leave out` }));
+  Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_INTEGER, description: `Bytes of ${text} to skip` }));
 
 const Offsets = Type.String({
   pattern: "^[0-9]+,[0-9]+$",
-  description: "err_file_processed and tmp_file_processed of a call that goes on after this event",
+  description: "The err_file_processed and tmp_file_processed of a request that continues after this event",
 });
 
 interface LogServices extends WithCommandTexts, WithCommandEvents, WithOtherNodes {
@@ -29,7 +29,7 @@ export const viewLogs = operation({
   id: "command_logs",
   summary: "Read or follow the log of a command",
   description:
-    "The log beyond err_file_processed, then what a running command has printed beyond tmp_file_processed. Add err_length and tmp_length to the offsets of the next call.",
+    "The log after the first err_file_processed bytes, then the output of a running command after the first tmp_file_processed bytes. For the next call, add err_length and tmp_length to these offsets.",
   tag: "Commands",
   method: "GET",
   paths: { "v1.2": "/commands/:command_id/logs" },
@@ -45,9 +45,9 @@ export const viewLogs = operation({
     description:
       "With follow: server-sent events as the command writes, until it has ended. Lines that begin with a colon are comments; one comes at least every 15 seconds. A stream that ends without the event end was cut off: follow again from the offsets of the last id.",
     events: {
-      err: { description: "Lines of the log, each a line data", id: Offsets, data: Type.String() },
+      err: { description: "Lines of the log, each in a data field", id: Offsets, data: Type.String() },
       tmp: {
-        description: "Lines of the output of a running command, each a line data",
+        description: "Lines of the output of a running command, each in a data field",
         id: Offsets,
         data: Type.String(),
       },

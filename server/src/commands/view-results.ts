@@ -18,7 +18,7 @@ const Results = Type.Object({
     }),
   ),
   result_location: Type.Optional(
-    Type.Array(Type.String(), { description: "Where larger results are, under the account's storage_location" }),
+    Type.Array(Type.String(), { description: "The location of larger results, under the account's storage_location" }),
   ),
 });
 
@@ -42,12 +42,14 @@ export const viewResults = operation({
       Type.Boolean({ description: "Column names first, in text and csv; programs have none" }),
     ),
     raw: Type.Optional(
-      Type.Boolean({ description: "Keeps ^A between columns of the text; a program's output is never changed" }),
+      Type.Boolean({
+        description: "Separates the columns of the text by ^A instead of tabs; a program's output is never changed",
+      }),
     ),
   }),
   reply: Results,
   streams: {
-    "application/octet-stream": "With format=raw: the text, of a program the exact bytes",
+    "application/octet-stream": "With format=raw: the text; for a program its exact bytes",
     "text/csv": "With format=csv",
     "application/vnd.apache.arrow.stream": "With format=arrow: an Arrow IPC stream",
   },

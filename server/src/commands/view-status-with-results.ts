@@ -13,10 +13,10 @@ const StatusWithResults = Type.Object({
   id: Id,
   status: OneOf(COMMAND_STATUSES),
   progress: Type.Integer(),
-  error: Nullable(Type.String({ description: "Why it has failed" })),
+  error: Nullable(Type.String({ description: "Why the command has failed" })),
   inline: Nullable(
     Type.Boolean({
-      description: "Null: there are no results. False: they are too large for this reply; read them by results",
+      description: "Null: there are no results. False: they are too large for this reply; request them with results",
     }),
   ),
   results: Nullable(Type.String()),

@@ -83,7 +83,7 @@ describe("POST commands with credentials in a copy", () => {
     [{ encryptionKey: "hunter2".repeat(8192) }, /^encryptionKey must/],
     [
       { macros: [{ key: "'hunter2'.repeat(9000)" }], sub_command_args: "$key$".repeat(50) },
-      /^sub_command_args is over/,
+      /^sub_command_args must have at most/,
     ],
   ])("refuses %j without repeating the value", async (change, message) => {
     const account = await given.account();

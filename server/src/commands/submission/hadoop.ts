@@ -9,7 +9,7 @@ import { NOTHING_ELSE, type SubmissionPlan } from "./plan.ts";
  * failures of the job.
  */
 type CopyOption = keyof typeof copyOptionFields;
-const COPY_OPTIONS = Object.keys(copyOptionFields) as CopyOption[]; // Object.keys forgets the names
+const COPY_OPTIONS = Object.keys(copyOptionFields) as CopyOption[]; // the type of Object.keys is string[]
 
 export function planHadoop(body: SubmissionInput): SubmissionPlan {
   if (body.sub_command !== "s3distcp") throw invalid("sub_command", "must be s3distcp");
@@ -28,7 +28,7 @@ export function planHadoop(body: SubmissionInput): SubmissionPlan {
   };
 }
 
-/** Each word single-quoted; a flag that is off is not there. */
+/** Single-quotes each word, and leaves out flags that are false. */
 function builtWords(body: SubmissionInput): string[] {
   return COPY_OPTIONS.flatMap((option) => {
     const value = body[option];
@@ -40,10 +40,10 @@ function builtWords(body: SubmissionInput): string[] {
 function checkNotInBoth(args: string, body: SubmissionInput): void {
   const inArgs = new Set(splitWords(args, "sub_command_args").map(optionOf));
   const both = COPY_OPTIONS.find((option) => body[option] !== undefined && inArgs.has(option));
-  if (both !== undefined) throw invalid(both, "is in sub_command_args already");
+  if (both !== undefined) throw invalid(both, "must not be given twice: it is also in sub_command_args");
 }
 
-/** The option that a word names, as `--name`, `-name`, `--name=value`; undefined: none. */
+/** The option in a word such as `--name`, `-name` or `--name=value`; undefined: the word is not an option. */
 function optionOf(word: string): string | undefined {
   return /^--?([A-Za-z0-9]+)(=|$)/.exec(word)?.[1];
 }

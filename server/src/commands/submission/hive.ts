@@ -76,12 +76,12 @@ function sourceOf({ query, script_location: uri }: SubmissionInput): Source {
   if (uri) return { kind: "script", uri, language: "sql" };
   throw invalid(
     "query",
-    `is required: a HiveCommand has a query, a script_location or the template ${REFRESH_TEMPLATE}`,
+    `is required: a HiveCommand needs a query, a script_location or the template ${REFRESH_TEMPLATE}`,
   );
 }
 
 function hiveName(field: string, name: string | undefined): string {
   if (name === undefined) throw invalid(field, "is required");
   if (HIVE_NAME.test(name)) return name;
-  throw invalid(field, "must have up to 128 letters, digits and underscores, no digit first");
+  throw invalid(field, "must have 1 to 128 letters, digits and underscores, and not begin with a digit");
 }

@@ -1,6 +1,6 @@
 import { invalid } from "../../lib/fault.ts";
 
-/** §4.3, case-sensitive; `py` is another word for `python`. */
+/** §4.3. The names are case-sensitive; `py` is the same as `python`. */
 export type Language = "scala" | "python" | "sql" | "R" | "command_line";
 
 const LANGUAGES: ReadonlyMap<string, Language> = new Map([

@@ -25,7 +25,7 @@ describe("$name$", () => {
 
   test("is not filled beyond the limit", () => {
     const long = new Map([["a", "x".repeat(60_000)]]);
-    expect(() => fillMacros("$a$".repeat(100_000), long, "program", 1_000_000)).toThrow(/program is over/);
+    expect(() => fillMacros("$a$".repeat(100_000), long, "program", 1_000_000)).toThrow(/program must have at most/);
   });
 });
 
@@ -69,7 +69,7 @@ describe("POST commands with macros", () => {
     [[{ "a b": "1" }], /^macros must have identifiers/],
     [[{ a: {} }], /^macros must have a text/],
     [[{ a: "" }], /^macros must have a text/],
-    [[{ a: "1" }, { a: "2" }], /^macros must not have a twice/],
+    [[{ a: "1" }, { a: "2" }], /^macros must not define a twice/],
     [[{ a: "1 +" }], /^macros a does not evaluate/],
     [[{ a: "null" }], /^macros a does not evaluate/],
     [[{ a: "process.exit()" }], /^macros a does not evaluate/],
@@ -85,7 +85,7 @@ describe("POST commands with macros", () => {
     const account = await given.account();
     await account
       .post("/commands", { ...python, program: "$a$".repeat(10_000), macros: [{ a: "'x'.repeat(1000)" }] })
-      .refused(422, /^program is over 262144 bytes/);
+      .refused(422, /^program must have at most 262144 bytes after its macros are filled in/);
   });
 
   test("a rerun uses the values of the first time", async () => {

@@ -50,7 +50,7 @@ export function fillMacros(text: string, values: MacroValues, field: string, lim
   for (const [match, name = ""] of text.matchAll(pattern)) {
     bytes += Buffer.byteLength(values.get(name) ?? "") - match.length;
   }
-  if (bytes > limitBytes) throw invalid(field, `is over ${limitBytes} bytes with its macros filled in`);
+  if (bytes > limitBytes) throw invalid(field, `must have at most ${limitBytes} bytes after its macros are filled in`);
   return text.replaceAll(pattern, (_match, name: string) => values.get(name) ?? "");
 }
 
@@ -95,17 +95,17 @@ export async function evaluateMacros(
     });
   }
   if (outcome.kind === "failed") {
-    const reason = mayHoldSecrets ? REASON_UNSAID : outcome.reason;
+    const reason = mayHoldSecrets ? REASON_WITHHELD : outcome.reason;
     throw invalid("macros", `${outcome.name} does not evaluate: ${reason}`);
   }
   return new Map(macros.map(({ name }, at) => [name, storable(name, outcome.values[at] ?? "")]));
 }
 
-const REASON_UNSAID = "the reason is not shown, because macros of a copy may contain keys. Text needs quotes: 'text'";
+const REASON_WITHHELD = "the reason is not shown, because macros of a copy may contain keys. Text needs quotes: 'text'";
 
 function storable(name: string, value: string): string {
   if (value.includes("\u0000") || !value.isWellFormed()) {
-    throw invalid("macros", `${name} does not evaluate: it gives no well-formed Unicode without U+0000`);
+    throw invalid("macros", `${name} does not evaluate: its value must be well-formed Unicode without U+0000`);
   }
   return value;
 }
@@ -122,7 +122,7 @@ export function parseMacros(given: unknown): GivenMacro[] {
   if (macros.length > MAX_MACROS) throw invalid("macros", `must have at most ${MAX_MACROS} variables`);
   const names = macros.map(({ name }) => name);
   const twice = names.find((name, at) => names.indexOf(name) !== at);
-  if (twice !== undefined) throw invalid("macros", `must not have ${twice} twice`);
+  if (twice !== undefined) throw invalid("macros", `must not define ${twice} twice`);
   return macros;
 }
 
@@ -130,10 +130,11 @@ function parseEntry(entry: unknown): GivenMacro[] {
   if (!isRecord(entry)) throw invalid("macros", "must be an array of objects");
   const given = Object.entries(entry).filter(([, value]) => value !== null);
   return given.map(([name, value]) => {
-    if (!NAME.test(name)) throw invalid("macros", "must have identifiers of letters, digits and _ as variables");
+    if (!NAME.test(name))
+      throw invalid("macros", "must have variable names of letters, digits and _, not beginning with a digit");
     const expression = typeof value === "number" || typeof value === "boolean" ? String(value) : value;
     if (typeof expression !== "string" || expression.trim() === "") {
-      throw invalid("macros", `must have a text as the expression of ${name}`);
+      throw invalid("macros", `must have a non-empty text as the expression of ${name}`);
     }
     if (expression.length > MAX_EXPRESSION_LENGTH) {
       throw invalid("macros", `must have at most ${MAX_EXPRESSION_LENGTH} characters in the expression of ${name}`);
